@@ -1,0 +1,1 @@
+//! `aside.toml`: layers, where each value comes from, trust.

@@ -1,0 +1,29 @@
+//! Aside: an assistant for the editor that asks good questions.
+//!
+//! One program, `aside`, runs an agent's turn — a model, tools, files — and asks where it must. This page is
+//! the map. Arrows point one way: `front → engine → {provider, tool, session} → turn`; a test keeps them so.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `aside_turn` (`server/turn`) | the turn, its calls and inquiries as pure state machines: all that is *decided* |
+//! | [`config`] | `aside.toml` and its layers, where each value comes from, trust, the JSON schema |
+//! | [`provider`] | models: the trait, and `rehearsal`, which plays a script |
+//! | [`tool`] | the built-in tools, the path gate, the one way to start a child process |
+//! | [`session`] | the log on disk: append, lock, repair, replay, export, undo |
+//! | [`engine`] | performs what the turn decides: the only owner of tasks, time and cancellation |
+//! | [`front`] | what people see: `headless` for terminals and CI |
+//!
+//! The words: a *conversation* is a log of events; a *turn* goes from a user's message to the final answer; a
+//! *cycle* is one request to a provider and the calls that it returned; a *question* is what a tool returns
+//! instead of a result; a *prompt* is anything that waits for an answer; an *inquiry* is a question that a
+//! model answers in a side request. A *client* is a front end through which a human can answer, and a turn is
+//! *attached* where one is there.
+
+pub use aside_turn as turn;
+
+pub mod config;
+pub mod engine;
+pub mod front;
+pub mod provider;
+pub mod session;
+pub mod tool;

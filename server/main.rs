@@ -1,0 +1,3 @@
+//! `aside`: chooses a front end.
+
+fn main() {}

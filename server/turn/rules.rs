@@ -1,0 +1,265 @@
+//! What the user's configuration decides for a turn, already merged and checked.
+//!
+//! Nothing in here comes from a tool's arguments, a model's output or a file of the workspace that the
+//! user did not trust: policy is set by the user, and can only be tightened by others.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::{limits::Limits, question::Source};
+
+/// All rules of one turn.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    /// What runs unasked; see [`crate::permit`].
+    pub mode: Mode,
+    /// Whether the user trusts the workspace. Without it only tools that read run.
+    pub trusted: bool,
+    /// The tools that the model may call, by name.
+    pub tools: BTreeMap<String, ToolRules>,
+    /// Which tool must be called, if any.
+    pub tool_choice: ToolChoice,
+    /// How the model of the turn reasons and what it can do.
+    pub model: Model,
+    /// How inquiries are made.
+    pub inquiry: InquiryRules,
+    /// The final answer is JSON that fits a schema; the engine checks it.
+    pub schema: bool,
+    /// Bounds.
+    pub limits: Limits,
+}
+
+/// The rules of one tool.
+#[derive(Clone, Debug, Default)]
+pub struct ToolRules {
+    /// What the tool is able to do at most, where that is known before a call is prepared.
+    pub run: RunRule,
+    /// May the model see its results unasked?
+    pub result: ResultRule,
+    /// What happens where somebody must be asked and nobody is there.
+    pub detached: Detached,
+    /// By question id.
+    pub questions: BTreeMap<String, QuestionRules>,
+    /// The tool's questions count as the assistant's own. A built-in declares it of itself.
+    pub asks_for_assistant: bool,
+    /// The tool's questions are for humans whatever they say: those of MCP servers are.
+    pub always_exclusive: bool,
+    /// Clients are sent neither its calls nor its results, only its questions.
+    pub hidden: bool,
+    /// The MCP server it comes from, as shown in a prompt.
+    pub server: Option<String>,
+    /// What may be wrong with its text without the tool being part of Aside; see
+    /// [`crate::question::Question::from_outside`].
+    pub outside: bool,
+}
+
+/// The rules of one question of a tool.
+#[derive(Clone, Debug, Default)]
+pub struct QuestionRules {
+    /// A configured answer; whether it fits is seen when the question comes.
+    pub answer: Option<Value>,
+    /// Who is asked.
+    pub target: Target,
+    /// Overrides what the tool said, but never for a secret.
+    pub exclusive: Option<bool>,
+    /// The header of the prompt. Display only.
+    pub prompt_label: Option<String>,
+}
+
+/// Who is asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Target {
+    /// A person, where one is attached.
+    #[default]
+    User,
+    /// A model: the turn's, or the one of this name in [`InquiryRules`].
+    Assistant(Option<String>),
+}
+
+/// What runs unasked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Reading runs, the rest asks.
+    #[default]
+    Ask,
+    /// Reading and editing run, the rest asks.
+    Edits,
+    /// Reading runs, the rest is refused.
+    Plan,
+    /// Everything runs, the rest inside the sandbox or asks.
+    Auto,
+}
+
+/// What a call does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Class {
+    /// It changes nothing.
+    #[default]
+    Reads,
+    /// It changes files of the workspace.
+    Edits,
+    /// Anything else.
+    More,
+}
+
+/// `conversation.tools.<name>.run`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RunRule {
+    /// Unset: the mode decides.
+    #[default]
+    ByMode,
+    /// Runs.
+    Unattended,
+    /// Asks.
+    Ask,
+    /// Never runs.
+    Deny,
+}
+
+/// `conversation.tools.<name>.result`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ResultRule {
+    /// The model sees it.
+    #[default]
+    Unattended,
+    /// A person decides whether the model sees it.
+    Ask,
+}
+
+/// What happens where somebody must be asked and nobody is there, by kind of prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Detached {
+    /// For `runTool`.
+    pub run: DetachedMode,
+    /// For `deliverResult`.
+    pub deliver: DetachedMode,
+    /// For `question`.
+    pub tool: DetachedMode,
+}
+
+/// One detached mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DetachedMode {
+    /// What can be decided without a person is.
+    Auto,
+    /// A question's default answers it.
+    Defaults,
+    /// Refused.
+    Deny,
+    /// The turn stops at the prompt and can be resumed there.
+    Stop,
+}
+
+/// Whether the model must call a tool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// It may.
+    #[default]
+    Auto,
+    /// It may not.
+    None,
+    /// It must call some tool.
+    Required,
+    /// It must call this one.
+    Name(String),
+}
+
+/// What a model can do, as far as the turn decides by it. Data, never a comparison of names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// `provider/model`, as configured.
+    pub id: String,
+    /// It takes a forced tool at all.
+    pub forces_tools: bool,
+    /// It takes one while it reasons.
+    pub forces_while_reasoning: bool,
+    /// It reasons in this turn.
+    pub reasoning: bool,
+    /// Its reasoning may be turned off for one request without losing the history.
+    pub reasoning_switches: bool,
+    /// Tokens; for `usage` updates.
+    pub context_window: Option<u64>,
+}
+
+/// How inquiries are made.
+#[derive(Clone, Debug, Default)]
+pub struct InquiryRules {
+    /// Which strategy, or `auto`.
+    pub strategy: StrategyRule,
+    /// The inquiry assistant by id (`provider/model`), where one with another model is configured.
+    pub assistant: Option<String>,
+}
+
+/// `conversation.inquiry.strategy`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StrategyRule {
+    /// `structured` where another model is configured, else `in_band`.
+    #[default]
+    Auto,
+    /// Always this one.
+    Named(crate::inquiry::Strategy),
+}
+
+/// A human can be asked here, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// As it called itself.
+    pub name: String,
+    /// As it called itself.
+    pub version: String,
+    /// It can hide what is typed.
+    pub secret: bool,
+}
+
+impl Default for Detached {
+    fn default() -> Self {
+        Self { run: DetachedMode::Deny, deliver: DetachedMode::Deny, tool: DetachedMode::Auto }
+    }
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Self {
+            id: String::new(),
+            forces_tools: true,
+            forces_while_reasoning: true,
+            reasoning: false,
+            reasoning_switches: true,
+            context_window: None,
+        }
+    }
+}
+
+impl Rules {
+    /// The rules of one question of a tool; the defaults where nothing is configured.
+    #[must_use]
+    pub fn question(&self, tool: &str, id: &str) -> QuestionRules {
+        self.tools.get(tool).and_then(|rules| rules.questions.get(id)).cloned().unwrap_or_default()
+    }
+}
+
+impl ToolRules {
+    /// Whose questions the tool's are.
+    #[must_use]
+    pub fn source(&self, tool: &str) -> Source {
+        if self.asks_for_assistant {
+            Source::Assistant
+        } else {
+            Source::Tool { name: tool.to_owned() }
+        }
+    }
+}
+
+impl Mode {
+    /// The word of the mode.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Edits => "edits",
+            Self::Plan => "plan",
+            Self::Auto => "auto",
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! What a provider is sent, in its order: the one place that decides which events those are.
+//!
+//! A transcript is a chain of links that never change, one for each request and response. Forking it for an
+//! inquiry is copying one pointer, and two forks share all bytes that they have in common.
+
+use std::sync::Arc;
+
+use crate::event::{Attachment, CallKey, Event, Status};
+
+/// Something that providers are sent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Item {
+    /// What the user asked for.
+    User {
+        /// The message.
+        text: String,
+        /// What was attached.
+        attachments: Vec<Attachment>,
+    },
+    /// What Aside itself says on the user's side.
+    Directive(String),
+    /// What the user added.
+    Steer(String),
+    /// Words of the model.
+    Text {
+        /// The words.
+        text: String,
+        /// What the provider needs back.
+        opaque: Option<String>,
+    },
+    /// Reasoning of the model.
+    Reasoning {
+        /// As far as it may be shown.
+        text: String,
+        /// What the provider needs back.
+        opaque: Option<String>,
+    },
+    /// A call of the model.
+    ToolCall {
+        /// Its place in its turn.
+        call: CallKey,
+        /// The provider's id.
+        id: String,
+        /// The tool.
+        name: String,
+        /// The raw arguments.
+        arguments: String,
+        /// What the provider needs back.
+        opaque: Option<String>,
+    },
+    /// What came of a call.
+    ToolResult {
+        /// Its place in its turn.
+        call: CallKey,
+        /// The provider's id.
+        id: String,
+        /// The tool.
+        name: String,
+        /// What the model is told.
+        content: String,
+        /// It is an error.
+        is_error: bool,
+    },
+}
+
+/// One request's or one response's share of a transcript. Never changes.
+#[derive(Debug)]
+pub struct Link {
+    /// What came before.
+    pub previous: Option<Arc<Link>>,
+    /// In order; never empty.
+    pub items: Vec<Item>,
+    /// The turn that it belongs to, counted from 1 in its conversation.
+    pub turn: u32,
+}
+
+/// A transcript up to some point: shared, not copied.
+#[derive(Clone, Debug, Default)]
+pub struct Fork(pub Option<Arc<Link>>);
+
+/// The transcript of a conversation, as its events say.
+#[derive(Debug, Default)]
+pub struct Transcript {
+    sent: Fork,
+    turn: u32,
+    /// Results that wait for the next request, with what the provider needs to know of their calls.
+    results: Vec<Item>,
+    /// Everything else on the user's side that waits for it, in order of arrival.
+    waiting: Vec<Item>,
+    /// Items of a response whose end has not come. Without it they count as not there.
+    response: Vec<Item>,
+    /// Calls of this turn: id and name, by place.
+    calls: Vec<(CallKey, String, String)>,
+}
+
+impl Transcript {
+    /// Takes an event in. Events that no provider is ever sent change nothing: inquiries, prompts and all the
+    /// rest are not in this list.
+    pub fn push(&mut self, event: &Event) {
+        match event {
+            Event::TurnStart => {
+                // A turn that was closed without another request leaves its results to the next one.
+                self.flush();
+                self.turn += 1;
+                self.calls.clear();
+            }
+            Event::UserMessage { text, attachments } => self
+                .waiting
+                .push(Item::User { text: text.clone(), attachments: attachments.clone() }),
+            Event::Directive { text } => self.waiting.push(Item::Directive(text.clone())),
+            Event::Steer { text } => self.waiting.push(Item::Steer(text.clone())),
+            Event::Text { text, opaque } => {
+                self.response.push(Item::Text { text: text.clone(), opaque: opaque.clone() });
+            }
+            Event::Reasoning { text, opaque } => {
+                self.response.push(Item::Reasoning { text: text.clone(), opaque: opaque.clone() });
+            }
+            Event::ToolCall { call, id, name, arguments, opaque } => {
+                self.response.push(Item::ToolCall {
+                    call: *call,
+                    id: id.clone(),
+                    name: name.clone(),
+                    arguments: arguments.clone(),
+                    opaque: opaque.clone(),
+                });
+            }
+            Event::ToolResult { call, status, content, held: false, .. } => {
+                self.result(*call, *status, content);
+            }
+            Event::RequestSent { .. } => {
+                self.response.clear();
+                self.flush();
+            }
+            Event::ResponseEnd { .. } => self.end_response(),
+            _ => {}
+        }
+    }
+
+    /// All that was sent or answered so far.
+    #[must_use]
+    pub fn fork(&self) -> Fork {
+        self.sent.clone()
+    }
+
+    /// Turns so far, this one included.
+    #[must_use]
+    pub fn turn(&self) -> u32 {
+        self.turn
+    }
+
+    fn result(&mut self, call: CallKey, status: Status, content: &str) {
+        let Some((_, id, name)) = self.calls.iter().find(|(key, ..)| *key == call) else { return };
+        self.results.push(Item::ToolResult {
+            call,
+            id: id.clone(),
+            name: name.clone(),
+            content: content.to_owned(),
+            is_error: status != Status::Ok,
+        });
+    }
+
+    fn end_response(&mut self) {
+        for item in &self.response {
+            if let Item::ToolCall { call, id, name, .. } = item {
+                self.calls.push((*call, id.clone(), name.clone()));
+            }
+        }
+        let items = std::mem::take(&mut self.response);
+        self.link(items);
+    }
+
+    /// Results in call order, whatever order they came in; the rest after them, in order of arrival.
+    fn flush(&mut self) {
+        self.results.sort_by_key(|item| match item {
+            Item::ToolResult { call, .. } => *call,
+            _ => CallKey(u32::MAX),
+        });
+        let mut items = std::mem::take(&mut self.results);
+        items.append(&mut self.waiting);
+        self.link(items);
+    }
+
+    fn link(&mut self, items: Vec<Item>) {
+        if !items.is_empty() {
+            let previous = self.sent.0.take();
+            self.sent = Fork(Some(Arc::new(Link { previous, items, turn: self.turn })));
+        }
+    }
+}
+
+impl Fork {
+    /// The links from the newest to the oldest.
+    pub fn newest_first(&self) -> impl Iterator<Item = &Link> {
+        std::iter::successors(self.0.as_deref(), |link| link.previous.as_deref())
+    }
+
+    /// All items from the oldest to the newest.
+    #[must_use]
+    pub fn items(&self) -> Vec<&Item> {
+        let mut links: Vec<&Link> = self.newest_first().collect();
+        links.reverse();
+        links.into_iter().flat_map(|link| &link.items).collect()
+    }
+}
+
+impl Drop for Link {
+    /// A long chain is taken apart link by link: the usual drop would recurse once a link.
+    fn drop(&mut self) {
+        let mut next = self.previous.take();
+        while let Some(link) = next.and_then(Arc::into_inner) {
+            let mut link = link;
+            next = link.previous.take();
+        }
+    }
+}
