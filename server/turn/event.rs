@@ -197,6 +197,8 @@ pub enum About {
     RunTool {
         /// What the approval is bound to.
         hash: String,
+        /// It shows a change of a file: "turn" then lets the rest of the turn's edits run.
+        diff: bool,
     },
     /// May the model see the result?
     DeliverResult,
@@ -239,6 +241,22 @@ pub struct Seen {
     pub shown_at: std::time::Duration,
     /// When it was answered.
     pub answered_at: std::time::Duration,
+}
+
+impl Seen {
+    /// A client showed it from then to now.
+    #[must_use]
+    pub fn new(
+        client: &Client,
+        shown_at: std::time::Duration,
+        answered_at: std::time::Duration,
+    ) -> Self {
+        Self {
+            client: client.clone(),
+            shown_at,
+            answered_at,
+        }
+    }
 }
 
 /// How a question ended.
@@ -327,8 +345,10 @@ pub struct Effort {
     pub strategy: String,
     /// Requests, repairs included.
     pub tries: u32,
-    /// Tokens of all of them, this question's share not separated from the batch's.
+    /// Their tokens; those of a batch stand with the first of its answers, so that sums are true.
     pub usage: Usage,
+    /// Milliseconds from the first request to the answer.
+    pub milliseconds: u64,
 }
 
 /// How a call ended, as clients show it.

@@ -1,9 +1,21 @@
 //! Inquiries: asking a model in a side request that leaves the conversation as it is.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::{event::CallKey, response::Item};
+use crate::{
+    ask::Wanted,
+    event::CallKey,
+    question::{Answer, AnswerType},
+    response::{Item, Kind, Response},
+};
+
+/// The tool through which a model answers.
+pub const ANSWER_INQUIRY: &str = "answer_inquiry";
+/// The result of a call of another tool in a fork.
+pub const NOT_RUN: &str = "Not run: answer the inquiry first.";
+/// The result, in a fork, of a call that has none yet.
+pub const STILL_RUNNING: &str = "Tool still running.";
 
 /// How an inquiry is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -57,4 +69,184 @@ pub struct CallResult {
     pub content: String,
     /// It is an error.
     pub is_error: bool,
+}
+
+/// What a reply came to.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Reading {
+    /// The questions that it answers, by the id of their pair.
+    pub(crate) answers: Vec<(String, Answer)>,
+    /// What is wrong with the rest, in words for the model.
+    pub(crate) wrong: String,
+    /// Its calls and what they are told, in case it is asked again.
+    pub(crate) results: Vec<CallResult>,
+}
+
+/// What is asked.
+pub(crate) fn text(questions: &[&Wanted], strategy: Strategy) -> String {
+    let blocks: Vec<String> = questions.iter().map(|wanted| block(wanted)).collect();
+    let (between, last) = match (strategy, questions.len()) {
+        (Strategy::Structured, _) => (
+            "\n",
+            "Reply with the JSON object {\"answer\": …} alone. Answer directly, from the conversation.",
+        ),
+        (_, 1) => (
+            "\n",
+            "Call answer_inquiry with this inquiry_id and your answer, once. Do not call any other tool. Answer \
+             directly, from the conversation.",
+        ),
+        _ => (
+            "\n\n",
+            "Call answer_inquiry once for each of them, with its inquiry_id and your answer. Do not call any other \
+             tool. Answer directly, from the conversation.",
+        ),
+    };
+    format!("{}{between}{last}", blocks.join("\n\n"))
+}
+
+fn block(wanted: &Wanted) -> String {
+    let question = &wanted.question;
+    let mut lines = vec![
+        format!(
+            "The tool `{}` needs an answer before it can go on.",
+            wanted.tool
+        ),
+        format!("Inquiry {}", wanted.pair),
+    ];
+    lines.extend(question.context.clone());
+    lines.push(question.text.clone());
+    match &question.answer_type {
+        AnswerType::Boolean => lines.push("Answer exactly true or false.".into()),
+        AnswerType::Select { options } => {
+            lines.push("Answer with exactly one of:".into());
+            lines.extend(options.iter().cloned());
+        }
+        AnswerType::Text | AnswerType::Secret => lines.push("Answer with text.".into()),
+    }
+    match &question.default {
+        Some(Value::String(default)) => lines.push(format!("Default: {default}")),
+        Some(default) => lines.push(format!("Default: {default}")),
+        None => {}
+    }
+    lines.join("\n")
+}
+
+/// The schema of a structured answer. Nothing of the question is in it, so that inquiries share a cache.
+pub(crate) fn schema(answer_type: &AnswerType) -> Value {
+    let answer = match answer_type {
+        AnswerType::Boolean => "boolean",
+        _ => "string",
+    };
+    json!({
+        "type": "object",
+        "properties": {"answer": {"type": answer}},
+        "required": ["answer"],
+        "additionalProperties": false,
+    })
+}
+
+/// Reads a reply to these questions.
+pub(crate) fn read(questions: &[&Wanted], strategy: Strategy, response: &Response) -> Reading {
+    if strategy == Strategy::Structured {
+        return read_structured(questions, response);
+    }
+    let mut reading = Reading {
+        answers: Vec::new(),
+        wrong: String::new(),
+        results: Vec::new(),
+    };
+    let mut wrong = Vec::new();
+    for item in response.complete_calls() {
+        let Kind::ToolCall { id, name } = &item.kind else {
+            continue;
+        };
+        let told = if name == ANSWER_INQUIRY {
+            match read_call(questions, &item.text) {
+                Ok((pair, answer)) => {
+                    if reading.answers.iter().all(|(known, _)| *known != pair) {
+                        reading.answers.push((pair, answer));
+                    }
+                    "Taken.".to_owned()
+                }
+                Err(what) => {
+                    wrong.push(what.clone());
+                    what
+                }
+            }
+        } else {
+            wrong.push(format!("You called {name}, which was not run."));
+            NOT_RUN.to_owned()
+        };
+        let is_error = told != "Taken.";
+        reading.results.push(CallResult {
+            id: id.clone(),
+            name: name.clone(),
+            content: told,
+            is_error,
+        });
+    }
+    if reading.results.is_empty() {
+        match read_bare(questions, &response.text()) {
+            Some(answer) => reading.answers.push(answer),
+            None => wrong.push("You did not call answer_inquiry.".into()),
+        }
+    }
+    reading.wrong = wrong.join(" ");
+    reading
+}
+
+fn read_call(questions: &[&Wanted], raw: &str) -> Result<(String, Answer), String> {
+    let arguments: Value =
+        serde_json::from_str(raw).map_err(|_| "The arguments are not valid JSON.".to_owned())?;
+    let id = arguments["inquiry_id"].as_str().unwrap_or_default();
+    let Some(wanted) = questions.iter().find(|wanted| wanted.pair == id) else {
+        return Err(format!(
+            "There is no open inquiry with the inquiry_id {id:?}."
+        ));
+    };
+    let answer = match &arguments["answer"] {
+        Value::String(text) => text.clone(),
+        Value::Null => return Err("The answer is missing.".into()),
+        other => other.to_string(),
+    };
+    let answer = wanted
+        .question
+        .accept_text(&answer)
+        .map_err(|misfit| misfit.to_string())?;
+    Ok((wanted.pair.clone(), answer))
+}
+
+/// For one boolean or select also a bare text that is exactly an answer.
+fn read_bare(questions: &[&Wanted], text: &str) -> Option<(String, Answer)> {
+    let [wanted] = questions else { return None };
+    if wanted.question.answer_type == AnswerType::Text {
+        return None;
+    }
+    let answer = wanted.question.accept_text(text.trim()).ok()?;
+    Some((wanted.pair.clone(), answer))
+}
+
+fn read_structured(questions: &[&Wanted], response: &Response) -> Reading {
+    let mut reading = Reading {
+        answers: Vec::new(),
+        wrong: String::new(),
+        results: Vec::new(),
+    };
+    let Some(wanted) = questions.first() else {
+        return reading;
+    };
+    let text = response.text();
+    let answer =
+        serde_json::from_str::<Value>(text.trim())
+            .ok()
+            .map(|value| match &value["answer"] {
+                Value::String(text) => wanted.question.accept_text(text),
+                other => wanted.question.accept(other),
+            });
+    match answer {
+        Some(Ok(answer)) => reading.answers.push((wanted.pair.clone(), answer)),
+        Some(Err(misfit)) => reading.wrong = misfit.to_string(),
+        None => reading.wrong = "The reply was not the JSON object that was asked for.".into(),
+    }
+    reading
 }

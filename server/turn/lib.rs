@@ -3,16 +3,32 @@
 //! Invariant: nothing here reads a clock, a file, a socket or the environment. Time comes in with each
 //! [`Input`]; work goes out as an [`Effect`].
 
+mod ask;
+mod call;
+mod context;
+mod cycle;
 pub mod effect;
 pub mod event;
+pub mod force;
 pub mod input;
+mod inquiries;
 pub mod inquiry;
 pub mod limits;
+pub mod memory;
+mod past;
+pub mod permit;
+mod prompt;
 pub mod question;
 pub mod response;
+pub mod resume;
+pub mod retry;
+pub mod route;
 pub mod rules;
+pub mod told;
 pub mod transcript;
+pub mod turn;
 
 pub use effect::Effect;
 pub use event::Event;
 pub use input::Input;
+pub use turn::{Setup, Turn};

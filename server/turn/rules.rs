@@ -33,7 +33,7 @@ pub struct Rules {
 /// The rules of one tool.
 #[derive(Clone, Debug, Default)]
 pub struct ToolRules {
-    /// What the tool is able to do at most, where that is known before a call is prepared.
+    /// May its calls run?
     pub run: RunRule,
     /// May the model see its results unasked?
     pub result: ResultRule,
@@ -49,7 +49,7 @@ pub struct ToolRules {
     pub hidden: bool,
     /// The MCP server it comes from, as shown in a prompt.
     pub server: Option<String>,
-    /// What may be wrong with its text without the tool being part of Aside; see
+    /// It is not part of Aside: its questions may have several lines, see
     /// [`crate::question::Question::from_outside`].
     pub outside: bool,
 }
@@ -58,13 +58,22 @@ pub struct ToolRules {
 #[derive(Clone, Debug, Default)]
 pub struct QuestionRules {
     /// A configured answer; whether it fits is seen when the question comes.
-    pub answer: Option<Value>,
+    pub answer: Option<Configured>,
     /// Who is asked.
     pub target: Target,
     /// Overrides what the tool said, but never for a secret.
     pub exclusive: Option<bool>,
     /// The header of the prompt. Display only.
     pub prompt_label: Option<String>,
+}
+
+/// A configured answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Configured {
+    /// From a file: it has a type already.
+    Value(Value),
+    /// From a command line: read by the question's type.
+    Text(String),
 }
 
 /// Who is asked.
@@ -214,7 +223,11 @@ pub struct Client {
 
 impl Default for Detached {
     fn default() -> Self {
-        Self { run: DetachedMode::Deny, deliver: DetachedMode::Deny, tool: DetachedMode::Auto }
+        Self {
+            run: DetachedMode::Deny,
+            deliver: DetachedMode::Deny,
+            tool: DetachedMode::Auto,
+        }
     }
 }
 
@@ -235,7 +248,11 @@ impl Rules {
     /// The rules of one question of a tool; the defaults where nothing is configured.
     #[must_use]
     pub fn question(&self, tool: &str, id: &str) -> QuestionRules {
-        self.tools.get(tool).and_then(|rules| rules.questions.get(id)).cloned().unwrap_or_default()
+        self.tools
+            .get(tool)
+            .and_then(|rules| rules.questions.get(id))
+            .cloned()
+            .unwrap_or_default()
     }
 }
 
@@ -246,7 +263,9 @@ impl ToolRules {
         if self.asks_for_assistant {
             Source::Assistant
         } else {
-            Source::Tool { name: tool.to_owned() }
+            Source::Tool {
+                name: tool.to_owned(),
+            }
         }
     }
 }

@@ -1,0 +1,154 @@
+//! What the three machines share: the rules, the client, the turn's memory, and the way out.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde_json::Value;
+
+use crate::{
+    ask::Wanted,
+    effect::{Effect, Prompt, Update},
+    event::{Event, Level, PromptId, Refusal, RefusalReason, Seen},
+    input::{PromptAnswer, RequestId, Time},
+    memory::Memory,
+    response::Usage,
+    rules::{Client, Mode, Rules, ToolRules},
+};
+
+/// Shared by the machines of one turn.
+#[derive(Debug)]
+pub(crate) struct Context {
+    /// The turn's id, the stem of its prompts' ids.
+    pub(crate) turn: String,
+    pub(crate) rules: Rules,
+    /// The rules' mode, until a person widens it for the rest of the turn.
+    pub(crate) mode: Mode,
+    pub(crate) client: Option<Client>,
+    pub(crate) memory: Memory,
+    pub(crate) now: Time,
+    pub(crate) cycle: u32,
+    pub(crate) usage: Usage,
+    pub(crate) refusals: Vec<Refusal>,
+    /// Answers that were given before their prompt was asked again, on resume.
+    pub(crate) given: BTreeMap<PromptId, PromptAnswer>,
+    /// Questions that a model is to answer, on their way to the inquiries.
+    pub(crate) wanted: Vec<Wanted>,
+    /// Tools and questions whose answer a person just gave for the rest of the turn.
+    pub(crate) newly_remembered: Vec<(String, String)>,
+    /// Prompts that people are looking at.
+    pub(crate) open_prompts: usize,
+    pub(crate) last_prompt: u32,
+    last_request: u32,
+    /// The log cannot be appended to: nothing is recorded any more.
+    pub(crate) broken: bool,
+    out: VecDeque<Effect>,
+}
+
+impl Context {
+    pub(crate) fn new(turn: String, rules: Rules, client: Option<Client>, now: Time) -> Self {
+        Self {
+            turn,
+            mode: rules.mode,
+            rules,
+            client,
+            memory: Memory::default(),
+            now,
+            cycle: 0,
+            usage: Usage::default(),
+            refusals: Vec::new(),
+            given: BTreeMap::new(),
+            wanted: Vec::new(),
+            newly_remembered: Vec::new(),
+            open_prompts: 0,
+            last_prompt: 0,
+            last_request: 0,
+            broken: false,
+            out: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn record(&mut self, event: Event) {
+        if !self.broken {
+            self.out.push_back(Effect::Record(event));
+        }
+    }
+
+    pub(crate) fn perform(&mut self, effect: Effect) {
+        self.out.push_back(effect);
+    }
+
+    pub(crate) fn tell(&mut self, update: Update) {
+        self.out.push_back(Effect::Tell(update));
+    }
+
+    pub(crate) fn notice(&mut self, level: Level, text: impl Into<String>) {
+        let text = text.into();
+        self.record(Event::Notice {
+            level,
+            text: text.clone(),
+        });
+        self.tell(Update::Notice { level, text });
+    }
+
+    pub(crate) fn poll(&mut self) -> Option<Effect> {
+        self.out.pop_front()
+    }
+
+    /// Nothing that waits to be performed is performed: the log stopped before it.
+    pub(crate) fn break_off(&mut self) {
+        self.broken = true;
+        self.out.clear();
+    }
+
+    pub(crate) fn tool(&self, name: &str) -> ToolRules {
+        self.rules.tools.get(name).cloned().unwrap_or_default()
+    }
+
+    pub(crate) fn next_request(&mut self) -> RequestId {
+        self.last_request += 1;
+        RequestId(self.last_request)
+    }
+
+    pub(crate) fn next_prompt_id(&mut self) -> PromptId {
+        self.last_prompt += 1;
+        PromptId(format!("{}-{}", self.turn, self.last_prompt))
+    }
+
+    pub(crate) fn open_prompt(&mut self, mut prompt: Prompt) {
+        self.open_prompts += 1;
+        prompt.position = (self.open_prompts, self.open_prompts);
+        self.perform(Effect::OpenPrompt(Box::new(prompt)));
+    }
+
+    pub(crate) fn close_prompt(&mut self, prompt: &PromptId, why: &str) {
+        self.settle_prompt();
+        self.perform(Effect::ClosePrompt(prompt.clone(), why.to_owned()));
+    }
+
+    /// The client answered: the prompt is off its screen already.
+    pub(crate) fn settle_prompt(&mut self) {
+        self.open_prompts = self.open_prompts.saturating_sub(1);
+    }
+
+    pub(crate) fn refused(&mut self, tool: &str, reason: RefusalReason, text: &str) {
+        self.refusals.push(Refusal {
+            tool: tool.to_owned(),
+            reason,
+            text: text.to_owned(),
+        });
+    }
+
+    pub(crate) fn seen(&self, shown_at: Time) -> Option<Seen> {
+        self.client
+            .as_ref()
+            .map(|client| Seen::new(client, shown_at, self.now))
+    }
+
+    /// Kept for good, so that the same approval is not asked for again.
+    pub(crate) fn keep_approval(&mut self, hash: &str) {
+        self.perform(Effect::KeepApproval(hash.to_owned()));
+    }
+
+    pub(crate) fn remembered(&self, tool: &str, question: &str) -> Option<Value> {
+        self.memory.remembered(tool, question).cloned()
+    }
+}

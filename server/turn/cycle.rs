@@ -1,0 +1,362 @@
+//! One cycle of the turn: a response and its end, and the calls that it made.
+
+use serde_json::Value;
+
+use crate::{
+    ask::{Given, Lost},
+    call::{Call, State},
+    context::Context,
+    effect::{Effect, Update},
+    event::{By, Reason},
+    event::{CallKey, ErrorCode, Event, Level, Outcome, PromptId, TurnError},
+    input::PromptAnswer,
+    inquiries::{self, Settled},
+    limits,
+    response::{Failure, FailureClass, Finish, Item, Kind, Piece, Response},
+    told,
+    turn::{Conclusion, Phase, Turn},
+};
+
+/// What the model is told after a response that was cut with nothing complete in it.
+pub(crate) const CUT: &str = "Your last response was cut off before anything in it was complete. Go on from there, in smaller steps.";
+/// How the repair of a final answer begins.
+pub(crate) const SCHEMA_REPAIR: &str = "Your answer does not fit the schema that was asked for: ";
+
+impl Turn {
+    pub(crate) fn piece(&mut self, piece: Piece) {
+        let Phase::Streaming(streaming) = &mut self.phase else {
+            return;
+        };
+        if let Piece::Finish(finish) = piece {
+            let response = std::mem::take(&mut streaming.response);
+            return self.response_ended(response, finish);
+        }
+        let step = self.cx.cycle;
+        if let Piece::Delta { slot, text } = &piece {
+            let update = match streaming
+                .response
+                .items
+                .get(*slot as usize)
+                .map(|item| &item.kind)
+            {
+                Some(Kind::Text) => Some(Update::Text {
+                    step,
+                    text: text.clone(),
+                }),
+                Some(Kind::Reasoning) => Some(Update::Reasoning {
+                    step,
+                    text: text.clone(),
+                }),
+                _ => None,
+            };
+            if let Some(update) = update {
+                streaming.shown = true;
+                self.cx.tell(update);
+            }
+        }
+        streaming.response.add(piece);
+    }
+
+    pub(crate) fn failed(&mut self, failure: &Failure) {
+        let Phase::Streaming(streaming) = &mut self.phase else {
+            return;
+        };
+        let (cycle, shown) = (self.cx.cycle, streaming.shown);
+        let discard_step = shown.then_some(cycle);
+        if let Some((attempt, after)) =
+            streaming
+                .retries
+                .next(failure, &self.cx.rules.limits, self.cx.now)
+        {
+            streaming.backoff = Some(self.cx.now + after);
+            streaming.shown = false;
+            streaming.response = Response::default();
+            let reason = failure.text.clone();
+            return self.cx.tell(Update::Retry {
+                attempt,
+                after,
+                reason,
+                discard_step,
+            });
+        }
+        if failure.class == FailureClass::ForcedTool && self.cx.rules.model.forces_tools {
+            // Learned: from here on the force is soft, and the same request goes out with a directive.
+            inquiries::learn(&mut self.cx);
+            return self.request();
+        }
+        let code = match failure.class {
+            FailureClass::Auth => ErrorCode::NoProvider,
+            FailureClass::Context => ErrorCode::ContextFull,
+            FailureClass::Refusal => ErrorCode::Refused,
+            _ => ErrorCode::Provider,
+        };
+        let error = TurnError::new(code, failure.text.clone());
+        self.conclude(Conclusion::failed(error));
+    }
+
+    fn response_ended(&mut self, response: Response, finish: Finish) {
+        self.cx.usage.count(&response.usage);
+        let (usage, context_window) = (self.cx.usage, self.cx.rules.model.context_window);
+        self.cx.tell(Update::Usage {
+            usage,
+            context_window,
+        });
+        let lost = match finish {
+            Finish::Refusal => Some((ErrorCode::Refused, "The model refused to go on.")),
+            Finish::ContentFilter => Some((
+                ErrorCode::Refused,
+                "The provider's content filter stopped the response.",
+            )),
+            Finish::ContextFull => Some((
+                ErrorCode::ContextFull,
+                "The conversation no longer fits into the model's context window; start a new one or fork an \
+                 earlier turn.",
+            )),
+            _ => None,
+        };
+        if let Some((code, text)) = lost {
+            self.cx.record(Event::ResponseEnd {
+                finish: Some(finish),
+                usage: response.usage,
+            });
+            return self.conclude(Conclusion::failed(TurnError::new(code, text)));
+        }
+        let cut = matches!(finish, Finish::MaxTokens | Finish::MalformedCall);
+        let calls: Vec<Item> = response.complete_calls().cloned().collect();
+        let keep_reasoning = !(cut && calls.is_empty());
+        self.record_response(&response, keep_reasoning, Some(finish.clone()));
+        if !calls.is_empty() {
+            self.cuts = 0;
+            return self.begin_calls(&calls);
+        }
+        if cut {
+            return self.was_cut();
+        }
+        self.cuts = 0;
+        if finish == Finish::Pause {
+            return self.request();
+        }
+        self.answered(&response);
+    }
+
+    /// What came whole goes on record before any call runs; the end last.
+    fn record_response(&mut self, response: &Response, reasoning: bool, finish: Option<Finish>) {
+        let mut key = self.calls_before + u32::try_from(self.calls.len()).unwrap_or(0);
+        for item in &response.items {
+            let (text, opaque) = (item.text.clone(), item.opaque.clone());
+            match &item.kind {
+                Kind::Text if !text.is_empty() || opaque.is_some() => {
+                    self.cx.record(Event::Text { text, opaque });
+                }
+                Kind::Reasoning | Kind::Opaque if reasoning && item.complete => {
+                    self.cx.record(Event::Reasoning { text, opaque });
+                }
+                Kind::ToolCall { id, name } if item.complete => {
+                    self.cx.record(Event::ToolCall {
+                        call: CallKey(key),
+                        id: id.clone(),
+                        name: name.clone(),
+                        arguments: text,
+                        opaque,
+                    });
+                    key += 1;
+                }
+                _ => {}
+            }
+        }
+        self.cx.record(Event::ResponseEnd {
+            finish,
+            usage: response.usage,
+        });
+    }
+
+    /// Cancelled in mid-stream: complete and partial text stays, unfinished reasoning and all calls go.
+    pub(crate) fn keep_partial(&mut self) -> Option<String> {
+        let Phase::Streaming(streaming) = &mut self.phase else {
+            return None;
+        };
+        let mut response = std::mem::take(&mut streaming.response);
+        self.cx.usage.count(&response.usage);
+        response.items.retain(|item| item.kind == Kind::Text);
+        let text = response.text();
+        self.record_response(&response, false, None);
+        Some(text).filter(|text| !text.is_empty())
+    }
+
+    fn was_cut(&mut self) {
+        self.cuts += 1;
+        if self.cuts > limits::CUTS_IN_A_ROW {
+            let text =
+                "The model's responses were cut off three times in a row; ask for less at once.";
+            return self.conclude(Conclusion::failed(TurnError::new(ErrorCode::Limit, text)));
+        }
+        self.cx.record(Event::Directive { text: CUT.into() });
+        self.cx.notice(
+            Level::Warning,
+            "The response was cut off; the model is asked to go on.",
+        );
+        self.request();
+    }
+
+    fn begin_calls(&mut self, items: &[Item]) {
+        self.phase = Phase::Calls;
+        for (place, item) in items.iter().enumerate() {
+            let Kind::ToolCall { id, name } = &item.kind else {
+                continue;
+            };
+            let key = CallKey(self.calls_before + u32::try_from(place).unwrap_or(u32::MAX));
+            self.force.called(name);
+            self.calls.push(Call::new(key, id.clone(), name.clone()));
+        }
+        for (place, item) in items.iter().enumerate() {
+            self.calls[place].begin(&mut self.cx, &item.text, place);
+        }
+    }
+
+    /// The response made no calls: it is the answer, unless something is still owed.
+    pub(crate) fn answered(&mut self, response: &Response) {
+        let text = response.text();
+        if self.steered {
+            return self.request();
+        }
+        if self.force.is_missed(response, &self.cx.rules.model) {
+            let sending = self.force.retry(&self.cx.rules.model);
+            self.force.retried = true;
+            return self.send(sending);
+        }
+        if self.cx.rules.schema {
+            self.cx.perform(Effect::Check(text.clone()));
+            self.phase = Phase::Checking { text };
+            return;
+        }
+        self.conclude(Conclusion {
+            answer: Some(text),
+            ..Conclusion::of(Outcome::Completed)
+        });
+    }
+
+    pub(crate) fn checked(&mut self, checked: Result<Value, String>) {
+        let Phase::Checking { text } = &self.phase else {
+            return;
+        };
+        let answer = Some(text.clone());
+        match checked {
+            _ if self.steered => self.request(),
+            Ok(value) => self.conclude(Conclusion {
+                answer,
+                structured: Some(value),
+                ..Conclusion::of(Outcome::Completed)
+            }),
+            Err(why) if !self.schema_repair => {
+                self.schema_repair = true;
+                let text = format!(
+                    "{SCHEMA_REPAIR}{why}. Answer again with JSON that fits it, and nothing else."
+                );
+                self.cx.record(Event::Directive { text });
+                self.request();
+            }
+            Err(why) => {
+                let text =
+                    format!("The answer does not fit the schema, also after one repair: {why}.");
+                let error = TurnError::new(ErrorCode::Schema, text);
+                self.conclude(Conclusion {
+                    answer,
+                    ..Conclusion::failed(error)
+                });
+            }
+        }
+    }
+
+    /// Calls that may run do, as far as there are places.
+    pub(crate) fn start_ready(&mut self) {
+        let running = |call: &&Call| matches!(call.state, State::Running(_));
+        let mut free = self
+            .cx
+            .rules
+            .limits
+            .tools_at_once
+            .saturating_sub(self.calls.iter().filter(running).count());
+        for call in &mut self.calls {
+            if free == 0 {
+                break;
+            }
+            if matches!(call.state, State::Ready { .. }) {
+                call.run(&mut self.cx);
+                free -= 1;
+            }
+        }
+    }
+
+    /// A prompt was answered, somewhere.
+    pub(crate) fn answer(&mut self, prompt: PromptId, answer: PromptAnswer) {
+        let mode = self.cx.mode;
+        let Some(call) = self
+            .calls
+            .iter_mut()
+            .find_map(|call| call.has_open_prompt(&prompt).then_some(call))
+        else {
+            return self.cx.record(Event::LateAnswer { prompt });
+        };
+        call.answer_with(&mut self.cx, &prompt, answer, false);
+        let widened = mode != self.cx.mode || self.cx.memory.approved_since();
+        if widened {
+            for call in &mut self.calls {
+                call.permit_again(&mut self.cx);
+            }
+        }
+    }
+
+    /// A person's "for the rest of this turn" closes the other open prompts of that tool and question too.
+    pub(crate) fn spread_remembered(&mut self) {
+        for (tool, question) in std::mem::take(&mut self.cx.newly_remembered) {
+            for call in self.calls.iter_mut().filter(|call| call.tool == tool) {
+                call.take_remembered(&mut self.cx, &question);
+            }
+        }
+    }
+
+    pub(crate) fn settle(&mut self, settled: Vec<Settled>) {
+        for Settled {
+            call: key,
+            pair,
+            answer,
+            effort,
+        } in settled
+        {
+            self.with_call(key, |call, cx| {
+                let Some(waiting) = call.waiting_pair(&pair).cloned() else {
+                    return;
+                };
+                let effort = Some(effort);
+                match answer {
+                    Ok(answer) => {
+                        let given = Given {
+                            effort,
+                            ..Given::by(answer, By::Assistant)
+                        };
+                        call.answered(cx, &waiting, given);
+                    }
+                    Err(why) => {
+                        let text = told::inquiry_failed(&why);
+                        let (reason, why) = (Reason::BackendError, Some(why));
+                        let lost = Lost {
+                            reason,
+                            text,
+                            why,
+                            note: None,
+                            seen: None,
+                            effort,
+                        };
+                        call.unanswered(cx, &waiting, lost);
+                    }
+                }
+            });
+        }
+    }
+
+    pub(crate) fn with_call(&mut self, key: CallKey, act: impl FnOnce(&mut Call, &mut Context)) {
+        if let Some(call) = self.calls.iter_mut().find(|call| call.key == key) {
+            act(call, &mut self.cx);
+        }
+    }
+}

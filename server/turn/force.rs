@@ -1,0 +1,128 @@
+//! A forced tool, and the soft force where a model refuses a real one.
+
+use crate::{
+    response::Response,
+    rules::{Model, ToolChoice},
+};
+
+/// What is forced, and how far that has gone in this turn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Force {
+    /// What still holds.
+    pub choice: ToolChoice,
+    /// The directive was given.
+    pub asked: bool,
+    /// The sharper one was given too: never more than once in a turn.
+    pub retried: bool,
+}
+
+/// How the next request is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sending {
+    /// The tool choice on the wire.
+    pub tool_choice: ToolChoice,
+    /// Whether the model reasons.
+    pub reasoning: bool,
+    /// What to tell the model first.
+    pub directive: Option<String>,
+}
+
+impl Force {
+    /// Begins with what was asked for.
+    #[must_use]
+    pub fn new(choice: ToolChoice) -> Self {
+        Self {
+            choice,
+            asked: false,
+            retried: false,
+        }
+    }
+
+    /// Something is forced and the model does not take it as it is.
+    #[must_use]
+    pub fn is_soft(&self, model: &Model) -> bool {
+        self.forces() && !(model.forces_tools && (!model.reasoning || model.forces_while_reasoning))
+    }
+
+    /// How the turn's next request goes out.
+    #[must_use]
+    pub fn next(&self, model: &Model) -> Sending {
+        if self.is_soft(model) {
+            let directive = (!self.asked).then(|| self.directive());
+            return Sending {
+                tool_choice: ToolChoice::Auto,
+                reasoning: model.reasoning,
+                directive,
+            };
+        }
+        Sending {
+            tool_choice: self.choice.clone(),
+            reasoning: model.reasoning,
+            directive: None,
+        }
+    }
+
+    /// How the one retry goes out: with the real tool choice where the model takes that without losing its
+    /// history.
+    #[must_use]
+    pub fn retry(&self, model: &Model) -> Sending {
+        let directive = Some(self.sharper());
+        if model.forces_tools && model.reasoning_switches {
+            return Sending {
+                tool_choice: self.choice.clone(),
+                reasoning: false,
+                directive,
+            };
+        }
+        Sending {
+            tool_choice: ToolChoice::Auto,
+            reasoning: model.reasoning,
+            directive,
+        }
+    }
+
+    /// A completed answer without any call, although one was softly forced.
+    #[must_use]
+    pub fn is_missed(&self, response: &Response, model: &Model) -> bool {
+        self.is_soft(model) && !self.retried && response.complete_calls().next().is_none()
+    }
+
+    /// The choice holds until the tool was called; for `required`, any.
+    pub fn called(&mut self, tool: &str) {
+        let done = match &self.choice {
+            ToolChoice::Required => true,
+            ToolChoice::Name(name) => name == tool,
+            ToolChoice::Auto | ToolChoice::None => false,
+        };
+        if done {
+            self.choice = ToolChoice::Auto;
+        }
+    }
+
+    /// The first directive.
+    #[must_use]
+    pub fn directive(&self) -> String {
+        match &self.choice {
+            ToolChoice::Name(name) => format!("Call the tool `{name}` before you answer."),
+            _ => "Call one of your tools before you answer.".into(),
+        }
+    }
+
+    /// The second.
+    #[must_use]
+    pub fn sharper(&self) -> String {
+        match &self.choice {
+            ToolChoice::Name(name) => {
+                format!(
+                    "You answered without calling `{name}`. Call `{name}` now; do not reply with text alone."
+                )
+            }
+            _ => "You answered without calling a tool. Call one now; do not reply with text alone."
+                .into(),
+        }
+    }
+
+    fn forces(&self) -> bool {
+        matches!(self.choice, ToolChoice::Required | ToolChoice::Name(_))
+    }
+}

@@ -1,0 +1,606 @@
+//! The inquiries of a turn: which questions share a request, in which order requests go out, and the ladder
+//! that each climbs until it is answered or has failed.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    ask::Wanted,
+    call::{Call, State},
+    context::Context,
+    effect::{Effect, InquiryStatus, Request, RequestKind, Update},
+    event::{CallKey, Effort, Event, Status},
+    force::Sending,
+    input::{RequestId, Time},
+    inquiry::{self, Ask, CallResult, Message, STILL_RUNNING, Strategy},
+    limits,
+    question::Answer,
+    response::{Failure, FailureClass, Finish, Piece, Response, Usage},
+    retry::Retries,
+    rules::{StrategyRule, ToolChoice},
+};
+
+/// All inquiries of a turn.
+#[derive(Debug, Default)]
+pub(crate) struct Inquiries {
+    waiting: Vec<(Lane, Time, Wanted)>,
+    running: Vec<Inquiry>,
+    /// Lanes whose prefix a request of this cycle has warmed.
+    warm: BTreeSet<Lane>,
+}
+
+/// Questions of one strategy and model may share a request, and share a prefix.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Lane {
+    strategy: Strategy,
+    assistant: Option<String>,
+}
+
+/// One inquiry: a request, and those that repair it.
+#[derive(Debug)]
+struct Inquiry {
+    lane: Lane,
+    /// It is on its second rung, which has one try.
+    last: bool,
+    questions: Vec<Wanted>,
+    /// Tries on this rung.
+    tries: u8,
+    /// Requests of all rungs.
+    requests: u32,
+    began: Time,
+    messages: Vec<Message>,
+    request: RequestId,
+    first_byte: bool,
+    response: Response,
+    retries: Retries,
+    backoff: Option<Time>,
+    /// Tokens since the last answer.
+    spent: Usage,
+}
+
+/// What came of a question.
+#[derive(Debug)]
+pub(crate) struct Settled {
+    pub(crate) call: CallKey,
+    pub(crate) pair: String,
+    /// The answer, or why there is none.
+    pub(crate) answer: Result<Answer, String>,
+    pub(crate) effort: Effort,
+}
+
+impl Inquiries {
+    /// A question begins to wait.
+    pub(crate) fn want(&mut self, cx: &Context, wanted: Wanted) {
+        let lane = Lane::of(cx, &wanted);
+        self.waiting.push((lane, cx.now, wanted));
+    }
+
+    /// A new step changed the prefix that inquiries share.
+    pub(crate) fn new_cycle(&mut self) {
+        self.warm.clear();
+    }
+
+    /// Sends what is due.
+    pub(crate) fn send_due(&mut self, cx: &mut Context, calls: &[Call], own: &Sending) {
+        for inquiry in &mut self.running {
+            if inquiry.backoff.is_some_and(|at| at <= cx.now) {
+                inquiry.backoff = None;
+                inquiry.send(cx, own);
+            }
+        }
+        let executing = calls.iter().any(Call::executes);
+        while let Some(batch) = self.next_batch(cx.now, executing) {
+            self.start(cx, calls, own, batch);
+        }
+    }
+
+    /// The questions that go out together now, if any do.
+    fn next_batch(&mut self, now: Time, executing: bool) -> Option<Vec<Wanted>> {
+        let at = self.waiting.iter().position(|(lane, since, _)| {
+            let due = lane.is_alone() || !executing || now >= *since + limits::BATCH_WAIT;
+            due && !self.is_warming(lane)
+        })?;
+        let lane = self.waiting[at].0.clone();
+        if lane.is_alone() {
+            return Some(vec![self.waiting.remove(at).2]);
+        }
+        let (batch, rest) = std::mem::take(&mut self.waiting)
+            .into_iter()
+            .partition(|(other, ..)| *other == lane);
+        self.waiting = rest;
+        Some(batch.into_iter().map(|(.., wanted)| wanted).collect())
+    }
+
+    /// A request over this lane's prefix is out, and its first byte has not come: what it writes to the cache
+    /// cannot be read yet.
+    fn is_warming(&self, lane: &Lane) -> bool {
+        !self.warm.contains(lane)
+            && self.running.iter().any(|inquiry| {
+                inquiry.lane == *lane && !inquiry.first_byte && inquiry.backoff.is_none()
+            })
+    }
+
+    fn start(&mut self, cx: &mut Context, calls: &[Call], own: &Sending, questions: Vec<Wanted>) {
+        let lane = Lane::of(cx, &questions[0]);
+        cx.tell(status(
+            calls,
+            questions.iter().map(|wanted| wanted.call),
+            InquiryStatus::Asked,
+        ));
+        let mut inquiry = Inquiry::new(cx.now, lane, questions);
+        inquiry.climb(cx, calls, own);
+        self.running.push(inquiry);
+    }
+
+    pub(crate) fn first_byte(&mut self, request: RequestId) {
+        if let Some(inquiry) = self
+            .running
+            .iter_mut()
+            .find(|inquiry| inquiry.request == request)
+        {
+            inquiry.first_byte = true;
+            self.warm.insert(inquiry.lane.clone());
+        }
+    }
+
+    /// A piece of a response; what it settles.
+    pub(crate) fn piece(
+        &mut self,
+        cx: &mut Context,
+        calls: &[Call],
+        own: &Sending,
+        request: RequestId,
+        piece: Piece,
+    ) -> Vec<Settled> {
+        let Some(at) = self.position(request) else {
+            return Vec::new();
+        };
+        let Piece::Finish(finish) = piece else {
+            self.running[at].response.add(piece);
+            return Vec::new();
+        };
+        self.first_byte(request);
+        let mut inquiry = self.running.remove(at);
+        let (mut settled, wrong) = inquiry.finish(cx, &finish);
+        tell_settled(cx, calls, &settled);
+        if inquiry.questions.is_empty() {
+            return settled;
+        }
+        if finish == Finish::ContextFull {
+            let lost = inquiry.give_up(cx, "the context window of the model is full");
+            tell_settled(cx, calls, &lost);
+            settled.extend(lost);
+        } else if inquiry.may_repair() {
+            inquiry.repair(cx, own, &wrong);
+            self.running.push(inquiry);
+        } else {
+            settled.extend(self.next_rung(cx, calls, own, inquiry, &wrong));
+        }
+        settled
+    }
+
+    /// A request failed; what that settles.
+    pub(crate) fn failed(
+        &mut self,
+        cx: &mut Context,
+        calls: &[Call],
+        own: &Sending,
+        request: RequestId,
+        failure: &Failure,
+    ) -> Vec<Settled> {
+        let Some(at) = self.position(request) else {
+            return Vec::new();
+        };
+        let mut inquiry = self.running.remove(at);
+        if failure.class == FailureClass::ForcedTool
+            && inquiry.lane.strategy == Strategy::ForcedTool
+        {
+            learn(cx);
+            return self.without_force(cx, calls, own, inquiry);
+        }
+        if let Some((_, wait)) = inquiry
+            .retries
+            .next(failure, &cx.rules.limits.clone(), cx.now)
+        {
+            inquiry.backoff = Some(cx.now + wait);
+            self.running.push(inquiry);
+            return Vec::new();
+        }
+        let settled = inquiry.give_up(cx, &failure.text);
+        tell_settled(cx, calls, &settled);
+        settled
+    }
+
+    /// The model does not take a forced tool after all: the named strategy is `in_band` there, and the ladder
+    /// goes on to `structured`.
+    fn without_force(
+        &mut self,
+        cx: &mut Context,
+        calls: &[Call],
+        own: &Sending,
+        mut inquiry: Inquiry,
+    ) -> Vec<Settled> {
+        if inquiry.last {
+            return self.next_rung(
+                cx,
+                calls,
+                own,
+                inquiry,
+                "the model does not take a forced tool",
+            );
+        }
+        inquiry.lane.strategy = Strategy::InBand;
+        inquiry.climb(cx, calls, own);
+        self.running.push(inquiry);
+        Vec::new()
+    }
+
+    fn next_rung(
+        &mut self,
+        cx: &mut Context,
+        calls: &[Call],
+        own: &Sending,
+        mut inquiry: Inquiry,
+        wrong: &str,
+    ) -> Vec<Settled> {
+        let next = match inquiry.lane.strategy {
+            // Refused just now, on the second rung: the other way to go there is left.
+            Strategy::ForcedTool if inquiry.last && !takes_forced(cx) => Some(Strategy::Structured),
+            _ if inquiry.last => None,
+            Strategy::InBand if takes_forced(cx) => Some(Strategy::ForcedTool),
+            Strategy::InBand | Strategy::ForcedTool => Some(Strategy::Structured),
+            Strategy::Structured => None,
+        };
+        let Some(strategy) = next else {
+            let settled = inquiry.give_up(cx, &no_answer(inquiry.requests, wrong));
+            tell_settled(cx, calls, &settled);
+            return settled;
+        };
+        for mut rung in inquiry.escalate(cx, strategy) {
+            rung.climb(cx, calls, own);
+            self.running.push(rung);
+        }
+        Vec::new()
+    }
+
+    /// A run is over: what it asked while it ran needs no answer any more.
+    pub(crate) fn drop_live(&mut self, cx: &mut Context, calls: &[Call], key: CallKey) {
+        let live = calls.iter().any(|call| {
+            call.key == key && call.all_waiting().any(|waiting| waiting.live.is_some())
+        });
+        if live {
+            self.drop_call(cx, key);
+        }
+    }
+
+    /// A call is over: its questions need no answer any more.
+    pub(crate) fn drop_call(&mut self, cx: &mut Context, call: CallKey) {
+        self.waiting.retain(|(.., wanted)| wanted.call != call);
+        self.running.retain_mut(|inquiry| {
+            inquiry.questions.retain(|wanted| wanted.call != call);
+            if inquiry.questions.is_empty() && inquiry.backoff.is_none() {
+                cx.perform(Effect::Abort(inquiry.request));
+            }
+            !inquiry.questions.is_empty()
+        });
+    }
+
+    /// When to look again if nothing else happens first.
+    pub(crate) fn deadline(&self, calls: &[Call]) -> Option<Time> {
+        let executing = calls.iter().any(Call::executes);
+        let batches = self
+            .waiting
+            .iter()
+            .filter(|(lane, ..)| executing && !lane.is_alone() && !self.is_warming(lane))
+            .map(|(_, since, _)| *since + limits::BATCH_WAIT);
+        self.running
+            .iter()
+            .filter_map(|inquiry| inquiry.backoff)
+            .chain(batches)
+            .min()
+    }
+
+    fn position(&self, request: RequestId) -> Option<usize> {
+        self.running
+            .iter()
+            .position(|inquiry| inquiry.request == request && inquiry.backoff.is_none())
+    }
+}
+
+impl Lane {
+    fn of(cx: &Context, wanted: &Wanted) -> Self {
+        let strategy = match cx.rules.inquiry.strategy {
+            StrategyRule::Auto if other_model(cx, wanted).is_some() => Strategy::Structured,
+            StrategyRule::Auto => Strategy::InBand,
+            StrategyRule::Named(Strategy::ForcedTool) if !takes_forced(cx) => Strategy::InBand,
+            StrategyRule::Named(strategy) => strategy,
+        };
+        Self::new(cx, strategy, wanted)
+    }
+
+    /// Only `structured` goes to another model: the others are the turn's own next request.
+    fn new(cx: &Context, strategy: Strategy, wanted: &Wanted) -> Self {
+        let assistant = other_model(cx, wanted).filter(|_| strategy == Strategy::Structured);
+        Self {
+            strategy,
+            assistant,
+        }
+    }
+
+    /// `structured` asks one question each.
+    fn is_alone(&self) -> bool {
+        self.strategy == Strategy::Structured
+    }
+}
+
+impl Inquiry {
+    fn new(now: Time, lane: Lane, questions: Vec<Wanted>) -> Self {
+        Self {
+            lane,
+            last: false,
+            questions,
+            tries: 0,
+            requests: 0,
+            began: now,
+            messages: Vec::new(),
+            request: RequestId(0),
+            first_byte: false,
+            response: Response::default(),
+            retries: Retries::default(),
+            backoff: None,
+            spent: Usage::default(),
+        }
+    }
+
+    /// Begins on its rung, from a fresh fork.
+    fn climb(&mut self, cx: &mut Context, calls: &[Call], own: &Sending) {
+        let text = inquiry::text(&self.wanted(), self.lane.strategy);
+        self.tries = 0;
+        self.messages = vec![Message::User {
+            results: self.open_calls(calls),
+            text,
+        }];
+        self.ask(cx, own);
+    }
+
+    /// A result for every open call of the last assistant message, in call order.
+    fn open_calls(&self, calls: &[Call]) -> Vec<CallResult> {
+        let result = |call: &Call| {
+            let asking = self.questions.iter().find(|wanted| wanted.call == call.key);
+            let (content, is_error) = match (&call.state, asking) {
+                (State::Done { status, content }, _) => (content.clone(), *status != Status::Ok),
+                (_, Some(wanted)) => (format!("Tool paused: {}", wanted.question.text), false),
+                _ => (STILL_RUNNING.to_owned(), false),
+            };
+            CallResult {
+                id: call.id.clone(),
+                name: call.tool.clone(),
+                content,
+                is_error,
+            }
+        };
+        calls.iter().map(result).collect()
+    }
+
+    /// One try.
+    fn ask(&mut self, cx: &mut Context, own: &Sending) {
+        self.tries += 1;
+        self.retries = Retries::default();
+        self.send(cx, own);
+    }
+
+    fn send(&mut self, cx: &mut Context, own: &Sending) {
+        self.request = cx.next_request();
+        self.requests += 1;
+        self.first_byte = false;
+        self.response = Response::default();
+        let strategy = self.lane.strategy;
+        let schema = (strategy == Strategy::Structured)
+            .then(|| inquiry::schema(&self.questions[0].question.answer_type));
+        let ask = Ask {
+            strategy,
+            assistant: self.lane.assistant.clone(),
+            messages: self.messages.clone(),
+            schema,
+            calls: self.questions.iter().map(|wanted| wanted.call).collect(),
+        };
+        let forced = strategy == Strategy::ForcedTool;
+        let (tool_choice, reasoning) = if forced {
+            let choice = ToolChoice::Name(inquiry::ANSWER_INQUIRY.into());
+            (
+                choice,
+                own.reasoning && cx.rules.model.forces_while_reasoning,
+            )
+        } else {
+            (own.tool_choice.clone(), own.reasoning)
+        };
+        let kind = RequestKind::Inquiry(ask);
+        cx.perform(Effect::Send(Request {
+            id: self.request,
+            kind,
+            tool_choice,
+            reasoning,
+        }));
+    }
+
+    /// A reply came: what it settles, and what is wrong with the rest.
+    fn finish(&mut self, cx: &mut Context, finish: &Finish) -> (Vec<Settled>, String) {
+        let usage = self.response.usage;
+        cx.usage.count(&usage);
+        self.spent.count(&usage);
+        let mut reading = inquiry::read(&self.wanted(), self.lane.strategy, &self.response);
+        if matches!(
+            finish,
+            Finish::Refusal | Finish::ContentFilter | Finish::ContextFull
+        ) {
+            reading.answers.clear();
+            reading.wrong = format!("the reply ended with {}", finish_name(finish));
+        }
+        let mut settled = Vec::new();
+        for (pair, answer) in reading.answers {
+            let Some(at) = self.questions.iter().position(|wanted| wanted.pair == pair) else {
+                continue;
+            };
+            let wanted = self.questions.remove(at);
+            settled.push(self.settle(cx, &wanted, Ok(answer)));
+        }
+        self.messages.extend(self.reply());
+        if !self.questions.is_empty() {
+            let text = inquiry::text(&self.wanted(), self.lane.strategy);
+            let text = format!("Not accepted. {}\n\n{text}", reading.wrong);
+            self.messages.push(Message::User {
+                results: reading.results,
+                text,
+            });
+        }
+        (settled, reading.wrong)
+    }
+
+    /// The reply, verbatim; what was truncated is not part of it.
+    fn reply(&self) -> Option<Message> {
+        let items: Vec<_> = self
+            .response
+            .items
+            .iter()
+            .filter(|item| item.complete)
+            .cloned()
+            .collect();
+        (!items.is_empty()).then_some(Message::Assistant(items))
+    }
+
+    fn may_repair(&self) -> bool {
+        !self.last && self.tries <= limits::INQUIRY_REPAIRS
+    }
+
+    fn repair(&mut self, cx: &mut Context, own: &Sending, wrong: &str) {
+        // Two messages of the user's in a row are not a history: an empty reply is asked for again as it was.
+        if self.reply().is_none() {
+            self.messages.pop();
+        }
+        debug_assert!(!wrong.is_empty(), "what is asked again was wrong");
+        self.ask(cx, own);
+    }
+
+    /// The same questions on the next rung; `structured` takes each alone.
+    fn escalate(self, cx: &Context, strategy: Strategy) -> Vec<Self> {
+        let Self {
+            questions,
+            requests,
+            began,
+            spent,
+            ..
+        } = self;
+        let groups: Vec<Vec<Wanted>> = if strategy == Strategy::Structured {
+            questions.into_iter().map(|wanted| vec![wanted]).collect()
+        } else {
+            vec![questions]
+        };
+        let rung = |(at, group): (usize, Vec<Wanted>)| {
+            let mut inquiry = Self::new(began, Lane::new(cx, strategy, &group[0]), group);
+            inquiry.last = true;
+            inquiry.requests = requests;
+            inquiry.spent = if at == 0 { spent } else { Usage::default() };
+            inquiry
+        };
+        groups.into_iter().enumerate().map(rung).collect()
+    }
+
+    fn give_up(&mut self, cx: &Context, why: &str) -> Vec<Settled> {
+        let questions = std::mem::take(&mut self.questions);
+        questions
+            .iter()
+            .map(|wanted| self.settle(cx, wanted, Err(why.to_owned())))
+            .collect()
+    }
+
+    fn settle(&mut self, cx: &Context, wanted: &Wanted, answer: Result<Answer, String>) -> Settled {
+        let effort = Effort {
+            model: self
+                .lane
+                .assistant
+                .clone()
+                .unwrap_or_else(|| cx.rules.model.id.clone()),
+            strategy: self.lane.strategy.name().to_owned(),
+            tries: self.requests,
+            usage: std::mem::take(&mut self.spent),
+            milliseconds: u64::try_from(cx.now.saturating_sub(self.began).as_millis())
+                .unwrap_or(u64::MAX),
+        };
+        Settled {
+            call: wanted.call,
+            pair: wanted.pair.clone(),
+            answer,
+            effort,
+        }
+    }
+
+    fn wanted(&self) -> Vec<&Wanted> {
+        self.questions.iter().collect()
+    }
+}
+
+/// The model that is configured to answer this question, where it is another than the turn's.
+fn other_model(cx: &Context, wanted: &Wanted) -> Option<String> {
+    let assistant = wanted
+        .assistant
+        .clone()
+        .or_else(|| cx.rules.inquiry.assistant.clone());
+    assistant.filter(|id| *id != cx.rules.model.id)
+}
+
+/// The turn's model takes a forced tool, as far as is known.
+fn takes_forced(cx: &Context) -> bool {
+    let model = &cx.rules.model;
+    model.forces_tools
+        && (!model.reasoning || model.forces_while_reasoning || model.reasoning_switches)
+}
+
+/// The model refused a forced tool: it is never sent one again in this conversation.
+pub(crate) fn learn(cx: &mut Context) {
+    cx.rules.model.forces_tools = false;
+    let model = cx.rules.model.id.clone();
+    cx.record(Event::Learned {
+        model,
+        refuses: "forced_tool".into(),
+    });
+}
+
+fn no_answer(requests: u32, wrong: &str) -> String {
+    format!("no fitting answer in {requests} tries; the last: {wrong}")
+}
+
+fn finish_name(finish: &Finish) -> &'static str {
+    match finish {
+        Finish::Refusal => "a refusal",
+        Finish::ContentFilter => "a content filter",
+        _ => "a full context window",
+    }
+}
+
+fn tell_settled(cx: &mut Context, calls: &[Call], settled: &[Settled]) {
+    for (ok, status_word) in [
+        (true, InquiryStatus::Answered),
+        (false, InquiryStatus::Failed),
+    ] {
+        let keys: Vec<CallKey> = settled
+            .iter()
+            .filter(|one| one.answer.is_ok() == ok)
+            .map(|one| one.call)
+            .collect();
+        if !keys.is_empty() {
+            cx.tell(status(calls, keys.into_iter(), status_word));
+        }
+    }
+}
+
+fn status(calls: &[Call], keys: impl Iterator<Item = CallKey>, status: InquiryStatus) -> Update {
+    let id = |key: CallKey| {
+        calls
+            .iter()
+            .find(|call| call.key == key)
+            .map(|call| call.id.clone())
+    };
+    Update::Inquiry {
+        calls: keys.filter_map(id).collect(),
+        status,
+    }
+}

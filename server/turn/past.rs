@@ -1,0 +1,437 @@
+//! What the events of an interrupted turn say of one call, and where that leaves it.
+
+use serde_json::Value;
+
+use crate::{
+    ask::{How, Waiting},
+    call::{Call, Held, State, parse_arguments},
+    context::Context,
+    event::{About, CallKey, Closed, Event, InquiryResponse, PromptId, Reason, Status},
+    input::{Prepared, PromptAnswer, SecretValue, ToolOutput},
+    prompt::Prompted,
+    question::{Answer, Question},
+    told,
+};
+
+/// A call, as its events say.
+#[derive(Debug)]
+pub(crate) struct Past {
+    pub(crate) call: Call,
+    pub(crate) raw: String,
+    /// It was started, and neither a result nor a question came.
+    started: bool,
+    /// A question without an answer on record.
+    open: Option<Open>,
+    /// Secrets that were typed, and are gone.
+    secrets: Vec<Question>,
+    /// Permission prompts, their hashes, and whether they showed a change of a file.
+    permissions: Vec<(PromptId, String, bool)>,
+    /// The last permission prompt is not settled.
+    permission_open: bool,
+    /// How it must end, although its result is not on record.
+    ended: Option<(Status, String)>,
+    held: Option<(Status, ToolOutput)>,
+    delivery: Option<PromptId>,
+    delivered: Option<bool>,
+    done: Option<(Status, String)>,
+    untouched: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Open {
+    pair: String,
+    question: Question,
+    live: bool,
+    prompt: Option<PromptId>,
+}
+
+/// Where a call goes on.
+#[derive(Debug)]
+pub(crate) enum Next {
+    /// Nowhere: it is done.
+    Done,
+    /// From the beginning.
+    Begin,
+    /// From its preparation, with what is known.
+    Prepare,
+    /// With a secret that is gone.
+    AskAgain(Question),
+    /// With a prompt that waited for a person.
+    Show(PromptId),
+    /// With a question whose inquiry was cut off.
+    Route(Waiting),
+}
+
+impl Past {
+    pub(crate) fn new(event: &Event) -> Option<Self> {
+        let Event::ToolCall {
+            call,
+            id,
+            name,
+            arguments,
+            ..
+        } = event
+        else {
+            return None;
+        };
+        let mut call = Call::new(*call, id.clone(), name.clone());
+        call.arguments = parse_arguments(arguments).unwrap_or(Value::Null);
+        Some(Self {
+            call,
+            raw: arguments.clone(),
+            started: false,
+            open: None,
+            secrets: Vec::new(),
+            permissions: Vec::new(),
+            permission_open: false,
+            ended: None,
+            held: None,
+            delivery: None,
+            delivered: None,
+            done: None,
+            untouched: true,
+        })
+    }
+
+    pub(crate) fn key(&self) -> CallKey {
+        self.call.key
+    }
+
+    /// Takes in an event of this call.
+    pub(crate) fn read(&mut self, event: &Event) {
+        self.untouched = false;
+        match event {
+            Event::CallStarted { run, .. } => {
+                self.call.runs = *run;
+                self.started = true;
+            }
+            Event::InquiryRequest {
+                id, question, live, ..
+            } => {
+                self.started = self.started && *live;
+                self.call.asked += 1;
+                let (pair, question) = (id.clone(), question.clone());
+                self.open = Some(Open {
+                    pair,
+                    question,
+                    live: *live,
+                    prompt: None,
+                });
+            }
+            Event::InquiryResponse { response, .. } => self.read_response(response),
+            Event::PromptOpened { prompt, about, .. } => match about {
+                About::Question { .. } => {
+                    if let Some(open) = &mut self.open {
+                        open.prompt = Some(prompt.clone());
+                    }
+                }
+                About::RunTool { hash, diff } => {
+                    self.permissions.push((prompt.clone(), hash.clone(), *diff));
+                    self.permission_open = true;
+                }
+                About::DeliverResult => self.delivery = Some(prompt.clone()),
+            },
+            Event::PromptClosed { prompt, closed } => self.read_closed(prompt, closed),
+            Event::ToolResult {
+                status,
+                content,
+                held: true,
+                details,
+                ..
+            } => {
+                self.started = false;
+                let details = details.clone();
+                let output = ToolOutput {
+                    details,
+                    ..ToolOutput::text(content.clone())
+                };
+                self.held = Some((*status, output));
+            }
+            Event::ToolResult {
+                status, content, ..
+            } => {
+                self.done = Some((*status, content.clone()));
+            }
+            _ => {}
+        }
+    }
+
+    fn read_response(&mut self, response: &InquiryResponse) {
+        let Some(Open { question, live, .. }) = self.open.take() else {
+            return;
+        };
+        match response {
+            InquiryResponse::Answered { answer, .. } => {
+                if !live {
+                    self.call.answers.retain(|(id, _)| *id != question.id);
+                    self.call
+                        .answers
+                        .push((question.id.clone(), Answer::Value(answer.clone())));
+                }
+                self.count_answer(question);
+            }
+            InquiryResponse::Redacted { .. } => {
+                self.count_answer(question.clone());
+                if !live {
+                    self.secrets.retain(|known| known.id != question.id);
+                    self.secrets.push(question);
+                }
+            }
+            InquiryResponse::Cancelled { .. } if live => {}
+            InquiryResponse::Cancelled { reason, .. } => {
+                let status = if *reason == Reason::Withdrawn {
+                    Status::Cancelled
+                } else {
+                    Status::Error
+                };
+                self.ended = Some((status, lost_text(&self.call.tool, &question, response)));
+            }
+        }
+    }
+
+    fn count_answer(&mut self, question: Question) {
+        match self
+            .call
+            .answered
+            .iter_mut()
+            .find(|(known, _)| known.is_same(&question))
+        {
+            Some((_, times)) => *times += 1,
+            None => self.call.answered.push((question, 1)),
+        }
+    }
+
+    fn read_closed(&mut self, prompt: &PromptId, closed: &Closed) {
+        let tool = &self.call.tool;
+        if self.delivery.as_ref() == Some(prompt) {
+            self.delivered = match closed {
+                Closed::Answered { answer, .. } => Some(answer.as_bool().unwrap_or(false)),
+                Closed::Declined { .. } => Some(false),
+                Closed::Withdrawn => None,
+                Closed::Failed { why } => {
+                    self.ended = Some((Status::Denied, told::not_shown(tool, why)));
+                    None
+                }
+            };
+            return;
+        }
+        self.permission_open = false;
+        let hash = self
+            .permissions
+            .iter()
+            .find(|(id, ..)| id == prompt)
+            .map(|(_, hash, _)| hash);
+        match closed {
+            Closed::Answered {
+                answer, new_text, ..
+            } if answer != "no" => {
+                self.call.approved = hash.cloned();
+                self.call.new_text.clone_from(new_text);
+            }
+            Closed::Answered { .. } => {
+                self.ended = Some((Status::Denied, told::not_allowed(tool, None)));
+            }
+            Closed::Declined { note, .. } => {
+                self.ended = Some((Status::Denied, told::not_allowed(tool, note.as_deref())));
+            }
+            Closed::Failed { why } => {
+                self.ended = Some((Status::Denied, told::not_shown(tool, why)));
+            }
+            Closed::Withdrawn => {}
+        }
+    }
+
+    /// The prompt is one of this call's `runTool` or `deliverResult` prompts.
+    pub(crate) fn knows(&self, prompt: &PromptId) -> bool {
+        self.delivery.as_ref() == Some(prompt) || self.permission(prompt).is_some()
+    }
+
+    /// The hash of a permission prompt, and whether it showed a change of a file.
+    pub(crate) fn permission(&self, prompt: &PromptId) -> Option<(&str, bool)> {
+        let (_, hash, diff) = self.permissions.iter().find(|(id, ..)| id == prompt)?;
+        Some((hash, *diff))
+    }
+
+    /// The question of a pair that has no response yet.
+    pub(crate) fn open_question(&self, pair: &str) -> Option<&Question> {
+        self.open
+            .as_ref()
+            .filter(|open| open.pair == pair)
+            .map(|open| &open.question)
+    }
+
+    /// Prompts that wait for a person.
+    pub(crate) fn open_prompts(&self) -> Vec<PromptId> {
+        if self.done.is_some() || self.ended.is_some() {
+            return Vec::new();
+        }
+        let permission = self.permissions.last().filter(|_| self.permission_open);
+        let question = self.open.as_ref().filter(|open| !open.live);
+        [
+            permission.map(|(id, ..)| id.clone()),
+            question.and_then(|open| open.prompt.clone()),
+            self.delivery.clone().filter(|_| self.delivered.is_none()),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    /// An answer to one of the open prompts, from a command line's text.
+    pub(crate) fn parse(&self, prompt: &PromptId, text: &str) -> Result<PromptAnswer, String> {
+        if let Some((_, diff)) = self.permission(prompt) {
+            let options: &[&str] = if diff {
+                &["once", "turn", "no"]
+            } else {
+                &["once", "turn", "always", "no"]
+            };
+            if !options.contains(&text) {
+                return Err(format!("it must be one of {}", options.join(", ")));
+            }
+            return Ok(PromptAnswer::value(text));
+        }
+        if self.delivery.as_ref() == Some(prompt) {
+            return match text {
+                "true" | "yes" => Ok(PromptAnswer::value(true)),
+                "false" | "no" => Ok(PromptAnswer::value(false)),
+                _ => Err("it must be true or false".into()),
+            };
+        }
+        let question = self.open.as_ref().map(|open| &open.question);
+        let value = question.map_or(Value::Null, |question| question.parse(text));
+        match question.map(|question| question.accept(&value)) {
+            Some(Ok(_)) => Ok(PromptAnswer::Answer {
+                value: SecretValue(value),
+                remember: false,
+                new_text: None,
+            }),
+            Some(Err(misfit)) => Err(misfit.0),
+            None => Err("it is not a question".into()),
+        }
+    }
+
+    /// Where the call goes on. What is settled already is finished here.
+    pub(crate) fn restore(self, cx: &mut Context) -> (Call, Next) {
+        let mut call = self.call;
+        if let Some((status, content)) = self.done {
+            call.state = State::Done { status, content };
+            return (call, Next::Done);
+        }
+        if let Some((status, text)) = self.ended {
+            call.finish_text(cx, status, text);
+            return (call, Next::Done);
+        }
+        if let Some((status, output)) = self.held {
+            return restore_delivery(
+                cx,
+                call,
+                Held { status, output },
+                self.delivery,
+                self.delivered,
+            );
+        }
+        if self.started {
+            if let Some(open) = self.open {
+                open.waiting(How::Inquiry).withdraw(cx, call.key);
+            }
+            let text = told::unknown_effects(&call.tool);
+            call.finish_text(cx, Status::Error, text);
+            return (call, Next::Done);
+        }
+        if let Some(open) = self.open {
+            return restore_question(cx, call, open);
+        }
+        if let Some(question) = self.secrets.into_iter().next() {
+            return (call, Next::AskAgain(question));
+        }
+        if let Some((id, hash, _)) = self.permissions.into_iter().next_back()
+            && self.permission_open
+        {
+            let prompted = Prompted::new(id.clone(), true, cx.now);
+            let prepared = Box::new(Prepared {
+                hash: hash.clone(),
+                ..Prepared::default()
+            });
+            call.state = State::Permission { prompted, prepared };
+            call.permission = Some((id, hash));
+            return (call, Next::Prepare);
+        }
+        let next = if self.untouched {
+            Next::Begin
+        } else {
+            Next::Prepare
+        };
+        (call, next)
+    }
+}
+
+impl Open {
+    fn waiting(&self, how: How) -> Waiting {
+        let live = self.live.then_some(0);
+        Waiting {
+            pair: self.pair.clone(),
+            question: self.question.clone(),
+            live,
+            how,
+        }
+    }
+}
+
+fn restore_delivery(
+    cx: &mut Context,
+    mut call: Call,
+    held: Held,
+    prompt: Option<PromptId>,
+    delivered: Option<bool>,
+) -> (Call, Next) {
+    match (delivered, prompt) {
+        (Some(true), _) => call.finish(cx, held.status, held.output),
+        (Some(false), _) => {
+            let text = told::withheld(&call.tool);
+            call.finish_text(cx, Status::Denied, text);
+        }
+        (None, None) => {
+            call.redeliver(cx, held);
+            return (call, Next::Done);
+        }
+        (None, Some(id)) => {
+            let prompted = Prompted::new(id.clone(), cx.client.is_none(), cx.now);
+            call.state = State::Delivery {
+                prompted,
+                held: Box::new(held),
+            };
+            return (call, Next::Show(id));
+        }
+    }
+    (call, Next::Done)
+}
+
+fn restore_question(cx: &mut Context, mut call: Call, open: Open) -> (Call, Next) {
+    let Some(id) = open.prompt.clone() else {
+        let waiting = open.waiting(How::Inquiry);
+        call.state = State::Asking(waiting.clone());
+        return (call, Next::Route(waiting));
+    };
+    let parked = !crate::ask::can_show(cx, &open.question);
+    let prompted = Prompted::new(id.clone(), parked, cx.now);
+    call.state = State::Asking(open.waiting(How::Prompt(prompted)));
+    (call, Next::Show(id))
+}
+
+/// What the model is told of a question that has no answer, from its record.
+pub(crate) fn lost_text(tool: &str, question: &Question, response: &InquiryResponse) -> String {
+    let InquiryResponse::Cancelled {
+        reason,
+        note,
+        why,
+        effort,
+        ..
+    } = response
+    else {
+        return String::new();
+    };
+    if effort.is_some() {
+        return told::inquiry_failed(why.as_deref().unwrap_or("unknown"));
+    }
+    told::unanswered(tool, &question.id, reason, why.as_deref(), note.as_deref())
+}

@@ -1,0 +1,463 @@
+//! The turn: one machine around the calls and the inquiries. It is told what happened and says what to do.
+
+use crate::{
+    call::{Call, Ending},
+    context::Context,
+    effect::{Effect, End, Request, RequestKind, Update},
+    event::{Attachment, ErrorCode, Event, Level, Outcome, PromptId, TurnError},
+    force::{Force, Sending},
+    input::{Input, PromptAnswer, RequestId, Time},
+    inquiries::Inquiries,
+    question::Misfit,
+    response::Response,
+    retry::Retries,
+    rules::{Client, Rules},
+};
+
+/// What a turn begins or resumes with.
+#[derive(Clone, Debug, Default)]
+pub struct Setup {
+    /// Its id, without a dot; prompts are named after it.
+    pub id: String,
+    /// What the user's configuration decides.
+    pub rules: Rules,
+    /// The client that is there, if any.
+    pub client: Option<Client>,
+}
+
+/// One turn: from one user message to the final answer.
+#[derive(Debug)]
+pub struct Turn {
+    pub(crate) cx: Context,
+    pub(crate) phase: Phase,
+    /// The calls of the current cycle, in call order.
+    pub(crate) calls: Vec<Call>,
+    /// Calls of earlier cycles: keys go on from here.
+    pub(crate) calls_before: u32,
+    pub(crate) inquiries: Inquiries,
+    pub(crate) force: Force,
+    /// Responses in a row that were cut with nothing complete in them.
+    pub(crate) cuts: u8,
+    /// A message of the user's that no request has taken along yet.
+    pub(crate) steered: bool,
+    /// The repair of the final answer was asked for.
+    pub(crate) schema_repair: bool,
+    pub(crate) ends_at: Option<Time>,
+}
+
+/// Where a turn stands.
+#[derive(Debug)]
+pub(crate) enum Phase {
+    /// A request is out, or waits to be sent again.
+    Streaming(Streaming),
+    /// The calls of the cycle are open.
+    Calls,
+    /// The final answer is being checked.
+    Checking {
+        text: String,
+    },
+    /// All is decided but for the children that still end.
+    Stopping(Conclusion),
+    Ended,
+}
+
+/// The turn's own request.
+#[derive(Debug)]
+pub(crate) struct Streaming {
+    pub(crate) request: RequestId,
+    pub(crate) sending: Sending,
+    pub(crate) response: Response,
+    pub(crate) retries: Retries,
+    /// When it is sent again.
+    pub(crate) backoff: Option<Time>,
+    /// Something of it was shown.
+    pub(crate) shown: bool,
+}
+
+/// How a turn ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Conclusion {
+    pub(crate) outcome: Outcome,
+    pub(crate) answer: Option<String>,
+    pub(crate) structured: Option<serde_json::Value>,
+    pub(crate) error: Option<TurnError>,
+}
+
+impl Turn {
+    /// Begins a turn with a user's message.
+    #[must_use]
+    pub fn start(setup: Setup, message: String, attachments: Vec<Attachment>, now: Time) -> Self {
+        let mut turn = Self::new(setup, now);
+        turn.cx.record(Event::TurnStart);
+        turn.cx.record(Event::UserMessage {
+            text: message,
+            attachments,
+        });
+        turn.request();
+        turn
+    }
+
+    pub(crate) fn new(setup: Setup, now: Time) -> Self {
+        let Setup { id, rules, client } = setup;
+        Self {
+            ends_at: rules.limits.turn_time.map(|time| now + time),
+            force: Force::new(rules.tool_choice.clone()),
+            cx: Context::new(id, rules, client, now),
+            phase: Phase::Calls,
+            calls: Vec::new(),
+            calls_before: 0,
+            inquiries: Inquiries::default(),
+            cuts: 0,
+            steered: false,
+            schema_repair: false,
+        }
+    }
+
+    /// Tells the turn what happened.
+    pub fn handle(&mut self, now: Time, input: Input) {
+        self.cx.now = self.cx.now.max(now);
+        if matches!(self.phase, Phase::Ended) {
+            return self.after_the_end(input);
+        }
+        match input {
+            Input::FirstByte(request) => self.inquiries.first_byte(request),
+            Input::Piece(request, piece) if self.is_own(request) => self.piece(piece),
+            Input::Piece(request, piece) => {
+                let own = self.force.next(&self.cx.rules.model);
+                let settled = self
+                    .inquiries
+                    .piece(&mut self.cx, &self.calls, &own, request, piece);
+                self.settle(settled);
+            }
+            Input::Failed(request, failure) if self.is_own(request) => self.failed(&failure),
+            Input::Failed(request, failure) => {
+                let own = self.force.next(&self.cx.rules.model);
+                let settled =
+                    self.inquiries
+                        .failed(&mut self.cx, &self.calls, &own, request, &failure);
+                self.settle(settled);
+            }
+            Input::Prepared(key, preparation) => {
+                self.with_call(key, |call, cx| call.prepared(cx, preparation));
+            }
+            Input::Finished(key, outcome) => {
+                self.inquiries.drop_live(&mut self.cx, &self.calls, key);
+                self.with_call(key, |call, cx| call.finished(cx, outcome));
+            }
+            Input::LiveQuestion(key, number, question) => {
+                self.with_call(key, |call, cx| call.ask_live(cx, number, question));
+            }
+            Input::Answer(prompt, answer) => self.answer(prompt, answer),
+            Input::Steer(text) => self.steer(text),
+            Input::Cancel => self.cancel(),
+            Input::ClientCame(client) => self.client_came(client),
+            Input::ClientLeft => self.leave(),
+            Input::Checked(checked) => self.checked(checked),
+            Input::AppendFailed(why) => self.append_failed(&why),
+            Input::Tick => self.tick(),
+        }
+        self.advance();
+    }
+
+    /// What to do next. Call until it returns `None`.
+    pub fn poll_effect(&mut self) -> Option<Effect> {
+        self.cx.poll()
+    }
+
+    /// When to pass [`Input::Tick`] if nothing else happens first.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Time> {
+        let backoff = match &self.phase {
+            Phase::Streaming(streaming) => streaming.backoff,
+            Phase::Stopping(_) | Phase::Ended => return None,
+            _ => None,
+        };
+        let calls = self.calls.iter().filter_map(Call::deadline).min();
+        [
+            self.ends_at,
+            backoff,
+            calls,
+            self.inquiries.deadline(&self.calls),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    /// Whether an answer to a prompt would be taken; `None` where no such prompt is open.
+    #[must_use]
+    pub fn fits(&mut self, prompt: &PromptId, answer: &PromptAnswer) -> Option<Result<(), Misfit>> {
+        self.calls
+            .iter_mut()
+            .find_map(|call| call.fits(prompt, answer))
+    }
+
+    /// Builds the next request and sends it, unless a limit ends the turn.
+    pub(crate) fn request(&mut self) {
+        let sending = self.force.next(&self.cx.rules.model);
+        self.force.asked |= sending.directive.is_some();
+        self.send(sending);
+    }
+
+    pub(crate) fn send(&mut self, sending: Sending) {
+        if let Some(error) = self.over_limit() {
+            return self.conclude(Conclusion::failed(error));
+        }
+        self.calls_before += u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
+        self.calls.clear();
+        self.inquiries.new_cycle();
+        if let Some(directive) = &sending.directive {
+            self.cx.record(Event::Directive {
+                text: directive.clone(),
+            });
+            self.cx.notice(
+                Level::Info,
+                "The model does not take a forced tool here; it is told instead.",
+            );
+        }
+        self.steered = false;
+        self.cx.cycle += 1;
+        let cycle = self.cx.cycle;
+        self.cx.record(Event::RequestSent { cycle });
+        self.stream(sending, Retries::default());
+    }
+
+    /// Sends the request of this cycle, for the first time or again.
+    pub(crate) fn stream(&mut self, sending: Sending, retries: Retries) {
+        let request = self.cx.next_request();
+        let kind = RequestKind::Turn {
+            cycle: self.cx.cycle,
+            native_schema: self.schema_repair,
+        };
+        self.cx.perform(Effect::Send(Request {
+            id: request,
+            kind,
+            tool_choice: sending.tool_choice.clone(),
+            reasoning: sending.reasoning,
+        }));
+        self.phase = Phase::Streaming(Streaming {
+            request,
+            sending,
+            response: Response::default(),
+            retries,
+            backoff: None,
+            shown: false,
+        });
+    }
+
+    fn over_limit(&self) -> Option<TurnError> {
+        let limits = &self.cx.rules.limits;
+        if self.cx.cycle >= limits.cycles {
+            let text = format!(
+                "The turn was stopped after {} requests; raise conversation.limits.cycles to let it go on.",
+                limits.cycles
+            );
+            return Some(TurnError::new(ErrorCode::Limit, text));
+        }
+        let (spent, most) = (self.cx.usage.cost?, limits.cost?);
+        (spent >= most).then(|| {
+            let text = format!(
+                "The turn has cost ${spent:.4} of the allowed ${most:.4}; allow more to go on."
+            );
+            TurnError::new(ErrorCode::Budget, text)
+        })
+    }
+
+    /// After every input: what the calls and inquiries now need, and whether the cycle is over.
+    pub(crate) fn advance(&mut self) {
+        self.spread_remembered();
+        if matches!(self.phase, Phase::Calls) {
+            self.start_ready();
+            for wanted in std::mem::take(&mut self.cx.wanted) {
+                self.inquiries.want(&self.cx, wanted);
+            }
+            let own = self.force.next(&self.cx.rules.model);
+            self.inquiries.send_due(&mut self.cx, &self.calls, &own);
+            self.end_cycle();
+        }
+        self.end_stopping();
+    }
+
+    fn end_cycle(&mut self) {
+        if self.calls.iter().all(Call::is_done) {
+            self.request();
+        } else if self
+            .calls
+            .iter()
+            .all(|call| call.is_done() || call.is_parked())
+        {
+            self.conclude(Conclusion::of(Outcome::Interrupted));
+        }
+    }
+
+    /// Ends the turn once the last child has ended.
+    pub(crate) fn end_stopping(&mut self) {
+        if let Phase::Stopping(conclusion) = &self.phase
+            && self.calls.iter().all(Call::is_done)
+        {
+            let conclusion = conclusion.clone();
+            self.conclude(conclusion);
+        }
+    }
+
+    pub(crate) fn conclude(&mut self, conclusion: Conclusion) {
+        let Conclusion {
+            outcome,
+            answer,
+            structured,
+            error,
+        } = conclusion;
+        let mut prompts = Vec::new();
+        if outcome == Outcome::Interrupted {
+            for call in &self.calls {
+                prompts.extend(
+                    call.prompt_ids()
+                        .iter()
+                        .filter_map(|id| call.prompt(&self.cx, id)),
+                );
+            }
+            let of = prompts.len();
+            for (at, prompt) in prompts.iter_mut().enumerate() {
+                prompt.position = (at + 1, of);
+            }
+        }
+        let usage = self.cx.usage;
+        let refusals = self.cx.refusals.clone();
+        self.cx.record(Event::TurnEnd {
+            outcome,
+            answer: answer.clone(),
+            structured: structured.clone(),
+            error: error.clone(),
+            usage,
+            refusals: refusals.clone(),
+        });
+        self.phase = Phase::Ended;
+        self.cx.perform(Effect::End(End {
+            outcome,
+            answer,
+            structured,
+            error,
+            usage,
+            refusals,
+            prompts,
+        }));
+    }
+
+    fn is_own(&self, request: RequestId) -> bool {
+        matches!(&self.phase, Phase::Streaming(streaming) if streaming.request == request)
+    }
+
+    fn after_the_end(&mut self, input: Input) {
+        if let Input::Answer(prompt, _) = input {
+            self.cx.record(Event::LateAnswer { prompt });
+        }
+    }
+
+    fn steer(&mut self, text: String) {
+        if matches!(self.phase, Phase::Stopping(_)) {
+            return;
+        }
+        self.cx.record(Event::Steer { text: text.clone() });
+        self.cx.tell(Update::Steered { text });
+        self.cx.memory.lift();
+        self.steered = true;
+    }
+
+    fn cancel(&mut self) {
+        self.stop(Ending::Cancelled, Conclusion::of(Outcome::Cancelled));
+    }
+
+    /// Ends what is open and then the turn, when the last child has ended.
+    pub(crate) fn stop(&mut self, ending: Ending, mut conclusion: Conclusion) {
+        match &self.phase {
+            Phase::Stopping(_) | Phase::Ended => return,
+            Phase::Streaming(streaming) => {
+                if streaming.backoff.is_none() {
+                    let request = streaming.request;
+                    self.cx.perform(Effect::Abort(request));
+                }
+                conclusion.answer = self.keep_partial();
+            }
+            Phase::Checking { text } => conclusion.answer = Some(text.clone()),
+            Phase::Calls => {
+                for call in &mut self.calls {
+                    call.end(&mut self.cx, ending);
+                    self.inquiries.drop_call(&mut self.cx, call.key);
+                }
+            }
+        }
+        self.phase = Phase::Stopping(conclusion);
+    }
+
+    fn client_came(&mut self, client: Client) {
+        self.cx.client = Some(client);
+        for call in &mut self.calls {
+            call.unpark(&mut self.cx);
+        }
+    }
+
+    /// The client left or the process must go: nothing is waited for, and nothing is decided.
+    fn leave(&mut self) {
+        self.cx.client = None;
+        match &self.phase {
+            Phase::Streaming(streaming) if streaming.backoff.is_none() => {
+                let request = streaming.request;
+                self.cx.perform(Effect::Abort(request));
+            }
+            _ => {}
+        }
+        for call in &self.calls {
+            call.abandon(&mut self.cx);
+            self.inquiries.drop_call(&mut self.cx, call.key);
+        }
+        self.conclude(Conclusion::of(Outcome::Interrupted));
+    }
+
+    fn append_failed(&mut self, why: &str) {
+        self.cx.break_off();
+        let message = format!(
+            "The conversation could not be written to disk: {why}. Make room or fix the folder, then resume."
+        );
+        let error = TurnError::new(ErrorCode::Internal, message);
+        if let Phase::Stopping(conclusion) = &mut self.phase {
+            *conclusion = Conclusion::failed(error);
+            return;
+        }
+        self.stop(Ending::Cancelled, Conclusion::failed(error));
+    }
+
+    fn tick(&mut self) {
+        if self.ends_at.is_some_and(|at| at <= self.cx.now) {
+            let text = "The turn's time was over; raise the timeout to let it go on.";
+            let error = TurnError::new(ErrorCode::Limit, text);
+            return self.stop(Ending::TimeOver, Conclusion::failed(error));
+        }
+        if let Phase::Streaming(streaming) = &self.phase
+            && streaming.backoff.is_some_and(|at| at <= self.cx.now)
+        {
+            let (sending, retries) = (streaming.sending.clone(), streaming.retries);
+            self.stream(sending, retries);
+        }
+        for call in &mut self.calls {
+            call.tick(&mut self.cx);
+        }
+    }
+}
+
+impl Conclusion {
+    pub(crate) fn of(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            answer: None,
+            structured: None,
+            error: None,
+        }
+    }
+
+    pub(crate) fn failed(error: TurnError) -> Self {
+        Self {
+            error: Some(error),
+            ..Self::of(Outcome::Failed)
+        }
+    }
+}
