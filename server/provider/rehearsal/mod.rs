@@ -3,6 +3,8 @@
 //! Demo, tests and a user's dry run go through it, along the same code as any other model. What a script can
 //! say is in this folder's README.
 
+mod file;
+mod item;
 mod moment;
 mod pattern;
 mod script;
@@ -21,8 +23,9 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use self::{
+    item::{Said, SaidKind},
     moment::{Asked, Moment, answer_to},
-    script::{Content, Fault, Reply, Said, SaidKind, Script},
+    script::{Content, Fault, Reply, Script},
 };
 use super::{Pieces, Provider, Request};
 use crate::turn::{

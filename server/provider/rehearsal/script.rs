@@ -1,15 +1,15 @@
-//! A script: its TOML, and what is checked of it before anything plays.
-//!
-//! Two sets of types: those of the file, which are read by serde and refuse unknown keys, and those that
-//! play, in which what contradicts itself cannot be said.
+//! A script that can be played: what is read from the file, checked. What contradicts itself cannot be said in
+//! these types.
 
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 
-use serde::Deserialize;
-use serde_json::Value;
 use toml::Spanned;
 
-use super::pattern::Pattern;
+use super::{
+    file::{FileFault, FileItem, FileModel, FileReply, FileScript, FileWhen},
+    item::{Said, said},
+    pattern::Pattern,
+};
 use crate::turn::{
     response::{Finish, Usage},
     rules::Model,
@@ -17,8 +17,6 @@ use crate::turn::{
 
 /// Bytes of a script, at the most.
 pub(super) const MAX_BYTES: u64 = 4 << 20;
-/// Fragments of one item, at the most.
-const MAX_PIECES: usize = 100_000;
 /// One hour: no reply waits longer.
 const MAX_DELAY_MS: u64 = 3_600_000;
 
@@ -78,21 +76,6 @@ pub(super) enum Content {
     Answers(BTreeMap<String, String>),
 }
 
-/// One item of a reply, in the fragments that it is streamed in.
-#[derive(Debug)]
-pub(super) struct Said {
-    pub(super) kind: SaidKind,
-    pub(super) fragments: Vec<String>,
-}
-
-/// What an item is.
-#[derive(Debug)]
-pub(super) enum SaidKind {
-    Text,
-    Reasoning,
-    Call { name: String, id: Option<String> },
-}
-
 /// What goes wrong.
 #[derive(Debug)]
 pub(super) enum Fault {
@@ -116,95 +99,6 @@ pub(super) struct Broken {
     pub(super) what: String,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileScript {
-    #[serde(default)]
-    model: FileModel,
-    #[serde(default)]
-    reply: Vec<Spanned<FileReply>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct FileModel {
-    forces_tools: Option<bool>,
-    forces_while_reasoning: Option<bool>,
-    reasoning: Option<bool>,
-    reasoning_switches: Option<bool>,
-    context_window: Option<u64>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct FileReply {
-    when: FileWhen,
-    once: Option<bool>,
-    repeat: Option<bool>,
-    times: Option<u32>,
-    say: Vec<Spanned<FileItem>>,
-    answer: Option<Spanned<toml::Value>>,
-    answers: Option<BTreeMap<String, Spanned<toml::Value>>>,
-    fault: Option<FileFault>,
-    finish: Option<Finish>,
-    truncate_last: bool,
-    delay_ms: u64,
-    piece_delay_ms: u64,
-    usage: Option<FileUsage>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct FileWhen {
-    turn: Option<u32>,
-    step: Option<u32>,
-    user: Option<String>,
-    result: Option<FileResult>,
-    directive: Option<String>,
-    inquiry: Option<Spanned<toml::Value>>,
-    forced: Option<bool>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct FileResult {
-    tool: Option<String>,
-    contains: Option<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct FileItem {
-    text: Option<String>,
-    reasoning: Option<String>,
-    call: Option<String>,
-    id: Option<String>,
-    arguments: Option<toml::Table>,
-    raw_arguments: Option<String>,
-    pieces: Option<usize>,
-    split: Option<Vec<String>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct FileFault {
-    status: Option<u16>,
-    retry_after: Option<f64>,
-    text: Option<String>,
-    cut_after: Option<usize>,
-    stall: bool,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct FileUsage {
-    input: u64,
-    cache_read: u64,
-    cache_write: u64,
-    output: u64,
-    cost: Option<f64>,
-}
-
 /// Reads a script.
 ///
 /// # Errors
@@ -220,7 +114,7 @@ pub(super) fn parse(text: &str) -> Result<Script, Broken> {
         .map(|reply| {
             let span = reply.span();
             // An inner error names its own place; one of the reply as a whole its first line.
-            self::reply(text, reply.into_inner()).map_err(|wrong| wrong.broken(text, span))
+            self::reply(reply.into_inner()).map_err(|wrong| wrong.broken(text, span))
         })
         .collect::<Result<Vec<_>, _>>()?;
     if replies.is_empty() {
@@ -284,12 +178,12 @@ fn model(file: &FileModel) -> Model {
     }
 }
 
-fn reply(text: &str, file: FileReply) -> Result<Reply, Wrong> {
+fn reply(file: FileReply) -> Result<Reply, Wrong> {
     let times = times(file.once, file.repeat, file.times)?;
     let delay = delay("delay_ms", file.delay_ms)?;
     let piece_delay = self::delay("piece_delay_ms", file.piece_delay_ms)?;
     let fault = fault(file.fault.unwrap_or_default())?;
-    let content = content(text, file.say, file.answer, file.answers)?;
+    let content = content(file.say, file.answer, file.answers)?;
     let answers = !matches!(content, Content::Say(_));
     Ok(Reply {
         when: when(file.when, answers)?,
@@ -406,7 +300,6 @@ fn when(file: FileWhen, answers: bool) -> Result<When, Wrong> {
 }
 
 fn content(
-    text: &str,
     say: Vec<Spanned<FileItem>>,
     answer: Option<Spanned<toml::Value>>,
     answers: Option<BTreeMap<String, Spanned<toml::Value>>>,
@@ -426,18 +319,12 @@ fn content(
             .into_iter()
             .map(|item| {
                 let span = item.span();
-                said(item.into_inner()).map_err(|wrong| wrong.at(near(text, span)))
+                said(item.into_inner()).map_err(|what| Wrong::from(what).at(span))
             })
             .collect::<Result<_, _>>()
             .map(Content::Say),
         _ => Err("a reply has one of `say`, `answer` and `answers`".into()),
     }
-}
-
-/// The span of a table in an array may begin with the white space before it.
-fn near(text: &str, span: Range<usize>) -> Range<usize> {
-    let inside = text.get(span.clone()).unwrap_or_default();
-    span.start + (inside.len() - inside.trim_start().len())..span.end
 }
 
 fn answer_text(value: toml::Value) -> Result<String, Wrong> {
@@ -446,95 +333,6 @@ fn answer_text(value: toml::Value) -> Result<String, Wrong> {
         toml::Value::Boolean(yes) => Ok(yes.to_string()),
         toml::Value::Integer(number) => Ok(number.to_string()),
         _ => Err("an answer is a text, a bool or a whole number".into()),
-    }
-}
-
-fn said(file: FileItem) -> Result<Said, Wrong> {
-    let FileItem {
-        text,
-        reasoning,
-        call,
-        id,
-        arguments,
-        raw_arguments,
-        pieces,
-        split,
-    } = file;
-    if call.is_none() && (id.is_some() || arguments.is_some() || raw_arguments.is_some()) {
-        return Err("`id`, `arguments` and `raw_arguments` need a `call`".into());
-    }
-    let (kind, whole) = match (text, reasoning, call) {
-        (Some(text), None, None) => (SaidKind::Text, Some(text)),
-        (None, Some(reasoning), None) => (SaidKind::Reasoning, Some(reasoning)),
-        (None, None, Some(name)) => {
-            let raw = match (arguments, raw_arguments) {
-                (Some(_), Some(_)) => {
-                    return Err("a call has one of `arguments` and `raw_arguments`".into());
-                }
-                (_, Some(raw)) => raw,
-                (arguments, None) => {
-                    json(toml::Value::Table(arguments.unwrap_or_default())).to_string()
-                }
-            };
-            (SaidKind::Call { name, id }, Some(raw))
-        }
-        (None, None, None) if split.is_some() => (SaidKind::Text, None),
-        _ => return Err("an item of `say` has one of `text`, `reasoning` and `call`".into()),
-    };
-    Ok(Said {
-        kind,
-        fragments: fragments(whole, pieces, split)?,
-    })
-}
-
-fn fragments(
-    whole: Option<String>,
-    pieces: Option<usize>,
-    split: Option<Vec<String>>,
-) -> Result<Vec<String>, Wrong> {
-    match (whole, pieces, split) {
-        (_, Some(_), Some(_)) => Err("an item has one of `pieces` and `split`".into()),
-        (Some(whole), None, Some(split)) if split.concat() != whole => {
-            Err("the parts of `split` do not add up to the text".into())
-        }
-        (_, None, Some(split)) => Ok(split),
-        (_, Some(0), None) => Err("`pieces` is 0; it is at least 1".into()),
-        (_, Some(pieces), None) if pieces > MAX_PIECES => {
-            Err(format!("`pieces` is {pieces}; it is {MAX_PIECES} at the most").into())
-        }
-        (whole, pieces, None) => Ok(cut_evenly(&whole.unwrap_or_default(), pieces.unwrap_or(1))),
-    }
-}
-
-/// The text in so many fragments of about equal length, or in fewer where it has fewer characters.
-fn cut_evenly(text: &str, pieces: usize) -> Vec<String> {
-    let characters: Vec<char> = text.chars().collect();
-    let pieces = pieces.min(characters.len());
-    (0..pieces)
-        .map(|at| {
-            let (from, to) = (
-                at * characters.len() / pieces,
-                (at + 1) * characters.len() / pieces,
-            );
-            characters[from..to].iter().collect()
-        })
-        .collect()
-}
-
-fn json(value: toml::Value) -> Value {
-    match value {
-        toml::Value::String(text) => text.into(),
-        toml::Value::Integer(number) => number.into(),
-        toml::Value::Float(number) => number.into(),
-        toml::Value::Boolean(yes) => yes.into(),
-        toml::Value::Datetime(time) => time.to_string().into(),
-        toml::Value::Array(values) => values.into_iter().map(json).collect(),
-        toml::Value::Table(table) => Value::Object(
-            table
-                .into_iter()
-                .map(|(key, value)| (key, json(value)))
-                .collect(),
-        ),
     }
 }
 
