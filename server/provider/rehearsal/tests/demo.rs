@@ -1,4 +1,4 @@
-//! The built-in scripts.
+//! The built-in scripts, and the one of the first page.
 
 use super::stage::Stage;
 use crate::provider::rehearsal::{DEMO_PROMPT, Rehearsal, demo_files};
@@ -102,4 +102,17 @@ fn the_demo_knows_its_files() {
     stage.line("ask in_band: edit_file tool_call.edit_file.call_5.occurrence.1 Which one?");
     let answer = r#"{"inquiry_id":"tool_call.edit_file.call_5.occurrence.1","answer":"18"}"#;
     assert!(stage.seen.contains(answer), "{}", stage.seen);
+}
+
+#[test]
+fn the_script_of_the_first_page_plays() {
+    let readme = include_str!("../../../../README.md");
+    let blocks = readme.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let scripts: Vec<&str> = blocks.filter(|block| block.starts_with("[[reply]]")).collect();
+    assert_eq!(scripts.len(), 1);
+    let mut stage = Stage::new(Rehearsal::parse("first page", scripts[0]).unwrap());
+    for line in ["user: go", "send", "result call_1: # Aside", "send"] {
+        stage.line(line);
+    }
+    assert!(stage.seen.contains("says|It is about Aside.|"), "{}", stage.seen);
 }
