@@ -107,12 +107,21 @@ fn the_demo_knows_its_files() {
 #[test]
 fn the_script_of_the_first_page_plays() {
     let readme = include_str!("../../../../README.md");
-    let blocks = readme.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
-    let scripts: Vec<&str> = blocks.filter(|block| block.starts_with("[[reply]]")).collect();
+    let blocks = readme
+        .split("```toml\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next());
+    let scripts: Vec<&str> = blocks
+        .filter(|block| block.starts_with("[[reply]]"))
+        .collect();
     assert_eq!(scripts.len(), 1);
     let mut stage = Stage::new(Rehearsal::parse("first page", scripts[0]).unwrap());
     for line in ["user: go", "send", "result call_1: # Aside", "send"] {
         stage.line(line);
     }
-    assert!(stage.seen.contains("says|It is about Aside.|"), "{}", stage.seen);
+    assert!(
+        stage.seen.contains("says|It is about Aside.|"),
+        "{}",
+        stage.seen
+    );
 }
