@@ -1,5 +1,7 @@
 //! Models: what a request is, and how a response comes.
 
+pub mod rehearsal;
+
 use std::{pin::Pin, sync::Arc};
 
 use async_trait::async_trait;
@@ -27,6 +29,23 @@ pub trait Provider: Send + Sync {
     /// # Errors
     /// A [`Failure`] that is already put into words for a person.
     async fn send(&self, request: Request) -> Result<Pieces, Failure>;
+}
+
+/// Opens the model of this name, `<provider>/<model>`. `rehearsal/<script>` plays a script; see [`rehearsal`].
+/// Reads files, so not for a thread that must not wait.
+///
+/// # Errors
+/// One sentence that says why there is no such model here, and what to do.
+pub fn open(model: &str) -> Result<Arc<dyn Provider>, String> {
+    match model.split_once('/') {
+        Some(("rehearsal", script)) if !script.is_empty() => {
+            Ok(Arc::new(rehearsal::Rehearsal::open(script)?))
+        }
+        _ => Err(format!(
+            "there is no model {model:?}: this version has only rehearsal/<script>; give the path of a script, \
+             or rehearsal/demo"
+        )),
+    }
 }
 
 /// What a conversation's first request freezes: equal bytes in every later one.

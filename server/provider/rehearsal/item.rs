@@ -1,0 +1,113 @@
+//! One item of a reply: words, reasoning or a call.
+
+use serde_json::Value;
+
+use super::file::FileItem;
+
+/// Fragments of one item, at the most.
+const MAX_PIECES: usize = 100_000;
+
+/// One item of a reply, in the fragments that it is streamed in.
+#[derive(Debug)]
+pub(super) struct Said {
+    pub(super) kind: SaidKind,
+    pub(super) fragments: Vec<String>,
+}
+
+/// What an item is.
+#[derive(Debug)]
+pub(super) enum SaidKind {
+    Text,
+    Reasoning,
+    Call { name: String, id: Option<String> },
+}
+
+/// Checks an item and cuts it up.
+pub(super) fn said(file: FileItem) -> Result<Said, String> {
+    let FileItem {
+        text,
+        reasoning,
+        call,
+        id,
+        arguments,
+        raw_arguments,
+        pieces,
+        split,
+    } = file;
+    if call.is_none() && (id.is_some() || arguments.is_some() || raw_arguments.is_some()) {
+        return Err("`id`, `arguments` and `raw_arguments` need a `call`".into());
+    }
+    let (kind, whole) = match (text, reasoning, call) {
+        (Some(text), None, None) => (SaidKind::Text, Some(text)),
+        (None, Some(reasoning), None) => (SaidKind::Reasoning, Some(reasoning)),
+        (None, None, Some(name)) => {
+            let raw = match (arguments, raw_arguments) {
+                (Some(_), Some(_)) => {
+                    return Err("a call has one of `arguments` and `raw_arguments`".into());
+                }
+                (_, Some(raw)) => raw,
+                (arguments, None) => {
+                    json(toml::Value::Table(arguments.unwrap_or_default())).to_string()
+                }
+            };
+            (SaidKind::Call { name, id }, Some(raw))
+        }
+        (None, None, None) if split.is_some() => (SaidKind::Text, None),
+        _ => return Err("an item of `say` has one of `text`, `reasoning` and `call`".into()),
+    };
+    Ok(Said {
+        kind,
+        fragments: fragments(whole, pieces, split)?,
+    })
+}
+
+fn fragments(
+    whole: Option<String>,
+    pieces: Option<usize>,
+    split: Option<Vec<String>>,
+) -> Result<Vec<String>, String> {
+    match (whole, pieces, split) {
+        (_, Some(_), Some(_)) => Err("an item has one of `pieces` and `split`".into()),
+        (Some(whole), None, Some(split)) if split.concat() != whole => {
+            Err("the parts of `split` do not add up to the text".into())
+        }
+        (_, None, Some(split)) => Ok(split),
+        (_, Some(0), None) => Err("`pieces` is 0; it is at least 1".into()),
+        (_, Some(pieces), None) if pieces > MAX_PIECES => Err(format!(
+            "`pieces` is {pieces}; it is {MAX_PIECES} at the most"
+        )),
+        (whole, pieces, None) => Ok(cut_evenly(&whole.unwrap_or_default(), pieces.unwrap_or(1))),
+    }
+}
+
+/// The text in so many fragments of about equal length, or in fewer where it has fewer characters.
+fn cut_evenly(text: &str, pieces: usize) -> Vec<String> {
+    let characters: Vec<char> = text.chars().collect();
+    let pieces = pieces.min(characters.len());
+    (0..pieces)
+        .map(|at| {
+            let (from, to) = (
+                at * characters.len() / pieces,
+                (at + 1) * characters.len() / pieces,
+            );
+            characters[from..to].iter().collect()
+        })
+        .collect()
+}
+
+fn json(value: toml::Value) -> Value {
+    match value {
+        toml::Value::String(text) => text.into(),
+        toml::Value::Integer(number) => number.into(),
+        toml::Value::Float(number) => number.into(),
+        toml::Value::Boolean(yes) => yes.into(),
+        toml::Value::Datetime(time) => time.to_string().into(),
+        toml::Value::Array(values) => values.into_iter().map(json).collect(),
+        toml::Value::Table(table) => Value::Object(
+            table
+                .into_iter()
+                .map(|(key, value)| (key, json(value)))
+                .collect(),
+        ),
+    }
+}

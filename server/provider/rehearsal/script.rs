@@ -1,0 +1,376 @@
+//! A script that can be played: what is read from the file, checked. What contradicts itself cannot be said in
+//! these types.
+
+use std::{collections::BTreeMap, ops::Range, time::Duration};
+
+use toml::Spanned;
+
+use super::{
+    file::{FileFault, FileItem, FileModel, FileReply, FileScript, FileWhen},
+    item::{Said, said},
+    pattern::Pattern,
+};
+use crate::turn::{
+    response::{Finish, Usage},
+    rules::Model,
+};
+
+/// Bytes of a script, at the most.
+pub(super) const MAX_BYTES: u64 = 4 << 20;
+/// One hour: no reply waits longer.
+const MAX_DELAY_MS: u64 = 3_600_000;
+
+/// A script that can be played.
+#[derive(Debug)]
+pub(super) struct Script {
+    pub(super) model: Model,
+    pub(super) replies: Vec<Reply>,
+}
+
+/// One reply.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) when: When,
+    /// How often it plays; none: as often as it fits.
+    pub(super) times: Option<u32>,
+    pub(super) content: Content,
+    pub(super) fault: Fault,
+    /// None: as the content says.
+    pub(super) finish: Option<Finish>,
+    /// The last item is cut.
+    pub(super) truncate_last: bool,
+    pub(super) delay: Duration,
+    pub(super) piece_delay: Duration,
+    /// None: counted from the characters.
+    pub(super) usage: Option<Usage>,
+}
+
+/// Which requests a reply is for. What is not named fits every request.
+#[derive(Debug, Default)]
+pub(super) struct When {
+    pub(super) turn: Option<u32>,
+    pub(super) step: Option<u32>,
+    pub(super) user: Option<Pattern>,
+    pub(super) result: Option<ResultIs>,
+    pub(super) directive: Option<Pattern>,
+    pub(super) forced: Option<bool>,
+    /// For inquiries alone; else for the turn's own requests alone.
+    pub(super) inquiry: bool,
+    pub(super) question: Option<Pattern>,
+}
+
+/// One of the last results.
+#[derive(Debug)]
+pub(super) struct ResultIs {
+    pub(super) tool: Option<String>,
+    pub(super) contains: Option<Pattern>,
+}
+
+/// What a reply says.
+#[derive(Debug)]
+pub(super) enum Content {
+    Say(Vec<Said>),
+    /// The same answer to every question of an inquiry.
+    Answer(String),
+    /// Answers by a part of the question or of its id.
+    Answers(BTreeMap<String, String>),
+}
+
+/// What goes wrong.
+#[derive(Debug)]
+pub(super) enum Fault {
+    None,
+    /// The request is answered with this status in place of a response.
+    Status {
+        status: u16,
+        retry_after: Option<Duration>,
+        text: Option<String>,
+    },
+    /// The stream breaks after so many pieces.
+    Cut(usize),
+    /// The stream goes silent after so many pieces, or before its end.
+    Stall(Option<usize>),
+}
+
+/// What is wrong with a script, and in which line, counted from 1.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Broken {
+    pub(super) line: usize,
+    pub(super) what: String,
+}
+
+/// Reads a script.
+///
+/// # Errors
+/// The first thing that is wrong with it, and where.
+pub(super) fn parse(text: &str) -> Result<Script, Broken> {
+    let file: FileScript = toml::from_str(text).map_err(|error| Broken {
+        line: line_of(text, error.span()),
+        what: with_nearest(error.message()),
+    })?;
+    let replies = file
+        .reply
+        .into_iter()
+        .map(|reply| {
+            let span = reply.span();
+            // An inner error names its own place; one of the reply as a whole its first line.
+            self::reply(reply.into_inner()).map_err(|wrong| wrong.broken(text, span))
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    if replies.is_empty() {
+        return Err(Broken {
+            line: 1,
+            what: "it has no [[reply]]; write at least one".into(),
+        });
+    }
+    Ok(Script {
+        model: model(&file.model),
+        replies,
+    })
+}
+
+/// What is wrong inside a reply; the place is there where it is nearer than the reply's.
+struct Wrong {
+    span: Option<Range<usize>>,
+    what: String,
+}
+
+impl From<String> for Wrong {
+    fn from(what: String) -> Self {
+        Self { span: None, what }
+    }
+}
+
+impl From<&str> for Wrong {
+    fn from(what: &str) -> Self {
+        Self {
+            span: None,
+            what: what.to_owned(),
+        }
+    }
+}
+
+impl Wrong {
+    fn at(mut self, span: Range<usize>) -> Self {
+        self.span.get_or_insert(span);
+        self
+    }
+
+    fn broken(self, text: &str, reply: Range<usize>) -> Broken {
+        Broken {
+            line: line_of(text, self.span.or(Some(reply))),
+            what: self.what,
+        }
+    }
+}
+
+fn model(file: &FileModel) -> Model {
+    let usual = Model::default();
+    Model {
+        id: String::new(),
+        forces_tools: file.forces_tools.unwrap_or(usual.forces_tools),
+        forces_while_reasoning: file
+            .forces_while_reasoning
+            .unwrap_or(usual.forces_while_reasoning),
+        reasoning: file.reasoning.unwrap_or(usual.reasoning),
+        reasoning_switches: file.reasoning_switches.unwrap_or(usual.reasoning_switches),
+        context_window: file.context_window,
+    }
+}
+
+fn reply(file: FileReply) -> Result<Reply, Wrong> {
+    let times = times(file.once, file.repeat, file.times)?;
+    let delay = delay("delay_ms", file.delay_ms)?;
+    let piece_delay = self::delay("piece_delay_ms", file.piece_delay_ms)?;
+    let fault = fault(file.fault.unwrap_or_default())?;
+    let content = content(file.say, file.answer, file.answers)?;
+    let answers = !matches!(content, Content::Say(_));
+    Ok(Reply {
+        when: when(file.when, answers)?,
+        times,
+        content,
+        fault,
+        finish: file.finish,
+        truncate_last: file.truncate_last,
+        delay,
+        piece_delay,
+        usage: file.usage.map(|usage| Usage {
+            input: usage.input,
+            cache_read: usage.cache_read,
+            cache_write: usage.cache_write,
+            output: usage.output,
+            cost: usage.cost,
+        }),
+    })
+}
+
+fn times(
+    once: Option<bool>,
+    repeat: Option<bool>,
+    times: Option<u32>,
+) -> Result<Option<u32>, Wrong> {
+    match (once, repeat, times) {
+        (Some(true), Some(true), _) => Err("`once` and `repeat` contradict each other".into()),
+        (Some(false), Some(false), None) => Err("`once` and `repeat` are both false".into()),
+        (_, _, Some(0)) => Err("`times` is 0; it is at least 1".into()),
+        (_, Some(true), Some(_)) | (Some(_), _, Some(_)) => {
+            Err("`times` stands alone, without `once` or `repeat`".into())
+        }
+        (_, _, Some(times)) => Ok(Some(times)),
+        (Some(false), _, None) | (_, Some(true), None) => Ok(None),
+        _ => Ok(Some(1)),
+    }
+}
+
+fn delay(key: &str, milliseconds: u64) -> Result<Duration, Wrong> {
+    if milliseconds > MAX_DELAY_MS {
+        return Err(format!("`{key}` is over an hour ({MAX_DELAY_MS})").into());
+    }
+    Ok(Duration::from_millis(milliseconds))
+}
+
+fn fault(file: FileFault) -> Result<Fault, Wrong> {
+    let FileFault {
+        status,
+        retry_after,
+        text,
+        cut_after,
+        stall,
+    } = file;
+    if let Some(status) = status {
+        if cut_after.is_some() || stall {
+            return Err(
+                "`fault.status` replaces the response; take `cut_after` and `stall` away".into(),
+            );
+        }
+        if !(400..=599).contains(&status) {
+            return Err(format!("`fault.status` is {status}; it is 400 to 599").into());
+        }
+        let retry_after = retry_after
+            .map(Duration::try_from_secs_f64)
+            .transpose()
+            .map_err(|_| Wrong::from("`fault.retry_after` is not a number of seconds"))?;
+        return Ok(Fault::Status {
+            status,
+            retry_after,
+            text,
+        });
+    }
+    if retry_after.is_some() || text.is_some() {
+        return Err("`fault.retry_after` and `fault.text` need a `fault.status`".into());
+    }
+    Ok(match (stall, cut_after) {
+        (true, after) => Fault::Stall(after),
+        (false, Some(after)) => Fault::Cut(after),
+        (false, None) => Fault::None,
+    })
+}
+
+fn when(file: FileWhen, answers: bool) -> Result<When, Wrong> {
+    let pattern = |text: Option<String>| text.as_deref().map(Pattern::new).transpose();
+    let (inquiry, question) = match file.inquiry {
+        None => (answers, None),
+        Some(value) => match value.get_ref() {
+            toml::Value::Boolean(false) if answers => {
+                return Err(
+                    "`answer` and `answers` are for inquiries; take `inquiry = false` away".into(),
+                );
+            }
+            toml::Value::Boolean(inquiry) => (*inquiry, None),
+            toml::Value::String(text) => (true, Some(Pattern::new(text)?)),
+            _ => return Err(Wrong::from("`inquiry` is a bool or a text").at(value.span())),
+        },
+    };
+    Ok(When {
+        turn: file.turn,
+        step: file.step,
+        user: pattern(file.user)?,
+        result: match file.result {
+            None => None,
+            Some(result) => Some(ResultIs {
+                tool: result.tool,
+                contains: pattern(result.contains)?,
+            }),
+        },
+        directive: pattern(file.directive)?,
+        forced: file.forced,
+        inquiry,
+        question,
+    })
+}
+
+fn content(
+    say: Vec<Spanned<FileItem>>,
+    answer: Option<Spanned<toml::Value>>,
+    answers: Option<BTreeMap<String, Spanned<toml::Value>>>,
+) -> Result<Content, Wrong> {
+    let word = |value: Spanned<toml::Value>| {
+        let span = value.span();
+        answer_text(value.into_inner()).map_err(|wrong| wrong.at(span))
+    };
+    match (say.is_empty(), answer, answers) {
+        (true, Some(answer), None) => Ok(Content::Answer(word(answer)?)),
+        (true, None, Some(answers)) => answers
+            .into_iter()
+            .map(|(key, value)| Ok((key, word(value)?)))
+            .collect::<Result<_, _>>()
+            .map(Content::Answers),
+        (_, None, None) => say
+            .into_iter()
+            .map(|item| {
+                let span = item.span();
+                said(item.into_inner()).map_err(|what| Wrong::from(what).at(span))
+            })
+            .collect::<Result<_, _>>()
+            .map(Content::Say),
+        _ => Err("a reply has one of `say`, `answer` and `answers`".into()),
+    }
+}
+
+fn answer_text(value: toml::Value) -> Result<String, Wrong> {
+    match value {
+        toml::Value::String(text) => Ok(text),
+        toml::Value::Boolean(yes) => Ok(yes.to_string()),
+        toml::Value::Integer(number) => Ok(number.to_string()),
+        _ => Err("an answer is a text, a bool or a whole number".into()),
+    }
+}
+
+fn line_of(text: &str, span: Option<Range<usize>>) -> usize {
+    let start = span.map_or(0, |span| span.start);
+    1 + text
+        .bytes()
+        .take(start)
+        .filter(|byte| *byte == b'\n')
+        .count()
+}
+
+/// The parser's words, which name every key that there is, with the nearest one in place of the list.
+fn with_nearest(message: &str) -> String {
+    let first = message.lines().next().unwrap_or_default();
+    let Some((head, list)) = first.split_once(", expected ") else {
+        return first.to_owned();
+    };
+    if !head.starts_with("unknown ") {
+        return first.to_owned();
+    }
+    let quoted = |text: &str| -> Vec<String> {
+        text.split('`')
+            .skip(1)
+            .step_by(2)
+            .map(str::to_owned)
+            .collect()
+    };
+    let wrong = quoted(head).pop().unwrap_or_default();
+    let near = quoted(list)
+        .into_iter()
+        .map(|known| (strsim::damerau_levenshtein(&wrong, &known), known))
+        .min();
+    let head = head
+        .replace("unknown field", "unknown key")
+        .replace("unknown variant", "unknown value");
+    match near {
+        Some((distance, known)) if distance <= 3 => format!("{head}; did you mean `{known}`?"),
+        _ => format!("{head}; it is {list}"),
+    }
+}

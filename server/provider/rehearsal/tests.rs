@@ -1,0 +1,496 @@
+mod broken;
+mod demo;
+mod stage;
+
+use self::stage::Stage;
+use super::Rehearsal;
+use crate::provider::Provider;
+
+/// Plays a script through a conversation and compares what came of each request.
+///
+/// Lines of the conversation: `user: …` begins a turn; `steer: …` and `directive: …` add to it; `result <id>: …` is
+/// what came of a call; `send` and `forced` send the turn's request; `ask in_band: <tool> <id>: <question>` (several
+/// with ` + `) and `ask boolean: …`, `ask text: …` (by schema) make an inquiry.
+#[track_caller]
+fn check(script: &str, conversation: &str, expected: &str) {
+    let rehearsal = Rehearsal::parse("test.toml", script).unwrap();
+    let mut stage = Stage::new(rehearsal);
+    let lines = |text: &str| -> Vec<String> {
+        text.lines()
+            .map(|line| line.trim().to_owned())
+            .filter(|line| !line.is_empty())
+            .collect()
+    };
+    for line in lines(conversation) {
+        stage.line(&line);
+    }
+    assert_eq!(lines(&stage.seen).join("\n"), lines(expected).join("\n"));
+}
+
+#[test]
+fn replies_play_in_their_order_and_once() {
+    check(
+        r#"
+        [[reply]]
+        say = [{ text = "One." }]
+        [[reply]]
+        times = 2
+        say = [{ text = "Two." }]
+        [[reply]]
+        say = [{ text = "Three." }]
+        "#,
+        "user: count
+         send
+         send
+         send
+         send
+         send",
+        r#"
+        says|One.| (2/1) Stop
+        says|Two.| (1/1) Stop
+        says|Two.| (1/1) Stop
+        says|Three.| (1/2) Stop
+        Other: no reply of test.toml is left for this request (turn 1, step 5, the user said last: "count"); add a [[reply]] that fits it
+        "#,
+    );
+}
+
+#[test]
+fn a_reply_may_repeat() {
+    check(
+        r#"
+        [[reply]]
+        repeat = true
+        say = [{ text = "Again." }]
+        "#,
+        "user: count
+         send
+         send",
+        "says|Again.| (2/2) Stop
+         says|Again.| (2/2) Stop",
+    );
+}
+
+#[test]
+fn an_item_comes_in_pieces() {
+    check(
+        r#"
+        [[reply]]
+        say = [
+            { reasoning = "hmm", pieces = 9 },
+            { text = "añb漢c", pieces = 2 },
+            { split = ["x", "", "yz"] },
+            { call = "t", arguments = { n = 1 }, split = ['{"n"', ':1}'] },
+        ]
+        "#,
+        "user: go
+         send",
+        r#"thinks|h|m|m| says|añ|b漢c| says|x||yz| call_1 t|{"n"|:1}| (1/5) ToolUse"#,
+    );
+}
+
+#[test]
+fn calls_come_side_by_side_with_ids_of_their_own() {
+    check(
+        r#"
+        [[reply]]
+        say = [
+            { call = "read_file", arguments = { path = "a", lines = [1, 2.5], when = 2024-01-02 } },
+            { call = "read_file", id = "mine", raw_arguments = '{"path' },
+            { call = "list_files" },
+        ]
+        [[reply]]
+        say = [{ call = "list_files" }]
+        "#,
+        "user: go
+         send
+         result call_1: x
+         send",
+        r#"
+        call_1 read_file|{"lines":[1,2.5],"path":"a","when":"2024-01-02"}| mine read_file|{"path| call_2 list_files|{}| (1/14) ToolUse
+        call_4 list_files|{}| (1/1) ToolUse
+        "#,
+    );
+}
+
+#[test]
+fn a_reply_waits_for_its_turn_and_step() {
+    check(
+        r#"
+        [[reply]]
+        when = { turn = 2, step = 2 }
+        say = [{ text = "second of the second" }]
+        [[reply]]
+        when = { turn = 2 }
+        say = [{ text = "first of the second" }]
+        [[reply]]
+        repeat = true
+        say = [{ text = "other" }]
+        "#,
+        "user: a
+         send
+         send
+         user: b
+         send
+         send",
+        "says|other| (1/2) Stop
+         says|other| (2/2) Stop
+         says|first of the second| (1/5) Stop
+         says|second of the second| (5/5) Stop",
+    );
+}
+
+#[test]
+fn a_reply_may_depend_on_what_the_user_said_last() {
+    check(
+        r#"
+        [[reply]]
+        repeat = true
+        when = { user = "/(?i)^tidy/" }
+        say = [{ text = "tidies" }]
+        [[reply]]
+        repeat = true
+        when = { user = "tests" }
+        say = [{ text = "tests" }]
+        [[reply]]
+        repeat = true
+        say = [{ text = "else" }]
+        "#,
+        "user: Tidy up
+         send
+         steer: and the tests
+         send
+         user: thanks
+         send",
+        "says|tidies| (2/2) Stop
+         says|tests| (4/2) Stop
+         says|else| (2/1) Stop",
+    );
+}
+
+#[test]
+fn a_reply_may_depend_on_the_last_results() {
+    check(
+        r#"
+        [[reply]]
+        when = { step = 1 }
+        say = [{ call = "a" }, { call = "b" }]
+        [[reply]]
+        when = { result = { tool = "a", contains = "good" } }
+        say = [{ text = "not this one: a was bad" }]
+        [[reply]]
+        when = { result = { tool = "b", contains = "good" } }
+        say = [{ call = "c" }]
+        [[reply]]
+        when = { result = { tool = "b" } }
+        say = [{ text = "not this one: b is over" }]
+        [[reply]]
+        when = { result = { contains = "/^f.ne$/" } }
+        say = [{ text = "ends" }]
+        "#,
+        "user: go
+         send
+         result call_1: bad
+         result call_2: good
+         send
+         result call_3: fine
+         send",
+        "call_1 a|{}| call_2 b|{}| (1/1) ToolUse
+         call_3 c|{}| (2/1) ToolUse
+         says|ends| (1/1) Stop",
+    );
+}
+
+#[test]
+fn a_reply_may_depend_on_a_forced_tool_and_a_directive() {
+    check(
+        r#"
+        [[reply]]
+        when = { forced = true }
+        fault = { status = 400, text = "tool_choice is not supported" }
+        [[reply]]
+        when = { directive = "must call" }
+        say = [{ call = "t" }]
+        [[reply]]
+        when = { forced = false }
+        say = [{ text = "no" }]
+        "#,
+        "user: go
+         forced
+         send
+         directive: You must call t.
+         send",
+        "ForcedTool: rehearsal/test.toml answered with status 400: tool_choice is not supported
+         says|no| (1/1) Stop
+         call_1 t|{}| (4/1) ToolUse",
+    );
+}
+
+#[test]
+fn an_inquiry_is_answered_question_by_question() {
+    check(
+        r#"
+        [[reply]]
+        say = [{ text = "not for inquiries" }]
+        [[reply]]
+        answers = { "Which line" = 12, "Which line of b" = 13, overwrite = true }
+        [[reply]]
+        answer = "all"
+        "#,
+        "ask in_band: edit_file tool_call.edit_file.c1.occurrence.1 Which line? + edit_file tool_call.edit_file.c2.occurrence.1 Which line of b? + write_file tool_call.write_file.c3.overwrite.1 Sure? + other id Unknown?
+         ask in_band: edit_file id Which line?
+         ask in_band: edit_file id Which line?",
+        r#"
+        answer_1 answer_inquiry|{"inquiry_id":"tool_call.edit_file.c1.occurrence.1","answer":"12"}| answer_2 answer_inquiry|{"inquiry_id":"tool_call.edit_file.c2.occurrence.1","answer":"13"}| answer_3 answer_inquiry|{"inquiry_id":"tool_call.write_file.c3.overwrite.1","answer":"true"}| (104/50) ToolUse
+        answer_4 answer_inquiry|{"inquiry_id":"id","answer":"all"}| (21/9) ToolUse
+        Other: no reply of test.toml is left for this request (turn 0, step 1, inquiry id, the user said last: ""); add a [[reply]] that fits it
+        "#,
+    );
+}
+
+#[test]
+fn an_inquiry_by_schema_is_answered_with_json() {
+    check(
+        r"
+        [[reply]]
+        repeat = true
+        answer = true
+        ",
+        "ask boolean: t id Sure?
+         ask text: t id Sure?",
+        r#"
+        says|{"answer":true}| (17/4) Stop
+        says|{"answer":"true"}| (17/5) Stop
+        "#,
+    );
+}
+
+#[test]
+fn an_inquiry_may_be_answered_badly() {
+    check(
+        r#"
+        [[reply]]
+        when = { inquiry = "Sure?" }
+        say = [{ text = "I would rather not." }]
+        [[reply]]
+        when = { inquiry = true }
+        say = [{ call = "other_tool" }]
+        "#,
+        "ask in_band: t id Where?
+         ask in_band: t id Sure?",
+        "call_1 other_tool|{}| (17/1) ToolUse
+         says|I would rather not.| (17/5) Stop",
+    );
+}
+
+#[test]
+fn a_status_is_a_failure_of_its_class() {
+    let statuses = [
+        401, 403, 404, 402, 429, 503, 529, 408, 500, 502, 504, 400, 418,
+    ];
+    let script: String = statuses
+        .iter()
+        .map(|status| format!("[[reply]]\nfault.status = {status}\n"))
+        .collect();
+    check(
+        &script,
+        &format!("user: go\n{}", "send\n".repeat(statuses.len())),
+        "Auth: rehearsal/test.toml answered with status 401: the key or the model is rejected; choose another with --model
+         Auth: rehearsal/test.toml answered with status 403: the key or the model is rejected; choose another with --model
+         Auth: rehearsal/test.toml answered with status 404: the key or the model is rejected; choose another with --model
+         Money: rehearsal/test.toml answered with status 402: there is no credit left; add some
+         Rate: rehearsal/test.toml answered with status 429: too many requests; wait a little
+         Overload: rehearsal/test.toml answered with status 503: it is overloaded; try again later
+         Overload: rehearsal/test.toml answered with status 529: it is overloaded; try again later
+         Transient: rehearsal/test.toml answered with status 408: the server broke; try again
+         Transient: rehearsal/test.toml answered with status 500: the server broke; try again
+         Transient: rehearsal/test.toml answered with status 502: the server broke; try again
+         Transient: rehearsal/test.toml answered with status 504: the server broke; try again
+         Other: rehearsal/test.toml answered with status 400: it does not take this request; change it
+         Other: rehearsal/test.toml answered with status 418: it does not take this request; change it",
+    );
+}
+
+#[test]
+fn a_server_says_when_to_come_back() {
+    check(
+        r#"
+        [[reply]]
+        fault = { status = 429, retry_after = 2.5, text = "slow down" }
+        "#,
+        "user: go
+         send",
+        "Rate after 2.5s: rehearsal/test.toml answered with status 429: slow down",
+    );
+}
+
+#[test]
+fn a_stream_may_break_or_fall_silent() {
+    check(
+        r#"
+        [[reply]]
+        say = [{ text = "abc", pieces = 3 }]
+        fault.cut_after = 3
+        [[reply]]
+        say = [{ text = "abc" }]
+        fault.cut_after = 99
+        [[reply]]
+        say = [{ text = "abc" }]
+        fault.stall = true
+        [[reply]]
+        say = [{ text = "abc", pieces = 3 }]
+        fault = { stall = true, cut_after = 2 }
+        "#,
+        "user: go
+         send
+         send
+         send
+         send",
+        "says|a|bTransient: the connection to rehearsal/test.toml broke; try again
+         says|abc| Transient: the connection to rehearsal/test.toml broke; try again
+         says|abc| waits
+         says|awaits",
+    );
+}
+
+#[test]
+fn a_delay_holds_the_response_or_each_piece_up() {
+    check(
+        r#"
+        [[reply]]
+        delay_ms = 3_600_000
+        say = [{ text = "abc" }]
+        [[reply]]
+        piece_delay_ms = 3_600_000
+        say = [{ text = "abc" }]
+        "#,
+        "user: go
+         send
+         send",
+        "waits
+         waits",
+    );
+}
+
+#[test]
+fn a_response_ends_as_the_script_says() {
+    check(
+        r#"
+        [[reply]]
+        finish = "refusal"
+        [[reply]]
+        say = [{ text = "a" }, { call = "t", raw_arguments = '{"pa' }]
+        truncate_last = true
+        [[reply]]
+        say = [{ text = "a" }]
+        truncate_last = true
+        finish = "content_filter"
+        usage = { input = 7, output = 9 }
+        "#,
+        "user: go
+         send
+         send
+         send",
+        r#"
+        (1/0) Refusal
+        says|a| call_1 t|{"pa… (1/2) MaxTokens
+        says|a… (7/9) ContentFilter
+        "#,
+    );
+}
+
+#[test]
+fn a_script_says_what_its_model_can_do() {
+    let model = |script| Rehearsal::parse("x", script).unwrap().model().clone();
+    let script = "[model]\nforces_tools = false\nforces_while_reasoning = false\nreasoning = true\n\
+                  reasoning_switches = false\ncontext_window = 8000\n[[reply]]";
+    let told = model(script);
+    assert_eq!(
+        (
+            told.id.as_str(),
+            told.forces_tools,
+            told.forces_while_reasoning,
+            told.reasoning
+        ),
+        ("rehearsal/x", false, false, true)
+    );
+    assert_eq!(
+        (told.reasoning_switches, told.context_window),
+        (false, Some(8000))
+    );
+    let usual = crate::turn::rules::Model {
+        id: "rehearsal/x".into(),
+        ..Default::default()
+    };
+    assert_eq!(model("[[reply]]"), usual);
+}
+
+#[test]
+fn a_script_that_is_not_there_is_named() {
+    let error = Rehearsal::open("no/such.toml").unwrap_err();
+    assert_eq!(
+        error,
+        "the rehearsal script no/such.toml cannot be read (No such file or directory (os error 2)); give the \
+         path of a script, or one of rehearsal/demo and rehearsal/hello"
+    );
+}
+
+#[test]
+fn a_script_is_read_from_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.toml");
+    std::fs::write(&path, "[[reply]]").unwrap();
+    let path = path.to_str().unwrap();
+    assert_eq!(
+        Rehearsal::open(path).unwrap().model().id,
+        format!("rehearsal/{path}")
+    );
+    std::fs::write(path, [0xff]).unwrap();
+    assert!(Rehearsal::open(path).unwrap_err().contains("valid UTF-8"));
+}
+
+#[test]
+fn the_example_of_the_readme_plays() {
+    let readme = include_str!("README.md");
+    let example = readme
+        .split("```toml\n")
+        .nth(1)
+        .unwrap()
+        .split("```")
+        .next()
+        .unwrap();
+    check(
+        example,
+        "user: Tidy the notes
+         send
+         result call_1: milk
+         result call_2: bread
+         send
+         send
+         ask in_band: edit_file tool_call.edit_file.call_3.occurrence.1 Which place?
+         result call_3: changed
+         send",
+        r#"
+        says|I re|ad b|oth.| call_1 read_file|{"path":"notes.md"}| call_2 read_file|{"path":"todo.md"}| (4/13) ToolUse
+        Rate after 100ms: rehearsal/test.toml answered with status 429: too many requests; wait a little
+        call_3 edit_file|{"new_text":"- oat milk","old_text":"- milk","path":"todo.md"}| (3/16) ToolUse
+        answer_1 answer_inquiry|{"inquiry_id":"tool_call.edit_file.call_3.occurrence.1","answer":"2"}| (46/18) ToolUse
+        says|Done.| (2/2) Stop
+        "#,
+    );
+}
+
+#[test]
+fn a_model_is_opened_by_its_name() {
+    let model = |name| crate::provider::open(name).map(|provider| provider.model().id.clone());
+    assert_eq!(model("rehearsal/demo").unwrap(), "rehearsal/demo");
+    for name in ["demo", "rehearsal/", "other/model"] {
+        assert_eq!(
+            model(name).unwrap_err(),
+            format!(
+                "there is no model \"{name}\": this version has only rehearsal/<script>; give the path of a \
+                 script, or rehearsal/demo"
+            )
+        );
+    }
+}

@@ -1,0 +1,226 @@
+//! A conversation around a rehearsal, as text.
+
+use std::{fmt::Write, sync::Arc};
+
+use futures_util::{FutureExt, StreamExt};
+use serde_json::{Value, json};
+
+use crate::{
+    provider::{Head, Provider, Request, rehearsal::Rehearsal},
+    turn::{
+        Event,
+        event::{CallKey, Status},
+        inquiry::{Message, Strategy},
+        response::{Failure, Kind, Piece, Response, Usage},
+        rules::ToolChoice,
+        transcript::Transcript,
+    },
+};
+
+/// A conversation around a rehearsal: keeps its transcript, and writes down what comes.
+pub(super) struct Stage {
+    pub(super) rehearsal: Rehearsal,
+    transcript: Transcript,
+    pub(super) calls: Vec<(String, CallKey)>,
+    cycle: u32,
+    pub(super) seen: String,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Stage {
+    pub(super) fn new(rehearsal: Rehearsal) -> Self {
+        Self {
+            rehearsal,
+            transcript: Transcript::default(),
+            calls: Vec::new(),
+            cycle: 0,
+            seen: String::new(),
+            runtime: tokio::runtime::Builder::new_current_thread()
+                .enable_time()
+                .build()
+                .unwrap(),
+        }
+    }
+
+    pub(super) fn line(&mut self, line: &str) {
+        let (what, text) = line.split_once(": ").unwrap_or((line, ""));
+        let text = text.to_owned();
+        match what.split_once(' ').unwrap_or((what, "")) {
+            ("user", _) => {
+                self.calls.clear();
+                self.transcript.push(&Event::TurnStart);
+                self.transcript.push(&Event::UserMessage {
+                    text,
+                    attachments: vec![],
+                });
+            }
+            ("steer", _) => self.transcript.push(&Event::Steer { text }),
+            ("directive", _) => self.transcript.push(&Event::Directive { text }),
+            ("result", id) => self.result(id, text),
+            ("send", _) => self.request(ToolChoice::Auto),
+            ("forced", _) => self.request(ToolChoice::Required),
+            ("ask", how) => self.ask(how, &text),
+            _ => panic!("no such line: {line}"),
+        }
+    }
+
+    fn result(&mut self, id: &str, content: String) {
+        let call = self
+            .calls
+            .iter()
+            .rev()
+            .find(|(known, _)| known == id)
+            .unwrap()
+            .1;
+        let status = Status::Ok;
+        let result = Event::ToolResult {
+            call,
+            status,
+            content,
+            held: false,
+            details: None,
+        };
+        self.transcript.push(&result);
+    }
+
+    fn request(&mut self, tool_choice: ToolChoice) {
+        self.cycle += 1;
+        self.transcript
+            .push(&Event::RequestSent { cycle: self.cycle });
+        let request = self.make(tool_choice, None, vec![], None);
+        let response = self.play(request);
+        for item in response.items {
+            let opaque = None;
+            self.transcript.push(&match item.kind {
+                Kind::Reasoning => Event::Reasoning {
+                    text: item.text,
+                    opaque,
+                },
+                Kind::ToolCall { id, name } => {
+                    let call = CallKey(u32::try_from(self.calls.len()).unwrap());
+                    self.calls.push((id.clone(), call));
+                    Event::ToolCall {
+                        call,
+                        id,
+                        name,
+                        arguments: item.text,
+                        opaque,
+                    }
+                }
+                _ => Event::Text {
+                    text: item.text,
+                    opaque,
+                },
+            });
+        }
+        self.transcript.push(&Event::ResponseEnd {
+            finish: None,
+            usage: Usage::default(),
+        });
+    }
+
+    fn ask(&mut self, how: &str, questions: &str) {
+        let mut text = String::new();
+        for question in questions.split(" + ") {
+            let mut words = question.splitn(3, ' ');
+            let (tool, id, rest) = (
+                words.next().unwrap(),
+                words.next().unwrap(),
+                words.next().unwrap(),
+            );
+            let _ = write!(
+                text,
+                "The tool `{tool}` needs an answer before it can go on.\nInquiry {id}\n{rest}\n"
+            );
+        }
+        let schema =
+            |of: &str| Some(json!({"type": "object", "properties": {"answer": {"type": of}}}));
+        let (strategy, schema) = match how {
+            "in_band" => (Strategy::InBand, None),
+            "boolean" => (Strategy::Structured, schema("boolean")),
+            _ => (Strategy::Structured, schema("string")),
+        };
+        let messages = vec![Message::User {
+            results: vec![],
+            text,
+        }];
+        let request = self.make(ToolChoice::Auto, Some(strategy), messages, schema);
+        self.play(request);
+    }
+
+    fn make(
+        &self,
+        tool_choice: ToolChoice,
+        inquiry: Option<Strategy>,
+        messages: Vec<Message>,
+        schema: Option<Value>,
+    ) -> Request {
+        Request {
+            head: Arc::new(Head::default()),
+            transcript: self.transcript.fork(),
+            messages,
+            inquiry,
+            tool_choice,
+            reasoning: false,
+            schema,
+        }
+    }
+
+    /// Writes a line: fragments apart by `|`, `…` where an item is cut, `waits` where nothing more comes by itself.
+    fn play(&mut self, request: Request) -> Response {
+        let _guard = self.runtime.enter();
+        let mut response = Response::default();
+        let line = match self.rehearsal.send(request).now_or_never() {
+            None => "waits".to_owned(),
+            Some(Err(failure)) => failed(&failure),
+            Some(Ok(mut pieces)) => {
+                let mut line = String::new();
+                loop {
+                    match pieces.next().now_or_never() {
+                        None => break line + "waits",
+                        Some(None) => break line,
+                        Some(Some(Err(failure))) => break line + &failed(&failure),
+                        Some(Some(Ok(piece))) => {
+                            show(&mut line, &piece);
+                            response.add(piece);
+                        }
+                    }
+                }
+            }
+        };
+        self.seen += &format!("{}\n", line.trim_end());
+        response
+    }
+}
+
+fn failed(failure: &Failure) -> String {
+    let wait = failure
+        .retry_after
+        .map(|wait| format!(" after {wait:?}"))
+        .unwrap_or_default();
+    format!("{:?}{wait}: {}", failure.class, failure.text)
+}
+
+fn show(line: &mut String, piece: &Piece) {
+    let _ = match piece {
+        Piece::Open {
+            kind: Kind::Text, ..
+        } => write!(line, "says"),
+        Piece::Open {
+            kind: Kind::Reasoning,
+            ..
+        } => write!(line, "thinks"),
+        Piece::Open {
+            kind: Kind::ToolCall { id, name },
+            ..
+        } => write!(line, "{id} {name}"),
+        Piece::Delta { text, .. } => write!(line, "|{text}"),
+        Piece::Close { complete: true, .. } => write!(line, "| "),
+        Piece::Close {
+            complete: false, ..
+        } => write!(line, "… "),
+        Piece::Usage(usage) => write!(line, "({}/{}) ", usage.input, usage.output),
+        Piece::Finish(finish) => write!(line, "{finish:?}"),
+        other => write!(line, "{other:?}"),
+    };
+}
