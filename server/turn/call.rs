@@ -330,24 +330,22 @@ impl Call {
         match permit::deliver(rules.result, cx.client.is_some(), rules.detached.deliver) {
             Delivery::Deliver => self.finish(cx, status, output),
             Delivery::Withhold => self.withhold(cx),
-            Delivery::Ask => self.ask_delivery(cx, Held { status, output }, false),
-            Delivery::Park => self.ask_delivery(cx, Held { status, output }, true),
+            Delivery::Ask | Delivery::Park => {
+                cx.record(Event::ToolResult {
+                    call: self.key,
+                    status,
+                    content: output.content.clone(),
+                    held: true,
+                    details: output.details.clone(),
+                });
+                self.ask_delivery(cx, Held { status, output });
+            }
         }
     }
 
-    /// The result is on record; whether anybody was asked is not.
-    pub(crate) fn redeliver(&mut self, cx: &mut Context, held: Held) {
-        self.deliver(cx, held.status, held.output);
-    }
-
-    fn ask_delivery(&mut self, cx: &mut Context, held: Held, parked: bool) {
-        cx.record(Event::ToolResult {
-            call: self.key,
-            status: held.status,
-            content: held.output.content.clone(),
-            held: true,
-            details: held.output.details.clone(),
-        });
+    /// The result is on record, held; a person decides.
+    pub(crate) fn ask_delivery(&mut self, cx: &mut Context, held: Held) {
+        let parked = cx.client.is_none();
         let id = cx.next_prompt_id();
         let about = About::DeliverResult;
         cx.record(Event::PromptOpened {

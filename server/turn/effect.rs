@@ -71,7 +71,8 @@ pub struct Request {
     pub kind: RequestKind,
     /// What is forced.
     pub tool_choice: ToolChoice,
-    /// The model reasons, where it can. False only for a retry of a forced tool.
+    /// The model reasons: as configured, but for a retry or an inquiry with a forced tool that it takes only
+    /// without.
     pub reasoning: bool,
 }
 

@@ -206,7 +206,11 @@ impl Past {
         if self.delivery.as_ref() == Some(prompt) {
             self.delivered = match closed {
                 Closed::Answered { answer, .. } => Some(answer.as_bool().unwrap_or(false)),
-                Closed::Declined { .. } => Some(false),
+                Closed::Declined { note, .. } => {
+                    let text = told::withheld(tool, note.as_deref());
+                    self.ended = Some((Status::Denied, text));
+                    None
+                }
                 Closed::Withdrawn => None,
                 Closed::Failed { why } => {
                     self.ended = Some((Status::Denied, told::not_shown(tool, why)));
@@ -387,11 +391,11 @@ fn restore_delivery(
     match (delivered, prompt) {
         (Some(true), _) => call.finish(cx, held.status, held.output),
         (Some(false), _) => {
-            let text = told::withheld(&call.tool);
+            let text = told::withheld(&call.tool, None);
             call.finish_text(cx, Status::Denied, text);
         }
         (None, None) => {
-            call.redeliver(cx, held);
+            call.ask_delivery(cx, held);
             return (call, Next::Done);
         }
         (None, Some(id)) => {

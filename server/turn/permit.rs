@@ -56,11 +56,11 @@ pub enum Refused {
 #[must_use]
 pub fn permit(facts: &Facts) -> Permit {
     let reads = facts.class == Class::Reads;
-    if !facts.trusted && !reads {
-        return Permit::Refuse(Refused::Trust);
-    }
     if facts.run == RunRule::Deny {
         return Permit::Refuse(Refused::Key);
+    }
+    if !facts.trusted && !reads {
+        return Permit::Refuse(Refused::Trust);
     }
     if facts.mode == Mode::Plan && !reads {
         return Permit::Refuse(Refused::Mode);

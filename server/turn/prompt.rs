@@ -236,7 +236,8 @@ impl Call {
         if matches!(self.state, State::Permission { .. }) {
             return self.not_allowed(cx, note);
         }
-        self.finish_text(cx, Status::Denied, told::withheld(&self.tool));
+        let text = told::withheld(&self.tool, note.as_deref());
+        self.finish_text(cx, Status::Denied, text);
     }
 
     /// A person's no. With a note, or after any message of the user's, the person is asked again.
@@ -292,7 +293,7 @@ impl Call {
                 if yes {
                     self.finish(cx, status, output);
                 } else {
-                    self.finish_text(cx, Status::Denied, told::withheld(&self.tool));
+                    self.finish_text(cx, Status::Denied, told::withheld(&self.tool, None));
                 }
             }
             PromptAnswer::Decline { note } => self.declined(cx, &id, note, seen),

@@ -115,8 +115,8 @@ pub fn not_shown(tool: &str, why: &str) -> String {
 
 /// A person withheld the result.
 #[must_use]
-pub fn withheld(tool: &str) -> String {
-    format!("The user withheld the result of {tool}.")
+pub fn withheld(tool: &str, note: Option<&str>) -> String {
+    with_note(format!("The user withheld the result of {tool}."), note)
 }
 
 /// The result needs approval and nobody is there.
