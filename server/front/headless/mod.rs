@@ -3,3 +3,11 @@
 //!
 //! Invariant: only an answer goes to standard output; what people see meanwhile goes to standard error,
 //! and questions go to the terminal itself, so that pipes stay free.
+pub mod args;
+pub mod ask;
+pub mod exit;
+pub mod message;
+pub mod output;
+pub mod show;
+pub mod terminal;
+pub mod text;
