@@ -1,1 +1,4 @@
-//! What people see.
+//! What people see: the protocol's messages, and the front ends that speak them.
+
+pub mod headless;
+pub mod wire;

@@ -1,0 +1,345 @@
+use super::*;
+use crate::turn::rules::DetachedMode;
+
+/// Splits a line at blanks and reads it; `_` in a word stands for a blank.
+fn line(line: &str) -> Result<Cli, Stop> {
+    let words = line
+        .split(' ')
+        .map(|word| OsString::from(word.replace('_', " ")));
+    parse([OsString::from("aside")].into_iter().chain(words))
+}
+
+#[track_caller]
+fn run(text: &str) -> Run {
+    match line(&format!("run {text}")) {
+        Ok(Cli {
+            command: Command::Run(run),
+            ..
+        }) => *run,
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+#[track_caller]
+fn wrong(text: &str, expected: &str) {
+    match line(text) {
+        Err(Stop::Usage(said)) => assert_eq!(said, expected, "{text}"),
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+fn on(name: &str) -> ToolDirective {
+    ToolDirective::On(name.into())
+}
+
+fn off(name: &str) -> ToolDirective {
+    ToolDirective::Off(name.into())
+}
+
+#[test]
+fn the_definition_is_sound() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn tools_are_turned_on_and_off_in_order() {
+    use ToolDirective::AllOff;
+    let check = |text, expected: &[ToolDirective], prompt: Option<&str>| {
+        let run = run(text);
+        assert_eq!(run.tools.0, expected, "{text}");
+        assert_eq!(run.prompt.as_deref(), prompt, "{text}");
+    };
+    check("hello", &[], Some("hello"));
+    check("-t search hello", &[on("search")], Some("hello"));
+    check(
+        "-T -t search -- hello",
+        &[AllOff, on("search")],
+        Some("hello"),
+    );
+    check("-t search -T hello", &[on("search"), off("hello")], None);
+    check(
+        "-t search -T -- hello",
+        &[on("search"), AllOff],
+        Some("hello"),
+    );
+    check(
+        "-t a -T b -t c -T -t d hello",
+        &[on("a"), off("b"), on("c"), AllOff, on("d")],
+        Some("hello"),
+    );
+    check("-T -T -t a", &[AllOff, AllOff, on("a")], None);
+    check(
+        "--no-tool --tool a --no-tool=b",
+        &[AllOff, on("a"), off("b")],
+        None,
+    );
+    check("hello -T", &[AllOff], Some("hello"));
+    check("-Tb -ta", &[off("b"), on("a")], None);
+    check("-T -- -", &[AllOff], Some("-"));
+}
+
+#[test]
+fn a_name_that_no_tool_can_have_is_refused() {
+    wrong(
+        "run -t fix_it",
+        "invalid value 'fix it' for '--tool <NAME>': a tool's name is 1 to 64 letters, digits, \
+         underscores and hyphens",
+    );
+    wrong(
+        "run -T fix_the_bug",
+        "invalid value 'fix the bug' for '--no-tool [<NAME>]': a tool's name is 1 to 64 letters, digits, \
+         underscores and hyphens; a bare -T before the prompt is written -T --",
+    );
+    wrong(
+        "run -T -",
+        "invalid value '-' for '--no-tool [<NAME>]': a bare -T before the prompt is written -T --",
+    );
+    assert!(matches!(
+        line(&format!("run -t {}", "x".repeat(65))),
+        Err(Stop::Usage(_))
+    ));
+}
+
+#[test]
+fn answers_are_for_questions_or_for_open_prompts() {
+    let question = |tool: &str, question: &str, value: &str| Answer::Question {
+        tool: tool.into(),
+        question: question.into(),
+        value: value.into(),
+    };
+    assert_eq!(
+        run("--answer edit.backup=true").answers,
+        [question("edit", "backup", "true")]
+    );
+    assert_eq!(
+        run("--answer edit.a.b=c=d.e x").answers,
+        [question("edit", "a.b", "c=d.e")]
+    );
+    assert_eq!(
+        run("--answer edit.note=").answers,
+        [question("edit", "note", "")]
+    );
+    assert_eq!(
+        run("--resume --answer p17=yes.no --answer edit.a=b").answers,
+        [
+            Answer::Prompt {
+                id: "p17".into(),
+                value: "yes.no".into()
+            },
+            question("edit", "a", "b")
+        ],
+    );
+    wrong(
+        "run --answer p17=yes",
+        "--answer p17=… answers an open prompt and needs --resume; a configured answer is written \
+         --answer TOOL.QUESTION=VALUE",
+    );
+    for bad in ["yes", "=yes", "edit.=yes", ".backup=yes"] {
+        assert!(
+            matches!(line(&format!("run --answer {bad}")), Err(Stop::Usage(_))),
+            "{bad}"
+        );
+    }
+}
+
+#[test]
+fn what_happens_without_a_human_is_said_by_kind() {
+    use DetachedMode::{Deny, Stop as StopThere};
+    let rule = |kind, mode| DetachedRule { kind, mode };
+    assert_eq!(
+        run("--detached stop --detached run=deny").detached,
+        [rule(None, StopThere), rule(Some(Kind::Run), Deny)],
+    );
+    wrong(
+        "run --detached ask=deny",
+        "invalid value 'ask=deny' for '--detached <MODE | KIND=MODE>': the kinds are run, deliver and tool",
+    );
+    wrong(
+        "run --detached yes",
+        "invalid value 'yes' for '--detached <MODE | KIND=MODE>': the modes are auto, defaults, deny and stop",
+    );
+}
+
+#[test]
+fn files_are_attached_whole_or_by_lines() {
+    let check = |text: &str, path: &str, lines| {
+        let attach = vec![Attach {
+            path: path.into(),
+            lines,
+        }];
+        assert_eq!(run(&format!("--attach {text}")).attach, attach, "{text}");
+    };
+    check("src/main.rs", "src/main.rs", None);
+    check("src/main.rs:3-10", "src/main.rs", Some((3, 10)));
+    check("C:notes:7-7", "C:notes", Some((7, 7)));
+    check("odd:name", "odd:name", None);
+    check("odd:3", "odd:3", None);
+    check("odd:a-b", "odd:a-b", None);
+    check(":1-2", ":1-2", None);
+    for bad in ["a:0-1", "a:5-4", "a:1-99999999999"] {
+        wrong(
+            &format!("run --attach {bad}"),
+            &format!(
+                "invalid value '{bad}' for '--attach <PATH[:FROM-TO]>': lines count from 1 and the first \
+                 is not after the last"
+            ),
+        );
+    }
+}
+
+#[test]
+fn limits_are_read_with_their_units() {
+    assert_eq!(run("--timeout 90s").timeout, Some(Duration::from_secs(90)));
+    assert_eq!(run("--timeout 5m").timeout, Some(Duration::from_secs(300)));
+    assert_eq!(
+        run("--timeout 1h30m").timeout,
+        Some(Duration::from_secs(5400))
+    );
+    for bad in ["90", "0s", "-5m", "soon"] {
+        assert!(
+            matches!(line(&format!("run --timeout={bad}")), Err(Stop::Usage(_))),
+            "{bad}"
+        );
+    }
+    assert_eq!(run("--max-cost 0.5").max_cost, Some(0.5));
+    for bad in ["0", "-1", "NaN", "inf", "much"] {
+        assert!(
+            matches!(line(&format!("run --max-cost={bad}")), Err(Stop::Usage(_))),
+            "{bad}"
+        );
+    }
+    assert_eq!(run("--max-cycles 7").max_cycles, Some(7));
+    assert!(matches!(line("run --max-cycles 0"), Err(Stop::Usage(_))));
+}
+
+#[test]
+fn the_other_values_are_read() {
+    let all = run(
+        "--tool-choice required --mode plan --output jsonl --set a.b=c=d -m x/y --strict fix_it",
+    );
+    assert_eq!(all.tool_choice, Some(ToolChoice::Required));
+    assert_eq!(all.mode, Some(Mode::Plan));
+    assert_eq!(all.output, Output::Jsonl);
+    assert_eq!(
+        all.settings,
+        [Setting {
+            key: "a.b".into(),
+            value: "c=d".into()
+        }]
+    );
+    assert_eq!(all.model.as_deref(), Some("x/y"));
+    assert!(all.strict);
+    assert_eq!(all.prompt.as_deref(), Some("fix it"));
+    assert_eq!(
+        run("--tool-choice search").tool_choice,
+        Some(ToolChoice::Name("search".into()))
+    );
+    assert_eq!(
+        run("--schema answer.json").schema,
+        Some(Schema::File("answer.json".into()))
+    );
+    let schema = serde_json::json!({"type": "object"});
+    assert_eq!(
+        run(r#"--schema {"type":"object"}"#).schema,
+        Some(Schema::Json(schema))
+    );
+    assert!(matches!(line("run --schema {"), Err(Stop::Usage(_))));
+    wrong(
+        "run --mode yolo",
+        "invalid value 'yolo' for '--mode <MODE>': the modes are ask, edits, plan and auto",
+    );
+}
+
+#[test]
+fn a_turn_belongs_to_one_conversation() {
+    assert_eq!(run("-c c1 hello").which.conversation.as_deref(), Some("c1"));
+    assert!(run("--continue hello").which.r#continue);
+    assert!(run("--resume").which.resume);
+    let both = run("-c c1 --resume").which;
+    assert!(both.resume && both.conversation.as_deref() == Some("c1"));
+    wrong(
+        "run --continue --resume",
+        "the argument '--continue' cannot be used with '--resume'",
+    );
+    wrong(
+        "run -c c1 --continue",
+        "the argument '--conversation <ID>' cannot be used with '--continue'",
+    );
+    wrong(
+        "run --resume hello",
+        "--resume goes on with the interrupted turn and takes no prompt; with --continue the prompt starts \
+         a new turn",
+    );
+}
+
+#[test]
+fn every_command_is_there() {
+    for text in [
+        "demo",
+        "conversation list",
+        "conversation show",
+        "conversation show c1",
+        "conversation export c1 -o x.md",
+        "conversation rename c1 title",
+        "conversation fork c1 --turn t1",
+        "conversation undo",
+        "conversation undo c1 --turn t1",
+        "conversation delete c1",
+        "config show",
+        "config show assistant.model",
+        "config schema",
+        "model list",
+        "trust",
+        "trust --revoke",
+        "doctor",
+        "completions bash",
+        "doctor --cwd elsewhere --log-file log",
+    ] {
+        assert!(line(text).is_ok(), "{text}: {:?}", line(text));
+    }
+}
+
+#[test]
+fn what_is_wrong_is_one_sentence() {
+    wrong(
+        "run --stirct",
+        "unexpected argument '--stirct' found; a similar argument exists: '--strict'",
+    );
+    wrong(
+        "conversation delete",
+        "the following required arguments were not provided: <ID>",
+    );
+    wrong(
+        "rum",
+        "unrecognized subcommand 'rum'; a similar subcommand exists: 'run'",
+    );
+    wrong("run one two", "unexpected argument 'two' found");
+    wrong(
+        "run --output xml",
+        "invalid value 'xml' for '--output <OUTPUT>' [possible values: text, json, jsonl]",
+    );
+    match parse([OsString::from("aside")]) {
+        Err(Stop::Usage(said)) => {
+            assert_eq!(
+                said,
+                "a command is missing, such as aside run; aside --help lists them"
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn help_and_version_are_no_errors() {
+    let version = format!("aside {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(line("--version").err(), Some(Stop::Show(version)));
+    assert!(
+        matches!(line("run --help"), Err(Stop::Show(text)) if text.contains("--non-interactive"))
+    );
+}
+
+#[test]
+fn completions_name_the_commands() {
+    let script = String::from_utf8(completions(clap_complete::Shell::Bash)).expect("text");
+    assert!(script.contains("conversation") && script.contains("--non-interactive"));
+}

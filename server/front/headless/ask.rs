@@ -1,0 +1,314 @@
+//! A prompt as text on a terminal, and what a typed line says about it. Pure; [`super::terminal`] reads and
+//! writes.
+//!
+//! Text of models, tools and files is shown behind a bar, or on one line, with unseen characters made
+//! visible: it can neither act on the terminal nor look like a part of the prompt.
+
+#[cfg(test)]
+pub(super) mod tests;
+
+use std::time::Duration;
+
+use serde_json::Value;
+use similar::{ChangeTag, TextDiff};
+
+use super::text::{Paint, one_line, visible};
+use crate::turn::{
+    effect::{Prompt, PromptKind},
+    input::{Preview, PromptAnswer, SecretValue},
+    question::AnswerType,
+};
+
+/// What a typed line is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Parsed {
+    /// It settles the prompt.
+    Reply(PromptAnswer),
+    /// It does not; what to say before asking again.
+    Again(String),
+}
+
+/// The prompt as a person sees it, up to where the typing begins.
+#[must_use]
+pub fn render(prompt: &Prompt, paint: Paint) -> String {
+    let mut shown = format!("\n{}\n", paint.bold(&header(prompt)));
+    if let Some(context) = &prompt.context {
+        behind_bar(&mut shown, context, paint);
+    }
+    if let Some(preview) = preview(prompt) {
+        show_preview(&mut shown, &preview, paint);
+    }
+    shown.push_str(&one_line(&prompt.text));
+    shown.push('\n');
+    for choice in choices(prompt) {
+        let key = choice.key.as_deref().unwrap_or("-");
+        shown.push_str(&format!("  {}  {}\n", paint.bold(key), choice.says));
+    }
+    shown.push_str(&paint.dim(&format!("  {}", legend(prompt))));
+    shown.push_str("\n> ");
+    shown
+}
+
+/// What this line, without its line end, says. Ctrl-D is no line: it dismisses the prompt.
+#[must_use]
+pub fn parse_line(prompt: &Prompt, line: &str) -> Parsed {
+    if line.trim() == "\x1b" {
+        return Parsed::Reply(PromptAnswer::Cancel);
+    }
+    if prompt.answer_type == AnswerType::Secret {
+        // As typed: a blank or an exclamation mark may be part of it.
+        return match line {
+            "" => Parsed::Again("Nothing was typed; type it, or Ctrl-D to skip.".into()),
+            secret => answer(secret.into(), false),
+        };
+    }
+    if let Some(choice) = choices(prompt).into_iter().find(|choice| choice.is(line)) {
+        return answer(choice.value, choice.remember);
+    }
+    if let Some(note) = line.trim_start().strip_prefix('!') {
+        let note = Some(note.trim())
+            .filter(|note| !note.is_empty())
+            .map(Into::into);
+        return Parsed::Reply(PromptAnswer::Decline { note });
+    }
+    if line.trim().is_empty() {
+        return match default(prompt) {
+            Some(default) => answer(default.clone(), false),
+            None => Parsed::Again("Nothing was typed; answer, or Ctrl-D to skip.".into()),
+        };
+    }
+    match prompt.answer_type {
+        AnswerType::Text => answer(
+            line.strip_prefix('\\')
+                .filter(|rest| rest.starts_with('!'))
+                .unwrap_or(line)
+                .into(),
+            false,
+        ),
+        _ => Parsed::Again(format!(
+            "That is none of the answers; {}.",
+            expected(prompt)
+        )),
+    }
+}
+
+fn answer(value: Value, remember: bool) -> Parsed {
+    Parsed::Reply(PromptAnswer::Answer {
+        value: SecretValue(value),
+        remember,
+        new_text: None,
+    })
+}
+
+/// One of several answers.
+struct Choice {
+    /// What is typed for it; none where it has to be written out.
+    key: Option<String>,
+    /// Other texts that mean it.
+    words: Vec<String>,
+    /// What it means, for people.
+    says: String,
+    value: Value,
+    remember: bool,
+}
+
+impl Choice {
+    fn new(key: &str, words: &[&str], says: &str, value: impl Into<Value>) -> Self {
+        let words = words.iter().map(ToString::to_string).collect();
+        Self {
+            key: Some(key.into()),
+            words,
+            says: says.into(),
+            value: value.into(),
+            remember: false,
+        }
+    }
+
+    fn is(&self, line: &str) -> bool {
+        let typed = line.trim();
+        self.key.as_deref() == Some(typed)
+            || self.words.iter().any(|word| word == line || word == typed)
+    }
+}
+
+fn choices(prompt: &Prompt) -> Vec<Choice> {
+    match (&prompt.answer_type, prompt.kind) {
+        (AnswerType::Boolean, _) => yes_or_no(prompt.remember),
+        (AnswerType::Select { options }, PromptKind::RunTool) => {
+            let is_edit = matches!(prompt.preview, Some(Preview::Diff { .. }));
+            options
+                .iter()
+                .map(|option| permission(option, is_edit))
+                .collect()
+        }
+        (AnswerType::Select { options }, _) => numbered(options),
+        (AnswerType::Text | AnswerType::Secret, _) => vec![],
+    }
+}
+
+/// Where a capital means "for the rest of this turn", only the letter alone does: `YES` is a yes.
+fn yes_or_no(remember: bool) -> Vec<Choice> {
+    let mut choices = vec![
+        Choice::new("y", &["yes", "Yes", "YES", "true"], "yes", true),
+        Choice::new("n", &["no", "No", "NO", "false"], "no", false),
+    ];
+    if remember {
+        let lasting = |key, says, value: bool| Choice {
+            remember: true,
+            ..Choice::new(key, &[], says, value)
+        };
+        choices.push(lasting("Y", "yes, for the rest of this turn", true));
+        choices.push(lasting("N", "no, for the rest of this turn", false));
+    } else {
+        choices[0].words.push("Y".into());
+        choices[1].words.push("N".into());
+    }
+    choices
+}
+
+fn permission(option: &str, is_edit: bool) -> Choice {
+    let (key, says) = match (option, is_edit) {
+        ("once", false) => ("o", "run it, this once"),
+        ("once", true) => ("o", "make this change"),
+        ("turn", false) => ("t", "run it, and whenever it comes again in this turn"),
+        ("turn", true) => ("t", "make this change and every other edit of this turn"),
+        ("always", _) => ("a", "run it, now and always"),
+        ("no", _) => ("n", "no"),
+        // An option of a later version is still there to be chosen.
+        (other, _) => (other, other),
+    };
+    Choice::new(key, &[option], &one_line(says), option)
+}
+
+/// Options by number or by their text. Where an option is itself the number of another one, a number would
+/// say two things, so that only the texts count.
+fn numbered(options: &[String]) -> Vec<Choice> {
+    let is_ambiguous = options.iter().enumerate().any(|(at, option)| {
+        option
+            .trim()
+            .parse()
+            .is_ok_and(|number: usize| number != at + 1 && (1..=options.len()).contains(&number))
+    });
+    let choice = |(at, option): (usize, &String)| Choice {
+        key: (!is_ambiguous).then(|| (at + 1).to_string()),
+        words: vec![option.clone()],
+        says: one_line(option),
+        value: option.as_str().into(),
+        remember: false,
+    };
+    options.iter().enumerate().map(choice).collect()
+}
+
+/// The answer of an empty line. A permission has none: Enter alone never allows anything.
+fn default(prompt: &Prompt) -> Option<&Value> {
+    prompt
+        .default
+        .as_ref()
+        .filter(|_| prompt.kind == PromptKind::Question)
+}
+
+fn header(prompt: &Prompt) -> String {
+    let label = one_line(&prompt.label);
+    match prompt.position {
+        (n, of) if of > 1 => format!("── {label} ({n} of {of}) ──"),
+        _ => format!("── {label} ──"),
+    }
+}
+
+fn legend(prompt: &Prompt) -> String {
+    if prompt.answer_type == AnswerType::Secret {
+        return "what you type is not shown and reaches this tool alone · Ctrl-D: skip".into();
+    }
+    let enter = match default(prompt) {
+        Some(Value::Bool(true)) => "Enter: yes · ".into(),
+        Some(Value::Bool(false)) => "Enter: no · ".into(),
+        Some(Value::String(text)) => format!("Enter: {} · ", one_line(text)),
+        _ => String::new(),
+    };
+    let literal = if prompt.answer_type == AnswerType::Text {
+        " · \\!text: an answer that begins with !"
+    } else {
+        ""
+    };
+    format!("{enter}!: decline, !text: with a note · Ctrl-D: skip{literal}")
+}
+
+fn expected(prompt: &Prompt) -> String {
+    let keys: Vec<String> = choices(prompt)
+        .into_iter()
+        .filter_map(|choice| choice.key)
+        .collect();
+    match keys.as_slice() {
+        [] => "write one of the texts in full".into(),
+        [first, .., last] if keys.len() > 6 => format!("type a number from {first} to {last}"),
+        [all @ .., last] if !all.is_empty() => format!("type {} or {last}", all.join(", ")),
+        [only, ..] => format!("type {only}"),
+    }
+}
+
+/// What a person sees before allowing something. A call without a preview of its own shows its arguments:
+/// nothing is allowed unseen.
+fn preview(prompt: &Prompt) -> Option<Preview> {
+    match (&prompt.preview, prompt.kind) {
+        (Some(preview), _) => Some(preview.clone()),
+        (None, PromptKind::RunTool) => Some(Preview::Text {
+            text: serde_json::to_string_pretty(&prompt.arguments).unwrap_or_default(),
+        }),
+        (None, _) => None,
+    }
+}
+
+fn show_preview(shown: &mut String, preview: &Preview, paint: Paint) {
+    match preview {
+        Preview::Command { text, cwd } => {
+            shown.push_str(&format!("in {}\n", one_line(cwd)));
+            behind_bar(shown, text, paint);
+        }
+        Preview::Text { text } => behind_bar(shown, text, paint),
+        Preview::Diff { uri, old, new, .. } => {
+            shown.push_str(&format!(
+                "{}\n",
+                one_line(uri.strip_prefix("file://").unwrap_or(uri))
+            ));
+            show_diff(shown, old, new, paint);
+        }
+    }
+}
+
+fn behind_bar(shown: &mut String, text: &str, paint: Paint) {
+    for line in visible(text).lines() {
+        shown.push_str(&format!("{} {line}\n", paint.dim("│")));
+    }
+}
+
+/// How long two texts may be compared before a coarser difference is shown.
+const DIFF_TIME: Duration = Duration::from_millis(500);
+
+/// The changed lines and three around them.
+fn show_diff(shown: &mut String, old: &str, new: &str, paint: Paint) {
+    let diff = TextDiff::configure()
+        .timeout(DIFF_TIME)
+        .diff_lines(old, new);
+    for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
+        behind_bar(shown, &hunk.header().to_string(), paint);
+        for change in hunk.iter_changes() {
+            let text = change.value();
+            let line = format!(
+                "{}{}",
+                change.tag(),
+                visible(text.strip_suffix('\n').unwrap_or(text))
+            );
+            let line = match change.tag() {
+                ChangeTag::Delete => paint.red(&line),
+                ChangeTag::Insert => paint.green(&line),
+                ChangeTag::Equal => line,
+            };
+            let end = if text.ends_with('\n') {
+                ""
+            } else {
+                " (no line end)"
+            };
+            shown.push_str(&format!("{} {line}{}\n", paint.dim("│"), paint.dim(end)));
+        }
+    }
+}

@@ -1,0 +1,400 @@
+use serde_json::json;
+
+use super::*;
+use crate::turn::{
+    event::{CallKey, PromptId},
+    question::Source,
+};
+
+/// A tool's question.
+pub(in crate::front::headless) fn question(text: &str, answer_type: AnswerType) -> Prompt {
+    Prompt {
+        id: PromptId("p-1".into()),
+        call: CallKey(0),
+        call_id: "call_1".into(),
+        tool: "tidy".into(),
+        arguments: json!({"path": "src/main.rs"}),
+        server: None,
+        kind: PromptKind::Question,
+        label: "tidy".into(),
+        text: text.into(),
+        context: None,
+        answer_type,
+        default: None,
+        remember: false,
+        exclusive: false,
+        source: Source::Tool {
+            name: "tidy".into(),
+        },
+        preview: None,
+        position: (1, 1),
+    }
+}
+
+fn select(options: &[&str]) -> AnswerType {
+    AnswerType::Select {
+        options: options.iter().map(ToString::to_string).collect(),
+    }
+}
+
+fn permission(options: &[&str], preview: Option<Preview>) -> Prompt {
+    let prompt = question("Run this?", select(options));
+    Prompt {
+        kind: PromptKind::RunTool,
+        label: "run_command".into(),
+        preview,
+        ..prompt
+    }
+}
+
+fn run_command(text: &str) -> Prompt {
+    let preview = Preview::Command {
+        text: text.into(),
+        cwd: "/home/ada/demo".into(),
+    };
+    permission(&["once", "turn", "always", "no"], Some(preview))
+}
+
+fn change(old: &str, new: &str) -> Prompt {
+    let (uri, old, new) = ("file:///home/ada/main.rs".into(), old.into(), new.into());
+    permission(
+        &["once", "turn", "no"],
+        Some(Preview::Diff {
+            uri,
+            version: None,
+            old,
+            new,
+        }),
+    )
+}
+
+#[track_caller]
+fn shows(prompt: &Prompt, expected: &[&str]) {
+    let shown = render(prompt, Paint::OFF);
+    assert_eq!(
+        shown.trim_start_matches('\n').lines().collect::<Vec<_>>(),
+        expected
+    );
+}
+
+#[track_caller]
+fn check(prompt: &Prompt, line: &str, expected: Parsed) {
+    assert_eq!(parse_line(prompt, line), expected, "{line:?}");
+}
+
+fn is(value: impl Into<Value>) -> Parsed {
+    answer(value.into(), false)
+}
+
+fn for_the_turn(value: bool) -> Parsed {
+    answer(value.into(), true)
+}
+
+fn declined(note: Option<&str>) -> Parsed {
+    Parsed::Reply(PromptAnswer::Decline {
+        note: note.map(Into::into),
+    })
+}
+
+fn again(sentence: &str) -> Parsed {
+    Parsed::Again(sentence.into())
+}
+
+const NOTHING: &str = "Nothing was typed; answer, or Ctrl-D to skip.";
+
+#[test]
+fn a_yes_or_no() {
+    let prompt = question("Keep a backup?", AnswerType::Boolean);
+    shows(
+        &prompt,
+        &[
+            "── tidy ──",
+            "Keep a backup?",
+            "  y  yes",
+            "  n  no",
+            "  !: decline, !text: with a note · Ctrl-D: skip",
+            "> ",
+        ],
+    );
+    for yes in ["y", "Y", "yes", "YES", "true", " y "] {
+        check(&prompt, yes, is(true));
+    }
+    for no in ["n", "N", "no", "No", "false"] {
+        check(&prompt, no, is(false));
+    }
+    check(&prompt, "", again(NOTHING));
+    check(
+        &prompt,
+        "yep",
+        again("That is none of the answers; type y or n."),
+    );
+    let by_default = Prompt {
+        default: Some(false.into()),
+        ..prompt
+    };
+    check(&by_default, "", is(false));
+    assert!(render(&by_default, Paint::OFF).contains("Enter: no · "));
+}
+
+#[test]
+fn a_yes_or_no_for_the_rest_of_the_turn() {
+    let prompt = Prompt {
+        remember: true,
+        ..question("Keep a backup?", AnswerType::Boolean)
+    };
+    shows(
+        &prompt,
+        &[
+            "── tidy ──",
+            "Keep a backup?",
+            "  y  yes",
+            "  n  no",
+            "  Y  yes, for the rest of this turn",
+            "  N  no, for the rest of this turn",
+            "  !: decline, !text: with a note · Ctrl-D: skip",
+            "> ",
+        ],
+    );
+    check(&prompt, "y", is(true));
+    check(&prompt, "YES", is(true));
+    check(&prompt, "Y", for_the_turn(true));
+    check(&prompt, "N", for_the_turn(false));
+}
+
+#[test]
+fn one_of_several() {
+    let options = select(&["12", "40", "all of them"]);
+    let prompt = Prompt {
+        context: Some("12: let a = 1;\n40: let a = 2;".into()),
+        default: Some("40".into()),
+        position: (2, 3),
+        ..question("Which place?", options)
+    };
+    shows(
+        &prompt,
+        &[
+            "── tidy (2 of 3) ──",
+            "│ 12: let a = 1;",
+            "│ 40: let a = 2;",
+            "Which place?",
+            "  1  12",
+            "  2  40",
+            "  3  all of them",
+            "  Enter: 40 · !: decline, !text: with a note · Ctrl-D: skip",
+            "> ",
+        ],
+    );
+    check(&prompt, "1", is("12"));
+    check(&prompt, "12", is("12"));
+    check(&prompt, "all of them", is("all of them"));
+    check(&prompt, " 3 ", is("all of them"));
+    check(&prompt, "", is("40"));
+    check(
+        &prompt,
+        "4",
+        again("That is none of the answers; type 1, 2 or 3."),
+    );
+    check(
+        &prompt,
+        "ALL OF THEM",
+        again("That is none of the answers; type 1, 2 or 3."),
+    );
+}
+
+#[test]
+fn a_number_never_says_two_things() {
+    let prompt = question("Which line?", select(&["2", "7", "all"]));
+    assert!(render(&prompt, Paint::OFF).contains("  -  2\n  -  7\n  -  all\n"));
+    check(&prompt, "2", is("2"));
+    check(
+        &prompt,
+        "1",
+        again("That is none of the answers; write one of the texts in full."),
+    );
+    let in_place = question("Which line?", select(&["1", "2"]));
+    check(&in_place, "2", is("2"));
+    let marks = question("Which mark?", select(&["!", "?"]));
+    check(&marks, "!", is("!"));
+}
+
+#[test]
+fn a_text() {
+    let prompt = question("What name?", AnswerType::Text);
+    check(&prompt, " tidy imports", is(" tidy imports"));
+    check(&prompt, "  ", again(NOTHING));
+    check(&prompt, "\\!important", is("!important"));
+    check(&prompt, "\\path", is("\\path"));
+    let by_default = Prompt {
+        default: Some("tidy".into()),
+        ..prompt
+    };
+    check(&by_default, "", is("tidy"));
+    check(&by_default, "other", is("other"));
+}
+
+#[test]
+fn a_secret_is_taken_as_typed() {
+    let prompt = question("Password?", AnswerType::Secret);
+    shows(
+        &prompt,
+        &[
+            "── tidy ──",
+            "Password?",
+            "  what you type is not shown and reaches this tool alone · Ctrl-D: skip",
+            "> ",
+        ],
+    );
+    check(&prompt, "!x ", is("!x "));
+    check(
+        &prompt,
+        "",
+        again("Nothing was typed; type it, or Ctrl-D to skip."),
+    );
+    assert!(!format!("{:?}", parse_line(&prompt, "hunter2")).contains("hunter2"));
+}
+
+#[test]
+fn a_command_may_run() {
+    let prompt = run_command("cargo test\nrm -r target");
+    shows(
+        &prompt,
+        &[
+            "── run_command ──",
+            "in /home/ada/demo",
+            "│ cargo test",
+            "│ rm -r target",
+            "Run this?",
+            "  o  run it, this once",
+            "  t  run it, and whenever it comes again in this turn",
+            "  a  run it, now and always",
+            "  n  no",
+            "  !: decline, !text: with a note · Ctrl-D: skip",
+            "> ",
+        ],
+    );
+    for (line, expected) in [
+        ("o", "once"),
+        ("t", "turn"),
+        ("a", "always"),
+        ("n", "no"),
+        ("always", "always"),
+    ] {
+        check(&prompt, line, is(expected));
+    }
+    check(
+        &prompt,
+        "y",
+        again("That is none of the answers; type o, t, a or n."),
+    );
+    let eager = Prompt {
+        default: Some("once".into()),
+        ..prompt
+    };
+    check(&eager, "", again(NOTHING));
+}
+
+#[test]
+fn a_change_may_be_made() {
+    let prompt = change(
+        "use b;\nuse a;\n\nfn main() {}\n",
+        "use a;\nuse b;\n\nfn main() {}",
+    );
+    shows(
+        &prompt,
+        &[
+            "── run_command ──",
+            "/home/ada/main.rs",
+            "│ @@ -1,4 +1,4 @@",
+            "│ +use a;",
+            "│  use b;",
+            "│ -use a;",
+            "│  ",
+            "│ -fn main() {}",
+            "│ +fn main() {} (no line end)",
+            "Run this?",
+            "  o  make this change",
+            "  t  make this change and every other edit of this turn",
+            "  n  no",
+            "  !: decline, !text: with a note · Ctrl-D: skip",
+            "> ",
+        ],
+    );
+    check(
+        &prompt,
+        "a",
+        again("That is none of the answers; type o, t or n."),
+    );
+    let painted = render(&prompt, Paint { on: true });
+    assert!(
+        painted.contains("\x1b[31m-use a;\x1b[0m") && painted.contains("\x1b[32m+use a;\x1b[0m")
+    );
+}
+
+#[test]
+fn nothing_is_allowed_unseen() {
+    let shown = render(&permission(&["once", "no"], None), Paint::OFF);
+    assert!(shown.contains("│   \"path\": \"src/main.rs\"\n"), "{shown}");
+}
+
+#[test]
+fn a_result_may_be_delivered() {
+    let prompt = Prompt {
+        kind: PromptKind::DeliverResult,
+        preview: Some(Preview::Text {
+            text: "Call Ada.\n".into(),
+        }),
+        default: Some(true.into()),
+        ..question("May the model see it?", AnswerType::Boolean)
+    };
+    assert!(render(&prompt, Paint::OFF).contains("│ Call Ada.\nMay the model see it?\n"));
+    check(&prompt, "y", is(true));
+    check(&prompt, "n", is(false));
+    check(&prompt, "", again(NOTHING));
+}
+
+#[test]
+fn any_prompt_but_a_secret_can_be_declined_and_any_dismissed() {
+    let any = [
+        question("?", AnswerType::Boolean),
+        question("?", select(&["a", "b"])),
+        question("?", AnswerType::Text),
+        run_command("ls"),
+    ];
+    for prompt in any {
+        check(&prompt, "!", declined(None));
+        check(
+            &prompt,
+            "! use the other file ",
+            declined(Some("use the other file")),
+        );
+        check(&prompt, "\x1b", Parsed::Reply(PromptAnswer::Cancel));
+    }
+    check(
+        &question("?", AnswerType::Secret),
+        "\x1b",
+        Parsed::Reply(PromptAnswer::Cancel),
+    );
+}
+
+#[test]
+fn text_of_others_neither_acts_on_the_terminal_nor_looks_like_the_prompt() {
+    let prompt = Prompt {
+        label: "evil\x1b[2J\n── Assistant ──".into(),
+        context: Some("\x1b]0;title\x07\n> y".into()),
+        text: "Sure\x1b[8m?".into(),
+        ..run_command("ls \u{202e}x\rrm -rf ~")
+    };
+    let shown = render(&prompt, Paint::OFF);
+    assert!(
+        !shown.contains(['\x1b', '\x07', '\r', '\u{202e}']),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("── evil␛[2J␊── Assistant ── ──\n"),
+        "{shown}"
+    );
+    assert!(shown.contains("│ ␛]0;title␇\n│ > y\n"), "{shown}");
+    assert!(shown.contains("│ ls <U+202E>x␍rm -rf ~\n"), "{shown}");
+    let options = question("?", select(&["a\x1b[2J"]));
+    assert!(!render(&options, Paint::OFF).contains('\x1b'));
+}

@@ -1,0 +1,13 @@
+//! The front end without an editor: a command line, a terminal to ask on where there is one, and output
+//! for people or programs.
+//!
+//! Invariant: only an answer goes to standard output; what people see meanwhile goes to standard error,
+//! and questions go to the terminal itself, so that pipes stay free.
+pub mod args;
+pub mod ask;
+pub mod exit;
+pub mod message;
+pub mod output;
+pub mod show;
+pub mod terminal;
+pub mod text;

@@ -1,0 +1,184 @@
+//! Standard output of `aside run`: the answer, or messages of the protocol.
+
+use serde::Serialize;
+
+use super::{args::Output, text::visible};
+use crate::{
+    front::wire::{
+        Notification, TURN_COMPLETED, TURN_UPDATE, TurnCompleted, TurnRef, TurnUpdate, Update,
+    },
+    turn::event::Outcome,
+};
+
+/// What is written to standard output, from the first update of a turn to its end.
+#[derive(Debug)]
+pub struct Writer {
+    output: Output,
+    /// Standard output is a terminal, which no text of a model may act on.
+    is_terminal: bool,
+    turn: TurnRef,
+    seq: u64,
+}
+
+impl Writer {
+    /// A writer for one start or resume of a turn.
+    #[must_use]
+    pub fn new(output: Output, is_terminal: bool, turn: TurnRef) -> Self {
+        Self {
+            output,
+            is_terminal,
+            turn,
+            seq: 0,
+        }
+    }
+
+    /// What to write when this happened: a line, or nothing.
+    pub fn update(&mut self, update: Update) -> String {
+        if self.output != Output::Jsonl {
+            return String::new();
+        }
+        self.seq += 1;
+        line(&Notification::new(
+            TURN_UPDATE,
+            TurnUpdate {
+                conversation_id: self.turn.conversation_id.clone(),
+                turn_id: self.turn.turn_id.clone(),
+                seq: self.seq,
+                update,
+            },
+        ))
+    }
+
+    /// What to write when the turn has ended so. As text it is the answer of a completed turn alone: half
+    /// an answer would pass for one.
+    #[must_use]
+    pub fn end(&self, end: &TurnCompleted) -> String {
+        match (self.output, end.outcome, &end.structured, &end.answer) {
+            (Output::Jsonl, ..) => line(&Notification::new(TURN_COMPLETED, end)),
+            (Output::Json, ..) => line(end),
+            (Output::Text, Outcome::Completed, Some(structured), _) => {
+                self.text(&structured.to_string())
+            }
+            (Output::Text, Outcome::Completed, None, Some(answer)) => self.text(answer),
+            (Output::Text, ..) => String::new(),
+        }
+    }
+
+    fn text(&self, text: &str) -> String {
+        let end = if text.is_empty() || text.ends_with('\n') {
+            ""
+        } else {
+            "\n"
+        };
+        if self.is_terminal {
+            format!("{}{end}", visible(text))
+        } else {
+            format!("{text}{end}")
+        }
+    }
+}
+
+fn line(message: &impl Serialize) -> String {
+    // These types hold strings, numbers and JSON values: nothing that cannot be written.
+    serde_json::to_string(message)
+        .map(|line| line + "\n")
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::front::wire::Usage;
+
+    fn writer(output: Output, is_terminal: bool) -> Writer {
+        let turn = TurnRef {
+            conversation_id: "c-1".into(),
+            turn_id: "t-1".into(),
+        };
+        Writer::new(output, is_terminal, turn)
+    }
+
+    fn end(outcome: Outcome, answer: &str, structured: Option<Value>) -> TurnCompleted {
+        TurnCompleted {
+            conversation_id: "c-1".into(),
+            turn_id: "t-1".into(),
+            outcome,
+            answer: Some(answer.into()),
+            structured,
+            error: None,
+            usage: Usage::default(),
+            refusals: vec![],
+            prompts: vec![],
+        }
+    }
+
+    #[test]
+    fn as_text_it_is_the_answer_of_a_completed_turn() {
+        let check = |end: TurnCompleted, is_terminal, expected: &str| {
+            assert_eq!(writer(Output::Text, is_terminal).end(&end), expected);
+        };
+        check(end(Outcome::Completed, "Done.", None), false, "Done.\n");
+        check(end(Outcome::Completed, "Done.\n", None), false, "Done.\n");
+        check(end(Outcome::Completed, "\x1b[2J", None), false, "\x1b[2J\n");
+        check(end(Outcome::Completed, "\x1b[2J", None), true, "␛[2J\n");
+        check(
+            end(Outcome::Completed, "x", Some(json!({"a": 1}))),
+            false,
+            "{\"a\":1}\n",
+        );
+        check(end(Outcome::Cancelled, "Do", None), false, "");
+        check(end(Outcome::Failed, "{\"a\":", None), false, "");
+    }
+
+    #[test]
+    fn as_json_it_is_one_object() {
+        let end = end(Outcome::Cancelled, "Do", None);
+        let written = writer(Output::Json, false).end(&end);
+        assert_eq!(
+            serde_json::from_str::<TurnCompleted>(written.trim_end()).expect("an object"),
+            end
+        );
+        assert_eq!(written.lines().count(), 1);
+    }
+
+    #[test]
+    fn as_lines_it_is_every_notification() {
+        let mut writer = writer(Output::Jsonl, false);
+        let text = |text: &str| Update::Text {
+            step: 1,
+            text: text.into(),
+        };
+        let written = [
+            writer.update(text("a\nb")),
+            writer.update(text("c")),
+            writer.end(&end(Outcome::Completed, "a\nbc", None)),
+        ]
+        .concat();
+        let lines: Vec<Value> = written
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("a message"))
+            .collect();
+        let update = |seq: u64, text: &str| {
+            json!({"jsonrpc": "2.0", "method": "aside/turn/update", "params": {
+                "conversationId": "c-1", "turnId": "t-1", "seq": seq,
+                "update": {"kind": "text", "step": 1, "text": text}}})
+        };
+        assert_eq!(lines[..2], [update(1, "a\nb"), update(2, "c")]);
+        assert_eq!(lines[2]["method"], "aside/turn/completed");
+        assert_eq!(lines[2]["params"]["answer"], "a\nbc");
+        assert_eq!(lines.len(), 3);
+    }
+
+    #[test]
+    fn nothing_is_written_before_the_end_but_lines() {
+        for output in [Output::Text, Output::Json] {
+            let update = Update::Text {
+                step: 1,
+                text: "a".into(),
+            };
+            assert_eq!(writer(output, false).update(update), "");
+        }
+    }
+}

@@ -1,0 +1,282 @@
+use serde_json::json;
+
+use super::*;
+use crate::turn::event::{ErrorCode, Refusal, RefusalReason, TurnError};
+
+/// What is written for these updates, one after the other.
+fn shown(attached: bool, updates: &[Value]) -> String {
+    let mut show = Show::new(Paint::OFF, attached);
+    updates
+        .iter()
+        .map(|update| show.update(&read(update)))
+        .collect()
+}
+
+fn read(update: &Value) -> Update {
+    serde_json::from_value(update.clone()).unwrap_or_else(|error| panic!("{update}: {error}"))
+}
+
+#[track_caller]
+fn check(updates: &[Value], expected: &str) {
+    assert_eq!(shown(false, updates), expected);
+}
+
+fn text(step: u32, text: &str) -> Value {
+    json!({"kind": "text", "step": step, "text": text})
+}
+
+fn call(status: &str) -> Value {
+    json!({"kind": "toolCall", "step": 1, "callId": "c1", "name": "read_file", "title": "Read src/main.rs",
+           "arguments": {}, "status": status})
+}
+
+fn result(status: &str, summary: &str) -> Value {
+    json!({"kind": "toolResult", "callId": "c1", "status": status, "summary": summary})
+}
+
+fn opened() -> Value {
+    json!({"kind": "question", "promptId": "p1", "callId": "c1", "promptKind": "question", "label": "tidy",
+           "text": "Keep a backup?"})
+}
+
+#[test]
+fn calls_are_named_when_they_run_and_when_they_end() {
+    check(&[call("waiting")], "");
+    check(
+        &[call("waiting"), call("running")],
+        "▸ read_file: Read src/main.rs\n",
+    );
+    check(
+        &[call("waiting"), result("ok", "12 lines")],
+        "  ok read_file: 12 lines\n",
+    );
+    check(
+        &[call("waiting"), result("error", "no such file")],
+        "  error read_file: no such file\n",
+    );
+    check(
+        &[call("waiting"), result("denied", "needs approval")],
+        "  denied read_file: needs approval\n",
+    );
+    check(
+        &[call("waiting"), result("cancelled", "by the user")],
+        "  cancelled read_file: by the user\n",
+    );
+}
+
+#[test]
+fn words_are_shown_once_it_is_known_that_they_are_no_answer() {
+    check(&[text(1, "I will "), text(1, "look.\n")], "");
+    check(
+        &[text(1, "I will "), text(1, "look.\n"), call("waiting")],
+        "I will look.\n",
+    );
+    check(&[text(1, "First."), text(2, "Second.")], "First.\n");
+    check(
+        &[text(1, "Which one?"), opened()],
+        "Which one?\n  ? tidy: Keep a backup?\n",
+    );
+    let retry = |step: u32| json!({"kind": "retry", "attempt": 2, "afterMs": 1500, "reason": "it broke", "discardStep": step});
+    check(
+        &[text(1, "half an ans"), retry(1), call("waiting")],
+        "retry 2 in 1.5 s: it broke\n",
+    );
+    check(
+        &[text(1, "I look."), retry(2), call("waiting")],
+        "retry 2 in 1.5 s: it broke\nI look.\n",
+    );
+}
+
+#[test]
+fn questions_are_shown_with_who_answered() {
+    let closed = |rest: Value| {
+        let mut closed = json!({"kind": "question", "promptId": "p1"});
+        for (key, value) in rest.as_object().expect("members") {
+            closed[key] = value.clone();
+        }
+        closed
+    };
+    let check = |attached, rest: Value, expected: &str| {
+        assert_eq!(shown(attached, &[opened(), closed(rest)]), expected);
+    };
+    let yes = json!({"outcome": "answered", "by": "user", "answer": true});
+    check(true, yes.clone(), "  ? tidy: Keep a backup? true (you)\n");
+    check(
+        false,
+        yes,
+        "  ? tidy: Keep a backup?\n  ? tidy: Keep a backup? true (you)\n",
+    );
+    let model = json!({"outcome": "answered", "by": "assistant", "answer": "all of it"});
+    check(
+        true,
+        model,
+        "  ? tidy: Keep a backup? all of it (the model)\n",
+    );
+    let secret = json!({"outcome": "redacted", "by": "user"});
+    check(true, secret, "  ? tidy: Keep a backup? a secret (you)\n");
+    let gone = json!({"outcome": "cancelled", "reason": "withdrawn"});
+    check(
+        true,
+        gone,
+        "  ? tidy: Keep a backup? no answer (withdrawn)\n",
+    );
+}
+
+#[test]
+fn what_else_happens_is_a_line() {
+    let inquiry = |status: &str| json!({"kind": "inquiry", "callIds": ["c1"], "status": status});
+    check(
+        &[call("waiting"), inquiry("asked")],
+        "  ? read_file: the model is asked\n",
+    );
+    check(
+        &[call("waiting"), inquiry("answered")],
+        "  ? read_file: the model answered\n",
+    );
+    check(
+        &[call("waiting"), inquiry("failed")],
+        "  ? read_file: the model did not answer\n",
+    );
+    check(
+        &[json!({"kind": "steered", "text": "No tests."})],
+        "» No tests.\n",
+    );
+    check(
+        &[json!({"kind": "notice", "level": "info", "text": "Soft."})],
+        "note: Soft.\n",
+    );
+    check(
+        &[json!({"kind": "notice", "level": "warning", "text": "Cut."})],
+        "warning: Cut.\n",
+    );
+    check(
+        &[json!({"kind": "reasoning", "step": 1, "text": "Hm."})],
+        "",
+    );
+    check(
+        &[json!({"kind": "toolOutput", "callId": "c1", "text": "noise"})],
+        "",
+    );
+    check(
+        &[json!({"kind": "edit", "callId": "c1", "uris": ["file:///a"]})],
+        "",
+    );
+    check(&[json!({"kind": "title", "title": "Tidy"})], "");
+}
+
+#[test]
+fn no_text_acts_on_the_terminal() {
+    let evil = "\x1b[2J\rgone";
+    let shown = shown(
+        false,
+        &[
+            text(1, evil),
+            json!({"kind": "toolCall", "step": 1, "callId": "c1", "name": evil, "title": evil, "arguments": {},
+               "status": "running"}),
+            result("ok", evil),
+            json!({"kind": "notice", "level": "info", "text": evil}),
+            json!({"kind": "steered", "text": evil}),
+        ],
+    );
+    assert!(!shown.contains(['\x1b', '\r']), "{shown:?}");
+    assert_eq!(shown.matches("␛[2J␍gone").count(), 7, "{shown:?}");
+}
+
+fn completed(outcome: Outcome) -> TurnCompleted {
+    let usage = Usage {
+        input_tokens: 1200,
+        output_tokens: 340,
+        cache_read_tokens: 8000,
+        cache_write_tokens: 600,
+        cost_usd: Some(0.0125),
+        context_window: None,
+    };
+    TurnCompleted {
+        conversation_id: "c-1".into(),
+        turn_id: "t-1".into(),
+        outcome,
+        answer: Some("All done.".into()),
+        structured: None,
+        error: None,
+        usage,
+        refusals: vec![],
+        prompts: vec![],
+    }
+}
+
+#[track_caller]
+fn check_end(end: &TurnCompleted, expected: &[&str]) {
+    let mut show = Show::new(Paint::OFF, false);
+    show.update(&read(&text(1, "All done.")));
+    assert_eq!(show.end(end).lines().collect::<Vec<_>>(), expected);
+}
+
+const TOKENS: &str = "tokens: 9800 in (8000 from the cache), 340 out; 0.0125 US dollars";
+
+#[test]
+fn the_end_says_what_it_took_and_what_is_open() {
+    check_end(&completed(Outcome::Completed), &[TOKENS]);
+    let (reason, refused) = (
+        RefusalReason::NeedsApproval,
+        "run_command needs approval.".to_owned(),
+    );
+    let refusals = vec![Refusal {
+        tool: "run_command".into(),
+        reason,
+        text: refused,
+    }];
+    check_end(
+        &TurnCompleted {
+            refusals,
+            ..completed(Outcome::Completed)
+        },
+        &["refused: run_command: run_command needs approval.", TOKENS],
+    );
+    let error = Some(TurnError::new(
+        ErrorCode::Provider,
+        "The provider answered 500.",
+    ));
+    check_end(
+        &TurnCompleted {
+            error,
+            ..completed(Outcome::Failed)
+        },
+        &["All done.", "error: The provider answered 500.", TOKENS],
+    );
+    check_end(
+        &completed(Outcome::Cancelled),
+        &[
+            "All done.",
+            "cancelled; go on with: aside run --continue",
+            TOKENS,
+        ],
+    );
+    check_end(
+        &completed(Outcome::Interrupted),
+        &[
+            "All done.",
+            "interrupted; go on with: aside run --resume",
+            TOKENS,
+        ],
+    );
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/wire/completed-interrupted.json"
+    );
+    let file: Value =
+        serde_json::from_str(&std::fs::read_to_string(path).expect("a file")).expect("JSON");
+    let parked: TurnCompleted = serde_json::from_value(file["params"].clone()).expect("an end");
+    check_end(
+        &TurnCompleted {
+            conversation_id: "c-1".into(),
+            usage: completed(Outcome::Failed).usage,
+            ..parked
+        },
+        &[
+            "All done.",
+            "waits: Assistant: Ship it?",
+            "  answer with: aside run -c c-1 --resume --answer p-26=VALUE",
+            TOKENS,
+        ],
+    );
+}

@@ -1,0 +1,320 @@
+//! A person at a real terminal: what they see, type and get.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use portable_pty::{MasterPty, PtySize, native_pty_system};
+use serde_json::Value;
+
+use super::*;
+use crate::{
+    front::headless::ask::tests::question,
+    turn::input::{Preview, SecretValue},
+};
+
+/// Long enough for any machine; only a test that fails waits so long.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The person's side.
+struct Person {
+    terminal: Option<Terminal>,
+    answers: Answers,
+    keyboard: Box<dyn Write + Send>,
+    /// What came to the screen and was not looked at yet.
+    screen: Receiver<Vec<u8>>,
+    seen: String,
+    /// The terminal's own end, for its modes.
+    tty: File,
+    notes: Notes,
+    _master: Box<dyn MasterPty + Send>,
+}
+
+#[derive(Clone, Default)]
+struct Notes(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Notes {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("notes").write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Person {
+    fn sits_down() -> Self {
+        let pair = native_pty_system()
+            .openpty(PtySize::default())
+            .expect("a terminal");
+        let tty = far_end(&*pair.master);
+        let notes = Notes::default();
+        let (terminal, answers) = Terminal::on(
+            tty.try_clone().expect("a copy"),
+            Box::new(notes.clone()),
+            Paint::OFF,
+        )
+        .expect("a thread");
+        let mut reader = pair.master.try_clone_reader().expect("a screen");
+        let (send, screen) = channel();
+        std::thread::spawn(move || {
+            let mut piece = [0; 1024];
+            while let Ok(count @ 1..) = reader.read(&mut piece) {
+                if send.send(piece[..count].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        let keyboard = pair.master.take_writer().expect("a keyboard");
+        let seen = String::new();
+        Self {
+            terminal: Some(terminal),
+            answers,
+            keyboard,
+            screen,
+            seen,
+            tty,
+            notes,
+            _master: pair.master,
+        }
+    }
+
+    fn terminal(&self) -> &Terminal {
+        self.terminal.as_ref().expect("still there")
+    }
+
+    fn is_asked(&self, prompt: Prompt) {
+        self.terminal().ask(Box::new(prompt));
+    }
+
+    /// Reads on until this text came, and gives all up to it.
+    #[track_caller]
+    fn sees(&mut self, text: &str) -> String {
+        loop {
+            if let Some(at) = self.seen.find(text) {
+                let rest = self.seen.split_off(at + text.len());
+                return std::mem::replace(&mut self.seen, rest);
+            }
+            match self.screen.recv_timeout(PATIENCE) {
+                Ok(piece) => self.seen.push_str(&String::from_utf8_lossy(&piece)),
+                Err(_) => panic!("{text:?} is not in {:?}", self.seen),
+            }
+        }
+    }
+
+    fn types(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).expect("keys");
+    }
+
+    #[track_caller]
+    fn gave(&mut self, id: &str, expected: &PromptAnswer) {
+        let (prompt, answer) = self.answers.blocking_recv().expect("an answer");
+        assert_eq!((prompt.0.as_str(), &answer), (id, expected));
+    }
+
+    fn echoes(&self) -> bool {
+        tcgetattr(&self.tty)
+            .expect("modes")
+            .local_modes
+            .contains(LocalModes::ECHO)
+    }
+
+    fn leaves(&mut self) -> String {
+        self.terminal = None;
+        String::from_utf8(self.notes.0.lock().expect("notes").clone()).expect("text")
+    }
+}
+
+/// The program's end of a terminal, which does not become the terminal that these tests belong to.
+fn far_end(master: &dyn MasterPty) -> File {
+    use std::os::unix::fs::OpenOptionsExt;
+    let flag = i32::try_from(rustix::fs::OFlags::NOCTTY.bits()).expect("a flag");
+    let path = master.tty_name().expect("its name");
+    File::options()
+        .read(true)
+        .write(true)
+        .custom_flags(flag)
+        .open(path)
+        .expect("its end")
+}
+
+fn asked(id: &str, text: &str, answer_type: AnswerType) -> Prompt {
+    Prompt {
+        id: PromptId(id.into()),
+        ..question(text, answer_type)
+    }
+}
+
+fn is(value: impl Into<Value>) -> PromptAnswer {
+    PromptAnswer::Answer {
+        value: SecretValue(value.into()),
+        remember: false,
+        new_text: None,
+    }
+}
+
+#[test]
+fn a_person_answers() {
+    let mut person = Person::sits_down();
+    person.is_asked(asked("p", "Keep a backup?", AnswerType::Boolean));
+    person.sees("> ");
+    person.types("perhaps\n");
+    person.sees("type y or n.");
+    person.sees("> ");
+    person.types("y\n");
+    person.gave("p", &is(true));
+}
+
+#[test]
+fn prompts_wait_for_each_other() {
+    let mut person = Person::sits_down();
+    person.is_asked(asked("first", "First?", AnswerType::Boolean));
+    person.is_asked(asked("second", "Second?", AnswerType::Text));
+    assert!(!person.sees("> ").contains("Second?"));
+    person.types("n\n");
+    person.gave("first", &is(false));
+    person.sees("Second?");
+    person.sees("> ");
+    person.types("all of it\n");
+    person.gave("second", &is("all of it"));
+}
+
+#[test]
+fn the_end_of_input_skips_a_prompt_and_leaves_the_terminal() {
+    let mut person = Person::sits_down();
+    person.is_asked(asked("first", "First?", AnswerType::Boolean));
+    person.is_asked(asked("second", "Second?", AnswerType::Boolean));
+    person.sees("> ");
+    person.types("\x04");
+    person.gave("first", &PromptAnswer::Cancel);
+    person.sees("Second?");
+    person.sees("> ");
+    person.types("!not now\n");
+    person.gave(
+        "second",
+        &PromptAnswer::Decline {
+            note: Some("not now".into()),
+        },
+    );
+}
+
+#[test]
+fn a_secret_is_typed_unseen() {
+    let mut person = Person::sits_down();
+    person.is_asked(asked("secret", "Password?", AnswerType::Secret));
+    person.is_asked(asked("name", "Name?", AnswerType::Text));
+    person.sees("> ");
+    assert!(!person.echoes());
+    person.types("hunter2\n");
+    person.gave("secret", &is("hunter2"));
+    assert!(!person.sees("Name?").contains("hunter2"));
+    person.sees("> ");
+    assert!(person.echoes());
+    person.types("ada\n");
+    person.gave("name", &is("ada"));
+}
+
+#[test]
+fn a_secret_that_is_withdrawn_leaves_the_echo_on_and_nothing_behind() {
+    let mut person = Person::sits_down();
+    person.is_asked(asked("secret", "Password?", AnswerType::Secret));
+    person.sees("> ");
+    person.types("hunt");
+    person
+        .terminal()
+        .dismiss(PromptId("secret".into()), "the turn was cancelled".into());
+    person.is_asked(asked("name", "Name?", AnswerType::Text));
+    person.sees("(no longer asked: the turn was cancelled)");
+    person.sees("> ");
+    assert!(person.echoes());
+    person.types("ada\n");
+    person.gave("name", &is("ada"));
+}
+
+#[test]
+fn a_terminal_that_is_let_go_of_echoes_again() {
+    let mut person = Person::sits_down();
+    person.is_asked(asked("secret", "Password?", AnswerType::Secret));
+    person.sees("> ");
+    assert!(!person.echoes());
+    person.leaves();
+    assert!(person.echoes());
+}
+
+#[test]
+fn what_was_typed_for_one_prompt_never_answers_another() {
+    let mut person = Person::sits_down();
+    person.is_asked(asked("first", "Tidy up?", AnswerType::Boolean));
+    person.sees("> ");
+    // The line ends, but the second one was not on the screen when it was typed.
+    person.types("y\ny\n");
+    person.gave("first", &is(true));
+    let preview = Preview::Command {
+        text: "rm -rf ~".into(),
+        cwd: "/".into(),
+    };
+    person.is_asked(Prompt {
+        preview: Some(preview),
+        ..asked("second", "Run?", AnswerType::Boolean)
+    });
+    person.sees("rm -rf ~");
+    person.sees("> ");
+    person.types("n\n");
+    person.gave("second", &is(false));
+}
+
+#[test]
+fn a_prompt_that_waits_is_taken_back_unseen() {
+    let mut person = Person::sits_down();
+    person.is_asked(asked("first", "First?", AnswerType::Boolean));
+    person.is_asked(asked("second", "Second?", AnswerType::Boolean));
+    person.is_asked(asked("third", "Third?", AnswerType::Boolean));
+    person
+        .terminal()
+        .dismiss(PromptId("second".into()), "remembered".into());
+    person.sees("> ");
+    person.types("y\n");
+    assert!(!person.sees("Third?").contains("Second?"));
+}
+
+#[test]
+fn what_happens_meanwhile_is_shown_after_the_prompt() {
+    let mut person = Person::sits_down();
+    person.terminal().show("before\n".into());
+    person.is_asked(asked("p", "Go on?", AnswerType::Boolean));
+    person.sees("> ");
+    person.terminal().show("meanwhile\n".into());
+    person
+        .terminal()
+        .dismiss(PromptId("another".into()), "x".into());
+    assert_eq!(
+        String::from_utf8_lossy(&person.notes.0.lock().expect("notes")),
+        "before\n"
+    );
+    person.types("y\n");
+    person.gave("p", &is(true));
+    assert_eq!(person.leaves(), "before\nmeanwhile\n");
+}
+
+#[test]
+fn a_terminal_that_goes_away_decides_nothing() {
+    let pair = native_pty_system()
+        .openpty(PtySize::default())
+        .expect("a terminal");
+    let tty = far_end(&*pair.master);
+    drop(pair.slave);
+    let (terminal, mut answers) =
+        Terminal::on(tty, Box::new(io::sink()), Paint::OFF).expect("a thread");
+    terminal.ask(Box::new(asked("p", "Go on?", AnswerType::Boolean)));
+    let mut screen = pair.master.try_clone_reader().expect("a screen");
+    let mut seen = Vec::new();
+    while !seen.ends_with(b"> ") {
+        let mut piece = [0; 256];
+        let count = screen.read(&mut piece).expect("the prompt");
+        seen.extend_from_slice(&piece[..count]);
+    }
+    drop((screen, pair.master));
+    assert_eq!(answers.blocking_recv(), None);
+}

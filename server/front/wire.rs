@@ -1,0 +1,433 @@
+//! The protocol's messages as they are on the wire, version 1.
+//!
+//! What crosses a pipe is a promise: these types are its spelling, field by field and in this order, and
+//! the turn's own types stay free to change. Closed lists of words that the turn already spells as the
+//! protocol does (statuses, outcomes, codes) are used as they are. No text is altered here: what a model
+//! or a tool said reaches a client as it was said, and the client shows it safely.
+
+mod from_turn;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::turn::{
+    event::{By, Level, Outcome, Refusal, Status, TurnError},
+    input::SecretValue,
+    question::{AnswerType, Source},
+};
+
+/// The method of [`TurnUpdate`].
+pub const TURN_UPDATE: &str = "aside/turn/update";
+/// The method of [`TurnCompleted`].
+pub const TURN_COMPLETED: &str = "aside/turn/completed";
+
+/// A conversation and one of its turns. Both are opaque.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnRef {
+    /// The conversation.
+    pub conversation_id: String,
+    /// The turn.
+    pub turn_id: String,
+}
+
+/// A JSON-RPC notification.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Notification<P> {
+    jsonrpc: &'static str,
+    method: &'static str,
+    params: P,
+}
+
+/// Params of `aside/turn/update`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnUpdate {
+    /// The conversation.
+    pub conversation_id: String,
+    /// The turn.
+    pub turn_id: String,
+    /// Counts from 1 without gaps from each start or resume.
+    pub seq: u64,
+    /// What happened.
+    pub update: Update,
+}
+
+/// Something that happened in a turn, for clients to show.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(
+    tag = "kind",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum Update {
+    /// A piece of the answer.
+    Text {
+        /// The cycle, counted from 1.
+        step: u32,
+        /// The piece.
+        text: String,
+    },
+    /// A piece of reasoning.
+    Reasoning {
+        /// The cycle, counted from 1.
+        step: u32,
+        /// The piece.
+        text: String,
+    },
+    /// A call came, or began to run.
+    ToolCall {
+        /// The cycle, counted from 1.
+        step: u32,
+        /// The provider's id of the call.
+        call_id: String,
+        /// The tool.
+        name: String,
+        /// One line.
+        title: String,
+        /// As the model gave them.
+        arguments: Value,
+        /// Whether it runs already.
+        status: CallStatus,
+    },
+    /// A piece of what a running tool printed.
+    ToolOutput {
+        /// The provider's id of the call.
+        call_id: String,
+        /// The piece.
+        text: String,
+    },
+    /// A call ended.
+    ToolResult {
+        /// The provider's id of the call.
+        call_id: String,
+        /// How.
+        status: Status,
+        /// One line.
+        summary: String,
+        /// The change that was made.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        diff: Option<String>,
+    },
+    /// A prompt was opened or settled.
+    Question(QuestionUpdate),
+    /// A model is being asked, or was.
+    Inquiry {
+        /// The provider's ids of the asking calls.
+        call_ids: Vec<String>,
+        /// Where it stands.
+        status: InquiryStatus,
+    },
+    /// Files or buffers were changed.
+    Edit {
+        /// The provider's id of the call.
+        call_id: String,
+        /// Which.
+        uris: Vec<String>,
+    },
+    /// A message of the user's was taken in.
+    Steered {
+        /// It.
+        text: String,
+    },
+    /// A request is sent again.
+    Retry {
+        /// Counts from 1.
+        attempt: u32,
+        /// When, in milliseconds from now.
+        after_ms: u64,
+        /// Why.
+        reason: String,
+        /// Forget what was shown of this step.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        discard_step: Option<u32>,
+    },
+    /// A notice.
+    Notice {
+        /// How grave.
+        level: Level,
+        /// The text.
+        text: String,
+    },
+    /// Tokens of the turn so far.
+    Usage(Usage),
+    /// The conversation's title.
+    Title {
+        /// It.
+        title: String,
+    },
+}
+
+/// Whether a call runs already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CallStatus {
+    /// Not yet.
+    Waiting,
+    /// It does.
+    Running,
+}
+
+/// What became of a prompt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, rename_all_fields = "camelCase")]
+pub enum QuestionUpdate {
+    /// It was opened, or parked.
+    Opened {
+        /// The prompt.
+        prompt_id: String,
+        /// The provider's id of the call.
+        call_id: String,
+        /// What it is for.
+        prompt_kind: PromptKind,
+        /// Who asks.
+        label: String,
+        /// One line.
+        text: String,
+    },
+    /// It was settled.
+    Closed {
+        /// The prompt.
+        prompt_id: String,
+        /// How.
+        outcome: PromptOutcome,
+        /// Who answered.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<By>,
+        /// Why it has no answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        /// The answer, never a secret's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<Value>,
+    },
+}
+
+/// How a prompt was settled; the words of the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PromptOutcome {
+    /// With an answer.
+    Answered,
+    /// With a secret.
+    Redacted,
+    /// Without an answer.
+    Cancelled,
+}
+
+/// Where an inquiry stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum InquiryStatus {
+    /// A model is being asked.
+    Asked,
+    /// It answered.
+    Answered,
+    /// It did not.
+    Failed,
+}
+
+/// Tokens of a turn, its inquiries included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// Input that was neither read from a cache nor written to one.
+    pub input_tokens: u64,
+    /// Output, reasoning included.
+    pub output_tokens: u64,
+    /// Input read from the cache.
+    pub cache_read_tokens: u64,
+    /// Input written to the cache.
+    pub cache_write_tokens: u64,
+    /// US dollars, where a price is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// Tokens that the turn's model takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u64>,
+}
+
+/// Params of `aside/turn/completed`, the last message of its turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnCompleted {
+    /// The conversation.
+    pub conversation_id: String,
+    /// The turn.
+    pub turn_id: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The text of the last step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    /// That text as JSON, with a schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured: Option<Value>,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<TurnError>,
+    /// Tokens.
+    pub usage: Usage,
+    /// What was refused for want of a person.
+    pub refusals: Vec<Refusal>,
+    /// The open ones of an interrupted turn.
+    pub prompts: Vec<Prompt>,
+}
+
+/// Something that waits for a person's answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Prompt {
+    /// Its id.
+    pub prompt_id: String,
+    /// The conversation.
+    pub conversation_id: String,
+    /// The turn.
+    pub turn_id: String,
+    /// The call it belongs to.
+    pub tool: PromptTool,
+    /// What it is for.
+    pub kind: PromptKind,
+    /// Who asks.
+    pub label: String,
+    /// One line.
+    pub text: String,
+    /// Several, above it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// What counts as an answer.
+    pub answer_type: AnswerType,
+    /// Fits the answer type; never there for a secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<Value>,
+    /// Whether to offer "for the rest of this turn".
+    pub remember: bool,
+    /// Only a human may answer.
+    pub exclusive: bool,
+    /// Whose question it is.
+    pub source: Source,
+    /// What would run, or be delivered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<Preview>,
+    /// Its place.
+    pub position: Position,
+    /// Only in `aside/prompt/pending`: its turn must be resumed first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumable: Option<bool>,
+}
+
+/// What a prompt is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PromptKind {
+    /// A tool's question.
+    Question,
+    /// May this run?
+    RunTool,
+    /// May the model see this result?
+    DeliverResult,
+}
+
+/// The call of a prompt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PromptTool {
+    /// The tool.
+    pub name: String,
+    /// The provider's id of the call.
+    pub call_id: String,
+    /// As the model gave them.
+    pub arguments: Value,
+    /// The MCP server that the tool comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+}
+
+/// What a person sees before saying yes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+pub enum Preview {
+    /// A command, whole.
+    Command {
+        /// As it would be run.
+        text: String,
+        /// Where.
+        cwd: String,
+    },
+    /// A change of one file.
+    Diff {
+        /// The file.
+        uri: String,
+        /// The version of its open document.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        version: Option<i32>,
+        /// The whole text before.
+        old: String,
+        /// The whole text after.
+        new: String,
+    },
+    /// Anything else.
+    Text {
+        /// The text.
+        text: String,
+    },
+}
+
+/// A prompt's place among the open ones of its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Position {
+    /// Counted from 1.
+    pub n: usize,
+    /// How many there are.
+    pub of: usize,
+}
+
+/// What a client made of a prompt.
+///
+/// The answer may be a secret, so this is read and never written: it has no `Serialize` outside of tests.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(Serialize))]
+#[serde(
+    tag = "action",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum PromptAnswer {
+    /// The person answered.
+    Answer {
+        /// By the prompt's answer type.
+        #[serde(deserialize_with = "unprintable")]
+        #[cfg_attr(test, serde(serialize_with = "tests::revealed"))]
+        answer: SecretValue,
+        /// "For the rest of this turn."
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        remember: Option<bool>,
+        /// For a `runTool` with a diff: run with this text instead.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        new_text: Option<String>,
+    },
+    /// The person will not answer.
+    Decline {
+        /// For the model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+    },
+    /// The person decided to skip it.
+    Cancel,
+}
+
+impl<P: Serialize> Notification<P> {
+    /// A notification of this method.
+    pub fn new(method: &'static str, params: P) -> Self {
+        Self {
+            jsonrpc: "2.0",
+            method,
+            params,
+        }
+    }
+}
+
+fn unprintable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<SecretValue, D::Error> {
+    Value::deserialize(deserializer).map(SecretValue)
+}

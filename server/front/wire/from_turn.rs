@@ -1,0 +1,240 @@
+//! From the turn's own types to the wire's, and back for answers.
+
+use super::{
+    CallStatus, InquiryStatus, Position, Preview, Prompt, PromptAnswer, PromptKind, PromptOutcome,
+    PromptTool, QuestionUpdate, TurnCompleted, TurnRef, Update, Usage,
+};
+use crate::turn::{effect, event::PromptId, input, response};
+
+impl From<effect::Update> for Update {
+    fn from(update: effect::Update) -> Self {
+        use effect::Update as Told;
+        match update {
+            Told::Text { step, text } => Self::Text { step, text },
+            Told::Reasoning { step, text } => Self::Reasoning { step, text },
+            Told::ToolCall {
+                step,
+                id,
+                name,
+                title,
+                arguments,
+                running,
+            } => {
+                let status = if running {
+                    CallStatus::Running
+                } else {
+                    CallStatus::Waiting
+                };
+                Self::ToolCall {
+                    step,
+                    call_id: id,
+                    name,
+                    title,
+                    arguments,
+                    status,
+                }
+            }
+            Told::ToolResult {
+                id,
+                status,
+                summary,
+                diff,
+            } => Self::ToolResult {
+                call_id: id,
+                status,
+                summary,
+                diff,
+            },
+            Told::QuestionOpened {
+                prompt,
+                call,
+                kind,
+                label,
+                text,
+            } => Self::Question(QuestionUpdate::Opened {
+                prompt_id: prompt.0,
+                call_id: call,
+                prompt_kind: kind.into(),
+                label,
+                text,
+            }),
+            Told::QuestionClosed { prompt, settled } => Self::Question(closed(prompt, settled)),
+            Told::Inquiry { calls, status } => Self::Inquiry {
+                call_ids: calls,
+                status: status.into(),
+            },
+            Told::Steered { text } => Self::Steered { text },
+            Told::Retry {
+                attempt,
+                after,
+                reason,
+                discard_step,
+            } => {
+                let after_ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
+                Self::Retry {
+                    attempt,
+                    after_ms,
+                    reason,
+                    discard_step,
+                }
+            }
+            Told::Notice { level, text } => Self::Notice { level, text },
+            Told::Usage {
+                usage,
+                context_window,
+            } => Self::Usage(Usage {
+                context_window,
+                ..usage.into()
+            }),
+        }
+    }
+}
+
+fn closed(prompt: PromptId, settled: effect::Settled) -> QuestionUpdate {
+    let (outcome, by, reason, answer) = match settled {
+        effect::Settled::Answered {
+            by,
+            answer: Some(answer),
+        } => (PromptOutcome::Answered, Some(by), None, Some(answer)),
+        effect::Settled::Answered { by, answer: None } => {
+            (PromptOutcome::Redacted, Some(by), None, None)
+        }
+        effect::Settled::Cancelled(reason) => (
+            PromptOutcome::Cancelled,
+            None,
+            Some(reason.name().to_owned()),
+            None,
+        ),
+    };
+    QuestionUpdate::Closed {
+        prompt_id: prompt.0,
+        outcome,
+        by,
+        reason,
+        answer,
+    }
+}
+
+impl From<effect::InquiryStatus> for InquiryStatus {
+    fn from(status: effect::InquiryStatus) -> Self {
+        match status {
+            effect::InquiryStatus::Asked => Self::Asked,
+            effect::InquiryStatus::Answered => Self::Answered,
+            effect::InquiryStatus::Failed => Self::Failed,
+        }
+    }
+}
+
+impl From<effect::PromptKind> for PromptKind {
+    fn from(kind: effect::PromptKind) -> Self {
+        match kind {
+            effect::PromptKind::Question => Self::Question,
+            effect::PromptKind::RunTool => Self::RunTool,
+            effect::PromptKind::DeliverResult => Self::DeliverResult,
+        }
+    }
+}
+
+impl From<response::Usage> for Usage {
+    fn from(usage: response::Usage) -> Self {
+        Self {
+            input_tokens: usage.input,
+            output_tokens: usage.output,
+            cache_read_tokens: usage.cache_read,
+            cache_write_tokens: usage.cache_write,
+            cost_usd: usage.cost,
+            context_window: None,
+        }
+    }
+}
+
+impl From<input::Preview> for Preview {
+    fn from(preview: input::Preview) -> Self {
+        match preview {
+            input::Preview::Command { text, cwd } => Self::Command { text, cwd },
+            input::Preview::Diff {
+                uri,
+                version,
+                old,
+                new,
+            } => Self::Diff {
+                uri,
+                version,
+                old,
+                new,
+            },
+            input::Preview::Text { text } => Self::Text { text },
+        }
+    }
+}
+
+impl Prompt {
+    /// A prompt of this turn.
+    #[must_use]
+    pub fn new(turn: &TurnRef, prompt: effect::Prompt) -> Self {
+        let (n, of) = prompt.position;
+        Self {
+            prompt_id: prompt.id.0,
+            conversation_id: turn.conversation_id.clone(),
+            turn_id: turn.turn_id.clone(),
+            tool: PromptTool {
+                name: prompt.tool,
+                call_id: prompt.call_id,
+                arguments: prompt.arguments,
+                server: prompt.server,
+            },
+            kind: prompt.kind.into(),
+            label: prompt.label,
+            text: prompt.text,
+            context: prompt.context,
+            answer_type: prompt.answer_type,
+            default: prompt.default,
+            remember: prompt.remember,
+            exclusive: prompt.exclusive,
+            source: prompt.source,
+            preview: prompt.preview.map(Preview::from),
+            position: Position { n, of },
+            resumable: None,
+        }
+    }
+}
+
+impl TurnCompleted {
+    /// The end of this turn.
+    #[must_use]
+    pub fn new(turn: &TurnRef, end: effect::End) -> Self {
+        Self {
+            conversation_id: turn.conversation_id.clone(),
+            turn_id: turn.turn_id.clone(),
+            outcome: end.outcome,
+            answer: end.answer,
+            structured: end.structured,
+            error: end.error,
+            usage: end.usage.into(),
+            refusals: end.refusals,
+            prompts: end
+                .prompts
+                .into_iter()
+                .map(|prompt| Prompt::new(turn, prompt))
+                .collect(),
+        }
+    }
+}
+
+impl From<PromptAnswer> for input::PromptAnswer {
+    fn from(answer: PromptAnswer) -> Self {
+        match answer {
+            PromptAnswer::Answer {
+                answer,
+                remember,
+                new_text,
+            } => Self::Answer {
+                value: answer,
+                remember: remember.unwrap_or(false),
+                new_text,
+            },
+            PromptAnswer::Decline { note } => Self::Decline { note },
+            PromptAnswer::Cancel => Self::Cancel,
+        }
+    }
+}

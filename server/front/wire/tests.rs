@@ -1,0 +1,398 @@
+//! Every file in `tests/wire/` is a message as it is on the wire. Adapters read the same files.
+
+use std::{collections::BTreeSet, path::PathBuf, time::Duration};
+
+use serde::{Serializer, de::DeserializeOwned};
+use serde_json::json;
+
+use super::*;
+use crate::turn::{
+    effect::{self, Settled},
+    event::{CallKey, PromptId, Reason},
+    input, response,
+};
+
+/// Writes what nothing but these tests may write.
+pub(super) fn revealed<S: Serializer>(
+    value: &SecretValue,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    value.0.serialize(serializer)
+}
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/wire")
+}
+
+fn file(name: &str) -> Value {
+    let path = folder().join(name).with_extension("json");
+    let text = std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Name and content of every file, in order of name.
+fn files() -> Vec<(String, Value)> {
+    let mut names: Vec<String> = std::fs::read_dir(folder())
+        .expect("the folder of messages")
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .path()
+                .file_stem()
+                .expect("a name")
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    names.sort();
+    names
+        .into_iter()
+        .map(|name| (name.clone(), file(&name)))
+        .collect()
+}
+
+/// Reads a message as this type and gives the text that the type writes.
+fn rewrite<T: DeserializeOwned + Serialize>(name: &str, message: &Value) -> String {
+    let typed: T =
+        serde_json::from_value(message.clone()).unwrap_or_else(|error| panic!("{name}: {error}"));
+    serde_json::to_string(&typed).expect("it can be written")
+}
+
+fn params(message: &Value) -> &Value {
+    message
+        .get("params")
+        .or_else(|| message.get("result"))
+        .expect("params or a result")
+}
+
+#[test]
+fn every_message_is_read_and_written_back_equal() {
+    for (name, message) in files() {
+        let params = params(&message);
+        let written = match message.get("method").and_then(Value::as_str) {
+            Some(TURN_UPDATE) => rewrite::<TurnUpdate>(&name, params),
+            Some(TURN_COMPLETED) => rewrite::<TurnCompleted>(&name, params),
+            Some("aside/prompt") => rewrite::<Prompt>(&name, params),
+            None => rewrite::<PromptAnswer>(&name, params),
+            Some(method) => panic!("{name}: no type for {method}"),
+        };
+        assert_eq!(written, params.to_string(), "{name}");
+    }
+}
+
+/// All values of the member at this pointer over all messages.
+fn words(pointer: &str) -> BTreeSet<String> {
+    files()
+        .iter()
+        .filter_map(|(_, message)| Some(message.pointer(pointer)?.as_str()?.to_owned()))
+        .collect()
+}
+
+#[test]
+fn every_kind_of_message_has_a_file() {
+    let check = |pointer, expected: &[&str]| {
+        let expected: BTreeSet<String> = expected.iter().map(ToString::to_string).collect();
+        assert_eq!(words(pointer), expected, "{pointer}");
+    };
+    check(
+        "/params/update/kind",
+        &[
+            "edit",
+            "inquiry",
+            "notice",
+            "question",
+            "reasoning",
+            "retry",
+            "steered",
+            "text",
+            "title",
+            "toolCall",
+            "toolOutput",
+            "toolResult",
+            "usage",
+        ],
+    );
+    check(
+        "/params/outcome",
+        &["cancelled", "completed", "failed", "interrupted"],
+    );
+    check(
+        "/params/error/code",
+        &[
+            "budget",
+            "context_full",
+            "internal",
+            "limit",
+            "no_provider",
+            "provider",
+            "refused",
+            "schema",
+        ],
+    );
+    check("/params/kind", &["deliverResult", "question", "runTool"]);
+    check(
+        "/params/answerType/type",
+        &["boolean", "secret", "select", "text"],
+    );
+    check("/params/preview/kind", &["command", "diff", "text"]);
+    check("/result/action", &["answer", "cancel", "decline"]);
+}
+
+#[test]
+fn a_notification_is_a_json_rpc_message() {
+    let message = file("update-text");
+    let update: TurnUpdate = serde_json::from_value(params(&message).clone()).expect("an update");
+    let written = serde_json::to_string(&Notification::new(TURN_UPDATE, update)).expect("text");
+    assert_eq!(written, message.to_string());
+}
+
+#[track_caller]
+fn check_update(name: &str, told: effect::Update) {
+    let written = serde_json::to_string(&Update::from(told)).expect("text");
+    assert_eq!(
+        written,
+        file(name)["params"]["update"].to_string(),
+        "{name}"
+    );
+}
+
+#[test]
+fn what_the_turn_tells_is_what_clients_are_sent() {
+    use effect::Update as Told;
+    let text = "I will look at the imports first.\n".to_owned();
+    check_update("update-text", Told::Text { step: 1, text });
+    check_update(
+        "update-reasoning",
+        Told::Reasoning {
+            step: 1,
+            text: "The file is small.".into(),
+        },
+    );
+    for (name, running) in [
+        ("update-tool-call-waiting", false),
+        ("update-tool-call-running", true),
+    ] {
+        let arguments = json!({"path": "src/main.rs", "old_text": "use b;\nuse a;", "new_text": "use a;\nuse b;"});
+        let (id, tool, title) = (
+            "call_a3b7".into(),
+            "edit_file".into(),
+            "Edit src/main.rs".into(),
+        );
+        check_update(
+            name,
+            Told::ToolCall {
+                step: 1,
+                id,
+                name: tool,
+                title,
+                arguments,
+                running,
+            },
+        );
+    }
+    let result = |id: &str, status, summary: &str, diff: Option<&str>| Told::ToolResult {
+        id: id.into(),
+        status,
+        summary: summary.into(),
+        diff: diff.map(Into::into),
+    };
+    let diff = "@@ -1,2 +1,2 @@\n-use b;\n use a;\n+use b;\n";
+    check_update(
+        "update-tool-result-ok",
+        result("call_a3b7", Status::Ok, "2 lines changed", Some(diff)),
+    );
+    let summary = "There is no file src/mian.rs.";
+    check_update(
+        "update-tool-result-error",
+        result("call_a3b8", Status::Error, summary, None),
+    );
+    check_update(
+        "update-steered",
+        Told::Steered {
+            text: "Leave the tests alone.".into(),
+        },
+    );
+    let calls = vec!["call_a3b7".into(), "call_c001".into()];
+    check_update(
+        "update-inquiry-asked",
+        Told::Inquiry {
+            calls,
+            status: effect::InquiryStatus::Asked,
+        },
+    );
+    let (reason, after) = ("The connection broke.".into(), Duration::from_secs(3));
+    check_update(
+        "update-retry-discards",
+        Told::Retry {
+            attempt: 2,
+            after,
+            reason,
+            discard_step: Some(2),
+        },
+    );
+    let text = "The answer was cut at its token limit.".to_owned();
+    check_update(
+        "update-notice-warning",
+        Told::Notice {
+            level: Level::Warning,
+            text,
+        },
+    );
+    check_update(
+        "update-usage",
+        Told::Usage {
+            usage: usage(),
+            context_window: Some(200_000),
+        },
+    );
+}
+
+fn usage() -> response::Usage {
+    response::Usage {
+        input: 1200,
+        cache_read: 8000,
+        cache_write: 600,
+        output: 340,
+        cost: Some(0.0125),
+    }
+}
+
+#[test]
+fn what_becomes_of_a_prompt_is_what_clients_are_sent() {
+    use effect::Update as Told;
+    check_update(
+        "update-question-opened-run-tool",
+        Told::QuestionOpened {
+            prompt: PromptId("p-18".into()),
+            call: "call_c001".into(),
+            kind: effect::PromptKind::RunTool,
+            label: "run_command".into(),
+            text: "Run cargo test?".into(),
+        },
+    );
+    let closed = |id: &str, settled| Told::QuestionClosed {
+        prompt: PromptId(id.into()),
+        settled,
+    };
+    let answered = |by, answer| Settled::Answered { by, answer };
+    check_update(
+        "update-question-answered",
+        closed("p-17", answered(By::User, Some(true.into()))),
+    );
+    check_update(
+        "update-question-remembered",
+        closed("p-19", answered(By::Remembered, Some(true.into()))),
+    );
+    check_update(
+        "update-question-redacted",
+        closed("p-20", answered(By::User, None)),
+    );
+    check_update(
+        "update-question-cancelled",
+        closed("p-21", Settled::Cancelled(Reason::Withdrawn)),
+    );
+}
+
+#[test]
+fn a_prompt_of_the_turn_is_the_prompt_that_clients_are_sent() {
+    let prompt = effect::Prompt {
+        id: PromptId("p-24".into()),
+        call: CallKey(0),
+        call_id: "call_a3b7".into(),
+        tool: "edit_file".into(),
+        arguments: json!({"path": "src/main.rs"}),
+        server: None,
+        kind: effect::PromptKind::RunTool,
+        label: "edit_file".into(),
+        text: "Make this change?".into(),
+        context: None,
+        answer_type: AnswerType::Select {
+            options: vec!["once".into(), "turn".into(), "no".into()],
+        },
+        default: None,
+        remember: false,
+        exclusive: true,
+        source: Source::Tool {
+            name: "edit_file".into(),
+        },
+        preview: Some(input::Preview::Diff {
+            uri: "file:///home/ada/demo/src/main.rs".into(),
+            version: Some(4),
+            old: "use b;\nuse a;\n".into(),
+            new: "use a;\nuse b;\n".into(),
+        }),
+        position: (1, 1),
+    };
+    let written = serde_json::to_string(&Prompt::new(&turn(), prompt)).expect("text");
+    assert_eq!(written, file("prompt-run-tool-diff")["params"].to_string());
+}
+
+#[test]
+fn the_end_of_a_turn_is_what_clients_are_sent() {
+    let end = effect::End {
+        outcome: Outcome::Completed,
+        answer: Some("{\"files\":1}".into()),
+        structured: Some(json!({"files": 1})),
+        error: None,
+        usage: usage(),
+        refusals: vec![],
+        prompts: vec![],
+    };
+    let written = serde_json::to_string(&TurnCompleted::new(&turn(), end)).expect("text");
+    assert_eq!(written, file("completed-structured")["params"].to_string());
+}
+
+fn turn() -> TurnRef {
+    TurnRef {
+        conversation_id: "c-2f1".into(),
+        turn_id: "t-9a0".into(),
+    }
+}
+
+#[test]
+fn answers_of_clients_are_answers_of_the_turn() {
+    let check = |message: Value, expected: input::PromptAnswer| {
+        let answer: PromptAnswer = serde_json::from_value(message.clone()).expect("an answer");
+        assert_eq!(input::PromptAnswer::from(answer), expected, "{message}");
+    };
+    check(
+        json!({"action": "answer", "answer": true}),
+        input::PromptAnswer::value(true),
+    );
+    check(
+        json!({"action": "answer", "answer": "once", "remember": true, "newText": "x"}),
+        input::PromptAnswer::Answer {
+            value: SecretValue("once".into()),
+            remember: true,
+            new_text: Some("x".into()),
+        },
+    );
+    check(
+        json!({"action": "decline", "note": "no", "later": 1}),
+        input::PromptAnswer::Decline {
+            note: Some("no".into()),
+        },
+    );
+    check(json!({"action": "cancel"}), input::PromptAnswer::Cancel);
+}
+
+#[test]
+fn an_answer_that_is_none_is_refused_by_field() {
+    let check = |message: Value, expected: &str| {
+        let error = serde_json::from_value::<PromptAnswer>(message)
+            .expect_err("no answer")
+            .to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    check(json!({"action": "answer"}), "answer");
+    check(json!({"action": "shrug"}), "shrug");
+    check(json!({"answer": true}), "action");
+}
+
+#[test]
+fn an_answer_cannot_be_printed() {
+    let message = json!({"action": "answer", "answer": "hunter2"});
+    let answer: PromptAnswer = serde_json::from_value(message).expect("an answer");
+    assert!(!format!("{answer:?}").contains("hunter2"));
+}
