@@ -1,1 +1,102 @@
 //! Performs what the turn decides: the only owner of tasks, time and cancellation.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`begin`] | opens a conversation and begins, resumes or closes a turn in it |
+//! | [`drive`] | the loop: effects out, inputs in |
+//! | [`perform`] | each effect: a line in the log, a task, a message to the front end |
+//! | [`clock`], [`writer`] | the time that the turn is told; the log that it is recorded in |
+//!
+//! Invariant: nothing is decided here. A task that panics becomes an error of what it was doing, and a tool's
+//! task that does not end after its token was cancelled is given up.
+
+pub mod begin;
+pub mod clock;
+pub mod drive;
+mod hooks;
+mod perform;
+mod tasks;
+pub mod writer;
+
+use tokio::sync::mpsc;
+
+use crate::turn::{
+    effect::{End, Prompt, Update},
+    event::PromptId,
+    input::{Input, PromptAnswer},
+    rules::Client,
+};
+
+/// Messages that wait between the engine and a front end, at most. A front end always reads on.
+pub const QUEUE: usize = 4096;
+
+/// What the engine tells a front end of a turn, in order. `End` is the last.
+#[derive(Debug)]
+pub enum ToFront {
+    /// Something to show.
+    Update(Update),
+    /// A piece of a running call's output.
+    ToolOutput {
+        /// The provider's id of the call.
+        call_id: String,
+        /// The piece.
+        text: String,
+    },
+    /// A call changed files.
+    Edited {
+        /// The provider's id of the call.
+        call_id: String,
+        /// The files, as URIs.
+        uris: Vec<String>,
+    },
+    /// The conversation has a title.
+    Title(String),
+    /// Ask a person.
+    Prompt(Box<Prompt>),
+    /// Take a prompt off the screen, and why.
+    Dismiss(PromptId, String),
+    /// The turn is over.
+    End(Box<End>),
+}
+
+/// A running turn, as a front end holds it. Messages to a turn that has ended are dropped.
+#[derive(Clone, Debug)]
+pub struct TurnHandle {
+    /// The turn's id.
+    pub turn: String,
+    /// The conversation's id.
+    pub conversation: String,
+    mailbox: mpsc::Sender<Input>,
+}
+
+impl TurnHandle {
+    /// A person's answer to a prompt, or a client's failure to show it.
+    pub async fn answer(&self, prompt: PromptId, answer: PromptAnswer) {
+        self.tell(Input::Answer(prompt, answer)).await;
+    }
+
+    /// The user adds something.
+    pub async fn steer(&self, text: String) {
+        self.tell(Input::Steer(text)).await;
+    }
+
+    /// The user ends the turn.
+    pub async fn cancel(&self) {
+        self.tell(Input::Cancel).await;
+    }
+
+    /// A client that can ask a human came.
+    pub async fn client_came(&self, client: Client) {
+        self.tell(Input::ClientCame(client)).await;
+    }
+
+    /// The client left, or the process must go: the turn is interrupted at once.
+    pub async fn leave(&self) {
+        self.tell(Input::ClientLeft).await;
+    }
+
+    async fn tell(&self, input: Input) {
+        // A closed mailbox is a turn that has ended: there is nobody to tell.
+        let _ = self.mailbox.send(input).await;
+    }
+}

@@ -1,0 +1,398 @@
+//! Opens a conversation and begins a turn in it, or goes on with the one that was interrupted.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
+
+use tokio::{sync::mpsc, task::JoinHandle};
+
+use super::{
+    QUEUE, ToFront, TurnHandle,
+    clock::Clock,
+    drive::drive,
+    hooks::{Hooks, Secrets},
+    perform::{Calls, FindProvider, Stage},
+    tasks::Tasks,
+    writer::Writer,
+};
+use crate::{
+    provider::{Head, Provider, ToolSpec},
+    session::{
+        approvals::Approvals,
+        conversation::Conversation,
+        lines::Lines,
+        log::OpenError,
+        record::{Changed, Entry, Frozen, FrozenTool, Record, TurnOptions},
+        replay,
+    },
+    tool::{Host, Registry, Seen, ToolLimits, workspace::Workspace},
+    turn::{
+        Event, Setup, Turn,
+        effect::Update,
+        event::{Attachment, Level, PromptId},
+        resume::ResumeError,
+        rules::{Client, Rules, RunRule, ToolRules},
+        transcript::Transcript,
+    },
+};
+
+/// A turn to begin.
+pub struct Plan {
+    /// Where.
+    pub conversation: Conversation,
+    /// With what.
+    pub start: Start,
+    /// The turn's id, where a client chose one; without a dot.
+    pub turn: Option<String>,
+    /// How it was started, for the record and a resume.
+    pub options: TurnOptions,
+    /// What the user's configuration decides.
+    pub rules: Rules,
+    /// The client that is there, if any.
+    pub client: Option<Client>,
+    /// The model.
+    pub provider: Arc<dyn Provider>,
+    /// Other models, for inquiries.
+    pub find_provider: FindProvider,
+    /// The tools that are on.
+    pub registry: Arc<Registry>,
+    /// The system text.
+    pub system: String,
+    /// The workspace.
+    pub root: PathBuf,
+    /// Commands run without a sandbox.
+    pub unsandboxed: bool,
+    /// Bounds of tools.
+    pub limits: ToolLimits,
+    /// Approvals that were kept.
+    pub approvals: Approvals,
+    /// The program that holds child processes: `aside` itself.
+    pub supervisor: PathBuf,
+}
+
+/// What a turn begins with.
+#[derive(Debug)]
+pub enum Start {
+    /// A user's message. An interrupted turn before it is closed.
+    Message {
+        /// The message.
+        text: String,
+        /// What was attached.
+        attachments: Vec<Attachment>,
+    },
+    /// The last turn goes on. The answers are for its open prompts, by id.
+    Resume {
+        /// Texts, read by the prompts' types.
+        answers: Vec<(PromptId, String)>,
+    },
+}
+
+/// Why a turn could not begin. Nothing was changed then, but for a repaired log.
+#[derive(Debug, thiserror::Error)]
+pub enum BeginError {
+    /// The conversation cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// It cannot be read or written.
+    #[error("conversation {id} cannot be used: {why}")]
+    Log {
+        /// Which.
+        id: String,
+        /// Why.
+        why: String,
+    },
+    /// Its last turn is over.
+    #[error("there is nothing to resume in conversation {0}: its last turn has ended; send a new message instead")]
+    NothingToResume(String),
+    /// An answer does not fit.
+    #[error(transparent)]
+    Resume(#[from] ResumeError),
+    /// The workspace cannot be opened.
+    #[error("the workspace {folder} cannot be opened: {source}")]
+    Workspace {
+        /// Which.
+        folder: String,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// What a conversation was before this turn.
+struct Before {
+    lines: Lines,
+    transcript: Transcript,
+    turns: Vec<replay::Turn>,
+}
+
+/// Begins a turn and drives it in a task of its own. Messages to the front end end with [`ToFront::End`].
+///
+/// # Errors
+/// A [`BeginError`]; what was given for a resume can then be given again.
+pub async fn begin(
+    mut plan: Plan,
+    front: mpsc::Sender<ToFront>,
+) -> Result<(TurnHandle, JoinHandle<()>), BeginError> {
+    let clock = Clock::start();
+    let log = plan.conversation.log(clock.now())?;
+    let repaired = log.repaired().map(str::to_owned);
+    let before = read(&plan.conversation).await?;
+    let resumed = match &plan.start {
+        Start::Message { .. } => None,
+        Start::Resume { .. } => Some(last_interrupted(&plan.conversation, &before)?),
+    };
+    for (model, refuses) in replay::learned(&before.lines.records) {
+        if model == plan.rules.model.id && refuses == "forced_tool" {
+            plan.rules.model.forces_tools = false;
+        }
+    }
+    let id = match &resumed {
+        Some(turn) => turn.id.clone(),
+        None => plan.turn.take().unwrap_or_else(new_turn_id),
+    };
+    let head = freeze(&mut plan, &before.lines.records);
+    let turn = make_turn(&plan, &id, resumed.as_ref(), clock)?;
+
+    let writer = Arc::new(Writer::new(log, id.clone(), clock));
+    let mut opening =
+        Opening { writer: &writer, conversation: &plan.conversation, transcript: before.transcript };
+    if resumed.is_none() {
+        opening.close_last(before.turns.last())?;
+    }
+    opening.settle_head(&head, &before.lines.records)?;
+    let notices = opening.report(repaired, &before.lines)?;
+    let transcript = opening.transcript;
+    for text in notices {
+        let notice = Update::Notice { level: Level::Warning, text };
+        let _ = front.send(ToFront::Update(notice)).await;
+    }
+    if let (true, Start::Message { text, .. }) = (before.turns.is_empty(), &plan.start) {
+        let title = text.lines().next().unwrap_or_default().trim().to_owned();
+        let _ = front.send(ToFront::Title(title)).await;
+    }
+
+    let handle_of = |mailbox| TurnHandle {
+        turn: id.clone(),
+        conversation: plan.conversation.id().to_owned(),
+        mailbox,
+    };
+    let (mailbox, messages) = mpsc::channel(QUEUE);
+    let handle = handle_of(mailbox);
+    let stage = stage(plan, head, writer, transcript, &before.lines.records, front)?;
+    let task = tokio::spawn(drive(turn, stage, messages, clock));
+    Ok((handle, task))
+}
+
+/// A new turn's id: short enough to type, without a dot.
+fn new_turn_id() -> String {
+    let letters = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let id = (0..8).map(|_| char::from(letters[fastrand::usize(..letters.len())]));
+    std::iter::once('t').chain(id).collect()
+}
+
+async fn read(conversation: &Conversation) -> Result<Before, BeginError> {
+    let (id, conversation) = (conversation.id().to_owned(), conversation.clone());
+    let failed = |why: String| BeginError::Log { id: id.clone(), why };
+    let read = tokio::task::spawn_blocking(move || {
+        conversation.read_all().map(|lines| Before {
+            transcript: replay::transcript(&lines.records),
+            turns: replay::turns(&lines.records),
+            lines,
+        })
+    });
+    match read.await {
+        Ok(Ok(before)) => Ok(before),
+        Ok(Err(error)) => Err(failed(error.to_string())),
+        Err(_) => Err(failed("reading it failed inside Aside".into())),
+    }
+}
+
+fn last_interrupted(conversation: &Conversation, before: &Before) -> Result<replay::Turn, BeginError> {
+    let last = before.turns.last().filter(|turn| turn.is_interrupted()).cloned();
+    last.ok_or_else(|| BeginError::NothingToResume(conversation.id().to_owned()))
+}
+
+fn make_turn(
+    plan: &Plan,
+    id: &str,
+    resumed: Option<&replay::Turn>,
+    clock: Clock,
+) -> Result<Turn, BeginError> {
+    let setup = Setup { id: id.to_owned(), rules: plan.rules.clone(), client: plan.client.clone() };
+    match (&plan.start, resumed) {
+        (Start::Resume { answers }, Some(turn)) => {
+            Ok(Turn::resume(setup, &turn.events, answers.clone(), clock.now())?)
+        }
+        (Start::Message { text, attachments }, _) => {
+            Ok(Turn::start(setup, text.clone(), attachments.clone(), clock.now()))
+        }
+        (Start::Resume { .. }, None) => {
+            Err(BeginError::NothingToResume(plan.conversation.id().to_owned()))
+        }
+    }
+}
+
+/// The system text and tools that requests begin with. Tools that were taken away since stay in the array, which
+/// caches rely on, and are refused when they are called.
+fn freeze(plan: &mut Plan, records: &[Record]) -> Frozen {
+    let model = plan.rules.model.id.clone();
+    let provider = model.split('/').next().unwrap_or_default().to_owned();
+    let mut tools: Vec<FrozenTool> = plan.registry.specs().into_iter().map(frozen_tool).collect();
+    if let Some(before) = replay::frozen(records) {
+        let now: Vec<FrozenTool> = std::mem::take(&mut tools);
+        let known = |tool: &FrozenTool| before.tools.iter().any(|other| other.name == tool.name);
+        let gone = |tool: &&FrozenTool| now.iter().all(|other| other.name != tool.name);
+        for tool in before.tools.iter().filter(gone) {
+            let denied = ToolRules { run: RunRule::Deny, ..ToolRules::default() };
+            plan.rules.tools.insert(tool.name.clone(), denied);
+        }
+        let kept = before.tools.iter().map(|tool| {
+            now.iter().find(|other| other.name == tool.name).unwrap_or(tool).clone()
+        });
+        tools = kept.chain(now.iter().filter(|tool| !known(tool)).cloned()).collect();
+    }
+    Frozen { system: plan.system.clone(), tools, model, provider }
+}
+
+fn frozen_tool(spec: ToolSpec) -> FrozenTool {
+    let ToolSpec { name, description, parameters, strict } = spec;
+    FrozenTool { name, description, parameters, strict }
+}
+
+fn spec(tool: &FrozenTool) -> ToolSpec {
+    ToolSpec {
+        name: tool.name.clone(),
+        description: tool.description.clone(),
+        parameters: tool.parameters.clone(),
+        strict: tool.strict,
+    }
+}
+
+/// What is recorded before the turn's own events.
+struct Opening<'a> {
+    writer: &'a Writer,
+    conversation: &'a Conversation,
+    transcript: Transcript,
+}
+
+impl Opening<'_> {
+    /// A new message instead of a resume closes the interrupted turn.
+    fn close_last(&mut self, last: Option<&replay::Turn>) -> Result<(), BeginError> {
+        let Some(last) = last.filter(|turn| turn.is_interrupted()) else { return Ok(()) };
+        for event in replay::closing(last) {
+            self.transcript.push(&event);
+            self.append(Some(&last.id), &event.into())?;
+        }
+        Ok(())
+    }
+
+    /// The first request freezes system text and tools; what is different later is a change on record.
+    fn settle_head(&mut self, head: &Frozen, records: &[Record]) -> Result<(), BeginError> {
+        let Some(before) = replay::frozen(records) else {
+            return self.append(None, &Entry::Conversation(head.clone()));
+        };
+        let changed = Changed {
+            system: Some(head.system.clone()).filter(|now| *now != before.system),
+            tools: Some(head.tools.clone()).filter(|now| *now != before.tools),
+            model: Some(head.model.clone()).filter(|now| *now != before.model),
+            provider: Some(head.provider.clone()).filter(|now| *now != before.provider),
+        };
+        if changed == Changed::default() {
+            return Ok(());
+        }
+        self.append(None, &Entry::Changed(changed))
+    }
+
+    /// What could not be read is told to the user each time it was found, and to the model once.
+    fn report(&mut self, repaired: Option<String>, lines: &Lines) -> Result<Vec<String>, BeginError> {
+        let mut notices: Vec<String> = repaired.into_iter().collect();
+        for fault in &lines.faults {
+            let text = format!("{fault}; it was left out.");
+            let event = Event::Directive { text: format!("Part of this conversation was lost: {text}") };
+            let told = lines.records.iter().any(|record| record.entry.event() == Some(&event));
+            if !told {
+                self.transcript.push(&event);
+                self.append(None, &event.into())?;
+            }
+            notices.push(text);
+        }
+        Ok(notices)
+    }
+
+    fn append(&self, turn: Option<&str>, entry: &Entry) -> Result<(), BeginError> {
+        self.writer.append_for(turn, entry).map_err(|error| self.failed(&error))
+    }
+
+    fn failed(&self, error: &std::io::Error) -> BeginError {
+        BeginError::Log { id: self.conversation.id().to_owned(), why: error.to_string() }
+    }
+}
+
+fn stage(
+    plan: Plan,
+    frozen: Frozen,
+    writer: Arc<Writer>,
+    transcript: Transcript,
+    records: &[Record],
+    front: mpsc::Sender<ToFront>,
+) -> Result<Stage, BeginError> {
+    let (say, happenings) = mpsc::channel(QUEUE);
+    let secrets = Secrets::default();
+    let hooks = Hooks {
+        writer: writer.clone(),
+        conversation: plan.conversation.clone(),
+        happenings: say.clone(),
+        secrets: secrets.clone(),
+    };
+    let host = host(&plan, hooks, records)?;
+    let head = Head { system: frozen.system, tools: frozen.tools.iter().map(spec).collect() };
+    Ok(Stage {
+        writer,
+        transcript,
+        head: Arc::new(head),
+        schema: plan.options.schema.clone(),
+        options: plan.options,
+        provider: plan.provider,
+        find_provider: plan.find_provider,
+        registry: plan.registry,
+        host: Arc::new(host),
+        approvals: plan.approvals,
+        secrets,
+        front,
+        happenings,
+        tasks: Tasks::new(say),
+        calls: Calls::default(),
+        end: None,
+    })
+}
+
+fn host(plan: &Plan, hooks: Hooks, records: &[Record]) -> Result<Host, BeginError> {
+    let workspace = Workspace::open(&plan.root).map_err(|source| BeginError::Workspace {
+        folder: plan.root.display().to_string(),
+        source,
+    })?;
+    let mut seen = Seen::default();
+    for record in records {
+        if let Some(Event::ToolResult { details: Some(details), .. }) = record.entry.event() {
+            seen.restore(details);
+        }
+    }
+    let approved = plan.approvals.read().unwrap_or_default();
+    let blobs = plan.conversation.blobs();
+    let (keep, read) = (blobs.clone(), blobs);
+    let root = plan.root.clone();
+    let edits = hooks.clone();
+    Ok(Host {
+        workspace,
+        seen: Mutex::new(seen),
+        record_edit: Box::new(move |edit| edits.record_edit(&root, edit)),
+        keep_blob: Box::new(move |bytes| keep.keep(bytes)),
+        read_blob: Box::new(move |id, range| read.read(id, range)),
+        output: Box::new(move |call, text| hooks.output(call, text)),
+        approved: Box::new(move |hash| approved.contains(hash)),
+        unsandboxed: plan.unsandboxed,
+        limits: plan.limits,
+        tools: plan.registry.descriptions(),
+        supervisor: plan.supervisor.clone(),
+    })
+}

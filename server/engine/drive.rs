@@ -1,0 +1,45 @@
+//! The loop around a turn.
+
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep_until},
+};
+
+use super::{clock::Clock, perform::Stage};
+use crate::turn::{Input, Turn};
+
+/// Drives a turn to its end. Effects are performed in order; what they bring about comes back as inputs.
+pub(super) async fn drive(
+    mut turn: Turn,
+    mut stage: Stage,
+    mut mailbox: mpsc::Receiver<Input>,
+    clock: Clock,
+) {
+    loop {
+        while let Some(effect) = turn.poll_effect() {
+            if let Err(why) = stage.perform(effect).await {
+                turn.handle(clock.now(), Input::AppendFailed(why));
+            }
+        }
+        if let Some(end) = stage.ended() {
+            return stage.close(end).await;
+        }
+        let deadline = turn.deadline().map(|time| clock.instant(time));
+        let input = tokio::select! {
+            biased;
+            Some(input) = mailbox.recv() => Some(input),
+            happening = stage.next() => stage.incoming(happening).await,
+            () = sleep(deadline) => Some(Input::Tick),
+        };
+        if let Some(input) = input {
+            turn.handle(clock.now(), input);
+        }
+    }
+}
+
+async fn sleep(until: Option<Instant>) {
+    match until {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,153 @@
+//! What tools reach of the engine: the log for edits, blobs, live output; and the secrets that must reach the tool
+//! that asked for them and nothing else.
+
+use std::{
+    collections::HashMap,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tokio::sync::mpsc;
+
+use super::{tasks::Happening, writer::Writer};
+use crate::{
+    session::{
+        conversation::Conversation,
+        record::{self, Entry},
+    },
+    tool::Edit,
+    turn::{
+        effect::CallWork,
+        event::CallKey,
+        input::{ToolOutcome, ToolOutput},
+        question::{Answer, Question, Secret},
+    },
+};
+
+/// What stands for a secret in what a tool says.
+const REDACTED: &str = "[secret]";
+
+/// The secrets that calls were given. Never printed.
+#[derive(Clone, Default)]
+pub(super) struct Secrets(Arc<Mutex<HashMap<CallKey, Vec<Secret>>>>);
+
+impl Secrets {
+    /// Takes in what a call was given.
+    pub(super) fn of(&self, work: &CallWork) {
+        let secrets = work.answers.iter().filter_map(|(_, answer)| match answer {
+            Answer::Secret(secret) => Some(secret.clone()),
+            Answer::Value(_) => None,
+        });
+        let secrets: Vec<Secret> = secrets.collect();
+        if !secrets.is_empty() {
+            self.lock().insert(work.call, secrets);
+        }
+    }
+
+    /// The call knows a secret: its output is not shown before it is whole and clean.
+    fn has(&self, call: CallKey) -> bool {
+        self.lock().contains_key(&call)
+    }
+
+    /// What a call says, without the secrets that it was given.
+    pub(super) fn redact(&self, call: CallKey, outcome: ToolOutcome) -> ToolOutcome {
+        let Some(secrets) = self.lock().get(&call).cloned() else { return outcome };
+        let clean = |text: String| {
+            secrets.iter().fold(text, |text, secret| text.replace(secret.reveal(), REDACTED))
+        };
+        let output = |output: ToolOutput| ToolOutput {
+            content: clean(output.content),
+            summary: clean(output.summary),
+            details: output.details.map(|details| {
+                let text = clean(details.to_string());
+                serde_json::from_str(&text).unwrap_or(serde_json::Value::Null)
+            }),
+            diff: output.diff.map(clean),
+        };
+        match outcome {
+            ToolOutcome::Success(done) => ToolOutcome::Success(output(done)),
+            ToolOutcome::Error(done) => ToolOutcome::Error(output(done)),
+            ToolOutcome::NeedsInput(question) => ToolOutcome::NeedsInput(Question {
+                text: clean(question.text),
+                context: question.context.map(clean),
+                ..question
+            }),
+            ToolOutcome::Stopped => ToolOutcome::Stopped,
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<CallKey, Vec<Secret>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The hooks of a turn's tools.
+#[derive(Clone)]
+pub(super) struct Hooks {
+    pub(super) writer: Arc<Writer>,
+    pub(super) conversation: Conversation,
+    pub(super) happenings: mpsc::Sender<Happening>,
+    pub(super) secrets: Secrets,
+}
+
+impl Hooks {
+    /// An edit goes on record before its file changes.
+    pub(super) fn record_edit(&self, root: &Path, edit: &Edit) -> std::io::Result<()> {
+        let entry = Entry::Edit(record::Edit {
+            call: edit.call.0,
+            path: edit.path.clone(),
+            before: edit.before.clone(),
+            after: edit.after.clone(),
+            mode: None,
+        });
+        self.writer.append(&entry)?;
+        let uri = format!("file://{}", root.join(&edit.path).display());
+        self.say(Happening::Edit(edit.call, uri));
+        Ok(())
+    }
+
+    /// A piece of a running call's output, unless the call knows a secret.
+    pub(super) fn output(&self, call: CallKey, text: &str) {
+        if !self.secrets.has(call) {
+            self.say(Happening::Output(call, text.to_owned()));
+        }
+    }
+
+    /// Live output is for looking at: where the way is full, a piece is left out, for the result has it all.
+    fn say(&self, happening: Happening) {
+        if let Err(error) = self.happenings.try_send(happening) {
+            tracing::debug!(%error, "a piece of live output was left out");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_secret_is_cut_out_of_all_that_its_call_says() {
+        let secrets = Secrets::default();
+        let work = CallWork {
+            call: CallKey(1),
+            id: "c".into(),
+            tool: "login".into(),
+            arguments: json!({}),
+            answers: vec![("pw".into(), Answer::Secret(Secret::new("hunter2".into())))],
+            new_text: None,
+        };
+        secrets.of(&work);
+        let said = ToolOutput {
+            content: "got hunter2, hunter2".into(),
+            summary: "hunter2".into(),
+            details: Some(json!({"k": "hunter2"})),
+            diff: Some("+hunter2".into()),
+        };
+        let clean = format!("{:?}", secrets.redact(CallKey(1), ToolOutcome::Success(said.clone())));
+        assert!(!clean.contains("hunter2") && clean.contains("got [secret], [secret]"), "{clean}");
+        let other = secrets.redact(CallKey(2), ToolOutcome::Success(said.clone()));
+        assert_eq!(other, ToolOutcome::Success(said), "another call was not given it");
+    }
+}

@@ -1,0 +1,261 @@
+//! Each effect of a turn: a line in the log, a task, a message to the front end.
+
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::Duration,
+};
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::{
+    ToFront,
+    hooks::Secrets,
+    tasks::{Happening, Tasks},
+    writer::Writer,
+};
+use crate::{
+    provider::{Head, Provider, Request},
+    session::{
+        approvals::Approvals,
+        record::{Entry, TurnOptions},
+    },
+    tool::{Host, Registry},
+    turn::{
+        Effect,
+        effect::{self, CallWork, End, RequestKind},
+        event::{CallKey, Event, Outcome},
+        input::{Input, ToolOutcome},
+        transcript::Transcript,
+    },
+};
+
+/// Finds the provider of another model, for an inquiry.
+pub type FindProvider = Arc<dyn Fn(&str) -> Result<Arc<dyn Provider>, String> + Send + Sync>;
+
+/// All that a turn acts on.
+pub(super) struct Stage {
+    pub(super) writer: Arc<Writer>,
+    pub(super) transcript: Transcript,
+    pub(super) head: Arc<Head>,
+    pub(super) options: TurnOptions,
+    pub(super) schema: Option<Value>,
+    pub(super) provider: Arc<dyn Provider>,
+    pub(super) find_provider: FindProvider,
+    pub(super) registry: Arc<Registry>,
+    pub(super) host: Arc<Host>,
+    pub(super) approvals: Approvals,
+    pub(super) secrets: Secrets,
+    pub(super) front: mpsc::Sender<ToFront>,
+    pub(super) happenings: mpsc::Receiver<Happening>,
+    pub(super) tasks: Tasks,
+    pub(super) calls: Calls,
+    pub(super) end: Option<End>,
+}
+
+/// What the engine keeps of the calls: their provider's ids, and the files that each has changed.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    ids: HashMap<CallKey, String>,
+    edited: HashMap<CallKey, Vec<String>>,
+}
+
+impl Stage {
+    /// Performs one effect.
+    ///
+    /// # Errors
+    /// Where an event could not be put on disk: what comes after it must not happen.
+    pub(super) async fn perform(&mut self, effect: Effect) -> Result<(), String> {
+        match effect {
+            Effect::Record(event) => return self.record(event),
+            Effect::Prepare(work) => self.prepare(work),
+            Effect::Run(work) => self.run(work),
+            Effect::Stop(call) => self.tasks.stop(call),
+            Effect::Send(request) => self.send(request),
+            Effect::Abort(id) => self.tasks.abort(id),
+            // Tools that ask while they run come from outside; none does yet.
+            Effect::AnswerLive(..) => {}
+            Effect::OpenPrompt(prompt) => self.tell(ToFront::Prompt(prompt)).await,
+            Effect::ClosePrompt(prompt, why) => self.tell(ToFront::Dismiss(prompt, why)).await,
+            Effect::KeepApproval(hash) => {
+                if let Err(error) = self.approvals.keep(&hash) {
+                    tracing::warn!(%error, "the approval was not kept; it holds for this turn");
+                }
+            }
+            Effect::Check(text) => self.check(text),
+            Effect::Tell(update) => self.tell(ToFront::Update(update)).await,
+            Effect::End(end) => self.end = Some(end),
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, event: Event) -> Result<(), String> {
+        if let Event::ToolCall { call, id, .. } = &event {
+            self.calls.ids.insert(*call, id.clone());
+        }
+        self.transcript.push(&event);
+        let entry = match event {
+            Event::TurnStart => Entry::TurnStart(self.options.clone()),
+            event => Entry::from(event),
+        };
+        self.writer.append(&entry).map_err(|error| error.to_string())
+    }
+
+    fn prepare(&mut self, work: CallWork) {
+        self.calls.ids.insert(work.call, work.id.clone());
+        self.secrets.of(&work);
+        let (registry, host) = (self.registry.clone(), self.host.clone());
+        let (call, limit) = (work.call, self.host.limits.time);
+        self.tasks.prepare(call, limit, async move { registry.prepare(&work, &host).await });
+    }
+
+    fn run(&mut self, work: CallWork) {
+        let (registry, host, secrets) = (self.registry.clone(), self.host.clone(), self.secrets.clone());
+        self.tasks.run(work.call, |token| async move {
+            let outcome = registry.run(&work, &host, &token).await;
+            secrets.redact(work.call, outcome)
+        });
+    }
+
+    fn send(&mut self, request: effect::Request) {
+        let effect::Request { id, kind, tool_choice, reasoning } = request;
+        let mut provider = self.provider.clone();
+        let mut sent = Request {
+            head: self.head.clone(),
+            transcript: self.transcript.fork(),
+            messages: Vec::new(),
+            inquiry: None,
+            tool_choice,
+            reasoning,
+            schema: None,
+        };
+        match kind {
+            RequestKind::Turn { native_schema, .. } => {
+                sent.schema = self.schema.clone().filter(|_| native_schema);
+            }
+            RequestKind::Inquiry(ask) => {
+                if let Some(model) = &ask.assistant {
+                    match (self.find_provider)(model) {
+                        Ok(found) => provider = found,
+                        Err(text) => return self.tasks.fail(id, text),
+                    }
+                }
+                sent.messages = ask.messages;
+                sent.inquiry = Some(ask.strategy);
+                sent.schema = ask.schema;
+            }
+        }
+        self.tasks.request(id, provider, sent);
+    }
+
+    fn check(&mut self, text: String) {
+        let schema = self.schema.clone().unwrap_or(Value::Bool(true));
+        self.tasks.check(async move {
+            let checked = tokio::task::spawn_blocking(move || fits_schema(&schema, &text)).await;
+            checked.unwrap_or_else(|_| Err("the check failed inside Aside".into()))
+        });
+    }
+
+    async fn tell(&mut self, message: ToFront) {
+        // A front end that is gone cannot be told; that it is gone is the front end's own message.
+        let _ = self.front.send(message).await;
+    }
+
+    /// What a task or a tool has to say, and what of it is for the turn.
+    pub(super) async fn incoming(&mut self, happening: Happening) -> Option<Input> {
+        match happening {
+            Happening::Turn(input) => {
+                if let Input::Finished(call, outcome) = &input {
+                    self.edited(*call, outcome).await;
+                }
+                Some(input)
+            }
+            Happening::Output(call, text) => {
+                if let Some(call_id) = self.calls.ids.get(&call).cloned() {
+                    self.tell(ToFront::ToolOutput { call_id, text }).await;
+                }
+                None
+            }
+            Happening::Edit(call, uri) => {
+                self.calls.edited.entry(call).or_default().push(uri);
+                None
+            }
+        }
+    }
+
+    async fn edited(&mut self, call: CallKey, outcome: &ToolOutcome) {
+        let uris = self.calls.edited.remove(&call).unwrap_or_default();
+        if let (ToolOutcome::Success(_), Some(call_id)) = (outcome, self.calls.ids.get(&call).cloned())
+            && !uris.is_empty()
+        {
+            self.tell(ToFront::Edited { call_id, uris }).await;
+        }
+    }
+
+    /// What happens next, besides messages from the front end.
+    pub(super) async fn next(&mut self) -> Happening {
+        tokio::select! {
+            biased;
+            Some(happening) = self.happenings.recv() => happening,
+            input = self.tasks.next_panic() => Happening::Turn(input),
+        }
+    }
+
+    pub(super) fn ended(&mut self) -> Option<End> {
+        self.end.take()
+    }
+
+    /// Ends what still runs, makes the log durable and tells the front end.
+    pub(super) async fn close(&mut self, end: End) {
+        self.tasks.close(Duration::from_secs(2)).await;
+        let writer = self.writer.clone();
+        let sync = tokio::task::spawn_blocking(move || writer.sync());
+        // A parked turn may wait for days: it must survive a loss of power. Otherwise nobody waits for the disk.
+        if end.outcome == Outcome::Interrupted
+            && let Ok(Err(error)) = sync.await
+        {
+            tracing::warn!(%error, "the log could not be made durable");
+        }
+        self.tell(ToFront::End(Box::new(end))).await;
+    }
+}
+
+/// The final answer as JSON that fits, or what is wrong with it.
+fn fits_schema(schema: &Value, text: &str) -> Result<Value, String> {
+    let text = text.trim();
+    let inner = text.strip_prefix("```json").or_else(|| text.strip_prefix("```"));
+    let inner = inner.and_then(|inner| inner.trim_end().strip_suffix("```")).unwrap_or(text);
+    let value: Value =
+        serde_json::from_str(inner).map_err(|error| format!("it is not valid JSON ({error})"))?;
+    let validator = jsonschema::validator_for(schema).map_err(|error| format!("the schema is broken ({error})"))?;
+    match validator.iter_errors(&value).next() {
+        None => Ok(value),
+        Some(error) => {
+            let place = error.instance_path().to_string();
+            let place = if place.is_empty() { "the answer".to_owned() } else { place };
+            Err(format!("{place}: {error}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::fits_schema;
+
+    #[test]
+    fn an_answer_fits_its_schema_or_says_what_is_wrong() {
+        let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+        let check = |text: &str| match fits_schema(&schema, text) {
+            Ok(value) => value.to_string(),
+            Err(why) => why,
+        };
+        assert_eq!(check(r#"{"n":1}"#), r#"{"n":1}"#);
+        assert_eq!(check("```json\n{\"n\":2}\n```"), r#"{"n":2}"#);
+        assert_eq!(check(r#"{"n":"x"}"#), r#"/n: "x" is not of type "integer""#);
+        assert_eq!(check("{}"), r#"the answer: "n" is a required property"#);
+        assert!(check("no").starts_with("it is not valid JSON"));
+    }
+}

@@ -1,0 +1,244 @@
+//! The tasks of a turn. Each is owned here and ends with the turn; a panic in one is told to the turn as the error
+//! of what it was doing.
+
+use std::{collections::HashMap, future::Future, time::Duration};
+
+use futures_util::StreamExt;
+use tokio::{
+    sync::mpsc,
+    task::{AbortHandle, Id, JoinError, JoinSet},
+    time::timeout,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    provider::{Provider, Request},
+    turn::{
+        event::CallKey,
+        input::{Input, Preparation, RequestId, ToolOutcome, ToolOutput},
+        response::{Failure, FailureClass, Piece},
+    },
+};
+
+/// How long a tool's task may go on after its token was cancelled. Its processes are killed sooner.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Something that a task or a tool has to say.
+#[derive(Debug)]
+pub(super) enum Happening {
+    /// For the turn.
+    Turn(Input),
+    /// A piece of a call's output.
+    Output(CallKey, String),
+    /// A call is about to change this file.
+    Edit(CallKey, String),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Request(RequestId),
+    Preparation(CallKey),
+    Run(CallKey),
+    Check,
+}
+
+/// All tasks of one turn.
+pub(super) struct Tasks {
+    set: JoinSet<()>,
+    what: HashMap<Id, What>,
+    requests: HashMap<RequestId, AbortHandle>,
+    runs: HashMap<CallKey, CancellationToken>,
+    token: CancellationToken,
+    happenings: mpsc::Sender<Happening>,
+}
+
+impl Tasks {
+    pub(super) fn new(happenings: mpsc::Sender<Happening>) -> Self {
+        Self {
+            set: JoinSet::new(),
+            what: HashMap::new(),
+            requests: HashMap::new(),
+            runs: HashMap::new(),
+            token: CancellationToken::new(),
+            happenings,
+        }
+    }
+
+    /// Sends a request and passes its pieces on.
+    pub(super) fn request(
+        &mut self,
+        id: RequestId,
+        provider: std::sync::Arc<dyn Provider>,
+        request: Request,
+    ) {
+        let happenings = self.happenings.clone();
+        let handle = self.spawn(What::Request(id), async move {
+            if let Err(failure) = stream(id, provider.as_ref(), request, &happenings).await {
+                tell(&happenings, Input::Failed(id, failure)).await;
+            }
+        });
+        self.requests.insert(id, handle);
+    }
+
+    /// A request that cannot be sent at all.
+    pub(super) fn fail(&mut self, id: RequestId, text: String) {
+        let happenings = self.happenings.clone();
+        let failure = Failure { class: FailureClass::Other, text, retry_after: None };
+        self.spawn(What::Request(id), async move {
+            tell(&happenings, Input::Failed(id, failure)).await;
+        });
+    }
+
+    /// Drops a request.
+    pub(super) fn abort(&mut self, id: RequestId) {
+        if let Some(handle) = self.requests.remove(&id) {
+            handle.abort();
+        }
+    }
+
+    pub(super) fn prepare(
+        &mut self,
+        call: CallKey,
+        limit: Duration,
+        prepare: impl Future<Output = Preparation> + Send + 'static,
+    ) {
+        let happenings = self.happenings.clone();
+        self.spawn(What::Preparation(call), async move {
+            let slow = || {
+                let seconds = limit.as_secs();
+                Preparation::Error(format!("Preparing the call took longer than {seconds} s; it was not run."))
+            };
+            let preparation = timeout(limit, prepare).await.unwrap_or_else(|_| slow());
+            tell(&happenings, Input::Prepared(call, preparation)).await;
+        });
+    }
+
+    /// Runs a call. Its token is cancelled by [`Tasks::stop`] and with the turn.
+    pub(super) fn run<F: Future<Output = ToolOutcome> + Send + 'static>(
+        &mut self,
+        call: CallKey,
+        run: impl FnOnce(CancellationToken) -> F,
+    ) {
+        let token = self.token.child_token();
+        self.runs.insert(call, token.clone());
+        let happenings = self.happenings.clone();
+        let run = run(token.clone());
+        self.spawn(What::Run(call), async move {
+            let given_up = async {
+                token.cancelled().await;
+                tokio::time::sleep(GRACE).await;
+            };
+            let outcome = tokio::select! {
+                outcome = run => outcome,
+                () = given_up => ToolOutcome::Stopped,
+            };
+            tell(&happenings, Input::Finished(call, outcome)).await;
+        });
+    }
+
+    pub(super) fn stop(&mut self, call: CallKey) {
+        if let Some(token) = self.runs.get(&call) {
+            token.cancel();
+        }
+    }
+
+    pub(super) fn check(
+        &mut self,
+        check: impl Future<Output = Result<serde_json::Value, String>> + Send + 'static,
+    ) {
+        let happenings = self.happenings.clone();
+        self.spawn(What::Check, async move {
+            let checked = check.await;
+            tell(&happenings, Input::Checked(checked)).await;
+        });
+    }
+
+    fn spawn(&mut self, what: What, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
+        let handle = self.set.spawn(task);
+        self.what.insert(handle.id(), what);
+        handle
+    }
+
+    /// Waits for a task that panicked, for ever if none does, and says what that means for the turn.
+    pub(super) async fn next_panic(&mut self) -> Input {
+        loop {
+            match self.set.join_next_with_id().await {
+                None => std::future::pending().await,
+                Some(Ok((id, ()))) => drop(self.what.remove(&id)),
+                Some(Err(error)) => {
+                    let what = self.what.remove(&error.id());
+                    if let Some(input) = what.and_then(|what| of_panic(what, &error)) {
+                        return input;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ends all tasks: asked first, dropped after `within`.
+    pub(super) async fn close(&mut self, within: Duration) {
+        self.token.cancel();
+        for (_, handle) in self.requests.drain() {
+            handle.abort();
+        }
+        let all = async { while self.set.join_next().await.is_some() {} };
+        if timeout(within, all).await.is_err() {
+            self.set.shutdown().await;
+        }
+    }
+}
+
+fn of_panic(what: What, error: &JoinError) -> Option<Input> {
+    if error.is_cancelled() {
+        return None;
+    }
+    tracing::error!(?what, "a task panicked");
+    let defect = "it failed inside Aside; this is a defect";
+    Some(match what {
+        What::Request(id) => Input::Failed(
+            id,
+            Failure {
+                class: FailureClass::Other,
+                text: format!("The request could not be made: {defect}."),
+                retry_after: None,
+            },
+        ),
+        What::Preparation(call) => Input::Prepared(
+            call,
+            Preparation::Error(format!("The call could not be prepared: {defect}.")),
+        ),
+        What::Run(call) => {
+            let text = format!("The tool ended without a result: {defect}; its effects are unknown.");
+            Input::Finished(call, ToolOutcome::Error(ToolOutput::text(text)))
+        }
+        What::Check => Input::Checked(Err(defect.into())),
+    })
+}
+
+async fn stream(
+    id: RequestId,
+    provider: &dyn Provider,
+    request: Request,
+    happenings: &mpsc::Sender<Happening>,
+) -> Result<(), Failure> {
+    let mut pieces = provider.send(request).await?;
+    tell(happenings, Input::FirstByte(id)).await;
+    while let Some(piece) = pieces.next().await {
+        let piece = piece?;
+        let last = matches!(piece, Piece::Finish(_));
+        tell(happenings, Input::Piece(id, piece)).await;
+        if last {
+            return Ok(());
+        }
+    }
+    Err(Failure {
+        class: FailureClass::Transient,
+        text: "The response ended before it was complete; the connection was lost.".into(),
+        retry_after: None,
+    })
+}
+
+async fn tell(happenings: &mpsc::Sender<Happening>, input: Input) {
+    // A closed channel is a turn that has ended: nothing of it is wanted any more.
+    let _ = happenings.send(Happening::Turn(input)).await;
+}

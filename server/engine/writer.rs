@@ -1,0 +1,57 @@
+//! The log of a conversation while a turn runs: the turn and its tools append to it.
+
+use std::{
+    io,
+    sync::{Mutex, PoisonError},
+};
+
+use crate::{
+    engine::clock::Clock,
+    session::{log::Log, record::Entry},
+};
+
+/// Appends for one turn.
+#[derive(Debug)]
+pub struct Writer {
+    log: Mutex<Log>,
+    turn: String,
+    clock: Clock,
+}
+
+impl Writer {
+    /// Appends to this log in the name of this turn.
+    #[must_use]
+    pub fn new(log: Log, turn: String, clock: Clock) -> Self {
+        Self { log: Mutex::new(log), turn, clock }
+    }
+
+    /// Puts an event of the turn on disk.
+    ///
+    /// # Errors
+    /// As [`Log::append`]: nothing more can be appended then.
+    pub fn append(&self, entry: &Entry) -> io::Result<()> {
+        self.log().append(self.clock.now(), Some(&self.turn), entry).map(|_| ())
+    }
+
+    /// Puts an event of another turn, or of none, on disk.
+    ///
+    /// # Errors
+    /// As [`Log::append`].
+    pub fn append_for(&self, turn: Option<&str>, entry: &Entry) -> io::Result<()> {
+        self.log().append(self.clock.now(), turn, entry).map(|_| ())
+    }
+
+    /// Makes sure that what was appended survives a loss of power. Blocks.
+    ///
+    /// # Errors
+    /// As `fdatasync`.
+    pub fn sync(&self) -> io::Result<()> {
+        let sync = self.log().sync();
+        sync()
+    }
+
+    fn log(&self) -> std::sync::MutexGuard<'_, Log> {
+        // A panic while it was held left a log that is whole or says that it is not.
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
