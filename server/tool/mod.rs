@@ -1,13 +1,46 @@
-//! The tools: what one is, and what it may use.
+//! The tools: what one is, and what it may use. One file a tool.
+//!
+//! Invariant: nothing here knows the engine, a session or a client. A tool sees its call and its [`Host`];
+//! files are reached through [`workspace`] alone, and child processes through [`process`] alone.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use crate::turn::{
     effect::CallWork,
-    input::{Preparation, ToolOutcome},
+    input::{Preparation, ToolOutcome, ToolOutput},
+    rules::Class,
 };
+
+mod answer_inquiry;
+mod ask_user;
+mod change;
+mod describe_tools;
+pub mod digest;
+mod edit_file;
+mod environment;
+mod host;
+mod list_files;
+pub mod process;
+mod read_file;
+mod read_output;
+mod registry;
+mod run_command;
+mod search;
+pub mod supervisor;
+#[cfg(test)]
+mod trial;
+pub mod visible;
+mod walk;
+pub mod workspace;
+mod write_file;
+
+pub use host::{Edit, Host, Seen, ToolLimits};
+pub use registry::{BadName, Registry};
 
 /// Something that the model may call. One file a tool, with its schema, behaviour and tests.
 #[async_trait]
@@ -16,16 +49,124 @@ pub trait Tool: Send + Sync {
     fn about(&self) -> &About;
 
     /// Looks at a call and changes nothing: what it would do, what a person is shown, whether it must ask.
+    /// The arguments fit the tool's schema: [`Registry::prepare`] has seen to it.
     async fn prepare(&self, work: &CallWork, host: &Arc<Host>) -> Preparation;
 
-    /// Does it. Run again from the start with every answer that it asked for. Ends soon after
-    /// [`Host::cancelled`], and leaves no process behind.
-    async fn run(&self, work: &CallWork, host: &Arc<Host>) -> ToolOutcome;
+    /// Does it. Run again from the start with every answer that it asked for. Ends soon after `cancelled`,
+    /// with [`ToolOutcome::Stopped`], and leaves no process behind.
+    async fn run(
+        &self,
+        work: &CallWork,
+        host: &Arc<Host>,
+        cancelled: &CancellationToken,
+    ) -> ToolOutcome;
 }
 
 /// What a tool is.
 #[derive(Clone, Debug)]
-pub struct About;
+pub struct About {
+    /// `[A-Za-z0-9_-]{1,64}`.
+    pub name: String,
+    /// What providers are sent in place of the description, where there is one.
+    pub summary: Option<String>,
+    /// What it does and when to use it, for the model.
+    pub description: String,
+    /// The JSON schema of its arguments: an object.
+    pub parameters: Value,
+    /// Providers are to hold the arguments to the schema.
+    pub strict: bool,
+    /// What it does at most.
+    pub class: Class,
+    /// Whether it is on, and what may turn it on or off.
+    pub enable: Enable,
+    /// Clients are sent neither its calls nor its results, only its questions.
+    pub hidden: bool,
+    /// Its questions are the assistant's own.
+    pub asks_for_assistant: bool,
+    /// Question id and the header of its prompt.
+    pub prompt_labels: &'static [(&'static str, &'static str)],
+    /// Ids of questions that the assistant is asked where nothing is configured.
+    pub default_targets: &'static [&'static str],
+    /// It starts processes.
+    pub runs_commands: bool,
+}
 
-/// What a tool may use.
-pub struct Host;
+/// Whether a tool is on, and what may turn it on or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Enable {
+    /// On.
+    pub state: bool,
+    /// What may change that.
+    pub allow_toggle: AllowToggle,
+}
+
+/// What may turn a tool on or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AllowToggle {
+    /// A bulk directive, or one that names it.
+    Any,
+    /// Only one that names it.
+    IfNamed,
+    /// Nothing.
+    Never,
+}
+
+impl About {
+    /// A tool that reads and is on, with the defaults of every other field.
+    #[must_use]
+    pub fn new(name: &str, description: &str, parameters: Value) -> Self {
+        Self {
+            name: name.to_owned(),
+            summary: None,
+            description: description.to_owned(),
+            parameters,
+            strict: false,
+            class: Class::Reads,
+            enable: Enable {
+                state: true,
+                allow_toggle: AllowToggle::Any,
+            },
+            hidden: false,
+            asks_for_assistant: false,
+            prompt_labels: &[],
+            default_targets: &[],
+            runs_commands: false,
+        }
+    }
+}
+
+/// The arguments of a call as the tool's own type.
+///
+/// # Errors
+/// The text for the model, which says what does not fit.
+fn arguments<'de, T: Deserialize<'de>>(work: &'de CallWork) -> Result<T, String> {
+    T::deserialize(&work.arguments).map_err(|error| invalid(&work.tool, &error.to_string()))
+}
+
+/// What the model is told of arguments that do not fit.
+fn invalid(tool: &str, what: &str) -> String {
+    format!(
+        "Invalid arguments for {tool}: {}.",
+        what.trim_end_matches('.')
+    )
+}
+
+/// Runs what would block, off the async threads. A panic in it becomes the error of its call.
+async fn blocking<T: Send + 'static>(
+    tool: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, String> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|_| format!("{tool} failed inside Aside; this is a defect, do not retry."))
+}
+
+/// An outcome from a text, whichever way it went.
+fn outcome(result: Result<ToolOutcome, String>) -> ToolOutcome {
+    result.unwrap_or_else(|text| ToolOutcome::Error(ToolOutput::text(text)))
+}
+
+/// A preparation, whichever way it went.
+fn preparation(result: Result<Preparation, String>) -> Preparation {
+    result.unwrap_or_else(Preparation::Error)
+}

@@ -1,0 +1,228 @@
+//! A change of one file, as `edit_file` and `write_file` make it: only over the text that the model knows,
+//! on record before it happens, and with a person's own text where there is one.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::turn::{
+    effect::CallWork,
+    input::{Prepared, Preview, ToolOutcome, ToolOutput},
+    rules::Class,
+};
+
+use super::{
+    Edit, Host,
+    digest::{self, sha256},
+    host::AsPrepared,
+    visible::{hidden_added, one_line},
+    workspace::{Refusal, TextFile},
+};
+
+/// Bytes of a diff that goes to the model or to clients.
+const DIFF: usize = 64 << 10;
+
+/// A change that can be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Change {
+    /// The file's real path from the root.
+    pub(super) path: String,
+    /// What is there.
+    pub(super) old: Option<TextFile>,
+    /// What the model wants there.
+    pub(super) new: String,
+    /// It means the same after other edits of the file.
+    pub(super) follows: bool,
+}
+
+/// The text of a file that the model is about to change: the one that it read, or none where no file is.
+pub(super) fn known(host: &Host, path: &str) -> Result<(String, Option<TextFile>), String> {
+    let place = host.workspace.place(path).map_err(sentence)?;
+    let Some(opened) = place.old else {
+        return Ok((place.path, None));
+    };
+    // Looked at before the text is: what was never read is not compared with anything either.
+    let Some(seen) = host.seen().hash(&place.path).map(str::to_owned) else {
+        return Err(format!(
+            "You have not read `{}`; read the file first.",
+            place.path
+        ));
+    };
+    let file = opened.text().map_err(sentence)?;
+    if file.hash != seen {
+        return Err(sentence(Refusal::Stale(file.path)));
+    }
+    Ok((place.path, Some(file)))
+}
+
+impl Change {
+    /// What a person sees, and what an approval is bound to.
+    pub(super) fn prepared(self, host: &Host, work: &CallWork) -> Prepared {
+        let hash = self.hash();
+        let base = self.old.as_ref().map(|file| file.hash.clone());
+        let as_prepared = AsPrepared {
+            hash: hash.clone(),
+            base,
+            follows: self.follows,
+        };
+        host.seen().prepared(work.call, as_prepared);
+        let old = self.old.map(|file| file.text);
+        let verb = if old.is_some() { "Edit" } else { "Create" };
+        let old = old.unwrap_or_default();
+        let mut title = format!("{verb} {}", one_line(&self.path, 80));
+        // The diff itself stays as it is, since a person may take it over; so it is said here.
+        let hidden = hidden_added(&old, &self.new);
+        if !hidden.is_empty() {
+            title.push_str(&format!(
+                " (adds invisible characters: {})",
+                hidden.join(", ")
+            ));
+        }
+        let uri = host.workspace.uri(&self.path);
+        Prepared {
+            class: Class::Edits,
+            title,
+            preview: Some(Preview::Diff {
+                uri,
+                version: None,
+                old,
+                new: self.new,
+            }),
+            approved: (host.approved)(&hash),
+            hash,
+            must_ask: None,
+            // The gate holds it inside the workspace.
+            sandboxed: true,
+        }
+    }
+
+    /// Makes it.
+    ///
+    /// # Errors
+    /// The sentence for the model; nothing was changed then.
+    pub(super) fn apply(self, host: &Host, work: &CallWork) -> Result<ToolOutcome, String> {
+        if !self.is_what_was_shown(host, work) {
+            return Err(sentence(Refusal::Stale(self.path)));
+        }
+        let text = work.new_text.as_ref().unwrap_or(&self.new);
+        let old = self.old.as_ref();
+        if old.is_some_and(|file| file.text == *text) {
+            return Ok(self.kept_as_it_was(work));
+        }
+        let failed = |error| format!("`{}` was not changed: {error}.", self.path);
+        let before = old
+            .map(|file| (host.keep_blob)(file.text.as_bytes()))
+            .transpose();
+        let edit = Edit {
+            call: work.call,
+            path: self.path.clone(),
+            before: before.map_err(failed)?,
+            after: Some(sha256(text.as_bytes())),
+        };
+        (host.record_edit)(&edit).map_err(failed)?;
+        let expected = old.map(|file| file.hash.as_str());
+        host.workspace
+            .write(&self.path, expected, text.as_bytes())
+            .map_err(sentence)?;
+        let after = sha256(text.as_bytes());
+        if let Some(before) = expected {
+            host.seen().edited(&self.path, before, &after);
+        }
+        let details = host.seen().note(&self.path, &after);
+        let mut output = self.told(text);
+        output.details = Some(details);
+        Ok(ToolOutcome::Success(output))
+    }
+
+    /// The model is told how the file is now, where it is not as it wanted it.
+    fn told(&self, text: &str) -> ToolOutput {
+        let old = self.old.as_ref().map_or("", |file| &file.text);
+        let verb = if self.old.is_some() {
+            "Changed"
+        } else {
+            "Created"
+        };
+        let mut content = format!("{verb} `{}`.", self.path);
+        if *text != self.new {
+            content.push_str(
+                "\nThe user changed your text before it was written. From your text to what is in the file now:\n",
+            );
+            content.push_str(&unified(&self.path, &self.new, text));
+        }
+        let mut output = ToolOutput::text(content);
+        output.diff = Some(unified(&self.path, old, text));
+        output
+    }
+
+    fn kept_as_it_was(&self, work: &CallWork) -> ToolOutcome {
+        let path = &self.path;
+        let why = match work.new_text {
+            Some(_) => format!("The user kept `{path}` as it was."),
+            None => format!("`{path}` has this text already; nothing was changed."),
+        };
+        ToolOutcome::Success(ToolOutput::text(why))
+    }
+
+    /// A person's own text is for the very file that was shown.
+    fn is_what_was_shown(&self, host: &Host, work: &CallWork) -> bool {
+        let seen = host.seen();
+        let base = self
+            .old
+            .as_ref()
+            .filter(|_| self.follows && work.new_text.is_none());
+        seen.is_as_prepared(work.call, &self.hash())
+            || base.is_some_and(|file| seen.follows(work.call, &self.path, &file.hash))
+    }
+
+    fn hash(&self) -> String {
+        let old = self.old.as_ref();
+        let there = json!(old.is_some()).to_string();
+        let old = old.map_or("", |file| &file.text);
+        digest::of_parts(&["edit", &self.path, &there, old, &self.new])
+    }
+}
+
+/// Plans a change, or makes it, off the async threads.
+pub(super) async fn off_thread<T: Send + 'static>(
+    work: &CallWork,
+    host: &Arc<Host>,
+    act: impl FnOnce(&CallWork, &Host) -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let (own, host) = (work.clone(), host.clone());
+    super::blocking(&work.tool, move || {
+        // One after another: each starts from the text that the one before left.
+        let _turn = host.workspace.edit_turn();
+        act(&own, &host)
+    })
+    .await?
+}
+
+/// A refusal as a whole sentence.
+#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
+pub(super) fn sentence(refusal: Refusal) -> String {
+    let text = refusal.to_string();
+    let mut chars = text.chars();
+    let first = chars
+        .next()
+        .map(|first| first.to_uppercase().to_string())
+        .unwrap_or_default();
+    format!("{first}{}.", chars.as_str())
+}
+
+/// A unified diff, cut where it is very long.
+fn unified(path: &str, old: &str, new: &str) -> String {
+    let diff = similar::TextDiff::configure()
+        .timeout(std::time::Duration::from_millis(500))
+        .diff_lines(old, new);
+    let (from, to) = (format!("a/{path}"), format!("b/{path}"));
+    let mut text = diff
+        .unified_diff()
+        .context_radius(3)
+        .header(&from, &to)
+        .to_string();
+    if text.len() > DIFF {
+        text.truncate(text.floor_char_boundary(DIFF));
+        text.push_str("\n[the rest of the diff is left out]\n");
+    }
+    text
+}

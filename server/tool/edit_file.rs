@@ -1,0 +1,239 @@
+//! `edit_file`: exact replacement of a text. Where the text occurs more than once, it asks which is meant.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::turn::{
+    effect::CallWork,
+    input::{Preparation, ToolOutcome},
+    question::{AnswerType, Persistence, Question},
+    rules::Class,
+};
+
+use super::{
+    About, Host, Tool, arguments,
+    change::{Change, known, off_thread},
+    invalid, outcome, preparation,
+};
+
+/// The id of the question.
+const OCCURRENCE: &str = "occurrence";
+/// The answer that means every place.
+const ALL: &str = "all";
+/// Places beyond which it does not ask.
+const PLACES: usize = 20;
+/// Lines around a place that are shown with the question.
+const AROUND: usize = 2;
+/// Characters of such a line.
+const WIDTH: usize = 160;
+
+/// The tool.
+pub(super) struct EditFile(About);
+
+#[derive(Deserialize)]
+struct Args {
+    path: String,
+    old_text: String,
+    new_text: String,
+}
+
+impl EditFile {
+    pub(super) fn new() -> Self {
+        let mut about = About::new(
+            "edit_file",
+            "Replace a text in a file by another. `old_text` must be exactly what is in the file, white \
+             space and line breaks included, with enough around it to occur once. Read the file first: a \
+             file that changed since you read it is not edited.",
+            json!({
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "The file, from the workspace's root."},
+                    "old_text": {"type": "string", "description": "The text to replace, exactly."},
+                    "new_text": {"type": "string", "description": "The text to put there. Empty to take the old one away."}
+                },
+                "required": ["path", "old_text", "new_text"],
+                "additionalProperties": false
+            }),
+        );
+        about.class = Class::Edits;
+        about.default_targets = &[OCCURRENCE];
+        Self(about)
+    }
+}
+
+#[async_trait]
+impl Tool for EditFile {
+    fn about(&self) -> &About {
+        &self.0
+    }
+
+    async fn prepare(&self, work: &CallWork, host: &Arc<Host>) -> Preparation {
+        preparation(
+            off_thread(work, host, |work, host| {
+                Ok(match plan(work, host)? {
+                    Plan::Change(change) => Preparation::Ready(change.prepared(host, work)),
+                    Plan::Ask(question) => Preparation::Question(question),
+                })
+            })
+            .await,
+        )
+    }
+
+    async fn run(
+        &self,
+        work: &CallWork,
+        host: &Arc<Host>,
+        _cancelled: &CancellationToken,
+    ) -> ToolOutcome {
+        outcome(
+            off_thread(work, host, |work, host| match plan(work, host)? {
+                Plan::Change(change) => change.apply(host, work),
+                Plan::Ask(question) => Ok(ToolOutcome::NeedsInput(question)),
+            })
+            .await,
+        )
+    }
+}
+
+enum Plan {
+    Change(Change),
+    Ask(Question),
+}
+
+fn plan(work: &CallWork, host: &Host) -> Result<Plan, String> {
+    let args: Args = arguments(work)?;
+    if args.old_text.is_empty() {
+        return Err(invalid(
+            &work.tool,
+            "`old_text` is empty; use write_file for a new file",
+        ));
+    }
+    if args.old_text == args.new_text {
+        return Err(invalid(
+            &work.tool,
+            "`old_text` and `new_text` are the same",
+        ));
+    }
+    let (path, old) = known(host, &args.path)?;
+    let old = old.ok_or_else(|| format!("There is no `{path}`; create it with write_file."))?;
+    let (wanted, put) = in_its_line_breaks(&old.text, &args);
+    let places: Vec<usize> = old
+        .text
+        .match_indices(&wanted)
+        .map(|(at, _)| at)
+        .take(PLACES + 1)
+        .collect();
+    let chosen = match places.as_slice() {
+        [] => {
+            return Err(format!(
+                "`old_text` does not occur in `{path}`; read the file again and copy the text exactly."
+            ));
+        }
+        [only] => vec![*only],
+        _ if places.len() > PLACES => {
+            return Err(format!(
+                "`old_text` occurs over {PLACES} times in `{path}`; give more of the text around the place that you mean."
+            ));
+        }
+        _ => {
+            let labels = labels(&old.text, &places);
+            match chosen(work, &labels, &places) {
+                Some(chosen) => chosen,
+                None => return Ok(Plan::Ask(question(&path, &old.text, &places, labels))),
+            }
+        }
+    };
+    let new = replaced(&old.text, &chosen, wanted.len(), &put);
+    Ok(Plan::Change(Change {
+        path,
+        old: Some(old),
+        new,
+        follows: places.len() == 1,
+    }))
+}
+
+/// Old and new text with the line breaks of the file: models write `\n` also where it has `\r\n`.
+fn in_its_line_breaks(text: &str, args: &Args) -> (String, String) {
+    let plain = |text: &str| text.replace("\r\n", "\n").replace('\n', "\r\n");
+    if text.contains(&args.old_text) || !text.contains("\r\n") {
+        (args.old_text.clone(), args.new_text.clone())
+    } else {
+        (plain(&args.old_text), plain(&args.new_text))
+    }
+}
+
+fn replaced(text: &str, places: &[usize], length: usize, new: &str) -> String {
+    let mut out = String::with_capacity(text.len() + places.len() * new.len());
+    let mut from = 0;
+    for place in places {
+        out.push_str(&text[from..*place]);
+        out.push_str(new);
+        from = place + length;
+    }
+    out + &text[from..]
+}
+
+/// The places that the latest answer means; none where it is missing or about another text.
+fn chosen(work: &CallWork, labels: &[String], places: &[usize]) -> Option<Vec<usize>> {
+    let (_, answer) = work.answers.iter().rev().find(|(id, _)| id == OCCURRENCE)?;
+    let answer = answer.value().and_then(Value::as_str)?;
+    if answer == ALL {
+        return Some(places.to_vec());
+    }
+    let at = labels.iter().position(|label| label == answer)?;
+    Some(vec![places[at]])
+}
+
+/// `<line>`, or `<line>:<column>` where a line has several; both count from 1, columns in characters.
+fn labels(text: &str, places: &[usize]) -> Vec<String> {
+    let lines: Vec<usize> = places.iter().map(|place| line_of(text, *place)).collect();
+    let label = |(at, line): (usize, &usize)| {
+        if lines.iter().filter(|other| *other == line).count() == 1 {
+            return line.to_string();
+        }
+        let start = text[..places[at]].rfind('\n').map_or(0, |end| end + 1);
+        format!("{line}:{}", text[start..places[at]].chars().count() + 1)
+    };
+    lines.iter().enumerate().map(label).collect()
+}
+
+fn line_of(text: &str, place: usize) -> usize {
+    text[..place].matches('\n').count() + 1
+}
+
+fn question(path: &str, text: &str, places: &[usize], labels: Vec<String>) -> Question {
+    let lines: Vec<&str> = text.lines().collect();
+    let context: Vec<String> = places
+        .iter()
+        .zip(&labels)
+        .map(|(place, label)| format!("{label}:\n{}", surroundings(&lines, line_of(text, *place))))
+        .collect();
+    let count = places.len();
+    let mut options = labels;
+    options.push(ALL.to_owned());
+    let asked = format!("The text to replace occurs {count} times in {path}. Which one is meant?");
+    let asked = super::visible::one_line(&asked, 300);
+    let mut question = Question::new(OCCURRENCE, asked, AnswerType::Select { options });
+    question.context = Some(context.join("\n\n"));
+    question.persistence = Persistence::None;
+    question
+}
+
+fn surroundings(lines: &[&str], line: usize) -> String {
+    let from = line.saturating_sub(AROUND).max(1);
+    let to = (line + AROUND).min(lines.len());
+    let show = |at: usize| {
+        let mark = if at == line { '>' } else { ' ' };
+        let text: String = lines[at - 1].chars().take(WIDTH).collect();
+        format!("{mark} {at} | {text}")
+    };
+    (from..=to).map(show).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+#[path = "edit_file_tests.rs"]
+mod tests;

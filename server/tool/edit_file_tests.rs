@@ -1,0 +1,360 @@
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    tool::{Edit, digest::sha256, trial::Trial},
+    turn::{
+        event::CallKey,
+        input::{Prepared, Preview},
+        question::Answer,
+    },
+};
+
+fn args(old: &str, new: &str) -> Value {
+    json!({"path": "a.txt", "old_text": old, "new_text": new})
+}
+
+/// A file that the model has read.
+async fn read(text: &str) -> Trial {
+    let trial = Trial::new(&[("a.txt", text)]);
+    trial.call("read_file", json!({"path": "a.txt"})).await;
+    trial
+}
+
+/// An edit of a text, the answer to its question, and the file afterwards.
+async fn check(text: &str, edit: (&str, &str), answer: Option<&str>, after: &str) {
+    let mut trial = read(text).await;
+    let answer = answer.map(|answer| (OCCURRENCE.to_owned(), Answer::Value(answer.into())));
+    trial.answers.extend(answer);
+    let outcome = trial.call("edit_file", args(edit.0, edit.1)).await;
+    assert_eq!(outcome, "ok: Changed `a.txt`.");
+    assert_eq!(trial.text("a.txt").unwrap(), after);
+}
+
+#[tokio::test]
+async fn replaces_exactly() {
+    check("one two\n", ("two", "2"), None, "one 2\n").await;
+    check("one two\n", (" two", ""), None, "one\n").await;
+    check("a.b axb\n", ("a.b", "$0"), None, "$0 axb\n").await;
+    check("ä\nö", ("ä\nö", "ü"), None, "ü").await;
+    check("aaa", ("aa", "b"), None, "ba").await;
+}
+
+#[tokio::test]
+async fn keeps_the_line_breaks_of_the_file() {
+    check(
+        "one\r\ntwo\r\n",
+        ("one\ntwo", "1\n2\n3"),
+        None,
+        "1\r\n2\r\n3\r\n",
+    )
+    .await;
+    check("one\r\ntwo\n", ("one\r\n", "1\n"), None, "1\ntwo\n").await;
+}
+
+#[tokio::test]
+async fn a_text_that_occurs_more_than_once_is_a_question() {
+    let trial = read("x = 1\nend\n\nx = 1; x = 1\n").await;
+    let Preparation::Question(question) = trial.prepare("edit_file", args("x = 1", "y")).await
+    else {
+        panic!("it asks before it can be approved")
+    };
+    let expected = json!({
+        "id": "occurrence",
+        "text": "The text to replace occurs 3 times in a.txt. Which one is meant?",
+        "context": "1:\n> 1 | x = 1\n  2 | end\n  3 | \n\n\
+            4:1:\n  2 | end\n  3 | \n> 4 | x = 1; x = 1\n\n\
+            4:8:\n  2 | end\n  3 | \n> 4 | x = 1; x = 1",
+        "answer_type": {"type": "select", "options": ["1", "4:1", "4:8", "all"]},
+        "persistence": "none"
+    });
+    assert_eq!(serde_json::to_value(&question).unwrap(), expected);
+    assert_eq!(question.check(), Ok(()));
+    assert_eq!(EditFile::new().0.default_targets, ["occurrence"]);
+}
+
+#[tokio::test]
+async fn the_answer_chooses() {
+    let text = "ä x\nx x\n";
+    check(text, ("x", "y"), Some("1"), "ä y\nx x\n").await;
+    check(text, ("x", "y"), Some("2:1"), "ä x\ny x\n").await;
+    check(text, ("x", "y"), Some("2:3"), "ä x\nx y\n").await;
+    check(text, ("x", "long"), Some("all"), "ä long\nlong long\n").await;
+    check("ää x x", ("x", "y"), Some("1:6"), "ää x y").await;
+}
+
+#[tokio::test]
+async fn an_answer_about_another_text_asks_again() {
+    let mut trial = read("x\nx\n").await;
+    trial
+        .answers
+        .push((OCCURRENCE.into(), Answer::Value("7".into())));
+    let outcome = trial.call("edit_file", args("x", "y")).await;
+    assert!(
+        outcome.starts_with("asks: {\"id\":\"occurrence\""),
+        "{outcome}"
+    );
+}
+
+#[tokio::test]
+async fn too_many_places_ask_for_more_text() {
+    let trial = read(&"x\n".repeat(21)).await;
+    let error = "error: `old_text` occurs over 20 times in `a.txt`; give more of the text around the place that you mean.";
+    trial.check("edit_file", args("x", "y"), error).await;
+    let outcome = read(&"x\n".repeat(20))
+        .await
+        .call("edit_file", args("x", "y"))
+        .await;
+    assert!(outcome.starts_with("asks: "), "{outcome}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_done_teaches() {
+    let trial = read("text\n").await;
+    trial
+        .check(
+            "edit_file",
+            args("Text", "x"),
+            "error: `old_text` does not occur in `a.txt`; read the file again and copy the text exactly.",
+        )
+        .await;
+    trial
+        .check(
+            "edit_file",
+            args("", "x"),
+            "error: Invalid arguments for edit_file: `old_text` is empty; use write_file for a new file.",
+        )
+        .await;
+    trial
+        .check(
+            "edit_file",
+            args("x", "x"),
+            "error: Invalid arguments for edit_file: `old_text` and `new_text` are the same.",
+        )
+        .await;
+    let nowhere = json!({"path": "b", "old_text": "x", "new_text": "y"});
+    trial
+        .check(
+            "edit_file",
+            nowhere,
+            "error: There is no `b`; create it with write_file.",
+        )
+        .await;
+}
+
+const STALE: &str = "error: `a.txt` changed since you read it; read it again before you change it.";
+
+#[tokio::test]
+async fn only_what_was_read_is_edited() {
+    let trial = Trial::new(&[("a.txt", "one")]);
+    let unread = "error: You have not read `a.txt`; read the file first.";
+    trial.check("edit_file", args("one", "1"), unread).await;
+    trial.call("read_file", json!({"path": "a.txt"})).await;
+    trial.put("a.txt", "one and more");
+    trial.check("edit_file", args("one", "1"), STALE).await;
+    assert_eq!(trial.text("a.txt").unwrap(), "one and more");
+}
+
+#[tokio::test]
+async fn a_change_between_showing_and_doing_is_seen() {
+    let trial = read("one").await;
+    trial.prepared("edit_file", args("one", "1")).await;
+    trial.put("a.txt", "one and more");
+    assert_eq!(trial.run_text("edit_file", args("one", "1")).await, STALE);
+    // Even where the model has read the new text meanwhile: the person has not.
+    let other = CallKey(9);
+    let mut trial = trial;
+    trial.call = other;
+    trial.call("read_file", json!({"path": "a.txt"})).await;
+    trial.call = CallKey(0);
+    assert_eq!(trial.run_text("edit_file", args("one", "1")).await, STALE);
+    assert_eq!(trial.text("a.txt").unwrap(), "one and more");
+    assert!(trial.edits.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn edits_of_one_message_follow_each_other() {
+    let mut trial = read("one two\nx\nx\n").await;
+    let edits = [("one", "1\n1"), ("two", "2")];
+    for (call, (old, new)) in (1..).zip(edits) {
+        trial.call = CallKey(call);
+        trial.prepared("edit_file", args(old, new)).await;
+    }
+    // What is meant by a line may be another place after an edit: this one does not follow.
+    trial.call = CallKey(3);
+    trial
+        .answers
+        .push((OCCURRENCE.into(), Answer::Value("3".into())));
+    trial.prepared("edit_file", args("x", "y")).await;
+    for (call, (old, new)) in (1..).zip(edits) {
+        trial.call = CallKey(call);
+        assert_eq!(
+            trial.run_text("edit_file", args(old, new)).await,
+            "ok: Changed `a.txt`."
+        );
+    }
+    trial.call = CallKey(3);
+    assert_eq!(trial.run_text("edit_file", args("x", "y")).await, STALE);
+    assert_eq!(trial.text("a.txt").unwrap(), "1\n1 2\nx\nx\n");
+}
+
+#[tokio::test]
+async fn the_preview_is_the_whole_change() {
+    let trial = read("one\ntwo\n").await;
+    let Prepared {
+        title,
+        preview,
+        class,
+        must_ask,
+        ..
+    } = trial.prepared("edit_file", args("two", "2\u{202e}")).await;
+    let uri = format!("file://{}/a.txt", trial.host.workspace.root().display());
+    let (old, new) = ("one\ntwo\n".to_owned(), "one\n2\u{202e}\n".to_owned());
+    assert_eq!(
+        preview,
+        Some(Preview::Diff {
+            uri,
+            version: None,
+            old,
+            new
+        })
+    );
+    assert_eq!(title, "Edit a.txt (adds invisible characters: U+202E)");
+    assert_eq!((class, must_ask), (Class::Edits, None));
+}
+
+#[tokio::test]
+async fn an_approval_is_for_this_change_of_this_text() {
+    let hash = async |text: &str, new: &str| {
+        read(text)
+            .await
+            .prepared("edit_file", args("one", new))
+            .await
+            .hash
+    };
+    assert_eq!(hash("one", "1").await, hash("one", "1").await);
+    assert_ne!(hash("one", "1").await, hash("one", "2").await);
+    assert_ne!(hash("one", "1").await, hash("one.", "1").await);
+}
+
+#[tokio::test]
+async fn a_persons_own_text_is_written_and_told() {
+    let mut trial = read("one\ntwo\n").await;
+    trial.prepared("edit_file", args("two", "2")).await;
+    trial.new_text = Some("one\nzwei\n".into());
+    let outcome = trial.run_text("edit_file", args("two", "2")).await;
+    assert_eq!(
+        outcome,
+        "ok: Changed `a.txt`.\nThe user changed your text before it was written. From your text to what is in the file now:\n\
+         --- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-2\n+zwei\n"
+    );
+    assert_eq!(trial.text("a.txt").unwrap(), "one\nzwei\n");
+    trial.answers.clear();
+    trial.new_text = None;
+    trial.call = CallKey(1);
+    trial
+        .check("edit_file", args("zwei", "2"), "ok: Changed `a.txt`.")
+        .await;
+}
+
+#[tokio::test]
+async fn a_person_may_keep_the_file() {
+    let mut trial = read("one\n").await;
+    trial.prepared("edit_file", args("one", "1")).await;
+    trial.new_text = Some("one\n".into());
+    let outcome = trial.run_text("edit_file", args("one", "1")).await;
+    assert_eq!(outcome, "ok: The user kept `a.txt` as it was.");
+    assert!(trial.edits.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn is_on_record_before_it_happens() {
+    let trial = read("one\n").await;
+    trial.call("edit_file", args("one", "1")).await;
+    let edit = Edit {
+        call: CallKey(0),
+        path: "a.txt".into(),
+        before: Some(sha256(b"one\n")),
+        after: Some(sha256(b"1\n")),
+    };
+    assert_eq!(*trial.edits.lock().unwrap(), [(edit, Some("one\n".into()))]);
+    assert_eq!(
+        (trial.host.read_blob)(&sha256(b"one\n"), 0..9).unwrap(),
+        b"one\n"
+    );
+}
+
+#[tokio::test]
+async fn clients_get_the_diff_and_the_model_knows_its_own_edit() {
+    let mut trial = read("one\ntwo\n").await;
+    trial.call = CallKey(1);
+    let ToolOutcome::Success(output) = trial.run("edit_file", args("two", "2")).await else {
+        panic!("it is there")
+    };
+    let diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n";
+    assert_eq!(output.diff.as_deref(), Some(diff));
+    assert_eq!(
+        output.details,
+        Some(json!({"read": {"a.txt": sha256(b"one\n2\n")}}))
+    );
+}
+
+#[tokio::test]
+async fn keeps_permissions_and_links() {
+    let trial = read("one").await;
+    let path = trial.host.workspace.root().join("a.txt");
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o750)).unwrap();
+    trial.link("link", "a.txt");
+    let args = json!({"path": "link", "old_text": "one", "new_text": "1"});
+    trial.check("edit_file", args, "ok: Changed `a.txt`.").await;
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o750);
+    assert!(trial.host.workspace.root().join("link").is_symlink());
+    assert_eq!(trial.text("a.txt").unwrap(), "1");
+}
+
+#[tokio::test]
+async fn write_file_makes_and_replaces() {
+    let trial = Trial::new(&[("old", "one\n")]);
+    let args = |path: &str| json!({"path": path, "content": "new\n"});
+    trial
+        .check(
+            "write_file",
+            args("deep/er/new"),
+            "ok: Created `deep/er/new`.",
+        )
+        .await;
+    assert_eq!(trial.text("deep/er/new").unwrap(), "new\n");
+    let unread = "error: You have not read `old`; read the file first.";
+    trial.check("write_file", args("old"), unread).await;
+    trial.call("read_file", json!({"path": "old"})).await;
+    let mut trial = trial;
+    trial.call = CallKey(1);
+    trial
+        .check("write_file", args("old"), "ok: Changed `old`.")
+        .await;
+    assert_eq!(trial.text("old").unwrap(), "new\n");
+    let again = "ok: `old` has this text already; nothing was changed.";
+    trial.check("write_file", args("old"), again).await;
+    let edits = trial.edits.lock().unwrap();
+    let befores: Vec<_> = edits
+        .iter()
+        .map(|(edit, now)| (edit.before.is_some(), now))
+        .collect();
+    assert_eq!(befores, [(false, &None), (true, &Some("one\n".to_owned()))]);
+}
+
+#[tokio::test]
+async fn a_file_that_appeared_is_not_written_over() {
+    let trial = Trial::new(&[]);
+    let args = json!({"path": "new", "content": "mine"});
+    trial.prepared("write_file", args.clone()).await;
+    trial.put("new", "somebody's");
+    let outcome = trial.run_text("write_file", args).await;
+    assert_eq!(
+        outcome,
+        "error: You have not read `new`; read the file first."
+    );
+    assert_eq!(trial.text("new").unwrap(), "somebody's");
+}

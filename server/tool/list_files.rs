@@ -1,0 +1,196 @@
+//! `list_files`: the files beneath a folder.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::turn::{
+    effect::CallWork,
+    input::{Preparation, Prepared, ToolOutcome, ToolOutput},
+};
+
+use super::{
+    About, Host, Tool, arguments, blocking, digest, outcome, preparation,
+    visible::{one_line, visible},
+    walk::{End, Walk},
+};
+
+/// Files that are listed at once.
+const FILES: usize = 1000;
+
+/// The tool.
+pub(super) struct ListFiles(About);
+
+#[derive(Deserialize)]
+struct Args {
+    path: Option<String>,
+    glob: Option<String>,
+}
+
+impl ListFiles {
+    pub(super) fn new() -> Self {
+        Self(About::new(
+            "list_files",
+            "List the files beneath a folder, a path a line, without those that .gitignore names.",
+            json!({
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "The folder, from the workspace's root. Default: the root."},
+                    "glob": {"type": "string", "description": "Only files that match, such as `*.rs` or `src/**/test_*.py`."}
+                },
+                "additionalProperties": false
+            }),
+        ))
+    }
+}
+
+fn run(work: &CallWork, host: &Host, cancelled: &CancellationToken) -> Result<ToolOutcome, String> {
+    let args: Args = arguments(work)?;
+    let folder = args.path.as_deref().unwrap_or(".");
+    let walk = Walk {
+        workspace: &host.workspace,
+        folder,
+        glob: args.glob.as_deref(),
+        cancelled,
+    };
+    let mut content = String::new();
+    let mut count = 0;
+    let end = walk.each(|path| {
+        let line = visible(path);
+        if count >= FILES || content.len() + line.len() > host.room() {
+            return false;
+        }
+        content.push_str(&line);
+        content.push('\n');
+        count += 1;
+        true
+    })?;
+    match end {
+        End::Cancelled => return Ok(ToolOutcome::Stopped),
+        End::Cut => content.push_str("[there are more; name a folder or a glob]\n"),
+        End::Complete if count == 0 => content.push_str("No files.\n"),
+        End::Complete => {}
+    }
+    let summary = format!("{count} files");
+    Ok(ToolOutcome::Success(ToolOutput {
+        content,
+        summary,
+        ..ToolOutput::default()
+    }))
+}
+
+#[async_trait]
+impl Tool for ListFiles {
+    fn about(&self) -> &About {
+        &self.0
+    }
+
+    async fn prepare(&self, work: &CallWork, _host: &Arc<Host>) -> Preparation {
+        preparation(arguments::<Args>(work).map(|args| {
+            Preparation::Ready(Prepared {
+                title: format!("List {}", one_line(args.path.as_deref().unwrap_or("."), 80)),
+                hash: digest::of_parts(&["list_files", &work.arguments.to_string()]),
+                sandboxed: true,
+                ..Prepared::default()
+            })
+        }))
+    }
+
+    async fn run(
+        &self,
+        work: &CallWork,
+        host: &Arc<Host>,
+        cancelled: &CancellationToken,
+    ) -> ToolOutcome {
+        let (own, gate, token) = (work.clone(), host.clone(), cancelled.clone());
+        outcome(
+            blocking(&work.tool, move || run(&own, &gate, &token))
+                .await
+                .and_then(|result| result),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::trial::Trial;
+
+    const FILES: &[(&str, &str)] = &[
+        ("src/b.rs", ""),
+        ("src/a.rs", ""),
+        ("src/deep/c.py", ""),
+        (".github/ci.yml", ""),
+        (".git/config", ""),
+        (".gitignore", "target\n*.log\n"),
+        ("target/out", ""),
+        ("x.log", ""),
+    ];
+
+    async fn check(args: serde_json::Value, outcome: &str) {
+        Trial::new(FILES).check("list_files", args, outcome).await;
+    }
+
+    #[tokio::test]
+    async fn lists_what_is_not_ignored_in_order() {
+        check(
+            json!({}),
+            "ok: .github/ci.yml\n.gitignore\nsrc/a.rs\nsrc/b.rs\nsrc/deep/c.py\n",
+        )
+        .await;
+    }
+
+    #[tokio::test]
+    async fn lists_a_folder_and_a_glob() {
+        check(
+            json!({"path": "src", "glob": "*.rs"}),
+            "ok: src/a.rs\nsrc/b.rs\n",
+        )
+        .await;
+        check(json!({"glob": "src/**/*.py"}), "ok: src/deep/c.py\n").await;
+        check(json!({"glob": "*.log"}), "ok: No files.\n").await;
+        check(
+            json!({"path": "nowhere"}),
+            "error: There is no `nowhere`; look with list_files.",
+        )
+        .await;
+        check(
+            json!({"path": "src/a.rs"}),
+            "error: `src/a.rs` is not a folder.",
+        )
+        .await;
+        check(
+            json!({"path": ".."}),
+            "error: `..` is outside the workspace; use a path inside it.",
+        )
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_link_is_no_way_out() {
+        let trial = Trial::new(&[("a", "")]);
+        trial.link("out", "/");
+        trial.check("list_files", json!({}), "ok: a\n").await;
+        trial
+            .check(
+                "list_files",
+                json!({"path": "out"}),
+                "error: `out` is outside the workspace; use a path inside it.",
+            )
+            .await;
+    }
+
+    #[tokio::test]
+    async fn a_long_list_is_cut() {
+        let names: Vec<String> = (0..1001).map(|n| format!("{n:04}")).collect();
+        let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
+        let text = Trial::new(&files).call("list_files", json!({})).await;
+        assert!(
+            text.ends_with("0999\n[there are more; name a folder or a glob]\n"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,353 @@
+//! The one way to start a child process.
+//!
+//! A command runs under a [`supervisor`], which ends all of its processes when the command ends, when it is
+//! stopped, and when Aside itself is gone. Its environment is an allow-list, its standard input is null,
+//! and its output — both streams in the order of writing — is kept within bounds while it is read, so that
+//! neither a flood nor a process that never closes it can hold a call up.
+
+use std::{
+    ffi::OsString,
+    io::{self, Read},
+    os::{fd::OwnedFd, unix::net::UnixStream},
+    path::PathBuf,
+    process::{ChildStdout, Stdio},
+    sync::Arc,
+    time::Duration,
+};
+
+use tokio::{
+    io::AsyncReadExt,
+    process::{Child, ChildStdout as Output, Command},
+    time::{Instant, sleep_until, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::turn::event::CallKey;
+
+use super::{
+    Host, environment,
+    supervisor::{self, DRAIN, Report},
+    visible::printable,
+};
+
+/// Bytes of an output that are kept for `read_output`.
+const KEPT: usize = 8 << 20;
+/// Bytes that are read at once.
+const CHUNK: usize = 64 << 10;
+/// Bytes of an output that clients are shown while it comes.
+const LIVE: u64 = 256 << 10;
+/// How long a stopped supervisor has to end everything, before that is done without it.
+const PATIENCE: Duration = Duration::from_millis(1800);
+
+/// A command to run.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The call that it belongs to.
+    pub call: CallKey,
+    /// The program, found through `PATH`.
+    pub program: OsString,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Where it runs.
+    pub cwd: PathBuf,
+    /// What its environment has beyond the allow-list.
+    pub env: Vec<(OsString, OsString)>,
+    /// How long it may run.
+    pub time: Duration,
+}
+
+/// How a command ended, when no process of it is left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// How.
+    pub how: How,
+    /// What it wrote, for the model.
+    pub output: String,
+}
+
+/// How a command ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum How {
+    /// With this exit status.
+    Exit(i32),
+    /// By this signal.
+    Signal(i32),
+    /// It could not be started; why.
+    NotStarted(String),
+    /// Its time was over.
+    TimedOut,
+    /// It was cancelled.
+    Cancelled,
+    /// What held it came to harm: its exit status is not known.
+    Lost,
+}
+
+/// Runs a command to its end. Dropping the future ends the command too.
+///
+/// # Errors
+/// Where the supervisor cannot be started, or the output not be kept.
+pub async fn run(job: &Job, host: &Arc<Host>, cancelled: &CancellationToken) -> io::Result<Ended> {
+    let mark = format!("ASIDE_CHILD={:016x}", fastrand::u64(..));
+    let mut running = start(job, host, &mark)?;
+    let deadline = Instant::now() + job.time;
+    let mut capture = Capture::new(host, job.call);
+    let why = loop {
+        tokio::select! {
+            status = running.child.wait() => break status.map(|_| None)?,
+            () = cancelled.cancelled() => break Some(How::Cancelled),
+            () = sleep_until(deadline) => break Some(How::TimedOut),
+            // Nothing more comes: only the end of the process ends this.
+            true = capture.more(&mut running.output) => {}
+        }
+    };
+    let report = match why {
+        None => running.report(),
+        Some(_) => running.stop(&mut capture).await,
+    };
+    if report.is_none() {
+        let mark = mark.clone();
+        let supervisor = running.id;
+        let _ = tokio::task::spawn_blocking(move || supervisor::sweep(supervisor, &mark)).await;
+    }
+    // What is in the pipe already is read; nobody is waited for.
+    let _ = timeout(DRAIN, async {
+        while capture.more(&mut running.output).await {}
+    })
+    .await;
+    let how = why.unwrap_or_else(|| match report {
+        Some(Report::Exit(code)) => How::Exit(code),
+        Some(Report::Signal(signal)) => How::Signal(signal),
+        Some(Report::Failed(error)) => How::NotStarted(error),
+        Some(Report::Stopped) | None => How::Lost,
+    });
+    let finish = {
+        let host = host.clone();
+        let kept = capture.kept;
+        move || kept.finish(&host)
+    };
+    let output = tokio::task::spawn_blocking(finish)
+        .await
+        .map_err(io::Error::other)??;
+    Ok(Ended { how, output })
+}
+
+/// A supervisor and its command.
+struct Running {
+    child: Child,
+    id: i32,
+    output: Output,
+    /// Our end; the command lives no longer than this.
+    lifeline: UnixStream,
+}
+
+fn start(job: &Job, host: &Host, mark: &str) -> io::Result<Running> {
+    let (ours, theirs) = UnixStream::pair()?;
+    let (output, write) = io::pipe()?;
+    let (name, value) = mark.split_once('=').unwrap_or((mark, ""));
+    let mut command = Command::new(&host.supervisor);
+    command
+        .arg(supervisor::ARGUMENT)
+        .arg(&job.program)
+        .args(&job.args)
+        .current_dir(&job.cwd)
+        .env_clear()
+        .envs(environment::allowed(std::env::vars_os()))
+        .envs(job.env.iter().cloned())
+        .env(name, value)
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::from(OwnedFd::from(write.try_clone()?)))
+        .stderr(Stdio::from(OwnedFd::from(write)));
+    let child = command.spawn()?;
+    // `command` holds the child's ends; the output could not end while it lives.
+    drop(command);
+    let id = child
+        .id()
+        .and_then(|id| i32::try_from(id).ok())
+        .unwrap_or_default();
+    ours.set_nonblocking(true)?;
+    let output = Output::from_std(ChildStdout::from(OwnedFd::from(output)))?;
+    Ok(Running {
+        child,
+        id,
+        output,
+        lifeline: ours,
+    })
+}
+
+impl Running {
+    /// What the supervisor said at its end.
+    fn report(&mut self) -> Option<Report> {
+        let mut line = String::new();
+        // All of it is there, since the supervisor has ended; an error is its absence.
+        let _ = (&self.lifeline).take(4096).read_to_string(&mut line);
+        Report::parse(&line)
+    }
+
+    /// Ends the command. The output is read on meanwhile, because a process may need that to end.
+    async fn stop(&mut self, capture: &mut Capture<'_>) -> Option<Report> {
+        // The supervisor reads this as the end; it can still tell how it went.
+        let _ = self.lifeline.shutdown(std::net::Shutdown::Write);
+        let patience = Instant::now() + PATIENCE;
+        loop {
+            tokio::select! {
+                _ = self.child.wait() => break,
+                () = sleep_until(patience) => {
+                    let _ = self.child.kill().await;
+                    break;
+                }
+                true = capture.more(&mut self.output) => {}
+            }
+        }
+        self.report()
+    }
+}
+
+/// An output while it comes.
+struct Capture<'a> {
+    host: &'a Host,
+    call: CallKey,
+    kept: Kept,
+    /// The beginning of a character whose rest has not come yet.
+    partial: Vec<u8>,
+    chunk: Vec<u8>,
+}
+
+impl<'a> Capture<'a> {
+    fn new(host: &'a Host, call: CallKey) -> Self {
+        let kept = Kept::new(host.limits.head, host.limits.tail);
+        Self {
+            host,
+            call,
+            kept,
+            partial: vec![],
+            chunk: vec![0; CHUNK],
+        }
+    }
+
+    /// Reads a piece; false at the end.
+    async fn more(&mut self, output: &mut Output) -> bool {
+        match output.read(&mut self.chunk).await {
+            Ok(0) | Err(_) => false,
+            Ok(count) => {
+                if self.kept.total < LIVE {
+                    self.show(count);
+                }
+                self.kept.take(&self.chunk[..count]);
+                true
+            }
+        }
+    }
+
+    fn show(&mut self, count: usize) {
+        self.partial.extend_from_slice(&self.chunk[..count]);
+        let whole = match std::str::from_utf8(&self.partial) {
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            _ => self.partial.len(),
+        };
+        let text = printable(&self.partial[..whole]);
+        self.partial.drain(..whole);
+        if !text.is_empty() {
+            (self.host.output)(self.call, &text);
+        }
+        if self.kept.total + count as u64 >= LIVE {
+            (self.host.output)(self.call, "\n[The rest is not shown while it runs.]\n");
+        }
+    }
+}
+
+/// An output as far as it is kept: its beginning and its last bytes.
+struct Kept {
+    head: usize,
+    tail: usize,
+    start: Vec<u8>,
+    end: Vec<u8>,
+    total: u64,
+}
+
+impl Kept {
+    fn new(head: usize, tail: usize) -> Self {
+        let (head, tail) = (head.min(KEPT / 2), tail.min(KEPT / 2));
+        Self {
+            head,
+            tail,
+            start: vec![],
+            end: vec![],
+            total: 0,
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        let room = KEPT - self.start.len();
+        let (first, rest) = bytes.split_at(room.min(bytes.len()));
+        self.start.extend_from_slice(first);
+        self.end.extend_from_slice(rest);
+        // Cut in steps, so that each byte is moved about once.
+        if self.end.len() > self.tail + 4 * CHUNK {
+            self.end.drain(..self.end.len() - self.tail);
+        }
+    }
+
+    /// The text for the model: whole where it fits, else its two ends, and where the rest is.
+    fn finish(mut self, host: &Host) -> io::Result<String> {
+        let (head, tail) = (self.head, self.tail);
+        let shown = (head + tail) as u64;
+        if self.total <= shown {
+            return Ok(printable(&self.start));
+        }
+        let id = (host.keep_blob)(&self.start)?;
+        let cut = self.end.len().saturating_sub(tail);
+        let mut last = self
+            .start
+            .split_off(self.start.len() - (tail - (self.end.len() - cut)));
+        last.extend_from_slice(&self.end[cut..]);
+        let kept = match self.total > KEPT as u64 {
+            true => format!("; its first {} MiB are kept", KEPT >> 20),
+            false => String::new(),
+        };
+        let (total, left_out) = (self.total, self.total - shown);
+        let call = format!("read_output {{\"id\":\"{id}\",\"from\":{head}}}");
+        let note = format!("[{left_out} of {total} bytes are left out here{kept}: {call}]");
+        Ok(format!(
+            "{}\n{note}\n{}",
+            printable(&self.start[..head]),
+            printable(&last)
+        ))
+    }
+}
+
+impl How {
+    /// One line about it, for the model and people.
+    #[must_use]
+    pub fn line(&self, time: Duration) -> String {
+        match self {
+            Self::Exit(code) => format!("Exit status {code}."),
+            Self::Signal(signal) => format!("Ended by signal {signal}{}.", signal_name(*signal)),
+            Self::NotStarted(why) => format!("It could not be started: {why}."),
+            Self::TimedOut => format!(
+                "Stopped after {} s, with all its processes; raise timeout_seconds where that is allowed, or do less at once.",
+                time.as_secs()
+            ),
+            Self::Cancelled => "Cancelled.".to_owned(),
+            Self::Lost => {
+                "Its processes were ended from outside; its exit status is not known.".to_owned()
+            }
+        }
+    }
+}
+
+fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        1 => " (SIGHUP)",
+        2 => " (SIGINT)",
+        3 => " (SIGQUIT)",
+        4 => " (SIGILL)",
+        6 => " (SIGABRT)",
+        8 => " (SIGFPE)",
+        9 => " (SIGKILL)",
+        11 => " (SIGSEGV)",
+        13 => " (SIGPIPE)",
+        15 => " (SIGTERM)",
+        _ => "",
+    }
+}

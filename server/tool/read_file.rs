@@ -1,0 +1,314 @@
+//! `read_file`: a text file, or some of its lines.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::turn::{
+    effect::CallWork,
+    input::{Preparation, Prepared, ToolOutcome, ToolOutput},
+};
+
+use super::{
+    About, Host, Tool, arguments, blocking,
+    change::sentence,
+    digest,
+    host::AsPrepared,
+    invalid, outcome, preparation,
+    visible::one_line,
+    workspace::{Opened, TextFile},
+};
+
+/// The tool.
+pub(super) struct ReadFile(About);
+
+#[derive(Deserialize)]
+struct Args {
+    path: String,
+    from_line: Option<usize>,
+    to_line: Option<usize>,
+    #[serde(default)]
+    line_numbers: bool,
+}
+
+impl ReadFile {
+    pub(super) fn new() -> Self {
+        Self(About::new(
+            "read_file",
+            "Read a text file of the workspace. A long one is given in parts: the result says how to go on. \
+             The text comes exactly as it is in the file, so that it can be copied into an edit; with \
+             `line_numbers` each line is led by its number and a tab.",
+            json!({
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "The file, from the workspace's root."},
+                    "from_line": {"type": "integer", "minimum": 1, "description": "The first line, counted from 1."},
+                    "to_line": {"type": "integer", "minimum": 1, "description": "The last line."},
+                    "line_numbers": {"type": "boolean", "description": "Lead each line by its number. Default: false."}
+                },
+                "required": ["path"],
+                "additionalProperties": false
+            }),
+        ))
+    }
+}
+
+/// Opens the file and says what reading it is, so that a run reads what was asked for.
+fn open(work: &CallWork, host: &Host) -> Result<(Args, Opened, String), String> {
+    let args: Args = arguments(work)?;
+    if args
+        .to_line
+        .is_some_and(|to| to < args.from_line.unwrap_or(1))
+    {
+        return Err(invalid(&work.tool, "`to_line` is before `from_line`"));
+    }
+    let opened = host.workspace.file(&args.path).map_err(sentence)?;
+    let hash = digest::of_parts(&["read_file", &opened.path]);
+    Ok((args, opened, hash))
+}
+
+fn prepare(work: &CallWork, host: &Host) -> Result<Preparation, String> {
+    let (_, opened, hash) = open(work, host)?;
+    let as_prepared = AsPrepared {
+        hash: hash.clone(),
+        ..AsPrepared::default()
+    };
+    host.seen().prepared(work.call, as_prepared);
+    let must_ask = opened
+        .secret
+        .then(|| format!("{} may hold secrets", one_line(&opened.path, 80)));
+    Ok(Preparation::Ready(Prepared {
+        title: format!("Read {}", one_line(&opened.path, 80)),
+        approved: (host.approved)(&hash),
+        hash,
+        must_ask,
+        sandboxed: true,
+        ..Prepared::default()
+    }))
+}
+
+fn run(work: &CallWork, host: &Host) -> Result<ToolOutcome, String> {
+    let (args, opened, hash) = open(work, host)?;
+    if !host.seen().is_as_prepared(work.call, &hash) {
+        return Err(format!(
+            "`{}` leads to another file by now; try again.",
+            args.path
+        ));
+    }
+    let file = opened.text().map_err(sentence)?;
+    let (content, summary) = excerpt(&args, &file, host.room())?;
+    let details = host.seen().note(&file.path, &file.hash);
+    let output = ToolOutput {
+        content,
+        summary,
+        details: Some(details),
+        diff: None,
+    };
+    Ok(ToolOutcome::Success(output))
+}
+
+/// The lines that are wanted, as far as there is room, and how to go on.
+fn excerpt(args: &Args, file: &TextFile, room: usize) -> Result<(String, String), String> {
+    let path = &file.path;
+    let total = file.text.lines().count();
+    let from = args.from_line.unwrap_or(1);
+    if total == 0 {
+        return Ok((format!("[`{path}` is empty]"), "empty".into()));
+    }
+    if from > total {
+        return Err(format!("`{path}` has {total} lines only."));
+    }
+    let wanted = args.to_line.unwrap_or(total).min(total);
+    let mut content = String::new();
+    let mut to = from - 1;
+    for line in file.text.split_inclusive('\n').take(wanted).skip(from - 1) {
+        let number = if args.line_numbers {
+            format!("{}\t", to + 1)
+        } else {
+            String::new()
+        };
+        if content.len() + number.len() + line.len() > room && to >= from {
+            break;
+        }
+        content.push_str(&number);
+        content.push_str(line);
+        to += 1;
+        if content.len() > room {
+            content.truncate(content.floor_char_boundary(room));
+            content
+                .push_str("\n[this line is longer and was cut; use search to find what is in it]");
+        }
+    }
+    if to < wanted {
+        let end = if content.ends_with('\n') { "" } else { "\n" };
+        content.push_str(&format!(
+            "{end}[lines {from} to {to} of {total}; go on with from_line={}]",
+            to + 1
+        ));
+    }
+    Ok((content, format!("lines {from} to {to} of {total}")))
+}
+
+#[async_trait]
+impl Tool for ReadFile {
+    fn about(&self) -> &About {
+        &self.0
+    }
+
+    async fn prepare(&self, work: &CallWork, host: &Arc<Host>) -> Preparation {
+        let (own, gate) = (work.clone(), host.clone());
+        preparation(
+            blocking(&work.tool, move || prepare(&own, &gate))
+                .await
+                .and_then(|result| result),
+        )
+    }
+
+    async fn run(
+        &self,
+        work: &CallWork,
+        host: &Arc<Host>,
+        _cancelled: &CancellationToken,
+    ) -> ToolOutcome {
+        let (own, gate) = (work.clone(), host.clone());
+        outcome(
+            blocking(&work.tool, move || run(&own, &gate))
+                .await
+                .and_then(|result| result),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::{digest::sha256, trial::Trial};
+
+    async fn check(text: &str, args: serde_json::Value, outcome: &str) {
+        let mut args = args;
+        args["path"] = "a.txt".into();
+        Trial::new(&[("a.txt", text)])
+            .check("read_file", args, outcome)
+            .await;
+    }
+
+    #[tokio::test]
+    async fn gives_the_text_as_it_is() {
+        check("one\r\n\ttwo\n", json!({}), "ok: one\r\n\ttwo\n").await;
+        check("one\ntwo", json!({}), "ok: one\ntwo").await;
+        check("", json!({}), "ok: [`a.txt` is empty]").await;
+    }
+
+    #[tokio::test]
+    async fn gives_some_lines() {
+        check(
+            "1\n2\n3\n4\n",
+            json!({"from_line": 2, "to_line": 3}),
+            "ok: 2\n3\n",
+        )
+        .await;
+        check(
+            "a\nb\n",
+            json!({"from_line": 2, "line_numbers": true}),
+            "ok: 2\tb\n",
+        )
+        .await;
+        check("a\n", json!({"to_line": 99}), "ok: a\n").await;
+        check(
+            "a\n",
+            json!({"from_line": 2}),
+            "error: `a.txt` has 1 lines only.",
+        )
+        .await;
+        check(
+            "a\n",
+            json!({"from_line": 3, "to_line": 2}),
+            "error: Invalid arguments for read_file: `to_line` is before `from_line`.",
+        )
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_long_file_comes_in_parts() {
+        let line = "x".repeat(999) + "\n";
+        let trial = Trial::new(&[("a.txt", &line.repeat(100))]);
+        let room = trial.host.room();
+        let text = trial.call("read_file", json!({"path": "a.txt"})).await;
+        assert!(
+            text.ends_with("\n[lines 1 to 32 of 100; go on with from_line=33]"),
+            "{text}"
+        );
+        assert!(text.len() < room + 100);
+        let text = trial
+            .call("read_file", json!({"path": "a.txt", "from_line": 90}))
+            .await;
+        assert_eq!(text, format!("ok: {}", line.repeat(11)));
+    }
+
+    #[tokio::test]
+    async fn one_endless_line_is_cut() {
+        let trial = Trial::new(&[("a.txt", &"ä".repeat(1 << 20))]);
+        let text = trial.call("read_file", json!({"path": "a.txt"})).await;
+        assert!(
+            text.ends_with("use search to find what is in it]"),
+            "{}",
+            text.len()
+        );
+        assert!(text.len() < trial.host.room() + 100);
+    }
+
+    #[tokio::test]
+    async fn the_content_that_was_read_is_known_and_on_record() {
+        let trial = Trial::new(&[("sub/a.txt", "text")]);
+        let ToolOutcome::Success(output) = trial
+            .run("read_file", json!({"path": "./sub/../sub/a.txt"}))
+            .await
+        else {
+            panic!("it is there")
+        };
+        let hash = sha256(b"text");
+        assert_eq!(output.details, Some(json!({"read": {"sub/a.txt": hash}})));
+        assert_eq!(trial.host.seen().hash("sub/a.txt"), Some(hash.as_str()));
+    }
+
+    #[tokio::test]
+    async fn what_may_hold_secrets_asks() {
+        let trial = Trial::new(&[("a.txt", ""), ("sub/.env", "KEY=1")]);
+        trial.link("plain", "sub/.env");
+        let asks = async |path: &str| {
+            trial
+                .prepared("read_file", json!({"path": path}))
+                .await
+                .must_ask
+        };
+        assert_eq!(asks("a.txt").await, None);
+        assert_eq!(
+            asks("sub/.env").await.as_deref(),
+            Some("sub/.env may hold secrets")
+        );
+        assert_eq!(
+            asks("plain").await.as_deref(),
+            Some("sub/.env may hold secrets")
+        );
+    }
+
+    #[tokio::test]
+    async fn a_file_that_was_exchanged_after_it_was_looked_at_is_not_read() {
+        let trial = Trial::new(&[("a.txt", "plain"), (".env", "KEY=1")]);
+        let args = json!({"path": "a.txt"});
+        assert_eq!(
+            trial.prepared("read_file", args.clone()).await.must_ask,
+            None
+        );
+        trial.remove("a.txt");
+        trial.link("a.txt", ".env");
+        let text = trial.run_text("read_file", args).await;
+        assert_eq!(
+            text,
+            "error: `a.txt` leads to another file by now; try again."
+        );
+    }
+}

@@ -1,0 +1,254 @@
+//! The tools of a conversation by name, and the check of arguments that all of them share.
+
+use std::{
+    fmt::Write,
+    sync::{Arc, OnceLock},
+};
+
+use indexmap::IndexMap;
+use jsonschema::Validator;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::turn::{
+    effect::CallWork,
+    input::{Preparation, ToolOutcome, ToolOutput},
+};
+
+use super::{
+    Host, Tool, answer_inquiry::AnswerInquiry, ask_user::AskUser, describe_tools::DescribeTools,
+    edit_file::EditFile, invalid, list_files::ListFiles, read_file::ReadFile,
+    read_output::ReadOutput, run_command::RunCommand, search::Search, visible::one_line,
+    write_file::WriteFile,
+};
+
+/// Misfits that are named at once.
+const MISFITS: usize = 3;
+/// Characters of one of them: it may quote what the model wrote.
+const MISFIT: usize = 200;
+
+/// Tools by name, in the order in which they were added.
+#[derive(Default)]
+pub struct Registry {
+    tools: IndexMap<String, Entry>,
+}
+
+struct Entry {
+    tool: Arc<dyn Tool>,
+    /// Made at the first call: most tools are never called. None where the schema is broken.
+    validator: OnceLock<Option<Validator>>,
+}
+
+/// A name that no tool can have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadName {
+    /// It is not of the form that every provider takes.
+    #[error("a tool's name has 1 to 64 of A-Z, a-z, 0-9, _ and -, which `{0}` is not")]
+    Form(String),
+    /// Another tool has it.
+    #[error("there are two tools `{0}`; rename one of them")]
+    Taken(String),
+}
+
+impl Registry {
+    /// The tools that are part of Aside.
+    #[must_use]
+    pub fn builtin() -> Self {
+        let tools: [Arc<dyn Tool>; 10] = [
+            Arc::new(ReadFile::new()),
+            Arc::new(ListFiles::new()),
+            Arc::new(Search::new()),
+            Arc::new(EditFile::new()),
+            Arc::new(WriteFile::new()),
+            Arc::new(RunCommand::new()),
+            Arc::new(ReadOutput::new()),
+            Arc::new(AskUser::new()),
+            Arc::new(AnswerInquiry::new()),
+            Arc::new(DescribeTools::new()),
+        ];
+        let entry = |tool: Arc<dyn Tool>| (tool.about().name.clone(), Entry::new(tool));
+        Self {
+            tools: tools.into_iter().map(entry).collect(),
+        }
+    }
+
+    /// Adds a tool.
+    ///
+    /// # Errors
+    /// Where its name is not a tool's, or is taken.
+    pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), BadName> {
+        let name = tool.about().name.clone();
+        if !is_name(&name) {
+            return Err(BadName::Form(name));
+        }
+        if self.tools.contains_key(&name) {
+            return Err(BadName::Taken(name));
+        }
+        self.tools.insert(name, Entry::new(tool));
+        Ok(())
+    }
+
+    /// A tool by name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools.get(name).map(|entry| &entry.tool)
+    }
+
+    /// All tools, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        self.tools.values().map(|entry| &entry.tool)
+    }
+
+    /// Prepares a call: looks whether its arguments fit the tool's schema, then asks the tool.
+    pub async fn prepare(&self, work: &CallWork, host: &Arc<Host>) -> Preparation {
+        let Some(entry) = self.tools.get(&work.tool) else {
+            return Preparation::Error(unknown(&work.tool));
+        };
+        match entry.misfit(&work.arguments) {
+            Some(what) => Preparation::Error(invalid(&work.tool, &what)),
+            None => entry.tool.prepare(work, host).await,
+        }
+    }
+
+    /// Runs a call that was prepared.
+    pub async fn run(
+        &self,
+        work: &CallWork,
+        host: &Arc<Host>,
+        cancelled: &CancellationToken,
+    ) -> ToolOutcome {
+        match self.get(&work.tool) {
+            Some(tool) => tool.run(work, host, cancelled).await,
+            None => ToolOutcome::Error(ToolOutput::text(unknown(&work.tool))),
+        }
+    }
+}
+
+impl Entry {
+    fn new(tool: Arc<dyn Tool>) -> Self {
+        Self {
+            tool,
+            validator: OnceLock::new(),
+        }
+    }
+
+    /// What does not fit the schema, in words.
+    fn misfit(&self, arguments: &Value) -> Option<String> {
+        let compile = || jsonschema::validator_for(&self.tool.about().parameters).ok();
+        let Some(validator) = self.validator.get_or_init(compile) else {
+            return Some("the tool's own schema is broken; do not retry".to_owned());
+        };
+        let mut text = String::new();
+        for error in validator.iter_errors(arguments).take(MISFITS) {
+            let separator = if text.is_empty() { "" } else { "; " };
+            let place = error.instance_path().to_string();
+            let place = place.trim_start_matches('/').replace('/', ".");
+            let what = one_line(&error.to_string(), MISFIT);
+            let _ = match place.as_str() {
+                "" => write!(text, "{separator}{what}"),
+                place => write!(text, "{separator}`{}`: {what}", one_line(place, MISFIT)),
+            };
+        }
+        Some(text).filter(|text| !text.is_empty())
+    }
+}
+
+/// Whether a text can be a tool's name: what every provider takes.
+fn is_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (1..=64).contains(&name.len()) && name.bytes().all(fits)
+}
+
+fn unknown(name: &str) -> String {
+    format!("There is no tool {}.", one_line(name, 64))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::tool::{About, trial::Trial};
+
+    #[test]
+    fn every_built_in_tool_can_be_told_to_a_provider() {
+        let registry = Registry::builtin();
+        let mut names = Vec::new();
+        for tool in registry.iter() {
+            let about = tool.about();
+            assert!(is_name(&about.name));
+            assert!(!about.description.is_empty());
+            assert_eq!(about.parameters["type"], "object", "{}", about.name);
+            assert!(
+                jsonschema::validator_for(&about.parameters).is_ok(),
+                "{}",
+                about.name
+            );
+            names.push(about.name.as_str());
+        }
+        assert_eq!(
+            names.join(" "),
+            "read_file list_files search edit_file write_file run_command read_output ask_user \
+             answer_inquiry describe_tools"
+        );
+    }
+
+    #[tokio::test]
+    async fn arguments_that_do_not_fit_teach() {
+        let trial = Trial::new(&[("a", "")]);
+        let check = async |args: Value, what: &str| {
+            let text = format!("error: Invalid arguments for read_file: {what}.");
+            trial.check("read_file", args, &text).await;
+        };
+        check(json!({}), "\"path\" is a required property").await;
+        check(json!({"path": 7}), "`path`: 7 is not of type \"string\"").await;
+        check(json!([]), "[] is not of type \"object\"").await;
+        check(
+            json!({"path": "a", "from_line": 0}),
+            "`from_line`: 0 is less than the minimum of 1",
+        )
+        .await;
+        check(
+            json!({"path": "a", "line": 1}),
+            "Additional properties are not allowed ('line' was unexpected)",
+        )
+        .await;
+        let long = trial
+            .call("read_file", json!({"path": ["x".repeat(1 << 20)]}))
+            .await;
+        assert!(long.len() < 600, "{}", long.len());
+    }
+
+    #[tokio::test]
+    async fn an_unknown_tool_is_said_to_be_none() {
+        let trial = Trial::new(&[]);
+        trial
+            .check("grep", json!({}), "error: There is no tool grep.")
+            .await;
+    }
+
+    #[test]
+    fn names_are_what_every_provider_takes() {
+        struct Named(About);
+        #[async_trait::async_trait]
+        impl Tool for Named {
+            fn about(&self) -> &About {
+                &self.0
+            }
+            async fn prepare(&self, _: &CallWork, _: &Arc<Host>) -> Preparation {
+                Preparation::Error(String::new())
+            }
+            async fn run(&self, _: &CallWork, _: &Arc<Host>, _: &CancellationToken) -> ToolOutcome {
+                ToolOutcome::Stopped
+            }
+        }
+        let mut registry = Registry::builtin();
+        let mut add = |name: &str| registry.add(Arc::new(Named(About::new(name, "x", json!({})))));
+        assert_eq!(add("git__log-2"), Ok(()));
+        assert_eq!(add("git__log-2"), Err(BadName::Taken("git__log-2".into())));
+        assert_eq!(add("search"), Err(BadName::Taken("search".into())));
+        for name in ["", "a b", "a.b", "ä", &"x".repeat(65)] {
+            assert_eq!(add(name), Err(BadName::Form(name.to_owned())));
+        }
+    }
+}

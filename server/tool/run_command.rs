@@ -1,0 +1,221 @@
+//! `run_command`: a command line, through `sh -c`.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::turn::{
+    effect::CallWork,
+    input::{Preparation, Prepared, Preview, ToolOutcome, ToolOutput},
+    rules::Class,
+};
+
+use super::{
+    About, Host, Tool, arguments, blocking, digest,
+    host::AsPrepared,
+    outcome, preparation,
+    process::{self, Ended, How, Job},
+    visible::{one_line, visible},
+    workspace::Folder,
+};
+
+/// The tool.
+pub(super) struct RunCommand(About);
+
+#[derive(Deserialize)]
+struct Args {
+    command: String,
+    cwd: Option<String>,
+    timeout_seconds: Option<u64>,
+}
+
+impl RunCommand {
+    pub(super) fn new() -> Self {
+        let mut about = About::new(
+            "run_command",
+            "Run a command line with `sh -c` and get its output: standard output and error together, the \
+             middle of a long one left out and kept for `read_output`. It has no standard input and no \
+             terminal, so it must not ask. Everything that it starts ends with it: nothing stays in the \
+             background. Use the other tools to read, search and edit files.",
+            json!({
+                "type": "object",
+                "properties": {
+                    "command": {"type": "string", "description": "The command line."},
+                    "cwd": {"type": "string", "description": "The folder it runs in, from the workspace's root. Default: the root."},
+                    "timeout_seconds": {"type": "integer", "minimum": 1, "description": "Stop it after this time. It cannot be longer than the user's limit, which is the default."}
+                },
+                "required": ["command"],
+                "additionalProperties": false
+            }),
+        );
+        about.class = Class::More;
+        about.runs_commands = true;
+        Self(about)
+    }
+}
+
+/// What a call would run.
+struct Plan {
+    args: Args,
+    cwd: Folder,
+    hash: String,
+}
+
+async fn plan(work: &CallWork, host: &Arc<Host>) -> Result<Plan, String> {
+    let args: Args = arguments(work)?;
+    if args.command.trim().is_empty() {
+        return Err(super::invalid(&work.tool, "`command` is empty"));
+    }
+    let wanted = args.cwd.clone().unwrap_or_else(|| ".".to_owned());
+    let gate = host.clone();
+    let cwd = blocking(&work.tool, move || gate.workspace.folder(&wanted))
+        .await?
+        .map_err(|refusal| format!("{refusal}."))?;
+    // Command, folder, and what the environment has beyond the allow-list: nothing.
+    let hash = digest::of_parts(&["run_command", &args.command, &cwd.real.to_string_lossy()]);
+    Ok(Plan { args, cwd, hash })
+}
+
+#[async_trait]
+impl Tool for RunCommand {
+    fn about(&self) -> &About {
+        &self.0
+    }
+
+    async fn prepare(&self, work: &CallWork, host: &Arc<Host>) -> Preparation {
+        preparation(plan(work, host).await.map(|plan| {
+            let as_prepared = AsPrepared {
+                hash: plan.hash.clone(),
+                ..AsPrepared::default()
+            };
+            host.seen().prepared(work.call, as_prepared);
+            Preparation::Ready(Prepared {
+                class: Class::More,
+                title: format!("Run `{}`", one_line(&plan.args.command, 80)),
+                preview: Some(Preview::Command {
+                    text: visible(&plan.args.command).into_owned(),
+                    cwd: visible(&plan.cwd.real.to_string_lossy()).into_owned(),
+                }),
+                approved: (host.approved)(&plan.hash),
+                hash: plan.hash,
+                must_ask: (!host.unsandboxed)
+                    .then(|| "commands ask until there is a sandbox".to_owned()),
+                sandboxed: host.unsandboxed,
+            })
+        }))
+    }
+
+    async fn run(
+        &self,
+        work: &CallWork,
+        host: &Arc<Host>,
+        cancelled: &CancellationToken,
+    ) -> ToolOutcome {
+        outcome(run(work, host, cancelled).await)
+    }
+}
+
+async fn run(
+    work: &CallWork,
+    host: &Arc<Host>,
+    cancelled: &CancellationToken,
+) -> Result<ToolOutcome, String> {
+    let plan = plan(work, host).await?;
+    if !host.seen().is_as_prepared(work.call, &plan.hash) {
+        return Err("What this would run changed since it was approved; call it again.".into());
+    }
+    // No argument widens what the user set.
+    let time = plan
+        .args
+        .timeout_seconds
+        .map_or(host.limits.time, Duration::from_secs);
+    let job = Job {
+        call: work.call,
+        program: "sh".into(),
+        args: vec!["-c".into(), plan.args.command.into()],
+        cwd: plan.cwd.real,
+        env: vec![],
+        time: time.min(host.limits.time),
+    };
+    let ended = process::run(&job, host, cancelled).await;
+    let ended = ended.map_err(|error| format!("The command could not be run: {error}."))?;
+    Ok(told(&ended, job.time))
+}
+
+/// A failing command is a result like any other: the model reads it and goes on.
+fn told(ended: &Ended, time: Duration) -> ToolOutcome {
+    let line = ended.how.line(time);
+    let output = match ended.output.trim_end() {
+        "" => "(no output)",
+        text => text,
+    };
+    let text = ToolOutput::text(format!("{line}\n{output}"));
+    match ended.how {
+        How::Exit(_) | How::Signal(_) => ToolOutcome::Success(text),
+        How::NotStarted(_) | How::TimedOut | How::Lost => ToolOutcome::Error(text),
+        How::Cancelled => ToolOutcome::Stopped,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::trial::Trial;
+
+    #[tokio::test]
+    async fn is_shown_whole_with_nothing_hidden() {
+        let trial = Trial::new(&[("sub/a", "")]);
+        let command = "echo a\nrm -rf \u{202e}x";
+        let prepared = trial
+            .prepared("run_command", json!({"command": command, "cwd": "sub"}))
+            .await;
+        let cwd = trial
+            .host
+            .workspace
+            .root()
+            .join("sub")
+            .to_string_lossy()
+            .into_owned();
+        let text = "echo a\nrm -rf <U+202E>x".to_owned();
+        assert_eq!(prepared.preview, Some(Preview::Command { text, cwd }));
+        assert_eq!(prepared.title, "Run `echo a␊rm -rf <U+202E>x`");
+        assert_eq!(prepared.class, Class::More);
+        assert!(!prepared.sandboxed);
+        assert_eq!(
+            prepared.must_ask.as_deref(),
+            Some("commands ask until there is a sandbox")
+        );
+    }
+
+    #[tokio::test]
+    async fn an_approval_is_for_this_command_in_this_folder() {
+        let trial = Trial::new(&[("sub/a", "")]);
+        let hash = async |args| trial.prepared("run_command", args).await.hash;
+        let one = hash(json!({"command": "make"})).await;
+        assert_eq!(one, hash(json!({"command": "make", "cwd": "."})).await);
+        assert_ne!(one, hash(json!({"command": "make", "cwd": "sub"})).await);
+        assert_ne!(one, hash(json!({"command": "make "})).await);
+    }
+
+    #[tokio::test]
+    async fn refuses_folders_outside_and_empty_commands() {
+        let trial = Trial::new(&[]);
+        trial
+            .check(
+                "run_command",
+                json!({"command": "ls", "cwd": "/"}),
+                "error: `/` is outside the workspace; use a path inside it.",
+            )
+            .await;
+        trial
+            .check(
+                "run_command",
+                json!({"command": " "}),
+                "error: Invalid arguments for run_command: `command` is empty.",
+            )
+            .await;
+    }
+}

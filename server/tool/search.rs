@@ -1,0 +1,412 @@
+//! `search`: lines that match a regular expression, by ripgrep's libraries.
+
+use std::{fmt::Write, io, sync::Arc};
+
+use async_trait::async_trait;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use serde::Deserialize;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::turn::{
+    effect::CallWork,
+    input::{Preparation, Prepared, ToolOutcome, ToolOutput},
+};
+
+use super::{
+    About, Host, Tool, arguments, blocking,
+    change::sentence,
+    digest,
+    host::AsPrepared,
+    outcome, preparation,
+    visible::{one_line, visible},
+    walk::{End, Walk},
+    workspace::{Opened, Refusal},
+};
+
+/// Lines that match, of all files.
+const MATCHES: usize = 200;
+/// Characters of a line that are shown.
+const WIDTH: usize = 400;
+/// Lines of context before and after.
+const CONTEXT: usize = 10;
+/// Bytes of a line that are held.
+const HEAP: usize = 16 << 20;
+
+/// The tool.
+pub(super) struct Search(About);
+
+#[derive(Deserialize)]
+struct Args {
+    pattern: String,
+    path: Option<String>,
+    glob: Option<String>,
+    #[serde(default)]
+    context: usize,
+}
+
+impl Search {
+    pub(super) fn new() -> Self {
+        Self(About::new(
+            "search",
+            "Search text files for a regular expression (Rust's syntax), line by line. Gives \
+             `path:line:text` for lines that match, `path-line-text` for lines around them. Leaves out what \
+             .gitignore names, binary files, and files that may hold secrets.",
+            json!({
+                "type": "object",
+                "properties": {
+                    "pattern": {"type": "string", "description": "The regular expression. `(?i)` in front ignores case."},
+                    "path": {"type": "string", "description": "A folder or a file, from the workspace's root. Default: the root."},
+                    "glob": {"type": "string", "description": "Only files that match, such as `*.rs`."},
+                    "context": {"type": "integer", "minimum": 0, "maximum": CONTEXT, "description": "Lines to show before and after each match. Default: 0."}
+                },
+                "required": ["pattern"],
+                "additionalProperties": false
+            }),
+        ))
+    }
+}
+
+/// The file, where a file is named; a folder is walked.
+fn named_file(args: &Args, host: &Host) -> Result<Option<Opened>, String> {
+    let path = args.path.as_deref().unwrap_or(".");
+    match host.workspace.file(path) {
+        Ok(opened) => Ok(Some(opened)),
+        Err(Refusal::IsFolder(_)) => Ok(None),
+        Err(refusal) => Err(sentence(refusal)),
+    }
+}
+
+/// What a search is bound to: the file that it names, if any.
+fn target(file: Option<&Opened>) -> String {
+    digest::of_parts(&["search", file.map_or("", |opened| &opened.path)])
+}
+
+fn prepare(work: &CallWork, host: &Host) -> Result<Preparation, String> {
+    let args: Args = arguments(work)?;
+    matcher(&args.pattern)?;
+    let file = named_file(&args, host)?;
+    let secret = file.as_ref().filter(|opened| opened.secret);
+    let as_prepared = AsPrepared {
+        hash: target(file.as_ref()),
+        ..AsPrepared::default()
+    };
+    host.seen().prepared(work.call, as_prepared);
+    let hash = digest::of_parts(&["search", &work.arguments.to_string()]);
+    Ok(Preparation::Ready(Prepared {
+        title: format!("Search for {}", one_line(&args.pattern, 80)),
+        approved: (host.approved)(&hash),
+        hash,
+        must_ask: secret.map(|opened| format!("{} may hold secrets", one_line(&opened.path, 80))),
+        sandboxed: true,
+        ..Prepared::default()
+    }))
+}
+
+fn run(work: &CallWork, host: &Host, cancelled: &CancellationToken) -> Result<ToolOutcome, String> {
+    let args: Args = arguments(work)?;
+    let file = named_file(&args, host)?;
+    if !host
+        .seen()
+        .is_as_prepared(work.call, &target(file.as_ref()))
+    {
+        return Err("What is searched leads to another file by now; try again.".into());
+    }
+    let mut search = Found::new(&args, host)?;
+    let end = match file {
+        Some(opened) => {
+            search.file(opened);
+            if search.is_full() {
+                End::Cut
+            } else {
+                End::Complete
+            }
+        }
+        None => search.folder(&args, host, cancelled)?,
+    };
+    if end == End::Cancelled {
+        return Ok(ToolOutcome::Stopped);
+    }
+    Ok(ToolOutcome::Success(search.told(end)))
+}
+
+fn matcher(pattern: &str) -> Result<RegexMatcher, String> {
+    RegexMatcherBuilder::new()
+        .line_terminator(Some(b'\n'))
+        .size_limit(10 << 20)
+        .build(pattern)
+        .map_err(|error| format!("`pattern` is not a regular expression: {error}."))
+}
+
+/// What was found so far.
+struct Found {
+    matcher: RegexMatcher,
+    searcher: Searcher,
+    room: usize,
+    text: String,
+    matches: usize,
+    files: usize,
+    secrets: usize,
+    unread: usize,
+}
+
+impl Found {
+    fn new(args: &Args, host: &Host) -> Result<Self, String> {
+        let around = args.context.min(CONTEXT);
+        let searcher = SearcherBuilder::new()
+            .before_context(around)
+            .after_context(around)
+            .binary_detection(BinaryDetection::quit(0))
+            .heap_limit(Some(HEAP))
+            .build();
+        Ok(Self {
+            matcher: matcher(&args.pattern)?,
+            searcher,
+            room: host.room(),
+            text: String::new(),
+            matches: 0,
+            files: 0,
+            secrets: 0,
+            unread: 0,
+        })
+    }
+
+    fn folder(
+        &mut self,
+        args: &Args,
+        host: &Host,
+        cancelled: &CancellationToken,
+    ) -> Result<End, String> {
+        let folder = args.path.as_deref().unwrap_or(".");
+        let glob = args.glob.as_deref();
+        let walk = Walk {
+            workspace: &host.workspace,
+            folder,
+            glob,
+            cancelled,
+        };
+        walk.each(|path| {
+            match host.workspace.file(path) {
+                // Nobody was asked for it.
+                Ok(opened) if opened.secret => self.secrets += 1,
+                Ok(opened) => self.file(opened),
+                Err(_) => self.unread += 1,
+            }
+            !self.is_full()
+        })
+    }
+
+    fn file(&mut self, opened: Opened) {
+        let before = self.matches;
+        let path = visible(&opened.path).into_owned();
+        let file = opened.into_file();
+        let (matcher, mut searcher) = (self.matcher.clone(), self.searcher.clone());
+        let searched = searcher.search_file(
+            &matcher,
+            &file,
+            Lines {
+                found: self,
+                path: &path,
+            },
+        );
+        self.unread += usize::from(searched.is_err());
+        self.files += usize::from(self.matches > before);
+    }
+
+    fn is_full(&self) -> bool {
+        self.matches >= MATCHES || self.text.len() >= self.room
+    }
+
+    fn line(&mut self, path: &str, mark: char, number: Option<u64>, bytes: &[u8]) {
+        let text = String::from_utf8_lossy(bytes);
+        let text = visible(text.trim_end_matches(['\r', '\n']));
+        let number = number.unwrap_or_default();
+        let shown: String = text.chars().take(WIDTH).collect();
+        let cut = if shown.len() < text.len() { "…" } else { "" };
+        let _ = writeln!(self.text, "{path}{mark}{number}{mark}{shown}{cut}");
+    }
+
+    fn told(mut self, end: End) -> ToolOutput {
+        if self.matches == 0 {
+            self.text.push_str("No matches.\n");
+        }
+        let mut note = |text: String| self.text.push_str(&text);
+        if end == End::Cut {
+            note("[there may be more; narrow it by path, glob or pattern]\n".into());
+        }
+        if self.secrets > 0 {
+            note(format!(
+                "[{} files that may hold secrets were left out]\n",
+                self.secrets
+            ));
+        }
+        if self.unread > 0 {
+            note(format!("[{} files could not be read]\n", self.unread));
+        }
+        let summary = format!("{} matches in {} files", self.matches, self.files);
+        ToolOutput {
+            content: self.text,
+            summary,
+            ..ToolOutput::default()
+        }
+    }
+}
+
+/// Takes the lines of one file.
+struct Lines<'a> {
+    found: &'a mut Found,
+    path: &'a str,
+}
+
+impl Sink for Lines<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        self.found.matches += 1;
+        self.found
+            .line(self.path, ':', found.line_number(), found.bytes());
+        Ok(!self.found.is_full())
+    }
+
+    fn context(&mut self, _: &Searcher, around: &SinkContext<'_>) -> Result<bool, io::Error> {
+        self.found
+            .line(self.path, '-', around.line_number(), around.bytes());
+        Ok(!self.found.is_full())
+    }
+
+    fn context_break(&mut self, _: &Searcher) -> Result<bool, io::Error> {
+        self.found.text.push_str("--\n");
+        Ok(true)
+    }
+}
+
+#[async_trait]
+impl Tool for Search {
+    fn about(&self) -> &About {
+        &self.0
+    }
+
+    async fn prepare(&self, work: &CallWork, host: &Arc<Host>) -> Preparation {
+        let (own, gate) = (work.clone(), host.clone());
+        preparation(
+            blocking(&work.tool, move || prepare(&own, &gate))
+                .await
+                .and_then(|result| result),
+        )
+    }
+
+    async fn run(
+        &self,
+        work: &CallWork,
+        host: &Arc<Host>,
+        cancelled: &CancellationToken,
+    ) -> ToolOutcome {
+        let (own, gate, token) = (work.clone(), host.clone(), cancelled.clone());
+        outcome(
+            blocking(&work.tool, move || run(&own, &gate, &token))
+                .await
+                .and_then(|result| result),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::trial::Trial;
+
+    const FILES: &[(&str, &str)] = &[
+        ("a.rs", "fn one() {}\nfn two() {}\n// end\n"),
+        ("sub/b.py", "def one():\r\n    pass\n"),
+        (".env", "one=secret\n"),
+        ("binary", "one\0one\n"),
+        (".gitignore", "out\n"),
+        ("out/x", "one\n"),
+    ];
+
+    async fn check(args: serde_json::Value, outcome: &str) {
+        Trial::new(FILES).check("search", args, outcome).await;
+    }
+
+    #[tokio::test]
+    async fn finds_lines() {
+        check(
+            json!({"pattern": r"one\(\)"}),
+            "ok: a.rs:1:fn one() {}\nsub/b.py:1:def one():\n\
+             [1 files that may hold secrets were left out]\n",
+        )
+        .await;
+        check(
+            json!({"pattern": "ONE", "path": "sub"}),
+            "ok: No matches.\n",
+        )
+        .await;
+        check(
+            json!({"pattern": "(?i)ONE", "path": "a.rs"}),
+            "ok: a.rs:1:fn one() {}\n",
+        )
+        .await;
+        check(
+            json!({"pattern": "one", "glob": "*.py"}),
+            "ok: sub/b.py:1:def one():\n",
+        )
+        .await;
+    }
+
+    #[tokio::test]
+    async fn shows_what_is_around() {
+        check(
+            json!({"pattern": "two", "path": "a.rs", "context": 1}),
+            "ok: a.rs-1-fn one() {}\na.rs:2:fn two() {}\na.rs-3-// end\n",
+        )
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_broken_pattern_teaches() {
+        let text = Trial::new(FILES)
+            .call("search", json!({"pattern": "a("}))
+            .await;
+        assert!(
+            text.starts_with("error: `pattern` is not a regular expression: "),
+            "{text}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_file_with_secrets_is_searched_when_a_person_says_so() {
+        let trial = Trial::new(FILES);
+        let args = json!({"pattern": "one", "path": ".env"});
+        let prepared = trial.prepared("search", args.clone()).await;
+        assert_eq!(prepared.must_ask.as_deref(), Some(".env may hold secrets"));
+        assert_eq!(
+            trial.run_text("search", args).await,
+            "ok: .env:1:one=secret\n"
+        );
+    }
+
+    #[tokio::test]
+    async fn many_and_long_lines_are_cut() {
+        let trial = Trial::new(&[
+            ("many", &"match\n".repeat(300)),
+            ("wide", &"w".repeat(5000)),
+        ]);
+        let text = trial.call("search", json!({"pattern": "match"})).await;
+        assert_eq!(text.matches("match").count(), MATCHES);
+        assert!(text.ends_with("[there may be more; narrow it by path, glob or pattern]\n"));
+        let text = trial
+            .call("search", json!({"pattern": "w+", "path": "wide"}))
+            .await;
+        assert_eq!(text, format!("ok: wide:1:{}…\n", "w".repeat(WIDTH)));
+    }
+
+    #[tokio::test]
+    async fn stops_when_it_is_cancelled() {
+        let trial = Trial::new(FILES);
+        trial.cancelled.cancel();
+        trial
+            .check("search", json!({"pattern": "one"}), "stopped")
+            .await;
+    }
+}

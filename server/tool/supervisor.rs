@@ -1,0 +1,340 @@
+//! The process between Aside and a command: `aside __child <program> <arguments>`.
+//!
+//! It holds the command's kill domain. Its standard input is a *lifeline*: a socket whose other end is held
+//! by Aside alone. When that closes — Aside stops the command, crashes, or is killed — every process that
+//! the command started is ended, also those that left their session or ignore SIGTERM. As a *subreaper* it
+//! is given all of them as children when their own parents end, so none gets out of sight. How the command
+//! ended goes back through the lifeline as one line.
+//!
+//! A process of its own is what makes this hold after a SIGKILL of Aside, and what makes it possible
+//! without code between `fork` and `exec`.
+
+use std::{
+    collections::HashMap,
+    ffi::OsString,
+    fs, io,
+    os::unix::process::CommandExt,
+    process::{Command, Stdio, exit},
+    sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, WaitOptions};
+
+/// The hidden first argument under which the program is a supervisor.
+pub const ARGUMENT: &str = "__child";
+
+/// How long what a command left behind may go on after it, so that its last output comes through.
+pub(super) const DRAIN: Duration = Duration::from_millis(200);
+/// How long processes have after SIGTERM before SIGKILL.
+pub(super) const GRACE: Duration = Duration::from_millis(500);
+/// How long SIGKILL is repeated: a process that the kernel holds cannot keep us.
+const LAST: Duration = Duration::from_secs(1);
+/// Between two looks at what is left.
+const STEP: Duration = Duration::from_millis(10);
+
+/// How a command ended, as the lifeline tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Report {
+    /// With this exit status.
+    Exit(i32),
+    /// By this signal.
+    Signal(i32),
+    /// It could not be started.
+    Failed(String),
+    /// It was stopped.
+    Stopped,
+}
+
+/// Runs the command that the arguments are, holds all of its processes, and ends with them.
+pub fn child_main(args: impl IntoIterator<Item = OsString>) -> ! {
+    close_inherited();
+    let report = supervise(args.into_iter().collect());
+    let _ = rustix::io::write(rustix::stdio::stdin(), report.line().as_bytes());
+    exit(0)
+}
+
+impl Report {
+    fn line(&self) -> String {
+        match self {
+            Self::Exit(code) => format!("exit {code}\n"),
+            Self::Signal(signal) => format!("signal {signal}\n"),
+            Self::Failed(why) => format!("failed {}\n", why.replace('\n', " ")),
+            Self::Stopped => "stopped\n".to_owned(),
+        }
+    }
+
+    /// What a line says; none where the supervisor itself came to harm.
+    pub(super) fn parse(line: &str) -> Option<Self> {
+        let line = line.strip_suffix('\n')?;
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match word {
+            "exit" => rest.parse().ok().map(Self::Exit),
+            "signal" => rest.parse().ok().map(Self::Signal),
+            "failed" => Some(Self::Failed(rest.to_owned())),
+            "stopped" => Some(Self::Stopped),
+            _ => None,
+        }
+    }
+}
+
+/// What wakes the supervisor.
+enum Wake {
+    /// The command itself ended.
+    Ended(Report),
+    /// No process of it is left.
+    Alone,
+    /// The lifeline closed.
+    Stop,
+}
+
+fn supervise(args: Vec<OsString>) -> Report {
+    let Some((program, args)) = args.split_first() else {
+        return Report::Failed("no program".into());
+    };
+    // No terminal: nothing that the command starts can ask or read there.
+    let _ = rustix::process::setsid();
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::set_child_subreaper(Some(rustix::process::getpid())) {
+        return Report::Failed(format!("its processes could not be held: {error}"));
+    }
+    let mut command = Command::new(program);
+    // A group of its own: `kill 0` in a script must not reach us.
+    command.args(args).stdin(Stdio::null()).process_group(0);
+    let main = match command.spawn() {
+        Ok(child) => Pid::from_child(&child),
+        Err(error) => return Report::Failed(error.to_string()),
+    };
+    let (wake, woken) = channel();
+    let lifeline = wake.clone();
+    thread::spawn(move || watch_lifeline(&lifeline));
+    thread::spawn(move || reap(main, &wake));
+    hold(main, &woken)
+}
+
+/// Waits for the end, and sees to it that it is one.
+fn hold(main: Pid, woken: &Receiver<Wake>) -> Report {
+    let report = loop {
+        match woken.recv() {
+            Ok(Wake::Ended(report)) => break report,
+            Ok(Wake::Alone) => {}
+            Ok(Wake::Stop) | Err(_) => {
+                signal_all(main, Signal::TERM);
+                break Report::Stopped;
+            }
+        }
+    };
+    let patience = if report == Report::Stopped {
+        GRACE
+    } else {
+        DRAIN
+    };
+    if is_alone(woken, patience) {
+        return report;
+    }
+    let last = Instant::now() + LAST;
+    while Instant::now() < last {
+        signal_all(main, Signal::KILL);
+        if is_alone(woken, STEP) {
+            break;
+        }
+    }
+    report
+}
+
+/// Whether the last process goes within this time. A closing lifeline cuts the wait short.
+fn is_alone(woken: &Receiver<Wake>, patience: Duration) -> bool {
+    let until = Instant::now() + patience;
+    loop {
+        match woken.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(Wake::Alone) | Err(RecvTimeoutError::Disconnected) => return true,
+            Ok(Wake::Ended(_)) => {}
+            Ok(Wake::Stop) | Err(RecvTimeoutError::Timeout) => return false,
+        }
+    }
+}
+
+fn watch_lifeline(wake: &Sender<Wake>) {
+    let mut byte = [0];
+    loop {
+        match rustix::io::read(rustix::stdio::stdin(), &mut byte) {
+            Err(rustix::io::Errno::INTR) => {}
+            Ok(1..) => {}
+            Ok(_) | Err(_) => break,
+        }
+    }
+    let _ = wake.send(Wake::Stop);
+}
+
+/// Takes in every process that ends, the command's own and those that were left to us.
+fn reap(main: Pid, wake: &Sender<Wake>) {
+    loop {
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid == main => {
+                let report = match (status.exit_status(), status.terminating_signal()) {
+                    (Some(code), _) => Report::Exit(code),
+                    (None, Some(signal)) => Report::Signal(signal),
+                    (None, None) => continue,
+                };
+                let _ = wake.send(Wake::Ended(report));
+            }
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => break,
+        }
+    }
+    let _ = wake.send(Wake::Alone);
+}
+
+/// Signals the command's group and every process that descends from us.
+fn signal_all(main: Pid, signal: Signal) {
+    let _ = rustix::process::kill_process_group(main, signal);
+    for pid in descendants(rustix::process::getpid(), &processes()) {
+        let _ = rustix::process::kill_process(pid, signal);
+    }
+}
+
+/// One process as `/proc` tells of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Process {
+    pub(super) pid: i32,
+    pub(super) parent: i32,
+    pub(super) session: i32,
+}
+
+/// All processes that have not ended.
+pub(super) fn processes() -> Vec<Process> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter_map(|pid: i32| parse_stat(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?))
+        .collect()
+}
+
+/// The name of a process stands in parentheses and may hold anything; what follows the last one is plain.
+fn parse_stat(pid: i32, stat: &[u8]) -> Option<Process> {
+    let end = stat.iter().rposition(|byte| *byte == b')')?;
+    let rest = String::from_utf8_lossy(&stat[end + 1..]);
+    let mut fields = rest.split_ascii_whitespace();
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    let session = fields.nth(1)?.parse().ok()?;
+    (state != "Z" && state != "X").then_some(Process {
+        pid,
+        parent,
+        session,
+    })
+}
+
+fn descendants(root: Pid, all: &[Process]) -> Vec<Pid> {
+    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+    for process in all {
+        children
+            .entry(process.parent)
+            .or_default()
+            .push(process.pid);
+    }
+    let mut found = Vec::new();
+    let mut open = vec![root.as_raw_nonzero().get()];
+    while let Some(pid) = open.pop() {
+        let next = children.remove(&pid).unwrap_or_default();
+        found.extend(next.iter().filter_map(|pid| Pid::from_raw(*pid)));
+        open.extend(next);
+    }
+    found
+}
+
+/// Closes what an editor or a shell may have left open in us: the command gets 0, 1 and 2 alone.
+fn close_inherited() {
+    let Ok(entries) = fs::read_dir("/proc/self/fd") else {
+        return;
+    };
+    let open: Vec<i32> = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect();
+    for descriptor in open.into_iter().filter(|descriptor| *descriptor > 2) {
+        // The listing's own descriptor is closed already; that error is the expected one.
+        let _ = nix::unistd::close(descriptor);
+    }
+}
+
+/// Ends what is left of a supervisor that came to harm itself: what is in its session, and what carries
+/// its mark in its environment.
+pub(super) fn sweep(supervisor: i32, mark: &str) {
+    let last = Instant::now() + LAST;
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    while Instant::now() < last {
+        let left: Vec<_> = processes()
+            .into_iter()
+            .filter(|process| process.pid != own)
+            .filter(|process| process.session == supervisor || is_marked(process.pid, mark))
+            .filter_map(|process| Pid::from_raw(process.pid))
+            .collect();
+        if left.is_empty() {
+            return;
+        }
+        for pid in left {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+        }
+        thread::sleep(STEP);
+    }
+}
+
+fn is_marked(pid: i32, mark: &str) -> bool {
+    let environment: io::Result<Vec<u8>> = fs::read(format!("/proc/{pid}/environ"));
+    environment.is_ok_and(|all| {
+        all.split(|byte| *byte == 0)
+            .any(|one| one == mark.as_bytes())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_come_through() {
+        for report in [
+            Report::Exit(3),
+            Report::Signal(9),
+            Report::Failed("No such file".into()),
+            Report::Stopped,
+        ] {
+            assert_eq!(Report::parse(&report.line()), Some(report));
+        }
+        assert_eq!(Report::parse(""), None, "it was killed");
+        assert_eq!(Report::parse("exit 1"), None, "cut short");
+    }
+
+    #[test]
+    fn a_name_cannot_pose_as_a_state() {
+        let process = Process {
+            pid: 7,
+            parent: 5,
+            session: 3,
+        };
+        assert_eq!(
+            parse_stat(7, b"7 (a) Z 1 1 (b) S 5 4 3 0 -1"),
+            Some(process)
+        );
+        assert_eq!(parse_stat(7, b"7 (sh) Z 5 4 3 0 -1"), None);
+        assert_eq!(parse_stat(7, b"7 (sh"), None);
+    }
+
+    #[test]
+    fn descendants_are_all_of_them() {
+        let all = [(2, 1), (3, 2), (4, 3), (5, 1), (6, 9)];
+        let all = all.map(|(pid, parent)| Process {
+            pid,
+            parent,
+            session: 0,
+        });
+        let mut found: Vec<_> = descendants(Pid::from_raw(2).unwrap(), &all)
+            .into_iter()
+            .map(|pid| pid.as_raw_nonzero().get())
+            .collect();
+        found.sort_unstable();
+        assert_eq!(found, [3, 4]);
+    }
+}

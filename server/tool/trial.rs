@@ -1,0 +1,170 @@
+//! For tests: a workspace with files, and calls in it as text.
+
+use std::{
+    collections::HashMap,
+    fs, io,
+    os::unix::fs::symlink,
+    sync::{Arc, Mutex},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use crate::turn::{
+    effect::CallWork,
+    event::CallKey,
+    input::{Preparation, Prepared, ToolOutcome},
+    question::Answer,
+};
+
+use super::{Edit, Host, Registry, Seen, ToolLimits, digest::sha256, workspace::Workspace};
+
+/// A workspace in a folder of its own, beside which lies nothing.
+pub(super) struct Trial {
+    folder: TempDir,
+    pub(super) host: Arc<Host>,
+    pub(super) registry: Registry,
+    pub(super) cancelled: CancellationToken,
+    pub(super) answers: Vec<(String, Answer)>,
+    pub(super) new_text: Option<String>,
+    pub(super) call: CallKey,
+    /// Each edit that was put on record, with what the file held at that moment.
+    pub(super) edits: Arc<Mutex<Vec<(Edit, Option<String>)>>>,
+}
+
+impl Trial {
+    pub(super) fn new(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let edits = Arc::new(Mutex::new(Vec::new()));
+        let host = Arc::new(host(&folder, edits.clone()));
+        let trial = Self {
+            folder,
+            host,
+            registry: Registry::builtin(),
+            cancelled: CancellationToken::new(),
+            answers: vec![],
+            new_text: None,
+            call: CallKey(0),
+            edits,
+        };
+        for (path, text) in files {
+            trial.put(path, text);
+        }
+        trial
+    }
+
+    pub(super) fn put(&self, path: &str, text: &str) {
+        let path = self.folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub(super) fn text(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.folder.path().join(path)).ok()
+    }
+
+    pub(super) fn link(&self, path: &str, to: &str) {
+        symlink(to, self.folder.path().join(path)).unwrap();
+    }
+
+    pub(super) fn remove(&self, path: &str) {
+        fs::remove_file(self.folder.path().join(path)).unwrap();
+    }
+
+    pub(super) fn work(&self, tool: &str, arguments: Value) -> CallWork {
+        CallWork {
+            call: self.call,
+            id: "call_1".into(),
+            tool: tool.into(),
+            arguments,
+            answers: self.answers.clone(),
+            new_text: self.new_text.clone(),
+        }
+    }
+
+    pub(super) async fn prepare(&self, tool: &str, arguments: Value) -> Preparation {
+        self.registry
+            .prepare(&self.work(tool, arguments), &self.host)
+            .await
+    }
+
+    pub(super) async fn prepared(&self, tool: &str, arguments: Value) -> Prepared {
+        match self.prepare(tool, arguments).await {
+            Preparation::Ready(prepared) => prepared,
+            other => panic!("not ready: {other:?}"),
+        }
+    }
+
+    pub(super) async fn run(&self, tool: &str, arguments: Value) -> ToolOutcome {
+        self.registry
+            .run(&self.work(tool, arguments), &self.host, &self.cancelled)
+            .await
+    }
+
+    pub(super) async fn run_text(&self, tool: &str, arguments: Value) -> String {
+        match self.run(tool, arguments).await {
+            ToolOutcome::Success(output) => format!("ok: {}", output.content),
+            ToolOutcome::Error(output) => format!("error: {}", output.content),
+            ToolOutcome::NeedsInput(question) => {
+                format!("asks: {}", serde_json::to_string(&question).unwrap())
+            }
+            ToolOutcome::Stopped => "stopped".into(),
+        }
+    }
+
+    /// Prepares, then runs; what came of it as text.
+    pub(super) async fn call(&self, tool: &str, arguments: Value) -> String {
+        match self.prepare(tool, arguments.clone()).await {
+            Preparation::Error(text) => format!("error: {text}"),
+            Preparation::Question(question) => {
+                format!("asks: {}", serde_json::to_string(&question).unwrap())
+            }
+            Preparation::Ready(_) => self.run_text(tool, arguments).await,
+        }
+    }
+
+    #[track_caller]
+    pub(super) fn check(
+        &self,
+        tool: &str,
+        arguments: Value,
+        outcome: &str,
+    ) -> impl Future<Output = ()> {
+        let caller = std::panic::Location::caller();
+        async move { assert_eq!(self.call(tool, arguments).await, outcome, "at {caller}") }
+    }
+}
+
+fn host(folder: &TempDir, edits: Arc<Mutex<Vec<(Edit, Option<String>)>>>) -> Host {
+    let blobs = Arc::new(Mutex::new(HashMap::<String, Vec<u8>>::new()));
+    let kept = blobs.clone();
+    let root = folder.path().to_owned();
+    Host {
+        workspace: Workspace::open(folder.path()).unwrap(),
+        seen: Mutex::new(Seen::default()),
+        record_edit: Box::new(move |edit| {
+            let now = fs::read_to_string(root.join(&edit.path)).ok();
+            edits.lock().unwrap().push((edit.clone(), now));
+            Ok(())
+        }),
+        keep_blob: Box::new(move |bytes| {
+            kept.lock().unwrap().insert(sha256(bytes), bytes.to_owned());
+            Ok(sha256(bytes))
+        }),
+        read_blob: Box::new(move |id, range| {
+            let blobs = blobs.lock().unwrap();
+            let blob = blobs.get(id).ok_or(io::ErrorKind::NotFound)?;
+            let at = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(blob.len());
+            Ok(blob[at(range.start)..at(range.end)].to_owned())
+        }),
+        output: Box::new(|_, _| ()),
+        approved: Box::new(|_| false),
+        unsandboxed: false,
+        limits: ToolLimits::default(),
+        tools: [("first".to_owned(), "The first tool.".to_owned())]
+            .into_iter()
+            .collect(),
+        supervisor: "aside".into(),
+    }
+}

@@ -1,0 +1,393 @@
+//! The one gate through which tools reach files.
+//!
+//! Everything is opened beneath a descriptor of the root, and what is checked is the real path of the
+//! descriptor that was opened, not the text of a path: a link to `.git` is `.git`, whatever it is called.
+//! What leads outside is refused, by `..`, by an absolute path and by a link alike.
+
+use std::{
+    fs,
+    io::{self, Read},
+    os::fd::{AsFd, AsRawFd},
+    path::{Component, Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, OpenOptions, OpenOptionsExt},
+};
+use rustix::fs::OFlags;
+
+use super::digest::sha256;
+
+mod names;
+mod write;
+
+/// Bytes of a file that is read whole. Larger ones can only be searched.
+pub const MAX_FILE: u64 = 16 << 20;
+
+/// A folder whose files tools may use.
+pub struct Workspace {
+    dir: Dir,
+    path: PathBuf,
+    /// As it was given: absolute paths of a model may begin with either.
+    given: PathBuf,
+    edits: Mutex<()>,
+}
+
+/// A file that was opened for reading.
+#[derive(Debug)]
+pub struct Opened {
+    /// Its real path from the root, with `/`.
+    pub path: String,
+    /// Reading it must be asked for: it may hold secrets.
+    pub secret: bool,
+    file: fs::File,
+    mode: fs::Permissions,
+}
+
+/// A text file, whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextFile {
+    /// Its real path from the root, with `/`.
+    pub path: String,
+    /// Its text.
+    pub text: String,
+    /// The SHA-256 of its bytes.
+    pub hash: String,
+}
+
+/// A folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folder {
+    /// Its real path from the root, with `/`; empty for the root.
+    pub path: String,
+    /// Its real path.
+    pub real: PathBuf,
+}
+
+/// Where a text would be written.
+#[derive(Debug)]
+pub struct Place {
+    /// The real path from the root, with `/`.
+    pub path: String,
+    /// What is there.
+    pub old: Option<Opened>,
+}
+
+/// Why a path cannot be used so. Each is a sentence for the model.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// It is not beneath the root.
+    #[error("`{0}` is outside the workspace; use a path inside it")]
+    Outside(String),
+    /// Tools never write there.
+    #[error("`{0}` is protected and cannot be changed by a tool; ask the user to change it")]
+    Protected(String),
+    /// Nothing is there.
+    #[error("there is no `{0}`; look with list_files")]
+    Missing(String),
+    /// A file was wanted.
+    #[error("`{0}` is a folder; name a file")]
+    IsFolder(String),
+    /// A folder was wanted.
+    #[error("`{0}` is not a folder")]
+    NotFolder(String),
+    /// A pipe, a device, a socket.
+    #[error("`{0}` is not a regular file and cannot be used")]
+    Special(String),
+    /// Over [`MAX_FILE`].
+    #[error("`{0}` is larger than 16 MiB; use search to find what you need in it")]
+    TooLarge(String),
+    /// No UTF-8, or zero bytes.
+    #[error("`{0}` is binary, not UTF-8 text")]
+    Binary(String),
+    /// It is not what was expected.
+    #[error("`{0}` changed since you read it; read it again before you change it")]
+    Stale(String),
+    /// Anything else.
+    #[error("`{path}` cannot be used: {why}")]
+    Failed {
+        /// What.
+        path: String,
+        /// Why.
+        why: String,
+    },
+}
+
+impl Workspace {
+    /// Takes a folder as the root.
+    ///
+    /// # Errors
+    /// Where it is no folder, or cannot be opened.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let dir = Dir::open_ambient_dir(path, ambient_authority())?;
+        let real = real_path(&dir)?;
+        Ok(Self {
+            dir,
+            path: real,
+            given: path.to_owned(),
+            edits: Mutex::default(),
+        })
+    }
+
+    /// The real path of the root.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.path
+    }
+
+    /// Held while an edit is planned and made: edits of one process go one after another.
+    pub(super) fn edit_turn(&self) -> MutexGuard<'_, ()> {
+        self.edits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The `file://` URI of a path from the root.
+    #[must_use]
+    pub fn uri(&self, path: &str) -> String {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+        let mut uri = String::from("file://");
+        for byte in self.path.join(path).as_os_str().as_encoded_bytes() {
+            if plain(*byte) {
+                uri.push(char::from(*byte));
+            } else {
+                uri.push_str(&format!("%{byte:02X}"));
+            }
+        }
+        uri
+    }
+
+    /// Opens a regular file for reading.
+    ///
+    /// # Errors
+    /// A [`Refusal`]; pipes and devices are never waited for.
+    pub fn file(&self, path: &str) -> Result<Opened, Refusal> {
+        let inside = self.inside(path)?;
+        let refuse = |error| refusal(path, &error);
+        // The type is looked at first, because opening a device can do something. It is looked at again
+        // on what was opened, which is what counts; without waiting, so that a pipe cannot hold us.
+        check_type(path, &self.dir.metadata(&inside).map_err(refuse)?)?;
+        let mut options = OpenOptions::new();
+        options
+            .read(true)
+            .custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+        let file = self.dir.open_with(&inside, &options).map_err(refuse)?;
+        let metadata = file.metadata().map_err(refuse)?;
+        check_type(path, &metadata)?;
+        let real = self.from_root(path, &file)?;
+        let file = file.into_std();
+        let mode = file.metadata().map_err(refuse)?.permissions();
+        let secret = names::is_secret(&inside) || names::is_secret(Path::new(&real));
+        Ok(Opened {
+            path: real,
+            secret,
+            file,
+            mode,
+        })
+    }
+
+    /// Finds a folder; the root is `.` or nothing.
+    ///
+    /// # Errors
+    /// A [`Refusal`].
+    pub fn folder(&self, path: &str) -> Result<Folder, Refusal> {
+        let inside = self.inside(path)?;
+        let dir = self
+            .dir
+            .open_dir(&inside)
+            .map_err(|error| refusal(path, &error))?;
+        let from_root = self.from_root(path, &dir)?;
+        Ok(Folder {
+            real: self.path.join(&from_root),
+            path: from_root,
+        })
+    }
+
+    /// Finds where a text would be written, whether a file is there or not.
+    ///
+    /// # Errors
+    /// A [`Refusal`], also where tools never write.
+    pub fn place(&self, path: &str) -> Result<Place, Refusal> {
+        let inside = self.inside(path)?;
+        let protected = |at: &Path| names::is_protected(at);
+        if protected(&inside) {
+            return Err(Refusal::Protected(path.to_owned()));
+        }
+        let place = match self.file(path) {
+            Ok(opened) => Place {
+                path: opened.path.clone(),
+                old: Some(opened),
+            },
+            Err(Refusal::Missing(_)) => Place {
+                path: self.absent(path, &inside)?,
+                old: None,
+            },
+            Err(refusal) => return Err(refusal),
+        };
+        if protected(Path::new(&place.path)) {
+            return Err(Refusal::Protected(path.to_owned()));
+        }
+        Ok(place)
+    }
+
+    /// The real path from the root of a file that is not there: the real path of the nearest folder that
+    /// is, and the rest as it was written.
+    fn absent(&self, path: &str, inside: &Path) -> Result<String, Refusal> {
+        if self.dir.symlink_metadata(inside).is_ok() {
+            let why = "it is a link that leads nowhere".to_owned();
+            return Err(Refusal::Failed {
+                path: path.to_owned(),
+                why,
+            });
+        }
+        let missing = || Refusal::Missing(path.to_owned());
+        let mut rest = vec![inside.file_name().ok_or_else(missing)?];
+        let mut parent = inside.parent().ok_or_else(missing)?;
+        loop {
+            let here = if parent.as_os_str().is_empty() {
+                Path::new(".")
+            } else {
+                parent
+            };
+            match self.dir.open_dir(here) {
+                Ok(dir) => {
+                    let real = self.from_root(path, &dir)?;
+                    let rest = rest.iter().rev().collect::<PathBuf>();
+                    return text_path(path, &Path::new(&real).join(rest));
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    rest.push(parent.file_name().ok_or_else(missing)?);
+                    parent = parent.parent().ok_or_else(missing)?;
+                }
+                Err(error) => return Err(refusal(path, &error)),
+            }
+        }
+    }
+
+    /// A path as it can be opened beneath the root.
+    fn inside(&self, path: &str) -> Result<PathBuf, Refusal> {
+        let outside = || Refusal::Outside(path.to_owned());
+        let mut inside = Path::new(path);
+        if inside.is_absolute() {
+            let stripped = inside.strip_prefix(&self.path);
+            inside = stripped
+                .or_else(|_| inside.strip_prefix(&self.given))
+                .map_err(|_| outside())?;
+        }
+        // `..` in front can only lead out; further in, the descriptor decides.
+        if inside.components().next() == Some(Component::ParentDir) {
+            return Err(outside());
+        }
+        let empty = inside.as_os_str().is_empty();
+        Ok(if empty {
+            PathBuf::from(".")
+        } else {
+            inside.to_owned()
+        })
+    }
+
+    /// The real path from the root of something that was opened.
+    fn from_root(&self, path: &str, opened: &impl AsFd) -> Result<String, Refusal> {
+        let real = real_path(opened).map_err(|error| refusal(path, &error))?;
+        let beneath = real
+            .strip_prefix(&self.path)
+            .map_err(|_| Refusal::Outside(path.to_owned()))?;
+        text_path(path, beneath)
+    }
+}
+
+impl Opened {
+    /// The whole file as text.
+    ///
+    /// # Errors
+    /// Where it is too large, or not text.
+    pub fn text(mut self) -> Result<TextFile, Refusal> {
+        let bytes = self.bytes()?;
+        let hash = sha256(&bytes);
+        match String::from_utf8(bytes) {
+            Ok(text) if !text.contains('\0') => Ok(TextFile {
+                path: self.path,
+                text,
+                hash,
+            }),
+            _ => Err(Refusal::Binary(self.path)),
+        }
+    }
+
+    /// The file itself, to read from its beginning.
+    #[must_use]
+    pub fn into_file(self) -> fs::File {
+        self.file
+    }
+
+    fn bytes(&mut self) -> Result<Vec<u8>, Refusal> {
+        let mut bytes = Vec::new();
+        // Never more than the bound, however the file grows meanwhile.
+        let read = self
+            .file
+            .by_ref()
+            .take(MAX_FILE + 1)
+            .read_to_end(&mut bytes);
+        read.map_err(|error| refusal(&self.path, &error))?;
+        if bytes.len() as u64 > MAX_FILE {
+            return Err(Refusal::TooLarge(self.path.clone()));
+        }
+        Ok(bytes)
+    }
+}
+
+impl std::fmt::Debug for Workspace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Workspace").field(&self.path).finish()
+    }
+}
+
+/// Where an open file or folder really is, as the kernel says.
+fn real_path(opened: &impl AsFd) -> io::Result<PathBuf> {
+    #[cfg(target_vendor = "apple")]
+    {
+        use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+        let path = rustix::fs::getpath(opened.as_fd())?;
+        Ok(PathBuf::from(OsStr::from_bytes(path.as_bytes())))
+    }
+    #[cfg(not(target_vendor = "apple"))]
+    fs::read_link(format!("/proc/self/fd/{}", opened.as_fd().as_raw_fd()))
+}
+
+fn check_type(path: &str, metadata: &cap_std::fs::Metadata) -> Result<(), Refusal> {
+    if metadata.is_dir() {
+        return Err(Refusal::IsFolder(path.to_owned()));
+    }
+    if metadata.is_file() {
+        Ok(())
+    } else {
+        Err(Refusal::Special(path.to_owned()))
+    }
+}
+
+fn text_path(path: &str, real: &Path) -> Result<String, Refusal> {
+    let why = || "its real name is not UTF-8".to_owned();
+    let text = real.to_str().map(str::to_owned);
+    text.ok_or_else(|| Refusal::Failed {
+        path: path.to_owned(),
+        why: why(),
+    })
+}
+
+fn refusal(path: &str, error: &io::Error) -> Refusal {
+    let path = path.to_owned();
+    match error.kind() {
+        io::ErrorKind::NotFound => Refusal::Missing(path),
+        io::ErrorKind::NotADirectory => Refusal::NotFolder(path),
+        // The sandboxed open says so without an error number.
+        io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => Refusal::Outside(path),
+        io::ErrorKind::CrossesDevices => Refusal::Outside(path),
+        _ => Refusal::Failed {
+            path,
+            why: error.to_string(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;

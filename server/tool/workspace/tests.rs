@@ -1,0 +1,259 @@
+use std::{fs, os::unix::fs::symlink};
+
+use tempfile::TempDir;
+
+use super::*;
+
+/// A root beside a file that lies outside.
+struct Ground {
+    folder: TempDir,
+    workspace: Workspace,
+}
+
+impl Ground {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("root");
+        fs::create_dir_all(root.join("sub")).unwrap();
+        fs::create_dir_all(root.join(".git")).unwrap();
+        fs::write(folder.path().join("outside"), "secret").unwrap();
+        fs::write(root.join("sub/a"), "text").unwrap();
+        fs::write(root.join(".git/config"), "config").unwrap();
+        let workspace = Workspace::open(&root).unwrap();
+        Self { folder, workspace }
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.folder.path().join("root").join(path)
+    }
+
+    /// What reading a path gives.
+    fn read(&self, path: &str) -> String {
+        told(
+            self.workspace
+                .file(path)
+                .and_then(Opened::text)
+                .map(|file| file.text),
+        )
+    }
+
+    /// What creating a file there gives, and where it went.
+    fn create(&self, path: &str) -> String {
+        let place = self.workspace.place(path).map(|place| place.path);
+        told(self.workspace.write(path, None, b"new").and(place))
+    }
+}
+
+fn told(result: Result<String, Refusal>) -> String {
+    result.unwrap_or_else(|refusal| {
+        let text = format!("{refusal:?}");
+        text.split(['(', ' ']).next().unwrap().to_owned()
+    })
+}
+
+#[test]
+fn reads_inside_however_it_is_named() {
+    let ground = Ground::new();
+    symlink("sub", ground.at("link")).unwrap();
+    let absolute = ground.at("sub/a");
+    for path in [
+        "sub/a",
+        "./sub//a",
+        "sub/../sub/a",
+        "link/a",
+        absolute.to_str().unwrap(),
+    ] {
+        assert_eq!(ground.read(path), "text", "{path}");
+        assert_eq!(ground.workspace.file(path).unwrap().path, "sub/a");
+    }
+}
+
+#[test]
+fn a_root_may_be_named_by_a_link() {
+    let ground = Ground::new();
+    let link = ground.folder.path().join("link");
+    symlink("root", &link).unwrap();
+    let workspace = Workspace::open(&link).unwrap();
+    assert_eq!(workspace.root(), fs::canonicalize(ground.at("")).unwrap());
+    let named = link.join("sub/a");
+    assert_eq!(
+        workspace.file(named.to_str().unwrap()).unwrap().path,
+        "sub/a"
+    );
+}
+
+#[test]
+fn nothing_leads_outside() {
+    let ground = Ground::new();
+    let outside = ground.folder.path().join("outside");
+    symlink("../outside", ground.at("relative")).unwrap();
+    symlink(&outside, ground.at("absolute")).unwrap();
+    symlink("..", ground.at("up")).unwrap();
+    symlink("/", ground.at("top")).unwrap();
+    let outside = outside.to_str().unwrap();
+    let sibling = format!(
+        "{}x/a",
+        ground.at("").to_str().unwrap().trim_end_matches('/')
+    );
+    for path in [
+        "../outside",
+        "sub/../../outside",
+        outside,
+        "relative",
+        "absolute",
+        "up/outside",
+        "top/etc/passwd",
+        "/etc/passwd",
+        &sibling,
+    ] {
+        assert_eq!(ground.read(path), "Outside", "{path}");
+        assert_eq!(ground.create(path), "Outside", "{path}");
+    }
+    for path in ["..", "up", "top", "/", "sub/../.."] {
+        assert_eq!(
+            told(ground.workspace.folder(path).map(|f| f.path)),
+            "Outside",
+            "{path}"
+        );
+    }
+    assert_eq!(ground.create("up/new"), "Outside");
+    assert_eq!(fs::read_to_string(outside).unwrap(), "secret");
+    assert!(!ground.folder.path().join("new").exists());
+}
+
+#[test]
+fn what_is_protected_is_not_written_also_while_absent() {
+    let ground = Ground::new();
+    symlink(".git", ground.at("link")).unwrap();
+    symlink(".git/config", ground.at("file")).unwrap();
+    for path in [
+        ".git/config",
+        ".git/hooks/pre-commit",
+        ".GIT/new",
+        "sub/.git/config",
+        "link/config",
+        "link/new",
+        "link/hooks/new",
+        "file",
+        "sub/../.git/new",
+        "aside.toml",
+        ".aside/new",
+        ".vscode/tasks.json",
+        ".exrc",
+        ".nvim.lua",
+        ".idea/x/y",
+    ] {
+        assert_eq!(ground.create(path), "Protected", "{path}");
+        let removed = ground.workspace.remove(path, &sha256(b"config"));
+        assert!(matches!(removed, Err(Refusal::Protected(_))), "{path}");
+    }
+    assert_eq!(ground.read(".git/config"), "config");
+    assert!(!ground.at(".vscode").exists());
+}
+
+#[test]
+fn reading_secrets_is_marked_by_what_is_opened() {
+    let ground = Ground::new();
+    fs::write(ground.at(".env"), "KEY").unwrap();
+    symlink("../.env", ground.at("sub/plain")).unwrap();
+    symlink("a", ground.at("sub/my.pem")).unwrap();
+    let secret = |path: &str| ground.workspace.file(path).unwrap().secret;
+    assert!(secret(".env"));
+    assert!(secret("sub/plain"));
+    assert!(secret("sub/my.pem"));
+    assert!(!secret("sub/a"));
+}
+
+#[test]
+fn pipes_devices_and_folders_are_no_files() {
+    let ground = Ground::new();
+    let pipe = ground.at("pipe");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &pipe,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RWXU,
+        0,
+    )
+    .unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(ground.at("socket")).unwrap();
+    assert_eq!(ground.read("pipe"), "Special");
+    assert_eq!(ground.create("pipe"), "Special");
+    assert_eq!(ground.read("socket"), "Special");
+    assert_eq!(ground.read("sub"), "IsFolder");
+    assert_eq!(ground.create("sub"), "IsFolder");
+    assert_eq!(ground.create("sub/a/b"), "NotFolder");
+    assert_eq!(ground.read("nothing"), "Missing");
+    assert_eq!(ground.read("nul\0"), "Failed");
+}
+
+#[test]
+fn only_text_within_bounds_is_read_whole() {
+    let ground = Ground::new();
+    fs::write(ground.at("zero"), "a\0b").unwrap();
+    fs::write(ground.at("latin"), b"\xe4").unwrap();
+    fs::File::create(ground.at("large"))
+        .unwrap()
+        .set_len(MAX_FILE + 1)
+        .unwrap();
+    assert_eq!(ground.read("zero"), "Binary");
+    assert_eq!(ground.read("latin"), "Binary");
+    assert_eq!(ground.read("large"), "TooLarge");
+}
+
+#[test]
+fn writes_whole_files_and_leaves_nothing_beside() {
+    let ground = Ground::new();
+    assert_eq!(ground.create("x/y/new"), "x/y/new");
+    assert_eq!(ground.read("x/y/new"), "new");
+    ground
+        .workspace
+        .write("x/y/new", Some(&sha256(b"new")), b"newer")
+        .unwrap();
+    assert_eq!(ground.read("x/y/new"), "newer");
+    assert_eq!(fs::read_dir(ground.at("x/y")).unwrap().count(), 1);
+    ground
+        .workspace
+        .remove("x/y/new", &sha256(b"newer"))
+        .unwrap();
+    assert_eq!(ground.read("x/y/new"), "Missing");
+}
+
+#[test]
+fn writes_only_over_what_was_expected() {
+    let ground = Ground::new();
+    let stale = |expected: Option<&str>| {
+        told(
+            ground
+                .workspace
+                .write("sub/a", expected, b"mine")
+                .map(|()| String::new()),
+        )
+    };
+    assert_eq!(stale(None), "Stale");
+    assert_eq!(stale(Some(&sha256(b"other"))), "Stale");
+    let removed = ground.workspace.remove("sub/a", &sha256(b"other"));
+    assert!(matches!(removed, Err(Refusal::Stale(_))));
+    let gone = ground
+        .workspace
+        .write("sub/gone", Some(&sha256(b"text")), b"mine");
+    assert!(matches!(gone, Err(Refusal::Stale(_))));
+    assert_eq!(ground.read("sub/a"), "text");
+    assert_eq!(fs::read_dir(ground.at("sub")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_link_that_leads_nowhere_is_not_written_through() {
+    let ground = Ground::new();
+    symlink("nowhere", ground.at("dangling")).unwrap();
+    assert_eq!(ground.create("dangling"), "Failed");
+    assert!(!ground.at("nowhere").exists());
+}
+
+#[test]
+fn uris_are_escaped() {
+    let ground = Ground::new();
+    let uri = ground.workspace.uri("a b/ä#.txt");
+    assert!(uri.starts_with("file:///"));
+    assert!(uri.ends_with("/root/a%20b/%C3%A4%23.txt"), "{uri}");
+}

@@ -1,0 +1,111 @@
+//! Writing: whole files, at once or not at all, and only over what was expected.
+
+use std::{
+    fs,
+    io::{self, Write},
+    path::Path,
+};
+
+use cap_std::fs::{Dir, OpenOptions};
+
+use crate::tool::digest::sha256;
+
+use super::{Refusal, Workspace, refusal};
+
+impl Workspace {
+    /// Puts a text at a path. Readers see the old file or the new one, never a part. Missing folders are
+    /// made; an existing file keeps its permissions.
+    ///
+    /// # Errors
+    /// A [`Refusal`]; [`Refusal::Stale`] where the file's SHA-256 is not the expected one (`None`: where
+    /// there is a file). Nothing is changed then.
+    pub fn write(&self, path: &str, expected: Option<&str>, content: &[u8]) -> Result<(), Refusal> {
+        let (place, mode) = self.expect(path, expected)?;
+        let (dir, name) = self.parent(&place)?;
+        let temporary = format!(".{name}.{:016x}.tmp", fastrand::u64(..));
+        let written = (|| {
+            let mut options = OpenOptions::new();
+            let file = dir.open_with(&temporary, options.write(true).create_new(true))?;
+            let mut file = file.into_std();
+            if let Some(mode) = mode {
+                file.set_permissions(mode)?;
+            }
+            file.write_all(content)
+        })();
+        let result = written
+            .map_err(|error| refusal(path, &error))
+            // Again, as late as can be: the writing above took time.
+            .and_then(|()| self.expect(path, expected).map(drop))
+            .and_then(|()| put(&dir, &temporary, &name, expected.is_none(), path));
+        if result.is_err() {
+            let _ = dir.remove_file(&temporary);
+        }
+        result
+    }
+
+    /// Takes a file away.
+    ///
+    /// # Errors
+    /// A [`Refusal`]; [`Refusal::Stale`] where the file's SHA-256 is not the expected one.
+    pub fn remove(&self, path: &str, expected: &str) -> Result<(), Refusal> {
+        let (place, _) = self.expect(path, Some(expected))?;
+        let (dir, name) = self.parent(&place)?;
+        dir.remove_file(name).map_err(|error| refusal(path, &error))
+    }
+
+    /// The real path of a place whose content is as expected, and its permissions.
+    fn expect(
+        &self,
+        path: &str,
+        expected: Option<&str>,
+    ) -> Result<(String, Option<fs::Permissions>), Refusal> {
+        let mut place = self.place(path)?;
+        let found = place.old.as_mut().map(super::Opened::bytes).transpose()?;
+        if found.map(|bytes| sha256(&bytes)).as_deref() != expected {
+            return Err(Refusal::Stale(path.to_owned()));
+        }
+        Ok((place.path, place.old.map(|old| old.mode)))
+    }
+
+    /// The folder of a real path, made where it is missing, and the name in it.
+    fn parent(&self, path: &str) -> Result<(Dir, String), Refusal> {
+        let refuse = |error: io::Error| refusal(path, &error);
+        let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
+        if folder != "." {
+            self.dir.create_dir_all(folder).map_err(refuse)?;
+        }
+        let dir = self.dir.open_dir(folder).map_err(refuse)?;
+        // A link that was put in the way since leads elsewhere.
+        let real = self.from_root(path, &dir)?;
+        if Path::new(&real)
+            != Path::new(folder)
+                .strip_prefix(".")
+                .unwrap_or(Path::new(folder))
+        {
+            return Err(Refusal::Stale(path.to_owned()));
+        }
+        Ok((dir, name.to_owned()))
+    }
+}
+
+/// Gives the temporary file its name. A new file never takes the place of one that appeared meanwhile.
+fn put(dir: &Dir, from: &str, to: &str, new: bool, path: &str) -> Result<(), Refusal> {
+    let renamed = if new {
+        rename_new(dir, from, to)
+    } else {
+        dir.rename(from, dir, to)
+    };
+    renamed.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Refusal::Stale(path.to_owned()),
+        _ => refusal(path, &error),
+    })
+}
+
+fn rename_new(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
+    match dir.hard_link(from, dir, to) {
+        Ok(()) => dir.remove_file(from),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        // Some file systems know no hard links; that nothing is there was looked at just before.
+        Err(_) => dir.rename(from, dir, to),
+    }
+}

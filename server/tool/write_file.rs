@@ -1,0 +1,90 @@
+//! `write_file`: a whole file, new or in place of one that the model read.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::turn::{
+    effect::CallWork,
+    input::{Preparation, ToolOutcome},
+    rules::Class,
+};
+
+use super::{
+    About, Host, Tool, arguments,
+    change::{Change, known, off_thread},
+    invalid, outcome, preparation,
+    workspace::MAX_FILE,
+};
+
+/// The tool.
+pub(super) struct WriteFile(About);
+
+#[derive(Deserialize)]
+struct Args {
+    path: String,
+    content: String,
+}
+
+impl WriteFile {
+    pub(super) fn new() -> Self {
+        let mut about = About::new(
+            "write_file",
+            "Write a whole file. Folders that are missing are made. To replace a file that exists, read it \
+             first; for a small change in it use edit_file.",
+            json!({
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "The file, from the workspace's root."},
+                    "content": {"type": "string", "description": "All of its text."}
+                },
+                "required": ["path", "content"],
+                "additionalProperties": false
+            }),
+        );
+        about.class = Class::Edits;
+        Self(about)
+    }
+}
+
+fn plan(work: &CallWork, host: &Host) -> Result<Change, String> {
+    let args: Args = arguments(work)?;
+    if args.content.len() as u64 > MAX_FILE {
+        return Err(invalid(&work.tool, "`content` is larger than 16 MiB"));
+    }
+    let (path, old) = known(host, &args.path)?;
+    Ok(Change {
+        path,
+        old,
+        new: args.content,
+        follows: false,
+    })
+}
+
+#[async_trait]
+impl Tool for WriteFile {
+    fn about(&self) -> &About {
+        &self.0
+    }
+
+    async fn prepare(&self, work: &CallWork, host: &Arc<Host>) -> Preparation {
+        preparation(
+            off_thread(work, host, |work, host| {
+                Ok(Preparation::Ready(plan(work, host)?.prepared(host, work)))
+            })
+            .await,
+        )
+    }
+
+    async fn run(
+        &self,
+        work: &CallWork,
+        host: &Arc<Host>,
+        _cancelled: &CancellationToken,
+    ) -> ToolOutcome {
+        outcome(off_thread(work, host, |work, host| plan(work, host)?.apply(host, work)).await)
+    }
+}
