@@ -1,0 +1,54 @@
+//! Names and keys: which are taken, how they are shown, which one was probably meant.
+
+/// What [`is_name`] takes, for the schema: its only pattern.
+pub(crate) const NAME_PATTERN: &str = "^[A-Za-z0-9_-]{1,64}$";
+
+/// May a tool, a provider or a server be called so?
+#[must_use]
+pub fn is_name(text: &str) -> bool {
+    (1..=64).contains(&text.len())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+}
+
+/// The candidate that was probably meant, if any is near enough.
+pub(crate) fn nearest<'a>(
+    wrong: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(wrong, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= candidate.len().max(wrong.len()).div_ceil(3))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// `; did you mean …?`, or nothing.
+pub(crate) fn did_you_mean<'a>(
+    wrong: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> String {
+    nearest(wrong, candidates)
+        .map(|near| format!("; did you mean `{near}`?"))
+        .unwrap_or_default()
+}
+
+/// A key as it is written in TOML, quoted where it must be. Control characters come out visible.
+pub(crate) fn dotted(path: &[String]) -> String {
+    let bare = |part: &str| {
+        !part.is_empty()
+            && part
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+    };
+    let parts = path.iter().map(|part| {
+        if bare(part) {
+            part.clone()
+        } else {
+            format!("{part:?}")
+        }
+    });
+    parts.collect::<Vec<_>>().join(".")
+}
