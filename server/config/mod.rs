@@ -170,11 +170,26 @@ fn unknown(path: &[String]) -> String {
     )
 }
 
-/// A value as TOML has it. The environment of a server may hold secrets.
+/// A value as it is shown. The environment of a server may hold secrets.
 fn shown(path: &[String], value: &Value) -> String {
     let parts: Vec<&str> = path.iter().map(String::as_str).collect();
-    if let ["mcp", "servers", _, "env", _] = parts[..] {
-        return format!("{HIDDEN:?}");
+    match parts[..] {
+        ["mcp", "servers", _, "env", _] => names::quoted(HIDDEN),
+        _ => inline(value),
     }
-    toml::Value::try_from(value).map_or_else(|_| value.to_string(), |value| value.to_string())
+}
+
+/// A value as TOML has it, on one line.
+fn inline(value: &Value) -> String {
+    let list = |parts: Vec<String>| parts.join(", ");
+    match value {
+        Value::String(text) => names::quoted(text),
+        Value::Array(items) => format!("[{}]", list(items.iter().map(inline).collect())),
+        Value::Object(members) => {
+            let member =
+                |(key, value)| format!("{} = {}", dotted(&[String::clone(key)]), inline(value));
+            format!("{{ {} }}", list(members.iter().map(member).collect()))
+        }
+        other => other.to_string(),
+    }
 }

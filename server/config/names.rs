@@ -47,8 +47,30 @@ pub(crate) fn dotted(path: &[String]) -> String {
         if bare(part) {
             part.clone()
         } else {
-            format!("{part:?}")
+            quoted(part)
         }
     });
     parts.collect::<Vec<_>>().join(".")
+}
+
+/// A text as TOML quotes it, on one line. What a terminal would act on or not show comes out visible.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for char in text.chars() {
+        match char {
+            '"' | '\\' => quoted.extend(['\\', char]),
+            '\n' => quoted += "\\n",
+            '\t' => quoted += "\\t",
+            _ if is_invisible(char) => quoted += &format!("\\U{:08X}", u32::from(char)),
+            _ => quoted.push(char),
+        }
+    }
+    quoted + "\""
+}
+
+/// Control characters, and those that join, hide or turn round what stands beside them.
+fn is_invisible(char: char) -> bool {
+    char.is_control()
+        || matches!(char, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(char, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }

@@ -87,17 +87,18 @@ impl Lines {
     }
 }
 
+/// The keys come in the order in which they are written; the parser sorts them.
 fn table_node(table: &DeTable<'_>, lines: &Lines) -> Node {
-    let children = table.iter().map(|(key, value)| {
+    let mut pairs: Vec<_> = table.iter().collect();
+    pairs.sort_by_key(|(key, _)| key.span().start);
+    let children = pairs.into_iter().map(|(key, value)| {
         (
             key.get_ref().to_string(),
             lines.at(key.span().start),
             value_node(value.get_ref(), lines),
         )
     });
-    let mut children: Vec<_> = children.collect();
-    children.sort_by_key(|(_, line, _)| *line);
-    Node::Table(children)
+    Node::Table(children.collect())
 }
 
 fn value_node(value: &DeValue<'_>, lines: &Lines) -> Node {

@@ -336,3 +336,30 @@ fn the_environment_of_a_server_is_never_shown() {
         "hunter2"
     );
 }
+
+#[test]
+fn a_value_is_shown_on_one_line_and_without_anything_hidden() {
+    check(
+        &[
+            (
+                "user",
+                r#"assistant.instructions = "a \"b\"\n\u001b[31m \u202e""#,
+            ),
+            (
+                "set",
+                "conversation.tools.x.command=['a', 'b c']\nconversation.tools.x.parameters={type='object', 'a b'=[1, true]}",
+            ),
+        ],
+        &[
+            r#"assistant.instructions = "a \"b\"\n\U0000001B[31m \U0000202E"  # from user file ~/aside.toml:1"#,
+            r#"conversation.tools.x.command = ["a", "b c"]  # from flag --set conversation.tools.x.command"#,
+            r#"conversation.tools.x.parameters = { type = "object", "a b" = [1, true] }  # from flag --set conversation.tools.x.parameters"#,
+        ],
+    );
+    check(
+        &[("user", "\"\\u001b[2J\" = 1")],
+        &[
+            r#"~/aside.toml:1: unknown key `"\U0000001B[2J"`; known here are assistant, conversation, sandbox, unsandboxed, providers, mcp"#,
+        ],
+    );
+}
