@@ -9,8 +9,8 @@ use super::names::dotted;
 /// A key, part by part.
 pub(crate) type Path = Vec<String>;
 
-/// One value of a layer.
-#[derive(Clone, Debug, PartialEq)]
+/// One value of a layer. It may be a secret, so there is no `Debug` from here to the settings.
+#[derive(Clone, PartialEq)]
 pub(crate) struct Entry {
     pub(crate) path: Path,
     pub(crate) value: Value,
@@ -94,7 +94,7 @@ impl fmt::Display for Origin {
 }
 
 /// Values by key, one a key; no key is below another.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub(crate) struct Merged(BTreeMap<Path, (Value, Origin)>);
 
 impl Merged {

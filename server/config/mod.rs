@@ -28,6 +28,8 @@ pub mod workspace;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
+
 use serde_json::Value;
 
 pub use enable::{Toggle, enabled_tools};
@@ -47,7 +49,7 @@ use tree::Node;
 pub(crate) const HIDDEN: &str = "[hidden]";
 
 /// A configuration: the settings, where each comes from, and what was left out.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Configuration {
     /// Merged and checked.
     pub settings: Settings,
@@ -103,6 +105,14 @@ pub fn load(sources: &Sources, tool_defaults: &toml::Table) -> Result<Configurat
         .notices
         .extend(workspace::notice(&configuration.ignored, is_trusted));
     Ok(configuration)
+}
+
+impl fmt::Debug for Configuration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Configuration")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Configuration {

@@ -23,8 +23,9 @@ pub(crate) const FILE_NAME: &str = "aside.toml";
 /// Variables of these names are not settings.
 const RESERVED: [&str; 1] = ["ASIDE_LOG"];
 
-/// All that a configuration is made from. Nothing else is read.
-#[derive(Clone, Debug, Default)]
+/// All that a configuration is made from. Nothing else is read. There may be secrets in it, so it cannot be
+/// printed.
+#[derive(Clone, Default)]
 pub struct Sources {
     /// The user's `aside.toml`.
     pub user_file: Option<TextFile>,
@@ -46,7 +47,7 @@ pub struct Sources {
 }
 
 /// A file that was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct TextFile {
     /// As it is shown.
     pub path: PathBuf,
@@ -55,7 +56,7 @@ pub struct TextFile {
 }
 
 /// A flag that sets something.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Flag {
     /// `--set KEY=VALUE`; the value is TOML, or else a text.
     Set(String),

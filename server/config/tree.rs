@@ -4,7 +4,7 @@ use serde_json::{Map, Number, Value};
 use toml::de::{DeTable, DeValue};
 
 /// A piece of a layer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(crate) enum Node {
     /// Keys, each with the line that it stands on (from 1; 0 where there are no lines).
     Table(Vec<(String, usize, Node)>),

@@ -254,7 +254,7 @@ mod tests {
 
     const FILE: &str = r#"
         conversation.tools.lint.command = ["python3", "tools/lint.py", "--strict"]
-        mcp.servers.db = { command = "bin/db", args = ["conf/db.ini"] }
+        mcp.servers.db = { command = "bin/db", args = ["conf/db.ini", "bin/out"] }
     "#;
 
     /// Trusts a workspace, lets `change` happen, and says what is trusted then.
@@ -270,6 +270,10 @@ mod tests {
             fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
             fs::write(root.join(path), text).unwrap();
         }
+        for outside in ["one", "two"] {
+            fs::write(folder.path().join(outside), "the same").unwrap();
+        }
+        symlink(folder.path().join("one"), root.join("bin/out")).unwrap();
         let now = || {
             Fingerprint::of(
                 &root,
@@ -312,7 +316,7 @@ mod tests {
         );
         check(
             |root, _| fs::remove_file(root.join("aside.toml")).unwrap(),
-            "ended: --strict, aside.toml, bin/db, conf/db.ini, python3, tools/lint.py",
+            "ended: --strict, aside.toml, bin/db, bin/out, conf/db.ini, python3, tools/lint.py",
         );
     }
 
@@ -323,6 +327,11 @@ mod tests {
             symlink("/dev/null", root.join("bin/db")).unwrap();
         };
         check(swap, "ended: bin/db");
+        let turn = |root: &Path, _: &TrustStore| {
+            fs::remove_file(root.join("bin/out")).unwrap();
+            symlink(root.parent().unwrap().join("two"), root.join("bin/out")).unwrap();
+        };
+        check(turn, "ended: bin/out");
     }
 
     #[test]

@@ -5,7 +5,10 @@
 //! servers of its own, and whatever makes policy tighter. Never where requests go, with which key, how
 //! commands are confined, who answers inquiries, or what runs unasked.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -16,7 +19,7 @@ use super::{Entry, layers::Merged, names::dotted, trust::hex};
 const NAMED: usize = 20;
 
 /// A tool or a server that the workspace defines.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Definition {
     /// What it is.
     pub kind: DefinitionKind,
@@ -49,7 +52,7 @@ pub(crate) struct Weaker<'a> {
 }
 
 /// What is left of a workspace's layer.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Kept {
     pub(crate) entries: Vec<Entry>,
     pub(crate) ignored: Vec<String>,
@@ -203,6 +206,23 @@ impl Weaker<'_> {
     fn is_set(&self, path: &[&str]) -> bool {
         let path: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
         self.merged.below(&path).next().is_some()
+    }
+}
+
+impl fmt::Debug for Definition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            kind,
+            name,
+            value: _,
+            hash,
+        } = self;
+        let mut shown = f.debug_struct("Definition");
+        shown
+            .field("kind", kind)
+            .field("name", name)
+            .field("hash", hash)
+            .finish_non_exhaustive()
     }
 }
 

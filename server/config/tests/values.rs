@@ -180,8 +180,10 @@ fn one_key_of_a_built_in_tool_keeps_the_rest() {
 }
 
 #[test]
-fn every_built_in_value_is_shown() {
-    let configuration = configure(&[]).unwrap();
+fn every_built_in_value_is_shown_and_an_empty_table_sets_nothing() {
+    let empty = "[conversation.limits]\n[conversation.tools.ask_user]";
+    let configuration = configure(&[("user", empty)]).unwrap();
+    assert_eq!(configuration.settings, configure(&[]).unwrap().settings);
     assert_eq!(
         configuration
             .show(Some("conversation.limits"))
