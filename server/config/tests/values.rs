@@ -327,11 +327,7 @@ fn a_flag_of_its_own_is_shown_by_its_name() {
 #[test]
 fn the_environment_of_a_server_is_never_shown() {
     let configuration = configure(&[("user", "mcp.servers.x.env.TOKEN = 'hunter2'")]).unwrap();
-    let shown = format!(
-        "{}{:?}",
-        configuration.show(None).unwrap(),
-        configuration.settings
-    );
+    let shown = format!("{}{configuration:?}", configuration.show(None).unwrap());
     assert!(!shown.contains("hunter2"), "{shown}");
     assert_eq!(
         configuration.settings.mcp.servers["x"].env["TOKEN"].reveal(),
