@@ -1,1 +1,205 @@
 //! `aside.toml`: layers, where each value comes from, trust.
+//!
+//! Layers, weakest first: what is built in, the user's file, the workspace's file and what the client read in
+//! the workspace, the client's settings, the environment, flags. They are merged key by key. What a workspace
+//! may set is decided in [`workspace`] before its layers are laid over the user's.
+//!
+//! Environment: `ASIDE_ASSISTANT__MODEL=…` sets `assistant.model`; two underscores stand between keys, capitals
+//! are read as small letters. A value is read as TOML where it is some that the key takes, else it is a text,
+//! as with `--set KEY=VALUE`. `ASIDE_LOG` is not a setting.
+//!
+//! Invariant: [`load`] reads no file and no environment; [`Sources`] holds all that it sees. API keys are
+//! never in it, only the names of variables and programs that have them.
+
+mod enable;
+pub mod flags;
+mod instructions;
+mod layers;
+mod model;
+pub mod names;
+mod rules;
+mod schema;
+pub mod settings;
+mod sources;
+mod tree;
+pub mod trust;
+pub mod workspace;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use serde_json::Value;
+
+pub use enable::{Toggle, enabled_tools};
+pub use instructions::instructions;
+pub use layers::{Origin, Problem, Problems};
+pub use model::{ModelId, choose_model};
+pub use rules::{RunContext, ToolFacts};
+pub use schema::schema;
+pub use settings::Settings;
+pub use sources::{Flag, Sources, TextFile};
+
+use layers::{Entry, Merged};
+use names::dotted;
+use tree::Node;
+
+/// What stands where a value may be a secret.
+pub(crate) const HIDDEN: &str = "[hidden]";
+
+/// A configuration: the settings, where each comes from, and what was left out.
+#[derive(Clone, Default)]
+pub struct Configuration {
+    /// Merged and checked.
+    pub settings: Settings,
+    /// Sentences for the user: what of the workspace was ignored, and variables that are no settings.
+    pub notices: Vec<String>,
+    /// Keys of the workspace that were ignored, as they are written in TOML.
+    pub ignored: Vec<String>,
+    /// Tools and MCP servers that the workspace defines. Each needs the user's approval, by hash, before its
+    /// program is started or its server is reached.
+    pub definitions: Vec<workspace::Definition>,
+    merged: Merged,
+}
+
+/// Merges the layers. `tool_defaults` is what goes into the built-in layer as `conversation.tools`: a table for
+/// each built-in tool, if only an empty one, so that a workspace cannot define a tool of that name.
+///
+/// # Errors
+/// All unknown keys, values of a wrong type and broken files of every layer.
+pub fn load(sources: &Sources, tool_defaults: &toml::Table) -> Result<Configuration, Problems> {
+    let mut problems = Vec::new();
+    let mut merged = Merged::default();
+    merged.lay(built_in(tool_defaults, &mut problems));
+    let user = sources.user_entries(&mut problems);
+    let models = workspace::models(&user);
+    let builtin = tool_defaults.keys().cloned().collect();
+    merged.lay(user);
+
+    let mut configuration = Configuration::default();
+    for (entries, trusted) in sources.workspace_entries(&mut problems) {
+        let weaker = workspace::Weaker {
+            merged: &merged,
+            builtin: &builtin,
+            models: &models,
+        };
+        let kept = workspace::filter(entries, trusted, &weaker);
+        configuration.ignored.extend(kept.ignored);
+        configuration.definitions.extend(kept.definitions);
+        merged.lay(kept.entries);
+    }
+    merged.lay(sources.client_entries(&mut problems));
+    merged.lay(sources.environment_entries(&mut problems, &mut configuration.notices));
+    merged.lay(sources.flag_entries(&mut problems));
+
+    if !problems.is_empty() {
+        return Err(Problems(problems));
+    }
+    let settings = serde_json::from_value(merged.to_value());
+    configuration.settings = settings
+        .map_err(|error| Problems(vec![Problem::new(Origin::BuiltIn, error.to_string())]))?;
+    configuration.merged = merged;
+    let is_trusted = sources.trusted || sources.trusted_by_client;
+    configuration
+        .notices
+        .extend(workspace::notice(&configuration.ignored, is_trusted));
+    Ok(configuration)
+}
+
+impl fmt::Debug for Configuration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Configuration")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Configuration {
+    /// The effective values, a line each with its layer: all, or the key and what is below it.
+    ///
+    /// # Errors
+    /// A sentence where the key is not one that can be set.
+    pub fn show(&self, key: Option<&str>) -> Result<String, String> {
+        let path = key.map_or(Ok(Vec::new()), sources::parse_key)?;
+        if schema::at(&path).is_none() {
+            return Err(unknown(&path));
+        }
+        let mut text = String::new();
+        for (path, value, origin) in self.merged.below(&path) {
+            if value.as_object().is_some_and(serde_json::Map::is_empty) {
+                continue;
+            }
+            text += &format!(
+                "{} = {}  # from {origin}\n",
+                dotted(path),
+                shown(path, value)
+            );
+        }
+        if text.is_empty() {
+            text = format!("# {} is not set\n", dotted(&path));
+        }
+        Ok(text)
+    }
+
+    /// Where the value of a key comes from, if it is set.
+    #[must_use]
+    pub fn origin(&self, key: &str) -> Option<Origin> {
+        let path = sources::parse_key(key).ok()?;
+        self.merged
+            .below(&path)
+            .next()
+            .map(|(_, _, origin)| origin.clone())
+    }
+}
+
+fn built_in(tool_defaults: &toml::Table, problems: &mut Vec<Problem>) -> Vec<Entry> {
+    let as_json = |value: serde_json::Result<Value>| value.unwrap_or_default();
+    let defaults = as_json(serde_json::to_value(Settings::default()));
+    let tools = as_json(serde_json::to_value(tool_defaults));
+    let tools = Node::from_json(&tools).under(&["conversation".into(), "tools".into()]);
+    let mut entries = schema::entries(Node::from_json(&defaults), &|_| Origin::BuiltIn, problems);
+    entries.retain(|entry| {
+        !entry
+            .value
+            .as_object()
+            .is_some_and(serde_json::Map::is_empty)
+    });
+    entries.extend(schema::entries(tools, &|_| Origin::BuiltIn, problems));
+    entries
+}
+
+fn unknown(path: &[String]) -> String {
+    let mut problems = Vec::new();
+    let node = Node::Leaf(Value::Bool(true)).under(path);
+    schema::entries(node, &|_| Origin::BuiltIn, &mut problems);
+    let problem = problems.into_iter().next();
+    problem.map_or_else(
+        || format!("unknown key `{}`", dotted(path)),
+        |problem| problem.what().into(),
+    )
+}
+
+/// A value as it is shown. The environment of a server may hold secrets.
+fn shown(path: &[String], value: &Value) -> String {
+    let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+    match parts[..] {
+        ["mcp", "servers", _, "env", _] => names::quoted(HIDDEN),
+        _ => inline(value),
+    }
+}
+
+/// A value as TOML has it, on one line.
+fn inline(value: &Value) -> String {
+    let list = |parts: Vec<String>| parts.join(", ");
+    match value {
+        Value::String(text) => names::quoted(text),
+        Value::Array(items) => format!("[{}]", list(items.iter().map(inline).collect())),
+        Value::Object(members) => {
+            let member =
+                |(key, value)| format!("{} = {}", dotted(&[String::clone(key)]), inline(value));
+            format!("{{ {} }}", list(members.iter().map(member).collect()))
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,171 @@
+//! Flags whose values have a form of their own.
+
+use super::{names::is_name, settings::DetachedMode};
+
+/// The kind of a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PromptKind {
+    /// May this run?
+    Run,
+    /// May the model see this result?
+    Deliver,
+    /// A tool's question.
+    Tool,
+}
+
+/// `--detached MODE` or `--detached KIND=MODE`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DetachedFlag {
+    /// Without one, all kinds.
+    pub kind: Option<PromptKind>,
+    /// What happens.
+    pub mode: DetachedMode,
+}
+
+/// `--answer`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AnswerFlag {
+    /// `TOOL.QUESTION=VALUE`: a configured answer. The question's type says how the text is read.
+    Configured {
+        /// The tool.
+        tool: String,
+        /// The question's id.
+        question: String,
+        /// As it was typed.
+        text: String,
+    },
+    /// `PROMPT_ID=VALUE`: the answer to one open prompt.
+    Prompt {
+        /// Which.
+        id: String,
+        /// As it was typed.
+        text: String,
+    },
+}
+
+impl DetachedFlag {
+    /// Reads the flag's value.
+    ///
+    /// # Errors
+    /// A sentence that names what there is.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (kind, mode) = match text.split_once('=') {
+            None => (None, text),
+            Some(("run", mode)) => (Some(PromptKind::Run), mode),
+            Some(("deliver", mode)) => (Some(PromptKind::Deliver), mode),
+            Some(("tool", mode)) => (Some(PromptKind::Tool), mode),
+            Some((kind, _)) => {
+                let kind = kind.escape_debug();
+                return Err(format!(
+                    "`{kind}` is not a kind of prompt; use run, deliver or tool"
+                ));
+            }
+        };
+        let mode = match mode {
+            "auto" => DetachedMode::Auto,
+            "defaults" => DetachedMode::Defaults,
+            "deny" => DetachedMode::Deny,
+            "stop" => DetachedMode::Stop,
+            _ => {
+                let mode = mode.escape_debug();
+                return Err(format!(
+                    "`{mode}` is not a mode; use auto, defaults, deny or stop"
+                ));
+            }
+        };
+        Ok(Self { kind, mode })
+    }
+}
+
+impl AnswerFlag {
+    /// Reads the flag's value: what stands before the first `=` is a tool and a question where it has a dot.
+    ///
+    /// # Errors
+    /// A sentence that says how it is written. It does not repeat the answer.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let Some((key, text)) = text.split_once('=').filter(|(key, _)| !key.is_empty()) else {
+            return Err("an answer is written TOOL.QUESTION=VALUE or PROMPT_ID=VALUE".into());
+        };
+        let text = text.to_owned();
+        let Some((tool, question)) = key.split_once('.') else {
+            return Ok(Self::Prompt {
+                id: key.to_owned(),
+                text,
+            });
+        };
+        if !is_name(tool) || question.is_empty() {
+            let key = key.escape_debug();
+            return Err(format!(
+                "`{key}` names no question; it is written TOOL.QUESTION=VALUE"
+            ));
+        }
+        Ok(Self::Configured {
+            tool: tool.into(),
+            question: question.into(),
+            text,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check<T: std::fmt::Debug>(parsed: Result<T, String>, expected: &str) {
+        assert_eq!(
+            parsed.map_or_else(|error| error, |flag| format!("{flag:?}")),
+            expected
+        );
+    }
+
+    #[test]
+    fn a_detached_mode_is_for_all_kinds_or_one() {
+        let parse = DetachedFlag::parse;
+        check(parse("stop"), "DetachedFlag { kind: None, mode: Stop }");
+        check(
+            parse("run=auto"),
+            "DetachedFlag { kind: Some(Run), mode: Auto }",
+        );
+        check(
+            parse("tool=defaults"),
+            "DetachedFlag { kind: Some(Tool), mode: Defaults }",
+        );
+        check(
+            parse("deliver=deny"),
+            "DetachedFlag { kind: Some(Deliver), mode: Deny }",
+        );
+        check(
+            parse("wait"),
+            "`wait` is not a mode; use auto, defaults, deny or stop",
+        );
+        check(
+            parse("ask=deny"),
+            "`ask` is not a kind of prompt; use run, deliver or tool",
+        );
+    }
+
+    #[test]
+    fn an_answer_with_a_dot_is_for_a_question() {
+        let parse = AnswerFlag::parse;
+        check(
+            parse("edit.which one=a=b"),
+            r#"Configured { tool: "edit", question: "which one", text: "a=b" }"#,
+        );
+        check(parse("p7=yes"), r#"Prompt { id: "p7", text: "yes" }"#);
+        check(
+            parse("edit.q="),
+            r#"Configured { tool: "edit", question: "q", text: "" }"#,
+        );
+        let written = "an answer is written TOOL.QUESTION=VALUE or PROMPT_ID=VALUE";
+        check(parse("hunter2"), written);
+        check(parse("=x"), written);
+        check(
+            parse("a b.c=x"),
+            "`a b.c` names no question; it is written TOOL.QUESTION=VALUE",
+        );
+        check(
+            parse("edit.=x"),
+            "`edit.` names no question; it is written TOOL.QUESTION=VALUE",
+        );
+    }
+}

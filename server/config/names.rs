@@ -1,0 +1,76 @@
+//! Names and keys: which are taken, how they are shown, which one was probably meant.
+
+/// What [`is_name`] takes, for the schema: its only pattern.
+pub(crate) const NAME_PATTERN: &str = "^[A-Za-z0-9_-]{1,64}$";
+
+/// May a tool, a provider or a server be called so?
+#[must_use]
+pub fn is_name(text: &str) -> bool {
+    (1..=64).contains(&text.len())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+}
+
+/// The candidate that was probably meant, if any is near enough.
+pub(crate) fn nearest<'a>(
+    wrong: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(wrong, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= candidate.len().max(wrong.len()).div_ceil(3))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// `; did you mean …?`, or nothing.
+pub(crate) fn did_you_mean<'a>(
+    wrong: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> String {
+    nearest(wrong, candidates)
+        .map(|near| format!("; did you mean `{near}`?"))
+        .unwrap_or_default()
+}
+
+/// A key as it is written in TOML, quoted where it must be. Control characters come out visible.
+pub(crate) fn dotted(path: &[String]) -> String {
+    let bare = |part: &str| {
+        !part.is_empty()
+            && part
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+    };
+    let parts = path.iter().map(|part| {
+        if bare(part) {
+            part.clone()
+        } else {
+            quoted(part)
+        }
+    });
+    parts.collect::<Vec<_>>().join(".")
+}
+
+/// A text as TOML quotes it, on one line. What a terminal would act on or not show comes out visible.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for char in text.chars() {
+        match char {
+            '"' | '\\' => quoted.extend(['\\', char]),
+            '\n' => quoted += "\\n",
+            '\t' => quoted += "\\t",
+            _ if is_invisible(char) => quoted += &format!("\\U{:08X}", u32::from(char)),
+            _ => quoted.push(char),
+        }
+    }
+    quoted + "\""
+}
+
+/// Control characters, and those that join, hide or turn round what stands beside them.
+fn is_invisible(char: char) -> bool {
+    char.is_control()
+        || matches!(char, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(char, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}

@@ -1,0 +1,498 @@
+//! What can be set, as types. The JSON schema, the check for unknown keys and the built-in values all come
+//! from here and from nowhere else.
+//!
+//! A doc comment on a field is its description in the published schema.
+
+use std::{collections::BTreeMap, fmt};
+
+use aside_turn::limits::Limits;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{
+    names::NAME_PATTERN,
+    schema::{or_bool, or_mode, without_defaults},
+};
+
+/// All settings, merged and checked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(title = "aside.toml", transform = without_defaults)]
+pub struct Settings {
+    /// The assistant of a turn.
+    pub assistant: Assistant,
+    /// How a conversation goes.
+    pub conversation: Conversation,
+    /// How commands are confined. Only the user can set it.
+    pub sandbox: Sandbox,
+    /// Decide as if a sandbox held, so that commands run without one. Only the user can set it.
+    pub unsandboxed: bool,
+    /// Model providers by name.
+    #[schemars(extend("propertyNames" = {"pattern": NAME_PATTERN}))]
+    pub providers: BTreeMap<String, ProviderSettings>,
+    /// Servers of the Model Context Protocol.
+    pub mcp: Mcp,
+}
+
+/// An assistant.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Assistant {
+    /// The model, as `provider/model`.
+    pub model: Option<String>,
+    /// The system text, instead of the built-in one.
+    pub system_prompt: Option<String>,
+    /// Instructions that are added to the system text.
+    pub instructions: Option<String>,
+    /// How much the model reasons before it answers; unset is the model's own default.
+    pub reasoning: Option<Reasoning>,
+    /// `auto`, `none`, `required`, or the name of the tool that must be called.
+    #[schemars(extend("pattern" = NAME_PATTERN))]
+    pub tool_choice: Option<String>,
+    /// How requests are made.
+    pub request: RequestSettings,
+}
+
+/// How requests are made.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RequestSettings {
+    /// How long the provider is asked to keep what was sent, where it can be asked.
+    pub cache: Option<Cache>,
+}
+
+/// How long a provider is asked to keep what was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Cache {
+    /// It is not asked.
+    #[serde(rename = "off")]
+    Off,
+    /// Five minutes after each use.
+    #[serde(rename = "5m")]
+    FiveMinutes,
+    /// An hour after each use.
+    #[serde(rename = "1h")]
+    Hour,
+}
+
+/// How much a model reasons; a provider takes the nearest that it knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Reasoning {
+    /// Not at all.
+    Off,
+    /// A little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
+    /// As much as it can.
+    Max,
+}
+
+/// How a conversation goes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Conversation {
+    /// What runs unasked.
+    pub mode: Mode,
+    /// Bounds of a turn.
+    pub limits: LimitSettings,
+    /// Questions that a model answers.
+    pub inquiry: Inquiry,
+    /// Tools by name, and their defaults.
+    pub tools: Tools,
+}
+
+/// What runs unasked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Reading runs, the rest asks.
+    #[default]
+    Ask,
+    /// Reading and editing files of the workspace run, the rest asks.
+    Edits,
+    /// Reading runs, the rest is refused.
+    Plan,
+    /// Everything runs: inside the sandbox, else it asks.
+    Auto,
+}
+
+/// Bounds of a turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LimitSettings {
+    /// Requests to the provider in a turn, inquiries not counted.
+    #[schemars(range(min = 1))]
+    pub cycles: u32,
+    /// Seconds that a tool may run; the time of a question that it asks while it runs does not count.
+    #[schemars(range(min = 1, max = 600))]
+    pub tool_seconds: u64,
+    /// Tools that run side by side.
+    #[schemars(range(min = 1, max = 256))]
+    pub tools_at_once: u32,
+    /// Bytes at the start of a tool's output that the model is sent; the middle is left out.
+    #[schemars(range(max = 1_048_576))]
+    pub output_head: u32,
+    /// Bytes at the end of a tool's output that the model is sent.
+    #[schemars(range(max = 1_048_576))]
+    pub output_tail: u32,
+    /// Calls in one message of the model that are looked at.
+    #[schemars(range(min = 1, max = 4096))]
+    pub calls_in_message: u32,
+    /// Times that a failed request is sent again.
+    #[schemars(range(max = 100))]
+    pub retries: u32,
+    /// Seconds over which a failed request is sent again.
+    #[schemars(range(max = 86_400))]
+    pub retry_seconds: u64,
+    /// Seconds that a turn may take; unset is no bound.
+    #[schemars(range(min = 1, max = 31_536_000))]
+    pub turn_seconds: Option<u64>,
+    /// US dollars that a turn may cost; unset is no bound.
+    #[schemars(range(min = 0.0))]
+    pub cost_usd: Option<f64>,
+}
+
+/// Questions that a model answers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Inquiry {
+    /// Who answers; unset is the assistant of the turn.
+    pub assistant: Assistant,
+    /// How it is asked.
+    pub strategy: Strategy,
+}
+
+/// How a model is asked a question.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    /// `structured` where inquiries have another model, else `in_band`.
+    #[default]
+    Auto,
+    /// The turn's own next request and one more message.
+    InBand,
+    /// The same with the answering tool forced.
+    ForcedTool,
+    /// An answer by JSON schema.
+    Structured,
+}
+
+/// Tools by name, and their defaults.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("propertyNames" = {"pattern": NAME_PATTERN}))]
+pub struct Tools {
+    /// What counts for every tool that does not say otherwise.
+    pub defaults: ToolDefaults,
+    /// A tool's settings by its name.
+    #[serde(flatten)]
+    pub named: BTreeMap<String, ToolSettings>,
+}
+
+/// What counts for every tool that does not say otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToolDefaults {
+    /// Whether tools are on.
+    pub enable: Enable,
+    /// Whether calls run unasked; unset is decided by the mode.
+    pub run: Option<Run>,
+    /// Whether the model sees results unasked.
+    pub result: Option<Delivery>,
+    /// What happens where somebody must be asked and nobody is there.
+    pub detached: Detached,
+}
+
+/// The settings of one tool.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToolSettings {
+    /// Where the tool comes from.
+    pub source: Option<ToolSource>,
+    /// Whether it is on, and what may turn it on or off.
+    pub enable: Enable,
+    /// What the model is told of it, instead of the description.
+    pub summary: Option<String>,
+    /// What it does, for the model.
+    pub description: Option<String>,
+    /// Whether calls run unasked; unset is decided by the mode.
+    pub run: Option<Run>,
+    /// Whether the model sees results unasked.
+    pub result: Option<Delivery>,
+    /// How it is shown.
+    pub style: Style,
+    /// What happens where somebody must be asked and nobody is there.
+    pub detached: Detached,
+    /// Its questions by id.
+    pub questions: BTreeMap<String, QuestionSettings>,
+    /// The JSON schema of a local tool's arguments.
+    pub parameters: Option<Map<String, Value>>,
+    /// The program of a local tool and its arguments. No shell reads it.
+    #[schemars(length(min = 1))]
+    pub command: Option<Vec<String>>,
+}
+
+/// Where a tool comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolSource {
+    /// Part of Aside.
+    Builtin,
+    /// A program.
+    Local,
+    /// An MCP server.
+    Mcp,
+}
+
+/// Whether a tool is on, and what may turn it on or off. `true` and `false` set both keys, with `any`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(transform = or_bool)]
+pub struct Enable {
+    /// It is on.
+    pub state: Option<bool>,
+    /// What may turn it on or off for a run.
+    pub allow_toggle: Option<AllowToggle>,
+}
+
+/// What may turn a tool on or off for a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AllowToggle {
+    /// Its name, or a directive for all tools.
+    Any,
+    /// The same as `any`.
+    Always,
+    /// Only its name.
+    IfNamed,
+    /// Nothing; where it is off not even a forced tool choice brings it back.
+    Never,
+}
+
+/// Whether a call runs unasked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Run {
+    /// It runs.
+    Unattended,
+    /// A person is asked.
+    Ask,
+    /// It never runs.
+    Deny,
+}
+
+/// Whether the model sees a result unasked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Delivery {
+    /// It does.
+    Unattended,
+    /// A person is asked.
+    Ask,
+}
+
+/// How a tool is shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Style {
+    /// Only its questions are shown.
+    pub hidden: Option<bool>,
+}
+
+/// What happens where somebody must be asked and nobody is there. A mode alone sets all three keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(transform = or_mode)]
+pub struct Detached {
+    /// Where a call needs permission to run.
+    pub run: Option<DetachedMode>,
+    /// Where a result needs permission to be shown to the model.
+    pub deliver: Option<DetachedMode>,
+    /// Where a tool asks a question.
+    pub tool: Option<DetachedMode>,
+}
+
+/// What happens where somebody must be asked and nobody is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DetachedMode {
+    /// What can be decided without a person is.
+    Auto,
+    /// A question's default answers it; the rest is refused.
+    Defaults,
+    /// It is refused.
+    Deny,
+    /// The turn stops there and can be resumed.
+    Stop,
+}
+
+/// The settings of one question of a tool.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct QuestionSettings {
+    /// The answer, so that nobody is asked.
+    #[schemars(extend("type" = ["string", "boolean"]))]
+    pub answer: Option<Value>,
+    /// Who is asked: `user`, `assistant`, or an assistant with settings of its own.
+    pub target: Option<Target>,
+    /// Only a human may answer.
+    pub exclusive: Option<bool>,
+    /// The header over the question. It changes nothing else.
+    pub prompt_label: Option<String>,
+}
+
+/// Who is asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Target {
+    /// By name.
+    Named(TargetName),
+    /// An assistant with these settings.
+    Assistant(Box<Assistant>),
+}
+
+/// Who is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TargetName {
+    /// A person, where one is there.
+    User,
+    /// The inquiry's assistant.
+    Assistant,
+}
+
+/// How commands are confined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Sandbox {
+    /// By the strongest means that works here.
+    #[default]
+    Auto,
+    /// By Landlock too, which cannot protect `.git` inside the workspace.
+    Landlock,
+    /// Not at all: every command asks.
+    Off,
+}
+
+/// A model provider.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProviderSettings {
+    /// Which API it speaks; a provider that Aside knows by name needs none.
+    pub api: Option<Api>,
+    /// Where its API is.
+    pub base_url: Option<String>,
+    /// The environment variable that holds the key.
+    pub api_key_env: Option<String>,
+    /// The program that prints the key, and its arguments.
+    #[schemars(length(min = 1))]
+    pub api_key_command: Option<Vec<String>>,
+}
+
+/// An API that a provider speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Api {
+    /// Anthropic's messages.
+    Anthropic,
+    /// OpenAI's responses.
+    OpenaiResponses,
+    /// OpenAI's chat completions, which many servers speak.
+    OpenaiChat,
+    /// Google's generative language.
+    Google,
+    /// Ollama's own.
+    Ollama,
+    /// A script instead of a model.
+    Rehearsal,
+}
+
+/// Servers of the Model Context Protocol.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Mcp {
+    /// Servers by name.
+    #[schemars(extend("propertyNames" = {"pattern": NAME_PATTERN}))]
+    pub servers: BTreeMap<String, McpServer>,
+}
+
+/// One MCP server: a program, or a place on the network.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct McpServer {
+    /// The program to start.
+    pub command: Option<String>,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// What its environment holds besides the usual.
+    pub env: BTreeMap<String, EnvValue>,
+    /// Where it is reached.
+    pub url: Option<String>,
+}
+
+/// The value of an environment variable, which may be a secret: it is never printed.
+#[derive(Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct EnvValue(String);
+
+impl EnvValue {
+    /// The value itself, for the process that it is meant for.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for EnvValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(super::HIDDEN)
+    }
+}
+
+impl Serialize for EnvValue {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(super::HIDDEN)
+    }
+}
+
+impl Default for LimitSettings {
+    fn default() -> Self {
+        let limits = Limits::default();
+        let small = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        Self {
+            cycles: limits.cycles,
+            tool_seconds: limits.tool_time.as_secs(),
+            tools_at_once: small(limits.tools_at_once),
+            output_head: 16 * 1024,
+            output_tail: 16 * 1024,
+            calls_in_message: small(limits.calls_in_message),
+            retries: limits.retries,
+            retry_seconds: limits.retry_time.as_secs(),
+            turn_seconds: None,
+            cost_usd: None,
+        }
+    }
+}
+
+impl Default for ToolDefaults {
+    fn default() -> Self {
+        Self {
+            enable: Enable {
+                state: Some(true),
+                allow_toggle: Some(AllowToggle::Any),
+            },
+            run: None,
+            result: Some(Delivery::Unattended),
+            detached: Detached {
+                run: Some(DetachedMode::Deny),
+                deliver: Some(DetachedMode::Deny),
+                tool: Some(DetachedMode::Auto),
+            },
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! All that a configuration is made from.
+
+use std::{
+    env,
+    ffi::OsString,
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+
+use super::{
+    Entry, Origin, Problem, Problems,
+    schema::{self, elsewhere, entries},
+    tree::Node,
+};
+
+/// Bytes of an `aside.toml` that are read; a longer one is an error.
+const FILE_BYTES: u64 = 1024 * 1024;
+/// The file, for users and in workspaces.
+pub(crate) const FILE_NAME: &str = "aside.toml";
+/// Variables of these names are not settings.
+const RESERVED: [&str; 1] = ["ASIDE_LOG"];
+
+/// All that a configuration is made from. Nothing else is read. There may be secrets in it, so it cannot be
+/// printed.
+#[derive(Clone, Default)]
+pub struct Sources {
+    /// The user's `aside.toml`.
+    pub user_file: Option<TextFile>,
+    /// The workspace's `aside.toml`.
+    pub workspace_file: Option<TextFile>,
+    /// What the client read in the workspace.
+    pub workspace_config: Option<Value>,
+    /// The client's settings of the user's scope.
+    pub client_config: Option<Value>,
+    /// The environment. Only names that begin with `ASIDE_` are looked at.
+    pub environment: Vec<(String, String)>,
+    /// Flags, in order; the last wins.
+    pub flags: Vec<Flag>,
+    /// The user trusts the workspace as it is now: its `aside.toml` counts.
+    pub trusted: bool,
+    /// The client says that the user trusts the workspace: `workspace_config` counts too, which is not among
+    /// what `aside trust` watches.
+    pub trusted_by_client: bool,
+}
+
+/// A file that was read.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TextFile {
+    /// As it is shown.
+    pub path: PathBuf,
+    /// What is in it.
+    pub text: String,
+}
+
+/// A flag that sets something.
+#[derive(Clone, PartialEq)]
+pub enum Flag {
+    /// `--set KEY=VALUE`; the value is TOML, or else a text.
+    Set(String),
+    /// A flag of its own, such as `--model`.
+    Typed {
+        /// As the user knows it: `--model`.
+        name: String,
+        /// The key that it sets.
+        key: String,
+        /// To this.
+        value: Value,
+    },
+}
+
+impl Sources {
+    /// Reads the user's and the workspace's file and the environment of this process. Trust, the client's
+    /// settings and flags are for the caller to add.
+    ///
+    /// # Errors
+    /// A file that is there and cannot be read, is over 1 MiB or not UTF-8.
+    pub fn from_process(workspace_root: Option<&Path>) -> Result<Self, Problems> {
+        let mut problems = Vec::new();
+        let mut read = |path: PathBuf, origin: fn(String, usize) -> Origin| {
+            read_text(&path).unwrap_or_else(|error| {
+                let what = format!("it cannot be read: {error}");
+                problems.push(Problem::new(origin(path.display().to_string(), 0), what));
+                None
+            })
+        };
+        let user_file =
+            user_path(&|name| env::var_os(name)).and_then(|path| read(path, Origin::UserFile));
+        let workspace_file = workspace_root.map(|root| root.join(FILE_NAME));
+        let workspace_file = workspace_file.and_then(|path| read(path, Origin::WorkspaceFile));
+        if !problems.is_empty() {
+            return Err(Problems(problems));
+        }
+        let environment = env::vars_os();
+        let environment = environment.filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
+        let environment = environment
+            .filter(|(name, _)| name.starts_with("ASIDE_"))
+            .collect();
+        Ok(Self {
+            user_file,
+            workspace_file,
+            environment,
+            ..Self::default()
+        })
+    }
+
+    pub(super) fn user_entries(&self, problems: &mut Vec<Problem>) -> Vec<Entry> {
+        file_entries(self.user_file.as_ref(), Origin::UserFile, problems)
+    }
+
+    /// The workspace's layers, each with whether it is trusted.
+    pub(super) fn workspace_entries(&self, problems: &mut Vec<Problem>) -> [(Vec<Entry>, bool); 2] {
+        let file = file_entries(
+            self.workspace_file.as_ref(),
+            Origin::WorkspaceFile,
+            problems,
+        );
+        let config = json_entries(
+            self.workspace_config.as_ref(),
+            &Origin::WorkspaceConfig,
+            problems,
+        );
+        [
+            (file, self.trusted || self.trusted_by_client),
+            (config, self.trusted_by_client),
+        ]
+    }
+
+    pub(super) fn client_entries(&self, problems: &mut Vec<Problem>) -> Vec<Entry> {
+        json_entries(self.client_config.as_ref(), &Origin::ClientConfig, problems)
+    }
+
+    pub(super) fn environment_entries(
+        &self,
+        problems: &mut Vec<Problem>,
+        notices: &mut Vec<String>,
+    ) -> Vec<Entry> {
+        let mut found = Vec::new();
+        for (name, text) in &self.environment {
+            let Some(key) = name.strip_prefix("ASIDE_") else {
+                continue;
+            };
+            if RESERVED.contains(&name.as_str()) {
+                continue;
+            }
+            let path: Vec<String> = key.split("__").map(str::to_ascii_lowercase).collect();
+            // Without `__` it may be anybody's variable, such as the one that holds a provider's key.
+            if path.len() == 1 && schema::at(&path).is_none() {
+                notices.extend(elsewhere(&path[0]).map(|key| {
+                    let meant = key.to_ascii_uppercase().replace('.', "__");
+                    format!("{name} is not a setting; did you mean ASIDE_{meant}?")
+                }));
+                continue;
+            }
+            let origin = Origin::Environment(name.clone());
+            found.extend(entries(
+                text_node(&path, text),
+                &|_| origin.clone(),
+                problems,
+            ));
+        }
+        found
+    }
+
+    pub(super) fn flag_entries(&self, problems: &mut Vec<Problem>) -> Vec<Entry> {
+        let mut found = Vec::new();
+        for flag in &self.flags {
+            let origin = Origin::Flag(flag.name());
+            match flag.node() {
+                Ok(node) => found.extend(entries(node, &|_| origin.clone(), problems)),
+                Err(what) => problems.push(Problem::new(origin, what)),
+            }
+        }
+        found
+    }
+}
+
+impl Flag {
+    fn name(&self) -> String {
+        match self {
+            // The value stays out of sight: it may be a secret.
+            Self::Set(text) => format!(
+                "--set {}",
+                text.split_once('=')
+                    .map_or(text.as_str(), |(key, _)| key.trim_end())
+            ),
+            Self::Typed { name, .. } => name.clone(),
+        }
+    }
+
+    fn node(&self) -> Result<Node, String> {
+        match self {
+            Self::Set(text) => {
+                let (key, value) = text
+                    .split_once('=')
+                    .ok_or("it is written --set KEY=VALUE")?;
+                Ok(text_node(&parse_key(key)?, value))
+            }
+            Self::Typed { key, value, .. } => Ok(Node::from_json(value).under(&parse_key(key)?)),
+        }
+    }
+}
+
+/// A key with dots and, where a part needs them, quotes.
+///
+/// # Errors
+/// A sentence.
+pub(super) fn parse_key(key: &str) -> Result<Vec<String>, String> {
+    let wrong = || format!("`{}` is not a key", key.escape_debug());
+    if key.contains('\n') {
+        return Err(wrong());
+    }
+    let mut node = Node::from_toml(&format!("{key} = 0")).map_err(|_| wrong())?;
+    let mut path = Vec::new();
+    while let Node::Table(mut children) = node {
+        let (part, _, child) = children.pop().ok_or_else(wrong)?;
+        path.push(part);
+        node = child;
+    }
+    Ok(path)
+}
+
+/// A text as the value of a key: as TOML where the key takes that, else as it is.
+fn text_node(path: &[String], text: &str) -> Node {
+    let plain = Node::Leaf(Value::from(text));
+    let Some(node) = Node::from_text(text) else {
+        return plain.under(path);
+    };
+    let takes = |node: &Node| {
+        schema::at(path).is_some_and(|schema| schema::fits(schema, &node.clone().into_value()))
+    };
+    let node = if takes(&plain) && !takes(&node) {
+        plain
+    } else {
+        node
+    };
+    node.under(path)
+}
+
+fn file_entries(
+    file: Option<&TextFile>,
+    origin: fn(String, usize) -> Origin,
+    problems: &mut Vec<Problem>,
+) -> Vec<Entry> {
+    let Some(file) = file else { return Vec::new() };
+    let origin = |line| origin(file.path.display().to_string(), line);
+    match Node::from_toml(&file.text) {
+        Ok(node) => entries(node, &origin, problems),
+        Err((line, what)) => {
+            problems.push(Problem::new(
+                origin(line),
+                format!("it is not TOML: {what}"),
+            ));
+            Vec::new()
+        }
+    }
+}
+
+fn json_entries(
+    config: Option<&Value>,
+    origin: &Origin,
+    problems: &mut Vec<Problem>,
+) -> Vec<Entry> {
+    match config {
+        None | Some(Value::Null) => Vec::new(),
+        Some(value @ Value::Object(_)) => {
+            entries(Node::from_json(value), &|_| origin.clone(), problems)
+        }
+        Some(_) => {
+            problems.push(Problem::new(origin.clone(), "it must be a table"));
+            Vec::new()
+        }
+    }
+}
+
+/// Where the user's file is.
+fn user_path(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let folder = variable("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute());
+    let home = || Some(PathBuf::from(variable("HOME")?).join(".config"));
+    Some(folder.or_else(home)?.join("aside").join(FILE_NAME))
+}
+
+/// A file that is not there is none; a folder, a pipe or a device is an error rather than a long wait.
+fn read_text(path: &Path) -> io::Result<Option<TextFile>> {
+    match path.metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+        Ok(about) if !about.is_file() => return Err(io::Error::other("it is not a file")),
+        Ok(_) => {}
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?
+        .take(FILE_BYTES + 1)
+        .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > FILE_BYTES {
+        return Err(io::Error::other("it is over 1 MiB"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8"))?;
+    Ok(Some(TextFile {
+        path: path.to_owned(),
+        text,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn the_user_s_file_is_in_the_configuration_folder() {
+        let check = |xdg: Option<&str>, home: Option<&str>, expected: Option<&str>| {
+            let found = user_path(&|name| {
+                match name {
+                    "XDG_CONFIG_HOME" => xdg,
+                    "HOME" => home,
+                    _ => None,
+                }
+                .map(OsString::from)
+            });
+            assert_eq!(found.as_deref(), expected.map(Path::new));
+        };
+        check(Some("/x"), Some("/h"), Some("/x/aside/aside.toml"));
+        check(None, Some("/h"), Some("/h/.config/aside/aside.toml"));
+        check(Some(""), Some("/h"), Some("/h/.config/aside/aside.toml"));
+        check(
+            Some("relative"),
+            Some("/h"),
+            Some("/h/.config/aside/aside.toml"),
+        );
+        check(None, None, None);
+    }
+
+    #[test]
+    fn a_file_is_read_whole_or_is_an_error() {
+        let check = |bytes: Option<&[u8]>, expected: &str| {
+            let root = tempfile::tempdir().unwrap();
+            let path = root.path().join(FILE_NAME);
+            match bytes {
+                Some(b"a folder") => fs::create_dir(&path).unwrap(),
+                Some(bytes) => fs::write(&path, bytes).unwrap(),
+                None => {}
+            }
+            let found = Sources::from_process(Some(root.path()));
+            let found = match &found {
+                Ok(sources) => sources
+                    .workspace_file
+                    .as_ref()
+                    .map_or("none", |file| &file.text)
+                    .to_owned(),
+                Err(problems) => problems
+                    .to_string()
+                    .replace(&path.display().to_string(), "FILE"),
+            };
+            assert_eq!(found, expected);
+        };
+        check(None, "none");
+        check(Some(b"sandbox = 'off'"), "sandbox = 'off'");
+        check(
+            Some(b"a folder"),
+            "FILE: it cannot be read: it is not a file",
+        );
+        check(Some(b"\xff"), "FILE: it cannot be read: it is not UTF-8");
+        let most = vec![b'#'; 1024 * 1024];
+        check(Some(&most), std::str::from_utf8(&most).unwrap());
+        check(
+            Some(&[&most[..], b"#"].concat()),
+            "FILE: it cannot be read: it is over 1 MiB",
+        );
+    }
+}

@@ -1,0 +1,371 @@
+//! Which workspaces the user trusts. It is kept outside of them, by folder, together with what their
+//! `aside.toml` and the programs that it names were at the time: when one changes, trust has ended.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::{sources::FILE_NAME, tree::Node};
+
+/// Bytes of a program that are hashed; a larger one cannot be trusted.
+const PROGRAM_BYTES: u64 = 256 * 1024 * 1024;
+/// Words of commands that are looked at.
+const WORDS: usize = 4096;
+/// Bytes of the file of trusted folders.
+const STORE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// What trust is bound to: `aside.toml` and each file of the workspace that a command in it names, with what
+/// is there. A folder counts by being there alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Fingerprint(BTreeMap<String, String>);
+
+/// Whether a workspace is trusted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// As it is now.
+    Given,
+    /// It was, but these changed since: paths as `aside.toml` has them.
+    Ended(Vec<String>),
+    /// It never was, or trust was revoked.
+    Never,
+}
+
+/// The trusted folders, in `trust.json` below the state directory.
+#[derive(Clone, Debug)]
+pub struct TrustStore {
+    state_dir: PathBuf,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct Stored {
+    #[serde(default)]
+    folders: BTreeMap<String, Fingerprint>,
+}
+
+impl Fingerprint {
+    /// Looks at a workspace. `workspace_file` is the text of its `aside.toml`, as it was read for the settings,
+    /// so that what is trusted is what counts.
+    ///
+    /// # Errors
+    /// A program that cannot be read or is over 256 MiB.
+    pub fn of(root: &Path, workspace_file: Option<&str>) -> io::Result<Self> {
+        let root = root.canonicalize()?;
+        let mut seen = BTreeMap::new();
+        if let Some(text) = workspace_file {
+            seen.insert(FILE_NAME.to_owned(), hex(&Sha256::digest(text)));
+            for word in command_words(text).into_iter().take(WORDS) {
+                let what = look(&root, &word)?;
+                seen.insert(word, what);
+            }
+        }
+        Ok(Self(seen))
+    }
+
+    fn changes_since(&self, earlier: &Self) -> Vec<String> {
+        let names = self
+            .0
+            .keys()
+            .chain(earlier.0.keys())
+            .filter(|name| self.0.get(*name) != earlier.0.get(*name));
+        let mut names: Vec<String> = names.cloned().collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+}
+
+impl TrustStore {
+    /// The store of a user; the directory need not be there yet.
+    #[must_use]
+    pub fn new(state_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            state_dir: state_dir.into(),
+        }
+    }
+
+    /// Is a workspace trusted as it is now? Where this fails, it is not.
+    ///
+    /// # Errors
+    /// A folder that is not there, or a store that cannot be read.
+    pub fn status(&self, root: &Path, now: &Fingerprint) -> io::Result<Trust> {
+        let key = folder_key(root)?;
+        Ok(match self.read()?.folders.get(&key) {
+            None => Trust::Never,
+            Some(then) if then == now => Trust::Given,
+            Some(then) => Trust::Ended(now.changes_since(then)),
+        })
+    }
+
+    /// Trusts a workspace as it is now.
+    ///
+    /// # Errors
+    /// A folder that is not there, or a store that cannot be written.
+    pub fn give(&self, root: &Path, now: Fingerprint) -> io::Result<()> {
+        let key = folder_key(root)?;
+        self.change(|folders| drop(folders.insert(key, now)))
+    }
+
+    /// Trusts a workspace no more.
+    ///
+    /// # Errors
+    /// A folder that is not there, or a store that cannot be written.
+    pub fn revoke(&self, root: &Path) -> io::Result<()> {
+        let key = folder_key(root)?;
+        self.change(|folders| drop(folders.remove(&key)))
+    }
+
+    fn path(&self) -> PathBuf {
+        self.state_dir.join("trust.json")
+    }
+
+    fn read(&self) -> io::Result<Stored> {
+        let file = match File::open(self.path()) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Stored::default()),
+            Err(error) => return Err(error),
+        };
+        serde_json::from_reader(io::BufReader::new(file.take(STORE_BYTES))).map_err(|_| {
+            let what = format!(
+                "{} is damaged; remove it and trust again",
+                self.path().display()
+            );
+            io::Error::new(io::ErrorKind::InvalidData, what)
+        })
+    }
+
+    /// Two processes may trust two workspaces at once, so reading and writing are under one lock.
+    fn change(&self, change: impl FnOnce(&mut BTreeMap<String, Fingerprint>)) -> io::Result<()> {
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.state_dir)?;
+        let lock = self.state_dir.join("trust.lock");
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(lock)?;
+        flock(&lock, FlockOperation::LockExclusive)?;
+        let mut stored = self.read()?;
+        change(&mut stored.folders);
+        let mut file = tempfile::NamedTempFile::new_in(&self.state_dir)?;
+        file.write_all(&serde_json::to_vec_pretty(&stored)?)?;
+        file.as_file().sync_all()?;
+        file.persist(self.path())?;
+        Ok(())
+    }
+}
+
+/// Bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn folder_key(root: &Path) -> io::Result<String> {
+    let folder = root.canonicalize()?;
+    let text = folder
+        .to_str()
+        .ok_or_else(|| io::Error::other("the folder's path is not UTF-8"))?;
+    Ok(text.to_owned())
+}
+
+/// Every word of every command in the file: of local tools, and of MCP servers with their arguments.
+fn command_words(text: &str) -> Vec<String> {
+    let Ok(file) = Node::from_toml(text) else {
+        return Vec::new();
+    };
+    let file = file.into_value();
+    let each = |table: Option<&Value>| {
+        let table = table.and_then(Value::as_object);
+        table
+            .into_iter()
+            .flat_map(|table| table.values().cloned())
+            .collect::<Vec<_>>()
+    };
+    let tools = each(file.pointer("/conversation/tools"));
+    let servers = each(file.pointer("/mcp/servers"));
+    let mut words = Vec::new();
+    for value in tools
+        .iter()
+        .chain(&servers)
+        .flat_map(|entry| [&entry["command"], &entry["args"]])
+    {
+        match value {
+            Value::String(word) => words.push(word.clone()),
+            Value::Array(list) => {
+                words.extend(list.iter().filter_map(Value::as_str).map(ToOwned::to_owned))
+            }
+            _ => {}
+        }
+    }
+    words
+}
+
+/// What a word names, seen from the root. A word that names nothing is watched too: a file could appear.
+fn look(root: &Path, word: &str) -> io::Result<String> {
+    let Ok(path) = root.join(word).canonicalize() else {
+        return Ok("nothing".into());
+    };
+    if !path.starts_with(root) {
+        return Ok(format!("outside: {}", path.display()));
+    }
+    let about = path.metadata()?;
+    if about.is_dir() {
+        return Ok("folder".into());
+    }
+    if !about.is_file() {
+        return Ok("no file".into());
+    }
+    if about.len() > PROGRAM_BYTES {
+        return Err(io::Error::other(format!(
+            "{} is over 256 MiB",
+            path.display()
+        )));
+    }
+    let mut hash = Sha256::new();
+    let mut file = File::open(&path)?.take(PROGRAM_BYTES);
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(hex(&hash.finalize())),
+            Ok(read) => hash.update(&buffer[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    const FILE: &str = r#"
+        conversation.tools.lint.command = ["python3", "tools/lint.py", "--strict"]
+        mcp.servers.db = { command = "bin/db", args = ["conf/db.ini", "bin/out"] }
+    "#;
+
+    /// Trusts a workspace, lets `change` happen, and says what is trusted then.
+    fn check(change: impl FnOnce(&Path, &TrustStore), expected: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, state) = (folder.path().join("work"), folder.path().join("state"));
+        for (path, text) in [
+            ("aside.toml", FILE),
+            ("tools/lint.py", "1"),
+            ("bin/db", "2"),
+            ("x", "3"),
+        ] {
+            fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            fs::write(root.join(path), text).unwrap();
+        }
+        for outside in ["one", "two"] {
+            fs::write(folder.path().join(outside), "the same").unwrap();
+        }
+        symlink(folder.path().join("one"), root.join("bin/out")).unwrap();
+        let now = || {
+            Fingerprint::of(
+                &root,
+                fs::read_to_string(root.join("aside.toml")).ok().as_deref(),
+            )
+        };
+        let store = TrustStore::new(&state);
+        assert_eq!(store.status(&root, &now().unwrap()).unwrap(), Trust::Never);
+        store.give(&root, now().unwrap()).unwrap();
+        change(&root, &store);
+        let status = now().and_then(|now| store.status(&root, &now));
+        let said = match status {
+            Ok(Trust::Given) => "given".to_owned(),
+            Ok(Trust::Never) => "never".to_owned(),
+            Ok(Trust::Ended(what)) => format!("ended: {}", what.join(", ")),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(said.replace(folder.path().to_str().unwrap(), ""), expected);
+    }
+
+    fn write(path: &'static str, text: &'static str) -> impl FnOnce(&Path, &TrustStore) {
+        move |root, _| {
+            fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            fs::write(root.join(path), text).unwrap();
+        }
+    }
+
+    #[test]
+    fn trust_lasts_until_something_that_it_covers_changes() {
+        check(|_, _| {}, "given");
+        check(write("x", "another"), "given");
+        check(write("aside.toml", &FILE[1..]), "ended: aside.toml");
+        check(write("tools/lint.py", "another"), "ended: tools/lint.py");
+        check(write("bin/db", "another"), "ended: bin/db");
+        check(write("conf/db.ini", "it appears"), "ended: conf/db.ini");
+        check(write("python3", "it appears"), "ended: python3");
+        check(
+            |root, _| fs::remove_file(root.join("bin/db")).unwrap(),
+            "ended: bin/db",
+        );
+        check(
+            |root, _| fs::remove_file(root.join("aside.toml")).unwrap(),
+            "ended: --strict, aside.toml, bin/db, bin/out, conf/db.ini, python3, tools/lint.py",
+        );
+    }
+
+    #[test]
+    fn a_program_that_becomes_a_link_is_another() {
+        let swap = |root: &Path, _: &TrustStore| {
+            fs::remove_file(root.join("bin/db")).unwrap();
+            symlink("/dev/null", root.join("bin/db")).unwrap();
+        };
+        check(swap, "ended: bin/db");
+        let turn = |root: &Path, _: &TrustStore| {
+            fs::remove_file(root.join("bin/out")).unwrap();
+            symlink(root.parent().unwrap().join("two"), root.join("bin/out")).unwrap();
+        };
+        check(turn, "ended: bin/out");
+    }
+
+    #[test]
+    fn trust_can_be_revoked_and_is_kept_by_the_real_folder() {
+        check(|root, store| store.revoke(root).unwrap(), "never");
+        let through_link = |root: &Path, store: &TrustStore| {
+            let link = root.parent().unwrap().join("link");
+            symlink(root, &link).unwrap();
+            store.revoke(&link).unwrap();
+        };
+        check(through_link, "never");
+    }
+
+    #[test]
+    fn folders_do_not_disturb_each_other_and_the_store_is_private() {
+        let other = |root: &Path, store: &TrustStore| {
+            let other = root.parent().unwrap().join("other");
+            fs::create_dir(&other).unwrap();
+            store
+                .give(&other, Fingerprint::of(&other, None).unwrap())
+                .unwrap();
+            store.revoke(&other).unwrap();
+            let mode = fs::metadata(store.path()).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        };
+        check(other, "given");
+    }
+
+    #[test]
+    fn a_damaged_store_trusts_nothing() {
+        let damage = |_: &Path, store: &TrustStore| fs::write(store.path(), "{").unwrap();
+        check(
+            damage,
+            "/state/trust.json is damaged; remove it and trust again",
+        );
+    }
+}

@@ -1,0 +1,237 @@
+//! What a workspace may set: it is data, and policy is the user's.
+//!
+//! Before the user trusts it, only its instructions count, and its model where the user's own file names that
+//! model. After, also how the assistant speaks, which tools are on and how they look, definitions of tools and
+//! servers of its own, and whatever makes policy tighter. Never where requests go, with which key, how
+//! commands are confined, who answers inquiries, or what runs unasked.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::{Entry, layers::Merged, names::dotted, trust::hex};
+
+/// Keys that a notice names; the rest are counted.
+const NAMED: usize = 20;
+
+/// A tool or a server that the workspace defines.
+#[derive(Clone, PartialEq)]
+pub struct Definition {
+    /// What it is.
+    pub kind: DefinitionKind,
+    /// Its name.
+    pub name: String,
+    /// Its keys and values, as written.
+    pub value: Value,
+    /// SHA-256 of kind, name and value, for the approval. What its program's file holds is not in it: that
+    /// ends trust.
+    pub hash: String,
+}
+
+/// What a workspace can define.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DefinitionKind {
+    /// A tool under `conversation.tools`.
+    Tool,
+    /// A server under `mcp.servers`.
+    McpServer,
+}
+
+/// What weaker layers say, as far as a workspace is held to it.
+pub(crate) struct Weaker<'a> {
+    /// Their values.
+    pub(crate) merged: &'a Merged,
+    /// Names of the built-in tools.
+    pub(crate) builtin: &'a BTreeSet<String>,
+    /// Models that the user's own file names.
+    pub(crate) models: &'a BTreeSet<String>,
+}
+
+/// What is left of a workspace's layer.
+#[derive(Default)]
+pub(crate) struct Kept {
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) ignored: Vec<String>,
+    pub(crate) definitions: Vec<Definition>,
+}
+
+/// Keeps what a workspace may set.
+pub(crate) fn filter(entries: Vec<Entry>, trusted: bool, weaker: &Weaker<'_>) -> Kept {
+    let mut kept = Kept::default();
+    let mut defined: BTreeMap<(DefinitionKind, String), Value> = BTreeMap::new();
+    for entry in entries {
+        let path: Vec<&str> = entry.path.iter().map(String::as_str).collect();
+        match weaker.verdict(&path, &entry.value, trusted) {
+            Verdict::Keep => kept.entries.push(entry),
+            Verdict::Define(kind, name) => {
+                let key = dotted(&entry.path[3..]);
+                let value = defined
+                    .entry((kind, name.into()))
+                    .or_insert_with(|| json!({}));
+                value[key] = entry.value.clone();
+                kept.entries.push(entry);
+            }
+            Verdict::Drop => {}
+            Verdict::Ignore => kept.ignored.push(dotted(&entry.path)),
+        }
+    }
+    let definitions = defined.into_iter();
+    kept.definitions = definitions
+        .map(|((kind, name), value)| define(kind, name, value))
+        .collect();
+    kept
+}
+
+/// The models that a user's layer names, whoever uses them there.
+pub(crate) fn models(user: &[Entry]) -> BTreeSet<String> {
+    let named = user
+        .iter()
+        .filter(|entry| entry.path.last().is_some_and(|key| key == "model"));
+    named
+        .filter_map(|entry| entry.value.as_str().map(ToOwned::to_owned))
+        .collect()
+}
+
+/// The sentence that names ignored keys, if there are any.
+pub(crate) fn notice(ignored: &[String], trusted: bool) -> Option<String> {
+    if ignored.is_empty() {
+        return None;
+    }
+    let mut keys = ignored
+        .iter()
+        .take(NAMED)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
+    if ignored.len() > NAMED {
+        keys += &format!(" and {} more", ignored.len() - NAMED);
+    }
+    Some(if trusted {
+        format!("Only you can set these keys, so the workspace's are ignored: {keys}.")
+    } else {
+        format!(
+            "The workspace is not trusted, so these keys of it are ignored: {keys}. \
+             Read them, then run `aside trust` to let it set what a workspace may."
+        )
+    })
+}
+
+enum Verdict<'a> {
+    Keep,
+    /// Kept, as a part of a definition.
+    Define(DefinitionKind, &'a str),
+    /// Says nothing.
+    Drop,
+    Ignore,
+}
+
+impl From<bool> for Verdict<'_> {
+    fn from(may: bool) -> Self {
+        if may { Self::Keep } else { Self::Ignore }
+    }
+}
+
+impl Weaker<'_> {
+    fn verdict<'a>(&self, path: &[&'a str], value: &Value, trusted: bool) -> Verdict<'a> {
+        match path {
+            _ if value == &json!({}) => Verdict::Drop,
+            ["assistant", "instructions"] => Verdict::Keep,
+            ["assistant", "model"] => (trusted
+                || value
+                    .as_str()
+                    .is_some_and(|model| self.models.contains(model)))
+            .into(),
+            _ if !trusted => Verdict::Ignore,
+            ["assistant", "system_prompt" | "reasoning" | "tool_choice"] => Verdict::Keep,
+            ["conversation", "tools", "defaults", key @ ..] => {
+                self.is_tightening("defaults", key, value).into()
+            }
+            ["conversation", "tools", tool, key @ ..] => self.tool(tool, key, value),
+            ["mcp", "servers", name, ..] if !self.is_set(&["mcp", "servers", name]) => {
+                Verdict::Define(DefinitionKind::McpServer, name)
+            }
+            _ => Verdict::Ignore,
+        }
+    }
+
+    fn tool<'a>(&self, tool: &'a str, key: &[&str], value: &Value) -> Verdict<'a> {
+        match key {
+            ["style", _] | ["summary"] => Verdict::Keep,
+            // What the user fixed stays: a file cannot bring back what even the user's flags cannot.
+            ["enable", _] => {
+                (self.of_tool(tool, &["enable", "allow_toggle"]) != Some("never")).into()
+            }
+            ["source"] if value == "builtin" => Verdict::Ignore,
+            ["source" | "command" | "parameters" | "description"] if !self.is_defined(tool) => {
+                Verdict::Define(DefinitionKind::Tool, tool)
+            }
+            _ => self.is_tightening(tool, key, value).into(),
+        }
+    }
+
+    fn is_tightening(&self, tool: &str, key: &[&str], value: &Value) -> bool {
+        match key {
+            ["run"] => match value.as_str() {
+                Some("deny") => true,
+                Some("ask") => self.of_tool(tool, &["run"]) != Some("deny"),
+                _ => false,
+            },
+            ["result"] => value == "ask",
+            ["detached", _] => value == "deny",
+            ["questions", _, "exclusive"] => value == true,
+            ["questions", _, "target"] => value == "user",
+            _ => false,
+        }
+    }
+
+    /// What counts for a tool so far: its own value, else that of all tools.
+    fn of_tool(&self, tool: &str, key: &[&str]) -> Option<&str> {
+        let of = |name| {
+            self.merged
+                .get(&[&["conversation", "tools", name], key].concat())
+        };
+        of(tool).or_else(|| of("defaults"))?.as_str()
+    }
+
+    /// Somebody else's tool has this name.
+    fn is_defined(&self, tool: &str) -> bool {
+        let of = |key| self.is_set(&["conversation", "tools", tool, key]);
+        self.builtin.contains(tool) || of("source") || of("command")
+    }
+
+    fn is_set(&self, path: &[&str]) -> bool {
+        let path: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
+        self.merged.below(&path).next().is_some()
+    }
+}
+
+impl fmt::Debug for Definition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            kind,
+            name,
+            value: _,
+            hash,
+        } = self;
+        let mut shown = f.debug_struct("Definition");
+        shown
+            .field("kind", kind)
+            .field("name", name)
+            .field("hash", hash)
+            .finish_non_exhaustive()
+    }
+}
+
+fn define(kind: DefinitionKind, name: String, value: Value) -> Definition {
+    let hash = hex(&Sha256::digest(format!("{kind:?}\n{name}\n{value}")));
+    Definition {
+        kind,
+        name,
+        value,
+        hash,
+    }
+}
