@@ -1,1 +1,42 @@
-//! The log on disk.
+//! The log on disk: what a conversation is when no process runs.
+//!
+//! One folder a conversation, `<state>/aside/<workspace>/<id>/`:
+//!
+//! ```text
+//! events.jsonl          append only, one event a line, each with a checksum
+//! meta.json             for the list; a cache of the log, rebuilt when missing, older or broken
+//! lock                  held while the conversation is open for writing; names the holder
+//! blobs/                large outputs and what files were before an edit, named by SHA-256
+//! events.torn-<n>       a torn last line that was set aside, cut from byte <n> of the log
+//! ```
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`store`] | the conversations of one workspace: create, find, list, rename, fork, delete |
+//! | [`conversation`] | one of them: its log, blobs and status |
+//! | [`log`] | one conversation, open for writing: lock, repair, append |
+//! | [`lines`] | one conversation, read: whole, with every fault, or its last turn alone |
+//! | [`record`] | one line: its frame and checksum; `disk` its types, `convert` to and from the turn's |
+//! | [`replay`] | records → turns, the transcript, what is frozen, what was learned |
+//! | [`meta`] | records → what the list shows |
+//! | [`undo`] | records → which files a turn changed, and back |
+//! | [`export`] | turns → markdown for people |
+//! | [`blobs`], [`approvals`] | what is kept beside the log: bytes by their hash, "always" by its hash |
+//!
+//! Invariant: nothing here reads a clock; the time is an input. Nothing here knows a provider, a tool or a
+//! front end.
+
+pub mod approvals;
+pub mod blobs;
+pub mod conversation;
+mod convert;
+mod disk;
+pub mod export;
+pub mod lines;
+mod lock;
+pub mod log;
+pub mod meta;
+pub mod record;
+pub mod replay;
+pub mod store;
+pub mod undo;

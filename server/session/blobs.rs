@@ -1,0 +1,154 @@
+//! Bytes beside the log, named by their SHA-256: large outputs, and what files were before an edit.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    ops::Range,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+};
+
+use sha2::{Digest, Sha256};
+
+use super::log::make_folder;
+
+/// The blobs of one conversation.
+#[derive(Clone, Debug)]
+pub struct Blobs {
+    folder: PathBuf,
+}
+
+/// The SHA-256 of bytes, in lower-case hex.
+#[must_use]
+pub fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+impl Blobs {
+    /// The blobs in the folder of a conversation.
+    #[must_use]
+    pub fn of(conversation: &Path) -> Self {
+        Self {
+            folder: conversation.join("blobs"),
+        }
+    }
+
+    /// Keeps bytes and returns their name. A blob is there whole or not at all.
+    ///
+    /// # Errors
+    /// Where they cannot be written.
+    pub fn keep(&self, bytes: &[u8]) -> io::Result<String> {
+        let name = hash(bytes);
+        let path = self.folder.join(&name);
+        if !path.exists() {
+            make_folder(&self.folder)?;
+            let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+            file.write_all(bytes)?;
+            file.persist(&path).map_err(|error| error.error)?;
+        }
+        Ok(name)
+    }
+
+    /// Reads a part of a blob; the part that is there, where the range goes beyond its end.
+    ///
+    /// # Errors
+    /// Where there is no blob of that name, or it cannot be read.
+    pub fn read(&self, name: &str, range: Range<u64>) -> io::Result<Vec<u8>> {
+        let file = self.open(name)?;
+        let end = range.end.min(file.metadata()?.len());
+        let size = usize::try_from(end.saturating_sub(range.start)).map_err(io::Error::other)?;
+        let mut bytes = vec![0; size];
+        file.read_exact_at(&mut bytes, range.start)?;
+        Ok(bytes)
+    }
+
+    /// How many bytes a blob has.
+    ///
+    /// # Errors
+    /// Where there is no blob of that name.
+    pub fn size(&self, name: &str) -> io::Result<u64> {
+        Ok(self.open(name)?.metadata()?.len())
+    }
+
+    /// Gives another conversation the blobs whose names stand in these bytes.
+    pub(super) fn share(&self, named_in: &[u8], with: &Self) -> io::Result<()> {
+        for name in names_in(named_in) {
+            let (from, to) = (self.folder.join(name), with.folder.join(name));
+            if from.exists() && !to.exists() {
+                make_folder(&with.folder)?;
+                // A blob never changes, so two names for one file are as good as two files.
+                fs::hard_link(&from, &to).or_else(|_| fs::copy(&from, &to).map(|_| ()))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&self, name: &str) -> io::Result<File> {
+        // A name comes from a log or a model: it must not lead anywhere else.
+        if names_in(name.as_bytes()).next() != Some(name) {
+            return Err(io::Error::new(
+                io::ErrorKind::NotFound,
+                "there is no output of that name",
+            ));
+        }
+        File::open(self.folder.join(name))
+    }
+}
+
+/// The names of blobs in a text: what stands in it as 64 hex digits, no more and no less.
+fn names_in(text: &[u8]) -> impl Iterator<Item = &str> {
+    text.split(|byte| !matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        .filter(|run| run.len() == 64)
+        .filter_map(|run| std::str::from_utf8(run).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_kept_by_their_hash_and_read_in_parts() {
+        let folder = tempfile::tempdir().unwrap();
+        let blobs = Blobs::of(folder.path());
+        let name = blobs.keep(b"hello world").unwrap();
+        assert_eq!(
+            name,
+            "b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9"
+        );
+        assert_eq!(blobs.keep(b"hello world").unwrap(), name);
+        assert_eq!(blobs.size(&name).unwrap(), 11);
+        for (range, expected) in [
+            (0..5, "hello"),
+            (6..99, "world"),
+            (11..20, ""),
+            (50..60, ""),
+        ] {
+            let range: Range<u64> = range;
+            assert_eq!(
+                blobs.read(&name, range.clone()).unwrap(),
+                expected.as_bytes(),
+                "{range:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_name_leads_nowhere_else() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("secret"), "s").unwrap();
+        let blobs = Blobs::of(folder.path());
+        for name in [
+            "../secret",
+            "",
+            "/etc/passwd",
+            &"0".repeat(64),
+            &"0".repeat(65),
+        ] {
+            let error = blobs.read(name, 0..1).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::NotFound, "{name}");
+        }
+    }
+}

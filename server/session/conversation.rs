@@ -1,0 +1,202 @@
+//! One conversation in a store: where it is, and what it is doing.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::{
+    blobs::Blobs,
+    lines::{self, EVENTS, Lines},
+    lock,
+    log::{Log, OpenError},
+    meta,
+    record::{self, Entry},
+    store::StoreError,
+};
+use crate::turn::event::Outcome;
+
+/// One conversation. Having one takes no lock and reads nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conversation {
+    pub(super) id: String,
+    pub(super) folder: PathBuf,
+}
+
+/// A conversation in the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Its id.
+    pub id: String,
+    /// The first line of its first prompt, until renamed; empty before.
+    pub title: String,
+    /// When it was created, since the Unix epoch.
+    pub created: Duration,
+    /// When something was last recorded.
+    pub updated: Duration,
+    /// How many turns it has.
+    pub turns: u32,
+    /// What it is doing.
+    pub status: Status,
+    /// How many prompts of its last turn are open.
+    pub prompts: usize,
+}
+
+/// What a conversation is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Nothing.
+    Idle,
+    /// A turn runs, in this process or another.
+    Running,
+    /// A turn runs and waits for a person.
+    Waiting,
+    /// Its last turn can be resumed.
+    Interrupted,
+}
+
+/// How much of a conversation a fork takes over.
+#[derive(Clone, Copy, Debug)]
+pub enum Until<'a> {
+    /// All of it.
+    Now,
+    /// All turns up to and with that of this id.
+    Turn(&'a str),
+    /// That many turns, at least one.
+    Turns(u32),
+}
+
+impl Conversation {
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Its folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Its large outputs.
+    #[must_use]
+    pub fn blobs(&self) -> Blobs {
+        Blobs::of(&self.folder)
+    }
+
+    /// Opens it for writing.
+    ///
+    /// # Errors
+    /// [`OpenError::Held`] where somebody else has it open.
+    pub fn log(&self, now: Duration) -> Result<Log, OpenError> {
+        Log::open(&self.folder, now)
+    }
+
+    /// Reads all of it, see [`lines::read_all`].
+    ///
+    /// # Errors
+    /// Where the file cannot be read.
+    pub fn read_all(&self) -> io::Result<Lines> {
+        lines::read_all(&self.folder)
+    }
+
+    /// Reads its last turn, see [`lines::read_last_turn`].
+    ///
+    /// # Errors
+    /// Where the file cannot be read.
+    pub fn read_last_turn(&self) -> io::Result<Lines> {
+        lines::read_last_turn(&self.folder)
+    }
+
+    /// What the list shows of it.
+    ///
+    /// # Errors
+    /// Where its log cannot be read.
+    pub fn listed(&self) -> io::Result<Listed> {
+        let meta = meta::read(&self.folder)?;
+        let prompts = meta.standing.open.len();
+        let ended = meta.turn.is_none()
+            || meta
+                .standing
+                .outcome
+                .is_some_and(|outcome| outcome != Outcome::Interrupted);
+        let stopped = meta.standing.outcome == Some(Outcome::Interrupted);
+        let status = match (ended, stopped || !lock::is_held(&self.folder), prompts) {
+            (true, ..) => Status::Idle,
+            (false, true, _) => Status::Interrupted,
+            (false, false, 0) => Status::Running,
+            (false, false, _) => Status::Waiting,
+        };
+        let id = self.id.clone();
+        let meta::Meta {
+            title,
+            created,
+            updated,
+            turns,
+            ..
+        } = meta;
+        Ok(Listed {
+            id,
+            title,
+            created,
+            updated,
+            turns,
+            status,
+            prompts,
+        })
+    }
+
+    pub(super) fn failed(&self) -> impl Fn(io::Error) -> StoreError + use<> {
+        let id = self.id.clone();
+        move |source| StoreError::Io {
+            id: id.clone(),
+            source,
+        }
+    }
+
+    /// The log's lines before the first turn that is not wanted.
+    pub(super) fn lines_until(&self, until: Until) -> Result<Vec<u8>, StoreError> {
+        let file = File::open(self.folder.join(EVENTS)).map_err(self.failed())?;
+        let (mut reader, mut lines) = (BufReader::new(file), Vec::new());
+        let (mut turns, mut found) = (0, false);
+        loop {
+            let start = lines.len();
+            let read = reader
+                .read_until(b'\n', &mut lines)
+                .map_err(self.failed())?;
+            if read == 0 || !lines.ends_with(b"\n") {
+                lines.truncate(start);
+                break;
+            }
+            let Ok(record) = record::decode(&lines[start..lines.len() - 1]) else {
+                continue;
+            };
+            if matches!(record.entry, Entry::TurnStart(_)) {
+                if found {
+                    lines.truncate(start);
+                    break;
+                }
+                turns += 1;
+                found = match until {
+                    Until::Now => false,
+                    Until::Turn(id) => record.turn.as_deref() == Some(id),
+                    Until::Turns(wanted) => turns == wanted,
+                };
+            }
+        }
+        let missing = |turn: String| {
+            Err(StoreError::NoTurn {
+                id: self.id.clone(),
+                turn,
+            })
+        };
+        match until {
+            Until::Turn(turn) if !found => missing(turn.to_owned()),
+            Until::Turns(wanted) if !found => missing(wanted.to_string()),
+            _ => Ok(lines),
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! The types on disk. What they spell is a promise; the turn's own types are free to change.
+//!
+//! [`Question`] and [`Source`] are the exception: their JSON is a promise already, made to tools.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::record::{Changed, Edit, Frozen, TurnOptions, Undone};
+use crate::turn::{
+    event,
+    question::{Question, Source},
+};
+
+/// The fields of an entry.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Disk {
+    Conversation(Frozen),
+    Changed(Changed),
+    TurnStart {
+        #[serde(default)]
+        options: TurnOptions,
+    },
+    UserMessage {
+        text: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<Attachment>,
+    },
+    Directive {
+        text: String,
+    },
+    Steer {
+        text: String,
+    },
+    RequestSent {
+        cycle: u32,
+    },
+    Text(Said),
+    Reasoning(Said),
+    ToolCall {
+        call: u32,
+        id: String,
+        name: String,
+        arguments: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        opaque: Option<String>,
+    },
+    ResponseEnd {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        finish: Option<String>,
+        #[serde(default)]
+        usage: Usage,
+    },
+    CallStarted {
+        call: u32,
+        run: u32,
+    },
+    PromptOpened(Opened),
+    PromptClosed(Closed),
+    InquiryRequest {
+        id: String,
+        source: Source,
+        question: Question,
+        #[serde(default)]
+        call: u32,
+        #[serde(default, skip_serializing_if = "is_false")]
+        live: bool,
+    },
+    InquiryResponse(Response),
+    LateAnswer {
+        prompt: String,
+    },
+    ToolResult {
+        call: u32,
+        status: Status,
+        content: String,
+        #[serde(default, skip_serializing_if = "is_false")]
+        held: bool,
+        #[serde(
+            default,
+            skip_serializing_if = "Option::is_none",
+            deserialize_with = "present"
+        )]
+        details: Option<Value>,
+    },
+    Edit(Edit),
+    Undone(Undone),
+    Renamed {
+        title: String,
+    },
+    Learned {
+        model: String,
+        refuses: String,
+    },
+    Notice {
+        level: Level,
+        text: String,
+    },
+    Compacted {
+        base: Value,
+    },
+    TurnEnd(Box<End>),
+    #[serde(other)]
+    Unknown,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Said {
+    pub(super) text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) opaque: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Attachment {
+    pub(super) name: String,
+    pub(super) text: String,
+}
+
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Usage {
+    pub(super) input: u64,
+    pub(super) cache_read: u64,
+    pub(super) cache_write: u64,
+    pub(super) output: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cost: Option<f64>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Opened {
+    pub(super) prompt: String,
+    pub(super) call: u32,
+    #[serde(flatten)]
+    pub(super) about: About,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+pub(super) enum About {
+    Question { inquiry: String },
+    RunTool { hash: String },
+    DeliverResult,
+}
+
+/// How a `runTool` or `deliverResult` prompt was settled, in the words of an inquiry's response.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Closed {
+    pub(super) prompt: String,
+    pub(super) outcome: String,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub(super) answer: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) new_text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) note: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) why: Option<String>,
+    #[serde(flatten)]
+    pub(super) seen: Seen,
+}
+
+/// How a question ended. Flat, so that old and foreign lines are read field by field.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Response {
+    pub(super) id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) outcome: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub(super) answer: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) by: Option<By>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<String>,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(super) remember: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) note: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) why: Option<String>,
+    #[serde(flatten)]
+    pub(super) seen: Seen,
+    #[serde(flatten)]
+    pub(super) effort: Effort,
+    pub(super) call: u32,
+}
+
+/// What a person saw. All or nothing.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Seen {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) client: Option<Client>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) shown_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) answered_at: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Client {
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) version: String,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) secret: bool,
+}
+
+/// What a model's answer took. All or nothing.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Effort {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) model: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) strategy: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) tries: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) usage: Option<Usage>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct End {
+    pub(super) outcome: Outcome,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) answer: Option<String>,
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
+    pub(super) structured: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) error: Option<TurnError>,
+    #[serde(default)]
+    pub(super) usage: Usage,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) refusals: Vec<Refusal>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct TurnError {
+    pub(super) code: ErrorCode,
+    pub(super) message: String,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Refusal {
+    pub(super) tool: String,
+    pub(super) reason: RefusalReason,
+    pub(super) text: String,
+}
+
+/// An enum of words that mirrors one of the turn's, which then cannot change unseen.
+macro_rules! words {
+    ($name:ident mirrors $of:ty { $($variant:ident),+ }) => {
+        #[derive(Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub(super) enum $name { $($variant),+ }
+
+        impl From<$of> for $name {
+            fn from(value: $of) -> Self {
+                match value { $(<$of>::$variant => Self::$variant),+ }
+            }
+        }
+
+        impl From<$name> for $of {
+            fn from(value: $name) -> Self {
+                match value { $($name::$variant => Self::$variant),+ }
+            }
+        }
+    };
+}
+
+words!(By mirrors event::By { User, Assistant, Config, Remembered, Default });
+words!(Status mirrors event::Status { Ok, Error, Cancelled, Denied });
+words!(Level mirrors event::Level { Info, Warning });
+words!(Outcome mirrors event::Outcome { Completed, Cancelled, Failed, Interrupted });
+words!(ErrorCode mirrors event::ErrorCode {
+    Provider, NoProvider, Schema, ContextFull, Refused, Budget, Limit, Internal
+});
+words!(RefusalReason mirrors event::RefusalReason {
+    NoPromptBackend, DetachedPolicy, NeedsApproval, Withheld
+});
+
+/// Where the member is there, a `null` is a value like any other.
+fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(from).map(Some)
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde's skip_serializing_if passes a reference"
+)]
+fn is_false(value: &bool) -> bool {
+    !value
+}

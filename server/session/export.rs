@@ -1,0 +1,418 @@
+//! A conversation as markdown, for people: what was asked, done and answered, by whom.
+
+use std::fmt::Write;
+
+use super::{record::time_text, replay::Turn};
+use crate::turn::{
+    event::{
+        About, By, CallKey, Closed, Event, InquiryResponse, Outcome, Reason, RefusalReason, Status,
+    },
+    question::{AnswerType, Question, Source},
+    response::Usage,
+};
+
+/// The lines of a tool's result that are shown.
+const RESULT_LINES: usize = 20;
+/// The characters of a line of a result or of a call's arguments that are shown.
+const WIDTH: usize = 200;
+
+/// Renders turns. What models and tools wrote loses terminal escapes and other control characters; secrets
+/// are not on record, so they are not here.
+#[must_use]
+pub fn markdown(title: &str, turns: &[Turn]) -> String {
+    let title = if title.is_empty() {
+        "Conversation"
+    } else {
+        title
+    };
+    let mut page = format!("# {}\n", one_line(title));
+    for (at, turn) in turns.iter().enumerate() {
+        let time = time_text(turn.started);
+        let _ = write!(
+            page,
+            "\n## Turn {} ({})\n",
+            at + 1,
+            time.get(..16).unwrap_or(&time)
+        );
+        TurnPage {
+            page: &mut page,
+            turn,
+        }
+        .write();
+    }
+    page
+}
+
+/// One turn on its way to the page. Each part is a paragraph: an empty line, then text.
+struct TurnPage<'a> {
+    page: &'a mut String,
+    turn: &'a Turn,
+}
+
+impl TurnPage<'_> {
+    fn write(&mut self) {
+        for event in &self.turn.events {
+            self.event(event);
+        }
+        let (edits, undone) = (&self.turn.edits, &self.turn.undone);
+        let mut files: Vec<&str> = Vec::new();
+        for edit in edits {
+            if !files.contains(&edit.path.as_str()) {
+                files.push(&edit.path);
+            }
+        }
+        if !files.is_empty() {
+            self.part(&format!("Changed: {}.", codes(files)));
+        }
+        if !undone.is_empty() {
+            self.part(&format!(
+                "Undone: {}.",
+                codes(undone.iter().map(String::as_str))
+            ));
+        }
+        if self.turn.standing.outcome.is_none() {
+            self.part("**Interrupted.**");
+        }
+        if self.turn.is_interrupted() && !self.turn.standing.open.is_empty() {
+            let ids: Vec<&str> = self
+                .turn
+                .standing
+                .open
+                .iter()
+                .map(|open| open.prompt.0.as_str())
+                .collect();
+            self.part(&format!("Still open: {}.", codes(ids)));
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::UserMessage { text, attachments } => {
+                self.part(&quoted(&format!("**User:** {}", plain(text))));
+                let names: Vec<&str> = attachments.iter().map(|one| one.name.as_str()).collect();
+                if !names.is_empty() {
+                    self.part(&format!("Attached: {}.", codes(names)));
+                }
+            }
+            Event::Steer { text } => {
+                self.part(&quoted(&format!("**User, meanwhile:** {}", plain(text))));
+            }
+            Event::Directive { text } => {
+                self.part(&quoted(&format!("**Aside to the model:** {}", plain(text))));
+            }
+            Event::Text { text, .. } => self.part(plain(text).trim()),
+            Event::ToolCall {
+                name, arguments, ..
+            } => {
+                let arguments = one_line(arguments);
+                self.part(&format!("**{}** {}", one_line(name), code(&arguments)));
+            }
+            Event::PromptOpened {
+                call,
+                about: About::RunTool { .. },
+                ..
+            } => {
+                self.part(&format!("*May {} run?*", self.tool(*call)));
+            }
+            Event::PromptOpened {
+                call,
+                about: About::DeliverResult,
+                ..
+            } => {
+                self.part(&format!(
+                    "*May the model see the result of {}?*",
+                    self.tool(*call)
+                ));
+            }
+            Event::PromptClosed { closed, .. } => self.part(&settled(closed)),
+            Event::InquiryRequest {
+                source, question, ..
+            } => self.question(source, question),
+            Event::InquiryResponse { response, .. } => self.part(&answered(response)),
+            Event::ToolResult {
+                call,
+                status,
+                content,
+                held: false,
+                ..
+            } => {
+                self.result(*call, *status, content);
+            }
+            Event::Notice { text, .. } => self.part(&format!("*Notice: {}*", one_line(text))),
+            Event::TurnEnd { .. } => self.end(event),
+            _ => {}
+        }
+    }
+
+    fn question(&mut self, source: &Source, question: &Question) {
+        let who = match source {
+            Source::Assistant => "The assistant",
+            Source::Tool { name } => name,
+        };
+        self.part(&format!(
+            "**{} asks:** {}",
+            one_line(who),
+            one_line(&question.text)
+        ));
+        if let Some(context) = &question.context {
+            self.part(&quoted(&plain(context)));
+        }
+        if let AnswerType::Select { options } = &question.answer_type {
+            let options: Vec<String> = options
+                .iter()
+                .map(|option| format!("- {}", one_line(option)))
+                .collect();
+            self.part(&options.join("\n"));
+        }
+    }
+
+    fn result(&mut self, call: CallKey, status: Status, content: &str) {
+        let word = match status {
+            Status::Ok => "result",
+            Status::Error => "error",
+            Status::Cancelled => "cancelled",
+            Status::Denied => "not allowed",
+        };
+        let content = plain(content);
+        let mut lines: Vec<String> = content.lines().take(RESULT_LINES).map(cut).collect();
+        let more = content.lines().count().saturating_sub(RESULT_LINES);
+        if more > 0 {
+            lines.push(format!("… {more} more lines"));
+        }
+        let text = lines.join("\n");
+        let fence = fence(&text);
+        let tool = self.tool(call);
+        self.part(&format!(
+            "<details><summary>{tool}: {word}</summary>\n\n{fence}text\n{text}\n{fence}\n\n</details>"
+        ));
+    }
+
+    fn end(&mut self, event: &Event) {
+        let Event::TurnEnd {
+            outcome,
+            error,
+            usage,
+            refusals,
+            ..
+        } = event
+        else {
+            return;
+        };
+        for refusal in refusals {
+            let why = match refusal.reason {
+                RefusalReason::NoPromptBackend => "nobody was there to answer",
+                RefusalReason::DetachedPolicy => "the policy did not allow an answer",
+                RefusalReason::NeedsApproval => "nobody was there to approve it",
+                RefusalReason::Withheld => "nobody was there to release its result",
+            };
+            self.part(&format!("*Refused: {}, {why}.*", one_line(&refusal.tool)));
+        }
+        let word = match outcome {
+            Outcome::Completed => "Completed",
+            Outcome::Cancelled => "Cancelled",
+            Outcome::Failed => "Failed",
+            Outcome::Interrupted => "Interrupted",
+        };
+        let why = error
+            .as_ref()
+            .map(|error| format!(": {}", one_line(&error.message)));
+        let why = why.unwrap_or_else(|| ".".into());
+        self.part(&format!("**{word}**{why} {}", tokens(usage)));
+    }
+
+    /// The tool of a call.
+    fn tool(&self, wanted: CallKey) -> String {
+        let found = self.turn.events.iter().rev().find_map(|event| match event {
+            Event::ToolCall { call, name, .. } if *call == wanted => Some(one_line(name)),
+            _ => None,
+        });
+        found.unwrap_or_else(|| "a tool".into())
+    }
+
+    fn part(&mut self, text: &str) {
+        if !text.is_empty() {
+            let _ = write!(self.page, "\n{text}\n");
+        }
+    }
+}
+
+fn answered(response: &InquiryResponse) -> String {
+    match response {
+        InquiryResponse::Answered {
+            answer,
+            by,
+            remember,
+            effort,
+            ..
+        } => {
+            let answer = match answer {
+                serde_json::Value::String(text) => plain(text),
+                other => other.to_string(),
+            };
+            let model = effort.as_ref().map_or_else(String::new, |effort| {
+                format!(" ({})", one_line(&effort.model))
+            });
+            let who = match by {
+                By::User => "**The user answered:**".to_owned(),
+                By::Assistant => format!("**The model answered{model}:**"),
+                By::Config => "**The configuration answered:**".to_owned(),
+                By::Remembered => "**Remembered answer of the user:**".to_owned(),
+                By::Default => "**The default answered:**".to_owned(),
+            };
+            let kept = if *remember {
+                " (for the rest of the turn)"
+            } else {
+                ""
+            };
+            quoted(&format!("{who} {answer}{kept}"))
+        }
+        InquiryResponse::Redacted { .. } => {
+            quoted("**The user answered** with a secret, which is not on record.")
+        }
+        InquiryResponse::Cancelled {
+            reason, note, why, ..
+        } => {
+            let mut text = format!("**Not answered:** {}", unanswered(reason));
+            for more in [why, note].into_iter().flatten() {
+                let _ = write!(text, " “{}”", plain(more));
+            }
+            quoted(&text)
+        }
+    }
+}
+
+fn unanswered(reason: &Reason) -> String {
+    match reason {
+        Reason::User => "the user declined.".into(),
+        Reason::Withdrawn => "the question was withdrawn.".into(),
+        Reason::BackendError => "it could not be asked.".into(),
+        Reason::NoPromptBackend => "only a person may answer, and nobody was there.".into(),
+        Reason::AssistantRoutingDenied => {
+            "only a person may answer, and the model was to be asked.".into()
+        }
+        Reason::InvalidStaticAnswer => "the configured answer does not fit.".into(),
+        Reason::DetachedPolicy => "the policy does not allow it.".into(),
+        Reason::InvalidQuestion => "the question is broken.".into(),
+        Reason::LimitReached => "it was asked too often.".into(),
+        Reason::Other(word) => format!("{}.", one_line(word)),
+    }
+}
+
+fn settled(closed: &Closed) -> String {
+    match closed {
+        Closed::Answered {
+            answer, new_text, ..
+        } => {
+            let answer = match answer {
+                serde_json::Value::String(word) => one_line(word),
+                serde_json::Value::Bool(true) => "yes".into(),
+                serde_json::Value::Bool(false) => "no".into(),
+                other => one_line(&other.to_string()),
+            };
+            let changed = if new_text.is_some() {
+                ", with another text"
+            } else {
+                ""
+            };
+            quoted(&format!("**The user answered:** {answer}{changed}"))
+        }
+        Closed::Declined {
+            note: Some(note), ..
+        } => quoted(&format!("**The user said no:** “{}”", plain(note))),
+        Closed::Declined { note: None, .. } => quoted("**The user said no.**"),
+        Closed::Withdrawn => quoted("**Withdrawn.**"),
+        Closed::Failed { why } => quoted(&format!("**It could not be shown:** {}", plain(why))),
+    }
+}
+
+fn tokens(usage: &Usage) -> String {
+    let read = usage.input + usage.cache_read + usage.cache_write;
+    let cost = usage
+        .cost
+        .map_or_else(String::new, |cost| format!(", ${cost:.4}"));
+    format!(
+        "Tokens: {read} in ({} from cache), {} out{cost}.",
+        usage.cache_read, usage.output
+    )
+}
+
+/// A text without terminal escapes and control characters but newlines and tabs.
+#[must_use]
+pub fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\u{1b}' => match letters.next() {
+                // CSI: parameters up to a final letter.
+                Some('[') => {
+                    letters
+                        .by_ref()
+                        .find(|letter| matches!(letter, '\u{40}'..='\u{7e}'));
+                }
+                // OSC and its kin: up to BEL or the string terminator.
+                Some(']' | 'P' | '^' | '_' | 'X') => {
+                    while let Some(letter) = letters.next() {
+                        if letter == '\u{7}' || letter == '\u{9c}' {
+                            break;
+                        }
+                        if letter == '\u{1b}' && letters.next_if_eq(&'\\').is_some() {
+                            break;
+                        }
+                    }
+                }
+                _ => {}
+            },
+            '\n' | '\t' => plain.push(letter),
+            letter if letter.is_control() => {}
+            letter => plain.push(letter),
+        }
+    }
+    plain
+}
+
+fn one_line(text: &str) -> String {
+    let text = plain(text);
+    cut(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(WIDTH) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_owned(),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let lines = text.trim().lines();
+    let lines: Vec<String> = lines
+        .map(|line| format!("> {line}").trim_end().to_owned())
+        .collect();
+    lines.join("\n")
+}
+
+fn codes<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    names
+        .into_iter()
+        .map(|name| code(&one_line(name)))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// Inline code, within more backticks than it has in a row.
+fn code(text: &str) -> String {
+    let ticks = "`".repeat(longest_run(text) + 1);
+    let space = if text.contains('`') { " " } else { "" };
+    format!("{ticks}{space}{text}{space}{ticks}")
+}
+
+fn fence(text: &str) -> String {
+    "`".repeat((longest_run(text) + 1).max(3))
+}
+
+fn longest_run(text: &str) -> usize {
+    text.split(|letter| letter != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or(0)
+}

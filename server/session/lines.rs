@@ -1,0 +1,198 @@
+//! Reading a log, whoever writes it: whole, or backwards from its end.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader},
+    os::unix::fs::FileExt,
+    path::Path,
+};
+
+use super::record::{self, Entry, Record};
+
+/// The name of the log in a conversation's folder.
+pub const EVENTS: &str = "events.jsonl";
+
+/// What was read of a log.
+#[derive(Debug, Default, PartialEq)]
+pub struct Lines {
+    /// In the order in which they were appended.
+    pub records: Vec<Record>,
+    /// What could not be read. It is for the user and the model to know of.
+    pub faults: Vec<Fault>,
+}
+
+/// A place in a log that could not be read and was left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Counted from 1; 0 where the lines before it were not counted.
+    pub line: u64,
+    /// What is wrong, in words that follow "line 7".
+    pub what: String,
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.line {
+            0 => write!(
+                f,
+                "a line near the end of the conversation's log {}",
+                self.what
+            ),
+            line => write!(f, "line {line} of the conversation's log {}", self.what),
+        }
+    }
+}
+
+/// Reads a whole log and verifies each line. Memory is what the records take, and one line.
+///
+/// # Errors
+/// Where the file cannot be read. What is wrong *in* it is a [`Fault`]; a log that is not there is empty.
+pub fn read_all(folder: &Path) -> io::Result<Lines> {
+    let Some(file) = open(folder)? else {
+        return Ok(Lines::default());
+    };
+    let mut reader = BufReader::with_capacity(BLOCK, file);
+    let (mut lines, mut line) = (Lines::default(), Vec::new());
+    let mut last = 0;
+    for number in 1.. {
+        line.clear();
+        if reader.read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        match whole(&line).and_then(record::decode) {
+            Ok(record) => {
+                let accounted = lines
+                    .faults
+                    .last()
+                    .is_some_and(|fault| fault.line + 1 == number);
+                if record.seq != last + 1 && !accounted {
+                    let what = format!("has number {}, which should follow {last}", record.seq);
+                    lines.faults.push(Fault { line: number, what });
+                }
+                last = record.seq;
+                lines.records.push(record);
+            }
+            Err(what) => lines.faults.push(Fault { line: number, what }),
+        }
+    }
+    Ok(lines)
+}
+
+/// Reads the last turn alone, from its start (or the log's) to the log's end. The cost is that of the turn,
+/// however long the conversation is.
+///
+/// # Errors
+/// Where the file cannot be read. A log that is not there is empty.
+pub fn read_last_turn(folder: &Path) -> io::Result<Lines> {
+    let Some(file) = open(folder)? else {
+        return Ok(Lines::default());
+    };
+    let mut lines = Lines::default();
+    let length = file.metadata()?.len();
+    let end = end_of_last_line(&file, length)?;
+    if end < length {
+        lines.faults.push(Fault {
+            line: 0,
+            what: CUT.into(),
+        });
+    }
+    let mut backwards = Backwards::new(&file, end);
+    while let Some(line) = backwards.next_line()? {
+        match record::decode(&line) {
+            Ok(record) => {
+                let starts = matches!(record.entry, Entry::TurnStart(_));
+                lines.records.push(record);
+                if starts {
+                    break;
+                }
+            }
+            Err(what) => lines.faults.push(Fault { line: 0, what }),
+        }
+    }
+    lines.records.reverse();
+    lines.faults.reverse();
+    Ok(lines)
+}
+
+const CUT: &str = "is cut off; its event was never complete";
+
+/// How much is read at once, at first.
+const BLOCK: usize = 16 * 1024;
+
+fn open(folder: &Path) -> io::Result<Option<File>> {
+    match File::open(folder.join(EVENTS)) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn whole(line: &[u8]) -> Result<&[u8], String> {
+    line.strip_suffix(b"\n").ok_or_else(|| CUT.to_owned())
+}
+
+/// The length of a log without a torn tail: where its last newline ends.
+pub(super) fn end_of_last_line(file: &File, length: u64) -> io::Result<u64> {
+    let mut end = length;
+    let mut block = vec![0; BLOCK];
+    while end > 0 {
+        let size = usize::try_from(end).unwrap_or(BLOCK).min(BLOCK);
+        let start = end - size as u64;
+        file.read_exact_at(&mut block[..size], start)?;
+        if let Some(at) = block[..size].iter().rposition(|byte| *byte == b'\n') {
+            return Ok(start + at as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}
+
+/// The lines of a file from the last to the first.
+pub(super) struct Backwards<'a> {
+    file: &'a File,
+    /// What was read and not yet given: the bytes from `start` on.
+    buffer: Vec<u8>,
+    start: u64,
+}
+
+impl<'a> Backwards<'a> {
+    /// `end` is where a newline ends, or 0.
+    pub(super) fn new(file: &'a File, end: u64) -> Self {
+        Self {
+            file,
+            buffer: Vec::new(),
+            start: end,
+        }
+    }
+
+    /// The line before the one that was given last, without its newline.
+    pub(super) fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let mut searched = 0;
+        loop {
+            // The last byte of the buffer is the newline of the line that is looked for.
+            let unsearched = self.buffer.len().saturating_sub(1).saturating_sub(searched);
+            let newline = self.buffer[..unsearched]
+                .iter()
+                .rposition(|byte| *byte == b'\n');
+            if newline.is_some() || self.start == 0 {
+                let mut line = self.buffer.split_off(newline.map_or(0, |at| at + 1));
+                return Ok(line.pop().map(|_| line));
+            }
+            searched = self.buffer.len().saturating_sub(1);
+            self.read_more()?;
+        }
+    }
+
+    /// Blocks grow with what is there, so that a long line is not moved over and over.
+    fn read_more(&mut self) -> io::Result<()> {
+        let size = BLOCK.max(self.buffer.len());
+        let size = usize::try_from(self.start).unwrap_or(size).min(size);
+        let mut block = vec![0; size];
+        self.file
+            .read_exact_at(&mut block, self.start - size as u64)?;
+        block.append(&mut self.buffer);
+        self.start -= size as u64;
+        self.buffer = block;
+        Ok(())
+    }
+}

@@ -1,0 +1,188 @@
+//! One conversation, open for writing.
+
+use std::{
+    fs::{DirBuilder, File, OpenOptions},
+    io::{self, Read, Seek, SeekFrom},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use super::{
+    lines::{Backwards, EVENTS, end_of_last_line},
+    lock::{Lock, Refused},
+    record::{self, Entry},
+};
+
+/// A log that this process alone appends to. Opening and appending cost the same however long it is.
+#[derive(Debug)]
+pub struct Log {
+    file: Arc<File>,
+    /// Where the last whole line ends.
+    length: u64,
+    /// The number of the next event.
+    next: u64,
+    repaired: Option<String>,
+    /// Why nothing can be appended any more.
+    broken: Option<(io::ErrorKind, String)>,
+    _lock: Lock,
+}
+
+/// Why a log cannot be opened for writing.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process writes it. It can still be read.
+    #[error("the conversation is open in {holder}; end that first, or only read it")]
+    Held {
+        /// `process 123 since 2025-01-02T03:04:05.678Z`.
+        holder: String,
+    },
+    /// It cannot be had at all.
+    #[error("cannot write the conversation in {}: {source}; check that folder and its disk", folder.display())]
+    Io {
+        /// The conversation's folder.
+        folder: PathBuf,
+        /// What went wrong.
+        source: io::Error,
+    },
+}
+
+impl Log {
+    /// Opens the log in a folder, which is made where it is not there, takes its lock, and repairs its tail:
+    /// a torn last line is set aside in a file of its own and [`Log::repaired`] says so.
+    ///
+    /// # Errors
+    /// [`OpenError::Held`] where another process (or another `Log` of this one) has it open.
+    pub fn open(folder: &Path, now: Duration) -> Result<Self, OpenError> {
+        let failed = |source| OpenError::Io {
+            folder: folder.to_owned(),
+            source,
+        };
+        make_folder(folder).map_err(failed)?;
+        let lock = Lock::take(folder, now).map_err(|refused| match refused {
+            Refused::Held(holder) => OpenError::Held { holder },
+            Refused::Io(source) => failed(source),
+        })?;
+        Self::open_locked(folder, lock).map_err(failed)
+    }
+
+    fn open_locked(folder: &Path, lock: Lock) -> io::Result<Self> {
+        let file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(folder.join(EVENTS))?;
+        let length = file.metadata()?.len();
+        let end = end_of_last_line(&file, length)?;
+        let repaired = if end < length {
+            Some(set_aside(folder, &file, end)?)
+        } else {
+            None
+        };
+        let next = next_number(&file, end)?;
+        let file = Arc::new(file);
+        Ok(Self {
+            file,
+            length: end,
+            next,
+            repaired,
+            broken: None,
+            _lock: lock,
+        })
+    }
+
+    /// Appends an event, with one `write`, and returns its number. When this returns, the event survives the
+    /// end of this process, however it ends.
+    ///
+    /// # Errors
+    /// Where it could not be written whole. The log then ends where it ended before, and takes nothing more:
+    /// every later call returns the same error, until the log is opened anew.
+    pub fn append(&mut self, now: Duration, turn: Option<&str>, entry: &Entry) -> io::Result<u64> {
+        if let Some((kind, text)) = &self.broken {
+            return Err(io::Error::new(*kind, text.clone()));
+        }
+        let line = record::encode(self.next, now, turn, entry)?;
+        if let Err(error) = self.write(&line) {
+            // What was written of the line goes; where even that fails, the next to open sets it aside.
+            let _ = self.file.set_len(self.length);
+            let text = format!("cannot write the conversation's log: {error}");
+            self.broken = Some((error.kind(), text.clone()));
+            return Err(io::Error::new(error.kind(), text));
+        }
+        self.length += line.len() as u64;
+        self.next += 1;
+        Ok(self.next - 1)
+    }
+
+    fn write(&self, line: &[u8]) -> io::Result<()> {
+        let written = rustix::io::retry_on_intr(|| rustix::io::write(&*self.file, line))?;
+        if written < line.len() {
+            let text = format!(
+                "only {written} of {} bytes were taken; the disk may be full",
+                line.len()
+            );
+            return Err(io::Error::new(io::ErrorKind::WriteZero, text));
+        }
+        Ok(())
+    }
+
+    /// Brings what was appended so far onto the disk itself, so that it survives the end of the machine.
+    /// Slow: at the end of a turn, on a blocking thread.
+    pub fn sync(&self) -> impl FnOnce() -> io::Result<()> + Send + use<> {
+        let file = Arc::clone(&self.file);
+        move || Ok(rustix::io::retry_on_intr(|| rustix::fs::fdatasync(&*file))?)
+    }
+
+    /// What was repaired when the log was opened, in a sentence for the user and the model.
+    #[must_use]
+    pub fn repaired(&self) -> Option<&str> {
+        self.repaired.as_deref()
+    }
+
+    /// The number that the next event gets.
+    #[must_use]
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+}
+
+/// Makes a folder, and those above it, for the user alone.
+pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Moves the torn tail into a file beside the log: copied first, then cut, so that no crash loses it.
+fn set_aside(folder: &Path, mut file: &File, end: u64) -> io::Result<String> {
+    let name = format!("events.torn-{end}");
+    let mut torn = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(folder.join(&name))?;
+    file.seek(SeekFrom::Start(end))?;
+    let bytes = io::copy(&mut file.take(u64::MAX), &mut torn)?;
+    file.set_len(end)?;
+    Ok(format!(
+        "The last line of the conversation's log was cut off; its {bytes} bytes were set aside in {name}."
+    ))
+}
+
+/// The number after the last line that can be read. Lines after that one keep theirs, whatever they were.
+fn next_number(file: &File, end: u64) -> io::Result<u64> {
+    let mut backwards = Backwards::new(file, end);
+    let mut unreadable = 0;
+    while let Some(line) = backwards.next_line()? {
+        if let Ok(record) = record::decode(&line) {
+            return Ok(record.seq + unreadable + 1);
+        }
+        unreadable += 1;
+    }
+    Ok(unreadable + 1)
+}
+
+#[cfg(test)]
+#[path = "log_tests.rs"]
+mod tests;

@@ -1,0 +1,296 @@
+//! One line of the log: its frame, its checksum, and what may stand in it.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::disk::Disk;
+use crate::turn::Event;
+
+/// The version of the format that is written. Newer lines are read as far as they are understood.
+pub const VERSION: u64 = 1;
+
+/// One event of a conversation, as it is on disk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Counts from 1 in each conversation.
+    pub seq: u64,
+    /// When it was appended: since the Unix epoch, whole milliseconds.
+    pub time: Duration,
+    /// The turn that it belongs to; none where it belongs to the conversation.
+    pub turn: Option<String>,
+    /// What happened.
+    pub entry: Entry,
+}
+
+/// What may stand in a line.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry {
+    /// A turn begins, with what a resume needs. It is read back as this, even where it was written as
+    /// [`Event::TurnStart`], which has no room for options.
+    TurnStart(TurnOptions),
+    /// Any other event of a turn.
+    Turn(Event),
+    /// What the conversation's first request freezes.
+    Conversation(Frozen),
+    /// What of it changed.
+    Changed(Changed),
+    /// A file was changed, or is about to be.
+    Edit(Edit),
+    /// File changes of a turn were taken back.
+    Undone(Undone),
+    /// The conversation got a title.
+    Renamed {
+        /// One line.
+        title: String,
+    },
+    /// Reserved: a new base for the prefix.
+    Compacted(Value),
+    /// Of a type or version that this program does not know: `type` and all other fields, as they are.
+    Unknown(Value),
+}
+
+/// How a turn was started. What a field of a newer version says is kept in `other`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TurnOptions {
+    /// The word of the mode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// `provider/model`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// `auto`, `none`, `required`, or a tool's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<String>,
+    /// The schema of the final answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Value>,
+    /// The absolute path of the workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
+    /// Anything else.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
+/// What a conversation's first request freezes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Frozen {
+    /// The system text.
+    pub system: String,
+    /// In the order in which providers are sent them.
+    pub tools: Vec<FrozenTool>,
+    /// `provider/model`.
+    pub model: String,
+    /// The name under `providers`, or the built-in one.
+    pub provider: String,
+}
+
+/// A tool as providers are told of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FrozenTool {
+    /// Its name.
+    pub name: String,
+    /// What the model reads.
+    pub description: String,
+    /// The JSON schema of its arguments.
+    pub parameters: Value,
+    /// Arguments are to be held to the schema by the provider.
+    #[serde(default)]
+    pub strict: bool,
+}
+
+/// What changed of a [`Frozen`]; what is `None` did not.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Changed {
+    /// The system text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    /// All tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<FrozenTool>>,
+    /// `provider/model`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The provider's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+}
+
+/// A change of one file by a call, with what undo needs. It is on record before the file is written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edit {
+    /// The call's place in its turn.
+    pub call: u32,
+    /// Relative to the workspace.
+    pub path: String,
+    /// The blob of the content before; none where the file did not exist.
+    pub before: Option<String>,
+    /// The SHA-256 of the content after; none where the file was deleted.
+    pub after: Option<String>,
+    /// The Unix permission bits before, for a file that undo has to make anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<u32>,
+}
+
+/// File changes that were taken back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Undone {
+    /// The turn that had made them.
+    pub undone: String,
+    /// The files, relative to the workspace.
+    pub files: Vec<String>,
+}
+
+impl Entry {
+    /// The turn's event in it, if it holds one.
+    #[must_use]
+    pub fn event(&self) -> Option<&Event> {
+        static START: Event = Event::TurnStart;
+        match self {
+            Self::TurnStart(_) => Some(&START),
+            Self::Turn(event) => Some(event),
+            _ => None,
+        }
+    }
+}
+
+impl From<Event> for Entry {
+    fn from(event: Event) -> Self {
+        match event {
+            Event::TurnStart => Self::TurnStart(TurnOptions::default()),
+            event => Self::Turn(event),
+        }
+    }
+}
+
+/// What stands before the fields of an entry.
+#[derive(Serialize)]
+struct Line<'a, Body> {
+    v: u64,
+    seq: u64,
+    time: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<&'a str>,
+    #[serde(flatten)]
+    body: Body,
+}
+
+/// `,"crc":"01234567"}`: the last member of each line, over all bytes before it.
+const CHECKSUM: usize = 18;
+
+/// A record as a line, newline included.
+///
+/// # Errors
+/// Where it cannot be written as JSON.
+pub fn encode(
+    seq: u64,
+    time: Duration,
+    turn: Option<&str>,
+    entry: &Entry,
+) -> serde_json::Result<Vec<u8>> {
+    let time = time_text(time);
+    let mut line = match entry {
+        Entry::Unknown(body) => serde_json::to_vec(&Line {
+            v: VERSION,
+            seq,
+            time,
+            turn,
+            body,
+        })?,
+        known => {
+            let body = Disk::from(known);
+            serde_json::to_vec(&Line {
+                v: VERSION,
+                seq,
+                time,
+                turn,
+                body,
+            })?
+        }
+    };
+    line.pop(); // the closing brace
+    let checksum = crc32fast::hash(&line);
+    line.extend_from_slice(format!(",\"crc\":\"{checksum:08x}\"}}\n").as_bytes());
+    Ok(line)
+}
+
+/// Reads a line, without its newline.
+///
+/// # Errors
+/// What is wrong with it, in words that follow "line 7".
+pub fn decode(line: &[u8]) -> Result<Record, String> {
+    check(line)?;
+    let mut fields: Map<String, Value> =
+        serde_json::from_slice(line).map_err(|error| format!("is not JSON: {error}"))?;
+    let mut take = |name: &str| fields.shift_remove(name);
+    let version = take("v")
+        .as_ref()
+        .and_then(Value::as_u64)
+        .ok_or("has no version")?;
+    let seq = take("seq")
+        .as_ref()
+        .and_then(Value::as_u64)
+        .ok_or("has no number")?;
+    let time = take("time");
+    let time = time
+        .as_ref()
+        .and_then(Value::as_str)
+        .and_then(time_of)
+        .ok_or("has no time")?;
+    let turn = match take("turn") {
+        Some(Value::String(turn)) => Some(turn),
+        None => None,
+        Some(_) => return Err("has a turn that is no text".into()),
+    };
+    take("crc");
+    let body = Value::Object(fields);
+    let entry = match Disk::deserialize(&body) {
+        Ok(Disk::Unknown) => Entry::Unknown(body),
+        Ok(disk) => disk.entry()?,
+        Err(_) if version > VERSION => Entry::Unknown(body),
+        Err(error) => return Err(format!("is not an event that this version reads: {error}")),
+    };
+    Ok(Record {
+        seq,
+        time,
+        turn,
+        entry,
+    })
+}
+
+/// Whether a line, without its newline, is as it was written.
+pub(super) fn check(line: &[u8]) -> Result<(), String> {
+    let wrong = || Err("does not match its checksum".to_owned());
+    let Some((text, checksum)) = line.split_last_chunk::<CHECKSUM>() else {
+        return wrong();
+    };
+    let expected = format!(",\"crc\":\"{:08x}\"}}", crc32fast::hash(text));
+    if checksum == expected.as_bytes() {
+        Ok(())
+    } else {
+        wrong()
+    }
+}
+
+/// RFC 3339 with milliseconds, in UTC.
+pub(super) fn time_text(time: Duration) -> String {
+    let millis = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+    let stamp = jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::MAX);
+    format!("{stamp:.3}")
+}
+
+/// The time that a text is, unless it lies before 1970.
+pub(super) fn time_of(text: &str) -> Option<Duration> {
+    let stamp: jiff::Timestamp = text.parse().ok()?;
+    u64::try_from(stamp.as_millisecond())
+        .ok()
+        .map(Duration::from_millis)
+}
+
+#[cfg(test)]
+#[path = "record_tests.rs"]
+mod tests;

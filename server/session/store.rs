@@ -1,0 +1,325 @@
+//! The conversations of one workspace.
+
+use std::{
+    env,
+    ffi::OsString,
+    fs::{self, File},
+    io::{self, Write},
+    os::unix::{ffi::OsStrExt, fs::PermissionsExt},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::{
+    approvals::Approvals,
+    blobs::{self, Blobs},
+    conversation::{Conversation, Listed, Until},
+    lines::EVENTS,
+    log::{OpenError, make_folder},
+    record::Entry,
+    replay,
+};
+use crate::turn::{Event, event::Level};
+
+/// Where the conversations of one workspace are.
+#[derive(Clone, Debug)]
+pub struct Store {
+    folder: PathBuf,
+}
+
+/// Why something cannot be done with conversations.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Nobody says where.
+    #[error("there is no place for conversations; set HOME or XDG_STATE_HOME to an absolute path")]
+    NoPlace,
+    /// The place cannot be used.
+    #[error(
+        "cannot use the state directory {}: {source}; make it writable, or set XDG_STATE_HOME to one that is",
+        folder.display()
+    )]
+    Unusable {
+        /// The place.
+        folder: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// No conversation has an id that begins so.
+    #[error("there is no conversation {0}; `aside conversation list` shows those that there are")]
+    Unknown(String),
+    /// Several have.
+    #[error("{prefix} could be {}; write more of the id", ids.join(" or "))]
+    Several {
+        /// What was looked for.
+        prefix: String,
+        /// Those that begin so.
+        ids: Vec<String>,
+    },
+    /// The conversation has no such turn.
+    #[error(
+        "conversation {id} has no turn {turn}; `aside conversation show {id}` shows those it has"
+    )]
+    NoTurn {
+        /// The conversation.
+        id: String,
+        /// What was looked for.
+        turn: String,
+    },
+    /// It cannot be opened for writing.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A file of it cannot be read or written.
+    #[error("cannot read or write conversation {id}: {source}; check its folder and its disk")]
+    Io {
+        /// The conversation.
+        id: String,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Where state is kept unless somebody says otherwise: `$XDG_STATE_HOME/aside`, else `~/.local/state/aside`.
+///
+/// # Errors
+/// [`StoreError::NoPlace`].
+pub fn default_state_dir() -> Result<PathBuf, StoreError> {
+    state_dir(env::var_os("XDG_STATE_HOME"), env::var_os("HOME")).ok_or(StoreError::NoPlace)
+}
+
+fn state_dir(xdg: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
+    let absolute = |path: OsString| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
+    let state = xdg.and_then(absolute);
+    let state = state.or_else(|| Some(home.and_then(absolute)?.join(".local/state")))?;
+    Some(state.join("aside"))
+}
+
+/// The name of a workspace's folder: readable, and unique by a hash of its absolute path.
+fn workspace_name(root: &Path) -> String {
+    let root = root.canonicalize().or_else(|_| std::path::absolute(root));
+    let root = root.unwrap_or_default();
+    let name = root.file_name().unwrap_or_default().to_string_lossy();
+    let readable: String = name
+        .chars()
+        .map(|letter| {
+            if letter.is_ascii_alphanumeric() {
+                letter
+            } else {
+                '-'
+            }
+        })
+        .take(40)
+        .collect();
+    let hash = blobs::hash(root.as_os_str().as_bytes());
+    format!("{}-{}", readable.trim_matches('-'), &hash[..10])
+}
+
+impl Store {
+    /// Opens the store of a workspace, and makes its folder where it is not there.
+    ///
+    /// # Errors
+    /// [`StoreError::Unusable`] where that cannot be done.
+    pub fn open(state_dir: &Path, workspace_root: &Path) -> Result<Self, StoreError> {
+        let folder = state_dir.join(workspace_name(workspace_root));
+        make_folder(&folder)
+            .and_then(|()| fs::read_dir(&folder))
+            .map_err(|source| StoreError::Unusable {
+                folder: state_dir.to_owned(),
+                source,
+            })?;
+        Ok(Self { folder })
+    }
+
+    /// The user's lasting approvals in this workspace.
+    #[must_use]
+    pub fn approvals(&self) -> Approvals {
+        Approvals::of(&self.folder)
+    }
+
+    /// Makes a conversation. Without a title, its first prompt gives it one.
+    ///
+    /// # Errors
+    /// [`StoreError::Unusable`] where the folder cannot be written.
+    pub fn create(&self, title: Option<&str>, now: Duration) -> Result<Conversation, StoreError> {
+        let conversation = self.place(|folder| {
+            File::options()
+                .write(true)
+                .create_new(true)
+                .open(folder.join(EVENTS))
+                .map(|_| ())
+        })?;
+        if let Some(title) = title {
+            self.rename(&conversation, title, now)?;
+        }
+        Ok(conversation)
+    }
+
+    /// The conversation whose id is, or alone begins with, this.
+    ///
+    /// # Errors
+    /// [`StoreError::Unknown`] and [`StoreError::Several`].
+    pub fn find(&self, prefix: &str) -> Result<Conversation, StoreError> {
+        let mut ids = self.ids()?;
+        if let Some(exact) = ids.iter().find(|id| *id == prefix) {
+            return Ok(self.at(exact));
+        }
+        ids.retain(|id| !prefix.is_empty() && id.starts_with(prefix));
+        ids.sort();
+        match ids.as_slice() {
+            [] => Err(StoreError::Unknown(prefix.to_owned())),
+            [id] => Ok(self.at(id)),
+            _ => Err(StoreError::Several {
+                prefix: prefix.to_owned(),
+                ids,
+            }),
+        }
+    }
+
+    /// The conversation in which something was recorded last.
+    ///
+    /// # Errors
+    /// Where the list cannot be had.
+    pub fn latest(&self) -> Result<Option<Conversation>, StoreError> {
+        Ok(self.list()?.first().map(|listed| self.at(&listed.id)))
+    }
+
+    /// All conversations, newest first. What cannot be read is left out.
+    ///
+    /// # Errors
+    /// Where the store's folder cannot be read.
+    pub fn list(&self) -> Result<Vec<Listed>, StoreError> {
+        let ids = self.ids()?;
+        let mut list: Vec<Listed> = ids
+            .iter()
+            .filter_map(|id| self.at(id).listed().ok())
+            .collect();
+        list.sort_by(|one, other| (other.updated, &other.id).cmp(&(one.updated, &one.id)));
+        Ok(list)
+    }
+
+    /// Gives a conversation that nobody has open a title. Who has it open appends [`Entry::Renamed`].
+    ///
+    /// # Errors
+    /// [`StoreError::Open`] and [`StoreError::Io`].
+    pub fn rename(
+        &self,
+        conversation: &Conversation,
+        title: &str,
+        now: Duration,
+    ) -> Result<(), StoreError> {
+        let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut log = conversation.log(now)?;
+        log.append(now, None, &Entry::Renamed { title })
+            .map_err(conversation.failed())?;
+        Ok(())
+    }
+
+    /// Makes a conversation that begins as another does: its lines as they are, bad ones included, and the
+    /// blobs that they name. The last turn is closed there if it is unfinished, for its prompts belong to the
+    /// other. The other may be open meanwhile.
+    ///
+    /// # Errors
+    /// [`StoreError::NoTurn`], [`StoreError::Unusable`] and [`StoreError::Io`].
+    pub fn fork(
+        &self,
+        source: &Conversation,
+        until: Until,
+        now: Duration,
+    ) -> Result<Conversation, StoreError> {
+        let lines = source.lines_until(until)?;
+        let fork = self.place(|folder| {
+            let mut file = File::options()
+                .append(true)
+                .create_new(true)
+                .open(folder.join(EVENTS))?;
+            file.write_all(&lines)?;
+            source.blobs().share(&lines, &Blobs::of(folder))
+        })?;
+        let mut log = fork.log(now)?;
+        let read = fork.read_last_turn().map_err(fork.failed())?;
+        for turn in replay::turns(&read.records).last().into_iter() {
+            for event in replay::closing(turn) {
+                log.append(now, Some(&turn.id), &event.into())
+                    .map_err(fork.failed())?;
+            }
+        }
+        let text = format!("This conversation is a fork of {}.", source.id);
+        let notice = Entry::Turn(Event::Notice {
+            level: Level::Info,
+            text,
+        });
+        log.append(now, None, &notice).map_err(fork.failed())?;
+        Ok(fork)
+    }
+
+    /// Deletes a conversation that nobody has open.
+    ///
+    /// # Errors
+    /// [`StoreError::Open`] where somebody has, [`StoreError::Io`].
+    pub fn delete(&self, conversation: &Conversation, now: Duration) -> Result<(), StoreError> {
+        let _open = conversation.log(now)?;
+        // Out of the list at once, so that nothing is left in it half deleted.
+        let grave = self.folder.join(format!(".deleted-{}", conversation.id));
+        fs::rename(&conversation.folder, &grave).map_err(conversation.failed())?;
+        fs::remove_dir_all(&grave).map_err(conversation.failed())
+    }
+
+    /// Puts a new folder, filled, in its place: it is there whole or not at all.
+    fn place(
+        &self,
+        fill: impl FnOnce(&Path) -> io::Result<()>,
+    ) -> Result<Conversation, StoreError> {
+        let new_folder = || {
+            let new = tempfile::Builder::new()
+                .prefix(".new-")
+                .tempdir_in(&self.folder)?;
+            fs::set_permissions(new.path(), fs::Permissions::from_mode(0o700))?;
+            fill(new.path())?;
+            fs::set_permissions(new.path().join(EVENTS), fs::Permissions::from_mode(0o600))?;
+            let conversation = self.at(&new_id());
+            // A folder with something in it is never replaced by this.
+            fs::rename(new.path(), &conversation.folder)?;
+            let _moved = new.keep();
+            Ok(conversation)
+        };
+        new_folder().map_err(|source| StoreError::Unusable {
+            folder: self.folder.clone(),
+            source,
+        })
+    }
+
+    fn at(&self, id: &str) -> Conversation {
+        Conversation {
+            id: id.to_owned(),
+            folder: self.folder.join(id),
+        }
+    }
+
+    fn ids(&self) -> Result<Vec<String>, StoreError> {
+        let unusable = |source| StoreError::Unusable {
+            folder: self.folder.clone(),
+            source,
+        };
+        let mut ids = Vec::new();
+        for entry in fs::read_dir(&self.folder).map_err(unusable)? {
+            let entry = entry.map_err(unusable)?;
+            match entry.file_name().into_string() {
+                Ok(id) if !id.starts_with('.') && entry.path().join(EVENTS).exists() => {
+                    ids.push(id)
+                }
+                _ => {}
+            }
+        }
+        Ok(ids)
+    }
+}
+
+/// `c` and nine letters or digits that are not easily mistaken.
+fn new_id() -> String {
+    const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let letters = (0..9).map(|_| LETTERS[fastrand::usize(..LETTERS.len())] as char);
+    std::iter::once('c').chain(letters).collect()
+}
+
+#[cfg(test)]
+#[path = "store_tests.rs"]
+mod tests;
