@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use indexmap::IndexMap;
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::{
@@ -55,8 +56,12 @@ pub struct Plan {
     pub provider: Arc<dyn Provider>,
     /// Other models, for inquiries.
     pub find_provider: FindProvider,
-    /// The tools that are on.
+    /// The tools.
     pub registry: Arc<Registry>,
+    /// What providers are sent of those that are on.
+    pub specs: Vec<ToolSpec>,
+    /// Names and full descriptions of those that are on.
+    pub descriptions: IndexMap<String, String>,
     /// The system text.
     pub system: String,
     /// The workspace.
@@ -103,7 +108,9 @@ pub enum BeginError {
         why: String,
     },
     /// Its last turn is over.
-    #[error("there is nothing to resume in conversation {0}: its last turn has ended; send a new message instead")]
+    #[error(
+        "there is nothing to resume in conversation {0}: its last turn has ended; send a new message instead"
+    )]
     NothingToResume(String),
     /// An answer does not fit.
     #[error(transparent)]
@@ -154,8 +161,11 @@ pub async fn begin(
     let turn = make_turn(&plan, &id, resumed.as_ref(), clock)?;
 
     let writer = Arc::new(Writer::new(log, id.clone(), clock));
-    let mut opening =
-        Opening { writer: &writer, conversation: &plan.conversation, transcript: before.transcript };
+    let mut opening = Opening {
+        writer: &writer,
+        conversation: &plan.conversation,
+        transcript: before.transcript,
+    };
     if resumed.is_none() {
         opening.close_last(before.turns.last())?;
     }
@@ -163,7 +173,10 @@ pub async fn begin(
     let notices = opening.report(repaired, &before.lines)?;
     let transcript = opening.transcript;
     for text in notices {
-        let notice = Update::Notice { level: Level::Warning, text };
+        let notice = Update::Notice {
+            level: Level::Warning,
+            text,
+        };
         let _ = front.send(ToFront::Update(notice)).await;
     }
     if let (true, Start::Message { text, .. }) = (before.turns.is_empty(), &plan.start) {
@@ -192,7 +205,10 @@ fn new_turn_id() -> String {
 
 async fn read(conversation: &Conversation) -> Result<Before, BeginError> {
     let (id, conversation) = (conversation.id().to_owned(), conversation.clone());
-    let failed = |why: String| BeginError::Log { id: id.clone(), why };
+    let failed = |why: String| BeginError::Log {
+        id: id.clone(),
+        why,
+    };
     let read = tokio::task::spawn_blocking(move || {
         conversation.read_all().map(|lines| Before {
             transcript: replay::transcript(&lines.records),
@@ -207,8 +223,15 @@ async fn read(conversation: &Conversation) -> Result<Before, BeginError> {
     }
 }
 
-fn last_interrupted(conversation: &Conversation, before: &Before) -> Result<replay::Turn, BeginError> {
-    let last = before.turns.last().filter(|turn| turn.is_interrupted()).cloned();
+fn last_interrupted(
+    conversation: &Conversation,
+    before: &Before,
+) -> Result<replay::Turn, BeginError> {
+    let last = before
+        .turns
+        .last()
+        .filter(|turn| turn.is_interrupted())
+        .cloned();
     last.ok_or_else(|| BeginError::NothingToResume(conversation.id().to_owned()))
 }
 
@@ -218,17 +241,27 @@ fn make_turn(
     resumed: Option<&replay::Turn>,
     clock: Clock,
 ) -> Result<Turn, BeginError> {
-    let setup = Setup { id: id.to_owned(), rules: plan.rules.clone(), client: plan.client.clone() };
+    let setup = Setup {
+        id: id.to_owned(),
+        rules: plan.rules.clone(),
+        client: plan.client.clone(),
+    };
     match (&plan.start, resumed) {
-        (Start::Resume { answers }, Some(turn)) => {
-            Ok(Turn::resume(setup, &turn.events, answers.clone(), clock.now())?)
-        }
-        (Start::Message { text, attachments }, _) => {
-            Ok(Turn::start(setup, text.clone(), attachments.clone(), clock.now()))
-        }
-        (Start::Resume { .. }, None) => {
-            Err(BeginError::NothingToResume(plan.conversation.id().to_owned()))
-        }
+        (Start::Resume { answers }, Some(turn)) => Ok(Turn::resume(
+            setup,
+            &turn.events,
+            answers.clone(),
+            clock.now(),
+        )?),
+        (Start::Message { text, attachments }, _) => Ok(Turn::start(
+            setup,
+            text.clone(),
+            attachments.clone(),
+            clock.now(),
+        )),
+        (Start::Resume { .. }, None) => Err(BeginError::NothingToResume(
+            plan.conversation.id().to_owned(),
+        )),
     }
 }
 
@@ -237,26 +270,49 @@ fn make_turn(
 fn freeze(plan: &mut Plan, records: &[Record]) -> Frozen {
     let model = plan.rules.model.id.clone();
     let provider = model.split('/').next().unwrap_or_default().to_owned();
-    let mut tools: Vec<FrozenTool> = plan.registry.specs().into_iter().map(frozen_tool).collect();
+    let mut tools: Vec<FrozenTool> = plan.specs.iter().cloned().map(frozen_tool).collect();
     if let Some(before) = replay::frozen(records) {
         let now: Vec<FrozenTool> = std::mem::take(&mut tools);
         let known = |tool: &FrozenTool| before.tools.iter().any(|other| other.name == tool.name);
         let gone = |tool: &&FrozenTool| now.iter().all(|other| other.name != tool.name);
         for tool in before.tools.iter().filter(gone) {
-            let denied = ToolRules { run: RunRule::Deny, ..ToolRules::default() };
+            let denied = ToolRules {
+                run: RunRule::Deny,
+                ..ToolRules::default()
+            };
             plan.rules.tools.insert(tool.name.clone(), denied);
         }
         let kept = before.tools.iter().map(|tool| {
-            now.iter().find(|other| other.name == tool.name).unwrap_or(tool).clone()
+            now.iter()
+                .find(|other| other.name == tool.name)
+                .unwrap_or(tool)
+                .clone()
         });
-        tools = kept.chain(now.iter().filter(|tool| !known(tool)).cloned()).collect();
+        tools = kept
+            .chain(now.iter().filter(|tool| !known(tool)).cloned())
+            .collect();
     }
-    Frozen { system: plan.system.clone(), tools, model, provider }
+    Frozen {
+        system: plan.system.clone(),
+        tools,
+        model,
+        provider,
+    }
 }
 
 fn frozen_tool(spec: ToolSpec) -> FrozenTool {
-    let ToolSpec { name, description, parameters, strict } = spec;
-    FrozenTool { name, description, parameters, strict }
+    let ToolSpec {
+        name,
+        description,
+        parameters,
+        strict,
+    } = spec;
+    FrozenTool {
+        name,
+        description,
+        parameters,
+        strict,
+    }
 }
 
 fn spec(tool: &FrozenTool) -> ToolSpec {
@@ -278,7 +334,9 @@ struct Opening<'a> {
 impl Opening<'_> {
     /// A new message instead of a resume closes the interrupted turn.
     fn close_last(&mut self, last: Option<&replay::Turn>) -> Result<(), BeginError> {
-        let Some(last) = last.filter(|turn| turn.is_interrupted()) else { return Ok(()) };
+        let Some(last) = last.filter(|turn| turn.is_interrupted()) else {
+            return Ok(());
+        };
         for event in replay::closing(last) {
             self.transcript.push(&event);
             self.append(Some(&last.id), &event.into())?;
@@ -304,12 +362,21 @@ impl Opening<'_> {
     }
 
     /// What could not be read is told to the user each time it was found, and to the model once.
-    fn report(&mut self, repaired: Option<String>, lines: &Lines) -> Result<Vec<String>, BeginError> {
+    fn report(
+        &mut self,
+        repaired: Option<String>,
+        lines: &Lines,
+    ) -> Result<Vec<String>, BeginError> {
         let mut notices: Vec<String> = repaired.into_iter().collect();
         for fault in &lines.faults {
             let text = format!("{fault}; it was left out.");
-            let event = Event::Directive { text: format!("Part of this conversation was lost: {text}") };
-            let told = lines.records.iter().any(|record| record.entry.event() == Some(&event));
+            let event = Event::Directive {
+                text: format!("Part of this conversation was lost: {text}"),
+            };
+            let told = lines
+                .records
+                .iter()
+                .any(|record| record.entry.event() == Some(&event));
             if !told {
                 self.transcript.push(&event);
                 self.append(None, &event.into())?;
@@ -320,11 +387,16 @@ impl Opening<'_> {
     }
 
     fn append(&self, turn: Option<&str>, entry: &Entry) -> Result<(), BeginError> {
-        self.writer.append_for(turn, entry).map_err(|error| self.failed(&error))
+        self.writer
+            .append_for(turn, entry)
+            .map_err(|error| self.failed(&error))
     }
 
     fn failed(&self, error: &std::io::Error) -> BeginError {
-        BeginError::Log { id: self.conversation.id().to_owned(), why: error.to_string() }
+        BeginError::Log {
+            id: self.conversation.id().to_owned(),
+            why: error.to_string(),
+        }
     }
 }
 
@@ -340,12 +412,14 @@ fn stage(
     let secrets = Secrets::default();
     let hooks = Hooks {
         writer: writer.clone(),
-        conversation: plan.conversation.clone(),
         happenings: say.clone(),
         secrets: secrets.clone(),
     };
     let host = host(&plan, hooks, records)?;
-    let head = Head { system: frozen.system, tools: frozen.tools.iter().map(spec).collect() };
+    let head = Head {
+        system: frozen.system,
+        tools: frozen.tools.iter().map(spec).collect(),
+    };
     Ok(Stage {
         writer,
         transcript,
@@ -373,7 +447,11 @@ fn host(plan: &Plan, hooks: Hooks, records: &[Record]) -> Result<Host, BeginErro
     })?;
     let mut seen = Seen::default();
     for record in records {
-        if let Some(Event::ToolResult { details: Some(details), .. }) = record.entry.event() {
+        if let Some(Event::ToolResult {
+            details: Some(details),
+            ..
+        }) = record.entry.event()
+        {
             seen.restore(details);
         }
     }
@@ -392,7 +470,7 @@ fn host(plan: &Plan, hooks: Hooks, records: &[Record]) -> Result<Host, BeginErro
         approved: Box::new(move |hash| approved.contains(hash)),
         unsandboxed: plan.unsandboxed,
         limits: plan.limits,
-        tools: plan.registry.descriptions(),
+        tools: plan.descriptions.clone(),
         supervisor: plan.supervisor.clone(),
     })
 }

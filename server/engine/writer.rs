@@ -22,7 +22,11 @@ impl Writer {
     /// Appends to this log in the name of this turn.
     #[must_use]
     pub fn new(log: Log, turn: String, clock: Clock) -> Self {
-        Self { log: Mutex::new(log), turn, clock }
+        Self {
+            log: Mutex::new(log),
+            turn,
+            clock,
+        }
     }
 
     /// Puts an event of the turn on disk.
@@ -30,7 +34,9 @@ impl Writer {
     /// # Errors
     /// As [`Log::append`]: nothing more can be appended then.
     pub fn append(&self, entry: &Entry) -> io::Result<()> {
-        self.log().append(self.clock.now(), Some(&self.turn), entry).map(|_| ())
+        self.log()
+            .append(self.clock.now(), Some(&self.turn), entry)
+            .map(|_| ())
     }
 
     /// Puts an event of another turn, or of none, on disk.
