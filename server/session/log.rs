@@ -184,5 +184,4 @@ fn next_number(file: &File, end: u64) -> io::Result<u64> {
 }
 
 #[cfg(test)]
-#[path = "log_tests.rs"]
 mod tests;

@@ -321,5 +321,4 @@ fn new_id() -> String {
 }
 
 #[cfg(test)]
-#[path = "store_tests.rs"]
 mod tests;
