@@ -92,6 +92,7 @@ fn events_are_numbered_from_one_on_across_openings() {
 fn everything_is_for_the_user_alone() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("workspace/conversation");
+    make_folder(&folder).unwrap();
     write(&folder, &["a"]);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&root.path().join("workspace")), 0o700);

@@ -353,7 +353,18 @@ fn a_deleted_conversation_is_gone_unless_it_is_open() {
         Err(StoreError::Open(_))
     ));
     drop(log);
+    // A torn line that cannot be set aside does not keep anybody from deleting it.
+    fs::write(conversation.folder().join(EVENTS), "torn").unwrap();
+    fs::create_dir(conversation.folder().join("events.torn-0")).unwrap();
+    assert!(matches!(
+        conversation.log(at(20)),
+        Err(OpenError::Io { .. })
+    ));
     it.store.delete(&conversation, at(20)).unwrap();
+    assert!(matches!(
+        conversation.log(at(20)),
+        Err(OpenError::Io { .. })
+    ));
     assert!(it.store.list().unwrap().is_empty());
     let left: Vec<_> = fs::read_dir(&it.store.folder).unwrap().collect();
     assert!(left.is_empty(), "{left:?}");
