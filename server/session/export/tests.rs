@@ -205,7 +205,10 @@ fn a_whole_turn() {
                 select,
             ),
             ended(by_model),
-            opened(About::RunTool { hash: "h".into() }),
+            opened(About::RunTool {
+                hash: "h".into(),
+                diff: false,
+            }),
             closed(Closed::Answered {
                 answer: json!("once"),
                 new_text: Some("x".into()),

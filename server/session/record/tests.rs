@@ -82,6 +82,7 @@ fn effort() -> Effort {
         strategy: "in_band".into(),
         tries: 2,
         usage: usage(),
+        milliseconds: 7,
     }
 }
 
@@ -91,7 +92,7 @@ const SEEN: &str = concat!(
 );
 const EFFORT: &str = concat!(
     r#""model":"a/b","strategy":"in_band","tries":2,"#,
-    r#""usage":{"input":1,"cache_read":2,"cache_write":3,"output":4,"cost":0.25}"#
+    r#""usage":{"input":1,"cache_read":2,"cache_write":3,"output":4,"cost":0.25},"milliseconds":7"#
 );
 
 #[test]
@@ -262,7 +263,10 @@ fn calls_and_prompts() {
             r#""kind":"question","inquiry":"i.1""#,
         ),
         (
-            About::RunTool { hash: "h".into() },
+            About::RunTool {
+                hash: "h".into(),
+                diff: false,
+            },
             r#""kind":"runTool","hash":"h""#,
         ),
         (About::DeliverResult, r#""kind":"deliverResult""#),

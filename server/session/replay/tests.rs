@@ -79,7 +79,10 @@ fn entry(text: &str) -> Entry {
         "prompt" => opened(About::Question {
             inquiry: format!("i{}", call.0),
         }),
-        "permit" => opened(About::RunTool { hash: "h".into() }),
+        "permit" => opened(About::RunTool {
+            hash: "h".into(),
+            diff: false,
+        }),
         "permitted" => Event::PromptClosed {
             prompt: PromptId(format!("p{}", call.0)),
             closed: Closed::Withdrawn,
