@@ -197,7 +197,6 @@ impl Call {
                 continue;
             };
             self.answered(cx, &waiting, Given::by(answer, By::Remembered));
-            self.answered(cx, &waiting, Given::by(answer, By::Remembered));
             if let How::Prompt(prompted) = &waiting.how
                 && !prompted.parked
             {
