@@ -188,13 +188,23 @@ async fn edits_of_one_message_follow_each_other() {
         .answers
         .push((OCCURRENCE.into(), Answer::Value("3".into())));
     trial.prepared("edit_file", args("x", "y")).await;
-    for (call, (old, new)) in (1..).zip(edits) {
-        trial.call = CallKey(call);
-        assert_eq!(
-            trial.run_text("edit_file", args(old, new)).await,
-            "ok: Changed `a.txt`."
-        );
-    }
+    let run = async |call: u32| {
+        let (old, new) = edits[call as usize - 1];
+        let work = CallWork {
+            call: CallKey(call),
+            ..trial.work("edit_file", args(old, new))
+        };
+        trial
+            .registry
+            .run(&work, &trial.host, &trial.cancelled)
+            .await
+    };
+    // Side by side, as the calls of one message run.
+    let outcomes = tokio::join!(run(1), run(2));
+    assert!(
+        matches!(outcomes, (ToolOutcome::Success(_), ToolOutcome::Success(_))),
+        "{outcomes:?}"
+    );
     trial.call = CallKey(3);
     assert_eq!(trial.run_text("edit_file", args("x", "y")).await, STALE);
     assert_eq!(trial.text("a.txt").unwrap(), "1\n1 2\nx\nx\n");
