@@ -368,3 +368,27 @@ async fn a_file_that_appeared_is_not_written_over() {
     );
     assert_eq!(trial.text("new").unwrap(), "somebody's");
 }
+
+#[tokio::test]
+async fn many_edits_side_by_side_all_arrive() {
+    let words = |letter: char| {
+        (10..40)
+            .map(|n| format!("{letter}{n}\n"))
+            .collect::<String>()
+    };
+    let mut trial = read(&words('a')).await;
+    let mut edits = Vec::new();
+    for n in 10..40 {
+        trial.call = CallKey(n);
+        let edit = args(&format!("a{n}"), &format!("b{n}"));
+        trial.prepared("edit_file", edit.clone()).await;
+        edits.push(trial.work("edit_file", edit));
+    }
+    let runs = edits
+        .iter()
+        .map(|work| trial.registry.run(work, &trial.host, &trial.cancelled));
+    for outcome in futures_util::future::join_all(runs).await {
+        assert!(matches!(outcome, ToolOutcome::Success(_)), "{outcome:?}");
+    }
+    assert_eq!(trial.text("a.txt").unwrap(), words('b'));
+}
