@@ -5,20 +5,20 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use indexmap::IndexMap;
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::{
     QUEUE, ToFront, TurnHandle,
+    assemble::Assembled,
     clock::Clock,
     drive::drive,
     hooks::{Hooks, Secrets},
-    perform::{Calls, FindProvider, Stage},
+    perform::{Calls, Stage},
     tasks::Tasks,
     writer::Writer,
 };
 use crate::{
-    provider::{Head, Provider, ToolSpec},
+    provider::{Head, ToolSpec},
     session::{
         approvals::Approvals,
         conversation::Conversation,
@@ -27,13 +27,13 @@ use crate::{
         record::{Changed, Entry, Frozen, FrozenTool, Record, TurnOptions},
         replay,
     },
-    tool::{Host, Registry, Seen, ToolLimits, workspace::Workspace},
+    tool::{Host, Seen, workspace::Workspace},
     turn::{
         Event, Setup, Turn,
         effect::Update,
         event::{Attachment, Level, PromptId},
         resume::ResumeError,
-        rules::{Client, Rules, RunRule, ToolRules},
+        rules::{Client, RunRule, ToolRules},
         transcript::Transcript,
     },
 };
@@ -48,28 +48,12 @@ pub struct Plan {
     pub turn: Option<String>,
     /// How it was started, for the record and a resume.
     pub options: TurnOptions,
-    /// What the user's configuration decides.
-    pub rules: Rules,
     /// The client that is there, if any.
     pub client: Option<Client>,
-    /// The model.
-    pub provider: Arc<dyn Provider>,
-    /// Other models, for inquiries.
-    pub find_provider: FindProvider,
-    /// The tools.
-    pub registry: Arc<Registry>,
-    /// What providers are sent of those that are on.
-    pub specs: Vec<ToolSpec>,
-    /// Names and full descriptions of those that are on.
-    pub descriptions: IndexMap<String, String>,
-    /// The system text.
-    pub system: String,
+    /// What the configuration comes to.
+    pub assembled: Assembled,
     /// The workspace.
     pub root: PathBuf,
-    /// Commands run without a sandbox.
-    pub unsandboxed: bool,
-    /// Bounds of tools.
-    pub limits: ToolLimits,
     /// Approvals that were kept.
     pub approvals: Approvals,
     /// The program that holds child processes: `aside` itself.
@@ -149,8 +133,8 @@ pub async fn begin(
         Start::Resume { .. } => Some(last_interrupted(&plan.conversation, &before)?),
     };
     for (model, refuses) in replay::learned(&before.lines.records) {
-        if model == plan.rules.model.id && refuses == "forced_tool" {
-            plan.rules.model.forces_tools = false;
+        if model == plan.assembled.rules.model.id && refuses == "forced_tool" {
+            plan.assembled.rules.model.forces_tools = false;
         }
     }
     let id = match &resumed {
@@ -243,7 +227,7 @@ fn make_turn(
 ) -> Result<Turn, BeginError> {
     let setup = Setup {
         id: id.to_owned(),
-        rules: plan.rules.clone(),
+        rules: plan.assembled.rules.clone(),
         client: plan.client.clone(),
     };
     match (&plan.start, resumed) {
@@ -268,9 +252,15 @@ fn make_turn(
 /// The system text and tools that requests begin with. Tools that were taken away since stay in the array, which
 /// caches rely on, and are refused when they are called.
 fn freeze(plan: &mut Plan, records: &[Record]) -> Frozen {
-    let model = plan.rules.model.id.clone();
+    let model = plan.assembled.rules.model.id.clone();
     let provider = model.split('/').next().unwrap_or_default().to_owned();
-    let mut tools: Vec<FrozenTool> = plan.specs.iter().cloned().map(frozen_tool).collect();
+    let mut tools: Vec<FrozenTool> = plan
+        .assembled
+        .specs
+        .iter()
+        .cloned()
+        .map(frozen_tool)
+        .collect();
     if let Some(before) = replay::frozen(records) {
         let now: Vec<FrozenTool> = std::mem::take(&mut tools);
         let known = |tool: &FrozenTool| before.tools.iter().any(|other| other.name == tool.name);
@@ -280,7 +270,7 @@ fn freeze(plan: &mut Plan, records: &[Record]) -> Frozen {
                 run: RunRule::Deny,
                 ..ToolRules::default()
             };
-            plan.rules.tools.insert(tool.name.clone(), denied);
+            plan.assembled.rules.tools.insert(tool.name.clone(), denied);
         }
         let kept = before.tools.iter().map(|tool| {
             now.iter()
@@ -293,7 +283,7 @@ fn freeze(plan: &mut Plan, records: &[Record]) -> Frozen {
             .collect();
     }
     Frozen {
-        system: plan.system.clone(),
+        system: plan.assembled.system.clone(),
         tools,
         model,
         provider,
@@ -426,9 +416,9 @@ fn stage(
         head: Arc::new(head),
         schema: plan.options.schema.clone(),
         options: plan.options,
-        provider: plan.provider,
-        find_provider: plan.find_provider,
-        registry: plan.registry,
+        provider: plan.assembled.provider,
+        find_provider: plan.assembled.find_provider,
+        registry: plan.assembled.registry,
         host: Arc::new(host),
         approvals: plan.approvals,
         secrets,
@@ -468,9 +458,9 @@ fn host(plan: &Plan, hooks: Hooks, records: &[Record]) -> Result<Host, BeginErro
         read_blob: Box::new(move |id, range| read.read(id, range)),
         output: Box::new(move |call, text| hooks.output(call, text)),
         approved: Box::new(move |hash| approved.contains(hash)),
-        unsandboxed: plan.unsandboxed,
-        limits: plan.limits,
-        tools: plan.descriptions.clone(),
+        unsandboxed: plan.assembled.unsandboxed,
+        limits: plan.assembled.limits,
+        tools: plan.assembled.descriptions.clone(),
         supervisor: plan.supervisor.clone(),
     })
 }

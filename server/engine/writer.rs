@@ -12,7 +12,7 @@ use crate::{
 
 /// Appends for one turn.
 #[derive(Debug)]
-pub struct Writer {
+pub(super) struct Writer {
     log: Mutex<Log>,
     turn: String,
     clock: Clock,
@@ -21,7 +21,7 @@ pub struct Writer {
 impl Writer {
     /// Appends to this log in the name of this turn.
     #[must_use]
-    pub fn new(log: Log, turn: String, clock: Clock) -> Self {
+    pub(super) fn new(log: Log, turn: String, clock: Clock) -> Self {
         Self {
             log: Mutex::new(log),
             turn,
@@ -33,7 +33,7 @@ impl Writer {
     ///
     /// # Errors
     /// As [`Log::append`]: nothing more can be appended then.
-    pub fn append(&self, entry: &Entry) -> io::Result<()> {
+    pub(super) fn append(&self, entry: &Entry) -> io::Result<()> {
         self.log()
             .append(self.clock.now(), Some(&self.turn), entry)
             .map(|_| ())
@@ -43,7 +43,7 @@ impl Writer {
     ///
     /// # Errors
     /// As [`Log::append`].
-    pub fn append_for(&self, turn: Option<&str>, entry: &Entry) -> io::Result<()> {
+    pub(super) fn append_for(&self, turn: Option<&str>, entry: &Entry) -> io::Result<()> {
         self.log().append(self.clock.now(), turn, entry).map(|_| ())
     }
 
@@ -51,7 +51,7 @@ impl Writer {
     ///
     /// # Errors
     /// As `fdatasync`.
-    pub fn sync(&self) -> io::Result<()> {
+    pub(super) fn sync(&self) -> io::Result<()> {
         let sync = self.log().sync();
         sync()
     }

@@ -1,10 +1,6 @@
 //! `aside config`.
 
-use super::{
-    args,
-    failure::{Failure, Streams},
-    place::Place,
-};
+use super::{args, failure::Failure, place::Place, streams::Streams};
 use crate::config;
 
 /// Runs it.
@@ -18,9 +14,7 @@ pub fn run(
 ) -> Result<(), Failure> {
     match command {
         args::Config::Show { key } => {
-            let (configuration, _) = place
-                .configuration(Vec::new(), false)
-                .map_err(Failure::usage)?;
+            let (configuration, _) = place.configuration(Vec::new(), false)?;
             let shown = configuration.show(key.as_deref()).map_err(Failure::usage)?;
             for notice in &configuration.notices {
                 streams.note(notice);

@@ -7,11 +7,7 @@ mod undo;
 
 use std::{fs, io};
 
-use super::{
-    args,
-    failure::{Failure, Streams},
-    place::Place,
-};
+use super::{args, failure::Failure, place::Place, streams::Streams};
 use crate::{
     engine::clock::Clock,
     session::{
@@ -47,7 +43,7 @@ pub fn run(
                 return streams.say(&page);
             };
             fs::write(place.root.join(file), page).map_err(|error| {
-                Failure::new(format!(
+                Failure::internal(format!(
                     "cannot write {}: {error}; give another file",
                     file.display()
                 ))
@@ -111,7 +107,7 @@ fn all(conversation: &Conversation) -> Result<Lines, Failure> {
 fn unreadable(conversation: &Conversation) -> impl Fn(io::Error) -> Failure + use<> {
     let id = conversation.id().to_owned();
     move |error| {
-        Failure::new(format!(
+        Failure::internal(format!(
             "cannot read conversation {id}: {error}; check its folder and its disk"
         ))
     }

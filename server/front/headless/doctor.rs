@@ -6,14 +6,10 @@ use std::{
     os::unix::fs::DirBuilderExt,
 };
 
-use super::{
-    failure::{Failure, Streams},
-    place::{self, Place},
-    text::one_line,
-};
+use super::{failure::Failure, place::Place, streams::Streams, text::one_line};
 use crate::{
-    config::{Configuration, Sources, trust::Trust},
-    engine::assemble::{Wishes, assemble},
+    config::{Configuration, Sources},
+    engine::assemble::{AssembleError, Wishes, assemble},
     session::{conversation::Listed, store::Store},
 };
 
@@ -26,11 +22,11 @@ pub fn run(place: &Place, streams: &mut Streams<'_>) -> Result<(), Failure> {
     match place.configuration(Vec::new(), false) {
         Ok((configuration, trusted)) => {
             findings.extend(configuration_files(place, &configuration));
-            findings.push(trust(place));
+            findings.push(trust(place, trusted));
             findings.push(model(place, &configuration, trusted));
             findings.push(sandbox(configuration.settings.unsandboxed));
         }
-        Err(problems) => findings.extend(problems.lines().map(Finding::error)),
+        Err(problems) => findings.extend(problems.text.lines().map(Finding::error)),
     }
     findings.push(terminal());
     findings.extend(conversations(place));
@@ -43,8 +39,10 @@ pub fn run(place: &Place, streams: &mut Streams<'_>) -> Result<(), Failure> {
         .count()
     {
         0 => Ok(()),
-        1 => Err(Failure::new("one thing is wrong here; it is marked error")),
-        count => Err(Failure::new(format!(
+        1 => Err(Failure::internal(
+            "one thing is wrong here; it is marked error",
+        )),
+        count => Err(Failure::internal(format!(
             "{count} things are wrong here; they are marked error"
         ))),
     }
@@ -125,44 +123,32 @@ fn state_directory(place: &Place) -> Finding {
 }
 
 fn configuration_files(place: &Place, configuration: &Configuration) -> Vec<Finding> {
-    let files = Sources::from_process(Some(&place.root)).map(|sources| {
-        let files = [sources.user_file, sources.workspace_file];
-        let shown = files
-            .iter()
-            .flatten()
-            .map(|file| file.path.display().to_string());
-        shown.collect::<Vec<_>>().join(" and ")
-    });
-    let mut findings = match files {
-        Ok(files) if files.is_empty() => vec![Finding::ok("configuration: there is no aside.toml")],
-        Ok(files) => vec![Finding::ok(format!("configuration: {files}"))],
-        Err(problems) => problems
-            .0
-            .iter()
-            .map(|problem| Finding::error(problem.to_string()))
-            .collect(),
-    };
+    // What is wrong with them is known already: they were read.
+    let sources = Sources::from_process(Some(&place.root)).unwrap_or_default();
+    let files = [sources.user_file, sources.workspace_file];
+    let files: Vec<String> = files
+        .iter()
+        .flatten()
+        .map(|file| file.path.display().to_string())
+        .collect();
+    let mut findings = vec![Finding::ok(match files.join(" and ") {
+        none if none.is_empty() => "configuration: there is no aside.toml".to_owned(),
+        files => format!("configuration: {files}"),
+    })];
     let notices = configuration.notices.iter();
     findings.extend(notices.map(|notice| Finding::warning(format!("configuration: {notice}"))));
     findings
 }
 
-fn trust(place: &Place) -> Finding {
+fn trust(place: &Place, trusted: bool) -> Finding {
     let root = place.root.display();
-    let trust = Sources::from_process(Some(&place.root))
-        .map_err(io::Error::other)
-        .and_then(|sources| place.trust(&sources));
-    match trust {
-        Ok((_, Trust::Given)) => Finding::ok(format!("workspace: {root} is trusted")),
-        Ok((_, Trust::Never)) => Finding::warning(format!(
-            "workspace: {root} is not trusted, so only tools that read are allowed; \
-             `aside trust` trusts it, --trust does for one run"
-        )),
-        Ok((_, Trust::Ended(changes))) => {
-            Finding::warning(format!("workspace: {}", place::ended(&changes)))
-        }
-        Err(error) => Finding::error(format!("workspace: trust cannot be looked up: {error}")),
+    if trusted {
+        return Finding::ok(format!("workspace: {root} is trusted"));
     }
+    Finding::warning(format!(
+        "workspace: {root} is not trusted, so only tools that read will run; \
+         trust it with `aside trust`, or for one run with --trust"
+    ))
 }
 
 /// Whether a turn could begin: with the configured model, or with one that is given for it.
@@ -174,8 +160,11 @@ fn model(place: &Place, configuration: &Configuration, trusted: bool) -> Finding
     };
     match assemble(configuration, &wishes, &|name| env::var(name).ok()) {
         Ok(assembled) => Finding::ok(format!("model: {}", assembled.provider.model().id)),
-        Err(error) if configuration.settings.assistant.model.is_none() => {
-            Finding::warning(format!("model: {error}"))
+        // A run can still name one.
+        Err(AssembleError::NoProvider(what))
+            if configuration.settings.assistant.model.is_none() =>
+        {
+            Finding::warning(format!("model: {what}"))
         }
         Err(error) => Finding::error(format!("model: {error}")),
     }
@@ -201,10 +190,8 @@ fn terminal() -> Finding {
 
 /// Reads every log of the workspace and verifies each line.
 fn conversations(place: &Place) -> Vec<Finding> {
-    let listed = place
-        .store()
-        .and_then(|store| store.list().map(|list| (store, list)));
-    let (store, list) = match listed {
+    let listed = place.store().and_then(|store| Ok((store.list()?, store)));
+    let (list, store) = match listed {
         Ok(listed) => listed,
         Err(error) => return vec![Finding::error(format!("conversations: {error}"))],
     };

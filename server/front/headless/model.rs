@@ -1,6 +1,6 @@
 //! `aside model`.
 
-use super::failure::{Failure, Streams};
+use super::{failure::Failure, streams::Streams};
 use crate::provider::{self, rehearsal};
 
 /// Lists the models of the providers that can be used: a line each, with its context window where it is known.
@@ -11,7 +11,7 @@ pub fn list(streams: &mut Streams<'_>) -> Result<(), Failure> {
     let mut list = String::new();
     for script in rehearsal::built_in() {
         let id = format!("rehearsal/{script}");
-        let provider = provider::open(&id).map_err(Failure::new)?;
+        let provider = provider::open(&id).map_err(Failure::internal)?;
         let window = provider.model().context_window;
         let window = window.map_or_else(String::new, |tokens| {
             format!("  context window of {tokens} tokens")
@@ -26,7 +26,7 @@ pub fn list(streams: &mut Streams<'_>) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::failure::tests::said, *};
+    use super::{super::streams::tests::said, *};
 
     #[test]
     fn the_built_in_scripts_are_listed() {

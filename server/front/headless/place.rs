@@ -1,113 +1,112 @@
-//! Where a command works.
+//! Where a command works: the workspace and the user's state.
 
-use std::{
-    env, io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
+use super::failure::Failure;
 use crate::{
     config::{
         self, Configuration, Flag, Sources,
         trust::{Fingerprint, Trust, TrustStore},
     },
     engine::assemble::tool_defaults,
-    session::store::{self, Store, StoreError},
+    session::store::{Store, StoreError, default_state_dir},
 };
 
-/// Where a command works: the workspace and the user's state.
+/// The workspace and the user's state.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// The workspace's folder, without links in it.
+    /// The workspace: the folder itself, without links in its path.
     pub root: PathBuf,
-    /// Where conversations and trust are kept.
+    /// Where Aside keeps conversations, approvals and trust.
     pub state_dir: PathBuf,
 }
 
 impl Place {
-    /// The workspace is this folder, or the current one.
+    /// The workspace is the folder that is named, or the current one.
     ///
     /// # Errors
-    /// A sentence: there is no such folder, or nobody says where state is kept.
-    pub fn find(cwd: Option<&Path>) -> Result<Self, String> {
-        let root = match cwd {
-            Some(folder) => folder.to_owned(),
-            None => env::current_dir().map_err(|error| {
-                format!("the current folder cannot be used: {error}; go to another one")
-            })?,
+    /// Where there is no such folder, or no place for state.
+    pub fn find(cwd: Option<&Path>) -> Result<Self, Failure> {
+        let folder = cwd.unwrap_or(Path::new("."));
+        let unusable = |error: std::io::Error| {
+            Failure::usage(format!(
+                "the folder {} cannot be used: {error}",
+                folder.display()
+            ))
         };
-        let unusable = |error: &dyn std::fmt::Display| {
-            format!(
-                "cannot work in {}: {error}; give another --cwd",
-                root.display()
-            )
-        };
-        let folder = root.canonicalize().map_err(|error| unusable(&error))?;
-        if !folder.is_dir() {
-            return Err(unusable(&"it is not a folder"));
+        let root = folder.canonicalize().map_err(unusable)?;
+        if !root.is_dir() {
+            return Err(Failure::usage(format!(
+                "{} is not a folder",
+                folder.display()
+            )));
         }
-        Ok(Self {
-            root: folder,
-            state_dir: store::default_state_dir().map_err(|error| error.to_string())?,
-        })
+        let state_dir = default_state_dir()?;
+        Ok(Self { root, state_dir })
     }
 
-    /// The conversations of this workspace.
+    /// The conversations of the workspace.
     ///
     /// # Errors
     /// Where the state directory cannot be used.
-    pub fn store(&self) -> Result<Store, StoreError> {
-        Store::open(&self.state_dir, &self.root)
+    pub fn store(&self) -> Result<Store, Failure> {
+        Ok(Store::open(&self.state_dir, &self.root)?)
     }
 
-    /// The configuration here with these flags, and whether the workspace is trusted: because the user said so
-    /// earlier, or says so for this run. Where that cannot be found out it is not, and a notice says why.
+    /// The configuration with these flags, and whether the workspace is trusted: as the user said before, or for
+    /// this run.
     ///
     /// # Errors
-    /// All that is wrong with the configuration, a line each.
+    /// All that is wrong with it, a line each.
     pub fn configuration(
         &self,
         flags: Vec<Flag>,
-        trust_flag: bool,
-    ) -> Result<(Configuration, bool), String> {
-        let mut sources =
-            Sources::from_process(Some(&self.root)).map_err(|problems| problems.to_string())?;
-        let (given, notice) = match self.trust(&sources) {
-            Ok((_, Trust::Given)) => (true, None),
-            Ok((_, Trust::Never)) => (false, None),
-            Ok((_, Trust::Ended(changes))) => (false, Some(ended(&changes))),
-            Err(error) => (false, Some(unknown(&error))),
-        };
-        let trusted = given || trust_flag;
+        trust: bool,
+    ) -> Result<(Configuration, bool), Failure> {
+        let unusable = |problems: config::Problems| Failure::usage(problems.to_string());
+        let mut sources = Sources::from_process(Some(&self.root)).map_err(unusable)?;
         sources.flags = flags;
-        sources.trusted = trusted;
-        let mut configuration =
-            config::load(&sources, &tool_defaults()).map_err(|problems| problems.to_string())?;
-        configuration.notices.extend(notice.filter(|_| !trusted));
-        Ok((configuration, trusted))
+        let (status, _) = self.trust(&sources)?;
+        sources.trusted = trust || status == Trust::Given;
+        let mut configuration = config::load(&sources, &tool_defaults()).map_err(unusable)?;
+        if let (Trust::Ended(changed), false) = (&status, trust) {
+            configuration.notices.push(format!(
+                "This workspace is no longer trusted, for {} changed; look at it, then run `aside trust` again.",
+                changed.join(", ")
+            ));
+        }
+        Ok((configuration, sources.trusted))
     }
 
-    /// What trust in this workspace is bound to, and whether it was given to that.
+    /// Whether the workspace is trusted as it is now, and what that is bound to.
     ///
     /// # Errors
-    /// Where either cannot be read: nothing is trusted then.
-    pub fn trust(&self, sources: &Sources) -> io::Result<(Fingerprint, Trust)> {
-        let file = sources.workspace_file.as_ref();
-        let now = Fingerprint::of(&self.root, file.map(|file| file.text.as_str()))?;
-        let trust = TrustStore::new(&self.state_dir).status(&self.root, &now)?;
-        Ok((now, trust))
+    /// Where that cannot be found out.
+    pub fn trust(&self, sources: &Sources) -> Result<(Trust, Fingerprint), Failure> {
+        let unknown = |error: std::io::Error| {
+            Failure::internal(format!(
+                "whether this workspace is trusted cannot be found out: {error}"
+            ))
+        };
+        let text = sources
+            .workspace_file
+            .as_ref()
+            .map(|file| file.text.as_str());
+        let now = Fingerprint::of(&self.root, text).map_err(unknown)?;
+        let status = TrustStore::new(&self.state_dir)
+            .status(&self.root, &now)
+            .map_err(unknown)?;
+        Ok((status, now))
     }
 }
 
-/// What a user is told of trust that ended.
-#[must_use]
-pub fn ended(changes: &[String]) -> String {
-    format!(
-        "The workspace is not trusted any more, as this changed since: {}; \
-         look at it, then run `aside trust` to trust it as it is now.",
-        changes.join(", ")
-    )
-}
-
-fn unknown(error: &io::Error) -> String {
-    format!("The workspace counts as not trusted, for it cannot be looked up: {error}.")
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unknown(_) | StoreError::Several { .. } | StoreError::NoTurn { .. } => {
+                Self::usage(error.to_string())
+            }
+            _ => Self::internal(error.to_string()),
+        }
+    }
 }

@@ -1,10 +1,6 @@
 //! `aside trust`.
 
-use super::{
-    failure::{Failure, Streams},
-    place::Place,
-    text::one_line,
-};
+use super::{failure::Failure, place::Place, streams::Streams, text::one_line};
 use crate::{
     config::{self, Configuration, Origin, Sources, trust::TrustStore},
     engine::assemble::tool_defaults,
@@ -19,22 +15,26 @@ pub fn run(revoke: bool, place: &Place, streams: &mut Streams<'_>) -> Result<(),
     let store = TrustStore::new(&place.state_dir);
     if revoke {
         store.revoke(&place.root).map_err(|error| {
-            Failure::new(format!("trust in {folder} cannot be taken back: {error}"))
+            Failure::internal(format!("trust in {folder} cannot be taken back: {error}"))
         })?;
         return streams.say(&format!("{folder} is not trusted.\n"));
     }
     // What is shown is what was read here, and trust is bound to that: a file that changes meanwhile is not.
-    let sources = Sources::from_process(Some(&place.root)).map_err(Failure::usage)?;
-    let page = what_counts(&sources).map_err(Failure::usage)?;
-    place
-        .trust(&sources)
-        .and_then(|(now, _)| store.give(&place.root, now))
-        .map_err(|error| Failure::new(format!("{folder} cannot be trusted: {error}")))?;
+    let sources = Sources::from_process(Some(&place.root)).map_err(usage)?;
+    let page = what_counts(&sources).map_err(usage)?;
+    let (_, now) = place.trust(&sources)?;
+    store
+        .give(&place.root, now)
+        .map_err(|error| Failure::internal(format!("{folder} cannot be trusted: {error}")))?;
     streams.say(&format!(
         "{folder} is trusted.\n{page}\
          Tools may change files and run commands here, as the mode allows. This ends when aside.toml or a \
          program that it names changes, or with `aside trust --revoke`.\n"
     ))
+}
+
+fn usage(problems: config::Problems) -> Failure {
+    Failure::usage(problems.to_string())
 }
 
 /// The keys of the workspace's file that count once it is trusted, with their values, and those that never do.

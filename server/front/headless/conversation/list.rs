@@ -5,10 +5,7 @@ use std::time::Duration;
 use jiff::{Timestamp, tz::TimeZone};
 
 use crate::{
-    front::headless::{
-        failure::{Failure, Streams},
-        text::one_line,
-    },
+    front::headless::{failure::Failure, streams::Streams, text::one_line},
     session::{
         conversation::{Listed, Status},
         store::Store,

@@ -2,7 +2,7 @@ use std::{fs, time::Duration};
 
 use super::*;
 use crate::{
-    front::headless::failure::tests::said,
+    front::headless::streams::tests::said,
     session::record::{Edit, Entry, TurnOptions},
     turn::{
         Event,

@@ -5,16 +5,14 @@ use std::path::Path;
 use super::{Numbered, all, find_turn, unreadable};
 use crate::{
     engine::clock::Clock,
-    front::headless::{
-        failure::{Failure, Streams},
-        text::one_line,
-    },
+    front::headless::{failure::Failure, streams::Streams, text::one_line},
     session::{
         conversation::Conversation,
         lines::Lines,
         log::Log,
         record::{Entry, Undone},
         replay,
+        store::StoreError,
         undo::{self, Change, Plan, UndoError},
     },
     tool::Registry,
@@ -32,7 +30,7 @@ pub(super) fn run(
     // While it is open here, no turn changes files.
     let mut log = conversation
         .log(Clock::start().now())
-        .map_err(Failure::new)?;
+        .map_err(StoreError::from)?;
     if let Some(repaired) = log.repaired() {
         streams.note(repaired);
     }
@@ -46,7 +44,7 @@ pub(super) fn run(
     undo::apply(&plan, root, &conversation.blobs()).map_err(|error| failed(&which, &error))?;
     if !plan.changes.is_empty() {
         record(&mut log, &which, &plan).map_err(|error| {
-            Failure::new(format!(
+            Failure::internal(format!(
                 "the files were put back, but the model cannot be told of it: {error}"
             ))
         })?;
@@ -101,7 +99,7 @@ fn plan(lines: &Lines, which: &Which, root: &Path) -> Result<Plan, Failure> {
 
 fn failed(which: &Which, error: &UndoError) -> Failure {
     let name = &which.name;
-    Failure::new(match error {
+    Failure::internal(match error {
         UndoError::Conflicts(files) => format!(
             "{name} was not undone, as these files were changed since: {}; \
              put them back yourself, or undo later turns first",
