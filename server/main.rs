@@ -1,13 +1,125 @@
-//! `aside`: chooses a front end.
+//! `aside`: reads the command line and chooses a front end.
 
-use aside::tool::supervisor;
+use std::{
+    fs::File,
+    io::{self, Write},
+    path::Path,
+    process::ExitCode,
+    sync::Mutex,
+};
 
-fn main() {
-    let mut args = std::env::args_os().skip(1);
-    if args
-        .next()
+use aside::{
+    front::headless::{
+        args::{self, Cli, Command, Stop},
+        demo,
+        failure::Failure,
+        place::Place,
+        run,
+    },
+    tool::supervisor,
+};
+use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
+
+fn main() -> ExitCode {
+    let mut given = std::env::args_os();
+    if given
+        .nth(1)
         .is_some_and(|first| first == supervisor::ARGUMENT)
     {
-        supervisor::child_main(args);
+        supervisor::child_main(given);
     }
+    match args::parse(std::env::args_os()) {
+        Err(Stop::Show(text)) => finish(Ok((0, text))),
+        Err(Stop::Usage(text)) => finish(Err(Failure::usage(text))),
+        Ok(cli) => finish(dispatch(cli)),
+    }
+}
+
+/// Says what is to be said, each thing where it belongs.
+fn finish(result: Result<(u8, String), Failure>) -> ExitCode {
+    match result {
+        Ok((code, text)) => match io::stdout().lock().write_all(text.as_bytes()) {
+            Ok(()) => ExitCode::from(code),
+            Err(error) => say(&Failure::internal(format!(
+                "the output could not be written: {error}"
+            ))),
+        },
+        Err(failure) => say(&failure),
+    }
+}
+
+fn say(failure: &Failure) -> ExitCode {
+    // There is nobody left to tell where even this fails.
+    let _ = writeln!(io::stderr().lock(), "aside: {}", failure.text);
+    ExitCode::from(failure.code)
+}
+
+fn dispatch(cli: Cli) -> Result<(u8, String), Failure> {
+    log(cli.log_file.as_deref())?;
+    let place = || Place::find(cli.cwd.as_deref());
+    match cli.command {
+        Command::Run(args) => {
+            let place = place()?;
+            runtime()?
+                .block_on(run::run(*args, &place))
+                .map(|code| (code, String::new()))
+        }
+        Command::Demo { script, into } => {
+            runtime()?.block_on(demo::run(script.as_deref(), into.as_deref()))
+        }
+        _ => Err(Failure::internal("not yet")),
+    }
+}
+
+/// One thread carries everything; what blocks goes to threads of its own.
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| {
+            Failure::internal(format!(
+                "the program could not start its event loop: {error}"
+            ))
+        })
+}
+
+/// Logs go to standard error or the file, never to standard output. Nothing is set up that is not asked for.
+fn log(file: Option<&Path>) -> Result<(), Failure> {
+    let wanted = std::env::var("ASIDE_LOG").ok();
+    if wanted.is_none() && file.is_none() {
+        return Ok(());
+    }
+    let targets: Targets = wanted
+        .as_deref()
+        .unwrap_or("info")
+        .parse()
+        .map_err(|error| {
+            Failure::usage(format!(
+                "ASIDE_LOG is not a level or a list of targets: {error}"
+            ))
+        })?;
+    let layer = tracing_subscriber::fmt::layer().with_ansi(false);
+    match file {
+        None => tracing_subscriber::registry()
+            .with(targets)
+            .with(layer.with_writer(io::stderr))
+            .init(),
+        Some(path) => {
+            let file = File::options()
+                .append(true)
+                .create(true)
+                .open(path)
+                .map_err(|error| {
+                    Failure::usage(format!(
+                        "the log file {} cannot be opened: {error}",
+                        path.display()
+                    ))
+                })?;
+            tracing_subscriber::registry()
+                .with(targets)
+                .with(layer.with_writer(Mutex::new(file)))
+                .init();
+        }
+    }
+    Ok(())
 }

@@ -10,7 +10,6 @@ use aside_turn::{
         ToolChoice, ToolRules,
     },
 };
-use serde_json::Value;
 
 use super::{
     flags::{AnswerFlag, DetachedFlag, PromptKind},
@@ -117,7 +116,7 @@ impl Settings {
             } = flag
                 && tool == name
             {
-                let text = Value::from(text.as_str());
+                let text = rules::Configured::Text(text.clone());
                 questions.entry(question.clone()).or_default().answer = Some(text);
             }
         }
@@ -172,7 +171,7 @@ fn detached(flags: &[DetachedFlag], own: &Detached, defaults: &Detached) -> rule
 impl QuestionSettings {
     fn to_rules(&self) -> QuestionRules {
         QuestionRules {
-            answer: self.answer.clone(),
+            answer: self.answer.clone().map(rules::Configured::Value),
             target: self
                 .target
                 .as_ref()

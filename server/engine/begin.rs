@@ -9,15 +9,16 @@ use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::{
     QUEUE, ToFront, TurnHandle,
+    assemble::Assembled,
     clock::Clock,
     drive::drive,
     hooks::{Hooks, Secrets},
-    perform::{Calls, FindProvider, Stage},
+    perform::{Calls, Stage},
     tasks::Tasks,
     writer::Writer,
 };
 use crate::{
-    provider::{Head, Provider, ToolSpec},
+    provider::{Head, ToolSpec},
     session::{
         approvals::Approvals,
         conversation::Conversation,
@@ -26,13 +27,13 @@ use crate::{
         record::{Changed, Entry, Frozen, FrozenTool, Record, TurnOptions},
         replay,
     },
-    tool::{Host, Registry, Seen, ToolLimits, workspace::Workspace},
+    tool::{Host, Seen, workspace::Workspace},
     turn::{
         Event, Setup, Turn,
         effect::Update,
         event::{Attachment, Level, PromptId},
         resume::ResumeError,
-        rules::{Client, Rules, RunRule, ToolRules},
+        rules::{Client, RunRule, ToolRules},
         transcript::Transcript,
     },
 };
@@ -47,24 +48,12 @@ pub struct Plan {
     pub turn: Option<String>,
     /// How it was started, for the record and a resume.
     pub options: TurnOptions,
-    /// What the user's configuration decides.
-    pub rules: Rules,
     /// The client that is there, if any.
     pub client: Option<Client>,
-    /// The model.
-    pub provider: Arc<dyn Provider>,
-    /// Other models, for inquiries.
-    pub find_provider: FindProvider,
-    /// The tools that are on.
-    pub registry: Arc<Registry>,
-    /// The system text.
-    pub system: String,
+    /// What the configuration comes to.
+    pub assembled: Assembled,
     /// The workspace.
     pub root: PathBuf,
-    /// Commands run without a sandbox.
-    pub unsandboxed: bool,
-    /// Bounds of tools.
-    pub limits: ToolLimits,
     /// Approvals that were kept.
     pub approvals: Approvals,
     /// The program that holds child processes: `aside` itself.
@@ -103,7 +92,9 @@ pub enum BeginError {
         why: String,
     },
     /// Its last turn is over.
-    #[error("there is nothing to resume in conversation {0}: its last turn has ended; send a new message instead")]
+    #[error(
+        "there is nothing to resume in conversation {0}: its last turn has ended; send a new message instead"
+    )]
     NothingToResume(String),
     /// An answer does not fit.
     #[error(transparent)]
@@ -142,8 +133,8 @@ pub async fn begin(
         Start::Resume { .. } => Some(last_interrupted(&plan.conversation, &before)?),
     };
     for (model, refuses) in replay::learned(&before.lines.records) {
-        if model == plan.rules.model.id && refuses == "forced_tool" {
-            plan.rules.model.forces_tools = false;
+        if model == plan.assembled.rules.model.id && refuses == "forced_tool" {
+            plan.assembled.rules.model.forces_tools = false;
         }
     }
     let id = match &resumed {
@@ -154,8 +145,11 @@ pub async fn begin(
     let turn = make_turn(&plan, &id, resumed.as_ref(), clock)?;
 
     let writer = Arc::new(Writer::new(log, id.clone(), clock));
-    let mut opening =
-        Opening { writer: &writer, conversation: &plan.conversation, transcript: before.transcript };
+    let mut opening = Opening {
+        writer: &writer,
+        conversation: &plan.conversation,
+        transcript: before.transcript,
+    };
     if resumed.is_none() {
         opening.close_last(before.turns.last())?;
     }
@@ -163,7 +157,10 @@ pub async fn begin(
     let notices = opening.report(repaired, &before.lines)?;
     let transcript = opening.transcript;
     for text in notices {
-        let notice = Update::Notice { level: Level::Warning, text };
+        let notice = Update::Notice {
+            level: Level::Warning,
+            text,
+        };
         let _ = front.send(ToFront::Update(notice)).await;
     }
     if let (true, Start::Message { text, .. }) = (before.turns.is_empty(), &plan.start) {
@@ -192,7 +189,10 @@ fn new_turn_id() -> String {
 
 async fn read(conversation: &Conversation) -> Result<Before, BeginError> {
     let (id, conversation) = (conversation.id().to_owned(), conversation.clone());
-    let failed = |why: String| BeginError::Log { id: id.clone(), why };
+    let failed = |why: String| BeginError::Log {
+        id: id.clone(),
+        why,
+    };
     let read = tokio::task::spawn_blocking(move || {
         conversation.read_all().map(|lines| Before {
             transcript: replay::transcript(&lines.records),
@@ -207,8 +207,15 @@ async fn read(conversation: &Conversation) -> Result<Before, BeginError> {
     }
 }
 
-fn last_interrupted(conversation: &Conversation, before: &Before) -> Result<replay::Turn, BeginError> {
-    let last = before.turns.last().filter(|turn| turn.is_interrupted()).cloned();
+fn last_interrupted(
+    conversation: &Conversation,
+    before: &Before,
+) -> Result<replay::Turn, BeginError> {
+    let last = before
+        .turns
+        .last()
+        .filter(|turn| turn.is_interrupted())
+        .cloned();
     last.ok_or_else(|| BeginError::NothingToResume(conversation.id().to_owned()))
 }
 
@@ -218,45 +225,84 @@ fn make_turn(
     resumed: Option<&replay::Turn>,
     clock: Clock,
 ) -> Result<Turn, BeginError> {
-    let setup = Setup { id: id.to_owned(), rules: plan.rules.clone(), client: plan.client.clone() };
+    let setup = Setup {
+        id: id.to_owned(),
+        rules: plan.assembled.rules.clone(),
+        client: plan.client.clone(),
+    };
     match (&plan.start, resumed) {
-        (Start::Resume { answers }, Some(turn)) => {
-            Ok(Turn::resume(setup, &turn.events, answers.clone(), clock.now())?)
-        }
-        (Start::Message { text, attachments }, _) => {
-            Ok(Turn::start(setup, text.clone(), attachments.clone(), clock.now()))
-        }
-        (Start::Resume { .. }, None) => {
-            Err(BeginError::NothingToResume(plan.conversation.id().to_owned()))
-        }
+        (Start::Resume { answers }, Some(turn)) => Ok(Turn::resume(
+            setup,
+            &turn.events,
+            answers.clone(),
+            clock.now(),
+        )?),
+        (Start::Message { text, attachments }, _) => Ok(Turn::start(
+            setup,
+            text.clone(),
+            attachments.clone(),
+            clock.now(),
+        )),
+        (Start::Resume { .. }, None) => Err(BeginError::NothingToResume(
+            plan.conversation.id().to_owned(),
+        )),
     }
 }
 
 /// The system text and tools that requests begin with. Tools that were taken away since stay in the array, which
 /// caches rely on, and are refused when they are called.
 fn freeze(plan: &mut Plan, records: &[Record]) -> Frozen {
-    let model = plan.rules.model.id.clone();
+    let model = plan.assembled.rules.model.id.clone();
     let provider = model.split('/').next().unwrap_or_default().to_owned();
-    let mut tools: Vec<FrozenTool> = plan.registry.specs().into_iter().map(frozen_tool).collect();
+    let mut tools: Vec<FrozenTool> = plan
+        .assembled
+        .specs
+        .iter()
+        .cloned()
+        .map(frozen_tool)
+        .collect();
     if let Some(before) = replay::frozen(records) {
         let now: Vec<FrozenTool> = std::mem::take(&mut tools);
         let known = |tool: &FrozenTool| before.tools.iter().any(|other| other.name == tool.name);
         let gone = |tool: &&FrozenTool| now.iter().all(|other| other.name != tool.name);
         for tool in before.tools.iter().filter(gone) {
-            let denied = ToolRules { run: RunRule::Deny, ..ToolRules::default() };
-            plan.rules.tools.insert(tool.name.clone(), denied);
+            let denied = ToolRules {
+                run: RunRule::Deny,
+                ..ToolRules::default()
+            };
+            plan.assembled.rules.tools.insert(tool.name.clone(), denied);
         }
         let kept = before.tools.iter().map(|tool| {
-            now.iter().find(|other| other.name == tool.name).unwrap_or(tool).clone()
+            now.iter()
+                .find(|other| other.name == tool.name)
+                .unwrap_or(tool)
+                .clone()
         });
-        tools = kept.chain(now.iter().filter(|tool| !known(tool)).cloned()).collect();
+        tools = kept
+            .chain(now.iter().filter(|tool| !known(tool)).cloned())
+            .collect();
     }
-    Frozen { system: plan.system.clone(), tools, model, provider }
+    Frozen {
+        system: plan.assembled.system.clone(),
+        tools,
+        model,
+        provider,
+    }
 }
 
 fn frozen_tool(spec: ToolSpec) -> FrozenTool {
-    let ToolSpec { name, description, parameters, strict } = spec;
-    FrozenTool { name, description, parameters, strict }
+    let ToolSpec {
+        name,
+        description,
+        parameters,
+        strict,
+    } = spec;
+    FrozenTool {
+        name,
+        description,
+        parameters,
+        strict,
+    }
 }
 
 fn spec(tool: &FrozenTool) -> ToolSpec {
@@ -278,7 +324,9 @@ struct Opening<'a> {
 impl Opening<'_> {
     /// A new message instead of a resume closes the interrupted turn.
     fn close_last(&mut self, last: Option<&replay::Turn>) -> Result<(), BeginError> {
-        let Some(last) = last.filter(|turn| turn.is_interrupted()) else { return Ok(()) };
+        let Some(last) = last.filter(|turn| turn.is_interrupted()) else {
+            return Ok(());
+        };
         for event in replay::closing(last) {
             self.transcript.push(&event);
             self.append(Some(&last.id), &event.into())?;
@@ -304,12 +352,21 @@ impl Opening<'_> {
     }
 
     /// What could not be read is told to the user each time it was found, and to the model once.
-    fn report(&mut self, repaired: Option<String>, lines: &Lines) -> Result<Vec<String>, BeginError> {
+    fn report(
+        &mut self,
+        repaired: Option<String>,
+        lines: &Lines,
+    ) -> Result<Vec<String>, BeginError> {
         let mut notices: Vec<String> = repaired.into_iter().collect();
         for fault in &lines.faults {
             let text = format!("{fault}; it was left out.");
-            let event = Event::Directive { text: format!("Part of this conversation was lost: {text}") };
-            let told = lines.records.iter().any(|record| record.entry.event() == Some(&event));
+            let event = Event::Directive {
+                text: format!("Part of this conversation was lost: {text}"),
+            };
+            let told = lines
+                .records
+                .iter()
+                .any(|record| record.entry.event() == Some(&event));
             if !told {
                 self.transcript.push(&event);
                 self.append(None, &event.into())?;
@@ -320,11 +377,16 @@ impl Opening<'_> {
     }
 
     fn append(&self, turn: Option<&str>, entry: &Entry) -> Result<(), BeginError> {
-        self.writer.append_for(turn, entry).map_err(|error| self.failed(&error))
+        self.writer
+            .append_for(turn, entry)
+            .map_err(|error| self.failed(&error))
     }
 
     fn failed(&self, error: &std::io::Error) -> BeginError {
-        BeginError::Log { id: self.conversation.id().to_owned(), why: error.to_string() }
+        BeginError::Log {
+            id: self.conversation.id().to_owned(),
+            why: error.to_string(),
+        }
     }
 }
 
@@ -340,21 +402,23 @@ fn stage(
     let secrets = Secrets::default();
     let hooks = Hooks {
         writer: writer.clone(),
-        conversation: plan.conversation.clone(),
         happenings: say.clone(),
         secrets: secrets.clone(),
     };
     let host = host(&plan, hooks, records)?;
-    let head = Head { system: frozen.system, tools: frozen.tools.iter().map(spec).collect() };
+    let head = Head {
+        system: frozen.system,
+        tools: frozen.tools.iter().map(spec).collect(),
+    };
     Ok(Stage {
         writer,
         transcript,
         head: Arc::new(head),
         schema: plan.options.schema.clone(),
         options: plan.options,
-        provider: plan.provider,
-        find_provider: plan.find_provider,
-        registry: plan.registry,
+        provider: plan.assembled.provider,
+        find_provider: plan.assembled.find_provider,
+        registry: plan.assembled.registry,
         host: Arc::new(host),
         approvals: plan.approvals,
         secrets,
@@ -373,7 +437,11 @@ fn host(plan: &Plan, hooks: Hooks, records: &[Record]) -> Result<Host, BeginErro
     })?;
     let mut seen = Seen::default();
     for record in records {
-        if let Some(Event::ToolResult { details: Some(details), .. }) = record.entry.event() {
+        if let Some(Event::ToolResult {
+            details: Some(details),
+            ..
+        }) = record.entry.event()
+        {
             seen.restore(details);
         }
     }
@@ -390,9 +458,9 @@ fn host(plan: &Plan, hooks: Hooks, records: &[Record]) -> Result<Host, BeginErro
         read_blob: Box::new(move |id, range| read.read(id, range)),
         output: Box::new(move |call, text| hooks.output(call, text)),
         approved: Box::new(move |hash| approved.contains(hash)),
-        unsandboxed: plan.unsandboxed,
-        limits: plan.limits,
-        tools: plan.registry.descriptions(),
+        unsandboxed: plan.assembled.unsandboxed,
+        limits: plan.assembled.limits,
+        tools: plan.assembled.descriptions.clone(),
         supervisor: plan.supervisor.clone(),
     })
 }

@@ -15,8 +15,13 @@ impl Clock {
     /// Starts now.
     #[must_use]
     pub fn start() -> Self {
-        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self { wall, started: Instant::now() }
+        let wall = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        Self {
+            wall,
+            started: Instant::now(),
+        }
     }
 
     /// The time.

@@ -11,10 +11,7 @@ use tokio::sync::mpsc;
 
 use super::{tasks::Happening, writer::Writer};
 use crate::{
-    session::{
-        conversation::Conversation,
-        record::{self, Entry},
-    },
+    session::record::{self, Entry},
     tool::Edit,
     turn::{
         effect::CallWork,
@@ -51,9 +48,13 @@ impl Secrets {
 
     /// What a call says, without the secrets that it was given.
     pub(super) fn redact(&self, call: CallKey, outcome: ToolOutcome) -> ToolOutcome {
-        let Some(secrets) = self.lock().get(&call).cloned() else { return outcome };
+        let Some(secrets) = self.lock().get(&call).cloned() else {
+            return outcome;
+        };
         let clean = |text: String| {
-            secrets.iter().fold(text, |text, secret| text.replace(secret.reveal(), REDACTED))
+            secrets
+                .iter()
+                .fold(text, |text, secret| text.replace(secret.reveal(), REDACTED))
         };
         let output = |output: ToolOutput| ToolOutput {
             content: clean(output.content),
@@ -85,7 +86,6 @@ impl Secrets {
 #[derive(Clone)]
 pub(super) struct Hooks {
     pub(super) writer: Arc<Writer>,
-    pub(super) conversation: Conversation,
     pub(super) happenings: mpsc::Sender<Happening>,
     pub(super) secrets: Secrets,
 }
@@ -145,9 +145,19 @@ mod tests {
             details: Some(json!({"k": "hunter2"})),
             diff: Some("+hunter2".into()),
         };
-        let clean = format!("{:?}", secrets.redact(CallKey(1), ToolOutcome::Success(said.clone())));
-        assert!(!clean.contains("hunter2") && clean.contains("got [secret], [secret]"), "{clean}");
+        let clean = format!(
+            "{:?}",
+            secrets.redact(CallKey(1), ToolOutcome::Success(said.clone()))
+        );
+        assert!(
+            !clean.contains("hunter2") && clean.contains("got [secret], [secret]"),
+            "{clean}"
+        );
         let other = secrets.redact(CallKey(2), ToolOutcome::Success(said.clone()));
-        assert_eq!(other, ToolOutcome::Success(said), "another call was not given it");
+        assert_eq!(
+            other,
+            ToolOutcome::Success(said),
+            "another call was not given it"
+        );
     }
 }

@@ -2,23 +2,27 @@
 //!
 //! | module | what lives there |
 //! |---|---|
+//! | [`assemble`] | puts together what a turn needs of the configuration |
 //! | [`begin`] | opens a conversation and begins, resumes or closes a turn in it |
-//! | [`drive`] | the loop: effects out, inputs in |
-//! | [`perform`] | each effect: a line in the log, a task, a message to the front end |
-//! | [`clock`], [`writer`] | the time that the turn is told; the log that it is recorded in |
+//! | `drive` | the loop: effects out, inputs in |
+//! | `perform`, `tasks`, `hooks` | each effect: a line in the log, a task, a message to the front end |
+//! | [`clock`], `writer` | the time that the turn is told; the log that it is recorded in |
 //!
 //! Invariant: nothing is decided here. A task that panics becomes an error of what it was doing, and a tool's
 //! task that does not end after its token was cancelled is given up.
 
+pub mod assemble;
 pub mod begin;
 pub mod clock;
-pub mod drive;
+mod drive;
 mod hooks;
 mod perform;
 mod tasks;
-pub mod writer;
+mod writer;
 
 use tokio::sync::mpsc;
+
+pub use perform::FindProvider;
 
 use crate::turn::{
     effect::{End, Prompt, Update},

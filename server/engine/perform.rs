@@ -1,10 +1,6 @@
 //! Each effect of a turn: a line in the log, a task, a message to the front end.
 
-use std::{
-    collections::HashMap,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -99,7 +95,9 @@ impl Stage {
             Event::TurnStart => Entry::TurnStart(self.options.clone()),
             event => Entry::from(event),
         };
-        self.writer.append(&entry).map_err(|error| error.to_string())
+        self.writer
+            .append(&entry)
+            .map_err(|error| error.to_string())
     }
 
     fn prepare(&mut self, work: CallWork) {
@@ -107,11 +105,19 @@ impl Stage {
         self.secrets.of(&work);
         let (registry, host) = (self.registry.clone(), self.host.clone());
         let (call, limit) = (work.call, self.host.limits.time);
-        self.tasks.prepare(call, limit, async move { registry.prepare(&work, &host).await });
+        self.tasks.prepare(
+            call,
+            limit,
+            async move { registry.prepare(&work, &host).await },
+        );
     }
 
     fn run(&mut self, work: CallWork) {
-        let (registry, host, secrets) = (self.registry.clone(), self.host.clone(), self.secrets.clone());
+        let (registry, host, secrets) = (
+            self.registry.clone(),
+            self.host.clone(),
+            self.secrets.clone(),
+        );
         self.tasks.run(work.call, |token| async move {
             let outcome = registry.run(&work, &host, &token).await;
             secrets.redact(work.call, outcome)
@@ -119,7 +125,12 @@ impl Stage {
     }
 
     fn send(&mut self, request: effect::Request) {
-        let effect::Request { id, kind, tool_choice, reasoning } = request;
+        let effect::Request {
+            id,
+            kind,
+            tool_choice,
+            reasoning,
+        } = request;
         let mut provider = self.provider.clone();
         let mut sent = Request {
             head: self.head.clone(),
@@ -186,7 +197,8 @@ impl Stage {
 
     async fn edited(&mut self, call: CallKey, outcome: &ToolOutcome) {
         let uris = self.calls.edited.remove(&call).unwrap_or_default();
-        if let (ToolOutcome::Success(_), Some(call_id)) = (outcome, self.calls.ids.get(&call).cloned())
+        if let (ToolOutcome::Success(_), Some(call_id)) =
+            (outcome, self.calls.ids.get(&call).cloned())
             && !uris.is_empty()
         {
             self.tell(ToFront::Edited { call_id, uris }).await;
@@ -224,19 +236,25 @@ impl Stage {
 /// The final answer as JSON that fits, or what is wrong with it.
 fn fits_schema(schema: &Value, text: &str) -> Result<Value, String> {
     let text = text.trim();
-    let inner = text.strip_prefix("```json").or_else(|| text.strip_prefix("```"));
-    let inner = inner.and_then(|inner| inner.trim_end().strip_suffix("```")).unwrap_or(text);
+    let inner = text
+        .strip_prefix("```json")
+        .or_else(|| text.strip_prefix("```"));
+    let inner = inner
+        .and_then(|inner| inner.trim_end().strip_suffix("```"))
+        .unwrap_or(text);
     let value: Value =
         serde_json::from_str(inner).map_err(|error| format!("it is not valid JSON ({error})"))?;
-    let validator = jsonschema::validator_for(schema).map_err(|error| format!("the schema is broken ({error})"))?;
-    match validator.iter_errors(&value).next() {
-        None => Ok(value),
-        Some(error) => {
-            let place = error.instance_path().to_string();
-            let place = if place.is_empty() { "the answer".to_owned() } else { place };
-            Err(format!("{place}: {error}"))
-        }
-    }
+    let validator = jsonschema::validator_for(schema)
+        .map_err(|error| format!("the schema is broken ({error})"))?;
+    let wrong =
+        validator
+            .iter_errors(&value)
+            .next()
+            .map(|error| match error.instance_path().as_str() {
+                "" => format!("the answer: {error}"),
+                place => format!("{place}: {error}"),
+            });
+    wrong.map_or(Ok(value), Err)
 }
 
 #[cfg(test)]
@@ -247,7 +265,8 @@ mod tests {
 
     #[test]
     fn an_answer_fits_its_schema_or_says_what_is_wrong() {
-        let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+        let schema =
+            json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
         let check = |text: &str| match fits_schema(&schema, text) {
             Ok(value) => value.to_string(),
             Err(why) => why,

@@ -83,7 +83,11 @@ impl Tasks {
     /// A request that cannot be sent at all.
     pub(super) fn fail(&mut self, id: RequestId, text: String) {
         let happenings = self.happenings.clone();
-        let failure = Failure { class: FailureClass::Other, text, retry_after: None };
+        let failure = Failure {
+            class: FailureClass::Other,
+            text,
+            retry_after: None,
+        };
         self.spawn(What::Request(id), async move {
             tell(&happenings, Input::Failed(id, failure)).await;
         });
@@ -106,7 +110,9 @@ impl Tasks {
         self.spawn(What::Preparation(call), async move {
             let slow = || {
                 let seconds = limit.as_secs();
-                Preparation::Error(format!("Preparing the call took longer than {seconds} s; it was not run."))
+                Preparation::Error(format!(
+                    "Preparing the call took longer than {seconds} s; it was not run."
+                ))
             };
             let preparation = timeout(limit, prepare).await.unwrap_or_else(|_| slow());
             tell(&happenings, Input::Prepared(call, preparation)).await;
@@ -153,7 +159,11 @@ impl Tasks {
         });
     }
 
-    fn spawn(&mut self, what: What, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
+    fn spawn(
+        &mut self,
+        what: What,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) -> AbortHandle {
         let handle = self.set.spawn(task);
         self.what.insert(handle.id(), what);
         handle
@@ -208,7 +218,8 @@ fn of_panic(what: What, error: &JoinError) -> Option<Input> {
             Preparation::Error(format!("The call could not be prepared: {defect}.")),
         ),
         What::Run(call) => {
-            let text = format!("The tool ended without a result: {defect}; its effects are unknown.");
+            let text =
+                format!("The tool ended without a result: {defect}; its effects are unknown.");
             Input::Finished(call, ToolOutcome::Error(ToolOutput::text(text)))
         }
         What::Check => Input::Checked(Err(defect.into())),

@@ -12,7 +12,7 @@ use crate::{
 
 /// Appends for one turn.
 #[derive(Debug)]
-pub struct Writer {
+pub(super) struct Writer {
     log: Mutex<Log>,
     turn: String,
     clock: Clock,
@@ -21,23 +21,29 @@ pub struct Writer {
 impl Writer {
     /// Appends to this log in the name of this turn.
     #[must_use]
-    pub fn new(log: Log, turn: String, clock: Clock) -> Self {
-        Self { log: Mutex::new(log), turn, clock }
+    pub(super) fn new(log: Log, turn: String, clock: Clock) -> Self {
+        Self {
+            log: Mutex::new(log),
+            turn,
+            clock,
+        }
     }
 
     /// Puts an event of the turn on disk.
     ///
     /// # Errors
     /// As [`Log::append`]: nothing more can be appended then.
-    pub fn append(&self, entry: &Entry) -> io::Result<()> {
-        self.log().append(self.clock.now(), Some(&self.turn), entry).map(|_| ())
+    pub(super) fn append(&self, entry: &Entry) -> io::Result<()> {
+        self.log()
+            .append(self.clock.now(), Some(&self.turn), entry)
+            .map(|_| ())
     }
 
     /// Puts an event of another turn, or of none, on disk.
     ///
     /// # Errors
     /// As [`Log::append`].
-    pub fn append_for(&self, turn: Option<&str>, entry: &Entry) -> io::Result<()> {
+    pub(super) fn append_for(&self, turn: Option<&str>, entry: &Entry) -> io::Result<()> {
         self.log().append(self.clock.now(), turn, entry).map(|_| ())
     }
 
@@ -45,7 +51,7 @@ impl Writer {
     ///
     /// # Errors
     /// As `fdatasync`.
-    pub fn sync(&self) -> io::Result<()> {
+    pub(super) fn sync(&self) -> io::Result<()> {
         let sync = self.log().sync();
         sync()
     }

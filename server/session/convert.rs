@@ -240,7 +240,7 @@ impl From<disk::Opened> for Event {
     fn from(opened: disk::Opened) -> Self {
         let about = match opened.about {
             disk::About::Question { inquiry } => About::Question { inquiry },
-            disk::About::RunTool { hash } => About::RunTool { hash },
+            disk::About::RunTool { hash, diff } => About::RunTool { hash, diff },
             disk::About::DeliverResult => About::DeliverResult,
         };
         Self::PromptOpened {
@@ -255,7 +255,7 @@ impl From<About> for disk::About {
     fn from(about: About) -> Self {
         match about {
             About::Question { inquiry } => Self::Question { inquiry },
-            About::RunTool { hash } => Self::RunTool { hash },
+            About::RunTool { hash, diff } => Self::RunTool { hash, diff },
             About::DeliverResult => Self::DeliverResult,
         }
     }

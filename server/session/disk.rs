@@ -139,8 +139,14 @@ pub(super) struct Opened {
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub(super) enum About {
-    Question { inquiry: String },
-    RunTool { hash: String },
+    Question {
+        inquiry: String,
+    },
+    RunTool {
+        hash: String,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        diff: bool,
+    },
     DeliverResult,
 }
 
@@ -223,6 +229,8 @@ pub(super) struct Effort {
     pub(super) tries: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) usage: Option<Usage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) milliseconds: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize)]

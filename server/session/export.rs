@@ -11,6 +11,10 @@ use crate::turn::{
     response::Usage,
 };
 
+mod harmless;
+
+use harmless::{block, inline};
+
 /// The lines of a tool's result that are shown.
 const RESULT_LINES: usize = 20;
 /// The characters of a line of a result or of a call's arguments that are shown.
@@ -25,7 +29,7 @@ pub fn markdown(title: &str, turns: &[Turn]) -> String {
     } else {
         title
     };
-    let mut page = format!("# {}\n", one_line(title));
+    let mut page = format!("# {}\n", phrase(title));
     for (at, turn) in turns.iter().enumerate() {
         let time = time_text(turn.started);
         let _ = write!(
@@ -88,24 +92,24 @@ impl TurnPage<'_> {
     fn event(&mut self, event: &Event) {
         match event {
             Event::UserMessage { text, attachments } => {
-                self.part(&quoted(&format!("**User:** {}", plain(text))));
+                self.part(&labelled("**User:**", text));
                 let names: Vec<&str> = attachments.iter().map(|one| one.name.as_str()).collect();
                 if !names.is_empty() {
                     self.part(&format!("Attached: {}.", codes(names)));
                 }
             }
             Event::Steer { text } => {
-                self.part(&quoted(&format!("**User, meanwhile:** {}", plain(text))));
+                self.part(&labelled("**User, meanwhile:**", text));
             }
             Event::Directive { text } => {
-                self.part(&quoted(&format!("**Aside to the model:** {}", plain(text))));
+                self.part(&labelled("**Aside to the model:**", text));
             }
-            Event::Text { text, .. } => self.part(plain(text).trim()),
+            Event::Text { text, .. } => self.part(&block(plain(text).trim())),
             Event::ToolCall {
                 name, arguments, ..
             } => {
                 let arguments = one_line(arguments);
-                self.part(&format!("**{}** {}", one_line(name), code(&arguments)));
+                self.part(&format!("**{}** {}", phrase(name), code(&arguments)));
             }
             Event::PromptOpened {
                 call,
@@ -138,7 +142,7 @@ impl TurnPage<'_> {
             } => {
                 self.result(*call, *status, content);
             }
-            Event::Notice { text, .. } => self.part(&format!("*Notice: {}*", one_line(text))),
+            Event::Notice { text, .. } => self.part(&format!("*Notice: {}*", phrase(text))),
             Event::TurnEnd { .. } => self.end(event),
             _ => {}
         }
@@ -151,16 +155,16 @@ impl TurnPage<'_> {
         };
         self.part(&format!(
             "**{} asks:** {}",
-            one_line(who),
-            one_line(&question.text)
+            phrase(who),
+            phrase(&question.text)
         ));
         if let Some(context) = &question.context {
-            self.part(&quoted(&plain(context)));
+            self.part(&quoted(&block(&plain(context))));
         }
         if let AnswerType::Select { options } = &question.answer_type {
             let options: Vec<String> = options
                 .iter()
-                .map(|option| format!("- {}", one_line(option)))
+                .map(|option| format!("- {}", phrase(option)))
                 .collect();
             self.part(&options.join("\n"));
         }
@@ -205,7 +209,7 @@ impl TurnPage<'_> {
                 RefusalReason::NeedsApproval => "nobody was there to approve it",
                 RefusalReason::Withheld => "nobody was there to release its result",
             };
-            self.part(&format!("*Refused: {}, {why}.*", one_line(&refusal.tool)));
+            self.part(&format!("*Refused: {}, {why}.*", phrase(&refusal.tool)));
         }
         let word = match outcome {
             Outcome::Completed => "Completed",
@@ -215,7 +219,7 @@ impl TurnPage<'_> {
         };
         let why = error
             .as_ref()
-            .map(|error| format!(": {}", one_line(&error.message)));
+            .map(|error| format!(": {}", phrase(&error.message)));
         let why = why.unwrap_or_else(|| ".".into());
         self.part(&format!("**{word}**{why} {}", tokens(usage)));
     }
@@ -223,7 +227,7 @@ impl TurnPage<'_> {
     /// The tool of a call.
     fn tool(&self, wanted: CallKey) -> String {
         let found = self.turn.events.iter().rev().find_map(|event| match event {
-            Event::ToolCall { call, name, .. } if *call == wanted => Some(one_line(name)),
+            Event::ToolCall { call, name, .. } if *call == wanted => Some(phrase(name)),
             _ => None,
         });
         found.unwrap_or_else(|| "a tool".into())
@@ -246,11 +250,11 @@ fn answered(response: &InquiryResponse) -> String {
             ..
         } => {
             let answer = match answer {
-                serde_json::Value::String(text) => plain(text),
+                serde_json::Value::String(text) => text.clone(),
                 other => other.to_string(),
             };
             let model = effort.as_ref().map_or_else(String::new, |effort| {
-                format!(" ({})", one_line(&effort.model))
+                format!(" ({})", phrase(&effort.model))
             });
             let who = match by {
                 By::User => "**The user answered:**".to_owned(),
@@ -264,7 +268,7 @@ fn answered(response: &InquiryResponse) -> String {
             } else {
                 ""
             };
-            quoted(&format!("{who} {answer}{kept}"))
+            labelled(&format!("{who}{kept}"), &answer)
         }
         InquiryResponse::Redacted { .. } => {
             quoted("**The user answered** with a secret, which is not on record.")
@@ -274,7 +278,7 @@ fn answered(response: &InquiryResponse) -> String {
         } => {
             let mut text = format!("**Not answered:** {}", unanswered(reason));
             for more in [why, note].into_iter().flatten() {
-                let _ = write!(text, " “{}”", plain(more));
+                let _ = write!(text, " “{}”", phrase(more));
             }
             quoted(&text)
         }
@@ -294,7 +298,7 @@ fn unanswered(reason: &Reason) -> String {
         Reason::DetachedPolicy => "the policy does not allow it.".into(),
         Reason::InvalidQuestion => "the question is broken.".into(),
         Reason::LimitReached => "it was asked too often.".into(),
-        Reason::Other(word) => format!("{}.", one_line(word)),
+        Reason::Other(word) => format!("{}.", phrase(word)),
     }
 }
 
@@ -304,10 +308,10 @@ fn settled(closed: &Closed) -> String {
             answer, new_text, ..
         } => {
             let answer = match answer {
-                serde_json::Value::String(word) => one_line(word),
+                serde_json::Value::String(word) => phrase(word),
                 serde_json::Value::Bool(true) => "yes".into(),
                 serde_json::Value::Bool(false) => "no".into(),
-                other => one_line(&other.to_string()),
+                other => phrase(&other.to_string()),
             };
             let changed = if new_text.is_some() {
                 ", with another text"
@@ -318,10 +322,10 @@ fn settled(closed: &Closed) -> String {
         }
         Closed::Declined {
             note: Some(note), ..
-        } => quoted(&format!("**The user said no:** “{}”", plain(note))),
+        } => quoted(&format!("**The user said no:** “{}”", phrase(note))),
         Closed::Declined { note: None, .. } => quoted("**The user said no.**"),
         Closed::Withdrawn => quoted("**Withdrawn.**"),
-        Closed::Failed { why } => quoted(&format!("**It could not be shown:** {}", plain(why))),
+        Closed::Failed { why } => quoted(&format!("**It could not be shown:** {}", phrase(why))),
     }
 }
 
@@ -371,6 +375,11 @@ pub fn plain(text: &str) -> String {
     plain
 }
 
+/// A text within a line.
+fn phrase(text: &str) -> String {
+    inline(&one_line(text))
+}
+
 fn one_line(text: &str) -> String {
     let text = plain(text);
     cut(&text.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -380,6 +389,17 @@ fn cut(line: &str) -> String {
     match line.char_indices().nth(WIDTH) {
         Some((at, _)) => format!("{}…", &line[..at]),
         None => line.to_owned(),
+    }
+}
+
+/// A text behind who said it; below that, where it has several lines.
+fn labelled(label: &str, text: &str) -> String {
+    let text = plain(text);
+    let text = text.trim();
+    if text.contains('\n') {
+        quoted(&format!("{label}\n\n{}", block(text)))
+    } else {
+        quoted(&format!("{label} {}", inline(text)))
     }
 }
 
@@ -416,3 +436,6 @@ fn longest_run(text: &str) -> usize {
         .max()
         .unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests;

@@ -56,9 +56,13 @@ impl Lock {
         if fs::metadata(path)?.ino() != self.0.metadata()?.ino() {
             return Err(io::ErrorKind::NotFound.into());
         }
-        self.0.set_len(0)?;
         let text = format!("process {} since {}\n", std::process::id(), time_text(now));
-        (&self.0).write_all(text.as_bytes())
+        // The lock holds unsigned, too: on a full disk a conversation can still be deleted.
+        let _ = self
+            .0
+            .set_len(0)
+            .and_then(|()| (&self.0).write_all(text.as_bytes()));
+        Ok(())
     }
 }
 

@@ -49,22 +49,17 @@ pub enum OpenError {
 }
 
 impl Log {
-    /// Opens the log in a folder, which is made where it is not there, takes its lock, and repairs its tail:
-    /// a torn last line is set aside in a file of its own and [`Log::repaired`] says so.
+    /// Opens the log in a folder that is there, takes its lock, and repairs its tail: a torn last line is set
+    /// aside in a file of its own and [`Log::repaired`] says so.
     ///
     /// # Errors
     /// [`OpenError::Held`] where another process (or another `Log` of this one) has it open.
     pub fn open(folder: &Path, now: Duration) -> Result<Self, OpenError> {
-        let failed = |source| OpenError::Io {
+        let lock = take_lock(folder, now)?;
+        Self::open_locked(folder, lock).map_err(|source| OpenError::Io {
             folder: folder.to_owned(),
             source,
-        };
-        make_folder(folder).map_err(failed)?;
-        let lock = Lock::take(folder, now).map_err(|refused| match refused {
-            Refused::Held(holder) => OpenError::Held { holder },
-            Refused::Io(source) => failed(source),
-        })?;
-        Self::open_locked(folder, lock).map_err(failed)
+        })
     }
 
     fn open_locked(folder: &Path, lock: Lock) -> io::Result<Self> {
@@ -148,6 +143,17 @@ impl Log {
     }
 }
 
+/// Takes the lock of a conversation without opening its log.
+pub(super) fn take_lock(folder: &Path, now: Duration) -> Result<Lock, OpenError> {
+    Lock::take(folder, now).map_err(|refused| match refused {
+        Refused::Held(holder) => OpenError::Held { holder },
+        Refused::Io(source) => OpenError::Io {
+            folder: folder.to_owned(),
+            source,
+        },
+    })
+}
+
 /// Makes a folder, and those above it, for the user alone.
 pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
@@ -184,5 +190,4 @@ fn next_number(file: &File, end: u64) -> io::Result<u64> {
 }
 
 #[cfg(test)]
-#[path = "log_tests.rs"]
 mod tests;

@@ -292,5 +292,4 @@ pub(super) fn time_of(text: &str) -> Option<Duration> {
 }
 
 #[cfg(test)]
-#[path = "record_tests.rs"]
 mod tests;

@@ -334,5 +334,4 @@ impl OpenCalls {
 }
 
 #[cfg(test)]
-#[path = "replay_tests.rs"]
 mod tests;

@@ -15,7 +15,7 @@ use super::{
     blobs::{self, Blobs},
     conversation::{Conversation, Listed, Until},
     lines::EVENTS,
-    log::{OpenError, make_folder},
+    log::{OpenError, make_folder, take_lock},
     record::Entry,
     replay,
 };
@@ -256,7 +256,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Open`] where somebody has, [`StoreError::Io`].
     pub fn delete(&self, conversation: &Conversation, now: Duration) -> Result<(), StoreError> {
-        let _open = conversation.log(now)?;
+        let _lock = take_lock(&conversation.folder, now)?;
         // Out of the list at once, so that nothing is left in it half deleted.
         let grave = self.folder.join(format!(".deleted-{}", conversation.id));
         fs::rename(&conversation.folder, &grave).map_err(conversation.failed())?;
@@ -321,5 +321,4 @@ fn new_id() -> String {
 }
 
 #[cfg(test)]
-#[path = "store_tests.rs"]
 mod tests;

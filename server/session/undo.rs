@@ -324,5 +324,4 @@ fn failed(path: &str) -> impl Fn(io::Error) -> UndoError + use<> {
 }
 
 #[cfg(test)]
-#[path = "undo_tests.rs"]
 mod tests;

@@ -411,10 +411,6 @@ impl Call {
 
     /// There is no answer, and will be none: the call ends with the reason.
     pub(crate) fn unanswered(&mut self, cx: &mut Context, waiting: &Waiting, lost: Lost) {
-        if let Some(prompt) = waiting.prompt_id() {
-            let settled = Settled::Cancelled(lost.reason.clone());
-            cx.tell(Update::QuestionClosed { prompt, settled });
-        }
         let refusal = match lost.reason {
             Reason::NoPromptBackend => Some(RefusalReason::NoPromptBackend),
             Reason::DetachedPolicy => Some(RefusalReason::DetachedPolicy),
@@ -431,6 +427,7 @@ impl Call {
                 text: lost.text.clone(),
             });
         }
+        let settled = Settled::Cancelled(lost.reason.clone());
         let response = InquiryResponse::Cancelled {
             reason: lost.reason,
             note: lost.note,
@@ -443,6 +440,9 @@ impl Call {
             call: self.key,
             response,
         });
+        if let Some(prompt) = waiting.prompt_id() {
+            cx.tell(Update::QuestionClosed { prompt, settled });
+        }
         match waiting.live {
             Some(number) => self.end_live(cx, waiting, number, None),
             None => self.finish_text(cx, Status::Error, lost.text),

@@ -6,7 +6,7 @@ use crate::{
     ask::{Given, Lost},
     call::{Call, State},
     context::Context,
-    effect::{Effect, Update},
+    effect::{Effect, InquiryStatus, Update},
     event::{By, Reason},
     event::{CallKey, ErrorCode, Event, Level, Outcome, PromptId, TurnError},
     input::PromptAnswer,
@@ -177,9 +177,15 @@ impl Turn {
         };
         let mut response = std::mem::take(&mut streaming.response);
         self.cx.usage.count(&response.usage);
-        response.items.retain(|item| item.kind == Kind::Text);
         let text = response.text();
-        self.record_response(&response, false, None);
+        // Reasoning that came whole belongs to the words after it; alone it says nothing.
+        let kept = |item: &Item| match item.kind {
+            Kind::Text => true,
+            Kind::Reasoning | Kind::Opaque => item.complete && !text.is_empty(),
+            Kind::ToolCall { .. } => false,
+        };
+        response.items.retain(kept);
+        self.record_response(&response, true, None);
         Some(text).filter(|text| !text.is_empty())
     }
 
@@ -328,6 +334,12 @@ impl Turn {
                     return;
                 };
                 let effort = Some(effort);
+                let id = call.id.clone();
+                let status = if answer.is_ok() {
+                    InquiryStatus::Answered
+                } else {
+                    InquiryStatus::Failed
+                };
                 match answer {
                     Ok(answer) => {
                         let given = Given {
@@ -350,6 +362,8 @@ impl Turn {
                         call.unanswered(cx, &waiting, lost);
                     }
                 }
+                let calls = vec![id];
+                cx.tell(Update::Inquiry { calls, status });
             });
         }
     }

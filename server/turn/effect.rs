@@ -41,7 +41,7 @@ pub enum Effect {
     Check(String),
     /// Tell the clients.
     Tell(Update),
-    /// The turn is over; the last effect.
+    /// The turn is over. Only the record of a late answer may follow.
     End(End),
 }
 

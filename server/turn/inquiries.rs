@@ -161,16 +161,13 @@ impl Inquiries {
         self.first_byte(request);
         let mut inquiry = self.running.remove(at);
         let (mut settled, wrong) = inquiry.finish(cx, &finish);
-        tell_settled(cx, calls, &settled);
         if inquiry.questions.is_empty() {
             return settled;
         }
         if finish == Finish::ContextFull {
-            let lost = inquiry.give_up(cx, "the context window of the model is full");
-            tell_settled(cx, calls, &lost);
-            settled.extend(lost);
+            settled.extend(inquiry.give_up(cx, "the context window of the model is full"));
         } else if inquiry.may_repair() {
-            inquiry.repair(cx, own, &wrong);
+            inquiry.repair(cx, own);
             self.running.push(inquiry);
         } else {
             settled.extend(self.next_rung(cx, calls, own, inquiry, &wrong));
@@ -205,9 +202,7 @@ impl Inquiries {
             self.running.push(inquiry);
             return Vec::new();
         }
-        let settled = inquiry.give_up(cx, &failure.text);
-        tell_settled(cx, calls, &settled);
-        settled
+        inquiry.give_up(cx, &failure.text)
     }
 
     /// The model does not take a forced tool after all: the named strategy is `in_band` there, and the ladder
@@ -251,9 +246,7 @@ impl Inquiries {
             Strategy::Structured => None,
         };
         let Some(strategy) = next else {
-            let settled = inquiry.give_up(cx, &no_answer(inquiry.requests, wrong));
-            tell_settled(cx, calls, &settled);
-            return settled;
+            return inquiry.give_up(cx, &no_answer(inquiry.requests, wrong));
         };
         for mut rung in inquiry.escalate(cx, strategy) {
             rung.climb(cx, calls, own);
@@ -432,8 +425,11 @@ impl Inquiry {
             finish,
             Finish::Refusal | Finish::ContentFilter | Finish::ContextFull
         ) {
+            // What was refused or cut is no reply to answer to.
             reading.answers.clear();
-            reading.wrong = format!("the reply ended with {}", finish_name(finish));
+            reading.results.clear();
+            self.response.items.clear();
+            reading.wrong = format!("The reply ended with {}.", finish_name(finish));
         }
         let mut settled = Vec::new();
         for (pair, answer) in reading.answers {
@@ -442,6 +438,9 @@ impl Inquiry {
             };
             let wanted = self.questions.remove(at);
             settled.push(self.settle(cx, &wanted, Ok(answer)));
+        }
+        if reading.wrong.is_empty() {
+            reading.wrong = "An answer is missing.".into();
         }
         self.messages.extend(self.reply());
         if !self.questions.is_empty() {
@@ -471,12 +470,11 @@ impl Inquiry {
         !self.last && self.tries <= limits::INQUIRY_REPAIRS
     }
 
-    fn repair(&mut self, cx: &mut Context, own: &Sending, wrong: &str) {
+    fn repair(&mut self, cx: &mut Context, own: &Sending) {
         // Two messages of the user's in a row are not a history: an empty reply is asked for again as it was.
         if self.reply().is_none() {
             self.messages.pop();
         }
-        debug_assert!(!wrong.is_empty(), "what is asked again was wrong");
         self.ask(cx, own);
     }
 
@@ -573,22 +571,6 @@ fn finish_name(finish: &Finish) -> &'static str {
         Finish::Refusal => "a refusal",
         Finish::ContentFilter => "a content filter",
         _ => "a full context window",
-    }
-}
-
-fn tell_settled(cx: &mut Context, calls: &[Call], settled: &[Settled]) {
-    for (ok, status_word) in [
-        (true, InquiryStatus::Answered),
-        (false, InquiryStatus::Failed),
-    ] {
-        let keys: Vec<CallKey> = settled
-            .iter()
-            .filter(|one| one.answer.is_ok() == ok)
-            .map(|one| one.call)
-            .collect();
-        if !keys.is_empty() {
-            cx.tell(status(calls, keys.into_iter(), status_word));
-        }
     }
 }
 

@@ -22,6 +22,8 @@ pub(crate) struct Past {
     started: bool,
     /// A question without an answer on record.
     open: Option<Open>,
+    /// Questions without one that were asked while the tool ran.
+    live: Vec<Open>,
     /// Secrets that were typed, and are gone.
     secrets: Vec<Question>,
     /// Permission prompts, their hashes, and whether they showed a change of a file.
@@ -41,7 +43,6 @@ pub(crate) struct Past {
 struct Open {
     pair: String,
     question: Question,
-    live: bool,
     prompt: Option<PromptId>,
 }
 
@@ -81,6 +82,7 @@ impl Past {
             raw: arguments.clone(),
             started: false,
             open: None,
+            live: Vec::new(),
             secrets: Vec::new(),
             permissions: Vec::new(),
             permission_open: false,
@@ -111,17 +113,22 @@ impl Past {
                 self.started = self.started && *live;
                 self.call.asked += 1;
                 let (pair, question) = (id.clone(), question.clone());
-                self.open = Some(Open {
+                let open = Open {
                     pair,
                     question,
-                    live: *live,
                     prompt: None,
-                });
+                };
+                if *live {
+                    self.live.push(open);
+                } else {
+                    self.open = Some(open);
+                }
             }
-            Event::InquiryResponse { response, .. } => self.read_response(response),
+            Event::InquiryResponse { id, response, .. } => self.read_response(id, response),
             Event::PromptOpened { prompt, about, .. } => match about {
-                About::Question { .. } => {
-                    if let Some(open) = &mut self.open {
+                About::Question { inquiry } => {
+                    let mut open = self.open.iter_mut().chain(&mut self.live);
+                    if let Some(open) = open.find(|open| open.pair == *inquiry) {
                         open.prompt = Some(prompt.clone());
                     }
                 }
@@ -156,28 +163,30 @@ impl Past {
         }
     }
 
-    fn read_response(&mut self, response: &InquiryResponse) {
-        let Some(Open { question, live, .. }) = self.open.take() else {
+    fn read_response(&mut self, pair: &str, response: &InquiryResponse) {
+        if let Some(at) = self.live.iter().position(|open| open.pair == pair) {
+            let Open { question, .. } = self.live.remove(at);
+            if !matches!(response, InquiryResponse::Cancelled { .. }) {
+                self.count_answer(question);
+            }
+            return;
+        }
+        let Some(Open { question, .. }) = self.open.take() else {
             return;
         };
         match response {
             InquiryResponse::Answered { answer, .. } => {
-                if !live {
-                    self.call.answers.retain(|(id, _)| *id != question.id);
-                    self.call
-                        .answers
-                        .push((question.id.clone(), Answer::Value(answer.clone())));
-                }
+                self.call.answers.retain(|(id, _)| *id != question.id);
+                self.call
+                    .answers
+                    .push((question.id.clone(), Answer::Value(answer.clone())));
                 self.count_answer(question);
             }
             InquiryResponse::Redacted { .. } => {
                 self.count_answer(question.clone());
-                if !live {
-                    self.secrets.retain(|known| known.id != question.id);
-                    self.secrets.push(question);
-                }
+                self.secrets.retain(|known| known.id != question.id);
+                self.secrets.push(question);
             }
-            InquiryResponse::Cancelled { .. } if live => {}
             InquiryResponse::Cancelled { reason, .. } => {
                 let status = if *reason == Reason::Withdrawn {
                     Status::Cancelled
@@ -259,8 +268,9 @@ impl Past {
     /// The question of a pair that has no response yet.
     pub(crate) fn open_question(&self, pair: &str) -> Option<&Question> {
         self.open
-            .as_ref()
-            .filter(|open| open.pair == pair)
+            .iter()
+            .chain(&self.live)
+            .find(|open| open.pair == pair)
             .map(|open| &open.question)
     }
 
@@ -270,7 +280,7 @@ impl Past {
             return Vec::new();
         }
         let permission = self.permissions.last().filter(|_| self.permission_open);
-        let question = self.open.as_ref().filter(|open| !open.live);
+        let question = self.open.as_ref();
         [
             permission.map(|(id, ..)| id.clone()),
             question.and_then(|open| open.prompt.clone()),
@@ -335,7 +345,7 @@ impl Past {
             );
         }
         if self.started {
-            if let Some(open) = self.open {
+            for open in self.live {
                 open.waiting(How::Inquiry).withdraw(cx, call.key);
             }
             let text = told::unknown_effects(&call.tool);
@@ -371,11 +381,10 @@ impl Past {
 
 impl Open {
     fn waiting(&self, how: How) -> Waiting {
-        let live = self.live.then_some(0);
         Waiting {
             pair: self.pair.clone(),
             question: self.question.clone(),
-            live,
+            live: None,
             how,
         }
     }

@@ -425,10 +425,11 @@ impl Call {
         kind: PromptKind,
         text: &str,
     ) -> Prompt {
-        let label = rules
-            .server
-            .as_ref()
-            .map_or_else(|| self.tool.clone(), |server| format!("{server} (MCP)"));
+        let label = match (&rules.server, kind) {
+            (Some(server), _) => format!("{server} (MCP)"),
+            (None, PromptKind::Question) if rules.asks_for_assistant => "Assistant".to_owned(),
+            _ => self.tool.clone(),
+        };
         Prompt {
             id: id.clone(),
             call: self.key,

@@ -221,6 +221,18 @@ pub struct Client {
     pub secret: bool,
 }
 
+impl Client {
+    /// A terminal with a person at it.
+    #[must_use]
+    pub fn terminal() -> Self {
+        Self {
+            name: "terminal".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            secret: true,
+        }
+    }
+}
+
 impl Default for Detached {
     fn default() -> Self {
         Self {

@@ -195,7 +195,11 @@ impl Turn {
     /// Builds the next request and sends it, unless a limit ends the turn.
     pub(crate) fn request(&mut self) {
         let sending = self.force.next(&self.cx.rules.model);
-        self.force.asked |= sending.directive.is_some();
+        if sending.directive.is_some() {
+            self.force.asked = true;
+            let text = "The model does not take a forced tool here; it is told to call it instead.";
+            self.cx.notice(Level::Info, text);
+        }
         self.send(sending);
     }
 
@@ -210,10 +214,6 @@ impl Turn {
             self.cx.record(Event::Directive {
                 text: directive.clone(),
             });
-            self.cx.notice(
-                Level::Info,
-                "The model does not take a forced tool here; it is told instead.",
-            );
         }
         self.steered = false;
         self.cx.cycle += 1;

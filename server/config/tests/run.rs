@@ -218,11 +218,15 @@ fn settings_become_the_rules_of_a_turn() {
     let [a, b, c, d] = ["a", "b", "c", "d"].map(|id| rules.question("edit", id));
     assert_eq!(
         (a.answer, a.exclusive, a.prompt_label.as_deref()),
-        (Some(json!("no")), Some(false), Some("A"))
+        (
+            Some(rules::Configured::Text("no".into())),
+            Some(false),
+            Some("A")
+        )
     );
     assert_eq!(b.target, rules::Target::Assistant(None));
     assert_eq!(c.target, rules::Target::Assistant(Some("a/b".into())));
-    assert_eq!(d.answer, Some(json!("2")));
+    assert_eq!(d.answer, Some(rules::Configured::Text("2".into())));
 
     let mode = Some(rules::Mode::Auto);
     let rules = rules_of(

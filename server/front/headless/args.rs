@@ -12,9 +12,15 @@ use clap::{
     error::ErrorKind,
 };
 
-pub use value::{Answer, Attach, DetachedRule, Kind, Schema, Setting};
+pub use value::{Attach, Schema};
 
-use crate::turn::rules::{Mode, ToolChoice};
+use crate::{
+    config::{
+        Toggle,
+        flags::{AnswerFlag, DetachedFlag},
+    },
+    turn::rules::{Mode, ToolChoice},
+};
 
 /// An AI assistant that asks good questions.
 #[derive(Debug, Parser)]
@@ -43,7 +49,14 @@ pub enum Command {
     /// Run one turn without an editor
     Run(Box<Run>),
     /// Show the whole thing on a throwaway folder: no key, no network
-    Demo,
+    Demo {
+        /// Play this script instead of the built-in one
+        #[arg(long, value_name = "FILE")]
+        script: Option<PathBuf>,
+        /// Leave the project and the conversation in this folder
+        #[arg(long, value_name = "DIR")]
+        into: Option<PathBuf>,
+    },
     /// List, show and change conversations
     #[command(subcommand)]
     Conversation(Conversation),
@@ -92,12 +105,12 @@ pub struct Run {
     #[arg(long, value_parser = value::mode)]
     pub mode: Option<Mode>,
     /// Answer a question in advance, or an open prompt with --resume (repeatable)
-    #[arg(long = "answer", value_name = "TOOL.QUESTION=VALUE | PROMPT_ID=VALUE", value_parser = value::answer)]
-    pub answers: Vec<Answer>,
+    #[arg(long = "answer", value_name = "TOOL.QUESTION=VALUE | PROMPT_ID=VALUE", value_parser = AnswerFlag::parse)]
+    pub answers: Vec<AnswerFlag>,
     /// What happens where nobody can be asked: auto, defaults, deny or stop, for all kinds or for
     /// run, deliver or tool (repeatable)
-    #[arg(long, value_name = "MODE | KIND=MODE", value_parser = value::detached)]
-    pub detached: Vec<DetachedRule>,
+    #[arg(long, value_name = "MODE | KIND=MODE", value_parser = DetachedFlag::parse)]
+    pub detached: Vec<DetachedFlag>,
     /// Ask nothing, even on a terminal
     #[arg(long)]
     pub non_interactive: bool,
@@ -127,7 +140,7 @@ pub struct Run {
     pub unsandboxed: bool,
     /// Set a value of the configuration (repeatable)
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = value::setting)]
-    pub settings: Vec<Setting>,
+    pub settings: Vec<String>,
 }
 
 /// Which conversation a turn belongs to; without any, a new one.
@@ -146,18 +159,7 @@ pub struct Which {
 
 /// `-t` and `-T` in the order in which they were given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ToolDirectives(pub Vec<ToolDirective>);
-
-/// Turns tools on or off.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ToolDirective {
-    /// This one on.
-    On(String),
-    /// This one off.
-    Off(String),
-    /// All off that a bulk directive may turn off.
-    AllOff,
-}
+pub struct ToolDirectives(pub Vec<Toggle>);
 
 /// What is written to standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -278,8 +280,8 @@ impl Run {
             );
         }
         let prompt_id = self.answers.iter().find_map(|answer| match answer {
-            Answer::Prompt { id, .. } => Some(id),
-            Answer::Question { .. } => None,
+            AnswerFlag::Prompt { id, .. } => Some(id),
+            AnswerFlag::Configured { .. } => None,
         });
         match prompt_id {
             Some(id) if !self.which.resume => Err(format!(
@@ -370,12 +372,12 @@ impl FromArgMatches for ToolDirectives {
             let names = matches.get_many::<String>(id).unwrap_or_default().cloned();
             matches.indices_of(id).unwrap_or_default().zip(names)
         };
-        let on = given("tool").map(|(at, name)| (at, ToolDirective::On(name)));
+        let on = given("tool").map(|(at, name)| (at, Toggle::On(name)));
         let off = given("no-tool").map(|(at, name)| {
             let directive = if name == BARE {
-                ToolDirective::AllOff
+                Toggle::AllOff
             } else {
-                ToolDirective::Off(name)
+                Toggle::Off(name)
             };
             (at, directive)
         });

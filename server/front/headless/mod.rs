@@ -5,9 +5,14 @@
 //! and questions go to the terminal itself, so that pipes stay free.
 pub mod args;
 pub mod ask;
+pub mod demo;
 pub mod exit;
+pub mod failure;
 pub mod message;
 pub mod output;
+pub mod place;
+pub mod run;
 pub mod show;
 pub mod terminal;
 pub mod text;
+pub mod watch;

@@ -200,6 +200,7 @@ impl From<Option<Effort>> for disk::Effort {
             strategy,
             tries,
             usage,
+            milliseconds,
         }) = effort
         else {
             return Self::default();
@@ -209,6 +210,7 @@ impl From<Option<Effort>> for disk::Effort {
             strategy: Some(strategy),
             tries: Some(tries),
             usage: Some(usage.into()),
+            milliseconds: Some(milliseconds),
         }
     }
 }
@@ -220,6 +222,7 @@ impl From<disk::Effort> for Option<Effort> {
             strategy: effort.strategy.unwrap_or_default(),
             tries: effort.tries.unwrap_or_default(),
             usage: effort.usage.unwrap_or_default().into(),
+            milliseconds: effort.milliseconds.unwrap_or_default(),
         })
     }
 }

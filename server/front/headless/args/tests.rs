@@ -1,5 +1,5 @@
 use super::*;
-use crate::turn::rules::DetachedMode;
+use crate::config::{flags::PromptKind, settings::DetachedMode};
 
 /// Splits a line at blanks and reads it; `_` in a word stands for a blank.
 fn line(line: &str) -> Result<Cli, Stop> {
@@ -28,12 +28,12 @@ fn wrong(text: &str, expected: &str) {
     }
 }
 
-fn on(name: &str) -> ToolDirective {
-    ToolDirective::On(name.into())
+fn on(name: &str) -> Toggle {
+    Toggle::On(name.into())
 }
 
-fn off(name: &str) -> ToolDirective {
-    ToolDirective::Off(name.into())
+fn off(name: &str) -> Toggle {
+    Toggle::Off(name.into())
 }
 
 #[test]
@@ -43,8 +43,8 @@ fn the_definition_is_sound() {
 
 #[test]
 fn tools_are_turned_on_and_off_in_order() {
-    use ToolDirective::AllOff;
-    let check = |text, expected: &[ToolDirective], prompt: Option<&str>| {
+    use Toggle::AllOff;
+    let check = |text, expected: &[Toggle], prompt: Option<&str>| {
         let run = run(text);
         assert_eq!(run.tools.0, expected, "{text}");
         assert_eq!(run.prompt.as_deref(), prompt, "{text}");
@@ -102,10 +102,10 @@ fn a_name_that_no_tool_can_have_is_refused() {
 
 #[test]
 fn answers_are_for_questions_or_for_open_prompts() {
-    let question = |tool: &str, question: &str, value: &str| Answer::Question {
+    let question = |tool: &str, question: &str, value: &str| AnswerFlag::Configured {
         tool: tool.into(),
         question: question.into(),
-        value: value.into(),
+        text: value.into(),
     };
     assert_eq!(
         run("--answer edit.backup=true").answers,
@@ -122,9 +122,9 @@ fn answers_are_for_questions_or_for_open_prompts() {
     assert_eq!(
         run("--resume --answer p17=yes.no --answer edit.a=b").answers,
         [
-            Answer::Prompt {
+            AnswerFlag::Prompt {
                 id: "p17".into(),
-                value: "yes.no".into()
+                text: "yes.no".into()
             },
             question("edit", "a", "b")
         ],
@@ -145,18 +145,18 @@ fn answers_are_for_questions_or_for_open_prompts() {
 #[test]
 fn what_happens_without_a_human_is_said_by_kind() {
     use DetachedMode::{Deny, Stop as StopThere};
-    let rule = |kind, mode| DetachedRule { kind, mode };
+    let rule = |kind, mode| DetachedFlag { kind, mode };
     assert_eq!(
         run("--detached stop --detached run=deny").detached,
-        [rule(None, StopThere), rule(Some(Kind::Run), Deny)],
+        [rule(None, StopThere), rule(Some(PromptKind::Run), Deny)],
     );
     wrong(
         "run --detached ask=deny",
-        "invalid value 'ask=deny' for '--detached <MODE | KIND=MODE>': the kinds are run, deliver and tool",
+        "invalid value 'ask=deny' for '--detached <MODE | KIND=MODE>': `ask` is not a kind of prompt; use run, deliver or tool",
     );
     wrong(
         "run --detached yes",
-        "invalid value 'yes' for '--detached <MODE | KIND=MODE>': the modes are auto, defaults, deny and stop",
+        "invalid value 'yes' for '--detached <MODE | KIND=MODE>': `yes` is not a mode; use auto, defaults, deny or stop",
     );
 }
 
@@ -220,13 +220,7 @@ fn the_other_values_are_read() {
     assert_eq!(all.tool_choice, Some(ToolChoice::Required));
     assert_eq!(all.mode, Some(Mode::Plan));
     assert_eq!(all.output, Output::Jsonl);
-    assert_eq!(
-        all.settings,
-        [Setting {
-            key: "a.b".into(),
-            value: "c=d".into()
-        }]
-    );
+    assert_eq!(all.settings, ["a.b=c=d"]);
     assert_eq!(all.model.as_deref(), Some("x/y"));
     assert!(all.strict);
     assert_eq!(all.prompt.as_deref(), Some("fix it"));

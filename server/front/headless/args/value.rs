@@ -6,7 +6,7 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 use jiff::SignedDuration;
 use serde_json::Value;
 
-use crate::turn::rules::{DetachedMode, Mode, ToolChoice};
+use crate::turn::rules::{Mode, ToolChoice};
 
 /// `--attach`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,47 +17,6 @@ pub struct Attach {
     pub lines: Option<(u32, u32)>,
 }
 
-/// `--answer`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// A configured answer.
-    Question {
-        /// The tool that asks.
-        tool: String,
-        /// The question's id; it may contain dots.
-        question: String,
-        /// To be parsed by the question's type.
-        value: String,
-    },
-    /// The answer to an open prompt.
-    Prompt {
-        /// The prompt; its id never contains a dot.
-        id: String,
-        /// To be parsed by the prompt's answer type.
-        value: String,
-    },
-}
-
-/// `--detached`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DetachedRule {
-    /// The kind of prompt; none: all kinds.
-    pub kind: Option<Kind>,
-    /// What happens.
-    pub mode: DetachedMode,
-}
-
-/// A kind of prompt, as configuration names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// May this run?
-    Run,
-    /// May the model see this result?
-    Deliver,
-    /// A tool's question.
-    Tool,
-}
-
 /// `--schema`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Schema {
@@ -65,15 +24,6 @@ pub enum Schema {
     File(PathBuf),
     /// Given itself.
     Json(Value),
-}
-
-/// `--set`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
-    /// The key, dotted.
-    pub key: String,
-    /// As given; what it means follows from the key.
-    pub value: String,
 }
 
 pub(super) fn tool_name(text: &str) -> Result<String, String> {
@@ -126,46 +76,6 @@ pub(super) fn mode(text: &str) -> Result<Mode, String> {
         .ok_or_else(|| "the modes are ask, edits, plan and auto".into())
 }
 
-pub(super) fn answer(text: &str) -> Result<Answer, String> {
-    const FORM: &str = "it is written TOOL.QUESTION=VALUE or, with --resume, PROMPT_ID=VALUE";
-    let (key, value) = text.split_once('=').ok_or(FORM)?;
-    let value = value.to_owned();
-    match key.split_once('.') {
-        Some((tool, question)) if !question.is_empty() => Ok(Answer::Question {
-            tool: tool_name(tool)?,
-            question: question.to_owned(),
-            value,
-        }),
-        None if !key.is_empty() => Ok(Answer::Prompt {
-            id: key.to_owned(),
-            value,
-        }),
-        _ => Err(FORM.into()),
-    }
-}
-
-pub(super) fn detached(text: &str) -> Result<DetachedRule, String> {
-    let (kind, mode) = match text.split_once('=') {
-        Some((kind, mode)) => (Some(kind), mode),
-        None => (None, text),
-    };
-    let kind = match kind {
-        None => None,
-        Some("run") => Some(Kind::Run),
-        Some("deliver") => Some(Kind::Deliver),
-        Some("tool") => Some(Kind::Tool),
-        Some(_) => return Err("the kinds are run, deliver and tool".into()),
-    };
-    let mode = match mode {
-        "auto" => DetachedMode::Auto,
-        "defaults" => DetachedMode::Defaults,
-        "deny" => DetachedMode::Deny,
-        "stop" => DetachedMode::Stop,
-        _ => return Err("the modes are auto, defaults, deny and stop".into()),
-    };
-    Ok(DetachedRule { kind, mode })
-}
-
 /// JSON itself begins with a brace; a schema that is `true` or `false` would say nothing.
 pub(super) fn schema(text: &str) -> Result<Schema, String> {
     if text.trim_start().starts_with('{') {
@@ -194,12 +104,9 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "a time with its unit, such as 90s or 5m".into())
 }
 
-pub(super) fn setting(text: &str) -> Result<Setting, String> {
+pub(super) fn setting(text: &str) -> Result<String, String> {
     match text.split_once('=') {
-        Some((key, value)) if !key.trim().is_empty() => Ok(Setting {
-            key: key.trim().to_owned(),
-            value: value.to_owned(),
-        }),
+        Some((key, _)) if !key.trim().is_empty() => Ok(text.to_owned()),
         _ => Err("it is written KEY=VALUE".into()),
     }
 }

@@ -1,0 +1,253 @@
+//! From a configuration to all that a turn needs: rules, model, tools, system text. Front ends add what their user
+//! said for this one turn.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use indexmap::IndexMap;
+use serde_json::{Value, json};
+
+use super::perform::FindProvider;
+use crate::{
+    config::{
+        self, Configuration, ModelId, RunContext, Toggle, ToolFacts, enabled_tools,
+        flags::{AnswerFlag, DetachedFlag},
+        settings::{Api, Settings},
+    },
+    provider::{self, Provider, ToolSpec},
+    tool::{self, Registry, ToolLimits},
+    turn::{
+        inquiry::ANSWER_INQUIRY,
+        rules::{Mode, Rules},
+    },
+};
+
+/// The system text where none is configured. The workspace's folder follows.
+const SYSTEM: &str = include_str!("system.md");
+
+/// What a user said for one turn, beside the configuration.
+#[derive(Clone, Debug, Default)]
+pub struct Wishes {
+    /// The workspace.
+    pub root: PathBuf,
+    /// The user trusts it.
+    pub trusted: bool,
+    /// Instead of the configured mode.
+    pub mode: Option<Mode>,
+    /// Tools on and off, in order.
+    pub toggles: Vec<Toggle>,
+    /// What happens where nobody is there, in order.
+    pub detached: Vec<DetachedFlag>,
+    /// Configured answers.
+    pub answers: Vec<AnswerFlag>,
+    /// The final answer is JSON that fits this.
+    pub schema: Option<Value>,
+    /// Commands may run without a sandbox.
+    pub unsandboxed: bool,
+}
+
+/// All that a turn needs of the configuration.
+pub struct Assembled {
+    /// What is decided by.
+    pub rules: Rules,
+    /// The turn's model.
+    pub provider: Arc<dyn Provider>,
+    /// Other models, for inquiries.
+    pub find_provider: FindProvider,
+    /// All tools.
+    pub registry: Arc<Registry>,
+    /// Those that are on, as providers are told of them.
+    pub specs: Vec<ToolSpec>,
+    /// Their names and full descriptions.
+    pub descriptions: IndexMap<String, String>,
+    /// The system text.
+    pub system: String,
+    /// Bounds of tools.
+    pub limits: ToolLimits,
+    /// Commands may run without a sandbox.
+    pub unsandboxed: bool,
+}
+
+/// Why there is no turn to begin.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AssembleError {
+    /// What was asked for is not possible: bad usage or configuration.
+    #[error("{0}")]
+    Usage(String),
+    /// There is no usable provider or model.
+    #[error("{0}")]
+    NoProvider(String),
+}
+
+/// The built-in layer of `conversation.tools`: what the tools say of themselves.
+#[must_use]
+pub fn tool_defaults() -> toml::Table {
+    let defaults = |about: &tool::About| {
+        let toggle = match about.enable.allow_toggle {
+            tool::AllowToggle::Any => "any",
+            tool::AllowToggle::IfNamed => "if_named",
+            tool::AllowToggle::Never => "never",
+        };
+        let mut questions: BTreeMap<&str, Value> = BTreeMap::new();
+        for (id, label) in about.prompt_labels {
+            questions.insert(id, json!({ "prompt_label": label }));
+        }
+        for id in about.default_targets {
+            questions.entry(id).or_insert_with(|| json!({}))["target"] = json!("assistant");
+        }
+        let table = json!({
+            "source": "builtin",
+            "enable": { "state": about.enable.state, "allow_toggle": toggle },
+            "style": { "hidden": about.hidden },
+            "questions": questions,
+        });
+        toml::Value::try_from(table).unwrap_or_else(|_| toml::Value::Table(toml::Table::new()))
+    };
+    Registry::builtin()
+        .iter()
+        .map(|tool| (tool.about().name.clone(), defaults(tool.about())))
+        .collect()
+}
+
+/// Puts together what a turn needs.
+///
+/// # Errors
+/// [`AssembleError`], one sentence for the user.
+pub fn assemble(
+    configuration: &Configuration,
+    wishes: &Wishes,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Result<Assembled, AssembleError> {
+    let settings = &configuration.settings;
+    let registry = Registry::builtin();
+    let enabled =
+        tools_that_are_on(settings, &registry, &wishes.toggles).map_err(AssembleError::Usage)?;
+    let model = config::choose_model(settings, env).map_err(AssembleError::NoProvider)?;
+    let provider = open(&model).map_err(AssembleError::NoProvider)?;
+
+    let unsandboxed = wishes.unsandboxed || settings.unsandboxed;
+    let facts = enabled.iter().filter_map(|name| {
+        let about = registry.get(name)?.about();
+        let facts = ToolFacts {
+            asks_for_assistant: about.asks_for_assistant,
+            ..ToolFacts::default()
+        };
+        Some((name.clone(), facts))
+    });
+    let rules = settings.rules(&RunContext {
+        trusted: wishes.trusted,
+        mode: wishes.mode,
+        detached: wishes.detached.clone(),
+        answers: wishes.answers.clone(),
+        tools: facts.collect(),
+        model: provider.model().clone(),
+        schema: wishes.schema.is_some(),
+    });
+    let limits = &settings.conversation.limits;
+    let described = settings.clone();
+    Ok(Assembled {
+        rules,
+        provider,
+        find_provider: Arc::new(move |id| open(&ModelId::parse(id, &described)?)),
+        specs: specs(settings, &registry, &enabled),
+        descriptions: descriptions(settings, &registry, &enabled),
+        registry: Arc::new(registry),
+        system: system_text(settings, &wishes.root),
+        limits: ToolLimits {
+            head: limits.output_head as usize,
+            tail: limits.output_tail as usize,
+            time: Duration::from_secs(limits.tool_seconds),
+        },
+        unsandboxed,
+    })
+}
+
+/// `answer_inquiry` is there whenever any other tool is, so that an inquiry never changes the tools.
+fn tools_that_are_on(
+    settings: &Settings,
+    registry: &Registry,
+    toggles: &[Toggle],
+) -> Result<Vec<String>, String> {
+    let known: Vec<String> = registry
+        .iter()
+        .map(|tool| tool.about().name.clone())
+        .collect();
+    let mut enabled = enabled_tools(settings, toggles, &known)?;
+    if enabled.iter().all(|name| name == ANSWER_INQUIRY) {
+        enabled.clear();
+    }
+    Ok(enabled)
+}
+
+fn open(model: &ModelId) -> Result<Arc<dyn Provider>, String> {
+    if model.api == Api::Rehearsal {
+        return provider::open(&model.to_string());
+    }
+    Err(format!(
+        "the provider {} is not part of this version; use rehearsal/<script>, such as rehearsal/demo",
+        model.provider
+    ))
+}
+
+fn specs(settings: &Settings, registry: &Registry, enabled: &[String]) -> Vec<ToolSpec> {
+    let spec = |name: &String| {
+        let about = registry.get(name)?.about();
+        let own = settings.conversation.tools.named.get(name);
+        let summary = own
+            .and_then(|own| own.summary.clone())
+            .or_else(|| about.summary.clone());
+        let description = summary.unwrap_or_else(|| description(settings, about));
+        Some(ToolSpec {
+            name: name.clone(),
+            description,
+            parameters: about.parameters.clone(),
+            strict: about.strict,
+        })
+    };
+    enabled.iter().filter_map(spec).collect()
+}
+
+fn descriptions(
+    settings: &Settings,
+    registry: &Registry,
+    enabled: &[String],
+) -> IndexMap<String, String> {
+    let full = |name: &String| {
+        Some((
+            name.clone(),
+            description(settings, registry.get(name)?.about()),
+        ))
+    };
+    enabled.iter().filter_map(full).collect()
+}
+
+fn description(settings: &Settings, about: &tool::About) -> String {
+    let own = settings.conversation.tools.named.get(&about.name);
+    own.and_then(|own| own.description.clone())
+        .unwrap_or_else(|| about.description.clone())
+}
+
+/// The same for the same configuration and workspace: caches rely on it.
+fn system_text(settings: &Settings, root: &Path) -> String {
+    let mut text = settings
+        .assistant
+        .system_prompt
+        .clone()
+        .unwrap_or_else(|| SYSTEM.trim_end().to_owned());
+    text += &format!("\n\nThe workspace is the folder {}.", root.display());
+    if let Some(instructions) = &settings.assistant.instructions {
+        text += &format!("\n\n{}", instructions.trim_end());
+    }
+    for (path, instructions) in config::instructions(root, root) {
+        text += &format!(
+            "\n\nInstructions from {}:\n{}",
+            path.display(),
+            instructions.trim_end()
+        );
+    }
+    text
+}

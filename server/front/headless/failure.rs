@@ -1,0 +1,32 @@
+//! Why a command could not do what it was asked.
+
+use super::exit;
+
+/// An exit code and the sentence that goes with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The exit code.
+    pub code: u8,
+    /// What happened, to what, and what to do next.
+    pub text: String,
+}
+
+impl Failure {
+    /// The command line or the configuration is wrong.
+    #[must_use]
+    pub fn usage(text: impl Into<String>) -> Self {
+        Self {
+            code: exit::USAGE,
+            text: text.into(),
+        }
+    }
+
+    /// It could not be done.
+    #[must_use]
+    pub fn internal(text: impl Into<String>) -> Self {
+        Self {
+            code: 1,
+            text: text.into(),
+        }
+    }
+}

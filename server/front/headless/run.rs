@@ -1,0 +1,299 @@
+//! `aside run`: one turn without an editor.
+
+use std::io::{self, IsTerminal};
+
+use serde_json::{Value, json};
+
+use super::{
+    args, exit,
+    failure::Failure,
+    message::{self, Stdin},
+    place::Place,
+    terminal::{Answers, Terminal},
+    text::Paint,
+    watch::Watch,
+};
+use crate::{
+    config::{Flag, flags::AnswerFlag},
+    engine::{
+        assemble::{AssembleError, Assembled, Wishes, assemble},
+        begin::{Plan, Start},
+    },
+    session::{conversation::Conversation, record::TurnOptions, replay},
+    turn::{
+        event::PromptId,
+        rules::{Client, Mode, ToolChoice},
+    },
+};
+
+const NOT_TRUSTED: &str = "This workspace is not trusted, so only tools that read will run; trust it with `aside trust`, \
+                           or for this run with --trust.";
+
+/// Runs one turn and returns its exit code.
+///
+/// # Errors
+/// A [`Failure`] where no turn could begin.
+pub async fn run(args: args::Run, place: &Place) -> Result<u8, Failure> {
+    let paint = Paint::of(
+        io::stderr().is_terminal(),
+        std::env::var_os("NO_COLOR").as_deref(),
+    );
+    let terminal = open_terminal(args.non_interactive, paint);
+    let resumed = if args.which.resume {
+        Some(to_resume(&args, place)?)
+    } else {
+        None
+    };
+    let options = resumed
+        .as_ref()
+        .map(|(_, options)| options.clone())
+        .unwrap_or_default();
+    let options = merge_options(&args, options, place)?;
+    let start = start(&args)?;
+    let (configuration, trusted) =
+        place.configuration(config_flags(&args, &options), args.trust)?;
+    let wishes = wishes(&args, &options, place, trusted);
+    let env = |name: &str| std::env::var(name).ok();
+    let assembled = assemble(&configuration, &wishes, &env).map_err(|error| match error {
+        AssembleError::Usage(text) => Failure::usage(text),
+        AssembleError::NoProvider(text) => Failure {
+            code: exit::NO_PROVIDER,
+            text,
+        },
+    })?;
+    let client = terminal.is_some().then(Client::terminal);
+    let mut notices = configuration.notices.clone();
+    if !trusted {
+        notices.push(NOT_TRUSTED.into());
+    }
+    if assembled.unsandboxed {
+        notices.push("Commands run without a sandbox.".into());
+    }
+    let conversation = match resumed {
+        Some((conversation, _)) => conversation,
+        None => conversation(&args, place)?,
+    };
+    let options = TurnOptions {
+        mode: Some(assembled.rules.mode.name().to_owned()),
+        ..options
+    };
+    let plan = plan(place, conversation, start, options, client, assembled)?;
+    let watch = Watch {
+        terminal,
+        paint,
+        output: Some(args.output),
+        strict: args.strict,
+    };
+    watch.begin(plan, notices).await
+}
+
+/// What a turn of the command line begins with.
+pub(super) fn plan(
+    place: &Place,
+    conversation: Conversation,
+    start: Start,
+    options: TurnOptions,
+    client: Option<Client>,
+    assembled: Assembled,
+) -> Result<Plan, Failure> {
+    let supervisor = std::env::current_exe().map_err(|error| {
+        Failure::internal(format!("the program's own file cannot be found: {error}"))
+    })?;
+    Ok(Plan {
+        conversation,
+        start,
+        turn: None,
+        options: TurnOptions {
+            model: Some(assembled.rules.model.id.clone()),
+            root: Some(place.root.display().to_string()),
+            ..options
+        },
+        client,
+        assembled,
+        root: place.root.clone(),
+        approvals: place.store()?.approvals(),
+        supervisor,
+    })
+}
+
+/// A person can be asked where the terminal opens and sees what runs.
+pub(super) fn open_terminal(forbidden: bool, paint: Paint) -> Option<(Terminal, Answers)> {
+    if forbidden || !io::stderr().is_terminal() {
+        return None;
+    }
+    Terminal::open(paint).ok()
+}
+
+/// The conversation whose last turn goes on, and how that was started.
+fn to_resume(args: &args::Run, place: &Place) -> Result<(Conversation, TurnOptions), Failure> {
+    let store = place.store()?;
+    let conversation = match &args.which.conversation {
+        Some(id) => store.find(id)?,
+        None => store.latest()?.ok_or_else(|| {
+            Failure::usage(
+                "there is no conversation to resume here; start one with aside run PROMPT",
+            )
+        })?,
+    };
+    let lines = conversation.read_last_turn().map_err(|error| {
+        Failure::internal(format!("conversation {}: {error}", conversation.id()))
+    })?;
+    let options = replay::turns(&lines.records).pop().map(|turn| turn.options);
+    Ok((conversation, options.unwrap_or_default()))
+}
+
+/// The conversation that a new message goes to.
+fn conversation(args: &args::Run, place: &Place) -> Result<Conversation, Failure> {
+    let store = place.store()?;
+    if let Some(id) = &args.which.conversation {
+        return Ok(store.find(id)?);
+    }
+    if args.which.r#continue {
+        return store.latest()?.ok_or_else(|| {
+            Failure::usage(
+                "there is no conversation to continue here; leave --continue out to start one",
+            )
+        });
+    }
+    Ok(store.create(None, crate::engine::clock::Clock::start().now())?)
+}
+
+/// How the turn is started, for the record: on a resume as it was, unless a flag says otherwise.
+fn merge_options(
+    args: &args::Run,
+    before: TurnOptions,
+    place: &Place,
+) -> Result<TurnOptions, Failure> {
+    let schema = match &args.schema {
+        None => before.schema,
+        Some(args::Schema::Json(schema)) => Some(schema.clone()),
+        Some(args::Schema::File(path)) => {
+            let path = place.root.join(path);
+            let text = std::fs::read_to_string(&path).map_err(|error| {
+                Failure::usage(format!(
+                    "the schema {} cannot be read: {error}",
+                    path.display()
+                ))
+            })?;
+            let schema = serde_json::from_str(&text).map_err(|error| {
+                Failure::usage(format!(
+                    "the schema {} is not JSON: {error}",
+                    path.display()
+                ))
+            })?;
+            Some(schema)
+        }
+    };
+    if let Some(schema) = &schema
+        && let Err(error) = jsonschema::validator_for(schema)
+    {
+        return Err(Failure::usage(format!(
+            "the schema is not a JSON schema: {error}"
+        )));
+    }
+    Ok(TurnOptions {
+        model: args.model.clone().or(before.model),
+        mode: args.mode.map(|mode| mode.name().to_owned()).or(before.mode),
+        tool_choice: args
+            .tool_choice
+            .as_ref()
+            .map(choice_name)
+            .or(before.tool_choice),
+        schema,
+        ..before
+    })
+}
+
+fn choice_name(choice: &ToolChoice) -> String {
+    match choice {
+        ToolChoice::Auto => "auto".into(),
+        ToolChoice::None => "none".into(),
+        ToolChoice::Required => "required".into(),
+        ToolChoice::Name(name) => name.clone(),
+    }
+}
+
+fn start(args: &args::Run) -> Result<Start, Failure> {
+    if args.which.resume {
+        let answers = args.answers.iter().filter_map(|answer| match answer {
+            AnswerFlag::Prompt { id, text } => Some((PromptId(id.clone()), text.clone())),
+            AnswerFlag::Configured { .. } => None,
+        });
+        return Ok(Start::Resume {
+            answers: answers.collect(),
+        });
+    }
+    let stdin = Stdin::of_process();
+    let message = message::gather(
+        args.prompt.as_deref(),
+        &args.attach,
+        stdin,
+        io::stdin().lock(),
+    )
+    .map_err(Failure::usage)?;
+    Ok(Start::Message {
+        text: message.text,
+        attachments: message.attachments,
+    })
+}
+
+/// Flags that are settings.
+fn config_flags(args: &args::Run, options: &TurnOptions) -> Vec<Flag> {
+    let typed = |name: &str, key: &str, value: Value| Flag::Typed {
+        name: name.to_owned(),
+        key: key.to_owned(),
+        value,
+    };
+    let mut flags: Vec<Flag> = args.settings.iter().cloned().map(Flag::Set).collect();
+    if let Some(model) = &options.model {
+        flags.push(typed("--model", "assistant.model", json!(model)));
+    }
+    if let Some(choice) = &options.tool_choice {
+        flags.push(typed(
+            "--tool-choice",
+            "assistant.tool_choice",
+            json!(choice),
+        ));
+    }
+    if let Some(cycles) = args.max_cycles {
+        flags.push(typed(
+            "--max-cycles",
+            "conversation.limits.cycles",
+            json!(cycles),
+        ));
+    }
+    if let Some(time) = args.timeout {
+        let seconds = time.as_secs_f64().ceil();
+        flags.push(typed(
+            "--timeout",
+            "conversation.limits.turn_seconds",
+            json!(seconds as u64),
+        ));
+    }
+    if let Some(cost) = args.max_cost {
+        flags.push(typed(
+            "--max-cost",
+            "conversation.limits.cost_usd",
+            json!(cost),
+        ));
+    }
+    flags
+}
+
+fn wishes(args: &args::Run, options: &TurnOptions, place: &Place, trusted: bool) -> Wishes {
+    let mode = options.mode.as_deref().and_then(|name| {
+        [Mode::Ask, Mode::Edits, Mode::Plan, Mode::Auto]
+            .into_iter()
+            .find(|mode| mode.name() == name)
+    });
+    Wishes {
+        root: place.root.clone(),
+        trusted,
+        mode,
+        toggles: args.tools.0.clone(),
+        detached: args.detached.clone(),
+        answers: args.answers.clone(),
+        schema: options.schema.clone(),
+        unsandboxed: args.unsandboxed,
+    }
+}

@@ -1,0 +1,243 @@
+//! Watches a turn from the command line: shows what runs, asks on the terminal, hears signals, writes the answer.
+
+use std::io::{self, IsTerminal, Write};
+
+use tokio::{
+    signal::unix::{Signal as Signals, SignalKind, signal},
+    sync::mpsc,
+};
+
+use super::{
+    args::Output,
+    exit::{Signal, exit_code},
+    failure::Failure,
+    output::Writer,
+    show::Show,
+    terminal::{Answers, Terminal},
+    text::Paint,
+};
+use crate::{
+    engine::{
+        QUEUE, ToFront, TurnHandle,
+        begin::{BeginError, Plan, begin},
+    },
+    front::wire::{self, TurnCompleted, TurnRef},
+    turn::{
+        effect::End,
+        event::{Level, PromptId},
+        input::PromptAnswer,
+    },
+};
+
+/// How a turn is watched.
+pub struct Watch {
+    /// Where a person can be asked.
+    pub terminal: Option<(Terminal, Answers)>,
+    /// Whether what is shown has colour.
+    pub paint: Paint,
+    /// What goes to standard output, if anything.
+    pub output: Option<Output>,
+    /// Refusals for want of a person count.
+    pub strict: bool,
+}
+
+/// A turn that is being watched.
+struct Watched {
+    turn: TurnRef,
+    terminal: Option<Terminal>,
+    show: Show,
+    writer: Option<Writer>,
+}
+
+impl Watch {
+    /// Begins a turn, watches it to its end and returns the exit code.
+    ///
+    /// # Errors
+    /// Where it cannot begin, or its output cannot be written.
+    pub async fn begin(self, plan: Plan, notices: Vec<String>) -> Result<u8, Failure> {
+        let mut signals = Heard::listen()?;
+        let (front, mut messages) = mpsc::channel(QUEUE);
+        let (handle, _task) = begin(plan, front).await.map_err(of_begin)?;
+        let turn = TurnRef {
+            conversation_id: handle.conversation.clone(),
+            turn_id: handle.turn.clone(),
+        };
+        let (terminal, mut answers) = self.terminal.unzip();
+        let mut watched = Watched {
+            show: Show::new(self.paint, terminal.is_some()),
+            writer: self
+                .output
+                .map(|output| Writer::new(output, io::stdout().is_terminal(), turn.clone())),
+            terminal,
+            turn,
+        };
+        for text in notices {
+            watched.update(wire::Update::Notice {
+                level: Level::Warning,
+                text,
+            })?;
+        }
+        let mut last = None;
+        loop {
+            tokio::select! {
+                biased;
+                signal = signals.next() => {
+                    // Ctrl-C once cancels; twice, or any other signal, leaves at once.
+                    if signal == Signal::Interrupt && last.is_none() {
+                        handle.cancel().await;
+                    } else {
+                        handle.leave().await;
+                    }
+                    last = Some(signal);
+                }
+                answer = next_answer(&mut answers) => answered(&handle, &mut answers, answer).await,
+                message = messages.recv() => {
+                    let Some(message) = message else {
+                        return Err(Failure::internal("the turn ended without saying how; this is a defect"));
+                    };
+                    if let Some(end) = watched.message(message)? {
+                        let code = exit_code(&end, self.strict, last);
+                        watched.end(end)?;
+                        return Ok(code);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Watched {
+    fn message(&mut self, message: ToFront) -> Result<Option<End>, Failure> {
+        match message {
+            ToFront::Update(update) => self.update(update.into())?,
+            ToFront::ToolOutput { call_id, text } => {
+                self.update(wire::Update::ToolOutput { call_id, text })?;
+            }
+            ToFront::Edited { call_id, uris } => {
+                self.update(wire::Update::Edit { call_id, uris })?;
+            }
+            ToFront::Title(title) => self.update(wire::Update::Title { title })?,
+            ToFront::Prompt(prompt) => {
+                let words = self.show.words();
+                self.say(words)?;
+                if let Some(terminal) = &self.terminal {
+                    terminal.ask(prompt);
+                }
+            }
+            ToFront::Dismiss(prompt, why) => {
+                if let Some(terminal) = &self.terminal {
+                    terminal.dismiss(prompt, why);
+                }
+            }
+            ToFront::End(end) => return Ok(Some(*end)),
+        }
+        Ok(None)
+    }
+
+    fn update(&mut self, update: wire::Update) -> Result<(), Failure> {
+        let shown = self.show.update(&update);
+        self.say(shown)?;
+        match &mut self.writer {
+            Some(writer) => write(&writer.update(update)),
+            None => Ok(()),
+        }
+    }
+
+    fn end(mut self, end: End) -> Result<(), Failure> {
+        let completed = TurnCompleted::new(&self.turn, end);
+        let shown = self.show.end(&completed);
+        self.say(shown)?;
+        // The terminal is put right before anything follows.
+        drop(self.terminal.take());
+        self.writer
+            .map_or(Ok(()), |writer| write(&writer.end(&completed)))
+    }
+
+    fn say(&self, text: String) -> Result<(), Failure> {
+        match &self.terminal {
+            _ if text.is_empty() => Ok(()),
+            Some(terminal) => {
+                terminal.show(text);
+                Ok(())
+            }
+            // Where nobody can read what is shown, the turn goes on all the same.
+            None => {
+                let _ = io::stderr().write_all(text.as_bytes());
+                Ok(())
+            }
+        }
+    }
+}
+
+fn write(text: &str) -> Result<(), Failure> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|error| {
+            Failure::internal(format!(
+                "the answer could not be written to standard output: {error}"
+            ))
+        })
+}
+
+async fn next_answer(answers: &mut Option<Answers>) -> Option<(PromptId, PromptAnswer)> {
+    match answers {
+        Some(answers) => answers.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// An answer, or the end of the terminal: a client that goes away decides nothing.
+async fn answered(
+    handle: &TurnHandle,
+    answers: &mut Option<Answers>,
+    answer: Option<(PromptId, PromptAnswer)>,
+) {
+    match answer {
+        Some((prompt, answer)) => handle.answer(prompt, answer).await,
+        None => {
+            *answers = None;
+            handle.leave().await;
+        }
+    }
+}
+
+fn of_begin(error: BeginError) -> Failure {
+    match error {
+        BeginError::Resume(_) | BeginError::NothingToResume(_) => Failure::usage(error.to_string()),
+        _ => Failure::internal(error.to_string()),
+    }
+}
+
+/// The signals that end a turn.
+struct Heard {
+    interrupt: Signals,
+    terminate: Signals,
+    hang_up: Signals,
+}
+
+impl Heard {
+    fn listen() -> Result<Self, Failure> {
+        let listen = |kind| {
+            signal(kind)
+                .map_err(|error| Failure::internal(format!("signals cannot be heard: {error}")))
+        };
+        Ok(Self {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+            hang_up: listen(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) -> Signal {
+        tokio::select! {
+            Some(()) = self.interrupt.recv() => Signal::Interrupt,
+            Some(()) = self.terminate.recv() => Signal::Terminate,
+            Some(()) = self.hang_up.recv() => Signal::HangUp,
+            else => std::future::pending().await,
+        }
+    }
+}

@@ -1,0 +1,384 @@
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{
+    super::{
+        record::{Edit, Entry, Record, Undone},
+        replay,
+    },
+    *,
+};
+use crate::turn::event::{Attachment, Effort, ErrorCode, Level, PromptId, Refusal, TurnError};
+
+fn render(events: Vec<Entry>) -> String {
+    let record = |entry| Record {
+        seq: 1,
+        time: Duration::from_secs(1_735_787_045),
+        turn: Some("t1".into()),
+        entry,
+    };
+    let records: Vec<Record> = events.into_iter().map(record).collect();
+    markdown("Tidy\nup", &replay::turns(&records))
+}
+
+fn user(text: &str) -> Entry {
+    Event::UserMessage {
+        text: text.into(),
+        attachments: vec![],
+    }
+    .into()
+}
+
+fn call(call: u32, name: &str, arguments: &str) -> Entry {
+    Event::ToolCall {
+        call: CallKey(call),
+        id: String::new(),
+        name: name.into(),
+        arguments: arguments.into(),
+        opaque: None,
+    }
+    .into()
+}
+
+fn result(call: u32, status: Status, content: &str) -> Entry {
+    let (call, content) = (CallKey(call), content.into());
+    Event::ToolResult {
+        call,
+        status,
+        content,
+        held: false,
+        details: None,
+    }
+    .into()
+}
+
+fn asked(source: Source, question: Question) -> Entry {
+    Event::InquiryRequest {
+        id: "i".into(),
+        call: CallKey(0),
+        source,
+        question,
+        live: false,
+    }
+    .into()
+}
+
+fn ended(response: InquiryResponse) -> Entry {
+    Event::InquiryResponse {
+        id: "i".into(),
+        call: CallKey(0),
+        response,
+    }
+    .into()
+}
+
+fn answer(answer: serde_json::Value, by: By) -> InquiryResponse {
+    InquiryResponse::Answered {
+        answer,
+        by,
+        remember: false,
+        seen: None,
+        effort: None,
+    }
+}
+
+fn refused(reason: Reason, note: Option<&str>, why: Option<&str>) -> Entry {
+    ended(InquiryResponse::Cancelled {
+        reason,
+        note: note.map(Into::into),
+        why: why.map(Into::into),
+        seen: None,
+        effort: None,
+    })
+}
+
+fn opened(about: About) -> Entry {
+    Event::PromptOpened {
+        prompt: PromptId("p1".into()),
+        call: CallKey(0),
+        about,
+    }
+    .into()
+}
+
+fn closed(closed: Closed) -> Entry {
+    Event::PromptClosed {
+        prompt: PromptId("p1".into()),
+        closed,
+    }
+    .into()
+}
+
+fn end(outcome: Outcome, error: Option<TurnError>, refusals: Vec<Refusal>) -> Entry {
+    let usage = Usage {
+        input: 10,
+        cache_read: 90,
+        cache_write: 5,
+        output: 7,
+        cost: Some(0.0123),
+    };
+    Event::TurnEnd {
+        outcome,
+        answer: None,
+        structured: None,
+        error,
+        usage,
+        refusals,
+    }
+    .into()
+}
+
+/// The events as markdown, after the headings.
+#[track_caller]
+fn check(events: Vec<Entry>, expected: &str) {
+    let page = render(events);
+    let body = page
+        .strip_prefix("# Tidy up\n\n## Turn 1 (2025-01-02T03:04)\n")
+        .expect(&page);
+    assert_eq!(body.trim(), expected.trim(), "\n{page}");
+}
+
+#[test]
+fn a_whole_turn() {
+    let mut select = Question::new(
+        "occurrence",
+        "Which one?",
+        AnswerType::Select {
+            options: vec!["3".into(), "12".into()],
+        },
+    );
+    select.context = Some("3: use a;\n12: use a;".into());
+    let effort = Effort {
+        model: "a/b".into(),
+        ..Effort::default()
+    };
+    let by_model = InquiryResponse::Answered {
+        answer: json!("3"),
+        by: By::Assistant,
+        remember: false,
+        seen: None,
+        effort: Some(effort),
+    };
+    let attachments = vec![Attachment {
+        name: "a.rs".into(),
+        text: "use a;".into(),
+    }];
+    let edit = Edit {
+        call: 0,
+        path: "a.rs".into(),
+        before: None,
+        after: None,
+        mode: None,
+    };
+    let undone = Undone {
+        undone: "t1".into(),
+        files: vec!["a.rs".into()],
+    };
+    check(
+        vec![
+            Event::TurnStart.into(),
+            Event::UserMessage {
+                text: "Tidy up\nthe imports.".into(),
+                attachments,
+            }
+            .into(),
+            Event::Text {
+                text: "I look.\n".into(),
+                opaque: None,
+            }
+            .into(),
+            Event::Reasoning {
+                text: "hidden".into(),
+                opaque: None,
+            }
+            .into(),
+            call(
+                0,
+                "edit_file",
+                "{\"path\": \"a.rs\",\n \"old_text\": \"`use`\"}",
+            ),
+            asked(
+                Source::Tool {
+                    name: "edit_file".into(),
+                },
+                select,
+            ),
+            ended(by_model),
+            opened(About::RunTool {
+                hash: "h".into(),
+                diff: false,
+            }),
+            closed(Closed::Answered {
+                answer: json!("once"),
+                new_text: Some("x".into()),
+                seen: None,
+            }),
+            Entry::Edit(edit.clone()),
+            Entry::Edit(edit),
+            result(0, Status::Ok, "Edited.\n```\n"),
+            Event::Steer {
+                text: "Hurry.".into(),
+            }
+            .into(),
+            Event::Notice {
+                level: Level::Info,
+                text: "Cache starts again.".into(),
+            }
+            .into(),
+            Event::Text {
+                text: "Done.".into(),
+                opaque: None,
+            }
+            .into(),
+            end(Outcome::Completed, None, vec![]),
+            Entry::Undone(undone),
+        ],
+        include_str!("whole_turn.md"),
+    );
+}
+
+#[test]
+fn who_answered_and_who_did_not() {
+    let question = || {
+        asked(
+            Source::Assistant,
+            Question::new("q", "Sure?", AnswerType::Boolean),
+        )
+    };
+    let mut remembered = answer(json!(true), By::User);
+    if let InquiryResponse::Answered { remember, .. } = &mut remembered {
+        *remember = true;
+    }
+    for (response, expected) in [
+        (
+            ended(answer(json!("two\nlines"), By::User)),
+            "> **The user answered:**\n>\n> two\n> lines",
+        ),
+        (
+            ended(remembered),
+            "> **The user answered:** (for the rest of the turn) true",
+        ),
+        (
+            ended(answer(json!(false), By::Assistant)),
+            "> **The model answered:** false",
+        ),
+        (
+            ended(answer(json!(true), By::Config)),
+            "> **The configuration answered:** true",
+        ),
+        (
+            ended(answer(json!(true), By::Remembered)),
+            "> **Remembered answer of the user:** true",
+        ),
+        (
+            ended(answer(json!(true), By::Default)),
+            "> **The default answered:** true",
+        ),
+        (
+            ended(InquiryResponse::Redacted { seen: None }),
+            "> **The user answered** with a secret, which is not on record.",
+        ),
+        (
+            refused(Reason::User, Some("ask Ann"), None),
+            "> **Not answered:** the user declined. “ask Ann”",
+        ),
+        (
+            refused(Reason::NoPromptBackend, None, None),
+            "> **Not answered:** only a person may answer, and nobody was there.",
+        ),
+        (
+            refused(Reason::BackendError, None, Some("timed out")),
+            "> **Not answered:** it could not be asked. “timed out”",
+        ),
+        (
+            refused(Reason::Other("eclipse".into()), None, None),
+            "> **Not answered:** eclipse.",
+        ),
+    ] {
+        check(
+            vec![question(), response],
+            &format!("**The assistant asks:** Sure?\n\n{expected}\n\n**Interrupted.**"),
+        );
+    }
+}
+
+#[test]
+fn permissions_refusals_and_ends() {
+    let declined = |note: Option<&str>| Closed::Declined {
+        note: note.map(Into::into),
+        seen: None,
+    };
+    for (how, expected) in [
+        (declined(None), "> **The user said no.**"),
+        (
+            declined(Some("not now")),
+            "> **The user said no:** “not now”",
+        ),
+        (Closed::Withdrawn, "> **Withdrawn.**"),
+        (
+            Closed::Failed { why: "gone".into() },
+            "> **It could not be shown:** gone",
+        ),
+    ] {
+        check(
+            vec![
+                call(0, "sh", "{}"),
+                opened(About::DeliverResult),
+                closed(how),
+            ],
+            &format!(
+                "**sh** `{{}}`\n\n*May the model see the result of sh?*\n\n{expected}\n\n**Interrupted.**"
+            ),
+        );
+    }
+    let refusal = Refusal {
+        tool: "sh".into(),
+        reason: RefusalReason::NeedsApproval,
+        text: "No.".into(),
+    };
+    let error = TurnError::new(ErrorCode::Limit, "100 cycles are over; raise the limit.");
+    check(
+        vec![user("go"), end(Outcome::Failed, Some(error), vec![refusal])],
+        "> **User:** go\n\n*Refused: sh, nobody was there to approve it.*\n\n\
+         **Failed**: 100 cycles are over; raise the limit. Tokens: 105 in (90 from cache), 7 out, $0.0123.",
+    );
+    check(
+        vec![
+            user("go"),
+            opened(About::DeliverResult),
+            end(Outcome::Interrupted, None, vec![]),
+        ],
+        "> **User:** go\n\n*May the model see the result of a tool?*\n\n\
+         **Interrupted**. Tokens: 105 in (90 from cache), 7 out, $0.0123.\n\nStill open: `p1`.",
+    );
+}
+
+#[test]
+fn long_output_is_cut() {
+    let lines: String = (1..=50)
+        .map(|line| format!("{line} {}\n", "x".repeat(300)))
+        .collect();
+    let page = render(vec![result(0, Status::Error, &lines)]);
+    assert!(page.contains("<details><summary>a tool: error</summary>"));
+    assert!(page.contains("\n… 30 more lines\n"), "{page}");
+    assert!(page.lines().all(|line| line.chars().count() <= WIDTH + 1));
+}
+
+#[test]
+fn terminal_escapes_are_stripped() {
+    for (text, expected) in [
+        ("plain ü\ttext\n", "plain ü\ttext\n"),
+        ("\u{1b}[31mred\u{1b}[0m", "red"),
+        ("\u{1b}]0;title\u{7}after", "after"),
+        ("\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link"),
+        ("\u{1b}Pq\u{1b}x\u{1b}\\after", "after"),
+        ("a\u{1b}", "a"),
+        ("\u{1b}[", ""),
+        ("\u{1b}]never ends", ""),
+        ("a\rb\u{8}\u{0}\u{9b}c", "abc"),
+        ("\u{1b}c\u{1b}7after", "after"),
+    ] {
+        assert_eq!(plain(text), expected, "{text:?}");
+    }
+}

@@ -1,0 +1,676 @@
+use serde_json::json;
+
+use super::*;
+use crate::turn::{
+    event::{
+        About, Attachment, By, CallKey, Closed, Effort, ErrorCode, InquiryResponse, Level, Outcome,
+        PromptId, Reason, Refusal, RefusalReason, Seen, Status, TurnError,
+    },
+    question::{AnswerType, Persistence, Question, Source},
+    response::{Finish, Usage},
+    rules::Client,
+};
+
+const TIME: Duration = Duration::from_millis(1_735_787_045_678);
+const START: &str = r#"{"v":1,"seq":7,"time":"2025-01-02T03:04:05.678Z","turn":"t1","#;
+
+/// An entry is written as this text, frame and checksum left out, and read back as it was.
+#[track_caller]
+fn check(entry: impl Into<Entry>, text: &str) {
+    let entry = entry.into();
+    let line = encode(7, TIME, Some("t1"), &entry).unwrap();
+    let line = line.strip_suffix(b"\n").unwrap();
+    let written = std::str::from_utf8(line).unwrap();
+    let body = written.strip_prefix(START).expect(written);
+    assert_eq!(format!("{{{}}}", &body[..body.len() - CHECKSUM]), text);
+    let record = Record {
+        seq: 7,
+        time: TIME,
+        turn: Some("t1".into()),
+        entry,
+    };
+    assert_eq!(decode(line).unwrap(), record);
+}
+
+/// A line with this body is read as this entry.
+#[track_caller]
+fn check_read(body: &str, entry: impl Into<Entry>) {
+    assert_eq!(
+        decode(&line_of(&format!("{START}{}", &body[1..])))
+            .unwrap()
+            .entry,
+        entry.into()
+    );
+}
+
+/// A line with its right checksum.
+fn line_of(text: &str) -> Vec<u8> {
+    let text = text.strip_suffix('}').unwrap();
+    format!(
+        "{text},\"crc\":\"{:08x}\"}}",
+        crc32fast::hash(text.as_bytes())
+    )
+    .into_bytes()
+}
+
+fn usage() -> Usage {
+    Usage {
+        input: 1,
+        cache_read: 2,
+        cache_write: 3,
+        output: 4,
+        cost: Some(0.25),
+    }
+}
+
+fn seen() -> Seen {
+    let client = Client {
+        name: "nvim".into(),
+        version: "0.11".into(),
+        secret: true,
+    };
+    Seen {
+        client,
+        shown_at: TIME,
+        answered_at: TIME + Duration::from_millis(1),
+    }
+}
+
+fn effort() -> Effort {
+    Effort {
+        model: "a/b".into(),
+        strategy: "in_band".into(),
+        tries: 2,
+        usage: usage(),
+        milliseconds: 7,
+    }
+}
+
+const SEEN: &str = concat!(
+    r#""client":{"name":"nvim","version":"0.11","secret":true},"#,
+    r#""shown_at":"2025-01-02T03:04:05.678Z","answered_at":"2025-01-02T03:04:05.679Z""#
+);
+const EFFORT: &str = concat!(
+    r#""model":"a/b","strategy":"in_band","tries":2,"#,
+    r#""usage":{"input":1,"cache_read":2,"cache_write":3,"output":4,"cost":0.25},"milliseconds":7"#
+);
+
+#[test]
+fn what_freezes_and_changes() {
+    let tool = FrozenTool {
+        name: "read".into(),
+        description: "Reads.".into(),
+        parameters: json!({"type": "object", "properties": {}}),
+        strict: true,
+    };
+    let frozen = Frozen {
+        system: "Be brief.".into(),
+        tools: vec![tool],
+        model: "a/b".into(),
+        provider: "a".into(),
+    };
+    check(
+        Entry::Conversation(frozen),
+        r#"{"type":"conversation","system":"Be brief.","tools":[{"name":"read","description":"Reads.","parameters":{"type":"object","properties":{}},"strict":true}],"model":"a/b","provider":"a"}"#,
+    );
+    let changed = Changed {
+        model: Some("c/d".into()),
+        ..Changed::default()
+    };
+    check(
+        Entry::Changed(changed),
+        r#"{"type":"changed","model":"c/d"}"#,
+    );
+}
+
+#[test]
+fn the_start_of_a_turn() {
+    let mut options = TurnOptions {
+        mode: Some("edits".into()),
+        model: Some("a/b".into()),
+        tool_choice: Some("required".into()),
+        schema: Some(json!({"type": "object"})),
+        root: Some("/w".into()),
+        ..TurnOptions::default()
+    };
+    options.other.insert("later".into(), json!(1));
+    check(
+        Entry::TurnStart(options),
+        r#"{"type":"turn_start","options":{"mode":"edits","model":"a/b","tool_choice":"required","schema":{"type":"object"},"root":"/w","later":1}}"#,
+    );
+    check(Event::TurnStart, r#"{"type":"turn_start","options":{}}"#);
+    check_read(r#"{"type":"turn_start"}"#, Event::TurnStart);
+}
+
+#[test]
+fn what_is_said() {
+    let attachments = vec![Attachment {
+        name: "a.rs".into(),
+        text: "fn a".into(),
+    }];
+    check(
+        Event::UserMessage {
+            text: "hi\n\"there\"".into(),
+            attachments,
+        },
+        r#"{"type":"user_message","text":"hi\n\"there\"","attachments":[{"name":"a.rs","text":"fn a"}]}"#,
+    );
+    check(
+        Event::UserMessage {
+            text: "ü".into(),
+            attachments: vec![],
+        },
+        r#"{"type":"user_message","text":"ü"}"#,
+    );
+    check(
+        Event::Directive { text: "d".into() },
+        r#"{"type":"directive","text":"d"}"#,
+    );
+    check(
+        Event::Steer { text: "s".into() },
+        r#"{"type":"steer","text":"s"}"#,
+    );
+    check(
+        Event::RequestSent { cycle: 3 },
+        r#"{"type":"request_sent","cycle":3}"#,
+    );
+    check(
+        Event::Text {
+            text: "t".into(),
+            opaque: None,
+        },
+        r#"{"type":"text","text":"t"}"#,
+    );
+    check(
+        Event::Reasoning {
+            text: String::new(),
+            opaque: Some(r#"{"signature":"x"}"#.into()),
+        },
+        r#"{"type":"reasoning","text":"","opaque":"{\"signature\":\"x\"}"}"#,
+    );
+    check(
+        Event::ToolCall {
+            call: CallKey(2),
+            id: "call_a".into(),
+            name: "read".into(),
+            arguments: "{not json".into(),
+            opaque: Some("o".into()),
+        },
+        r#"{"type":"tool_call","call":2,"id":"call_a","name":"read","arguments":"{not json","opaque":"o"}"#,
+    );
+    check(
+        Event::ResponseEnd {
+            finish: Some(Finish::ToolUse),
+            usage: usage(),
+        },
+        r#"{"type":"response_end","finish":"tool_use","usage":{"input":1,"cache_read":2,"cache_write":3,"output":4,"cost":0.25}}"#,
+    );
+    check(
+        Event::ResponseEnd {
+            finish: None,
+            usage: Usage::default(),
+        },
+        r#"{"type":"response_end","usage":{"input":0,"cache_read":0,"cache_write":0,"output":0}}"#,
+    );
+}
+
+#[test]
+fn why_a_response_ended() {
+    for (finish, word) in [
+        (Finish::Stop, "stop"),
+        (Finish::ToolUse, "tool_use"),
+        (Finish::MaxTokens, "max_tokens"),
+        (Finish::StopSequence, "stop_sequence"),
+        (Finish::Pause, "pause"),
+        (Finish::Refusal, "refusal"),
+        (Finish::ContextFull, "context_full"),
+        (Finish::ContentFilter, "content_filter"),
+        (Finish::MalformedCall, "malformed_call"),
+        (Finish::Other("new".into()), "new"),
+    ] {
+        check_read(
+            &format!(r#"{{"type":"response_end","finish":"{word}"}}"#),
+            Event::ResponseEnd {
+                finish: Some(finish.clone()),
+                usage: Usage::default(),
+            },
+        );
+        check(
+            Event::ResponseEnd {
+                finish: Some(finish),
+                usage: Usage::default(),
+            },
+            &format!(
+                r#"{{"type":"response_end","finish":"{word}","usage":{{"input":0,"cache_read":0,"cache_write":0,"output":0}}}}"#
+            ),
+        );
+    }
+}
+
+#[test]
+fn calls_and_prompts() {
+    let prompt = PromptId("p1".into());
+    let call = CallKey(0);
+    check(
+        Event::CallStarted { call, run: 1 },
+        r#"{"type":"call_started","call":0,"run":1}"#,
+    );
+    for (about, fields) in [
+        (
+            About::Question {
+                inquiry: "i.1".into(),
+            },
+            r#""kind":"question","inquiry":"i.1""#,
+        ),
+        (
+            About::RunTool {
+                hash: "h".into(),
+                diff: false,
+            },
+            r#""kind":"runTool","hash":"h""#,
+        ),
+        (About::DeliverResult, r#""kind":"deliverResult""#),
+    ] {
+        check(
+            Event::PromptOpened {
+                prompt: prompt.clone(),
+                call,
+                about,
+            },
+            &format!(r#"{{"type":"prompt_opened","prompt":"p1","call":0,{fields}}}"#),
+        );
+    }
+    let (answer, new_text) = (json!("once"), Some("new".to_owned()));
+    for (closed, fields) in [
+        (
+            Closed::Answered {
+                answer,
+                new_text,
+                seen: Some(seen()),
+            },
+            format!(r#""outcome":"answered","answer":"once","new_text":"new",{SEEN}"#),
+        ),
+        (
+            Closed::Answered {
+                answer: json!(false),
+                new_text: None,
+                seen: None,
+            },
+            r#""outcome":"answered","answer":false"#.into(),
+        ),
+        (
+            Closed::Declined {
+                note: Some("no".into()),
+                seen: None,
+            },
+            r#""outcome":"cancelled","reason":"user","note":"no""#.into(),
+        ),
+        (
+            Closed::Withdrawn,
+            r#""outcome":"cancelled","reason":"withdrawn""#.into(),
+        ),
+        (
+            Closed::Failed { why: "gone".into() },
+            r#""outcome":"cancelled","reason":"backend_error","why":"gone""#.into(),
+        ),
+    ] {
+        check(
+            Event::PromptClosed {
+                prompt: prompt.clone(),
+                closed,
+            },
+            &format!(r#"{{"type":"prompt_closed","prompt":"p1",{fields}}}"#),
+        );
+    }
+    check(
+        Event::LateAnswer { prompt },
+        r#"{"type":"late_answer","prompt":"p1"}"#,
+    );
+    check(
+        Event::ToolResult {
+            call,
+            status: Status::Denied,
+            content: "No.".into(),
+            held: true,
+            details: Some(json!({"files": {"b": 1, "a": null}})),
+        },
+        r#"{"type":"tool_result","call":0,"status":"denied","content":"No.","held":true,"details":{"files":{"b":1,"a":null}}}"#,
+    );
+}
+
+#[test]
+fn questions() {
+    let mut question = Question::new(
+        "occurrence",
+        "Which?",
+        AnswerType::Select {
+            options: vec!["1".into(), "2".into()],
+        },
+    );
+    question.context = Some("a\nb".into());
+    question.default = Some(json!("2"));
+    question.exclusive = true;
+    question.persistence = Persistence::None;
+    let id = "tool_call.edit_file.call_a3b7.occurrence.1".to_owned();
+    let source = Source::Tool {
+        name: "edit_file".into(),
+    };
+    check(
+        Event::InquiryRequest {
+            id: id.clone(),
+            call: CallKey(1),
+            source,
+            question,
+            live: false,
+        },
+        r#"{"type":"inquiry_request","id":"tool_call.edit_file.call_a3b7.occurrence.1","source":{"type":"tool","name":"edit_file"},"question":{"id":"occurrence","text":"Which?","context":"a\nb","answer_type":{"type":"select","options":["1","2"]},"default":"2","exclusive":true,"persistence":"none"},"call":1}"#,
+    );
+    check(
+        Event::InquiryRequest {
+            id,
+            call: CallKey(1),
+            source: Source::Assistant,
+            question: Question::new("answer", "Sure?", AnswerType::Boolean),
+            live: true,
+        },
+        r#"{"type":"inquiry_request","id":"tool_call.edit_file.call_a3b7.occurrence.1","source":{"type":"assistant"},"question":{"id":"answer","text":"Sure?","answer_type":{"type":"boolean"}},"call":1,"live":true}"#,
+    );
+}
+
+/// A response to the question `i.1` of the call 1.
+#[track_caller]
+fn check_response(response: InquiryResponse, fields: &str) {
+    check(
+        Event::InquiryResponse {
+            id: "i.1".into(),
+            call: CallKey(1),
+            response,
+        },
+        &format!(r#"{{"type":"inquiry_response","id":"i.1",{fields},"call":1}}"#),
+    );
+}
+
+#[test]
+fn answers_to_questions() {
+    let answered = |answer, by| InquiryResponse::Answered {
+        answer,
+        by,
+        remember: false,
+        seen: None,
+        effort: None,
+    };
+    for (by, word) in [
+        (By::User, "user"),
+        (By::Assistant, "assistant"),
+        (By::Config, "config"),
+        (By::Remembered, "remembered"),
+        (By::Default, "default"),
+    ] {
+        let fields = format!(r#""outcome":"answered","answer":"2","by":"{word}""#);
+        check_response(answered(json!("2"), by), &fields);
+    }
+    check_response(
+        answered(Value::Null, By::User),
+        r#""outcome":"answered","answer":null,"by":"user""#,
+    );
+    check_response(
+        InquiryResponse::Answered {
+            answer: json!(true),
+            by: By::User,
+            remember: true,
+            seen: Some(seen()),
+            effort: Some(effort()),
+        },
+        &format!(
+            r#""outcome":"answered","answer":true,"by":"user","remember":true,{SEEN},{EFFORT}"#
+        ),
+    );
+    check_response(
+        InquiryResponse::Redacted { seen: Some(seen()) },
+        &format!(r#""outcome":"redacted","by":"user",{SEEN}"#),
+    );
+}
+
+#[test]
+fn questions_without_an_answer() {
+    for word in [
+        "user",
+        "withdrawn",
+        "backend_error",
+        "no_prompt_backend",
+        "assistant_routing_denied",
+        "invalid_static_answer",
+        "detached_policy",
+        "invalid_question",
+        "limit_reached",
+        "not_known_yet",
+    ] {
+        check_response(
+            InquiryResponse::Cancelled {
+                reason: Reason::of(word),
+                note: Some("later".into()),
+                why: Some("broken".into()),
+                seen: Some(seen()),
+                effort: Some(effort()),
+            },
+            &format!(
+                r#""outcome":"cancelled","reason":"{word}","note":"later","why":"broken",{SEEN},{EFFORT}"#
+            ),
+        );
+    }
+}
+
+#[test]
+fn an_old_response_is_an_answer() {
+    check_read(
+        r#"{"type":"inquiry_response","id":"i.1","answer":false}"#,
+        Event::InquiryResponse {
+            id: "i.1".into(),
+            call: CallKey(0),
+            response: InquiryResponse::Answered {
+                answer: json!(false),
+                by: By::Assistant,
+                remember: false,
+                seen: None,
+                effort: None,
+            },
+        },
+    );
+}
+
+#[test]
+fn what_happens_to_files_and_titles() {
+    let edit = Edit {
+        call: 4,
+        path: "src/a.rs".into(),
+        before: Some("aa".into()),
+        after: None,
+        mode: Some(0o755),
+    };
+    check(
+        Entry::Edit(edit),
+        r#"{"type":"edit","call":4,"path":"src/a.rs","before":"aa","after":null,"mode":493}"#,
+    );
+    check(
+        Entry::Undone(Undone {
+            undone: "t0".into(),
+            files: vec!["a".into()],
+        }),
+        r#"{"type":"undone","undone":"t0","files":["a"]}"#,
+    );
+    check(
+        Entry::Renamed { title: "T".into() },
+        r#"{"type":"renamed","title":"T"}"#,
+    );
+    check(
+        Entry::Compacted(json!({"x": [1]})),
+        r#"{"type":"compacted","base":{"x":[1]}}"#,
+    );
+    check(
+        Event::Learned {
+            model: "a/b".into(),
+            refuses: "forced_tool".into(),
+        },
+        r#"{"type":"learned","model":"a/b","refuses":"forced_tool"}"#,
+    );
+    for (level, word) in [(Level::Info, "info"), (Level::Warning, "warning")] {
+        check(
+            Event::Notice {
+                level,
+                text: "n".into(),
+            },
+            &format!(r#"{{"type":"notice","level":"{word}","text":"n"}}"#),
+        );
+    }
+}
+
+#[test]
+fn the_end_of_a_turn() {
+    let end = |outcome| Event::TurnEnd {
+        outcome,
+        answer: None,
+        structured: None,
+        error: None,
+        usage: Usage::default(),
+        refusals: vec![],
+    };
+    for (outcome, word) in [
+        (Outcome::Completed, "completed"),
+        (Outcome::Cancelled, "cancelled"),
+        (Outcome::Failed, "failed"),
+        (Outcome::Interrupted, "interrupted"),
+    ] {
+        check(
+            end(outcome),
+            &format!(
+                r#"{{"type":"turn_end","outcome":"{word}","usage":{{"input":0,"cache_read":0,"cache_write":0,"output":0}}}}"#
+            ),
+        );
+    }
+    let refusal = |reason| Refusal {
+        tool: "sh".into(),
+        reason,
+        text: "No.".into(),
+    };
+    check(
+        Event::TurnEnd {
+            outcome: Outcome::Failed,
+            answer: Some("a".into()),
+            structured: Some(json!({"b": 1.5})),
+            error: Some(TurnError::new(ErrorCode::ContextFull, "Full.")),
+            usage: usage(),
+            refusals: vec![
+                refusal(RefusalReason::NeedsApproval),
+                refusal(RefusalReason::Withheld),
+            ],
+        },
+        r#"{"type":"turn_end","outcome":"failed","answer":"a","structured":{"b":1.5},"error":{"code":"context_full","message":"Full."},"usage":{"input":1,"cache_read":2,"cache_write":3,"output":4,"cost":0.25},"refusals":[{"tool":"sh","reason":"needs_approval","text":"No."},{"tool":"sh","reason":"withheld","text":"No."}]}"#,
+    );
+}
+
+#[test]
+fn what_belongs_to_no_turn_names_none() {
+    let line = encode(
+        1,
+        Duration::ZERO,
+        None,
+        &Entry::Renamed { title: "T".into() },
+    )
+    .unwrap();
+    let start =
+        r#"{"v":1,"seq":1,"time":"1970-01-01T00:00:00.000Z","type":"renamed","title":"T","crc":""#;
+    assert!(line.starts_with(start.as_bytes()));
+    assert_eq!(decode(&line[..line.len() - 1]).unwrap().turn, None);
+}
+
+#[test]
+fn unknown_types_and_fields_are_kept_and_ignored() {
+    check(
+        Entry::Unknown(json!({"type": "dream", "of": ["sheep"]})),
+        r#"{"type":"dream","of":["sheep"]}"#,
+    );
+    check_read(
+        r#"{"type":"steer","text":"s","loudly":true}"#,
+        Event::Steer { text: "s".into() },
+    );
+    let newer =
+        line_of(r#"{"v":2,"seq":1,"time":"2025-01-02T03:04:05.678Z","type":"steer","text":["s"]}"#);
+    assert_eq!(
+        decode(&newer).unwrap().entry,
+        Entry::Unknown(json!({"type": "steer", "text": ["s"]}))
+    );
+}
+
+#[test]
+fn a_value_too_deep_to_be_read_again_is_kept_as_its_text() {
+    let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    for (depth, is_text) in [(99, false), (120, true)] {
+        let details: Value = serde_json::from_str(&nested(depth)).unwrap();
+        let event = Event::ToolResult {
+            call: CallKey(0),
+            status: Status::Ok,
+            content: String::new(),
+            held: false,
+            details: Some(details.clone()),
+        };
+        let line = encode(1, TIME, None, &event.into()).unwrap();
+        let Entry::Turn(Event::ToolResult {
+            details: Some(read),
+            ..
+        }) = decode(&line[..line.len() - 1]).unwrap().entry
+        else {
+            panic!("not a result")
+        };
+        assert_eq!(
+            read,
+            if is_text {
+                Value::from(nested(depth))
+            } else {
+                details
+            }
+        );
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_line_is_said() {
+    let good = encode(1, TIME, None, &Event::Steer { text: "s".into() }.into()).unwrap();
+    let good = &good[..good.len() - 1];
+    for at in 0..good.len() {
+        for bit in 0..8 {
+            let mut line = good.to_vec();
+            line[at] ^= 1 << bit;
+            assert_eq!(
+                decode(&line),
+                Err("does not match its checksum".into()),
+                "{at} {bit}"
+            );
+        }
+    }
+    let start = r#""v":1,"seq":1,"time":"2025-01-02T03:04:05.678Z""#;
+    for (text, what) in [
+        ("}".to_owned(), "is not JSON"),
+        (r#"{"seq":1}"#.into(), "has no version"),
+        (r#"{"v":1}"#.into(), "has no number"),
+        (r#"{"v":1,"seq":1,"time":"today"}"#.into(), "has no time"),
+        (
+            format!(r#"{{{start},"turn":4}}"#),
+            "has a turn that is no text",
+        ),
+        (
+            format!(r#"{{{start}}}"#),
+            "is not an event that this version reads",
+        ),
+        (
+            format!(r#"{{{start},"type":"steer"}}"#),
+            "is not an event that this version reads",
+        ),
+        (
+            format!(r#"{{{start},"type":"inquiry_response","id":"i","outcome":"lost"}}"#),
+            r#"ends a question as Some("lost")"#,
+        ),
+    ] {
+        let error = decode(&line_of(&text)).unwrap_err();
+        assert!(error.starts_with(what), "{text}: {error}");
+    }
+}

@@ -1,0 +1,304 @@
+use std::{fs, os::unix::fs::symlink, time::Duration};
+
+use super::{super::record::Undone, *};
+
+/// A workspace, and the log of what turns did to it.
+struct Fixture {
+    folder: tempfile::TempDir,
+    records: Vec<Record>,
+}
+
+impl Fixture {
+    /// A workspace with these files.
+    fn new(files: &[(&str, &str)]) -> Self {
+        let it = Self {
+            folder: tempfile::tempdir().unwrap(),
+            records: vec![],
+        };
+        fs::create_dir(it.root()).unwrap();
+        files
+            .iter()
+            .for_each(|(path, text)| it.set(path, Some(text)));
+        it
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().join("root")
+    }
+
+    fn blobs(&self) -> Blobs {
+        Blobs::of(self.folder.path())
+    }
+
+    /// Makes a file what somebody else makes it.
+    fn set(&self, path: &str, text: Option<&str>) {
+        let path = self.root().join(path);
+        match text {
+            Some(text) => {
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            None => fs::remove_file(path).unwrap(),
+        }
+    }
+
+    fn get(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.root().join(path)).ok()
+    }
+
+    fn push(&mut self, turn: &str, entry: Entry) {
+        let seq = self.records.len() as u64 + 1;
+        self.records.push(Record {
+            seq,
+            time: Duration::ZERO,
+            turn: Some(turn.into()),
+            entry,
+        });
+    }
+
+    /// Records an edit and does not make it.
+    fn record(&mut self, turn: &str, path: &str, text: Option<&str>) {
+        let before = self
+            .get(path)
+            .map(|text| self.blobs().keep(text.as_bytes()).unwrap());
+        let after = text.map(|text| blobs::hash(text.as_bytes()));
+        let mode = before.as_ref().map(|_| {
+            let about = fs::metadata(self.root().join(path)).unwrap();
+            std::os::unix::fs::PermissionsExt::mode(&about.permissions())
+        });
+        let edit = Edit {
+            call: 0,
+            path: path.into(),
+            before,
+            after,
+            mode,
+        };
+        self.push(turn, Entry::Edit(edit));
+    }
+
+    /// Records an edit and makes it.
+    fn edit(&mut self, turn: &str, path: &str, text: Option<&str>) {
+        self.record(turn, path, text);
+        self.set(path, text);
+    }
+
+    fn plan(&self, turn: &str) -> Result<Plan, UndoError> {
+        plan(&self.records, turn, &self.root(), None, |tool| {
+            tool == "run_command"
+        })
+    }
+
+    /// Takes a turn back and records that.
+    fn undo(&mut self, turn: &str) -> Result<Vec<String>, UndoError> {
+        let files = apply(&self.plan(turn)?, &self.root(), &self.blobs())?;
+        let undone = Undone {
+            undone: turn.into(),
+            files: files.clone(),
+        };
+        self.records.push(Record {
+            seq: 0,
+            time: Duration::ZERO,
+            turn: None,
+            entry: Entry::Undone(undone),
+        });
+        Ok(files)
+    }
+
+    /// Undoing the turn leaves the workspace as it is and names these files.
+    #[track_caller]
+    fn check_conflicts(&mut self, turn: &str, expected: &[&str]) {
+        match self.undo(turn) {
+            Err(UndoError::Conflicts(paths)) => assert_eq!(paths, expected),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_a_turn_changed_made_and_deleted_is_put_back() {
+    let mut it = Fixture::new(&[("a", "1"), ("dir/b", "2"), ("untouched", "3")]);
+    it.edit("t1", "a", Some("1a"));
+    it.edit("t1", "dir/b", None);
+    it.edit("t1", "new/c", Some("c"));
+    it.edit("t1", "a", Some("1b"));
+    assert_eq!(it.undo("t1").unwrap(), ["a", "dir/b", "new/c"]);
+    let files = ["a", "dir/b", "new/c", "untouched"].map(|path| it.get(path));
+    assert_eq!(
+        files,
+        [Some("1".into()), Some("2".into()), None, Some("3".into())]
+    );
+    assert!(it.undo("t1").unwrap().is_empty());
+    let names = fs::read_dir(it.root())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    assert_eq!(names, ["a", "dir", "new", "untouched"]);
+}
+
+#[test]
+fn all_or_nothing() {
+    let mut it = Fixture::new(&[("a", "1"), ("b", "2"), ("c", "3")]);
+    for path in ["a", "b", "c"] {
+        it.edit("t1", path, Some("new"));
+    }
+    it.set("a", Some("mine"));
+    it.set("c", None);
+    it.check_conflicts("t1", &["a", "c"]);
+    assert_eq!(it.get("b").unwrap(), "new");
+    let text = it.plan("t1").unwrap_err().to_string();
+    assert_eq!(
+        text,
+        "changed since and left as they are: a, c; put them back yourself, or undo later turns first"
+    );
+}
+
+#[test]
+fn a_later_turn_is_undone_first() {
+    let mut it = Fixture::new(&[("a", "1")]);
+    it.edit("t1", "a", Some("2"));
+    it.edit("t2", "a", Some("3"));
+    it.check_conflicts("t1", &["a"]);
+    it.undo("t2").unwrap();
+    assert_eq!(it.get("a").unwrap(), "2");
+    it.undo("t1").unwrap();
+    assert_eq!(it.get("a").unwrap(), "1");
+}
+
+#[test]
+fn an_edit_on_record_that_was_never_made_counts_as_not_made() {
+    let mut it = Fixture::new(&[("a", "1"), ("b", "1")]);
+    it.edit("t1", "a", Some("2"));
+    it.record("t1", "a", Some("3"));
+    it.record("t1", "b", Some("2"));
+    it.record("t1", "new", Some("2"));
+    assert_eq!(it.undo("t1").unwrap(), ["a"]);
+    assert_eq!(it.get("a").unwrap(), "1");
+}
+
+#[test]
+fn a_change_by_somebody_else_between_two_edits_is_not_lost() {
+    let mut it = Fixture::new(&[("a", "1")]);
+    it.edit("t1", "a", Some("2"));
+    it.set("a", Some("mine"));
+    it.edit("t1", "a", Some("3"));
+    it.check_conflicts("t1", &["a"]);
+}
+
+#[test]
+fn some_files_of_a_turn_can_be_put_back_and_the_rest_later() {
+    let mut it = Fixture::new(&[("a", "1"), ("b", "1")]);
+    it.edit("t1", "a", Some("2"));
+    it.edit("t1", "b", Some("2"));
+    let only = ["b".to_owned()];
+    let some = plan(&it.records, "t1", &it.root(), Some(&only), |_| false).unwrap();
+    assert_eq!(apply(&some, &it.root(), &it.blobs()).unwrap(), ["b"]);
+    let undone = Undone {
+        undone: "t1".into(),
+        files: only.to_vec(),
+    };
+    it.push("t2", Entry::Undone(undone));
+    // What becomes of it afterwards is no concern of the turn's any more.
+    it.set("b", Some("mine"));
+    assert_eq!(it.undo("t1").unwrap(), ["a"]);
+    assert_eq!(
+        (it.get("a").unwrap(), it.get("b").unwrap()),
+        ("1".into(), "mine".into())
+    );
+}
+
+#[test]
+fn permissions_stay() {
+    let mut it = Fixture::new(&[("kept", "1"), ("deleted", "1")]);
+    let mode = |it: &Fixture, path: &str| {
+        let about = fs::metadata(it.root().join(path)).unwrap();
+        std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o777
+    };
+    for path in ["kept", "deleted"] {
+        let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o751);
+        fs::set_permissions(it.root().join(path), permissions).unwrap();
+    }
+    it.edit("t1", "kept", Some("2"));
+    it.edit("t1", "deleted", None);
+    it.undo("t1").unwrap();
+    assert_eq!((mode(&it, "kept"), mode(&it, "deleted")), (0o751, 0o751));
+}
+
+#[test]
+fn nothing_outside_the_workspace_is_touched() {
+    let mut it = Fixture::new(&[("dir/inside", "1")]);
+    let outside = it.folder.path().join("outside");
+    fs::write(&outside, "1").unwrap();
+    symlink("../outside", it.root().join("link")).unwrap();
+    for path in ["../outside", "link"] {
+        it.records.clear();
+        it.edit("t1", path, Some("2"));
+        let error = it.undo("t1").unwrap_err();
+        assert!(matches!(error, UndoError::Io { .. }), "{path}: {error}");
+        assert_eq!(fs::read_to_string(&outside).unwrap(), "2");
+        fs::write(&outside, "1").unwrap();
+    }
+    // A link that stays inside stays a link.
+    symlink("dir/inside", it.root().join("near")).unwrap();
+    it.records.clear();
+    it.edit("t1", "near", Some("2"));
+    it.undo("t1").unwrap();
+    assert_eq!(it.get("dir/inside").unwrap(), "1");
+    assert!(it.root().join("near").is_symlink());
+}
+
+#[test]
+fn a_file_that_changes_after_the_plan_is_a_conflict_and_a_missing_blob_changes_nothing() {
+    let mut it = Fixture::new(&[("a", "1"), ("b", "1")]);
+    it.edit("t1", "a", Some("2"));
+    it.edit("t1", "b", Some("2"));
+    let plan = it.plan("t1").unwrap();
+    it.set("b", Some("mine"));
+    let error = apply(&plan, &it.root(), &it.blobs()).unwrap_err();
+    assert!(matches!(error, UndoError::Conflicts(paths) if paths == ["b"]));
+    it.set("b", Some("2"));
+    let elsewhere = Blobs::of(&it.root().join("elsewhere"));
+    let error = apply(&plan, &it.root(), &elsewhere).unwrap_err();
+    assert!(matches!(error, UndoError::Io { path, .. } if path == "a"));
+    assert_eq!(
+        (it.get("a").unwrap(), it.get("b").unwrap()),
+        ("2".into(), "mine".replace("mine", "2"))
+    );
+}
+
+#[test]
+fn what_ran_may_have_changed_more() {
+    let mut it = Fixture::new(&[("a", "1")]);
+    let call = |call, name: &str| {
+        Event::ToolCall {
+            call: CallKey(call),
+            id: String::new(),
+            name: name.into(),
+            arguments: String::new(),
+            opaque: None,
+        }
+        .into()
+    };
+    it.edit("t1", "a", Some("2"));
+    it.push("t1", call(0, "edit_file"));
+    it.push("t1", call(1, "run_command"));
+    it.push(
+        "t1",
+        Event::CallStarted {
+            call: CallKey(0),
+            run: 1,
+        }
+        .into(),
+    );
+    assert!(!it.plan("t1").unwrap().untracked);
+    it.push(
+        "t1",
+        Event::CallStarted {
+            call: CallKey(1),
+            run: 1,
+        }
+        .into(),
+    );
+    assert!(it.plan("t1").unwrap().untracked);
+    assert!(matches!(it.plan("t2"), Err(UndoError::NoTurn(_))));
+}
