@@ -171,12 +171,27 @@ impl Call {
         match preparation {
             Preparation::Ready(prepared) => self.permit(cx, prepared),
             Preparation::Error(text) => self.finish_text(cx, Status::Error, text),
-            Preparation::Question(question) => self.ask(cx, question, None),
+            Preparation::Question(question) => {
+                self.withdraw_permission(cx);
+                self.ask(cx, question, None);
+            }
+        }
+    }
+
+    /// The permission that was open before a resume is not what is asked now.
+    fn withdraw_permission(&mut self, cx: &mut Context) {
+        if let Some((id, _)) = self.permission.take() {
+            cx.given.remove(&id);
+            Prompted::new(id, true, cx.now).withdraw(cx);
         }
     }
 
     fn permit(&mut self, cx: &mut Context, prepared: Prepared) {
         let permit = self.decide(cx, &prepared);
+        let asks = matches!(permit, Permit::Ask | Permit::Park);
+        if !asks || self.permission.as_ref().is_some_and(|(_, hash)| *hash != prepared.hash) {
+            self.withdraw_permission(cx);
+        }
         match permit {
             Permit::Run => {
                 self.state = State::Ready {
@@ -221,10 +236,7 @@ impl Call {
     }
 
     fn ask_permission(&mut self, cx: &mut Context, prepared: Prepared, parked: bool) {
-        let kept = self
-            .permission
-            .take()
-            .filter(|(_, hash)| *hash == prepared.hash);
+        let kept = self.permission.take();
         let recorded = kept.is_some();
         let id = kept.map_or_else(|| cx.next_prompt_id(), |(id, _)| id);
         let prompted = Prompted::new(id.clone(), parked, cx.now);
@@ -386,6 +398,7 @@ impl Call {
     }
 
     pub(crate) fn finish(&mut self, cx: &mut Context, status: Status, output: ToolOutput) {
+        self.withdraw_permission(cx);
         cx.record(Event::ToolResult {
             call: self.key,
             status,

@@ -7,7 +7,7 @@ use crate::{
     call::{Call, Held, State, parse_arguments},
     context::Context,
     event::{About, CallKey, Closed, Event, InquiryResponse, PromptId, Reason, Status},
-    input::{Prepared, PromptAnswer, SecretValue, ToolOutput},
+    input::{PromptAnswer, SecretValue, ToolOutput},
     prompt::Prompted,
     question::{Answer, Question},
     told,
@@ -335,6 +335,10 @@ impl Past {
             call.finish_text(cx, status, text);
             return (call, Next::Done);
         }
+        if self.permission_open {
+            let last = self.permissions.into_iter().next_back();
+            call.permission = last.map(|(id, hash, _)| (id, hash));
+        }
         if let Some((status, output)) = self.held {
             return restore_delivery(
                 cx,
@@ -357,18 +361,6 @@ impl Past {
         }
         if let Some(question) = self.secrets.into_iter().next() {
             return (call, Next::AskAgain(question));
-        }
-        if let Some((id, hash, _)) = self.permissions.into_iter().next_back()
-            && self.permission_open
-        {
-            let prompted = Prompted::new(id.clone(), true, cx.now);
-            let prepared = Box::new(Prepared {
-                hash: hash.clone(),
-                ..Prepared::default()
-            });
-            call.state = State::Permission { prompted, prepared };
-            call.permission = Some((id, hash));
-            return (call, Next::Prepare);
         }
         let next = if self.untouched {
             Next::Begin
