@@ -348,8 +348,10 @@ impl Turn {
     }
 
     fn after_the_end(&mut self, input: Input) {
-        if let Input::Answer(prompt, _) = input {
-            self.cx.record(Event::LateAnswer { prompt });
+        match input {
+            Input::Answer(prompt, _) => self.cx.record(Event::LateAnswer { prompt }),
+            Input::AppendFailed(why) => self.append_failed(&why),
+            _ => {}
         }
     }
 
@@ -411,19 +413,6 @@ impl Turn {
             self.inquiries.drop_call(&mut self.cx, call.key);
         }
         self.conclude(Conclusion::of(Outcome::Interrupted));
-    }
-
-    fn append_failed(&mut self, why: &str) {
-        self.cx.break_off();
-        let message = format!(
-            "The conversation could not be written to disk: {why}. Make room or fix the folder, then resume."
-        );
-        let error = TurnError::new(ErrorCode::Internal, message);
-        if let Phase::Stopping(conclusion) = &mut self.phase {
-            *conclusion = Conclusion::failed(error);
-            return;
-        }
-        self.stop(Ending::Cancelled, Conclusion::failed(error));
     }
 
     fn tick(&mut self) {
