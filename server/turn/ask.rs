@@ -136,6 +136,7 @@ impl Waiting {
 impl Call {
     /// The call asks: first of all the question goes on record.
     pub(crate) fn ask(&mut self, cx: &mut Context, question: Question, live: Option<u32>) {
+        self.drop_permission(cx);
         let rules = cx.tool(&self.tool);
         let question = effective(question, &self.tool, &rules, cx);
         let pair = cx.memory.next_pair(&self.tool, &self.id, &question.id);
@@ -196,12 +197,12 @@ impl Call {
             let Ok(answer) = waiting.question.accept(&value) else {
                 continue;
             };
+            self.answered(cx, &waiting, Given::by(answer, By::Remembered));
             if let How::Prompt(prompted) = &waiting.how
                 && !prompted.parked
             {
                 cx.close_prompt(&prompted.id, "answered for the rest of the turn");
             }
-            self.answered(cx, &waiting, Given::by(answer, By::Remembered));
         }
     }
 

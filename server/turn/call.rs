@@ -171,26 +171,20 @@ impl Call {
         match preparation {
             Preparation::Ready(prepared) => self.permit(cx, prepared),
             Preparation::Error(text) => self.finish_text(cx, Status::Error, text),
-            Preparation::Question(question) => {
-                self.withdraw_permission(cx);
-                self.ask(cx, question, None);
-            }
-        }
-    }
-
-    /// The permission that was open before a resume is not what is asked now.
-    fn withdraw_permission(&mut self, cx: &mut Context) {
-        if let Some((id, _)) = self.permission.take() {
-            cx.given.remove(&id);
-            Prompted::new(id, true, cx.now).withdraw(cx);
+            Preparation::Question(question) => self.ask(cx, question, None),
         }
     }
 
     fn permit(&mut self, cx: &mut Context, prepared: Prepared) {
         let permit = self.decide(cx, &prepared);
         let asks = matches!(permit, Permit::Ask | Permit::Park);
-        if !asks || self.permission.as_ref().is_some_and(|(_, hash)| *hash != prepared.hash) {
-            self.withdraw_permission(cx);
+        if !asks
+            || self
+                .permission
+                .as_ref()
+                .is_some_and(|(_, hash)| *hash != prepared.hash)
+        {
+            self.drop_permission(cx);
         }
         match permit {
             Permit::Run => {
@@ -201,6 +195,14 @@ impl Call {
             Permit::Ask => self.ask_permission(cx, prepared, false),
             Permit::Park => self.ask_permission(cx, prepared, true),
             Permit::Refuse(why) => self.refuse(cx, why),
+        }
+    }
+
+    /// A prompt of before the resume need not be answered any more.
+    pub(crate) fn drop_permission(&mut self, cx: &mut Context) {
+        if let Some((id, _)) = self.permission.take() {
+            cx.given.remove(&id);
+            Prompted::new(id, true, cx.now).withdraw(cx);
         }
     }
 
@@ -398,7 +400,7 @@ impl Call {
     }
 
     pub(crate) fn finish(&mut self, cx: &mut Context, status: Status, output: ToolOutput) {
-        self.withdraw_permission(cx);
+        self.drop_permission(cx);
         cx.record(Event::ToolResult {
             call: self.key,
             status,
@@ -462,6 +464,7 @@ impl Call {
             }
             State::Asking(waiting) => waiting.withdraw(cx, key),
             State::Permission { prompted, .. } | State::Delivery { prompted, .. } => {
+                self.permission = None;
                 prompted.withdraw(cx);
             }
             State::New | State::Preparing | State::Ready { .. } => {}

@@ -300,8 +300,8 @@ impl Checker {
             }
             RequestKind::Turn { .. } => history::of_turn(&sent, self.turn.paused),
             RequestKind::Inquiry(ask) => {
-                self.ask(ask);
-                history::of_ask(&sent, ask, |key| {
+                let again = self.ask(ask);
+                history::of_ask(&sent, ask, again, |key| {
                     let (status, content) = self.call(key)?.done.clone()?;
                     Some((content, status != aside_turn::event::Status::Ok))
                 })
@@ -312,8 +312,8 @@ impl Checker {
         }
     }
 
-    /// Nothing exclusive reaches a model, nor anything broken.
-    fn ask(&mut self, ask: &Ask) {
+    /// Nothing exclusive reaches a model, nor anything broken. Says whether the same was asked before.
+    fn ask(&mut self, ask: &Ask) -> bool {
         let pairs = self.asked_in(ask);
         if pairs.len() > 1 {
             self.counts.add(if ask.messages.len() > 1 {
@@ -322,12 +322,14 @@ impl Checker {
                 "batch of several"
             });
         }
+        let mut again = false;
         for (id, question) in &pairs {
             if question.check().is_err() {
                 self.fail(format!("a model is asked a broken question: {question:?}"));
             }
             if let Some(pair) = self.turn.pairs.get_mut(id) {
                 let second = pair.strategies.iter().any(|known| *known != ask.strategy);
+                again |= pair.strategies.contains(&ask.strategy);
                 pair.strategies.push(ask.strategy);
                 let rung = count::rung(ask.strategy, second, ask.messages.len() > 1);
                 self.counts.add(rung);
@@ -343,6 +345,7 @@ impl Checker {
         if let Some((id, _)) = shown {
             self.fail(format!("{id} is exclusive, and a model is asked"));
         }
+        again
     }
 
     /// The open questions that an inquiry asks.

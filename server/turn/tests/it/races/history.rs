@@ -77,10 +77,11 @@ fn is_of_model(item: &Item) -> bool {
     )
 }
 
-/// A side request. `delivered` is what the model may see of a call.
+/// A side request. `again`: it was sent before. `delivered` is what the model may see of a call.
 pub(crate) fn of_ask(
     sent: &Fork,
     ask: &Ask,
+    again: bool,
     delivered: impl Fn(CallKey) -> Option<(String, bool)>,
 ) -> Result<(), String> {
     let open = sent.newest_first().next().map(calls).unwrap_or_default();
@@ -93,12 +94,11 @@ pub(crate) fn of_ask(
     for (result, (call, id)) in results.iter().zip(&open) {
         let asks = ask.calls.contains(call);
         let known = delivered(*call);
-        // What was asked once is not changed when the reply is repaired.
-        let repair = ask.messages.len() > 1;
+        // What was sent once is not changed when it is sent again or repaired.
         let right = match &known {
             Some((content, is_error)) if !asks => {
                 (result.content == *content && result.is_error == *is_error)
-                    || (repair && is_waiting(result))
+                    || (again && is_waiting(result))
             }
             _ => is_waiting(result),
         };
