@@ -478,7 +478,7 @@ impl Call {
 
     /// The process goes at once: what runs is stopped, and nothing is decided.
     pub(crate) fn abandon(&self, cx: &mut Context) {
-        if matches!(self.state, State::Running(_)) {
+        if matches!(&self.state, State::Running(running) if !running.is_stopping()) {
             cx.perform(Effect::Stop(self.key));
         }
     }
