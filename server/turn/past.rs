@@ -8,6 +8,7 @@ use crate::{
     context::Context,
     event::{About, CallKey, Closed, Event, InquiryResponse, PromptId, Reason, Status},
     input::{PromptAnswer, SecretValue, ToolOutput},
+    memory::{Declined, Memory},
     prompt::Prompted,
     question::{Answer, Question},
     told,
@@ -44,6 +45,8 @@ struct Open {
     pair: String,
     question: Question,
     prompt: Option<PromptId>,
+    /// The same question had no answer when this one was asked.
+    before: Option<Declined>,
 }
 
 /// Where a call goes on.
@@ -59,8 +62,8 @@ pub(crate) enum Next {
     AskAgain(Question),
     /// With a prompt that waited for a person.
     Show(PromptId),
-    /// With a question whose inquiry was cut off.
-    Route(Waiting),
+    /// With a question whose inquiry was cut off, or that nobody saw to yet.
+    Consider(Waiting, Option<Declined>),
 }
 
 impl Past {
@@ -117,6 +120,7 @@ impl Past {
                     pair,
                     question,
                     prompt: None,
+                    before: None,
                 };
                 if *live {
                     self.live.push(open);
@@ -160,6 +164,13 @@ impl Past {
                 self.done = Some((*status, content.clone()));
             }
             _ => {}
+        }
+    }
+
+    /// What the turn knows of the question that was just asked.
+    pub(crate) fn note_before(&mut self, memory: &Memory) {
+        if let Some(open) = &mut self.open {
+            open.before = memory.declined(&self.call.tool, &open.question).cloned();
         }
     }
 
@@ -415,7 +426,7 @@ fn restore_question(cx: &mut Context, mut call: Call, open: Open) -> (Call, Next
     let Some(id) = open.prompt.clone() else {
         let waiting = open.waiting(How::Inquiry);
         call.state = State::Asking(waiting.clone());
-        return (call, Next::Route(waiting));
+        return (call, Next::Consider(waiting, open.before));
     };
     let parked = !crate::ask::can_show(cx, &open.question);
     let prompted = Prompted::new(id.clone(), parked, cx.now);

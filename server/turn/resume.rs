@@ -105,7 +105,7 @@ impl Turn {
                 Next::Begin => call.begin(cx, &raw, place),
                 Next::Prepare => call.prepare(cx),
                 Next::AskAgain(question) => call.ask(cx, question, None),
-                Next::Route(waiting) => call.route(cx, waiting),
+                Next::Consider(waiting, before) => call.consider(cx, waiting, before),
                 Next::Show(id) => call.reopen(cx, &id),
             }
             self.calls.push(call);
@@ -154,6 +154,9 @@ impl Turn {
             note(&mut self.cx, &pasts, event);
             if let Some(at) = about(event, &pasts) {
                 pasts[at].read(event);
+                if matches!(event, Event::InquiryRequest { .. }) {
+                    pasts[at].note_before(&self.cx.memory);
+                }
             }
         }
         if pasts.is_empty() {

@@ -386,15 +386,14 @@ impl Checker {
     }
 
     fn tell(&mut self, update: &Update) {
-        let hidden = |id: &str| {
-            self.turn.unfinished().any(|(_, call)| call.id == id && self.is_hidden(&call.tool))
-        };
+        let last = self.life.last_result.and_then(|key| self.call(key));
+        let hidden = last.is_some_and(|call| self.is_hidden(&call.tool));
         match update {
             Update::ToolCall { name, id, .. } if self.is_hidden(name) => {
                 let what = format!("{id} of {name} is hidden");
                 self.fail(what);
             }
-            Update::ToolResult { id, .. } if hidden(id) => self.fail(format!("{id} is hidden")),
+            Update::ToolResult { id, .. } if hidden => self.fail(format!("{id} is hidden")),
             Update::Retry { .. } => self.counts.add("request sent again"),
             _ => {}
         }

@@ -486,6 +486,7 @@ impl Checker {
         if held {
             call.held = Some(content.to_owned());
         } else {
+            self.life.last_result = Some(key);
             call.done = Some((status, content.to_owned()));
         }
     }

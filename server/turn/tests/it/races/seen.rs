@@ -124,6 +124,7 @@ pub(crate) struct Life {
     /// Calls that were prepared in this life.
     pub(crate) began: BTreeSet<CallKey>,
     pub(crate) last_recorded: &'static str,
+    pub(crate) last_result: Option<CallKey>,
 }
 
 impl CallSeen {
