@@ -343,6 +343,9 @@ impl Past {
             return (call, Next::Done);
         }
         if let Some((status, text)) = self.ended {
+            if told::is_refusal(&call.tool, &text) {
+                cx.memory.refuse(&call.tool, &call.arguments, &text);
+            }
             call.finish_text(cx, status, text);
             return (call, Next::Done);
         }

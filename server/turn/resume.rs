@@ -317,8 +317,7 @@ fn note_denied(cx: &mut Context, pasts: &[Past], call: CallKey, content: &str) {
     } else if content == told::result_needs_approval(tool) {
         return cx.refused(tool, RefusalReason::Withheld, content);
     }
-    // A no with a note asks again, and a withheld result was not a refusal to run.
-    if !content.contains('\n') && content != told::withheld(tool, None) {
+    if told::is_refusal(tool, content) {
         let arguments = parse_arguments(&past.raw).unwrap_or_default();
         cx.memory.refuse(tool, &arguments, content);
     }

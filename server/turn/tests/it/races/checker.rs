@@ -387,7 +387,7 @@ impl Checker {
 
     fn tell(&mut self, update: &Update) {
         let last = self.life.last_result.and_then(|key| self.call(key));
-        let hidden = last.is_some_and(|call| self.is_hidden(&call.tool));
+        let hidden = last.is_some_and(|call| self.is_hidden(&call.tool)) && !self.life.broken;
         match update {
             Update::ToolCall { name, id, .. } if self.is_hidden(name) => {
                 let what = format!("{id} of {name} is hidden");
