@@ -231,7 +231,10 @@ impl Past {
                     self.ended = Some((Status::Denied, text));
                     None
                 }
-                Closed::Withdrawn => None,
+                Closed::Withdrawn => {
+                    self.ended = Some((Status::Cancelled, told::CANCELLED.into()));
+                    None
+                }
                 Closed::Failed { why } => {
                     self.ended = Some((Status::Denied, told::not_shown(tool, why)));
                     None
