@@ -186,7 +186,8 @@ impl World {
             2 => self.happen(Input::Cancel),
             3 => self.happen(Input::Steer("Mind this.".into())),
             4 => {
-                let client = rules::client(&mut self.tape);
+                let new = rules::client(&mut self.tape);
+                let client = self.checker.client.clone().unwrap_or(new);
                 self.happen(Input::ClientCame(client));
             }
             5 => self.happen(Input::ClientLeft),
