@@ -417,7 +417,11 @@ impl Turn {
             call.abandon(&mut self.cx);
             self.inquiries.drop_call(&mut self.cx, call.key);
         }
-        self.conclude(Conclusion::of(Outcome::Interrupted));
+        let conclusion = match &self.phase {
+            Phase::Stopping(conclusion) if self.cx.broken => conclusion.clone(),
+            _ => Conclusion::of(Outcome::Interrupted),
+        };
+        self.conclude(conclusion);
     }
 
     fn tick(&mut self) {

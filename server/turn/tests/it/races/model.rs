@@ -121,7 +121,7 @@ fn step(tape: &mut Tape, cycle: u32) -> VecDeque<Coming> {
     if tape.one_in(4) {
         reply.item(Kind::Reasoning, "Thinking.", !tape.one_in(8));
     }
-    let calls = [2, 14, 6][(cycle as usize).min(3) - 1];
+    let calls = [60, 16, 8][(cycle as usize).min(3) - 1];
     match tape.weighted(&[8, calls, 1, 1, 1, 1]) {
         0 => {
             reply.item(Kind::Text, "Done.", true);

@@ -473,6 +473,12 @@ impl Checker {
             return self.fail(format!("{key:?} is delivered, and nobody allowed it: {content}"));
         }
         let (tool, arguments) = (call.tool.clone(), call.arguments.clone());
+        let known = |(when, asker, with): &(usize, String, String)| {
+            *when < call.at && *asker == tool && *with == arguments
+        };
+        if status == Status::Denied && self.turn.refused.iter().any(known) {
+            self.counts.add("refused again at once");
+        }
         if status == Status::Denied && is_refusal(&tool, content) {
             self.turn.refused.push((self.turn.events, tool.clone(), arguments));
         }

@@ -93,7 +93,8 @@ pub(crate) fn run(tape: &mut Tape, work: &CallWork, nature: &Nature) -> Run {
     }
     if nature.never_done {
         let id = format!("q{}", work.answers.len());
-        let mut question = Question::new(id, "One more thing?", AnswerType::Boolean);
+        let text = format!("Once more {} {id}?", work.tool);
+        let mut question = Question::new(id, text, AnswerType::Boolean);
         question.default = Some(json!(true));
         return Run::Ends(ToolOutcome::NeedsInput(question));
     }
