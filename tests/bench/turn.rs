@@ -3,11 +3,7 @@
 //! Run it on an otherwise idle machine. Whole processes are measured from outside, from just before they are
 //! started.
 
-#![expect(
-    clippy::print_stdout,
-    missing_docs,
-    reason = "a program that prints figures"
-)]
+#![expect(clippy::print_stdout, reason = "a program that prints figures")]
 
 use std::{
     fs,

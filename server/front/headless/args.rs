@@ -182,6 +182,9 @@ pub enum Conversation {
     Show {
         /// Which
         id: Option<String>,
+        /// Only its last turn
+        #[arg(long)]
+        last: bool,
     },
     /// Write a conversation as markdown; without an id the newest
     Export {

@@ -33,12 +33,19 @@ pub fn run(
     let now = Clock::start().now();
     match command {
         args::Conversation::List => list::run(&store, streams),
-        args::Conversation::Show { id } => {
-            let page = page(&find(&store, id.as_deref())?)?;
-            streams.say(&page)
+        args::Conversation::Show { id, last } => {
+            let conversation = find(&store, id.as_deref())?;
+            // The last turn is read backwards: it costs the same however long the conversation is.
+            let lines = if *last {
+                last_turn(&conversation)
+            } else {
+                all(&conversation)
+            };
+            streams.say(&page(&conversation, &lines?)?)
         }
         args::Conversation::Export { id, output } => {
-            let page = page(&find(&store, id.as_deref())?)?;
+            let conversation = find(&store, id.as_deref())?;
+            let page = page(&conversation, &all(&conversation)?)?;
             let Some(file) = output else {
                 return streams.say(&page);
             };
@@ -90,10 +97,11 @@ fn find(store: &Store, id: Option<&str>) -> Result<Conversation, Failure> {
 }
 
 /// A conversation as markdown. What of its log could not be read is said at the end.
-fn page(conversation: &Conversation) -> Result<String, Failure> {
-    let title = conversation.listed().map_err(unreadable(conversation))?;
-    let lines = all(conversation)?;
-    let mut page = export::markdown(&title.title, &replay::turns(&lines.records));
+fn page(conversation: &Conversation, lines: &Lines) -> Result<String, Failure> {
+    let listed = conversation.listed().map_err(unreadable(conversation))?;
+    let turns = replay::turns(&lines.records);
+    let first = (listed.turns as usize).saturating_sub(turns.len()) + 1;
+    let mut page = export::markdown(&listed.title, first, &turns);
     for fault in &lines.faults {
         page += &format!("\n*Notice: {fault}; it was left out.*\n");
     }
@@ -102,6 +110,12 @@ fn page(conversation: &Conversation) -> Result<String, Failure> {
 
 fn all(conversation: &Conversation) -> Result<Lines, Failure> {
     conversation.read_all().map_err(unreadable(conversation))
+}
+
+fn last_turn(conversation: &Conversation) -> Result<Lines, Failure> {
+    conversation
+        .read_last_turn()
+        .map_err(unreadable(conversation))
 }
 
 fn unreadable(conversation: &Conversation) -> impl Fn(io::Error) -> Failure + use<> {
