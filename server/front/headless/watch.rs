@@ -24,10 +24,13 @@ use crate::{
     front::wire::{self, TurnCompleted, TurnRef},
     turn::{
         effect::End,
-        event::{Level, PromptId},
+        event::{Level, PromptId, Refusal, RefusalReason},
         input::PromptAnswer,
     },
 };
+
+const NO_SANDBOX: &str = "There is no sandbox for commands, so each needs approval; \
+                          `--mode auto --unsandboxed` lets them run without one.";
 
 /// How a turn is watched.
 pub struct Watch {
@@ -58,6 +61,7 @@ impl Watch {
     /// Where it cannot begin, or its output cannot be written.
     pub async fn begin(self, plan: Plan, notices: Vec<String>) -> Result<u8, Failure> {
         let mut signals = Heard::listen()?;
+        let unsandboxed = plan.assembled.unsandboxed;
         let (front, mut messages) = mpsc::channel(QUEUE);
         let (handle, _task) = begin(plan, front).await.map_err(of_begin)?;
         let turn = TurnRef {
@@ -101,6 +105,9 @@ impl Watch {
                         return Err(Failure::internal("the turn ended without saying how; this is a defect"));
                     };
                     if let Some(end) = watched.message(message) {
+                        if !unsandboxed && end.refusals.iter().any(is_unapproved_command) {
+                            watched.warn(NO_SANDBOX.into());
+                        }
                         let code = exit_code(&end, self.strict, last);
                         watched.end(end)?;
                         return Ok(code);
@@ -182,6 +189,10 @@ impl Watched {
             }
         }
     }
+}
+
+fn is_unapproved_command(refusal: &Refusal) -> bool {
+    refusal.tool == "run_command" && refusal.reason == RefusalReason::NeedsApproval
 }
 
 fn write(text: &str) -> Result<(), Failure> {
