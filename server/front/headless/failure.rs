@@ -1,6 +1,7 @@
 //! Why a command could not do what it was asked.
 
 use super::exit;
+use crate::engine::assemble::AssembleError;
 
 /// An exit code and the sentence that goes with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,18 @@ impl Failure {
         Self {
             code: 1,
             text: text.into(),
+        }
+    }
+}
+
+impl From<AssembleError> for Failure {
+    fn from(error: AssembleError) -> Self {
+        match error {
+            AssembleError::Usage(text) => Self::usage(text),
+            AssembleError::NoProvider(text) => Self {
+                code: exit::NO_PROVIDER,
+                text,
+            },
         }
     }
 }
