@@ -15,7 +15,6 @@ fn check_said(done: &Done, says: &[&str]) {
     assert_eq!(done.stdout, "");
     assert!(done.stderr.starts_with("aside: "), "{done:?}");
     assert_eq!(done.stderr.matches('\n').count(), 1, "{done:?}");
-    println!("{}", done.stderr);
     for part in says {
         assert!(done.stderr.contains(part), "no {part:?} in {done:?}");
     }
@@ -147,7 +146,7 @@ fn a_file_of_settings() {
     check("[assistant]\nmodle = 'x'\n", &["2", "modle", "model"]);
     check(
         "[conversation]\n\nmode = 'sideways'\n",
-        &["3", "conversation.mode", "sideways"],
+        &[":3: ", "conversation.mode", "\"auto\""],
     );
     check("assistant = [\n", &["1"]);
     check(

@@ -13,7 +13,6 @@ fn the_account_is_rendered_from_the_log() {
         .aside(&["demo", "--into", into.to_str().unwrap()])
         .exits(0);
     let account = &done.stdout;
-    println!("{account}");
 
     let log = Log::read(&conversations(&into.join("state"))[0]);
     // A tool asked, and the model answered.
@@ -72,7 +71,7 @@ fn another_script_is_another_account_file_and_log() {
         account.contains("\n-wait_seconds = 0\n+wait_seconds = 9\n"),
         "{account}"
     );
-    assert!(!account.contains("transfer.py"), "{account}");
+    assert!(!account.contains("transfer.py on disk"), "{account}");
     let project = |file: &str| std::fs::read_to_string(into.join("project").join(file)).unwrap();
     assert!(project("settings.toml").contains("wait_seconds = 9\n"));
     assert_eq!(project("transfer.py").matches("attempts = 3").count(), 2);

@@ -1,8 +1,8 @@
 //! State that cannot be written, and output that nobody takes.
 
-use std::{fs, fs::File};
+use std::fs::File;
 
-use crate::world::{World, start};
+use crate::world::{ASIDE, Done, World, start};
 
 const ANSWERS: &str = "[[reply]]\nrepeat = true\nsay = [{ text = 'An answer.' }]";
 
@@ -39,7 +39,10 @@ fn an_answer_that_cannot_be_written_is_in_the_log() {
             .exits(1)
             .says("the answer could not be written to standard output: No space left on device");
         assert_eq!(world.log().one("user_message")["text"], "Go");
-        if output != "jsonl" {
+        // Where every piece is written, the turn does not go on without its reader.
+        if output == "jsonl" {
+            assert_eq!(world.log().one("turn_end")["outcome"], "interrupted");
+        } else {
             assert_eq!(world.log().one("turn_end")["answer"], "An answer.");
         }
         // The conversation opens again.
@@ -57,7 +60,38 @@ fn an_answer_that_cannot_be_written_is_in_the_log() {
 }
 
 #[test]
-fn a_disk_that_is_full_fails_the_turn_and_the_conversation_goes_on_later() {
+fn a_reader_that_goes_away_interrupts_the_turn() {
+    let script = r#"
+        [[reply]]
+        when = { step = 1 }
+        say = [{ text = "Begin. " }, { text = "Wait." }]
+        fault = { stall = true }
+    "#;
+    let world = World::new();
+    let model = world.script(script);
+    let mut command = world.command(&["run", "-m", &model, "--output", "jsonl", "Go"]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    start(command.stdout(writer))
+        .end()
+        .exits(1)
+        .says("Broken pipe");
+    world.script(ANSWERS);
+    world
+        .aside(&["run", "--resume"])
+        .exits(0)
+        .writes("An answer.\n");
+}
+
+/// The program where no file may grow over so many blocks of 512 bytes, as on a disk that is full.
+fn on_a_small_disk(world: &World, blocks: u32, args: &[&str]) -> Done {
+    let bound = format!("trap '' XFSZ; ulimit -f {blocks}; exec setsid \"$@\"");
+    let args = [&["-c", &bound, "sh", ASIDE], args].concat();
+    start(&mut world.within("sh", &args)).end()
+}
+
+#[test]
+fn a_disk_that_is_full_fails_the_turn_which_is_resumed_later() {
     let script = r#"
         [[reply]]
         when = { step = 1 }
@@ -67,38 +101,44 @@ fn a_disk_that_is_full_fails_the_turn_and_the_conversation_goes_on_later() {
         say = [{ text = "Read." }]
     "#;
     let world = World::new();
-    world.write("a.txt", &"a line of the file\n".repeat(400));
+    world.write("a.txt", &"a line of the file\n".repeat(1500));
     let model = world.script(script);
-    // A bound of 16 KiB for each file: the head and the call fit, the result does not.
-    let bound = "trap '' XFSZ; ulimit -f 32; exec \"$@\"";
-    let args = [
-        "-c",
-        bound,
-        "sh",
-        "setsid",
-        crate::world::ASIDE,
-        "run",
-        "-m",
-        &model,
-        "--output",
-        "json",
-        "Go",
-    ];
-    let done = start(&mut world.within("sh", &args)).end();
-    println!("{done:#?}");
-    let done = done.exits(1);
-    let end = done.json();
+    // What the conversation begins with fits, and the result does not.
+    let args = ["run", "-m", &model, "--output", "json", "Go"];
+    let end = on_a_small_disk(&world, 64, &args).exits(1).json();
     assert_eq!(
         [&end["outcome"], &end["error"]["code"]],
         ["failed", "internal"],
         "{end:#}"
     );
-    let conversation = &world.conversations()[0];
-    let size = fs::metadata(conversation.join("events.jsonl"))
-        .unwrap()
-        .len();
-    assert!(size <= 16 << 10, "{size}");
+    let said = end["error"]["message"].as_str().unwrap();
+    assert!(
+        said.starts_with("The conversation could not be written to disk: "),
+        "{said}"
+    );
 
-    world.aside(&["run", "--resume"]).exits(0).writes("Read.\n");
-    assert!(world.log().told("read").contains("a line of the file"));
+    let again = world
+        .aside(&["run", "--resume", "--output", "json"])
+        .exits(0)
+        .json();
+    assert_eq!(again["turnId"], end["turnId"]);
+    assert_eq!(again["answer"], "Read.");
+    assert_eq!(
+        world.log().told("read"),
+        "read_file was interrupted; its effects are unknown. Look before you run it again."
+    );
+}
+
+#[test]
+fn a_disk_that_is_full_from_the_start_is_said() {
+    let world = World::new();
+    let model = world.script(ANSWERS);
+    let done = on_a_small_disk(&world, 1, &["run", "-m", &model, "Go"])
+        .exits(1)
+        .writes("");
+    assert_eq!(done.stderr.matches('\n').count(), 1, "{done:?}");
+    world
+        .aside(&["run", "-m", &model, "Go"])
+        .exits(0)
+        .writes("An answer.\n");
 }

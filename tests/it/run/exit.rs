@@ -22,7 +22,7 @@ fn check(script: &str, args: &[&str], code: i32, outcome: &str, error: Option<&s
         end.get("error").cloned().unwrap_or(Value::Null)
     );
 
-    let text = World::new().run(script, args).exits(code);
+    let text = world.run(script, args).exits(code);
     if outcome == "completed" {
         assert!(!text.stdout.is_empty(), "{text:?}");
     } else {

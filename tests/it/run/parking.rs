@@ -65,7 +65,6 @@ impl Parked {
 #[test]
 fn the_turn_stops_at_both_with_the_prompts_as_data() {
     let parked = Parked::new();
-    println!("{:#}", parked.end);
     assert_eq!(parked.end["outcome"], "interrupted");
     assert_eq!(parked.end["prompts"].as_array().unwrap().len(), 2);
     let ship = parked.prompt("Ship it?");
@@ -156,12 +155,6 @@ fn one_answer_goes_on_with_one_and_the_other_completes_the_same_calls() {
 #[test]
 fn both_answers_at_once_complete_the_turn() {
     let parked = Parked::new();
-    let answers = [
-        format!("{}=YES", parked.id("Ship it?")),
-        format!("{}=red", parked.id("Which color?")),
-    ];
-    let done = parked.resume(&answers);
-    println!("{done:?}");
     let answers = [
         format!("{}=true", parked.id("Ship it?")),
         format!("{}=red", parked.id("Which color?")),

@@ -70,7 +70,6 @@ fn it_is_searched_read_edited_and_tried() {
         .writes("It has another name now.\n")
         .says("Commands run without a sandbox.");
     let log = world.log();
-    println!("{:#?}", log.all("tool_result"));
     assert_eq!(
         world.read("Cargo.toml"),
         before.replacen(

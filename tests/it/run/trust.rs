@@ -94,7 +94,7 @@ fn without_a_sandbox_commands_are_refused_unless_the_user_lets_them_run() {
         WRITTEN,
         &unasked("run_command"),
     );
-    println!("{}", refused.stderr);
+    refused.says("There is no sandbox for commands, so each needs approval; `--mode auto --unsandboxed` lets");
     let ran = check(
         &["--trust", "--mode", "auto", "--unsandboxed"],
         WRITTEN,
@@ -133,8 +133,9 @@ fn without_a_sandbox_commands_are_refused_unless_the_user_lets_them_run() {
 
 #[test]
 fn a_mode_that_plans_changes_nothing() {
-    let refused =
-        |tool: &str| format!("{tool} is not allowed here (plan). Do not retry it in this turn.");
+    let refused = |tool: &str| {
+        format!("{tool} is not allowed here (plan mode). Do not retry it in this turn.")
+    };
     let plan = ["--trust", "--mode", "plan", "--unsandboxed"];
     check(&plan, &refused("write_file"), &refused("run_command"));
 }
@@ -147,7 +148,6 @@ fn a_workspace_sets_no_policy() {
         "unsandboxed = true\nconversation.mode = 'auto'\n",
     );
     let done = world.run(EDITS_AND_RUNS, &["--trust"]).exits(0);
-    println!("{}", done.stderr);
     assert_eq!(world.log().told("run"), unasked("run_command"));
     assert!(!world.at("ran.txt").exists());
     done.says("unsandboxed").says("conversation.mode");
