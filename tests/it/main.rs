@@ -2,3 +2,5 @@
 
 mod commands;
 mod process;
+mod run;
+mod world;
