@@ -3,4 +3,5 @@
 mod commands;
 mod process;
 mod run;
+mod structure;
 mod world;

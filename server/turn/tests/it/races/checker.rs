@@ -184,10 +184,16 @@ impl Checker {
             return self.fail(format!("{:?} is prepared and over", work.call));
         }
         let (tool, arguments, at) = (&call.tool, &call.arguments, call.at);
-        if self.turn.refused.iter().any(|(when, asker, with)| {
-            *when < at && asker == tool && with == arguments
-        }) {
-            return self.fail(format!("{:?} was refused before: {tool} {arguments}", work.call));
+        if self
+            .turn
+            .refused
+            .iter()
+            .any(|(when, asker, with)| *when < at && asker == tool && with == arguments)
+        {
+            return self.fail(format!(
+                "{:?} was refused before: {tool} {arguments}",
+                work.call
+            ));
         }
         self.check_answers(work);
     }
@@ -212,7 +218,10 @@ impl Checker {
             given.iter().all(|answer| call.answers.contains(answer))
         };
         if !right || !secrets {
-            let what = format!("{:?} has {:?} of {:?}", work.call, work.answers, call.answers);
+            let what = format!(
+                "{:?} has {:?} of {:?}",
+                work.call, work.answers, call.answers
+            );
             self.fail(what);
         }
     }
@@ -265,7 +274,10 @@ impl Checker {
         let alone = runs_alone && boxed && prepared.must_ask.is_none();
         let detached = !attached && rules.detached.run == DetachedMode::Auto && boxed;
         if !alone && !detached {
-            self.fail(format!("{} runs and nobody allowed it: {prepared:?}", work.tool));
+            self.fail(format!(
+                "{} runs and nobody allowed it: {prepared:?}",
+                work.tool
+            ));
         }
     }
 
@@ -370,7 +382,10 @@ impl Checker {
 
     fn open(&mut self, prompt: &Prompt) {
         let secret = prompt.answer_type == aside_turn::question::AnswerType::Secret;
-        let shows = self.client.as_ref().is_some_and(|client| client.secret || !secret);
+        let shows = self
+            .client
+            .as_ref()
+            .is_some_and(|client| client.secret || !secret);
         if !shows {
             return self.fail(format!("nobody is there who can be shown {}", prompt.id.0));
         }
@@ -417,16 +432,25 @@ impl Checker {
         };
         let over = code == Some(ErrorCode::Limit);
         if wrong {
-            self.fail(format!("ends {:?} {code:?}, on record is {:?}", end.outcome, self.turn.end));
+            self.fail(format!(
+                "ends {:?} {code:?}, on record is {:?}",
+                end.outcome, self.turn.end
+            ));
         } else if self.life.left && end.outcome != Outcome::Interrupted && !self.life.broken {
-            self.fail(format!("a client left, and the turn ends {:?}", end.outcome));
+            self.fail(format!(
+                "a client left, and the turn ends {:?}",
+                end.outcome
+            ));
         } else if self.life.cancelled
             && !self.life.left
             && !self.life.broken
             && end.outcome != Outcome::Cancelled
             && !over
         {
-            self.fail(format!("the user cancelled, and the turn ends {:?}", end.outcome));
+            self.fail(format!(
+                "the user cancelled, and the turn ends {:?}",
+                end.outcome
+            ));
         } else if !self.life.requests.is_empty() {
             self.fail(format!("{:?} are out at the end", self.life.requests));
         }
@@ -452,7 +476,12 @@ impl Checker {
             }
             return;
         }
-        let open: Vec<_> = self.turn.open_prompts().into_iter().map(|(id, _)| id).collect();
+        let open: Vec<_> = self
+            .turn
+            .open_prompts()
+            .into_iter()
+            .map(|(id, _)| id)
+            .collect();
         let given: Vec<_> = end.prompts.iter().map(|prompt| prompt.id.clone()).collect();
         let right = if self.life.left {
             given.iter().all(|id| open.contains(id))
@@ -468,7 +497,8 @@ impl Checker {
         }
         if !self.life.left {
             let again = std::mem::replace(&mut self.turn.parked, true);
-            self.counts.add(if again { "parked again" } else { "parked" });
+            self.counts
+                .add(if again { "parked again" } else { "parked" });
         }
     }
 
@@ -521,4 +551,3 @@ fn texts(ask: &Ask) -> Vec<&str> {
         })
         .collect()
 }
-

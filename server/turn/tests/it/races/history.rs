@@ -46,7 +46,10 @@ fn of_link<'a>(
         return Err(format!("open calls {owed:?} were given {results:?}"));
     }
     let rest = &link.items[results.len()..];
-    if rest.iter().any(|item| matches!(item, Item::ToolResult { .. })) {
+    if rest
+        .iter()
+        .any(|item| matches!(item, Item::ToolResult { .. }))
+    {
         return Err(format!("a result after something else: {:?}", link.items));
     }
     let calls = calls(link);

@@ -48,7 +48,11 @@ fn races() {
         counts
     });
     let missing = counts.missing(sequences / 1000);
-    assert!(missing.is_empty(), "seldom reached:\n{}", missing.join("\n"));
+    assert!(
+        missing.is_empty(),
+        "seldom reached:\n{}",
+        missing.join("\n")
+    );
 }
 
 fn number(name: &str) -> Option<u64> {
@@ -85,11 +89,15 @@ fn play(tape: Tape, read: bool) -> Played {
 
 /// Fails with the simplest conversation that breaks a rule like this sequence does.
 fn explain(seed: u64, played: &Played) {
-    let Some(failure) = &played.failure else { return };
+    let Some(failure) = &played.failure else {
+        return;
+    };
     let kind = kind_of(failure);
     let fails = |tape: &[u16]| {
         let again = play(Tape::replay(tape), false);
-        again.failure.is_some_and(|failure| kind_of(&failure) == kind)
+        again
+            .failure
+            .is_some_and(|failure| kind_of(&failure) == kind)
     };
     // Panics that are looked for need not be told each time.
     let hook = std::panic::take_hook();
@@ -98,7 +106,10 @@ fn explain(seed: u64, played: &Played) {
     std::panic::set_hook(hook);
     let told = play(Tape::replay(&tape), true);
     let why = told.failure.unwrap_or_default();
-    panic!("seed {seed}: {failure}\n{}\nbroken: {why}\n(ASIDE_RACE_SEED={seed} plays it again)", told.text);
+    panic!(
+        "seed {seed}: {failure}\n{}\nbroken: {why}\n(ASIDE_RACE_SEED={seed} plays it again)",
+        told.text
+    );
 }
 
 /// The words of a failure that do not depend on names and numbers.

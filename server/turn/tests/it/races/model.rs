@@ -148,9 +148,8 @@ fn step(tape: &mut Tape, cycle: u32) -> VecDeque<Coming> {
         }
         4 => {
             reply.item(Kind::Text, "I can", false);
-            let finish = [Finish::Refusal, Finish::ContentFilter, Finish::ContextFull]
-                [tape.pick(3)]
-            .clone();
+            let finish =
+                [Finish::Refusal, Finish::ContentFilter, Finish::ContextFull][tape.pick(3)].clone();
             reply.end(tape, finish)
         }
         _ => reply.end(tape, Finish::Stop),
@@ -221,7 +220,9 @@ fn inquiry(tape: &mut Tape, ask: &Ask, asked: &[(String, Question)]) -> VecDeque
         }
         5 => reply.item(Kind::Text, "I think that it is fine.", true),
         6 => {
-            let text = asked.first().map_or(String::new(), |(_, question)| answer(tape, question));
+            let text = asked
+                .first()
+                .map_or(String::new(), |(_, question)| answer(tape, question));
             reply.item(Kind::Text, &text, true);
         }
         7 => {
@@ -240,10 +241,12 @@ fn inquiry(tape: &mut Tape, ask: &Ask, asked: &[(String, Question)]) -> VecDeque
 
 fn structured(tape: &mut Tape, asked: &[(String, Question)]) -> VecDeque<Coming> {
     let mut reply = Reply::new();
-    let answer = asked.first().map(|(_, question)| match question.answer_type {
-        AnswerType::Boolean => json!(true),
-        _ => Value::from(answer(tape, question)),
-    });
+    let answer = asked
+        .first()
+        .map(|(_, question)| match question.answer_type {
+            AnswerType::Boolean => json!(true),
+            _ => Value::from(answer(tape, question)),
+        });
     match tape.weighted(&[10, 3, 3, 1, 1]) {
         0 => reply.item(Kind::Text, &json!({"answer": answer}).to_string(), true),
         1 => reply.item(Kind::Text, "{\"answer\": 7}", true),

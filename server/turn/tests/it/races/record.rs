@@ -2,9 +2,7 @@
 
 use aside_turn::{
     Event,
-    event::{
-        About, By, CallKey, Closed, InquiryResponse, Outcome, PromptId, Reason, Status,
-    },
+    event::{About, By, CallKey, Closed, InquiryResponse, Outcome, PromptId, Reason, Status},
     permit::{self, Delivery},
     question::{Answer, Question},
     response::Finish,
@@ -186,10 +184,15 @@ impl Checker {
         let Some(tool) = self.call(call).map(|call| call.tool.clone()) else {
             return;
         };
-        if self.turn.declined.iter().any(|(when, asker, known, _)| {
-            *when < at && *asker == tool && known.is_same(question)
-        }) {
-            self.fail(format!("asked again although there was no answer: {question:?}"));
+        if self
+            .turn
+            .declined
+            .iter()
+            .any(|(when, asker, known, _)| *when < at && *asker == tool && known.is_same(question))
+        {
+            self.fail(format!(
+                "asked again although there was no answer: {question:?}"
+            ));
         }
     }
 
@@ -299,7 +302,14 @@ impl Checker {
         if *id != format!("{stem}{}", attempts + 1) {
             return self.fail(format!("{id} is not attempt {} of {stem}", attempts + 1));
         }
-        if self.turn.calls.values().filter(|call| !call.open.is_empty()).count() > 1 {
+        if self
+            .turn
+            .calls
+            .values()
+            .filter(|call| !call.open.is_empty())
+            .count()
+            > 1
+        {
             self.counts.add("several calls ask at once");
         }
         if live {
@@ -326,7 +336,10 @@ impl Checker {
         if rules.outside {
             question = question.from_outside();
         }
-        let configured = rules.questions.get(&question.id).and_then(|rules| rules.exclusive);
+        let configured = rules
+            .questions
+            .get(&question.id)
+            .and_then(|rules| rules.exclusive);
         question.exclusive = configured.unwrap_or(question.exclusive || rules.always_exclusive);
         question
     }
@@ -443,9 +456,7 @@ impl Checker {
             Reason::DetachedPolicy => nobody && !question.is_exclusive(),
             Reason::AssistantRoutingDenied => question.is_exclusive(),
             Reason::InvalidQuestion => question.check().is_err(),
-            Reason::InvalidStaticAnswer => {
-                self.rules.question(tool, &question.id).answer.is_some()
-            }
+            Reason::InvalidStaticAnswer => self.rules.question(tool, &question.id).answer.is_some(),
             Reason::BackendError => said.is_none_or(|said| !said.is_empty()),
             Reason::Withdrawn | Reason::LimitReached => true,
             Reason::Other(_) => false,
@@ -464,13 +475,18 @@ impl Checker {
             return self.fail(format!("{key:?} ends twice"));
         }
         if !call.open.is_empty() || prompt.is_some() {
-            return self.fail(format!("{key:?} ends and still asks {:?} {prompt:?}", call.open));
+            return self.fail(format!(
+                "{key:?} ends and still asks {:?} {prompt:?}",
+                call.open
+            ));
         }
         if call.lost && content != told::unknown_effects(&call.tool) {
             return self.fail(format!("{key:?} was cut off, and is told as {content}"));
         }
         if !held && !self.may_deliver(key, call, content) {
-            return self.fail(format!("{key:?} is delivered, and nobody allowed it: {content}"));
+            return self.fail(format!(
+                "{key:?} is delivered, and nobody allowed it: {content}"
+            ));
         }
         let (tool, arguments) = (call.tool.clone(), call.arguments.clone());
         let known = |(when, asker, with): &(usize, String, String)| {
@@ -480,7 +496,9 @@ impl Checker {
             self.counts.add("refused again at once");
         }
         if status == Status::Denied && is_refusal(&tool, content) {
-            self.turn.refused.push((self.turn.events, tool.clone(), arguments));
+            self.turn
+                .refused
+                .push((self.turn.events, tool.clone(), arguments));
         }
         if content.starts_with(&told::withheld(&tool, None)) {
             self.counts.add("result withheld");
@@ -503,16 +521,19 @@ impl Checker {
         if !content.starts_with("Result ") && call.held.as_deref() != Some(content) {
             return true;
         }
-        let prompt = self.turn.prompts.values().find(|prompt| {
-            prompt.call == key && prompt.about == About::DeliverResult
-        });
+        let prompt = self
+            .turn
+            .prompts
+            .values()
+            .find(|prompt| prompt.call == key && prompt.about == About::DeliverResult);
         match prompt {
             Some(prompt) => prompt.said.contains(&Said::Value(Value::Bool(true))),
             None if self.closing => false,
             None => {
-                let (rule, detached) = rules.map_or((ResultRule::Ask, DetachedMode::Deny), |rules| {
-                    (rules.result, rules.detached.deliver)
-                });
+                let (rule, detached) = rules
+                    .map_or((ResultRule::Ask, DetachedMode::Deny), |rules| {
+                        (rules.result, rules.detached.deliver)
+                    });
                 permit::deliver(rule, self.client.is_some(), detached) == Delivery::Deliver
             }
         }
@@ -528,7 +549,9 @@ impl Checker {
         let pair = self.turn.pairs.iter().find(|(_, pair)| !pair.closed);
         if call.is_some() || prompt.is_some() || pair.is_some() {
             let pair = pair.map(|(id, _)| id);
-            self.fail(format!("the turn is over, open are {call:?} {prompt:?} {pair:?}"));
+            self.fail(format!(
+                "the turn is over, open are {call:?} {prompt:?} {pair:?}"
+            ));
         }
         if outcome == Outcome::Completed && self.turn.lost {
             self.fail("a response that the provider took back completes the turn".into());
@@ -547,6 +570,7 @@ fn is_refusal(tool: &str, content: &str) -> bool {
         || content == told::needs_approval(tool)
         || content == told::not_trusted(tool)
         || content == told::denied_by_key(tool)
-        || modes.iter().any(|mode| content == told::denied_by_mode(tool, *mode))
+        || modes
+            .iter()
+            .any(|mode| content == told::denied_by_mode(tool, *mode))
 }
-

@@ -212,7 +212,11 @@ impl World {
             0 => self.happen(Input::Answer(PromptId("t9-9".into()), answer)),
             1 => {
                 let prompts = self.checker.turn.prompts.len();
-                let prompt = PromptId(format!("t{}-{}", self.turns, 1 + self.tape.pick(prompts + 1)));
+                let prompt = PromptId(format!(
+                    "t{}-{}",
+                    self.turns,
+                    1 + self.tape.pick(prompts + 1)
+                ));
                 if !self.checker.life.on_screen.contains(&prompt) {
                     self.happen(Input::Answer(prompt, answer));
                 }
@@ -331,7 +335,8 @@ impl World {
         turn.handle(self.now, input);
         let first = self.pump();
         if late && self.turn.is_some() && !self.checker.life.broken && first != Some(true) {
-            self.checker.fail("a late answer is not recorded as one".into());
+            self.checker
+                .fail("a late answer is not recorded as one".into());
         }
     }
 
@@ -365,7 +370,9 @@ impl World {
     }
 
     fn late_after_the_end(&mut self) {
-        let Some(mut turn) = self.turn.take() else { return };
+        let Some(mut turn) = self.turn.take() else {
+            return;
+        };
         turn.handle(self.now, Input::Tick);
         turn.handle(self.now, Input::Cancel);
         if let Some(prompt) = self.checker.turn.prompts.keys().next().cloned() {
@@ -470,7 +477,9 @@ impl World {
         if self.pool.iter().any(ends) {
             return;
         }
-        let Some(work) = self.works.get(&key) else { return };
+        let Some(work) = self.works.get(&key) else {
+            return;
+        };
         let outcome = ToolOutcome::Success(tools::output(work));
         self.pool.push(Pending::Finish(key, outcome));
     }
