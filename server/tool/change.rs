@@ -5,17 +5,19 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::turn::{
-    effect::CallWork,
-    input::{Prepared, Preview, ToolOutcome, ToolOutput},
-    rules::Class,
+use crate::{
+    digest::sha256,
+    turn::{
+        effect::CallWork,
+        input::{Prepared, Preview, ToolOutcome, ToolOutput},
+        rules::Class,
+    },
 };
 
 use super::{
     Edit, Host,
-    digest::{self, sha256},
     host::AsPrepared,
-    visible::{hidden_added, one_line},
+    visible::{cut, hidden_added, one_line},
     workspace::{Refusal, TextFile},
 };
 
@@ -178,7 +180,7 @@ impl Change {
         let old = self.old.as_ref();
         let there = json!(old.is_some()).to_string();
         let old = old.map_or("", |file| &file.text);
-        digest::of_parts(&["edit", &self.path, &there, old, &self.new])
+        crate::digest::of_parts(&["edit", &self.path, &there, old, &self.new])
     }
 }
 
@@ -220,9 +222,6 @@ fn unified(path: &str, old: &str, new: &str) -> String {
         .context_radius(3)
         .header(&from, &to)
         .to_string();
-    if text.len() > DIFF {
-        text.truncate(text.floor_char_boundary(DIFF));
-        text.push_str("\n[the rest of the diff is left out]\n");
-    }
+    cut(&mut text, DIFF, "\n[the rest of the diff is left out]\n");
     text
 }

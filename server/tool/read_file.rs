@@ -15,12 +15,14 @@ use crate::turn::{
 use super::{
     About, Host, Tool, arguments, blocking,
     change::sentence,
-    digest,
     host::AsPrepared,
     invalid, outcome, preparation,
-    visible::one_line,
+    visible::{cut, one_line},
     workspace::{Opened, TextFile},
 };
+
+/// What follows a line that was cut.
+const LONG_LINE: &str = "\n[this line is longer and was cut; use search to find what is in it]";
 
 /// The tool.
 pub(super) struct ReadFile(About);
@@ -66,7 +68,7 @@ fn open(work: &CallWork, host: &Host) -> Result<(Args, Opened, String), String> 
         return Err(invalid(&work.tool, "`to_line` is before `from_line`"));
     }
     let opened = host.workspace.file(&args.path).map_err(sentence)?;
-    let hash = digest::of_parts(&["read_file", &opened.path]);
+    let hash = crate::digest::of_parts(&["read_file", &opened.path]);
     Ok((args, opened, hash))
 }
 
@@ -136,11 +138,7 @@ fn excerpt(args: &Args, file: &TextFile, room: usize) -> Result<(String, String)
         content.push_str(&number);
         content.push_str(line);
         to += 1;
-        if content.len() > room {
-            content.truncate(content.floor_char_boundary(room));
-            content
-                .push_str("\n[this line is longer and was cut; use search to find what is in it]");
-        }
+        cut(&mut content, room, LONG_LINE);
     }
     if to < wanted {
         let end = if content.ends_with('\n') { "" } else { "\n" };
@@ -185,7 +183,7 @@ impl Tool for ReadFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::{digest::sha256, trial::Trial};
+    use crate::{digest::sha256, tool::trial::Trial};
 
     async fn check(text: &str, args: serde_json::Value, outcome: &str) {
         let mut args = args;

@@ -18,7 +18,10 @@ use crate::turn::{
     question::Answer,
 };
 
-use super::{Edit, Host, Registry, Seen, ToolLimits, digest::sha256, workspace::Workspace};
+use super::{Edit, Host, Registry, Seen, ToolLimits, workspace::Workspace};
+
+/// Edits that were put on record, each with what the file held at that moment.
+type Edits = Vec<(Edit, Option<String>)>;
 
 /// A workspace in a folder of its own, beside which lies nothing.
 pub(super) struct Trial {
@@ -29,8 +32,7 @@ pub(super) struct Trial {
     pub(super) answers: Vec<(String, Answer)>,
     pub(super) new_text: Option<String>,
     pub(super) call: CallKey,
-    /// Each edit that was put on record, with what the file held at that moment.
-    pub(super) edits: Arc<Mutex<Vec<(Edit, Option<String>)>>>,
+    pub(super) edits: Arc<Mutex<Edits>>,
 }
 
 impl Trial {
@@ -136,7 +138,7 @@ impl Trial {
     }
 }
 
-fn host(folder: &TempDir, edits: Arc<Mutex<Vec<(Edit, Option<String>)>>>) -> Host {
+fn host(folder: &TempDir, edits: Arc<Mutex<Edits>>) -> Host {
     let blobs = Arc::new(Mutex::new(HashMap::<String, Vec<u8>>::new()));
     let kept = blobs.clone();
     let root = folder.path().to_owned();
@@ -149,8 +151,10 @@ fn host(folder: &TempDir, edits: Arc<Mutex<Vec<(Edit, Option<String>)>>>) -> Hos
             Ok(())
         }),
         keep_blob: Box::new(move |bytes| {
-            kept.lock().unwrap().insert(sha256(bytes), bytes.to_owned());
-            Ok(sha256(bytes))
+            kept.lock()
+                .unwrap()
+                .insert(crate::digest::sha256(bytes), bytes.to_owned());
+            Ok(crate::digest::sha256(bytes))
         }),
         read_blob: Box::new(move |id, range| {
             let blobs = blobs.lock().unwrap();

@@ -93,10 +93,15 @@ impl Context {
         self.out.pop_front()
     }
 
-    /// Nothing that waits to be performed is performed: the log stopped before it.
-    pub(crate) fn break_off(&mut self) {
+    /// The log stopped here: nothing is recorded any more, and what waits to be performed is handed out instead.
+    pub(crate) fn break_off(&mut self) -> Vec<Effect> {
         self.broken = true;
-        self.out.clear();
+        self.out.drain(..).collect()
+    }
+
+    /// Effects that wait stay only where they pass this.
+    pub(crate) fn keep(&mut self, passes: impl FnMut(&Effect) -> bool) {
+        self.out.retain(passes);
     }
 
     pub(crate) fn tool(&self, name: &str) -> ToolRules {
@@ -130,6 +135,11 @@ impl Context {
     }
 
     pub(crate) fn refused(&mut self, tool: &str, reason: RefusalReason, text: &str) {
+        let known =
+            |known: &Refusal| known.tool == tool && known.reason == reason && known.text == text;
+        if self.refusals.iter().any(known) {
+            return;
+        }
         self.refusals.push(Refusal {
             tool: tool.to_owned(),
             reason,

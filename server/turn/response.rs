@@ -196,6 +196,13 @@ impl Response {
             .collect()
     }
 
+    /// A call began and did not come whole.
+    #[must_use]
+    pub fn has_open_call(&self) -> bool {
+        let open = |item: &Item| !item.complete && matches!(item.kind, Kind::ToolCall { .. });
+        self.items.iter().any(open)
+    }
+
     /// The calls that came whole.
     pub fn complete_calls(&self) -> impl Iterator<Item = &Item> {
         self.items

@@ -1,7 +1,7 @@
 //! The turn: one machine around the calls and the inquiries. It is told what happened and says what to do.
 
 use crate::{
-    call::{Call, Ending},
+    call::{Call, Ending, State},
     context::Context,
     effect::{Effect, End, Request, RequestKind, Update},
     event::{Attachment, ErrorCode, Event, Level, Outcome, PromptId, TurnError},
@@ -309,7 +309,12 @@ impl Turn {
         } = conclusion;
         let mut prompts = Vec::new();
         if outcome == Outcome::Interrupted {
-            for call in &self.calls {
+            // A question that a tool asked while it ran cannot be gone on with.
+            let resumable = self
+                .calls
+                .iter()
+                .filter(|call| !matches!(call.state, State::Running(_)));
+            for call in resumable {
                 prompts.extend(
                     call.prompt_ids()
                         .iter()
@@ -348,8 +353,10 @@ impl Turn {
     }
 
     fn after_the_end(&mut self, input: Input) {
-        if let Input::Answer(prompt, _) = input {
-            self.cx.record(Event::LateAnswer { prompt });
+        match input {
+            Input::Answer(prompt, answer) => self.late(prompt, &answer),
+            Input::AppendFailed(why) => self.append_failed(&why),
+            _ => {}
         }
     }
 
@@ -410,20 +417,11 @@ impl Turn {
             call.abandon(&mut self.cx);
             self.inquiries.drop_call(&mut self.cx, call.key);
         }
-        self.conclude(Conclusion::of(Outcome::Interrupted));
-    }
-
-    fn append_failed(&mut self, why: &str) {
-        self.cx.break_off();
-        let message = format!(
-            "The conversation could not be written to disk: {why}. Make room or fix the folder, then resume."
-        );
-        let error = TurnError::new(ErrorCode::Internal, message);
-        if let Phase::Stopping(conclusion) = &mut self.phase {
-            *conclusion = Conclusion::failed(error);
-            return;
-        }
-        self.stop(Ending::Cancelled, Conclusion::failed(error));
+        let conclusion = match &self.phase {
+            Phase::Stopping(conclusion) if self.cx.broken => conclusion.clone(),
+            _ => Conclusion::of(Outcome::Interrupted),
+        };
+        self.conclude(conclusion);
     }
 
     fn tick(&mut self) {
