@@ -1,3 +1,5 @@
 //! Integration tests.
 
 mod process;
+mod run;
+mod world;
