@@ -2,4 +2,5 @@
 
 mod process;
 mod run;
+mod terminal;
 mod world;
