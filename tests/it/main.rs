@@ -1,5 +1,6 @@
 //! Integration tests.
 
+mod commands;
 mod process;
 mod run;
 mod terminal;
