@@ -2,7 +2,6 @@
 
 use std::{fs, path::Path};
 
-use aside::session::{export, lines, replay};
 use serde_json::{Value, json};
 
 use super::{asking, person::output};
@@ -56,11 +55,11 @@ fn a_secret_is_nowhere_but_in_its_tool() {
 
     let updates = output(&world);
     assert!(updates.contains(r#""outcome":"redacted""#), "{updates}");
-    let folder = &world.conversations()[0];
-    let turns = replay::turns(&lines::read_all(folder).unwrap().records);
-    let page = export::markdown("The conversation", &turns);
-    assert!(!page.contains(SECRET), "{page}");
-    assert!(page.contains("[secret]"), "{page}");
+    for show in ["show", "export"] {
+        let page = world.aside(&["conversation", show]).exits(0).stdout;
+        assert!(!page.contains(SECRET), "{page}");
+        assert!(page.contains("[secret]"), "{page}");
+    }
     let mut found = Vec::new();
     // The log, what is beside it, the trace, standard output.
     assert!(leaks(world.folder(), &mut found) >= 4);
