@@ -181,12 +181,11 @@ impl Checker {
         if !self.turn.answered {
             cases.push("resume: no response end");
         } else if self.turn.unfinished().next().is_none() {
-            let calls = !self.turn.calls.is_empty();
-            if calls {
-                cases.push("resume: all results there");
-            } else if self.turn.owing {
-                cases.push("resume: something owed after the answer");
-            }
+            cases.push(match (self.turn.called, self.turn.owing) {
+                (true, _) => "resume: all results there",
+                (false, true) => "resume: something owed after the answer",
+                (false, false) => "resume: answered, no end",
+            });
         }
         for (key, call) in self.turn.unfinished() {
             let prompt = self.turn.prompt_of(*key);

@@ -115,6 +115,7 @@ impl Checker {
         if matches!(finish, Some(Finish::MaxTokens | Finish::MalformedCall)) {
             self.counts.add("response cut");
         }
+        self.turn.called = !self.turn.fresh.is_empty();
         for (key, call) in std::mem::take(&mut self.turn.fresh) {
             if self.turn.calls.values().any(|known| known.id == call.id) {
                 self.counts.add("call id used twice");
@@ -249,7 +250,7 @@ impl Checker {
             return;
         }
         match answer {
-            "turn" if *diff => self.turn.widened |= self.rules.mode == Mode::Ask,
+            "turn" if *diff => self.turn.widened = true,
             "turn" | "always" => {
                 self.turn.approved.insert(hash.clone());
             }

@@ -339,7 +339,7 @@ impl World {
     fn pump(&mut self) -> Option<bool> {
         let mut first = None;
         while let Some(effect) = self.turn.as_mut().and_then(Turn::poll_effect) {
-            if self.temper.crashes && self.tape.one_in(80) {
+            if self.temper.crashes && self.tape.one_in(60) {
                 self.crash();
                 return first;
             }
