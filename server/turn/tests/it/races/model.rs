@@ -148,9 +148,8 @@ fn step(tape: &mut Tape, cycle: u32) -> VecDeque<Coming> {
         }
         4 => {
             reply.item(Kind::Text, "I can", false);
-            let finish = [Finish::Refusal, Finish::ContentFilter, Finish::ContextFull]
-                [tape.pick(3)]
-            .clone();
+            let finish =
+                [Finish::Refusal, Finish::ContentFilter, Finish::ContextFull][tape.pick(3)].clone();
             reply.end(tape, finish)
         }
         _ => reply.end(tape, Finish::Stop),
@@ -161,7 +160,11 @@ fn calls_of(tape: &mut Tape, mut reply: Reply) -> VecDeque<Coming> {
     if tape.one_in(3) {
         reply.item(Kind::Text, "Let me look.", true);
     }
-    let favourite = if tape.one_in(4) { TOOLS.len() } else { tape.pick(TOOLS.len()) };
+    let favourite = if tape.one_in(4) {
+        TOOLS.len()
+    } else {
+        tape.pick(TOOLS.len())
+    };
     for place in 0..=tape.weighted(&[4, 4, 2, 1, 1]) {
         call(tape, &mut reply, place, favourite, true);
     }
@@ -226,7 +229,9 @@ fn inquiry(tape: &mut Tape, ask: &Ask, asked: &[(String, Question)]) -> VecDeque
         }
         5 => reply.item(Kind::Text, "I think that it is fine.", true),
         6 => {
-            let text = asked.first().map_or(String::new(), |(_, question)| answer(tape, question));
+            let text = asked
+                .first()
+                .map_or(String::new(), |(_, question)| answer(tape, question));
             reply.item(Kind::Text, &text, true);
         }
         7 => {
@@ -245,10 +250,12 @@ fn inquiry(tape: &mut Tape, ask: &Ask, asked: &[(String, Question)]) -> VecDeque
 
 fn structured(tape: &mut Tape, asked: &[(String, Question)]) -> VecDeque<Coming> {
     let mut reply = Reply::new();
-    let answer = asked.first().map(|(_, question)| match question.answer_type {
-        AnswerType::Boolean => json!(true),
-        _ => Value::from(answer(tape, question)),
-    });
+    let answer = asked
+        .first()
+        .map(|(_, question)| match question.answer_type {
+            AnswerType::Boolean => json!(true),
+            _ => Value::from(answer(tape, question)),
+        });
     match tape.weighted(&[10, 3, 3, 1, 1]) {
         0 => reply.item(Kind::Text, &json!({"answer": answer}).to_string(), true),
         1 => reply.item(Kind::Text, "{\"answer\": 7}", true),

@@ -160,11 +160,7 @@ fn model(tape: &mut Tape) -> Model {
 }
 
 fn inquiry(tape: &mut Tape) -> InquiryRules {
-    let named = [
-        Strategy::InBand,
-        Strategy::ForcedTool,
-        Strategy::Structured,
-    ];
+    let named = [Strategy::InBand, Strategy::ForcedTool, Strategy::Structured];
     InquiryRules {
         strategy: if tape.one_in(2) {
             StrategyRule::Named(*tape.of(&named))

@@ -154,10 +154,14 @@ impl CallSeen {
 
 impl TurnSeen {
     pub(crate) fn is_open(&self, prompt: &PromptId) -> bool {
-        self.prompts.get(prompt).is_some_and(|seen| match &seen.about {
-            About::Question { inquiry } => self.pairs.get(inquiry).is_some_and(|pair| !pair.closed),
-            _ => !seen.closed,
-        })
+        self.prompts
+            .get(prompt)
+            .is_some_and(|seen| match &seen.about {
+                About::Question { inquiry } => {
+                    self.pairs.get(inquiry).is_some_and(|pair| !pair.closed)
+                }
+                _ => !seen.closed,
+            })
     }
 
     /// Prompts that wait for a person, as the record says. A live question's does not outlive its run.
