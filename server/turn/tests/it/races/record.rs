@@ -3,7 +3,6 @@
 use aside_turn::{
     Event,
     event::{About, CallKey, Closed, Outcome, PromptId, Status},
-    permit::{self, Delivery},
     response::Finish,
     rules::{DetachedMode, Mode, ResultRule},
     told,
@@ -265,11 +264,13 @@ impl Checker {
             ));
         }
         let (tool, arguments) = (call.tool.clone(), call.arguments.clone());
-        let known = |(when, asker, with): &(usize, String, String)| {
-            *when < call.at && *asker == tool && *with == arguments
-        };
-        if status == Status::Denied && self.turn.refused.iter().any(known) {
+        let mut refused = self.turn.refused.iter();
+        let again = refused.any(|(_, asker, with)| *asker == tool && *with == arguments);
+        if status == Status::Denied && again {
             self.counts.add("refused again at once");
+        }
+        if content == told::not_allowed(&tool, None) && !again && !self.said_no(key) {
+            return self.fail(format!("nobody refused {key:?}: {content}"));
         }
         if status == Status::Denied && is_refusal(&tool, content) {
             self.turn
@@ -291,6 +292,12 @@ impl Checker {
         }
     }
 
+    fn said_no(&self, key: CallKey) -> bool {
+        let no = |said: &Said| *said == Said::No || *said == Said::Value("no".into());
+        let mut prompts = self.turn.prompts.values();
+        prompts.any(|prompt| prompt.call == key && prompt.said.iter().any(no))
+    }
+
     /// What a tool itself said goes to the model only where it may.
     fn may_deliver(&self, key: CallKey, call: &CallSeen, content: &str) -> bool {
         let rules = self.rules.tools.get(&call.tool);
@@ -305,13 +312,13 @@ impl Checker {
         match prompt {
             Some(prompt) => prompt.said.contains(&Said::Value(Value::Bool(true))),
             None if self.closing => false,
-            None => {
-                let (rule, detached) = rules
-                    .map_or((ResultRule::Ask, DetachedMode::Deny), |rules| {
-                        (rules.result, rules.detached.deliver)
-                    });
-                permit::deliver(rule, self.client.is_some(), detached) == Delivery::Deliver
-            }
+            None => rules.is_some_and(|rules| {
+                let alone = matches!(
+                    rules.detached.deliver,
+                    DetachedMode::Auto | DetachedMode::Defaults
+                );
+                rules.result == ResultRule::Unattended || (self.client.is_none() && alone)
+            }),
         }
     }
 
@@ -328,6 +335,9 @@ impl Checker {
             self.fail(format!(
                 "the turn is over, open are {call:?} {prompt:?} {pair:?}"
             ));
+        }
+        if outcome == Outcome::Completed && self.turn.owing {
+            self.fail("the turn is complete, and the model has not seen all of it".into());
         }
         if outcome == Outcome::Completed && self.turn.lost {
             self.fail("a response that the provider took back completes the turn".into());
