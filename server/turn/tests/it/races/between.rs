@@ -139,6 +139,11 @@ impl World {
         }
     }
 
+    /// How the last life of the turn ended.
+    fn ended(&self) -> Option<Outcome> {
+        self.checker.life.end.as_ref().map(|end| end.outcome)
+    }
+
     /// A new message comes instead.
     pub(crate) fn close(&mut self) {
         self.say(|| "> a new message instead of a resume".into());
@@ -196,12 +201,11 @@ impl Checker {
         if !self.turn.answered {
             cases.push("resume: no response end");
         } else if self.turn.unfinished().next().is_none() {
-            let calls = !self.turn.calls.is_empty();
-            if calls {
-                cases.push("resume: all results there");
-            } else if self.turn.owing {
-                cases.push("resume: something owed after the answer");
-            }
+            cases.push(match (self.turn.called, self.turn.owing) {
+                (true, _) => "resume: all results there",
+                (false, true) => "resume: something owed after the answer",
+                (false, false) => "resume: answered, no end",
+            });
         }
         for (key, call) in self.turn.unfinished() {
             let prompt = self.turn.prompt_of(*key);

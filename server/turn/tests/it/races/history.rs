@@ -119,7 +119,7 @@ fn is_waiting(result: &CallResult) -> bool {
 
 /// User and model by turns, the user first and last, and each reply's calls answered in order.
 fn alternates(messages: &[Message]) -> Result<(), String> {
-    if messages.len() % 2 == 0 {
+    if messages.len().is_multiple_of(2) {
         return Err("an inquiry ends with a message of the user's".into());
     }
     for pair in messages.chunks(2) {

@@ -6,9 +6,11 @@
 mod between;
 mod checker;
 mod count;
+mod ends;
 mod history;
 mod model;
 mod person;
+mod questions;
 mod record;
 mod rules;
 mod seen;
@@ -53,6 +55,30 @@ fn races() {
         "seldom reached:\n{}",
         missing.join("\n")
     );
+}
+
+/// Looked for: a person's answer that settles another call's prompt too. Nothing of the sequence that is not
+/// needed for it is left.
+#[test]
+fn what_is_found_shrinks_to_a_conversation() {
+    let found = |tape: &[u16]| {
+        let played = play(Tape::replay(tape), false);
+        played.counts.of("remembered spread") > 0
+    };
+    let tape = (0..)
+        .map(|seed| play(Tape::of_seed(seed), false).tape)
+        .find(|tape| found(tape))
+        .unwrap_or_default();
+    let shrunk = tape::shrink(tape.clone(), found);
+    let text = play(Tape::replay(&shrunk), true).text;
+    assert!(text.contains("by: Remembered"), "{text}");
+    assert!(
+        shrunk.len() < tape.len() / 2,
+        "{} of {}",
+        shrunk.len(),
+        tape.len()
+    );
+    assert!(text.lines().count() < 80, "{text}");
 }
 
 fn number(name: &str) -> Option<u64> {

@@ -134,9 +134,9 @@ fn step(tape: &mut Tape, cycle: u32) -> VecDeque<Coming> {
                 reply.item(Kind::Text, "So f", false);
             }
             if tape.one_in(4) {
-                call(tape, &mut reply, 0, true);
+                call(tape, &mut reply, 0, 0, true);
             }
-            call(tape, &mut reply, 1, false);
+            call(tape, &mut reply, 1, 0, false);
             let finish = [Finish::MaxTokens, Finish::MalformedCall][tape.pick(2)].clone();
             reply.end(tape, finish)
         }
@@ -160,15 +160,24 @@ fn calls_of(tape: &mut Tape, mut reply: Reply) -> VecDeque<Coming> {
     if tape.one_in(3) {
         reply.item(Kind::Text, "Let me look.", true);
     }
+    let favourite = if tape.one_in(4) {
+        TOOLS.len()
+    } else {
+        tape.pick(TOOLS.len())
+    };
     for place in 0..=tape.weighted(&[4, 4, 2, 1, 1]) {
-        call(tape, &mut reply, place, true);
+        call(tape, &mut reply, place, favourite, true);
     }
     reply.end(tape, Finish::ToolUse)
 }
 
-fn call(tape: &mut Tape, reply: &mut Reply, place: usize, complete: bool) {
+/// A call of some tool; of the favourite one, where there is one, each second time.
+fn call(tape: &mut Tape, reply: &mut Reply, place: usize, favourite: usize, complete: bool) {
     let name = match tape.weighted(&[24, 1, 1]) {
-        0 => *tape.of(&TOOLS),
+        0 => match TOOLS.get(favourite) {
+            Some(name) if !tape.one_in(2) => *name,
+            _ => *tape.of(&TOOLS),
+        },
         1 => "nothing",
         _ => ANSWER_INQUIRY,
     };

@@ -28,6 +28,8 @@ pub(crate) struct TurnSeen {
     pub(crate) lost: bool,
     /// A response end is on record, and no request after it.
     pub(crate) answered: bool,
+    /// The last response made calls.
+    pub(crate) called: bool,
     /// Something of the user's side came since the last request.
     pub(crate) owing: bool,
     /// The user's rules changed between interruption and resume.

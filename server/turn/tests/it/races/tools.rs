@@ -119,7 +119,7 @@ pub(crate) fn output(work: &CallWork) -> ToolOutput {
 
 /// A question. Its text tells whether the tool keeps it for people.
 pub(crate) fn question(tape: &mut Tape, tool: &str) -> Question {
-    let id = *tape.of(&rules::QUESTIONS);
+    let id = rules::QUESTIONS[tape.weighted(&[4, 1, 1])];
     let select = || AnswerType::Select {
         options: vec!["left".into(), "right".into()],
     };

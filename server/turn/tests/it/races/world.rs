@@ -9,7 +9,7 @@ use std::{
 use aside_turn::{
     Effect, Event, Input, Setup, Turn,
     effect::{CallWork, Prompt, Request, RequestKind},
-    event::{CallKey, Outcome, PromptId},
+    event::{CallKey, PromptId},
     input::{PromptAnswer, RequestId, Time, ToolOutcome},
     question::AnswerType,
     rules::Rules,
@@ -123,7 +123,7 @@ impl World {
 
     pub(crate) fn say(&mut self, line: impl FnOnce() -> String) {
         if let Some(text) = &mut self.text {
-            text.push(line());
+            text.extend(Some(line()).filter(|line| !line.is_empty()));
         }
     }
 
@@ -321,6 +321,8 @@ impl World {
 
     /// Tells the turn, and performs what it wants.
     fn happen(&mut self, input: Input) {
+        let now = self.now;
+        self.say(|| text::input(now, &input));
         let Some(turn) = &mut self.turn else { return };
         let late = match &input {
             Input::Answer(prompt, _) => {
@@ -328,9 +330,6 @@ impl World {
             }
             _ => false,
         };
-        if let Some(text) = &mut self.text {
-            text.push(text::input(self.now, &input));
-        }
         self.checker.input(&input);
         turn.handle(self.now, input);
         let first = self.pump();
@@ -344,7 +343,7 @@ impl World {
     fn pump(&mut self) -> Option<bool> {
         let mut first = None;
         while let Some(effect) = self.turn.as_mut().and_then(Turn::poll_effect) {
-            if self.temper.crashes && self.tape.one_in(80) {
+            if self.temper.crashes && self.tape.one_in(60) {
                 self.crash();
                 return first;
             }
@@ -494,10 +493,5 @@ impl World {
         {
             self.pool.push(Pending::Late(open.id, open.answer_type));
         }
-    }
-
-    /// How the last life of the turn ended.
-    pub(crate) fn ended(&self) -> Option<Outcome> {
-        self.checker.life.end.as_ref().map(|end| end.outcome)
     }
 }
