@@ -15,7 +15,7 @@ use super::{
     Edit, Host,
     digest::{self, sha256},
     host::AsPrepared,
-    visible::{hidden_added, one_line},
+    visible::{cut, hidden_added, one_line},
     workspace::{Refusal, TextFile},
 };
 
@@ -220,9 +220,6 @@ fn unified(path: &str, old: &str, new: &str) -> String {
         .context_radius(3)
         .header(&from, &to)
         .to_string();
-    if text.len() > DIFF {
-        text.truncate(text.floor_char_boundary(DIFF));
-        text.push_str("\n[the rest of the diff is left out]\n");
-    }
+    cut(&mut text, DIFF, "\n[the rest of the diff is left out]\n");
     text
 }

@@ -12,7 +12,10 @@ use crate::turn::{
     input::{Preparation, Prepared, ToolOutcome, ToolOutput},
 };
 
-use super::{About, Host, Tool, arguments, digest, outcome, visible::one_line};
+use super::{
+    About, Host, Tool, arguments, digest, outcome,
+    visible::{cut, one_line},
+};
 
 /// Tools that are described at once.
 const NAMES: usize = 64;
@@ -55,10 +58,11 @@ fn run(work: &CallWork, host: &Host) -> Result<ToolOutcome, String> {
         .map(describe)
         .collect::<Vec<_>>()
         .join("\n\n");
-    if text.len() > host.room() {
-        text.truncate(text.floor_char_boundary(host.room()));
-        text.push_str("\n[the rest is left out; ask for fewer at once]");
-    }
+    cut(
+        &mut text,
+        host.room(),
+        "\n[the rest is left out; ask for fewer at once]",
+    );
     let summary = format!("{} tools", args.names.len());
     let output = ToolOutput {
         summary,

@@ -188,13 +188,23 @@ async fn edits_of_one_message_follow_each_other() {
         .answers
         .push((OCCURRENCE.into(), Answer::Value("3".into())));
     trial.prepared("edit_file", args("x", "y")).await;
-    for (call, (old, new)) in (1..).zip(edits) {
-        trial.call = CallKey(call);
-        assert_eq!(
-            trial.run_text("edit_file", args(old, new)).await,
-            "ok: Changed `a.txt`."
-        );
-    }
+    let run = async |call: u32| {
+        let (old, new) = edits[call as usize - 1];
+        let work = CallWork {
+            call: CallKey(call),
+            ..trial.work("edit_file", args(old, new))
+        };
+        trial
+            .registry
+            .run(&work, &trial.host, &trial.cancelled)
+            .await
+    };
+    // Side by side, as the calls of one message run.
+    let outcomes = tokio::join!(run(1), run(2));
+    assert!(
+        matches!(outcomes, (ToolOutcome::Success(_), ToolOutcome::Success(_))),
+        "{outcomes:?}"
+    );
     trial.call = CallKey(3);
     assert_eq!(trial.run_text("edit_file", args("x", "y")).await, STALE);
     assert_eq!(trial.text("a.txt").unwrap(), "1\n1 2\nx\nx\n");
@@ -357,4 +367,28 @@ async fn a_file_that_appeared_is_not_written_over() {
         "error: You have not read `new`; read the file first."
     );
     assert_eq!(trial.text("new").unwrap(), "somebody's");
+}
+
+#[tokio::test]
+async fn many_edits_side_by_side_all_arrive() {
+    let words = |letter: char| {
+        (10..40)
+            .map(|n| format!("{letter}{n}\n"))
+            .collect::<String>()
+    };
+    let mut trial = read(&words('a')).await;
+    let mut edits = Vec::new();
+    for n in 10..40 {
+        trial.call = CallKey(n);
+        let edit = args(&format!("a{n}"), &format!("b{n}"));
+        trial.prepared("edit_file", edit.clone()).await;
+        edits.push(trial.work("edit_file", edit));
+    }
+    let runs = edits
+        .iter()
+        .map(|work| trial.registry.run(work, &trial.host, &trial.cancelled));
+    for outcome in futures_util::future::join_all(runs).await {
+        assert!(matches!(outcome, ToolOutcome::Success(_)), "{outcome:?}");
+    }
+    assert_eq!(trial.text("a.txt").unwrap(), words('b'));
 }

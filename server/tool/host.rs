@@ -17,6 +17,10 @@ use crate::turn::event::CallKey;
 use super::workspace::Workspace;
 
 /// What a tool may use. The engine makes one for a conversation and shares it among its calls.
+#[expect(
+    clippy::type_complexity,
+    reason = "plain functions, boxed; each is named by its field"
+)]
 pub struct Host {
     /// The files.
     pub workspace: Workspace,
@@ -27,7 +31,6 @@ pub struct Host {
     /// Keeps bytes for good and returns their SHA-256 in hex.
     pub keep_blob: Box<dyn Fn(&[u8]) -> io::Result<String> + Send + Sync>,
     /// Reads a range of what was kept, cut to what is there.
-    #[expect(clippy::type_complexity, reason = "a plain function, boxed")]
     pub read_blob: Box<dyn Fn(&str, Range<u64>) -> io::Result<Vec<u8>> + Send + Sync>,
     /// Shows clients a piece of a running call's output.
     pub output: Box<dyn Fn(CallKey, &str) + Send + Sync>,

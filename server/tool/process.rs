@@ -114,7 +114,7 @@ pub async fn run(job: &Job, host: &Arc<Host>, cancelled: &CancellationToken) -> 
         while capture.more(&mut running.output).await {}
     })
     .await;
-    let how = why.unwrap_or_else(|| match report {
+    let how = why.unwrap_or(match report {
         Some(Report::Exit(code)) => How::Exit(code),
         Some(Report::Signal(signal)) => How::Signal(signal),
         Some(Report::Failed(error)) => How::NotStarted(error),

@@ -18,9 +18,12 @@ use super::{
     digest,
     host::AsPrepared,
     invalid, outcome, preparation,
-    visible::one_line,
+    visible::{cut, one_line},
     workspace::{Opened, TextFile},
 };
+
+/// What follows a line that was cut.
+const LONG_LINE: &str = "\n[this line is longer and was cut; use search to find what is in it]";
 
 /// The tool.
 pub(super) struct ReadFile(About);
@@ -136,11 +139,7 @@ fn excerpt(args: &Args, file: &TextFile, room: usize) -> Result<(String, String)
         content.push_str(&number);
         content.push_str(line);
         to += 1;
-        if content.len() > room {
-            content.truncate(content.floor_char_boundary(room));
-            content
-                .push_str("\n[this line is longer and was cut; use search to find what is in it]");
-        }
+        cut(&mut content, room, LONG_LINE);
     }
     if to < wanted {
         let end = if content.ends_with('\n') { "" } else { "\n" };

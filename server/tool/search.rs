@@ -78,9 +78,10 @@ fn named_file(args: &Args, host: &Host) -> Result<Option<Opened>, String> {
     }
 }
 
-/// What a search is bound to: the file that it names, if any.
-fn target(file: Option<&Opened>) -> String {
-    digest::of_parts(&["search", file.map_or("", |opened| &opened.path)])
+/// What a search is: its arguments, and the file that they lead to, if any.
+fn hash(work: &CallWork, file: Option<&Opened>) -> String {
+    let path = file.map_or("", |opened| &opened.path);
+    digest::of_parts(&["search", &work.arguments.to_string(), path])
 }
 
 fn prepare(work: &CallWork, host: &Host) -> Result<Preparation, String> {
@@ -88,12 +89,12 @@ fn prepare(work: &CallWork, host: &Host) -> Result<Preparation, String> {
     matcher(&args.pattern)?;
     let file = named_file(&args, host)?;
     let secret = file.as_ref().filter(|opened| opened.secret);
+    let hash = hash(work, file.as_ref());
     let as_prepared = AsPrepared {
-        hash: target(file.as_ref()),
+        hash: hash.clone(),
         ..AsPrepared::default()
     };
     host.seen().prepared(work.call, as_prepared);
-    let hash = digest::of_parts(&["search", &work.arguments.to_string()]);
     Ok(Preparation::Ready(Prepared {
         title: format!("Search for {}", one_line(&args.pattern, 80)),
         approved: (host.approved)(&hash),
@@ -109,7 +110,7 @@ fn run(work: &CallWork, host: &Host, cancelled: &CancellationToken) -> Result<To
     let file = named_file(&args, host)?;
     if !host
         .seen()
-        .is_as_prepared(work.call, &target(file.as_ref()))
+        .is_as_prepared(work.call, &hash(work, file.as_ref()))
     {
         return Err("What is searched leads to another file by now; try again.".into());
     }

@@ -20,6 +20,9 @@ use crate::turn::{
 
 use super::{Edit, Host, Registry, Seen, ToolLimits, digest::sha256, workspace::Workspace};
 
+/// Edits that were put on record, each with what the file held at that moment.
+type Edits = Vec<(Edit, Option<String>)>;
+
 /// A workspace in a folder of its own, beside which lies nothing.
 pub(super) struct Trial {
     folder: TempDir,
@@ -29,8 +32,7 @@ pub(super) struct Trial {
     pub(super) answers: Vec<(String, Answer)>,
     pub(super) new_text: Option<String>,
     pub(super) call: CallKey,
-    /// Each edit that was put on record, with what the file held at that moment.
-    pub(super) edits: Arc<Mutex<Vec<(Edit, Option<String>)>>>,
+    pub(super) edits: Arc<Mutex<Edits>>,
 }
 
 impl Trial {
@@ -136,7 +138,7 @@ impl Trial {
     }
 }
 
-fn host(folder: &TempDir, edits: Arc<Mutex<Vec<(Edit, Option<String>)>>>) -> Host {
+fn host(folder: &TempDir, edits: Arc<Mutex<Edits>>) -> Host {
     let blobs = Arc::new(Mutex::new(HashMap::<String, Vec<u8>>::new()));
     let kept = blobs.clone();
     let root = folder.path().to_owned();

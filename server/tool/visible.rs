@@ -42,6 +42,16 @@ pub fn printable(bytes: &[u8]) -> String {
     visible(&plain).into_owned()
 }
 
+/// Cuts a text to at most `bytes`, and says so; one that fits stays as it is.
+pub(super) fn cut(text: &mut String, bytes: usize, note: &str) {
+    if text.len() <= bytes {
+        return;
+    }
+    let whole = (0..=bytes).rev().find(|at| text.is_char_boundary(*at));
+    text.truncate(whole.unwrap_or_default());
+    text.push_str(note);
+}
+
 /// Names of the invisible and control characters that `new` has more of than `old`, each once.
 #[must_use]
 pub fn hidden_added(old: &str, new: &str) -> Vec<String> {
@@ -147,6 +157,19 @@ mod tests {
         check(b"\x1b]0;never ends\nline", "\nline");
         check(b"\xff\x00bin\x1b", "\u{fffd}␀bin");
         check(b"50%\r100%", "50%␍100%");
+    }
+
+    #[test]
+    fn cuts_between_characters() {
+        let check = |bytes: usize, expected: &str| {
+            let mut text = "aäb".to_owned();
+            cut(&mut text, bytes, "…");
+            assert_eq!(text, expected);
+        };
+        check(4, "aäb");
+        check(3, "aä…");
+        check(2, "a…");
+        check(0, "…");
     }
 
     #[test]

@@ -196,12 +196,12 @@ impl Call {
             let Ok(answer) = waiting.question.accept(&value) else {
                 continue;
             };
+            self.answered(cx, &waiting, Given::by(answer, By::Remembered));
             if let How::Prompt(prompted) = &waiting.how
                 && !prompted.parked
             {
                 cx.close_prompt(&prompted.id, "answered for the rest of the turn");
             }
-            self.answered(cx, &waiting, Given::by(answer, By::Remembered));
         }
     }
 

@@ -177,6 +177,15 @@ impl Call {
 
     fn permit(&mut self, cx: &mut Context, prepared: Prepared) {
         let permit = self.decide(cx, &prepared);
+        let asks = matches!(permit, Permit::Ask | Permit::Park);
+        if !asks
+            || self
+                .permission
+                .as_ref()
+                .is_some_and(|(_, hash)| *hash != prepared.hash)
+        {
+            self.drop_permission(cx);
+        }
         match permit {
             Permit::Run => {
                 self.state = State::Ready {
@@ -186,6 +195,13 @@ impl Call {
             Permit::Ask => self.ask_permission(cx, prepared, false),
             Permit::Park => self.ask_permission(cx, prepared, true),
             Permit::Refuse(why) => self.refuse(cx, why),
+        }
+    }
+
+    /// A prompt of before the resume need not be answered any more.
+    fn drop_permission(&mut self, cx: &mut Context) {
+        if let Some((id, _)) = self.permission.take() {
+            Prompted::new(id, true, cx.now).withdraw(cx);
         }
     }
 
@@ -221,10 +237,7 @@ impl Call {
     }
 
     fn ask_permission(&mut self, cx: &mut Context, prepared: Prepared, parked: bool) {
-        let kept = self
-            .permission
-            .take()
-            .filter(|(_, hash)| *hash == prepared.hash);
+        let kept = self.permission.take();
         let recorded = kept.is_some();
         let id = kept.map_or_else(|| cx.next_prompt_id(), |(id, _)| id);
         let prompted = Prompted::new(id.clone(), parked, cx.now);
@@ -386,6 +399,7 @@ impl Call {
     }
 
     pub(crate) fn finish(&mut self, cx: &mut Context, status: Status, output: ToolOutput) {
+        self.drop_permission(cx);
         cx.record(Event::ToolResult {
             call: self.key,
             status,
@@ -449,6 +463,7 @@ impl Call {
             }
             State::Asking(waiting) => waiting.withdraw(cx, key),
             State::Permission { prompted, .. } | State::Delivery { prompted, .. } => {
+                self.permission = None;
                 prompted.withdraw(cx);
             }
             State::New | State::Preparing | State::Ready { .. } => {}

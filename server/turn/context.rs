@@ -130,6 +130,11 @@ impl Context {
     }
 
     pub(crate) fn refused(&mut self, tool: &str, reason: RefusalReason, text: &str) {
+        let known =
+            |known: &Refusal| known.tool == tool && known.reason == reason && known.text == text;
+        if self.refusals.iter().any(known) {
+            return;
+        }
         self.refusals.push(Refusal {
             tool: tool.to_owned(),
             reason,

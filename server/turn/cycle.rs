@@ -121,7 +121,9 @@ impl Turn {
             });
             return self.conclude(Conclusion::failed(TurnError::new(code, text)));
         }
-        let cut = matches!(finish, Finish::MaxTokens | Finish::MalformedCall);
+        // A finish that leaves a call open is a malformed one.
+        let cut =
+            matches!(finish, Finish::MaxTokens | Finish::MalformedCall) || response.has_open_call();
         let calls: Vec<Item> = response.complete_calls().cloned().collect();
         let keep_reasoning = !(cut && calls.is_empty());
         self.record_response(&response, keep_reasoning, Some(finish.clone()));
@@ -296,12 +298,10 @@ impl Turn {
     /// A prompt was answered, somewhere.
     pub(crate) fn answer(&mut self, prompt: PromptId, answer: PromptAnswer) {
         let mode = self.cx.mode;
-        let Some(call) = self
-            .calls
-            .iter_mut()
-            .find_map(|call| call.has_open_prompt(&prompt).then_some(call))
+        let mut calls = self.calls.iter_mut();
+        let Some(call) = calls.find_map(|call| call.has_open_prompt(&prompt).then_some(call))
         else {
-            return self.cx.record(Event::LateAnswer { prompt });
+            return self.late(prompt, &answer);
         };
         call.answer_with(&mut self.cx, &prompt, answer, false);
         let widened = mode != self.cx.mode || self.cx.memory.approved_since();
@@ -309,6 +309,13 @@ impl Turn {
             for call in &mut self.calls {
                 call.permit_again(&mut self.cx);
             }
+        }
+    }
+
+    /// Nobody waits for this answer any more. A client that only takes the prompt off its screen gave none.
+    pub(crate) fn late(&mut self, prompt: PromptId, answer: &PromptAnswer) {
+        if !matches!(answer, PromptAnswer::Cancel | PromptAnswer::Failed(_)) {
+            self.cx.record(Event::LateAnswer { prompt });
         }
     }
 

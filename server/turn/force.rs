@@ -14,6 +14,8 @@ pub struct Force {
     pub asked: bool,
     /// The sharper one was given too: never more than once in a turn.
     pub retried: bool,
+    /// It was not answered when the turn was interrupted.
+    pub retrying: bool,
 }
 
 /// How the next request is sent.
@@ -35,6 +37,7 @@ impl Force {
             choice,
             asked: false,
             retried: false,
+            retrying: false,
         }
     }
 

@@ -50,6 +50,8 @@ struct Inquiry {
     messages: Vec<Message>,
     request: RequestId,
     first_byte: bool,
+    /// It waits for another one to warm its prefix.
+    held: bool,
     response: Response,
     retries: Retries,
     backoff: Option<Time>,
@@ -87,9 +89,20 @@ impl Inquiries {
                 inquiry.send(cx, own);
             }
         }
+        self.release(cx, calls, own);
         let executing = calls.iter().any(Call::executes);
         while let Some(batch) = self.next_batch(cx.now, executing) {
             self.start(cx, calls, own, batch);
+        }
+    }
+
+    /// Sends what waited for a warm prefix, where it is warm now or nobody warms it.
+    fn release(&mut self, cx: &mut Context, calls: &[Call], own: &Sending) {
+        for at in 0..self.running.len() {
+            if self.running[at].held && !self.is_warming(&self.running[at].lane) {
+                self.running[at].held = false;
+                self.running[at].climb(cx, calls, own);
+            }
         }
     }
 
@@ -114,9 +127,10 @@ impl Inquiries {
     /// cannot be read yet.
     fn is_warming(&self, lane: &Lane) -> bool {
         !self.warm.contains(lane)
-            && self.running.iter().any(|inquiry| {
-                inquiry.lane == *lane && !inquiry.first_byte && inquiry.backoff.is_none()
-            })
+            && self
+                .running
+                .iter()
+                .any(|inquiry| inquiry.lane == *lane && !inquiry.first_byte && inquiry.is_out())
     }
 
     fn start(&mut self, cx: &mut Context, calls: &[Call], own: &Sending, questions: Vec<Wanted>) {
@@ -248,10 +262,8 @@ impl Inquiries {
         let Some(strategy) = next else {
             return inquiry.give_up(cx, &no_answer(inquiry.requests, wrong));
         };
-        for mut rung in inquiry.escalate(cx, strategy) {
-            rung.climb(cx, calls, own);
-            self.running.push(rung);
-        }
+        self.running.extend(inquiry.escalate(cx, strategy));
+        self.release(cx, calls, own);
         Vec::new()
     }
 
@@ -270,7 +282,7 @@ impl Inquiries {
         self.waiting.retain(|(.., wanted)| wanted.call != call);
         self.running.retain_mut(|inquiry| {
             inquiry.questions.retain(|wanted| wanted.call != call);
-            if inquiry.questions.is_empty() && inquiry.backoff.is_none() {
+            if inquiry.questions.is_empty() && inquiry.is_out() {
                 cx.perform(Effect::Abort(inquiry.request));
             }
             !inquiry.questions.is_empty()
@@ -295,7 +307,7 @@ impl Inquiries {
     fn position(&self, request: RequestId) -> Option<usize> {
         self.running
             .iter()
-            .position(|inquiry| inquiry.request == request && inquiry.backoff.is_none())
+            .position(|inquiry| inquiry.request == request && inquiry.is_out())
     }
 }
 
@@ -337,11 +349,17 @@ impl Inquiry {
             messages: Vec::new(),
             request: RequestId(0),
             first_byte: false,
+            held: false,
             response: Response::default(),
             retries: Retries::default(),
             backoff: None,
             spent: Usage::default(),
         }
+    }
+
+    /// Its request was sent and is not over.
+    fn is_out(&self) -> bool {
+        !self.held && self.backoff.is_none()
     }
 
     /// Begins on its rung, from a fresh fork.
@@ -495,6 +513,7 @@ impl Inquiry {
         let rung = |(at, group): (usize, Vec<Wanted>)| {
             let mut inquiry = Self::new(began, Lane::new(cx, strategy, &group[0]), group);
             inquiry.last = true;
+            inquiry.held = true;
             inquiry.requests = requests;
             inquiry.spent = if at == 0 { spent } else { Usage::default() };
             inquiry

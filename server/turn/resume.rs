@@ -10,6 +10,7 @@ use crate::{
         By, CallKey, Closed, Event, InquiryResponse, Outcome, PromptId, Reason, RefusalReason,
         Status,
     },
+    force::Sending,
     input::Time,
     memory::Declined,
     past::{Next, Past, lost_text},
@@ -65,14 +66,26 @@ impl Turn {
         match left {
             Left::Request => {
                 turn.cx.cycle = turn.cx.cycle.saturating_sub(1);
-                turn.request();
+                turn.request_again();
             }
-            Left::Next => turn.request(),
+            Left::Next => turn.request_again(),
             Left::Answer(response) => turn.answered(&response),
             Left::Calls(pasts) => turn.go_on(pasts),
         }
         turn.advance();
         Ok(turn)
+    }
+
+    /// The retry of a soft force that was not answered goes out as it was.
+    fn request_again(&mut self) {
+        if self.force.retrying {
+            let sending = Sending {
+                directive: None,
+                ..self.force.retry(&self.cx.rules.model)
+            };
+            return self.send(sending);
+        }
+        self.request();
     }
 
     fn go_on(&mut self, pasts: Vec<Past>) {
@@ -118,6 +131,7 @@ impl Turn {
                         self.cuts = 0;
                     }
                     self.cx.usage.count(usage);
+                    self.force.retrying = false;
                     left = answered(&items, finish.as_ref());
                 }
                 Event::Steer { .. } => {
@@ -152,6 +166,7 @@ impl Turn {
             self.force.asked = true;
         } else if text == self.force.sharper() {
             self.force.retried = true;
+            self.force.retrying = true;
         }
     }
 

@@ -1,7 +1,7 @@
 //! The turn: one machine around the calls and the inquiries. It is told what happened and says what to do.
 
 use crate::{
-    call::{Call, Ending},
+    call::{Call, Ending, State},
     context::Context,
     effect::{Effect, End, Request, RequestKind, Update},
     event::{Attachment, ErrorCode, Event, Level, Outcome, PromptId, TurnError},
@@ -309,7 +309,12 @@ impl Turn {
         } = conclusion;
         let mut prompts = Vec::new();
         if outcome == Outcome::Interrupted {
-            for call in &self.calls {
+            // A question that a tool asked while it ran cannot be gone on with.
+            let resumable = self
+                .calls
+                .iter()
+                .filter(|call| !matches!(call.state, State::Running(_)));
+            for call in resumable {
                 prompts.extend(
                     call.prompt_ids()
                         .iter()
@@ -348,8 +353,8 @@ impl Turn {
     }
 
     fn after_the_end(&mut self, input: Input) {
-        if let Input::Answer(prompt, _) = input {
-            self.cx.record(Event::LateAnswer { prompt });
+        if let Input::Answer(prompt, answer) = input {
+            self.late(prompt, &answer);
         }
     }
 

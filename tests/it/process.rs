@@ -171,6 +171,7 @@ async fn the_output_and_the_status_are_told() {
         "Exit status 0.\nout\nerr\nout",
     )
     .await;
+    check("yes | head -n 1", "Exit status 0.\ny").await;
     check("exit 3", "Exit status 3.\n(no output)").await;
     check(
         "nonesuch-program 2>/dev/null",

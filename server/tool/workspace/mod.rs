@@ -174,7 +174,7 @@ impl Workspace {
         let file = self.dir.open_with(&inside, &options).map_err(refuse)?;
         let metadata = file.metadata().map_err(refuse)?;
         check_type(path, &metadata)?;
-        let real = self.from_root(path, &file)?;
+        let real = self.path_of(path, &file)?;
         let file = file.into_std();
         let mode = file.metadata().map_err(refuse)?.permissions();
         let secret = names::is_secret(&inside) || names::is_secret(Path::new(&real));
@@ -196,7 +196,7 @@ impl Workspace {
             .dir
             .open_dir(&inside)
             .map_err(|error| refusal(path, &error))?;
-        let from_root = self.from_root(path, &dir)?;
+        let from_root = self.path_of(path, &dir)?;
         Ok(Folder {
             real: self.path.join(&from_root),
             path: from_root,
@@ -251,7 +251,7 @@ impl Workspace {
             };
             match self.dir.open_dir(here) {
                 Ok(dir) => {
-                    let real = self.from_root(path, &dir)?;
+                    let real = self.path_of(path, &dir)?;
                     let rest = rest.iter().rev().collect::<PathBuf>();
                     return text_path(path, &Path::new(&real).join(rest));
                 }
@@ -287,7 +287,7 @@ impl Workspace {
     }
 
     /// The real path from the root of something that was opened.
-    fn from_root(&self, path: &str, opened: &impl AsFd) -> Result<String, Refusal> {
+    fn path_of(&self, path: &str, opened: &impl AsFd) -> Result<String, Refusal> {
         let real = real_path(opened).map_err(|error| refusal(path, &error))?;
         let beneath = real
             .strip_prefix(&self.path)

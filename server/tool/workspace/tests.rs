@@ -243,6 +243,20 @@ fn writes_only_over_what_was_expected() {
 }
 
 #[test]
+fn a_link_put_in_the_way_is_not_written_through() {
+    let ground = Ground::new();
+    let place = ground.workspace.place("sub/a").unwrap().path;
+    fs::write(ground.at("same"), "text").unwrap();
+    fs::remove_file(ground.at("sub/a")).unwrap();
+    symlink("../same", ground.at("sub/a")).unwrap();
+    let written = ground
+        .workspace
+        .write(&place, Some(&sha256(b"text")), b"new");
+    assert!(matches!(written, Err(Refusal::Stale(_))));
+    assert_eq!(ground.read("same"), "text");
+}
+
+#[test]
 fn a_link_that_leads_nowhere_is_not_written_through() {
     let ground = Ground::new();
     symlink("nowhere", ground.at("dangling")).unwrap();

@@ -13,7 +13,7 @@ use crate::tool::digest::sha256;
 use super::{Refusal, Workspace, refusal};
 
 impl Workspace {
-    /// Puts a text at a path. Readers see the old file or the new one, never a part. Missing folders are
+    /// Puts a text at a real path from the root, as [`super::Place`] tells it. Readers see the old file or the new one, never a part. Missing folders are
     /// made; an existing file keeps its permissions.
     ///
     /// # Errors
@@ -43,7 +43,7 @@ impl Workspace {
         result
     }
 
-    /// Takes a file away.
+    /// Takes the file at a real path from the root away.
     ///
     /// # Errors
     /// A [`Refusal`]; [`Refusal::Stale`] where the file's SHA-256 is not the expected one.
@@ -61,6 +61,10 @@ impl Workspace {
     ) -> Result<(String, Option<fs::Permissions>), Refusal> {
         let mut place = self.place(path)?;
         let found = place.old.as_mut().map(super::Opened::bytes).transpose()?;
+        // A link that was put in the way leads to another file, which may even hold the same.
+        if place.path != path {
+            return Err(Refusal::Stale(path.to_owned()));
+        }
         if found.map(|bytes| sha256(&bytes)).as_deref() != expected {
             return Err(Refusal::Stale(path.to_owned()));
         }
@@ -76,7 +80,7 @@ impl Workspace {
         }
         let dir = self.dir.open_dir(folder).map_err(refuse)?;
         // A link that was put in the way since leads elsewhere.
-        let real = self.from_root(path, &dir)?;
+        let real = self.path_of(path, &dir)?;
         if Path::new(&real)
             != Path::new(folder)
                 .strip_prefix(".")
