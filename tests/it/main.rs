@@ -1,5 +1,6 @@
 //! Integration tests.
 
+mod kill;
 mod process;
 mod run;
 mod world;

@@ -1,0 +1,6 @@
+//! What a crash leaves: the program is killed at every place, and goes on.
+
+mod between;
+mod story;
+mod strace;
+mod whole;
