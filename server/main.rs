@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, Write},
+    io::{self, IsTerminal, Write},
     path::Path,
     process::ExitCode,
     sync::Mutex,
@@ -11,10 +11,13 @@ use std::{
 use aside::{
     front::headless::{
         args::{self, Cli, Command, Stop},
-        demo,
+        config, conversation, demo, doctor,
         failure::Failure,
+        model,
         place::Place,
         run,
+        streams::Streams,
+        trust,
     },
     tool::supervisor,
 };
@@ -67,8 +70,42 @@ fn dispatch(cli: Cli) -> Result<(u8, String), Failure> {
         Command::Demo { script, into } => {
             runtime()?.block_on(demo::run(script.as_deref(), into.as_deref()))
         }
-        _ => Err(Failure::internal("not yet")),
+        Command::Conversation(command) => {
+            let place = place()?;
+            with_streams(|streams| conversation::run(&command, &place, streams))
+        }
+        Command::Config(command) => {
+            let place = place()?;
+            with_streams(|streams| config::run(&command, &place, streams))
+        }
+        Command::Model(args::Model::List) => with_streams(model::list),
+        Command::Trust { revoke } => {
+            let place = place()?;
+            with_streams(|streams| trust::run(revoke, &place, streams))
+        }
+        Command::Doctor => {
+            let place = place()?;
+            with_streams(|streams| doctor::run(&place, streams))
+        }
+        Command::Completions { shell } => {
+            let script = String::from_utf8_lossy(&args::completions(shell)).into_owned();
+            with_streams(|streams| streams.say(&script))
+        }
     }
+}
+
+/// Runs a command that writes as it goes.
+fn with_streams(
+    command: impl FnOnce(&mut Streams<'_>) -> Result<(), Failure>,
+) -> Result<(u8, String), Failure> {
+    let (mut out, mut notes) = (io::stdout().lock(), io::stderr().lock());
+    let is_terminal = out.is_terminal();
+    command(&mut Streams {
+        out: &mut out,
+        is_terminal,
+        notes: &mut notes,
+    })
+    .map(|()| (0, String::new()))
 }
 
 /// One thread carries everything; what blocks goes to threads of its own.

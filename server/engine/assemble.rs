@@ -160,7 +160,9 @@ pub fn assemble(
         limits: ToolLimits {
             head: limits.output_head as usize,
             tail: limits.output_tail as usize,
-            time: Duration::from_secs(limits.tool_seconds),
+            // A little less than the turn's own limit, so that the tool ends first and tells what it has.
+            time: Duration::from_secs(limits.tool_seconds)
+                .saturating_sub(Duration::from_millis(500)),
         },
         unsandboxed,
     })

@@ -21,9 +21,10 @@ const RESULT_LINES: usize = 20;
 const WIDTH: usize = 200;
 
 /// Renders turns. What models and tools wrote loses terminal escapes and other control characters; secrets
-/// are not on record, so they are not here.
+/// are not on record, so they are not here. The first of the turns is the `first` of its conversation, counted
+/// from 1.
 #[must_use]
-pub fn markdown(title: &str, turns: &[Turn]) -> String {
+pub fn markdown(title: &str, first: usize, turns: &[Turn]) -> String {
     let title = if title.is_empty() {
         "Conversation"
     } else {
@@ -35,7 +36,7 @@ pub fn markdown(title: &str, turns: &[Turn]) -> String {
         let _ = write!(
             page,
             "\n## Turn {} ({})\n",
-            at + 1,
+            first + at,
             time.get(..16).unwrap_or(&time)
         );
         TurnPage {

@@ -13,7 +13,7 @@ use crate::turn::{
 };
 
 use super::{
-    About, Host, Tool, arguments, blocking, digest, outcome, preparation,
+    About, Host, Tool, arguments, blocking, outcome, preparation,
     visible::{one_line, visible},
     walk::{End, Walk},
 };
@@ -92,7 +92,7 @@ impl Tool for ListFiles {
         preparation(arguments::<Args>(work).map(|args| {
             Preparation::Ready(Prepared {
                 title: format!("List {}", one_line(args.path.as_deref().unwrap_or("."), 80)),
-                hash: digest::of_parts(&["list_files", &work.arguments.to_string()]),
+                hash: crate::digest::of_parts(&["list_files", &work.arguments.to_string()]),
                 sandboxed: true,
                 ..Prepared::default()
             })

@@ -17,7 +17,6 @@ use crate::turn::{
 use super::{
     About, Host, Tool, arguments, blocking,
     change::sentence,
-    digest,
     host::AsPrepared,
     outcome, preparation,
     visible::{one_line, visible},
@@ -81,7 +80,7 @@ fn named_file(args: &Args, host: &Host) -> Result<Option<Opened>, String> {
 /// What a search is: its arguments, and the file that they lead to, if any.
 fn hash(work: &CallWork, file: Option<&Opened>) -> String {
     let path = file.map_or("", |opened| &opened.path);
-    digest::of_parts(&["search", &work.arguments.to_string(), path])
+    crate::digest::of_parts(&["search", &work.arguments.to_string(), path])
 }
 
 fn prepare(work: &CallWork, host: &Host) -> Result<Preparation, String> {

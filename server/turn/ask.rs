@@ -136,6 +136,7 @@ impl Waiting {
 impl Call {
     /// The call asks: first of all the question goes on record.
     pub(crate) fn ask(&mut self, cx: &mut Context, question: Question, live: Option<u32>) {
+        self.drop_permission(cx);
         let rules = cx.tool(&self.tool);
         let question = effective(question, &self.tool, &rules, cx);
         let pair = cx.memory.next_pair(&self.tool, &self.id, &question.id);
@@ -153,13 +154,25 @@ impl Call {
             live,
             how: How::Inquiry,
         };
+        let before = cx.memory.declined(&self.tool, &waiting.question).cloned();
+        self.consider(cx, waiting, before);
+    }
+
+    /// Whether the question may be asked at all: it is not broken, not asked once too often, and had an answer
+    /// `before` if it was asked in this turn.
+    pub(crate) fn consider(
+        &mut self,
+        cx: &mut Context,
+        waiting: Waiting,
+        before: Option<Declined>,
+    ) {
         if let Err(what) = waiting.question.check() {
             return self.fail(cx, &waiting, Reason::InvalidQuestion, Some(what));
         }
         if keeps_asking(self, &waiting.question) {
             return self.fail(cx, &waiting, Reason::LimitReached, None);
         }
-        if let Some(before) = cx.memory.declined(&self.tool, &waiting.question).cloned() {
+        if let Some(before) = before {
             let lost = Lost {
                 text: before.text,
                 ..Lost::new(&self.tool, &waiting.question, before.reason, None)

@@ -199,8 +199,9 @@ impl Call {
     }
 
     /// A prompt of before the resume need not be answered any more.
-    fn drop_permission(&mut self, cx: &mut Context) {
+    pub(crate) fn drop_permission(&mut self, cx: &mut Context) {
         if let Some((id, _)) = self.permission.take() {
+            cx.given.remove(&id);
             Prompted::new(id, true, cx.now).withdraw(cx);
         }
     }
@@ -477,7 +478,7 @@ impl Call {
 
     /// The process goes at once: what runs is stopped, and nothing is decided.
     pub(crate) fn abandon(&self, cx: &mut Context) {
-        if matches!(self.state, State::Running(_)) {
+        if matches!(&self.state, State::Running(running) if !running.is_stopping()) {
             cx.perform(Effect::Stop(self.key));
         }
     }

@@ -93,10 +93,15 @@ impl Context {
         self.out.pop_front()
     }
 
-    /// Nothing that waits to be performed is performed: the log stopped before it.
-    pub(crate) fn break_off(&mut self) {
+    /// The log stopped here: nothing is recorded any more, and what waits to be performed is handed out instead.
+    pub(crate) fn break_off(&mut self) -> Vec<Effect> {
         self.broken = true;
-        self.out.clear();
+        self.out.drain(..).collect()
+    }
+
+    /// Effects that wait stay only where they pass this.
+    pub(crate) fn keep(&mut self, passes: impl FnMut(&Effect) -> bool) {
+        self.out.retain(passes);
     }
 
     pub(crate) fn tool(&self, name: &str) -> ToolRules {

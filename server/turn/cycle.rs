@@ -101,30 +101,22 @@ impl Turn {
             usage,
             context_window,
         });
-        let lost = match finish {
-            Finish::Refusal => Some((ErrorCode::Refused, "The model refused to go on.")),
-            Finish::ContentFilter => Some((
-                ErrorCode::Refused,
-                "The provider's content filter stopped the response.",
-            )),
-            Finish::ContextFull => Some((
-                ErrorCode::ContextFull,
-                "The conversation no longer fits into the model's context window; start a new one or fork an \
-                 earlier turn.",
-            )),
-            _ => None,
-        };
-        if let Some((code, text)) = lost {
+        if let Some(error) = taken_back(&finish) {
             self.cx.record(Event::ResponseEnd {
                 finish: Some(finish),
                 usage: response.usage,
             });
-            return self.conclude(Conclusion::failed(TurnError::new(code, text)));
+            return self.conclude(Conclusion::failed(error));
         }
         // A finish that leaves a call open is a malformed one.
         let cut =
             matches!(finish, Finish::MaxTokens | Finish::MalformedCall) || response.has_open_call();
         let calls: Vec<Item> = response.complete_calls().cloned().collect();
+        let finish = if cut && finish != Finish::MaxTokens && calls.is_empty() {
+            Finish::MalformedCall
+        } else {
+            finish
+        };
         let keep_reasoning = !(cut && calls.is_empty());
         self.record_response(&response, keep_reasoning, Some(finish.clone()));
         if !calls.is_empty() {
@@ -191,7 +183,7 @@ impl Turn {
         Some(text).filter(|text| !text.is_empty())
     }
 
-    fn was_cut(&mut self) {
+    pub(crate) fn was_cut(&mut self) {
         self.cuts += 1;
         if self.cuts > limits::CUTS_IN_A_ROW {
             let text =
@@ -380,4 +372,22 @@ impl Turn {
             act(call, &mut self.cx);
         }
     }
+}
+
+/// Why the turn fails, where the provider took the response back.
+pub(crate) fn taken_back(finish: &Finish) -> Option<TurnError> {
+    let (code, text) = match finish {
+        Finish::Refusal => (ErrorCode::Refused, "The model refused to go on."),
+        Finish::ContentFilter => (
+            ErrorCode::Refused,
+            "The provider's content filter stopped the response.",
+        ),
+        Finish::ContextFull => (
+            ErrorCode::ContextFull,
+            "The conversation no longer fits into the model's context window; start a new one or fork an \
+             earlier turn.",
+        ),
+        _ => return None,
+    };
+    Some(TurnError::new(code, text))
 }

@@ -4,7 +4,9 @@
 use serde_json::Value;
 
 use crate::{
-    event::{By, CallKey, ErrorCode, Event, Level, Outcome, PromptId, Reason, Refusal, Status, TurnError},
+    event::{
+        By, CallKey, ErrorCode, Event, Level, Outcome, PromptId, Reason, Refusal, Status, TurnError,
+    },
     input::{Preview, RequestId},
     inquiry::{Ask, Strategy},
     question::{Answer, AnswerType, Source},
@@ -288,7 +290,10 @@ impl TurnError {
     /// An error with its sentence.
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self {
+            code,
+            message: message.into(),
+        }
     }
 }
 

@@ -141,7 +141,12 @@ impl ToolOutput {
     pub fn text(content: impl Into<String>) -> Self {
         let content = content.into();
         let summary = content.lines().next().unwrap_or_default().to_owned();
-        Self { content, summary, details: None, diff: None }
+        Self {
+            content,
+            summary,
+            details: None,
+            diff: None,
+        }
     }
 }
 
@@ -182,6 +187,10 @@ impl PromptAnswer {
     /// A plain answer.
     #[must_use]
     pub fn value(value: impl Into<Value>) -> Self {
-        Self::Answer { value: SecretValue(value.into()), remember: false, new_text: None }
+        Self::Answer {
+            value: SecretValue(value.into()),
+            remember: false,
+            new_text: None,
+        }
     }
 }

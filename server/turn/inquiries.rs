@@ -414,15 +414,16 @@ impl Inquiry {
             schema,
             calls: self.questions.iter().map(|wanted| wanted.call).collect(),
         };
-        let forced = strategy == Strategy::ForcedTool;
-        let (tool_choice, reasoning) = if forced {
-            let choice = ToolChoice::Name(inquiry::ANSWER_INQUIRY.into());
-            (
-                choice,
+        let (tool_choice, reasoning) = match strategy {
+            Strategy::ForcedTool => (
+                ToolChoice::Name(inquiry::ANSWER_INQUIRY.into()),
                 own.reasoning && cx.rules.model.forces_while_reasoning,
-            )
-        } else {
-            (own.tool_choice.clone(), own.reasoning)
+            ),
+            Strategy::InBand if cx.rules.model.forces_tools => {
+                (own.tool_choice.clone(), own.reasoning)
+            }
+            // An answer by schema is no call; and what was just learned holds here too.
+            _ => (ToolChoice::Auto, own.reasoning),
         };
         let kind = RequestKind::Inquiry(ask);
         cx.perform(Effect::Send(Request {

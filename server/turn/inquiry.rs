@@ -230,7 +230,7 @@ fn read_structured(questions: &[&Wanted], response: &Response) -> Reading {
     let mut reading = Reading {
         answers: Vec::new(),
         wrong: String::new(),
-        results: Vec::new(),
+        results: response.complete_calls().filter_map(not_run).collect(),
     };
     let Some(wanted) = questions.first() else {
         return reading;
@@ -249,4 +249,17 @@ fn read_structured(questions: &[&Wanted], response: &Response) -> Reading {
         None => reading.wrong = "The reply was not the JSON object that was asked for.".into(),
     }
     reading
+}
+
+/// What a call is told that is no answer.
+fn not_run(item: &Item) -> Option<CallResult> {
+    let Kind::ToolCall { id, name } = &item.kind else {
+        return None;
+    };
+    Some(CallResult {
+        id: id.clone(),
+        name: name.clone(),
+        content: NOT_RUN.to_owned(),
+        is_error: true,
+    })
 }

@@ -7,7 +7,8 @@ use crate::{
     call::{Call, Held, State, parse_arguments},
     context::Context,
     event::{About, CallKey, Closed, Event, InquiryResponse, PromptId, Reason, Status},
-    input::{Prepared, PromptAnswer, SecretValue, ToolOutput},
+    input::{PromptAnswer, SecretValue, ToolOutput},
+    memory::{Declined, Memory},
     prompt::Prompted,
     question::{Answer, Question},
     told,
@@ -44,6 +45,8 @@ struct Open {
     pair: String,
     question: Question,
     prompt: Option<PromptId>,
+    /// The same question had no answer when this one was asked.
+    before: Option<Declined>,
 }
 
 /// Where a call goes on.
@@ -59,8 +62,8 @@ pub(crate) enum Next {
     AskAgain(Question),
     /// With a prompt that waited for a person.
     Show(PromptId),
-    /// With a question whose inquiry was cut off.
-    Route(Waiting),
+    /// With a question whose inquiry was cut off, or that nobody saw to yet.
+    Consider(Waiting, Option<Declined>),
 }
 
 impl Past {
@@ -117,6 +120,7 @@ impl Past {
                     pair,
                     question,
                     prompt: None,
+                    before: None,
                 };
                 if *live {
                     self.live.push(open);
@@ -160,6 +164,13 @@ impl Past {
                 self.done = Some((*status, content.clone()));
             }
             _ => {}
+        }
+    }
+
+    /// What the turn knows of the question that was just asked.
+    pub(crate) fn note_before(&mut self, memory: &Memory) {
+        if let Some(open) = &mut self.open {
+            open.before = memory.declined(&self.call.tool, &open.question).cloned();
         }
     }
 
@@ -220,7 +231,10 @@ impl Past {
                     self.ended = Some((Status::Denied, text));
                     None
                 }
-                Closed::Withdrawn => None,
+                Closed::Withdrawn => {
+                    self.ended = Some((Status::Cancelled, told::CANCELLED.into()));
+                    None
+                }
                 Closed::Failed { why } => {
                     self.ended = Some((Status::Denied, told::not_shown(tool, why)));
                     None
@@ -332,8 +346,15 @@ impl Past {
             return (call, Next::Done);
         }
         if let Some((status, text)) = self.ended {
+            if told::is_refusal(&call.tool, &text) {
+                cx.memory.refuse(&call.tool, &call.arguments, &text);
+            }
             call.finish_text(cx, status, text);
             return (call, Next::Done);
+        }
+        if self.permission_open {
+            let last = self.permissions.into_iter().next_back();
+            call.permission = last.map(|(id, hash, _)| (id, hash));
         }
         if let Some((status, output)) = self.held {
             return restore_delivery(
@@ -357,18 +378,6 @@ impl Past {
         }
         if let Some(question) = self.secrets.into_iter().next() {
             return (call, Next::AskAgain(question));
-        }
-        if let Some((id, hash, _)) = self.permissions.into_iter().next_back()
-            && self.permission_open
-        {
-            let prompted = Prompted::new(id.clone(), true, cx.now);
-            let prepared = Box::new(Prepared {
-                hash: hash.clone(),
-                ..Prepared::default()
-            });
-            call.state = State::Permission { prompted, prepared };
-            call.permission = Some((id, hash));
-            return (call, Next::Prepare);
         }
         let next = if self.untouched {
             Next::Begin
@@ -423,7 +432,7 @@ fn restore_question(cx: &mut Context, mut call: Call, open: Open) -> (Call, Next
     let Some(id) = open.prompt.clone() else {
         let waiting = open.waiting(How::Inquiry);
         call.state = State::Asking(waiting.clone());
-        return (call, Next::Route(waiting));
+        return (call, Next::Consider(waiting, open.before));
     };
     let parked = !crate::ask::can_show(cx, &open.question);
     let prompted = Prompted::new(id.clone(), parked, cx.now);

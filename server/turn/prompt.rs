@@ -119,6 +119,10 @@ impl Call {
         let Some(id) = self.parked_prompt() else {
             return;
         };
+        let waiting = self.waiting(&id);
+        if waiting.is_some_and(|waiting| !crate::ask::can_show(cx, &waiting.question)) {
+            return;
+        }
         if let Some(prompted) = self.prompted_mut(&id) {
             prompted.parked = false;
             prompted.shown_at = cx.now;

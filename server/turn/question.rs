@@ -166,7 +166,11 @@ impl Question {
             if options.is_empty() {
                 return Err("it has no options");
             }
-            if options.iter().enumerate().any(|(at, option)| options[..at].contains(option)) {
+            if options
+                .iter()
+                .enumerate()
+                .any(|(at, option)| options[..at].contains(option))
+            {
                 return Err("it has an option twice");
             }
         }
@@ -218,7 +222,9 @@ impl Question {
                     return Ok(Answer::Value(Value::from(text)));
                 }
                 let folded = text.trim().to_lowercase();
-                let mut near = options.iter().filter(|option| option.trim().to_lowercase() == folded);
+                let mut near = options
+                    .iter()
+                    .filter(|option| option.trim().to_lowercase() == folded);
                 match (near.next(), near.next()) {
                     (Some(only), None) => Ok(Answer::Value(Value::from(only.as_str()))),
                     _ => Err(misfit()),
@@ -321,9 +327,8 @@ impl<'de> Deserialize<'de> for AnswerType {
         }
         Ok(match Spelling::deserialize(deserializer)? {
             Spelling::Tagged(Tagged::Boolean) | Spelling::Old(Old::Boolean) => Self::Boolean,
-            Spelling::Tagged(Tagged::Select { options }) | Spelling::Old(Old::Select { options }) => {
-                Self::Select { options }
-            }
+            Spelling::Tagged(Tagged::Select { options })
+            | Spelling::Old(Old::Select { options }) => Self::Select { options },
             Spelling::Tagged(Tagged::Text) | Spelling::Old(Old::Text) => Self::Text,
             Spelling::Tagged(Tagged::Secret) => Self::Secret,
         })
@@ -336,7 +341,10 @@ impl Persistence {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde's skip_serializing_if passes a reference"
+)]
 fn is_false(value: &bool) -> bool {
     !value
 }

@@ -159,14 +159,23 @@ impl Response {
     pub fn add(&mut self, piece: Piece) {
         match piece {
             Piece::Open { kind, .. } => {
-                self.items.push(Item { kind, text: String::new(), opaque: None, complete: false });
+                self.items.push(Item {
+                    kind,
+                    text: String::new(),
+                    opaque: None,
+                    complete: false,
+                });
             }
             Piece::Delta { slot, text } => {
                 if let Some(item) = self.items.get_mut(slot as usize) {
                     item.text.push_str(&text);
                 }
             }
-            Piece::Close { slot, opaque, complete } => {
+            Piece::Close {
+                slot,
+                opaque,
+                complete,
+            } => {
                 if let Some(item) = self.items.get_mut(slot as usize) {
                     item.opaque = opaque;
                     item.complete = complete;
@@ -180,7 +189,11 @@ impl Response {
     /// The words of the response, its text items joined.
     #[must_use]
     pub fn text(&self) -> String {
-        self.items.iter().filter(|item| item.kind == Kind::Text).map(|item| item.text.as_str()).collect()
+        self.items
+            .iter()
+            .filter(|item| item.kind == Kind::Text)
+            .map(|item| item.text.as_str())
+            .collect()
     }
 
     /// A call began and did not come whole.
@@ -192,7 +205,9 @@ impl Response {
 
     /// The calls that came whole.
     pub fn complete_calls(&self) -> impl Iterator<Item = &Item> {
-        self.items.iter().filter(|item| item.complete && matches!(item.kind, Kind::ToolCall { .. }))
+        self.items
+            .iter()
+            .filter(|item| item.complete && matches!(item.kind, Kind::ToolCall { .. }))
     }
 }
 

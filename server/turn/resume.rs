@@ -4,11 +4,11 @@
 use crate::{
     call::{Ending, parse_arguments},
     context::Context,
-    cycle::{CUT, SCHEMA_REPAIR},
+    cycle::{CUT, SCHEMA_REPAIR, taken_back},
     effect::Effect,
     event::{
         By, CallKey, Closed, Event, InquiryResponse, Outcome, PromptId, Reason, RefusalReason,
-        Status,
+        Status, TurnError,
     },
     force::Sending,
     input::Time,
@@ -39,6 +39,10 @@ enum Left {
     Next,
     /// It was answered for good, only the end is not on record.
     Answer(Response),
+    /// It was cut with nothing complete in it, and the model was not told.
+    Cut,
+    /// The provider took the answer back, only the end is not on record.
+    Failed(TurnError),
     /// Its calls.
     Calls(Vec<Past>),
 }
@@ -69,6 +73,8 @@ impl Turn {
                 turn.request_again();
             }
             Left::Next => turn.request_again(),
+            Left::Cut => turn.was_cut(),
+            Left::Failed(error) => turn.conclude(Conclusion::failed(error)),
             Left::Answer(response) => turn.answered(&response),
             Left::Calls(pasts) => turn.go_on(pasts),
         }
@@ -99,7 +105,7 @@ impl Turn {
                 Next::Begin => call.begin(cx, &raw, place),
                 Next::Prepare => call.prepare(cx),
                 Next::AskAgain(question) => call.ask(cx, question, None),
-                Next::Route(waiting) => call.route(cx, waiting),
+                Next::Consider(waiting, before) => call.consider(cx, waiting, before),
                 Next::Show(id) => call.reopen(cx, &id),
             }
             self.calls.push(call);
@@ -148,6 +154,9 @@ impl Turn {
             note(&mut self.cx, &pasts, event);
             if let Some(at) = about(event, &pasts) {
                 pasts[at].read(event);
+                if matches!(event, Event::InquiryRequest { .. }) {
+                    pasts[at].note_before(&self.cx.memory);
+                }
             }
         }
         if pasts.is_empty() {
@@ -226,7 +235,7 @@ impl Left {
     /// Something came after the answer that the model has not seen.
     fn owing(self) -> Self {
         match self {
-            Self::Answer(_) => Self::Next,
+            Self::Answer(_) | Self::Cut => Self::Next,
             other => other,
         }
     }
@@ -234,11 +243,13 @@ impl Left {
 
 /// What a response without calls leaves to do.
 fn answered(items: &[&Event], finish: Option<&Finish>) -> Left {
-    if matches!(
-        finish,
-        Some(Finish::Pause | Finish::MaxTokens | Finish::MalformedCall)
-    ) {
-        return Left::Next;
+    match finish {
+        Some(Finish::Pause) => return Left::Next,
+        Some(Finish::MaxTokens | Finish::MalformedCall) => return Left::Cut,
+        _ => {}
+    }
+    if let Some(error) = finish.and_then(taken_back) {
+        return Left::Failed(error);
     }
     let text = |event: &&&Event| match event {
         Event::Text { text, opaque } => Some(Item {
@@ -306,8 +317,7 @@ fn note_denied(cx: &mut Context, pasts: &[Past], call: CallKey, content: &str) {
     } else if content == told::result_needs_approval(tool) {
         return cx.refused(tool, RefusalReason::Withheld, content);
     }
-    // A no with a note asks again, and a withheld result was not a refusal to run.
-    if !content.contains('\n') && content != told::withheld(tool, None) {
+    if told::is_refusal(tool, content) {
         let arguments = parse_arguments(&past.raw).unwrap_or_default();
         cx.memory.refuse(tool, &arguments, content);
     }

@@ -235,7 +235,11 @@ impl Client {
 
 impl Default for Detached {
     fn default() -> Self {
-        Self { run: DetachedMode::Deny, deliver: DetachedMode::Deny, tool: DetachedMode::Auto }
+        Self {
+            run: DetachedMode::Deny,
+            deliver: DetachedMode::Deny,
+            tool: DetachedMode::Auto,
+        }
     }
 }
 
@@ -256,7 +260,11 @@ impl Rules {
     /// The rules of one question of a tool; the defaults where nothing is configured.
     #[must_use]
     pub fn question(&self, tool: &str, id: &str) -> QuestionRules {
-        self.tools.get(tool).and_then(|rules| rules.questions.get(id)).cloned().unwrap_or_default()
+        self.tools
+            .get(tool)
+            .and_then(|rules| rules.questions.get(id))
+            .cloned()
+            .unwrap_or_default()
     }
 }
 
@@ -267,7 +275,9 @@ impl ToolRules {
         if self.asks_for_assistant {
             Source::Assistant
         } else {
-            Source::Tool { name: tool.to_owned() }
+            Source::Tool {
+                name: tool.to_owned(),
+            }
         }
     }
 }

@@ -105,6 +105,20 @@ pub fn needs_approval(tool: &str) -> String {
     )
 }
 
+/// Whether this says that a call may not run, so that the same call is refused at once. A no with a note is
+/// none: the person is asked again.
+#[must_use]
+pub fn is_refusal(tool: &str, text: &str) -> bool {
+    let modes = [Mode::Ask, Mode::Edits, Mode::Plan, Mode::Auto];
+    text == not_allowed(tool, None)
+        || text == needs_approval(tool)
+        || text == not_trusted(tool)
+        || text == denied_by_key(tool)
+        || modes
+            .iter()
+            .any(|&mode| text == denied_by_mode(tool, mode))
+}
+
 /// A `runTool` or `deliverResult` prompt could not be shown.
 #[must_use]
 pub fn not_shown(tool: &str, why: &str) -> String {

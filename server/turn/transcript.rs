@@ -104,18 +104,31 @@ impl Transcript {
                 self.turn += 1;
                 self.calls.clear();
             }
-            Event::UserMessage { text, attachments } => self
-                .waiting
-                .push(Item::User { text: text.clone(), attachments: attachments.clone() }),
+            Event::UserMessage { text, attachments } => self.waiting.push(Item::User {
+                text: text.clone(),
+                attachments: attachments.clone(),
+            }),
             Event::Directive { text } => self.waiting.push(Item::Directive(text.clone())),
             Event::Steer { text } => self.waiting.push(Item::Steer(text.clone())),
             Event::Text { text, opaque } => {
-                self.response.push(Item::Text { text: text.clone(), opaque: opaque.clone() });
+                self.response.push(Item::Text {
+                    text: text.clone(),
+                    opaque: opaque.clone(),
+                });
             }
             Event::Reasoning { text, opaque } => {
-                self.response.push(Item::Reasoning { text: text.clone(), opaque: opaque.clone() });
+                self.response.push(Item::Reasoning {
+                    text: text.clone(),
+                    opaque: opaque.clone(),
+                });
             }
-            Event::ToolCall { call, id, name, arguments, opaque } => {
+            Event::ToolCall {
+                call,
+                id,
+                name,
+                arguments,
+                opaque,
+            } => {
                 self.response.push(Item::ToolCall {
                     call: *call,
                     id: id.clone(),
@@ -124,7 +137,13 @@ impl Transcript {
                     opaque: opaque.clone(),
                 });
             }
-            Event::ToolResult { call, status, content, held: false, .. } => {
+            Event::ToolResult {
+                call,
+                status,
+                content,
+                held: false,
+                ..
+            } => {
                 self.result(*call, *status, content);
             }
             Event::RequestSent { .. } => {
@@ -149,7 +168,9 @@ impl Transcript {
     }
 
     fn result(&mut self, call: CallKey, status: Status, content: &str) {
-        let Some((_, id, name)) = self.calls.iter().find(|(key, ..)| *key == call) else { return };
+        let Some((_, id, name)) = self.calls.iter().find(|(key, ..)| *key == call) else {
+            return;
+        };
         self.results.push(Item::ToolResult {
             call,
             id: id.clone(),
@@ -183,7 +204,11 @@ impl Transcript {
     fn link(&mut self, items: Vec<Item>) {
         if !items.is_empty() {
             let previous = self.sent.0.take();
-            self.sent = Fork(Some(Arc::new(Link { previous, items, turn: self.turn })));
+            self.sent = Fork(Some(Arc::new(Link {
+                previous,
+                items,
+                turn: self.turn,
+            })));
         }
     }
 }

@@ -353,8 +353,10 @@ impl Turn {
     }
 
     fn after_the_end(&mut self, input: Input) {
-        if let Input::Answer(prompt, answer) = input {
-            self.late(prompt, &answer);
+        match input {
+            Input::Answer(prompt, answer) => self.late(prompt, &answer),
+            Input::AppendFailed(why) => self.append_failed(&why),
+            _ => {}
         }
     }
 
@@ -415,20 +417,11 @@ impl Turn {
             call.abandon(&mut self.cx);
             self.inquiries.drop_call(&mut self.cx, call.key);
         }
-        self.conclude(Conclusion::of(Outcome::Interrupted));
-    }
-
-    fn append_failed(&mut self, why: &str) {
-        self.cx.break_off();
-        let message = format!(
-            "The conversation could not be written to disk: {why}. Make room or fix the folder, then resume."
-        );
-        let error = TurnError::new(ErrorCode::Internal, message);
-        if let Phase::Stopping(conclusion) = &mut self.phase {
-            *conclusion = Conclusion::failed(error);
-            return;
-        }
-        self.stop(Ending::Cancelled, Conclusion::failed(error));
+        let conclusion = match &self.phase {
+            Phase::Stopping(conclusion) if self.cx.broken => conclusion.clone(),
+            _ => Conclusion::of(Outcome::Interrupted),
+        };
+        self.conclude(conclusion);
     }
 
     fn tick(&mut self) {

@@ -1,5 +1,6 @@
 //! Integration tests.
 
+mod commands;
 mod kill;
 mod process;
 mod run;

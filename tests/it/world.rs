@@ -126,6 +126,22 @@ impl World {
         start(&mut self.command(args))
     }
 
+    /// Starts one turn of a script on the message `Go`, and waits until this is in its log.
+    pub(crate) fn start_until(&self, script: &str, args: &[&str], event: &str) -> Running {
+        let model = self.script(script);
+        let running = self.start(&[&["run", "-m", &model, "Go"], args].concat());
+        let begin = Instant::now();
+        let event = format!("\"type\":\"{event}\"");
+        let is_there = |folder: &PathBuf| {
+            fs::read_to_string(folder.join("events.jsonl")).is_ok_and(|log| log.contains(&event))
+        };
+        while !self.conversations().iter().any(is_there) {
+            assert!(begin.elapsed() < LONG, "no {event} in time");
+            std::thread::park_timeout(Duration::from_millis(2));
+        }
+        running
+    }
+
     /// The folders of the workspace's conversations.
     pub(crate) fn conversations(&self) -> Vec<PathBuf> {
         conversations(&self.folder().join("state/aside"))

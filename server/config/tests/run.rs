@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
-
 use super::{
     super::flags::{AnswerFlag, DetachedFlag},
     *,

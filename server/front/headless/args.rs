@@ -124,7 +124,7 @@ pub struct Run {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_cycles: Option<u32>,
     /// US dollars that this turn may cost at most
-    #[arg(long, value_name = "USD", value_parser = value::cost)]
+    #[arg(long, value_name = "USD", value_parser = value::cost, allow_negative_numbers = true)]
     pub max_cost: Option<f64>,
     /// How long this turn may take at most, such as 90s or 5m
     #[arg(long, value_name = "DURATION", value_parser = value::duration)]
@@ -182,6 +182,9 @@ pub enum Conversation {
     Show {
         /// Which
         id: Option<String>,
+        /// Only its last turn
+        #[arg(long)]
+        last: bool,
     },
     /// Write a conversation as markdown; without an id the newest
     Export {
@@ -202,16 +205,16 @@ pub enum Conversation {
     Fork {
         /// Which
         id: String,
-        /// The last turn of the copy
-        #[arg(long, value_name = "ID")]
+        /// The last turn of the copy: its id, or its number as shown
+        #[arg(long, value_name = "ID|NUMBER")]
         turn: Option<String>,
     },
     /// Take back what a turn changed in files; without --turn the last one
     Undo {
         /// Which; without one the newest
         id: Option<String>,
-        /// The turn
-        #[arg(long, value_name = "ID")]
+        /// The turn: its id, or its number as shown
+        #[arg(long, value_name = "ID|NUMBER")]
         turn: Option<String>,
     },
     /// Delete a conversation for good

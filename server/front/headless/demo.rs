@@ -105,8 +105,7 @@ fn plan(
         mode: Some(Mode::Edits),
         ..Wishes::default()
     };
-    let assembled = assemble(&configuration, &wishes, &|_| None)
-        .map_err(|error| Failure::internal(error.to_string()))?;
+    let assembled = assemble(&configuration, &wishes, &|_| None)?;
     let options = TurnOptions {
         model: Some(model),
         ..TurnOptions::default()
@@ -122,7 +121,7 @@ fn plan(
 /// What happened, as the log and the files have it.
 fn account(place: &Place, conversation: &Conversation) -> io::Result<String> {
     let turns = replay::turns(&conversation.read_all()?.records);
-    let mut text = export::markdown("The demo, as its log tells it", &turns);
+    let mut text = export::markdown("The demo, as its log tells it", 1, &turns);
     for path in turns
         .iter()
         .flat_map(|turn| &turn.edits)

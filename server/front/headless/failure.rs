@@ -1,9 +1,11 @@
 //! Why a command could not do what it was asked.
 
-use super::exit;
+use super::{exit, text::visible};
+use crate::engine::assemble::AssembleError;
 
 /// An exit code and the sentence that goes with it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
 pub struct Failure {
     /// The exit code.
     pub code: u8,
@@ -15,18 +17,29 @@ impl Failure {
     /// The command line or the configuration is wrong.
     #[must_use]
     pub fn usage(text: impl Into<String>) -> Self {
-        Self {
-            code: exit::USAGE,
-            text: text.into(),
-        }
+        Self::new(exit::USAGE, text.into())
     }
 
     /// It could not be done.
     #[must_use]
     pub fn internal(text: impl Into<String>) -> Self {
+        Self::new(1, text.into())
+    }
+
+    /// The text may name files and quote what others wrote; a terminal is shown all of it.
+    fn new(code: u8, text: String) -> Self {
         Self {
-            code: 1,
-            text: text.into(),
+            code,
+            text: visible(&text).into_owned(),
+        }
+    }
+}
+
+impl From<AssembleError> for Failure {
+    fn from(error: AssembleError) -> Self {
+        match error {
+            AssembleError::Usage(text) => Self::usage(text),
+            AssembleError::NoProvider(text) => Self::new(exit::NO_PROVIDER, text),
         }
     }
 }

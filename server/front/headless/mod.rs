@@ -5,14 +5,20 @@
 //! and questions go to the terminal itself, so that pipes stay free.
 pub mod args;
 pub mod ask;
+pub mod config;
+pub mod conversation;
 pub mod demo;
+pub mod doctor;
 pub mod exit;
 pub mod failure;
 pub mod message;
+pub mod model;
 pub mod output;
 pub mod place;
 pub mod run;
 pub mod show;
+pub mod streams;
 pub mod terminal;
 pub mod text;
+pub mod trust;
 pub mod watch;

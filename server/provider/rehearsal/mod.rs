@@ -43,6 +43,11 @@ const BUILT_IN: [(&str, &str); 2] = [
     ("hello", include_str!("hello.toml")),
 ];
 
+/// The names of the built-in scripts.
+pub fn built_in() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(name, _)| *name)
+}
+
 /// The small project that the built-in script `demo` works on: paths below its folder, and contents.
 #[must_use]
 pub fn demo_files() -> &'static [(&'static str, &'static str)] {

@@ -19,7 +19,7 @@ fn render(events: Vec<Entry>) -> String {
         entry,
     };
     let records: Vec<Record> = events.into_iter().map(record).collect();
-    markdown("Tidy\nup", &replay::turns(&records))
+    markdown("Tidy\nup", 1, &replay::turns(&records))
 }
 
 fn user(text: &str) -> Entry {

@@ -18,7 +18,7 @@ use cap_std::{
 };
 use rustix::fs::OFlags;
 
-use super::digest::sha256;
+use crate::digest::sha256;
 
 mod names;
 mod write;

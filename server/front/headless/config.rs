@@ -1,0 +1,26 @@
+//! `aside config`.
+
+use super::{args, failure::Failure, place::Place, streams::Streams};
+use crate::config;
+
+/// Runs it.
+///
+/// # Errors
+/// A broken configuration, or a key that cannot be set.
+pub fn run(
+    command: &args::Config,
+    place: &Place,
+    streams: &mut Streams<'_>,
+) -> Result<(), Failure> {
+    match command {
+        args::Config::Show { key } => {
+            let (configuration, _) = place.configuration(Vec::new(), false)?;
+            let shown = configuration.show(key.as_deref()).map_err(Failure::usage)?;
+            for notice in &configuration.notices {
+                streams.note(notice);
+            }
+            streams.say(&shown)
+        }
+        args::Config::Schema => streams.say(&format!("{:#}\n", config::schema())),
+    }
+}

@@ -1,0 +1,161 @@
+//! `aside conversation`.
+
+mod list;
+#[cfg(test)]
+mod tests;
+mod undo;
+
+use std::{fs, io};
+
+use super::{args, failure::Failure, place::Place, streams::Streams};
+use crate::{
+    engine::clock::Clock,
+    session::{
+        conversation::{Conversation, Until},
+        export,
+        lines::Lines,
+        replay::{self, Turn},
+        store::Store,
+    },
+};
+
+/// Runs it.
+///
+/// # Errors
+/// An id that is none or of several, a conversation that is open elsewhere or cannot be read or written, and
+/// for undo files that were changed since.
+pub fn run(
+    command: &args::Conversation,
+    place: &Place,
+    streams: &mut Streams<'_>,
+) -> Result<(), Failure> {
+    let store = place.store()?;
+    let now = Clock::start().now();
+    match command {
+        args::Conversation::List => list::run(&store, streams),
+        args::Conversation::Show { id, last } => {
+            let conversation = find(&store, id.as_deref())?;
+            // The last turn is read backwards: it costs the same however long the conversation is.
+            let lines = if *last {
+                last_turn(&conversation)
+            } else {
+                all(&conversation)
+            };
+            streams.say(&page(&conversation, &lines?)?)
+        }
+        args::Conversation::Export { id, output } => {
+            let conversation = find(&store, id.as_deref())?;
+            let page = page(&conversation, &all(&conversation)?)?;
+            let Some(file) = output else {
+                return streams.say(&page);
+            };
+            fs::write(place.root.join(file), page).map_err(|error| {
+                Failure::internal(format!(
+                    "cannot write {}: {error}; give another file",
+                    file.display()
+                ))
+            })
+        }
+        args::Conversation::Rename { id, title } => {
+            if title.trim().is_empty() {
+                return Err(Failure::usage(
+                    "a title is missing; give one that is not empty",
+                ));
+            }
+            Ok(store.rename(&store.find(id)?, title, now)?)
+        }
+        args::Conversation::Fork { id, turn } => {
+            let source = store.find(id)?;
+            let turn = match turn {
+                Some(turn) => Some(find_turn(&source, &all(&source)?, turn)?.turn.id),
+                None => None,
+            };
+            let until = turn.as_deref().map_or(Until::Now, Until::Turn);
+            let fork = store.fork(&source, until, now)?;
+            streams.say(&format!("{}\n", fork.id()))
+        }
+        args::Conversation::Undo { id, turn } => {
+            let conversation = find(&store, id.as_deref())?;
+            undo::run(&conversation, turn.as_deref(), &place.root, streams)
+        }
+        args::Conversation::Delete { id } => {
+            let conversation = store.find(id)?;
+            store.delete(&conversation, now)?;
+            streams.say(&format!("Deleted {}.\n", conversation.id()))
+        }
+    }
+}
+
+/// The conversation that is meant; the newest where none is named.
+fn find(store: &Store, id: Option<&str>) -> Result<Conversation, Failure> {
+    match id {
+        Some(id) => Ok(store.find(id)?),
+        None => store.latest()?.ok_or_else(|| {
+            Failure::usage("there is no conversation in this workspace yet; `aside run` starts one")
+        }),
+    }
+}
+
+/// A conversation as markdown. What of its log could not be read is said at the end.
+fn page(conversation: &Conversation, lines: &Lines) -> Result<String, Failure> {
+    let listed = conversation.listed().map_err(unreadable(conversation))?;
+    let turns = replay::turns(&lines.records);
+    let first = (listed.turns as usize).saturating_sub(turns.len()) + 1;
+    let mut page = export::markdown(&listed.title, first, &turns);
+    for fault in &lines.faults {
+        page += &format!("\n*Notice: {fault}; it was left out.*\n");
+    }
+    Ok(page)
+}
+
+fn all(conversation: &Conversation) -> Result<Lines, Failure> {
+    conversation.read_all().map_err(unreadable(conversation))
+}
+
+fn last_turn(conversation: &Conversation) -> Result<Lines, Failure> {
+    conversation
+        .read_last_turn()
+        .map_err(unreadable(conversation))
+}
+
+fn unreadable(conversation: &Conversation) -> impl Fn(io::Error) -> Failure + use<> {
+    let id = conversation.id().to_owned();
+    move |error| {
+        Failure::internal(format!(
+            "cannot read conversation {id}: {error}; check its folder and its disk"
+        ))
+    }
+}
+
+/// A turn and its number, counted from 1.
+struct Numbered {
+    number: usize,
+    turn: Turn,
+}
+
+/// The turn with this id, or this number.
+fn find_turn(
+    conversation: &Conversation,
+    lines: &Lines,
+    wanted: &str,
+) -> Result<Numbered, Failure> {
+    let mut turns = replay::turns(&lines.records);
+    let by_number = || {
+        let number: usize = wanted.parse().ok()?;
+        number.checked_sub(1)
+    };
+    let place = turns.iter().position(|turn| turn.id == wanted);
+    match place
+        .or_else(by_number)
+        .filter(|place| *place < turns.len())
+    {
+        Some(place) => Ok(Numbered {
+            number: place + 1,
+            turn: turns.swap_remove(place),
+        }),
+        None => Err(Failure::usage(format!(
+            "conversation {id} has no turn {wanted}; `aside conversation show {id}` shows those it has",
+            id = conversation.id()
+        ))),
+    }
+}

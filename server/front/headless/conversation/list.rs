@@ -1,0 +1,132 @@
+//! `aside conversation list`.
+
+use std::time::Duration;
+
+use jiff::{Timestamp, tz::TimeZone};
+
+use crate::{
+    front::headless::{failure::Failure, streams::Streams, text::one_line},
+    session::{
+        conversation::{Listed, Status},
+        store::Store,
+    },
+};
+
+/// Lists conversations, the newest first: id, status, turns, when something was recorded last, how many
+/// prompts are open where any are, and the title.
+pub(super) fn run(store: &Store, streams: &mut Streams<'_>) -> Result<(), Failure> {
+    let list = store.list()?;
+    if list.is_empty() {
+        streams.note("There is no conversation in this workspace yet; `aside run` starts one.");
+    }
+    streams.say(&table(&list, &TimeZone::system()))
+}
+
+/// A line a conversation.
+fn table(list: &[Listed], zone: &TimeZone) -> String {
+    let rows: Vec<[String; 6]> = list.iter().map(|listed| row(listed, zone)).collect();
+    let mut widths = [0; 6];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    let mut text = String::new();
+    for row in &rows {
+        let mut line = String::new();
+        // A column in which nothing stands is not there.
+        for (cell, width) in row.iter().zip(widths).filter(|(_, width)| *width > 0) {
+            line += &format!("{cell:<width$}  ");
+        }
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+fn row(listed: &Listed, zone: &TimeZone) -> [String; 6] {
+    let status = match listed.status {
+        Status::Idle => "idle",
+        Status::Running => "running",
+        Status::Waiting => "waiting",
+        Status::Interrupted => "interrupted",
+    };
+    [
+        listed.id.clone(),
+        status.to_owned(),
+        count(listed.turns as usize, "turn"),
+        minute(listed.updated, zone),
+        match listed.prompts {
+            0 => String::new(),
+            prompts => count(prompts, "open prompt"),
+        },
+        one_line(&listed.title),
+    ]
+}
+
+fn count(number: usize, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{plural}")
+}
+
+/// A time since the Unix epoch, on the clocks of a zone.
+fn minute(time: Duration, zone: &TimeZone) -> String {
+    let stamp = Timestamp::UNIX_EPOCH
+        .checked_add(time)
+        .unwrap_or(Timestamp::MAX);
+    let local = stamp.to_zoned(zone.clone());
+    local.strftime("%Y-%m-%d %H:%M").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(id: &str, status: Status, turns: u32, title: &str) -> Listed {
+        Listed {
+            id: id.into(),
+            title: title.into(),
+            created: Duration::ZERO,
+            updated: Duration::from_secs(1_700_000_000 + u64::from(turns) * 60),
+            turns,
+            status,
+            prompts: 0,
+        }
+    }
+
+    fn check(list: &[Listed], expected: &[&str]) {
+        let zone = TimeZone::fixed(jiff::tz::offset(2));
+        let table = table(list, &zone);
+        assert_eq!(table.lines().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_conversation_is_a_line() {
+        check(&[], &[]);
+        check(
+            &[
+                listed("c1", Status::Running, 1, "Fix\x1b[2J the\nupload"),
+                listed("c22", Status::Interrupted, 12, ""),
+            ],
+            &[
+                "c1   running      1 turn    2023-11-15 00:14  Fix␛[2J the␊upload",
+                "c22  interrupted  12 turns  2023-11-15 00:25",
+            ],
+        );
+    }
+
+    #[test]
+    fn open_prompts_have_a_column_where_there_are_any() {
+        let waiting = Listed {
+            prompts: 2,
+            ..listed("c1", Status::Waiting, 2, "Ask me")
+        };
+        check(
+            &[waiting, listed("c2", Status::Idle, 2, "Hi")],
+            &[
+                "c1  waiting  2 turns  2023-11-15 00:15  2 open prompts  Ask me",
+                "c2  idle     2 turns  2023-11-15 00:15                  Hi",
+            ],
+        );
+    }
+}

@@ -1,0 +1,304 @@
+use std::{fs, time::Duration};
+
+use super::*;
+use crate::{
+    front::headless::streams::tests::said,
+    session::record::{Edit, Entry, TurnOptions},
+    turn::{
+        Event,
+        event::{CallKey, Outcome},
+        response::Usage,
+    },
+};
+
+/// A workspace with a state directory of its own.
+struct Trial {
+    folder: tempfile::TempDir,
+    place: Place,
+}
+
+impl Trial {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().join("work");
+        fs::create_dir(&root).expect("a folder");
+        let state_dir = folder.path().join("state");
+        Self {
+            folder,
+            place: Place { root, state_dir },
+        }
+    }
+
+    fn store(&self) -> Store {
+        self.place.store().expect("a store")
+    }
+
+    /// A new conversation in which these turns wrote these files.
+    fn conversation(&self, turns: &[(&str, &[(&str, &str)])]) -> Conversation {
+        let store = self.store();
+        let conversation = store.create(None, Duration::ZERO).expect("made");
+        for (turn, edits) in turns {
+            self.turn(&conversation, turn, edits);
+        }
+        conversation
+    }
+
+    fn turn(&self, conversation: &Conversation, turn: &str, edits: &[(&str, &str)]) {
+        let mut log = conversation.log(Duration::ZERO).expect("a log");
+        let mut record = |entry: &Entry| {
+            let time = Duration::from_secs(1_700_000_000);
+            log.append(time, Some(turn), entry).expect("appended");
+        };
+        record(&Entry::TurnStart(TurnOptions::default()));
+        record(&Entry::Turn(Event::UserMessage {
+            text: format!("Do {turn}"),
+            attachments: vec![],
+        }));
+        for (path, text) in edits {
+            let file = self.place.root.join(path);
+            let before = fs::read(&file).ok();
+            let before = before.map(|bytes| conversation.blobs().keep(&bytes).expect("kept"));
+            record(&Entry::Edit(Edit {
+                call: 0,
+                path: (*path).into(),
+                before,
+                after: Some(crate::digest::sha256(text.as_bytes())),
+                mode: None,
+            }));
+            fs::write(file, text).expect("written");
+        }
+        record(&Entry::Turn(end()));
+    }
+
+    /// What a command says, with the id of a conversation as `ID`.
+    fn says(&self, conversation: &Conversation, words: &[&str]) -> String {
+        let words = words
+            .iter()
+            .map(|word| word.replace("ID", conversation.id()));
+        let words = ["aside", "conversation"]
+            .into_iter()
+            .map(str::to_owned)
+            .chain(words);
+        let cli = args::parse(words.map(Into::into)).expect("a command line");
+        let args::Command::Conversation(command) = cli.command else {
+            panic!("no command for conversations")
+        };
+        said(|streams| run(&command, &self.place, streams))
+            .replace(conversation.id(), "ID")
+            .replace(&self.folder.path().display().to_string(), "/t")
+    }
+
+    fn check(&self, conversation: &Conversation, words: &[&str], expected: &str) {
+        assert_eq!(self.says(conversation, words), expected, "{words:?}");
+    }
+
+    /// The files of the workspace: `name=text`, by name.
+    fn files(&self) -> String {
+        let mut files: Vec<String> = fs::read_dir(&self.place.root)
+            .expect("a folder")
+            .map(|file| {
+                let file = file.expect("a file");
+                let text = fs::read_to_string(file.path()).expect("a text");
+                format!("{}={text}", file.file_name().to_string_lossy())
+            })
+            .collect();
+        files.sort();
+        files.join(" ")
+    }
+}
+
+fn end() -> Event {
+    Event::TurnEnd {
+        outcome: Outcome::Completed,
+        answer: None,
+        structured: None,
+        error: None,
+        usage: Usage::default(),
+        refusals: vec![],
+    }
+}
+
+#[test]
+fn the_last_turn_is_undone_and_the_model_is_told() {
+    let trial = Trial::new();
+    fs::write(trial.place.root.join("a"), "0").expect("written");
+    let conversation = trial.conversation(&[
+        ("t1", &[("a", "1")]),
+        ("t2", &[("a", "2"), ("new\x1b", "x")]),
+    ]);
+    let account = "Undone what the last turn changed:\n  a  put back\n  new␛  removed\n";
+    trial.check(&conversation, &["undo"], account);
+    assert_eq!(trial.files(), "a=1");
+    let lines = conversation.read_all().expect("a log");
+    let told = lines
+        .records
+        .iter()
+        .find_map(|record| match record.entry.event() {
+            Some(Event::Directive { text }) => Some((record.turn.clone(), text.clone())),
+            _ => None,
+        });
+    let text = "The user took back the changes that the last turn made to: a, new␛. \
+                These files are as they were before it.";
+    assert_eq!(told, Some((None, text.to_owned())));
+    assert_eq!(
+        conversation.listed().expect("a list").status,
+        crate::session::conversation::Status::Idle
+    );
+    let nothing = "There is nothing to undo: no file is other than before the last turn.\n";
+    trial.check(&conversation, &["undo", "ID"], nothing);
+    let account = "Undone what turn 1 changed:\n  a  put back\n";
+    trial.check(&conversation, &["undo", "ID", "--turn", "1"], account);
+    assert_eq!(trial.files(), "a=0");
+}
+
+#[test]
+fn what_was_changed_since_is_left_as_it_is() {
+    let trial = Trial::new();
+    let conversation =
+        trial.conversation(&[("t1", &[("a", "1"), ("b", "1")]), ("t2", &[("a", "2")])]);
+    trial.check(
+        &conversation,
+        &["undo", "--turn", "t1"],
+        "exit 1: turn 1 was not undone, as these files were changed since: a; \
+         put them back yourself, or undo later turns first\n",
+    );
+    assert_eq!(trial.files(), "a=2 b=1");
+}
+
+#[test]
+fn a_turn_that_ran_commands_is_undone_in_part() {
+    let trial = Trial::new();
+    let conversation = trial.conversation(&[]);
+    let mut log = conversation.log(Duration::ZERO).expect("a log");
+    let call = CallKey(0);
+    for event in [
+        Event::TurnStart,
+        Event::ToolCall {
+            call,
+            id: "1".into(),
+            name: "run_command".into(),
+            arguments: "{}".into(),
+            opaque: None,
+        },
+        Event::CallStarted { call, run: 1 },
+        end(),
+    ] {
+        log.append(Duration::ZERO, Some("t1"), &event.into())
+            .expect("appended");
+    }
+    drop(log);
+    trial.check(
+        &conversation,
+        &["undo"],
+        "There is nothing to undo: no file is other than before the last turn.\n\
+         Commands ran in the last turn, too: what they changed is as they left it.\n",
+    );
+}
+
+#[test]
+fn what_somebody_has_open_is_only_read() {
+    let trial = Trial::new();
+    let conversation = trial.conversation(&[("t1", &[("a", "1")])]);
+    let open = conversation.log(Duration::ZERO).expect("a log");
+    for words in [&["undo"][..], &["rename", "ID", "New"], &["delete", "ID"]] {
+        let said = trial.says(&conversation, words);
+        assert!(
+            said.starts_with("exit 1: the conversation is open in process "),
+            "{said}"
+        );
+    }
+    assert_eq!(trial.files(), "a=1");
+    assert!(
+        trial
+            .says(&conversation, &["show"])
+            .contains("> **User:** Do t1")
+    );
+    drop(open);
+    trial.check(&conversation, &["delete", "ID"], "Deleted ID.\n");
+    let said = "! There is no conversation in this workspace yet; `aside run` starts one.\n";
+    trial.check(&conversation, &["list"], said);
+}
+
+#[test]
+fn a_conversation_is_shown_exported_and_renamed() {
+    let trial = Trial::new();
+    let conversation = trial.conversation(&[("t1", &[])]);
+    let page = "# Do t1\n\n## Turn 1 (2023-11-14T22:13)\n\n> **User:** Do t1\n\n\
+                **Completed**. Tokens: 0 in (0 from cache), 0 out.\n";
+    trial.check(&conversation, &["show"], page);
+    trial.check(&conversation, &["show", "ID"], page);
+    trial.check(&conversation, &["export"], page);
+    trial.check(&conversation, &["export", "-o", "page.md"], "");
+    assert_eq!(trial.files(), format!("page.md={page}"));
+    trial.check(
+        &conversation,
+        &["export", "-o", "none/page.md"],
+        "exit 1: cannot write none/page.md: No such file or directory (os error 2); give another file\n",
+    );
+    trial.check(&conversation, &["rename", "ID", " Two\nwords "], "");
+    assert!(
+        trial
+            .says(&conversation, &["show"])
+            .starts_with("# Two words\n")
+    );
+    let missing = "exit 2: a title is missing; give one that is not empty\n";
+    trial.check(&conversation, &["rename", "ID", " "], missing);
+}
+
+#[test]
+fn a_damaged_log_is_shown_as_far_as_it_goes() {
+    let trial = Trial::new();
+    let conversation = trial.conversation(&[("t1", &[]), ("t2", &[])]);
+    let events = conversation.folder().join("events.jsonl");
+    let text = fs::read_to_string(&events).expect("a log");
+    fs::write(&events, text.replace("Do t1", "Do tx")).expect("written");
+    let said = trial.says(&conversation, &["show"]);
+    assert!(said.contains("> **User:** Do t2"), "{said}");
+    let notice = "\n*Notice: line 2 of the conversation's log does not match its checksum; it was left out.*\n";
+    assert!(said.ends_with(notice), "{said}");
+}
+
+#[test]
+fn a_fork_has_the_turns_up_to_one() {
+    let trial = Trial::new();
+    let conversation = trial.conversation(&[("t1", &[]), ("t2", &[]), ("t3", &[])]);
+    let check = |words: &[&str], turns| {
+        let id = trial.says(&conversation, words);
+        let fork = trial.store().find(id.trim_end()).expect("a fork");
+        assert_eq!(fork.listed().expect("a list").turns, turns, "{words:?}");
+        assert_ne!(fork.id(), conversation.id());
+    };
+    check(&["fork", "ID"], 3);
+    check(&["fork", "ID", "--turn", "2"], 2);
+    check(&["fork", "ID", "--turn", "t1"], 1);
+    for turn in ["0", "4", "t4"] {
+        let words = ["fork", "ID", "--turn", turn];
+        let said = format!(
+            "exit 2: conversation ID has no turn {turn}; `aside conversation show ID` shows those it has\n"
+        );
+        trial.check(&conversation, &words, &said);
+    }
+}
+
+#[test]
+fn what_is_not_there_is_bad_usage() {
+    let trial = Trial::new();
+    let gone = trial.conversation(&[]);
+    trial
+        .store()
+        .delete(&gone, Duration::ZERO)
+        .expect("deleted");
+    let none = "exit 2: there is no conversation in this workspace yet; `aside run` starts one\n";
+    for words in [["show"], ["export"], ["undo"]] {
+        trial.check(&gone, &words, none);
+    }
+    let unknown = "exit 2: there is no conversation x; `aside conversation list` shows those that there are\n";
+    trial.check(&gone, &["show", "x"], unknown);
+    trial.check(&gone, &["fork", "x"], unknown);
+    let empty = trial.conversation(&[]);
+    trial.check(
+        &empty,
+        &["undo"],
+        "exit 2: there is nothing to undo: conversation ID has no turn yet\n",
+    );
+}

@@ -1,0 +1,319 @@
+//! `aside doctor`.
+
+use std::{
+    env, fs,
+    io::{self, IsTerminal, Write},
+    os::unix::fs::DirBuilderExt,
+};
+
+use super::{failure::Failure, place::Place, streams::Streams, text::one_line};
+use crate::{
+    config::{Configuration, Sources},
+    engine::assemble::{AssembleError, Wishes, assemble},
+    session::{conversation::Listed, store::Store},
+};
+
+/// Looks at everything that a turn needs, says what it found, a line each, and what to do about it.
+///
+/// # Errors
+/// Something does not work.
+pub fn run(place: &Place, streams: &mut Streams<'_>) -> Result<(), Failure> {
+    let mut findings = vec![version(), state_directory(place)];
+    match place.configuration(Vec::new(), false) {
+        Ok((configuration, trusted)) => {
+            findings.extend(configuration_files(place, &configuration));
+            findings.push(trust(place, trusted));
+            findings.push(model(place, &configuration, trusted));
+            findings.push(sandbox(configuration.settings.unsandboxed));
+        }
+        Err(problems) => findings.extend(problems.text.lines().map(Finding::error)),
+    }
+    findings.push(terminal());
+    findings.extend(conversations(place));
+
+    let page: String = findings.iter().map(Finding::line).collect();
+    streams.say(&page)?;
+    match findings
+        .iter()
+        .filter(|found| found.grade == Grade::Error)
+        .count()
+    {
+        0 => Ok(()),
+        1 => Err(Failure::internal(
+            "one thing is wrong here; it is marked error",
+        )),
+        count => Err(Failure::internal(format!(
+            "{count} things are wrong here; they are marked error"
+        ))),
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Grade {
+    Ok,
+    Warning,
+    Error,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Finding {
+    grade: Grade,
+    text: String,
+}
+
+impl Finding {
+    fn ok(text: impl Into<String>) -> Self {
+        Self::of(Grade::Ok, text)
+    }
+
+    fn warning(text: impl Into<String>) -> Self {
+        Self::of(Grade::Warning, text)
+    }
+
+    fn error(text: impl Into<String>) -> Self {
+        Self::of(Grade::Error, text)
+    }
+
+    fn of(grade: Grade, text: impl Into<String>) -> Self {
+        Self {
+            grade,
+            text: text.into(),
+        }
+    }
+
+    fn line(&self) -> String {
+        let grade = match self.grade {
+            Grade::Ok => "ok",
+            Grade::Warning => "warning",
+            Grade::Error => "error",
+        };
+        format!("{grade:<8} {}\n", one_line(&self.text))
+    }
+}
+
+fn version() -> Finding {
+    Finding::ok(format!(
+        "aside {} on {} ({})",
+        env!("CARGO_PKG_VERSION"),
+        env::consts::OS,
+        env::consts::ARCH
+    ))
+}
+
+/// Whether state can be kept is found out by keeping some.
+fn state_directory(place: &Place) -> Finding {
+    let folder = place.state_dir.display();
+    let write = || -> io::Result<()> {
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&place.state_dir)?;
+        let mut file = tempfile::NamedTempFile::new_in(&place.state_dir)?;
+        file.write_all(&[0; 4096])?;
+        file.as_file().sync_all()
+    };
+    match write() {
+        Ok(()) => Finding::ok(format!("state directory: {folder} can be written")),
+        Err(error) => Finding::error(format!(
+            "state directory: {folder} cannot be written: {error}; \
+             make it writable, or set XDG_STATE_HOME to one that is"
+        )),
+    }
+}
+
+fn configuration_files(place: &Place, configuration: &Configuration) -> Vec<Finding> {
+    // What is wrong with them is known already: they were read.
+    let sources = Sources::from_process(Some(&place.root)).unwrap_or_default();
+    let files = [sources.user_file, sources.workspace_file];
+    let files: Vec<String> = files
+        .iter()
+        .flatten()
+        .map(|file| file.path.display().to_string())
+        .collect();
+    let mut findings = vec![Finding::ok(match files.join(" and ") {
+        none if none.is_empty() => "configuration: there is no aside.toml".to_owned(),
+        files => format!("configuration: {files}"),
+    })];
+    let notices = configuration.notices.iter();
+    findings.extend(notices.map(|notice| Finding::warning(format!("configuration: {notice}"))));
+    findings
+}
+
+fn trust(place: &Place, trusted: bool) -> Finding {
+    let root = place.root.display();
+    if trusted {
+        return Finding::ok(format!("workspace: {root} is trusted"));
+    }
+    Finding::warning(format!(
+        "workspace: {root} is not trusted, so only tools that read will run; \
+         trust it with `aside trust`, or for one run with --trust"
+    ))
+}
+
+/// Whether a turn could begin: with the configured model, or with one that is given for it.
+fn model(place: &Place, configuration: &Configuration, trusted: bool) -> Finding {
+    let wishes = Wishes {
+        root: place.root.clone(),
+        trusted,
+        ..Wishes::default()
+    };
+    match assemble(configuration, &wishes, &|name| env::var(name).ok()) {
+        Ok(assembled) => Finding::ok(format!("model: {}", assembled.provider.model().id)),
+        // A run can still name one.
+        Err(AssembleError::NoProvider(what))
+            if configuration.settings.assistant.model.is_none() =>
+        {
+            Finding::warning(format!("model: {what}"))
+        }
+        Err(error) => Finding::error(format!("model: {error}")),
+    }
+}
+
+fn sandbox(unsandboxed: bool) -> Finding {
+    Finding::warning(if unsandboxed {
+        "sandbox: this version has none, and commands run without one, as your configuration says"
+    } else {
+        "sandbox: this version has none, so each command asks, and is refused where nobody can be asked; \
+         --unsandboxed lets commands run"
+    })
+}
+
+fn terminal() -> Finding {
+    let tty = fs::File::options().read(true).write(true).open("/dev/tty");
+    Finding::ok(if tty.is_ok() && io::stderr().is_terminal() {
+        "terminal: `aside run` can ask you here"
+    } else {
+        "terminal: there is none to ask on, so `aside run` refuses here what needs a human"
+    })
+}
+
+/// Reads every log of the workspace and verifies each line.
+fn conversations(place: &Place) -> Vec<Finding> {
+    let listed = place.store().and_then(|store| Ok((store.list()?, store)));
+    let (list, store) = match listed {
+        Ok(listed) => listed,
+        Err(error) => return vec![Finding::error(format!("conversations: {error}"))],
+    };
+    let damaged: Vec<Finding> = list
+        .iter()
+        .flat_map(|listed| damage(&store, listed))
+        .collect();
+    let count = match list.len() {
+        1 => "1 in this workspace".to_owned(),
+        count => format!("{count} in this workspace"),
+    };
+    let whole = match (list.len(), damaged.len()) {
+        (0, _) => "",
+        (_, 0) => ", each log is whole",
+        _ => ", not each log is whole:",
+    };
+    let mut findings = vec![Finding::ok(format!("conversations: {count}{whole}"))];
+    findings.extend(damaged);
+    findings
+}
+
+fn damage(store: &Store, listed: &Listed) -> Vec<Finding> {
+    let id = &listed.id;
+    let read = store
+        .find(id)
+        .map_err(|error| error.to_string())
+        .and_then(|found| found.read_all().map_err(|error| error.to_string()));
+    match read {
+        Ok(lines) => lines
+            .faults
+            .iter()
+            .map(|fault| {
+                Finding::error(format!(
+                    "conversation {id}: {fault}; it is left out, the rest can be used"
+                ))
+            })
+            .collect(),
+        Err(error) => vec![Finding::error(format!(
+            "conversation {id}: its log cannot be read: {error}; check its folder and its disk"
+        ))],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::{session::record::Entry, turn::Event};
+
+    fn place(folder: &tempfile::TempDir) -> Place {
+        let root = folder.path().join("work");
+        fs::create_dir(&root).expect("a folder");
+        Place {
+            root,
+            state_dir: folder.path().join("state"),
+        }
+    }
+
+    /// The lines of findings, with the temporary folder as `/t`.
+    fn lines(findings: &[Finding], folder: &tempfile::TempDir) -> String {
+        let lines: String = findings.iter().map(Finding::line).collect();
+        lines.replace(&folder.path().display().to_string(), "/t")
+    }
+
+    #[test]
+    fn the_state_directory_is_tried() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = place(&folder);
+        assert_eq!(
+            lines(&[state_directory(&place)], &folder),
+            "ok       state directory: /t/state can be written\n"
+        );
+        assert_eq!(fs::read_dir(&place.state_dir).expect("there").count(), 0);
+        let about = fs::metadata(&place.state_dir).expect("there");
+        assert_eq!(about.permissions().mode() & 0o777, 0o700);
+        fs::remove_dir(&place.state_dir).expect("empty");
+        fs::write(&place.state_dir, "a file").expect("written");
+        assert_eq!(
+            lines(&[state_directory(&place)], &folder),
+            "error    state directory: /t/state cannot be written: File exists (os error 17); \
+             make it writable, or set XDG_STATE_HOME to one that is\n"
+        );
+    }
+
+    #[test]
+    fn each_fault_of_each_log_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = place(&folder);
+        let check = |expected: &str| {
+            assert_eq!(lines(&conversations(&place), &folder), expected);
+        };
+        check("ok       conversations: 0 in this workspace\n");
+        let store = place.store().expect("a store");
+        let conversation = store.create(None, std::time::Duration::ZERO);
+        let conversation = conversation.expect("a conversation");
+        let mut log = conversation.log(std::time::Duration::ZERO).expect("a log");
+        for text in ["one", "two"] {
+            let text = text.to_owned();
+            let entry = Entry::Turn(Event::Directive { text });
+            log.append(std::time::Duration::ZERO, None, &entry)
+                .expect("appended");
+        }
+        drop(log);
+        check("ok       conversations: 1 in this workspace, each log is whole\n");
+        let events = conversation.folder().join("events.jsonl");
+        let text = fs::read_to_string(&events).expect("a log");
+        fs::write(&events, text.replace("one", "eno")).expect("written");
+        check(&format!(
+            "ok       conversations: 1 in this workspace, not each log is whole:\n\
+             error    conversation {}: line 1 of the conversation's log does not match its checksum; \
+             it is left out, the rest can be used\n",
+            conversation.id()
+        ));
+    }
+
+    #[test]
+    fn commands_need_a_sandbox_or_the_users_word() {
+        let check = |unsandboxed, expected: &str| {
+            assert!(sandbox(unsandboxed).line().contains(expected));
+        };
+        check(false, "refused where nobody can be asked");
+        check(true, "run without one");
+    }
+}

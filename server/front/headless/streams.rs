@@ -1,0 +1,114 @@
+//! Where a command writes.
+
+use std::io::{self, Write};
+
+use super::{failure::Failure, text::visible};
+
+/// Where a command writes.
+pub struct Streams<'a> {
+    /// Standard output: what was asked for.
+    pub out: &'a mut dyn Write,
+    /// Standard output is a terminal.
+    pub is_terminal: bool,
+    /// Standard error: what else there is to know.
+    pub notes: &'a mut dyn Write,
+}
+
+impl Streams<'_> {
+    /// Writes what was asked for; on a terminal nothing in it acts or is unseen. A reader that went away
+    /// wants no more, which is no failure.
+    ///
+    /// # Errors
+    /// A disk that is full, and the like.
+    pub fn say(&mut self, text: &str) -> Result<(), Failure> {
+        let written = if self.is_terminal {
+            self.out.write_all(visible(text).as_bytes())
+        } else {
+            self.out.write_all(text.as_bytes())
+        };
+        match written.and_then(|()| self.out.flush()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::internal(
+                format!("cannot write to standard output: {error}"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes something else that there is to know, on lines of its own.
+    pub fn note(&mut self, text: &str) {
+        // Where nobody takes notes, there is nobody to tell.
+        let _ = writeln!(self.notes, "{}", visible(text));
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// What a command wrote: standard output, then a line `! …` for each note and `exit …` where it failed.
+    pub(in super::super) fn said(
+        command: impl FnOnce(&mut Streams<'_>) -> Result<(), Failure>,
+    ) -> String {
+        let (mut out, mut notes) = (Vec::new(), Vec::new());
+        let result = command(&mut Streams {
+            out: &mut out,
+            is_terminal: false,
+            notes: &mut notes,
+        });
+        let mut said = String::from_utf8(out).expect("text");
+        for note in String::from_utf8(notes).expect("text").lines() {
+            said += &format!("! {note}\n");
+        }
+        if let Err(failure) = result {
+            said += &format!("exit {}: {failure}\n", failure.code);
+        }
+        said
+    }
+
+    struct Broken(io::ErrorKind);
+
+    impl Write for Broken {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_reader_that_went_away_is_no_failure() {
+        let check = |kind, expected| {
+            let written = Streams {
+                out: &mut Broken(kind),
+                is_terminal: false,
+                notes: &mut Vec::new(),
+            }
+            .say("text");
+            let written = written.map_err(|failure| (failure.code, failure.text));
+            assert_eq!(written, expected);
+        };
+        check(io::ErrorKind::BrokenPipe, Ok(()));
+        let full = "cannot write to standard output: no storage space";
+        check(io::ErrorKind::StorageFull, Err((1, full.to_owned())));
+    }
+
+    #[test]
+    fn a_terminal_is_written_what_can_be_seen() {
+        let check = |is_terminal, expected: &str| {
+            let (mut out, mut notes) = (Vec::new(), Vec::new());
+            let mut streams = Streams {
+                out: &mut out,
+                is_terminal,
+                notes: &mut notes,
+            };
+            streams.say("\x1b[2J\n").expect("written");
+            streams.note("\x07");
+            assert_eq!(String::from_utf8(out).expect("text"), expected);
+            assert_eq!(String::from_utf8(notes).expect("text"), "␇\n");
+        };
+        check(true, "␛[2J\n");
+        check(false, "\x1b[2J\n");
+    }
+}
