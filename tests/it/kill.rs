@@ -1,6 +1,7 @@
 //! What a crash leaves: the program is killed at every place, and goes on.
 
 mod between;
+mod inside;
 mod story;
 mod strace;
 mod whole;

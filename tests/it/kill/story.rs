@@ -9,8 +9,8 @@ use crate::world::World;
 /// A turn: its script, and its arguments.
 pub(super) struct Turn {
     pub(super) message: &'static str,
-    script: (&'static str, &'static str),
-    args: &'static [&'static str],
+    pub(super) script: (&'static str, &'static str),
+    pub(super) args: &'static [&'static str],
 }
 
 const ONE: (&str, &str) = ("one.toml", include_str!("one.toml"));

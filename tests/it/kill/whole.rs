@@ -18,29 +18,59 @@ use super::story::Ground;
 
 const UNKNOWN: &str = "run_command was interrupted; its effects are unknown. Look before you run it again.";
 
-/// Checks a conversation whose turns have all ended, and the files around it.
+/// Checks a conversation of which so many turns have ended, and the files around it.
 pub(super) fn check(ground: &Ground, turns: usize) {
-    let lines = ground.conversation.read_all().unwrap();
-    assert_eq!(lines.faults, []);
-    let all = replay::turns(&lines.records);
     let count = fs::read_to_string(ground.world.at("count")).unwrap_or_default();
-    let ended = all.iter().filter(|turn| turn.standing.outcome == Some(Outcome::Completed));
-    assert_eq!(ended.count(), turns, "{all:#?}");
-    // A turn that was killed before its message was on record was not begun.
-    for turn in all.iter().filter(|turn| turn.events.len() > 1) {
-        let mut history = History::default();
-        for event in &turn.events {
-            history.take(event);
-        }
-        history.end();
+    for history in histories(ground, turns) {
         history.effects(&count);
     }
     files(ground);
+    nothing_runs(ground);
+}
+
+/// Checks a conversation of which so many turns have ended.
+pub(super) fn histories(ground: &Ground, turns: usize) -> Vec<History> {
+    let lines = ground.conversation.read_all().unwrap();
+    assert_eq!(lines.faults, []);
+    let all = replay::turns(&lines.records);
+    let ended = all.iter().filter(|turn| turn.standing.outcome == Some(Outcome::Completed));
+    assert_eq!(ended.count(), turns, "{all:#?}");
+    // A turn that was killed before its message was on record was not begun.
+    let begun = all.iter().filter(|turn| turn.events.len() > 1);
+    begun
+        .map(|turn| {
+            let mut history = History::default();
+            for event in &turn.events {
+                history.take(event);
+            }
+            history.end();
+            history
+        })
+        .collect()
+}
+
+/// No process is left that works in the workspace.
+fn nothing_runs(ground: &Ground) {
+    let left = processes(ground);
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// The command lines of all processes that work in the workspace.
+pub(super) fn processes(ground: &Ground) -> Vec<String> {
+    let work = fs::canonicalize(ground.world.at("")).unwrap();
+    let mut found = Vec::new();
+    for process in fs::read_dir("/proc").unwrap() {
+        let process = process.unwrap().path();
+        if fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd == work) {
+            found.push(fs::read_to_string(process.join("cmdline")).unwrap_or_default());
+        }
+    }
+    found
 }
 
 /// One turn, as its events tell it.
 #[derive(Default)]
-struct History {
+pub(super) struct History {
     asked: bool,
     /// Calls of a response whose end has not come.
     said: Vec<(CallKey, String)>,
@@ -117,6 +147,11 @@ impl History {
         assert!(self.calls.keys().eq(self.results.keys()), "{:?} {:?}", self.calls, self.results);
         assert!(self.inquiries.values().all(|responses| *responses == 1), "{:?}", self.inquiries);
         assert!(self.prompts.values().all(|(settled, _)| *settled == 1), "{:?}", self.prompts);
+    }
+
+    /// What the model is told of each call.
+    pub(super) fn results(&self) -> Vec<&str> {
+        self.results.values().map(String::as_str).collect()
     }
 
     /// Each command of the story adds a line of its own to a file.
