@@ -6,14 +6,13 @@ use std::{
     path::Path,
     process::Child,
     sync::atomic::{AtomicUsize, Ordering},
-    thread,
     time::{Duration, Instant},
 };
 
 use aside::session::conversation::Status;
 
 use super::{
-    story::{Ground, STORY, Turn},
+    story::{Ground, STORY, Turn, side_by_side, until},
     whole,
 };
 
@@ -39,38 +38,37 @@ const CLING: Turn = Turn {
     args: &["--mode", "auto"],
 };
 
-/// Does so many things, a few at a time.
-fn side_by_side(count: usize, one: impl Fn(usize) + Sync) {
-    let next = AtomicUsize::new(0);
-    thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                while let Some(n) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|n| *n < count) {
-                    one(n);
-                }
-            });
-        }
-    });
-}
-
 #[test]
 fn killed_inside_a_run_it_leaves_no_process_and_says_what_is_not_known() {
     side_by_side(12, |_| {
         let ground = Ground::new();
-        fs::write(ground.world.folder().join("scripts/clinging.toml"), CLINGING).unwrap();
+        fs::write(
+            ground.world.folder().join("scripts/clinging.toml"),
+            CLINGING,
+        )
+        .unwrap();
         let mut program = begin(&ground, &CLING, &[]);
         let begun = ground.world.at("begun");
-        until("a running command", || fs::read(&begun).is_ok_and(|lines| lines.len() == 3));
+        until("a running command", || {
+            fs::read(&begun).is_ok_and(|lines| lines.len() == 3)
+        });
         program.kill().unwrap();
         program.wait().unwrap();
         let killed = Instant::now();
         until("no process", || whole::processes(&ground).is_empty());
-        assert!(killed.elapsed() < Duration::from_secs(2), "{:?}", killed.elapsed());
+        assert!(
+            killed.elapsed() < Duration::from_secs(2),
+            "{:?}",
+            killed.elapsed()
+        );
 
         assert_eq!(ground.store.list().unwrap()[0].status, Status::Interrupted);
         ends(&ground, &CLING);
-        let [history] = &whole::histories(&ground, 1)[..] else { panic!("one turn") };
-        let unknown = "run_command was interrupted; its effects are unknown. Look before you run it again.";
+        let [history] = &whole::histories(&ground, 1)[..] else {
+            panic!("one turn")
+        };
+        let unknown =
+            "run_command was interrupted; its effects are unknown. Look before you run it again.";
         assert_eq!(history.results(), [unknown]);
         assert_eq!(ground.world.read("count"), "once\n");
     });
@@ -91,11 +89,17 @@ fn what_was_told_is_on_record_whenever_it_is_killed() {
         let heard: Vec<String> = lines.by_ref().take(n + 1).map(Result::unwrap).collect();
         program.kill().unwrap();
         program.wait().unwrap();
-        if heard.last().is_none_or(|last| last.contains("turn/completed")) {
+        if heard
+            .last()
+            .is_none_or(|last| last.contains("turn/completed"))
+        {
             told.fetch_min(heard.len(), Ordering::Relaxed);
         }
         recorded(&heard, &ground.log());
-        if !fs::read_to_string(ground.log()).unwrap().contains(r#""type":"turn_end""#) {
+        if !fs::read_to_string(ground.log())
+            .unwrap()
+            .contains(r#""type":"turn_end""#)
+        {
             ends(&ground, turn);
         }
         until("no process", || whole::processes(&ground).is_empty());
@@ -110,16 +114,35 @@ fn recorded(heard: &[String], log: &Path) {
     let log = fs::read_to_string(log).unwrap();
     let times = |text: &str| heard.iter().filter(|line| line.contains(text)).count();
     let events = |text: &str| log.matches(text).count();
-    assert!(times(r#""kind":"toolResult""#) <= events(r#""type":"tool_result""#), "{heard:#?}\n{log}");
-    assert!(times(r#""status":"running""#) <= events(r#""type":"call_started""#), "{heard:#?}\n{log}");
-    assert!(times(r#""status":"answered""#) <= events(r#""type":"inquiry_response""#), "{heard:#?}\n{log}");
-    assert!(times(r#""kind":"edit""#) <= events(r#""type":"edit""#), "{heard:#?}\n{log}");
-    assert!(times("turn/completed") <= events(r#""type":"turn_end""#), "{heard:#?}\n{log}");
+    assert!(
+        times(r#""kind":"toolResult""#) <= events(r#""type":"tool_result""#),
+        "{heard:#?}\n{log}"
+    );
+    assert!(
+        times(r#""status":"running""#) <= events(r#""type":"call_started""#),
+        "{heard:#?}\n{log}"
+    );
+    assert!(
+        times(r#""status":"answered""#) <= events(r#""type":"inquiry_response""#),
+        "{heard:#?}\n{log}"
+    );
+    assert!(
+        times(r#""kind":"edit""#) <= events(r#""type":"edit""#),
+        "{heard:#?}\n{log}"
+    );
+    assert!(
+        times("turn/completed") <= events(r#""type":"turn_end""#),
+        "{heard:#?}\n{log}"
+    );
 }
 
 fn begin(ground: &Ground, turn: &Turn, more: &[&str]) -> Child {
     let args = ground.args(turn, false);
-    let args: Vec<&str> = args.iter().map(String::as_str).chain(more.iter().copied()).collect();
+    let args: Vec<&str> = args
+        .iter()
+        .map(String::as_str)
+        .chain(more.iter().copied())
+        .collect();
     ground.world.command(&args).spawn().unwrap()
 }
 
@@ -129,13 +152,4 @@ fn ends(ground: &Ground, turn: &Turn) {
     let args = ground.args(turn, begun);
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     ground.world.aside(&args).exits(0);
-}
-
-/// Waits for something, but not for ever.
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begin = Instant::now();
-    while !is_so() {
-        assert!(begin.elapsed() < Duration::from_secs(10), "not within 10 s: {what}");
-        thread::park_timeout(Duration::from_millis(1));
-    }
 }

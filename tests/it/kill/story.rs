@@ -1,6 +1,12 @@
 //! What is told again and again until it is killed: a conversation of four turns in which each kind of event happens.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::PathBuf,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
 
 use aside::session::{conversation::Conversation, store::Store};
 
@@ -90,5 +96,33 @@ impl Ground {
 
     pub(super) fn log(&self) -> PathBuf {
         self.conversation.folder().join("events.jsonl")
+    }
+}
+
+/// Does so many things, a few at a time.
+pub(super) fn side_by_side(count: usize, one: impl Fn(usize) + Sync) {
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while let Some(n) =
+                    Some(next.fetch_add(1, Ordering::Relaxed)).filter(|n| *n < count)
+                {
+                    one(n);
+                }
+            });
+        }
+    });
+}
+
+/// Waits for something, but not for ever.
+pub(super) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(
+            begin.elapsed() < Duration::from_secs(10),
+            "not within 10 s: {what}"
+        );
+        thread::park_timeout(Duration::from_millis(1));
     }
 }
