@@ -59,15 +59,7 @@ fn killed_between_any_two_events_a_conversation_goes_on() {
     });
     let kills = kills.into_inner().unwrap();
     let told = next.into_inner().min(MOST);
-    println!("{} kills in {told} conversations", kills.all);
-    for (pair, count) in &kills.pairs {
-        let mark = if wanted.contains(pair) {
-            ""
-        } else {
-            "  (only after a kill)"
-        };
-        println!("{count:5}  {} → {}{mark}", pair.0, pair.1);
-    }
+    print(&kills, told, &wanted);
     let lacking: Vec<_> = wanted
         .iter()
         .filter(|pair| kills.pairs.get(*pair).is_none_or(|n| *n < ENOUGH))
@@ -76,6 +68,23 @@ fn killed_between_any_two_events_a_conversation_goes_on() {
         lacking.is_empty(),
         "not killed {ENOUGH} times between {lacking:?}"
     );
+}
+
+/// Between which kinds it was killed, and how often.
+#[expect(
+    clippy::print_stderr,
+    reason = "a table for who reads along with --nocapture"
+)]
+fn print(kills: &Kills, told: usize, wanted: &HashSet<Pair>) {
+    eprintln!("{} kills in {told} conversations", kills.all);
+    for (pair, count) in &kills.pairs {
+        let mark = if wanted.contains(pair) {
+            ""
+        } else {
+            "  (not in each reference)"
+        };
+        eprintln!("{count:5}  {} → {}{mark}", pair.0, pair.1);
+    }
 }
 
 /// The story without a kill.

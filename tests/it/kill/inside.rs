@@ -96,13 +96,14 @@ fn what_was_told_is_on_record_whenever_it_is_killed() {
             told.fetch_min(heard.len(), Ordering::Relaxed);
         }
         recorded(&heard, &ground.log());
+        // A child that was not yet itself may hold the lock for a moment.
+        until("no process", || whole::processes(&ground).is_empty());
         if !fs::read_to_string(ground.log())
             .unwrap()
             .contains(r#""type":"turn_end""#)
         {
             ends(&ground, turn);
         }
-        until("no process", || whole::processes(&ground).is_empty());
         whole::check(&ground, 1);
     });
     let told = told.into_inner();
@@ -148,8 +149,12 @@ fn begin(ground: &Ground, turn: &Turn, more: &[&str]) -> Child {
 
 /// Goes on with the turn, or begins it where it was not begun; it comes to its end.
 fn ends(ground: &Ground, turn: &Turn) {
-    let begun = ground.store.list().unwrap()[0].status == Status::Interrupted;
-    let args = ground.args(turn, begun);
+    let status = ground.store.list().unwrap()[0].status;
+    assert!(
+        [Status::Idle, Status::Interrupted].contains(&status),
+        "{status:?}"
+    );
+    let args = ground.args(turn, status == Status::Interrupted);
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     ground.world.aside(&args).exits(0);
 }
