@@ -14,7 +14,7 @@ use crate::turn::{
 
 use super::{
     About, Host, Tool, arguments, blocking, outcome, preparation,
-    visible::{one_line, visible},
+    visible::{counted, one_line, visible},
     walk::{End, Walk},
 };
 
@@ -74,7 +74,7 @@ fn run(work: &CallWork, host: &Host, cancelled: &CancellationToken) -> Result<To
         End::Complete if count == 0 => content.push_str("No files.\n"),
         End::Complete => {}
     }
-    let summary = format!("{count} files");
+    let summary = counted(count, "file");
     Ok(ToolOutcome::Success(ToolOutput {
         content,
         summary,

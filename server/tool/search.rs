@@ -19,7 +19,7 @@ use super::{
     change::sentence,
     host::AsPrepared,
     outcome, preparation,
-    visible::{one_line, visible},
+    visible::{counted, one_line, visible},
     walk::{End, Walk},
     workspace::{Opened, Refusal},
 };
@@ -244,7 +244,11 @@ impl Found {
         if self.unread > 0 {
             note(format!("[{} files could not be read]\n", self.unread));
         }
-        let summary = format!("{} matches in {} files", self.matches, self.files);
+        let summary = format!(
+            "{} in {}",
+            counted(self.matches, "match"),
+            counted(self.files, "file")
+        );
         ToolOutput {
             content: self.text,
             summary,

@@ -63,7 +63,7 @@ pub(crate) enum Next {
     /// With a prompt that waited for a person.
     Show(PromptId),
     /// With a question whose inquiry was cut off, or that nobody saw to yet.
-    Consider(Waiting, Option<Declined>),
+    Consider(Box<Waiting>, Option<Declined>),
 }
 
 impl Past {
@@ -432,7 +432,7 @@ fn restore_question(cx: &mut Context, mut call: Call, open: Open) -> (Call, Next
     let Some(id) = open.prompt.clone() else {
         let waiting = open.waiting(How::Inquiry);
         call.state = State::Asking(waiting.clone());
-        return (call, Next::Consider(waiting, open.before));
+        return (call, Next::Consider(Box::new(waiting), open.before));
     };
     let parked = !crate::ask::can_show(cx, &open.question);
     let prompted = Prompted::new(id.clone(), parked, cx.now);

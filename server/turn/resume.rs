@@ -105,7 +105,7 @@ impl Turn {
                 Next::Begin => call.begin(cx, &raw, place),
                 Next::Prepare => call.prepare(cx),
                 Next::AskAgain(question) => call.ask(cx, question, None),
-                Next::Consider(waiting, before) => call.consider(cx, waiting, before),
+                Next::Consider(waiting, before) => call.consider(cx, *waiting, before),
                 Next::Show(id) => call.reopen(cx, &id),
             }
             self.calls.push(call);

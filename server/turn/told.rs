@@ -114,9 +114,7 @@ pub fn is_refusal(tool: &str, text: &str) -> bool {
         || text == needs_approval(tool)
         || text == not_trusted(tool)
         || text == denied_by_key(tool)
-        || modes
-            .iter()
-            .any(|&mode| text == denied_by_mode(tool, mode))
+        || modes.iter().any(|&mode| text == denied_by_mode(tool, mode))
 }
 
 /// A `runTool` or `deliverResult` prompt could not be shown.

@@ -1,7 +1,9 @@
-//! Integration tests.
+//! Integration tests: the real program, on real files, pipes, terminals and processes.
 
 mod commands;
 mod kill;
 mod process;
 mod run;
+mod structure;
+mod terminal;
 mod world;

@@ -194,6 +194,11 @@ impl Running {
         self.0.as_mut().unwrap()
     }
 
+    /// Its process.
+    pub(crate) fn id(&mut self) -> u32 {
+        self.child().id()
+    }
+
     /// Sends a signal to the program.
     pub(crate) fn signal(&mut self, signal: Signal) {
         kill_process(Pid::from_child(self.child()), signal).unwrap();

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     engine::{
-        QUEUE, ToFront, TurnHandle,
+        QUEUE, ToFront,
         begin::{BeginError, Plan, begin},
     },
     front::wire::{self, TurnCompleted, TurnRef},
@@ -99,7 +99,15 @@ impl Watch {
                     }
                     last = Some(signal);
                 }
-                answer = next_answer(&mut answers) => answered(&handle, &mut answers, answer).await,
+                answer = next_answer(&mut answers) => match answer {
+                    Some((prompt, answer)) => handle.answer(prompt, answer).await,
+                    // The terminal went away: a client that does decides nothing.
+                    None => {
+                        answers = None;
+                        last.get_or_insert(Signal::HangUp);
+                        handle.leave().await;
+                    }
+                },
                 message = messages.recv() => {
                     let Some(message) = message else {
                         return Err(Failure::internal("the turn ended without saying how; this is a defect"));
@@ -213,21 +221,6 @@ async fn next_answer(answers: &mut Option<Answers>) -> Option<(PromptId, PromptA
     match answers {
         Some(answers) => answers.recv().await,
         None => std::future::pending().await,
-    }
-}
-
-/// An answer, or the end of the terminal: a client that goes away decides nothing.
-async fn answered(
-    handle: &TurnHandle,
-    answers: &mut Option<Answers>,
-    answer: Option<(PromptId, PromptAnswer)>,
-) {
-    match answer {
-        Some((prompt, answer)) => handle.answer(prompt, answer).await,
-        None => {
-            *answers = None;
-            handle.leave().await;
-        }
     }
 }
 

@@ -211,3 +211,11 @@ fn levels_of_the_log() {
         .exits(2);
     check_said(&done, &["ASIDE_LOG"]);
 }
+
+#[test]
+fn an_answer_for_a_tool_that_is_not_there() {
+    check(
+        &["--answer", "ask_users.answer=yes", "Go"],
+        &["there is no tool `ask_users`; did you mean `ask_user`?"],
+    );
+}

@@ -137,3 +137,29 @@ fn an_answer_that_does_not_fit_its_schema_is_repaired_once() {
         .writes("{\"n\":2}\n");
     assert!(world.log().all("directive").is_empty());
 }
+
+#[test]
+fn a_conversation_is_written_by_one_process_at_a_time() {
+    let world = World::new();
+    let stalls = "[[reply]]\nsay = []\nfault = { stall = true }";
+    let mut first = world.start_until(stalls, &[], "request_sent");
+    let before = world.log().events().to_vec();
+    let id = world.conversation();
+    let model = world.script(ECHOES);
+    let second = world
+        .aside(&["run", "-c", &id, "-m", &model, "Me too"])
+        .exits(1)
+        .writes("");
+    assert_eq!(second.stderr.matches('\n').count(), 1, "{second:?}");
+    assert!(
+        second.stderr.contains(&first.id().to_string()),
+        "{second:?}"
+    );
+    assert_eq!(world.log().events(), before);
+    first.signal(rustix::process::Signal::TERM);
+    first.end().exits(143);
+    world
+        .aside(&["run", "-c", &id, "-m", &model, "Me too"])
+        .exits(0)
+        .writes("Seen.\n");
+}

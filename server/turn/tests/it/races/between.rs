@@ -54,9 +54,12 @@ impl World {
         }
         let mut answers = Vec::new();
         for (prompt, live) in self.checker.turn.open_prompts() {
-            let lost = self.checker.turn.prompts.get(&prompt).is_some_and(|seen| {
-                self.checker.call(seen.call).is_some_and(|call| call.lost)
-            });
+            let lost = self
+                .checker
+                .turn
+                .prompts
+                .get(&prompt)
+                .is_some_and(|seen| self.checker.call(seen.call).is_some_and(|call| call.lost));
             if live || lost || !self.tape.one_in(3) {
                 continue;
             }
@@ -84,9 +87,12 @@ impl World {
             self.checker.fail("an unknown prompt was answered".into());
         }
         self.checker.counts.add("resume: unknown prompt");
-        let open = self.checker.turn.open_prompts().into_iter().find(|(id, live)| {
-            !live && self.answer_type(id) != AnswerType::Text
-        });
+        let open = self
+            .checker
+            .turn
+            .open_prompts()
+            .into_iter()
+            .find(|(id, live)| !live && self.answer_type(id) != AnswerType::Text);
         let Some((prompt, _)) = open else { return };
         if self.answer_type(&prompt) == AnswerType::Secret {
             return;
@@ -94,7 +100,8 @@ impl World {
         let misfit = vec![(prompt, "perhaps".to_owned())];
         let refused = Turn::resume(setup, &self.log, misfit, self.now);
         if !matches!(refused, Err(ResumeError::Misfit(..))) {
-            self.checker.fail("an answer that does not fit was taken".into());
+            self.checker
+                .fail("an answer that does not fit was taken".into());
         }
         self.checker.counts.add("resume: answer that does not fit");
     }
@@ -113,7 +120,12 @@ impl World {
     }
 
     fn answer_type(&self, prompt: &PromptId) -> AnswerType {
-        let about = self.checker.turn.prompts.get(prompt).map(|seen| &seen.about);
+        let about = self
+            .checker
+            .turn
+            .prompts
+            .get(prompt)
+            .map(|seen| &seen.about);
         match about {
             Some(About::RunTool { .. }) => AnswerType::Select {
                 options: vec!["once".into(), "turn".into(), "no".into()],
@@ -127,13 +139,20 @@ impl World {
         }
     }
 
+    /// How the last life of the turn ended.
+    fn ended(&self) -> Option<Outcome> {
+        self.checker.life.end.as_ref().map(|end| end.outcome)
+    }
+
     /// A new message comes instead.
     pub(crate) fn close(&mut self) {
         self.say(|| "> a new message instead of a resume".into());
         let lost = self.checker.turn.unfinished().any(|(_, call)| call.in_run);
         self.checker.counts.add("resume: closed instead");
         if lost {
-            self.checker.counts.add("resume: closed instead, outcome unknown");
+            self.checker
+                .counts
+                .add("resume: closed instead, outcome unknown");
         }
         self.checker.mark_lost();
         self.checker.life = Life::default();
@@ -145,7 +164,8 @@ impl World {
         }
         self.checker.closing = false;
         if self.checker.turn.end != Some(Outcome::Cancelled) {
-            self.checker.fail("a turn that was closed has no end".into());
+            self.checker
+                .fail("a turn that was closed has no end".into());
         }
     }
 }
@@ -181,16 +201,17 @@ impl Checker {
         if !self.turn.answered {
             cases.push("resume: no response end");
         } else if self.turn.unfinished().next().is_none() {
-            let calls = !self.turn.calls.is_empty();
-            if calls {
-                cases.push("resume: all results there");
-            } else if self.turn.owing {
-                cases.push("resume: something owed after the answer");
-            }
+            cases.push(match (self.turn.called, self.turn.owing) {
+                (true, _) => "resume: all results there",
+                (false, true) => "resume: something owed after the answer",
+                (false, false) => "resume: answered, no end",
+            });
         }
         for (key, call) in self.turn.unfinished() {
             let prompt = self.turn.prompt_of(*key);
-            let about = prompt.and_then(|id| self.turn.prompts.get(id)).map(|seen| &seen.about);
+            let about = prompt
+                .and_then(|id| self.turn.prompts.get(id))
+                .map(|seen| &seen.about);
             cases.push(match about {
                 Some(About::RunTool { .. }) => "resume: permission open",
                 Some(About::DeliverResult) => "resume: delivery open",
@@ -235,4 +256,3 @@ impl Checker {
         }
     }
 }
-

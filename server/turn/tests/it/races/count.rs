@@ -48,6 +48,7 @@ pub(crate) const TO_REACH: &[&str] = &[
     "batch of several, repaired",
     "resume: no response end",
     "resume: something owed after the answer",
+    "resume: answered, no end",
     "resume: permission open",
     "resume: approved, not started",
     "resume: question open, attached",

@@ -46,7 +46,10 @@ fn of_link<'a>(
         return Err(format!("open calls {owed:?} were given {results:?}"));
     }
     let rest = &link.items[results.len()..];
-    if rest.iter().any(|item| matches!(item, Item::ToolResult { .. })) {
+    if rest
+        .iter()
+        .any(|item| matches!(item, Item::ToolResult { .. }))
+    {
         return Err(format!("a result after something else: {:?}", link.items));
     }
     let calls = calls(link);
@@ -116,7 +119,7 @@ fn is_waiting(result: &CallResult) -> bool {
 
 /// User and model by turns, the user first and last, and each reply's calls answered in order.
 fn alternates(messages: &[Message]) -> Result<(), String> {
-    if messages.len() % 2 == 0 {
+    if messages.len().is_multiple_of(2) {
         return Err("an inquiry ends with a message of the user's".into());
     }
     for pair in messages.chunks(2) {

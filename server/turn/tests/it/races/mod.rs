@@ -6,9 +6,11 @@
 mod between;
 mod checker;
 mod count;
+mod ends;
 mod history;
 mod model;
 mod person;
+mod questions;
 mod record;
 mod rules;
 mod seen;
@@ -48,7 +50,35 @@ fn races() {
         counts
     });
     let missing = counts.missing(sequences / 1000);
-    assert!(missing.is_empty(), "seldom reached:\n{}", missing.join("\n"));
+    assert!(
+        missing.is_empty(),
+        "seldom reached:\n{}",
+        missing.join("\n")
+    );
+}
+
+/// Looked for: a person's answer that settles another call's prompt too. Nothing of the sequence that is not
+/// needed for it is left.
+#[test]
+fn what_is_found_shrinks_to_a_conversation() {
+    let found = |tape: &[u16]| {
+        let played = play(Tape::replay(tape), false);
+        played.counts.of("remembered spread") > 0
+    };
+    let tape = (0..)
+        .map(|seed| play(Tape::of_seed(seed), false).tape)
+        .find(|tape| found(tape))
+        .unwrap_or_default();
+    let shrunk = tape::shrink(tape.clone(), found);
+    let text = play(Tape::replay(&shrunk), true).text;
+    assert!(text.contains("by: Remembered"), "{text}");
+    assert!(
+        shrunk.len() < tape.len() / 2,
+        "{} of {}",
+        shrunk.len(),
+        tape.len()
+    );
+    assert!(text.lines().count() < 80, "{text}");
 }
 
 fn number(name: &str) -> Option<u64> {
@@ -85,11 +115,15 @@ fn play(tape: Tape, read: bool) -> Played {
 
 /// Fails with the simplest conversation that breaks a rule like this sequence does.
 fn explain(seed: u64, played: &Played) {
-    let Some(failure) = &played.failure else { return };
+    let Some(failure) = &played.failure else {
+        return;
+    };
     let kind = kind_of(failure);
     let fails = |tape: &[u16]| {
         let again = play(Tape::replay(tape), false);
-        again.failure.is_some_and(|failure| kind_of(&failure) == kind)
+        again
+            .failure
+            .is_some_and(|failure| kind_of(&failure) == kind)
     };
     // Panics that are looked for need not be told each time.
     let hook = std::panic::take_hook();
@@ -98,7 +132,10 @@ fn explain(seed: u64, played: &Played) {
     std::panic::set_hook(hook);
     let told = play(Tape::replay(&tape), true);
     let why = told.failure.unwrap_or_default();
-    panic!("seed {seed}: {failure}\n{}\nbroken: {why}\n(ASIDE_RACE_SEED={seed} plays it again)", told.text);
+    panic!(
+        "seed {seed}: {failure}\n{}\nbroken: {why}\n(ASIDE_RACE_SEED={seed} plays it again)",
+        told.text
+    );
 }
 
 /// The words of a failure that do not depend on names and numbers.

@@ -134,9 +134,9 @@ fn step(tape: &mut Tape, cycle: u32) -> VecDeque<Coming> {
                 reply.item(Kind::Text, "So f", false);
             }
             if tape.one_in(4) {
-                call(tape, &mut reply, 0, true);
+                call(tape, &mut reply, 0, 0, true);
             }
-            call(tape, &mut reply, 1, false);
+            call(tape, &mut reply, 1, 0, false);
             let finish = [Finish::MaxTokens, Finish::MalformedCall][tape.pick(2)].clone();
             reply.end(tape, finish)
         }
@@ -148,9 +148,8 @@ fn step(tape: &mut Tape, cycle: u32) -> VecDeque<Coming> {
         }
         4 => {
             reply.item(Kind::Text, "I can", false);
-            let finish = [Finish::Refusal, Finish::ContentFilter, Finish::ContextFull]
-                [tape.pick(3)]
-            .clone();
+            let finish =
+                [Finish::Refusal, Finish::ContentFilter, Finish::ContextFull][tape.pick(3)].clone();
             reply.end(tape, finish)
         }
         _ => reply.end(tape, Finish::Stop),
@@ -161,15 +160,24 @@ fn calls_of(tape: &mut Tape, mut reply: Reply) -> VecDeque<Coming> {
     if tape.one_in(3) {
         reply.item(Kind::Text, "Let me look.", true);
     }
+    let favourite = if tape.one_in(4) {
+        TOOLS.len()
+    } else {
+        tape.pick(TOOLS.len())
+    };
     for place in 0..=tape.weighted(&[4, 4, 2, 1, 1]) {
-        call(tape, &mut reply, place, true);
+        call(tape, &mut reply, place, favourite, true);
     }
     reply.end(tape, Finish::ToolUse)
 }
 
-fn call(tape: &mut Tape, reply: &mut Reply, place: usize, complete: bool) {
+/// A call of some tool; of the favourite one, where there is one, each second time.
+fn call(tape: &mut Tape, reply: &mut Reply, place: usize, favourite: usize, complete: bool) {
     let name = match tape.weighted(&[24, 1, 1]) {
-        0 => *tape.of(&TOOLS),
+        0 => match TOOLS.get(favourite) {
+            Some(name) if !tape.one_in(2) => *name,
+            _ => *tape.of(&TOOLS),
+        },
         1 => "nothing",
         _ => ANSWER_INQUIRY,
     };
@@ -221,7 +229,9 @@ fn inquiry(tape: &mut Tape, ask: &Ask, asked: &[(String, Question)]) -> VecDeque
         }
         5 => reply.item(Kind::Text, "I think that it is fine.", true),
         6 => {
-            let text = asked.first().map_or(String::new(), |(_, question)| answer(tape, question));
+            let text = asked
+                .first()
+                .map_or(String::new(), |(_, question)| answer(tape, question));
             reply.item(Kind::Text, &text, true);
         }
         7 => {
@@ -240,10 +250,12 @@ fn inquiry(tape: &mut Tape, ask: &Ask, asked: &[(String, Question)]) -> VecDeque
 
 fn structured(tape: &mut Tape, asked: &[(String, Question)]) -> VecDeque<Coming> {
     let mut reply = Reply::new();
-    let answer = asked.first().map(|(_, question)| match question.answer_type {
-        AnswerType::Boolean => json!(true),
-        _ => Value::from(answer(tape, question)),
-    });
+    let answer = asked
+        .first()
+        .map(|(_, question)| match question.answer_type {
+            AnswerType::Boolean => json!(true),
+            _ => Value::from(answer(tape, question)),
+        });
     match tape.weighted(&[10, 3, 3, 1, 1]) {
         0 => reply.item(Kind::Text, &json!({"answer": answer}).to_string(), true),
         1 => reply.item(Kind::Text, "{\"answer\": 7}", true),

@@ -52,6 +52,12 @@ pub(crate) fn rules(tape: &mut Tape) -> Rules {
 pub(crate) fn changed(tape: &mut Tape, rules: &mut Rules) {
     let name = *tape.of(&TOOLS);
     rules.tools.insert(name.to_owned(), tool(tape));
+    if tape.one_in(2) {
+        for rules in rules.tools.values_mut() {
+            let id = (*tape.of(&QUESTIONS)).to_owned();
+            rules.questions.entry(id).or_default().answer = Some(configured(tape));
+        }
+    }
     rules.inquiry = inquiry(tape);
     if tape.one_in(4) {
         rules.mode = *tape.of(&[Mode::Ask, Mode::Edits, Mode::Auto, Mode::Plan]);
@@ -154,11 +160,7 @@ fn model(tape: &mut Tape) -> Model {
 }
 
 fn inquiry(tape: &mut Tape) -> InquiryRules {
-    let named = [
-        Strategy::InBand,
-        Strategy::ForcedTool,
-        Strategy::Structured,
-    ];
+    let named = [Strategy::InBand, Strategy::ForcedTool, Strategy::Structured];
     InquiryRules {
         strategy: if tape.one_in(2) {
             StrategyRule::Named(*tape.of(&named))

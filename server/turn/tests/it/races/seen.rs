@@ -28,6 +28,8 @@ pub(crate) struct TurnSeen {
     pub(crate) lost: bool,
     /// A response end is on record, and no request after it.
     pub(crate) answered: bool,
+    /// The last response made calls.
+    pub(crate) called: bool,
     /// Something of the user's side came since the last request.
     pub(crate) owing: bool,
     /// The user's rules changed between interruption and resume.
@@ -152,10 +154,14 @@ impl CallSeen {
 
 impl TurnSeen {
     pub(crate) fn is_open(&self, prompt: &PromptId) -> bool {
-        self.prompts.get(prompt).is_some_and(|seen| match &seen.about {
-            About::Question { inquiry } => self.pairs.get(inquiry).is_some_and(|pair| !pair.closed),
-            _ => !seen.closed,
-        })
+        self.prompts
+            .get(prompt)
+            .is_some_and(|seen| match &seen.about {
+                About::Question { inquiry } => {
+                    self.pairs.get(inquiry).is_some_and(|pair| !pair.closed)
+                }
+                _ => !seen.closed,
+            })
     }
 
     /// Prompts that wait for a person, as the record says. A live question's does not outlive its run.

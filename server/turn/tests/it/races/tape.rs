@@ -101,16 +101,23 @@ fn without_pieces(mut tape: Vec<u16>, size: usize, fails: &impl Fn(&[u16]) -> bo
     tape
 }
 
+/// A tamer choice may need fewer choices after it, so that what follows must move up to stay what it is.
 fn tamed(mut tape: Vec<u16>, fails: &impl Fn(&[u16]) -> bool) -> Vec<u16> {
-    for at in 0..tape.len() {
-        if tape[at] == 0 {
-            continue;
+    let mut at = 0;
+    while at < tape.len() {
+        for moved in [0, 1, 2, 3, 4, 5, 6, 8, 10, 12] {
+            let end = at + 1 + moved;
+            if tape[at] == 0 || end > tape.len() {
+                break;
+            }
+            let mut tamer = tape.clone();
+            tamer[at] = 0;
+            tamer.drain(at + 1..end);
+            if fails(&tamer) {
+                tape = tamer;
+            }
         }
-        let mut tamer = tape.clone();
-        tamer[at] = 0;
-        if fails(&tamer) {
-            tape = tamer;
-        }
+        at += 1;
     }
     tape
 }

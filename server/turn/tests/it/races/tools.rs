@@ -70,7 +70,11 @@ pub(crate) fn prepare(tape: &mut Tape, work: &CallWork, kept: bool) -> Preparati
     };
     // What is shown and what the call is are part of what is approved; so is, now and then, an answer.
     let kind = preview.as_ref().map(std::mem::discriminant);
-    let answers = if tape.one_in(6) { work.answers.len() } else { 0 };
+    let answers = if tape.one_in(6) {
+        work.answers.len()
+    } else {
+        0
+    };
     let must_ask = tape.one_in(12);
     let hash = format!(
         "{} {} {class:?} {must_ask} {answers} {kind:?}",
@@ -115,7 +119,7 @@ pub(crate) fn output(work: &CallWork) -> ToolOutput {
 
 /// A question. Its text tells whether the tool keeps it for people.
 pub(crate) fn question(tape: &mut Tape, tool: &str) -> Question {
-    let id = *tape.of(&rules::QUESTIONS);
+    let id = rules::QUESTIONS[tape.weighted(&[4, 1, 1])];
     let select = || AnswerType::Select {
         options: vec!["left".into(), "right".into()],
     };
@@ -126,12 +130,11 @@ pub(crate) fn question(tape: &mut Tape, tool: &str) -> Question {
         _ => AnswerType::Secret,
     };
     let exclusive = tape.one_in(5);
-    let default = (answer_type != AnswerType::Secret && tape.one_in(3)).then(|| {
-        match answer_type {
+    let default =
+        (answer_type != AnswerType::Secret && tape.one_in(3)).then(|| match answer_type {
             AnswerType::Boolean => json!(true),
             _ => json!("left"),
-        }
-    });
+        });
     let secret = answer_type == AnswerType::Secret;
     let whom = match (secret, exclusive) {
         (true, _) => "Secretly",

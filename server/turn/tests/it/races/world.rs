@@ -9,7 +9,7 @@ use std::{
 use aside_turn::{
     Effect, Event, Input, Setup, Turn,
     effect::{CallWork, Prompt, Request, RequestKind},
-    event::{CallKey, Outcome, PromptId},
+    event::{CallKey, PromptId},
     input::{PromptAnswer, RequestId, Time, ToolOutcome},
     question::AnswerType,
     rules::Rules,
@@ -123,7 +123,7 @@ impl World {
 
     pub(crate) fn say(&mut self, line: impl FnOnce() -> String) {
         if let Some(text) = &mut self.text {
-            text.push(line());
+            text.extend(Some(line()).filter(|line| !line.is_empty()));
         }
     }
 
@@ -212,7 +212,11 @@ impl World {
             0 => self.happen(Input::Answer(PromptId("t9-9".into()), answer)),
             1 => {
                 let prompts = self.checker.turn.prompts.len();
-                let prompt = PromptId(format!("t{}-{}", self.turns, 1 + self.tape.pick(prompts + 1)));
+                let prompt = PromptId(format!(
+                    "t{}-{}",
+                    self.turns,
+                    1 + self.tape.pick(prompts + 1)
+                ));
                 if !self.checker.life.on_screen.contains(&prompt) {
                     self.happen(Input::Answer(prompt, answer));
                 }
@@ -317,6 +321,8 @@ impl World {
 
     /// Tells the turn, and performs what it wants.
     fn happen(&mut self, input: Input) {
+        let now = self.now;
+        self.say(|| text::input(now, &input));
         let Some(turn) = &mut self.turn else { return };
         let late = match &input {
             Input::Answer(prompt, _) => {
@@ -324,14 +330,12 @@ impl World {
             }
             _ => false,
         };
-        if let Some(text) = &mut self.text {
-            text.push(text::input(self.now, &input));
-        }
         self.checker.input(&input);
         turn.handle(self.now, input);
         let first = self.pump();
         if late && self.turn.is_some() && !self.checker.life.broken && first != Some(true) {
-            self.checker.fail("a late answer is not recorded as one".into());
+            self.checker
+                .fail("a late answer is not recorded as one".into());
         }
     }
 
@@ -339,7 +343,7 @@ impl World {
     fn pump(&mut self) -> Option<bool> {
         let mut first = None;
         while let Some(effect) = self.turn.as_mut().and_then(Turn::poll_effect) {
-            if self.temper.crashes && self.tape.one_in(80) {
+            if self.temper.crashes && self.tape.one_in(60) {
                 self.crash();
                 return first;
             }
@@ -365,7 +369,9 @@ impl World {
     }
 
     fn late_after_the_end(&mut self) {
-        let Some(mut turn) = self.turn.take() else { return };
+        let Some(mut turn) = self.turn.take() else {
+            return;
+        };
         turn.handle(self.now, Input::Tick);
         turn.handle(self.now, Input::Cancel);
         if let Some(prompt) = self.checker.turn.prompts.keys().next().cloned() {
@@ -470,7 +476,9 @@ impl World {
         if self.pool.iter().any(ends) {
             return;
         }
-        let Some(work) = self.works.get(&key) else { return };
+        let Some(work) = self.works.get(&key) else {
+            return;
+        };
         let outcome = ToolOutcome::Success(tools::output(work));
         self.pool.push(Pending::Finish(key, outcome));
     }
@@ -485,10 +493,5 @@ impl World {
         {
             self.pool.push(Pending::Late(open.id, open.answer_type));
         }
-    }
-
-    /// How the last life of the turn ended.
-    pub(crate) fn ended(&self) -> Option<Outcome> {
-        self.checker.life.end.as_ref().map(|end| end.outcome)
     }
 }
