@@ -461,6 +461,16 @@ fn host(plan: &Plan, hooks: Hooks, records: &[Record]) -> Result<Host, BeginErro
         folder: plan.root.display().to_string(),
         source,
     })?;
+    // The last turn may have been killed in the middle of a write.
+    let turns = replay::turns(records);
+    for edit in turns
+        .last()
+        .filter(|turn| turn.is_interrupted())
+        .into_iter()
+        .flat_map(|turn| &turn.edits)
+    {
+        workspace.sweep(&edit.path);
+    }
     let mut seen = Seen::default();
     for record in records {
         if let Some(Event::ToolResult {

@@ -346,6 +346,10 @@ impl Past {
             call.state = State::Done { status, content };
             return (call, Next::Done);
         }
+        if !self.untouched {
+            // Clients know nothing of what was shown before.
+            call.tell_call(cx, false, &call.tool.clone());
+        }
         if let Some((status, text)) = self.ended {
             if told::is_refusal(&call.tool, &text) {
                 cx.memory.refuse(&call.tool, &call.arguments, &text);
