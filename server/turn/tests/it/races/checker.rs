@@ -183,6 +183,9 @@ impl Checker {
         if call.done.is_some() || call.lost {
             return self.fail(format!("{:?} is prepared and over", work.call));
         }
+        if call.place >= self.rules.limits.calls_in_message && !self.turn.changed {
+            return self.fail(format!("{:?} is one call too many", work.call));
+        }
         let (tool, arguments, at) = (&call.tool, &call.arguments, call.at);
         if self
             .turn

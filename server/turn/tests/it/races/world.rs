@@ -314,7 +314,7 @@ impl World {
         let shown = self.checker.life.on_screen.contains(&prompt);
         match fits {
             Some(Ok(())) if shown => self.checker.fail(format!("{} was answered", prompt.0)),
-            Some(Err(_)) => self.checker.counts.add("answer that does not fit"),
+            Some(Err(_)) => self.checker.unfit(&prompt, shown),
             _ => {}
         }
     }
