@@ -11,6 +11,7 @@
 //! | [`tool`] | the built-in tools, the path gate, the one way to start a child process |
 //! | [`session`] | the log on disk: append, lock, repair, replay, export, undo |
 //! | [`engine`] | performs what the turn decides: the only owner of tasks, time and cancellation |
+//! | [`digest`] | SHA-256 in hex: what files, blobs and approvals are known by |
 //! | [`front`] | what people see: `headless` for terminals and CI |
 //!
 //! The words: a *conversation* is a log of events; a *turn* goes from a user's message to the final answer; a
@@ -22,6 +23,7 @@
 pub use aside_turn as turn;
 
 pub mod config;
+pub mod digest;
 pub mod engine;
 pub mod front;
 pub mod provider;

@@ -12,7 +12,6 @@ use std::{
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::{sources::FILE_NAME, tree::Node};
 
@@ -62,7 +61,7 @@ impl Fingerprint {
         let root = root.canonicalize()?;
         let mut seen = BTreeMap::new();
         if let Some(text) = workspace_file {
-            seen.insert(FILE_NAME.to_owned(), hex(&Sha256::digest(text)));
+            seen.insert(FILE_NAME.to_owned(), crate::digest::sha256(text.as_bytes()));
             for word in command_words(text).into_iter().take(WORDS) {
                 let what = look(&root, &word)?;
                 seen.insert(word, what);
@@ -168,10 +167,6 @@ impl TrustStore {
 }
 
 /// Bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn folder_key(root: &Path) -> io::Result<String> {
     let folder = root.canonicalize()?;
     let text = folder
@@ -233,17 +228,7 @@ fn look(root: &Path, word: &str) -> io::Result<String> {
             path.display()
         )));
     }
-    let mut hash = Sha256::new();
-    let mut file = File::open(&path)?.take(PROGRAM_BYTES);
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(hex(&hash.finalize())),
-            Ok(read) => hash.update(&buffer[..read]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
+    crate::digest::of_reader(File::open(&path)?.take(PROGRAM_BYTES))
 }
 
 #[cfg(test)]

@@ -11,9 +11,8 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
-use super::{Entry, layers::Merged, names::dotted, trust::hex};
+use super::{Entry, layers::Merged, names::dotted};
 
 /// Keys that a notice names; the rest are counted.
 const NAMED: usize = 20;
@@ -227,7 +226,7 @@ impl fmt::Debug for Definition {
 }
 
 fn define(kind: DefinitionKind, name: String, value: Value) -> Definition {
-    let hash = hex(&Sha256::digest(format!("{kind:?}\n{name}\n{value}")));
+    let hash = crate::digest::sha256(format!("{kind:?}\n{name}\n{value}").as_bytes());
     Definition {
         kind,
         name,

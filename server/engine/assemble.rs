@@ -126,6 +126,7 @@ pub fn assemble(
     let registry = Registry::builtin();
     let enabled =
         tools_that_are_on(settings, &registry, &wishes.toggles).map_err(AssembleError::Usage)?;
+    known_answers(&registry, &wishes.answers).map_err(AssembleError::Usage)?;
     let model = config::choose_model(settings, env).map_err(AssembleError::NoProvider)?;
     let provider = open(&model).map_err(AssembleError::NoProvider)?;
 
@@ -183,6 +184,22 @@ fn tools_that_are_on(
         enabled.clear();
     }
     Ok(enabled)
+}
+
+/// An answer for a tool that is not there would be lost without a word.
+fn known_answers(registry: &Registry, answers: &[AnswerFlag]) -> Result<(), String> {
+    for answer in answers {
+        if let AnswerFlag::Configured { tool, question, .. } = answer
+            && registry.get(tool).is_none()
+        {
+            let known = registry.iter().map(|known| known.about().name.as_str());
+            let near = config::names::did_you_mean(tool, known);
+            return Err(format!(
+                "--answer {tool}.{question}=… answers no question: there is no tool `{tool}`{near}"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn open(model: &ModelId) -> Result<Arc<dyn Provider>, String> {

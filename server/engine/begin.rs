@@ -15,6 +15,7 @@ use super::{
     hooks::{Hooks, Secrets},
     perform::{Calls, Stage},
     tasks::Tasks,
+    trace::Trace,
     writer::Writer,
 };
 use crate::{
@@ -153,8 +154,9 @@ pub async fn begin(
     if resumed.is_none() {
         opening.close_last(before.turns.last())?;
     }
-    opening.settle_head(&head, &before.lines.records)?;
-    let notices = opening.report(repaired, &before.lines)?;
+    let changed = opening.settle_head(&head, &before.lines.records)?;
+    let mut notices = opening.report(repaired, &before.lines)?;
+    notices.extend(changed);
     let transcript = opening.transcript;
     for text in notices {
         let notice = Update::Notice {
@@ -335,9 +337,15 @@ impl Opening<'_> {
     }
 
     /// The first request freezes system text and tools; what is different later is a change on record.
-    fn settle_head(&mut self, head: &Frozen, records: &[Record]) -> Result<(), BeginError> {
+    /// Says so, where it is: the prompt cache starts again there.
+    fn settle_head(
+        &mut self,
+        head: &Frozen,
+        records: &[Record],
+    ) -> Result<Option<String>, BeginError> {
         let Some(before) = replay::frozen(records) else {
-            return self.append(None, &Entry::Conversation(head.clone()));
+            self.append(None, &Entry::Conversation(head.clone()))?;
+            return Ok(None);
         };
         let changed = Changed {
             system: Some(head.system.clone()).filter(|now| *now != before.system),
@@ -346,9 +354,26 @@ impl Opening<'_> {
             provider: Some(head.provider.clone()).filter(|now| *now != before.provider),
         };
         if changed == Changed::default() {
-            return Ok(());
+            return Ok(None);
         }
-        self.append(None, &Entry::Changed(changed))
+        let parts = [
+            (
+                "the model",
+                changed.model.is_some() || changed.provider.is_some(),
+            ),
+            ("the tools", changed.tools.is_some()),
+            ("the instructions", changed.system.is_some()),
+        ];
+        let parts: Vec<&str> = parts
+            .iter()
+            .filter(|(_, is)| *is)
+            .map(|(part, _)| *part)
+            .collect();
+        self.append(None, &Entry::Changed(changed))?;
+        let parts = parts.join(" and ");
+        Ok(Some(format!(
+            "Since the last turn {parts} changed, so the prompt cache starts again."
+        )))
     }
 
     /// What could not be read is told to the user each time it was found, and to the model once.
@@ -426,6 +451,7 @@ fn stage(
         happenings,
         tasks: Tasks::new(say),
         calls: Calls::default(),
+        trace: Trace::default(),
         end: None,
     })
 }

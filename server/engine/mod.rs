@@ -5,7 +5,7 @@
 //! | [`assemble`] | puts together what a turn needs of the configuration |
 //! | [`begin`] | opens a conversation and begins, resumes or closes a turn in it |
 //! | `drive` | the loop: effects out, inputs in |
-//! | `perform`, `tasks`, `hooks` | each effect: a line in the log, a task, a message to the front end |
+//! | `perform`, `tasks`, `hooks`, `trace` | each effect: a line in the log, a task, a message to the front end |
 //! | [`clock`], `writer` | the time that the turn is told; the log that it is recorded in |
 //!
 //! Invariant: nothing is decided here. A task that panics becomes an error of what it was doing, and a tool's
@@ -18,6 +18,7 @@ mod drive;
 mod hooks;
 mod perform;
 mod tasks;
+mod trace;
 mod writer;
 
 use tokio::sync::mpsc;

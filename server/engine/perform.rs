@@ -9,6 +9,7 @@ use super::{
     ToFront,
     hooks::Secrets,
     tasks::{Happening, Tasks},
+    trace::Trace,
     writer::Writer,
 };
 use crate::{
@@ -47,6 +48,7 @@ pub(super) struct Stage {
     pub(super) happenings: mpsc::Receiver<Happening>,
     pub(super) tasks: Tasks,
     pub(super) calls: Calls,
+    pub(super) trace: Trace,
     pub(super) end: Option<End>,
 }
 
@@ -90,6 +92,7 @@ impl Stage {
         if let Event::ToolCall { call, id, .. } = &event {
             self.calls.ids.insert(*call, id.clone());
         }
+        self.trace.record(&event);
         self.transcript.push(&event);
         let entry = match event {
             Event::TurnStart => Entry::TurnStart(self.options.clone()),
@@ -146,6 +149,7 @@ impl Stage {
                 sent.schema = self.schema.clone().filter(|_| native_schema);
             }
             RequestKind::Inquiry(ask) => {
+                self.trace.ask(&ask);
                 if let Some(model) = &ask.assistant {
                     match (self.find_provider)(model) {
                         Ok(found) => provider = found,

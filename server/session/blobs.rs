@@ -8,23 +8,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use sha2::{Digest, Sha256};
-
 use super::log::make_folder;
 
 /// The blobs of one conversation.
 #[derive(Clone, Debug)]
 pub struct Blobs {
     folder: PathBuf,
-}
-
-/// The SHA-256 of bytes, in lower-case hex.
-#[must_use]
-pub fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
 }
 
 impl Blobs {
@@ -41,7 +30,7 @@ impl Blobs {
     /// # Errors
     /// Where they cannot be written.
     pub fn keep(&self, bytes: &[u8]) -> io::Result<String> {
-        let name = hash(bytes);
+        let name = crate::digest::sha256(bytes);
         let path = self.folder.join(&name);
         if !path.exists() {
             make_folder(&self.folder)?;

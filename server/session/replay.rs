@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::record::{Edit, Entry, Frozen, Record, TurnOptions};
 use crate::turn::{
-    event::{About, CallKey, Closed, Event, InquiryResponse, Outcome, PromptId, Reason, Status},
-    response::Usage,
+    event::{About, CallKey, Event, Outcome, PromptId, Status},
+    resume::close,
+    told,
 };
 
 mod transcript;
@@ -210,56 +211,7 @@ pub fn closing(turn: &Turn) -> Vec<Event> {
     if !turn.is_interrupted() {
         return Vec::new();
     }
-    let mut events = Vec::new();
-    for (id, call) in open_inquiries(&turn.events) {
-        let response = InquiryResponse::Cancelled {
-            reason: Reason::Withdrawn,
-            note: None,
-            why: None,
-            seen: None,
-            effort: None,
-        };
-        events.push(Event::InquiryResponse { id, call, response });
-    }
-    for open in turn
-        .standing
-        .open
-        .iter()
-        .filter(|open| open.inquiry.is_none())
-    {
-        let (prompt, closed) = (open.prompt.clone(), Closed::Withdrawn);
-        events.push(Event::PromptClosed { prompt, closed });
-    }
-    let mut calls = OpenCalls::default();
-    turn.events.iter().for_each(|event| calls.take(event));
-    events.extend(calls.results());
-    let mut usage = Usage::default();
-    for event in &turn.events {
-        if let Event::ResponseEnd { usage: one, .. } = event {
-            usage.count(one);
-        }
-    }
-    events.push(Event::TurnEnd {
-        outcome: Outcome::Cancelled,
-        answer: None,
-        structured: None,
-        error: None,
-        usage,
-        refusals: Vec::new(),
-    });
-    events
-}
-
-fn open_inquiries(events: &[Event]) -> Vec<(String, CallKey)> {
-    let mut open = Vec::new();
-    for event in events {
-        match event {
-            Event::InquiryRequest { id, call, .. } => open.push((id.clone(), *call)),
-            Event::InquiryResponse { id, .. } => open.retain(|(other, _)| other != id),
-            _ => {}
-        }
-    }
-    open
+    close(&turn.events)
 }
 
 /// The calls of a turn that have no result.
@@ -312,11 +264,9 @@ impl OpenCalls {
     fn results(&mut self) -> Vec<Event> {
         let result = |open: OpenCall| {
             let (status, content) = if open.runs {
-                let text =
-                    "was interrupted; its effects are unknown. Look before you run it again.";
-                (Status::Error, format!("{} {text}", open.tool))
+                (Status::Error, told::unknown_effects(&open.tool))
             } else {
-                (Status::Cancelled, "Cancelled by the user.".to_owned())
+                (Status::Cancelled, told::CANCELLED.to_owned())
             };
             Event::ToolResult {
                 call: open.key,

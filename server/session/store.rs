@@ -12,7 +12,7 @@ use std::{
 
 use super::{
     approvals::Approvals,
-    blobs::{self, Blobs},
+    blobs::Blobs,
     conversation::{Conversation, Listed, Until},
     lines::EVENTS,
     log::{OpenError, make_folder, take_lock},
@@ -109,7 +109,7 @@ fn workspace_name(root: &Path) -> String {
         })
         .take(40)
         .collect();
-    let hash = blobs::hash(root.as_os_str().as_bytes());
+    let hash = crate::digest::sha256(root.as_os_str().as_bytes());
     format!("{}-{}", readable.trim_matches('-'), &hash[..10])
 }
 

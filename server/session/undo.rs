@@ -14,7 +14,7 @@ use cap_std::{
 };
 
 use super::{
-    blobs::{self, Blobs},
+    blobs::Blobs,
     record::{Edit, Entry, Record},
 };
 use crate::turn::event::{CallKey, Event};
@@ -88,7 +88,7 @@ pub fn plan(
             continue;
         }
         let present = read(&folder, &path).map_err(failed(&path))?;
-        let present = present.map(|bytes| blobs::hash(&bytes));
+        let present = present.map(|bytes| crate::digest::sha256(&bytes));
         match take_back(&edits, present.as_deref()) {
             Ok(Some(first)) => changes.push(Change {
                 now: present,
@@ -222,7 +222,7 @@ impl<'a> Staged<'a> {
             .canonicalize(&change.path)
             .unwrap_or_else(|_| change.path.clone().into());
         let present = read(folder, &change.path).map_err(&failed)?;
-        if present.as_deref().map(blobs::hash) != change.now {
+        if present.as_deref().map(crate::digest::sha256) != change.now {
             return Err(UndoError::Conflicts(vec![change.path.clone()]));
         }
         let present = match present {

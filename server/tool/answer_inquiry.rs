@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::turn::{
     effect::CallWork,
     input::{Preparation, Prepared, ToolOutcome, ToolOutput},
+    told,
 };
 
 use super::{About, AllowToggle, Enable, Host, Tool};
@@ -64,9 +65,7 @@ impl Tool for AnswerInquiry {
         _host: &Arc<Host>,
         _cancelled: &CancellationToken,
     ) -> ToolOutcome {
-        ToolOutcome::Error(ToolOutput::text(
-            "There is no open inquiry. Continue with your task.",
-        ))
+        ToolOutcome::Error(ToolOutput::text(told::NO_INQUIRY))
     }
 }
 

@@ -14,7 +14,7 @@ use crate::turn::{
 };
 
 use super::{
-    About, AllowToggle, Enable, Host, Tool, arguments, digest, invalid, outcome, preparation,
+    About, AllowToggle, Enable, Host, Tool, arguments, invalid, outcome, preparation,
     visible::one_line,
 };
 
@@ -153,7 +153,7 @@ impl Tool for AskUser {
         preparation(arguments::<Args>(work).map(|args| {
             Preparation::Ready(Prepared {
                 title: format!("Ask: {}", one_line(&args.question, 80)),
-                hash: digest::of_parts(&["ask_user", &work.arguments.to_string()]),
+                hash: crate::digest::of_parts(&["ask_user", &work.arguments.to_string()]),
                 sandboxed: true,
                 ..Prepared::default()
             })

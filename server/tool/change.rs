@@ -5,15 +5,17 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::turn::{
-    effect::CallWork,
-    input::{Prepared, Preview, ToolOutcome, ToolOutput},
-    rules::Class,
+use crate::{
+    digest::sha256,
+    turn::{
+        effect::CallWork,
+        input::{Prepared, Preview, ToolOutcome, ToolOutput},
+        rules::Class,
+    },
 };
 
 use super::{
     Edit, Host,
-    digest::{self, sha256},
     host::AsPrepared,
     visible::{cut, hidden_added, one_line},
     workspace::{Refusal, TextFile},
@@ -178,7 +180,7 @@ impl Change {
         let old = self.old.as_ref();
         let there = json!(old.is_some()).to_string();
         let old = old.map_or("", |file| &file.text);
-        digest::of_parts(&["edit", &self.path, &there, old, &self.new])
+        crate::digest::of_parts(&["edit", &self.path, &there, old, &self.new])
     }
 }
 

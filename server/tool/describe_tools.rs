@@ -13,7 +13,7 @@ use crate::turn::{
 };
 
 use super::{
-    About, Host, Tool, arguments, digest, outcome,
+    About, Host, Tool, arguments, outcome,
     visible::{cut, one_line},
 };
 
@@ -85,7 +85,7 @@ impl Tool for DescribeTools {
     async fn prepare(&self, work: &CallWork, _host: &Arc<Host>) -> Preparation {
         Preparation::Ready(Prepared {
             title: "Describe tools".into(),
-            hash: digest::of_parts(&["describe_tools", &work.arguments.to_string()]),
+            hash: crate::digest::of_parts(&["describe_tools", &work.arguments.to_string()]),
             sandboxed: true,
             ..Prepared::default()
         })

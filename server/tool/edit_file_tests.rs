@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    tool::{Edit, digest::sha256, trial::Trial},
+    digest::sha256,
+    tool::{Edit, trial::Trial},
     turn::{
         event::CallKey,
         input::{Prepared, Preview},

@@ -13,8 +13,8 @@ use crate::turn::{
 };
 
 use super::{
-    About, Host, Tool, arguments, blocking, digest, outcome, preparation,
-    visible::{one_line, visible},
+    About, Host, Tool, arguments, blocking, outcome, preparation,
+    visible::{counted, one_line, visible},
     walk::{End, Walk},
 };
 
@@ -74,7 +74,7 @@ fn run(work: &CallWork, host: &Host, cancelled: &CancellationToken) -> Result<To
         End::Complete if count == 0 => content.push_str("No files.\n"),
         End::Complete => {}
     }
-    let summary = format!("{count} files");
+    let summary = counted(count, "file");
     Ok(ToolOutcome::Success(ToolOutput {
         content,
         summary,
@@ -92,7 +92,7 @@ impl Tool for ListFiles {
         preparation(arguments::<Args>(work).map(|args| {
             Preparation::Ready(Prepared {
                 title: format!("List {}", one_line(args.path.as_deref().unwrap_or("."), 80)),
-                hash: digest::of_parts(&["list_files", &work.arguments.to_string()]),
+                hash: crate::digest::of_parts(&["list_files", &work.arguments.to_string()]),
                 sandboxed: true,
                 ..Prepared::default()
             })

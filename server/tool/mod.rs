@@ -14,13 +14,13 @@ use crate::turn::{
     effect::CallWork,
     input::{Preparation, ToolOutcome, ToolOutput},
     rules::Class,
+    told::invalid_arguments as invalid,
 };
 
 mod answer_inquiry;
 mod ask_user;
 mod change;
 mod describe_tools;
-pub mod digest;
 mod edit_file;
 mod environment;
 mod host;
@@ -141,14 +141,6 @@ impl About {
 /// The text for the model, which says what does not fit.
 fn arguments<'de, T: Deserialize<'de>>(work: &'de CallWork) -> Result<T, String> {
     T::deserialize(&work.arguments).map_err(|error| invalid(&work.tool, &error.to_string()))
-}
-
-/// What the model is told of arguments that do not fit.
-fn invalid(tool: &str, what: &str) -> String {
-    format!(
-        "Invalid arguments for {tool}: {}.",
-        what.trim_end_matches('.')
-    )
 }
 
 /// Runs what would block, off the async threads. A panic in it becomes the error of its call.

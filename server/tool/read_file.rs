@@ -15,7 +15,6 @@ use crate::turn::{
 use super::{
     About, Host, Tool, arguments, blocking,
     change::sentence,
-    digest,
     host::AsPrepared,
     invalid, outcome, preparation,
     visible::{cut, one_line},
@@ -69,7 +68,7 @@ fn open(work: &CallWork, host: &Host) -> Result<(Args, Opened, String), String> 
         return Err(invalid(&work.tool, "`to_line` is before `from_line`"));
     }
     let opened = host.workspace.file(&args.path).map_err(sentence)?;
-    let hash = digest::of_parts(&["read_file", &opened.path]);
+    let hash = crate::digest::of_parts(&["read_file", &opened.path]);
     Ok((args, opened, hash))
 }
 
@@ -184,7 +183,7 @@ impl Tool for ReadFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::{digest::sha256, trial::Trial};
+    use crate::{digest::sha256, tool::trial::Trial};
 
     async fn check(text: &str, args: serde_json::Value, outcome: &str) {
         let mut args = args;

@@ -12,7 +12,7 @@ use crate::turn::{
     input::{Preparation, Prepared, ToolOutcome, ToolOutput},
 };
 
-use super::{About, Host, Tool, arguments, blocking, digest, outcome, visible::printable};
+use super::{About, Host, Tool, arguments, blocking, outcome, visible::printable};
 
 /// The tool.
 pub(super) struct ReadOutput(About);
@@ -52,7 +52,7 @@ fn run(work: &CallWork, host: &Host) -> Result<ToolOutcome, String> {
             super::visible::one_line(&args.id, 80)
         )
     };
-    if !digest::is_sha256(&args.id) {
+    if !crate::digest::is_sha256(&args.id) {
         return Err(unknown());
     }
     let room = host.room() as u64;
@@ -83,7 +83,7 @@ impl Tool for ReadOutput {
     async fn prepare(&self, work: &CallWork, _host: &Arc<Host>) -> Preparation {
         Preparation::Ready(Prepared {
             title: "Read on in an output".into(),
-            hash: digest::of_parts(&["read_output", &work.arguments.to_string()]),
+            hash: crate::digest::of_parts(&["read_output", &work.arguments.to_string()]),
             sandboxed: true,
             ..Prepared::default()
         })

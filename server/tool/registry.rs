@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::turn::{
     effect::CallWork,
     input::{Preparation, ToolOutcome, ToolOutput},
+    told,
 };
 
 use super::{
@@ -160,7 +161,7 @@ fn is_name(name: &str) -> bool {
 }
 
 fn unknown(name: &str) -> String {
-    format!("There is no tool {}.", one_line(name, 64))
+    told::no_tool(&one_line(name, 64))
 }
 
 #[cfg(test)]

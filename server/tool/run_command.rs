@@ -14,7 +14,7 @@ use crate::turn::{
 };
 
 use super::{
-    About, Host, Tool, arguments, blocking, digest,
+    About, Host, Tool, arguments, blocking,
     host::AsPrepared,
     outcome, preparation,
     process::{self, Ended, How, Job},
@@ -75,7 +75,8 @@ async fn plan(work: &CallWork, host: &Arc<Host>) -> Result<Plan, String> {
         .await?
         .map_err(|refusal| format!("{refusal}."))?;
     // Command, folder, and what the environment has beyond the allow-list: nothing.
-    let hash = digest::of_parts(&["run_command", &args.command, &cwd.real.to_string_lossy()]);
+    let hash =
+        crate::digest::of_parts(&["run_command", &args.command, &cwd.real.to_string_lossy()]);
     Ok(Plan { args, cwd, hash })
 }
 

@@ -17,10 +17,9 @@ use crate::turn::{
 use super::{
     About, Host, Tool, arguments, blocking,
     change::sentence,
-    digest,
     host::AsPrepared,
     outcome, preparation,
-    visible::{one_line, visible},
+    visible::{counted, one_line, visible},
     walk::{End, Walk},
     workspace::{Opened, Refusal},
 };
@@ -81,7 +80,7 @@ fn named_file(args: &Args, host: &Host) -> Result<Option<Opened>, String> {
 /// What a search is: its arguments, and the file that they lead to, if any.
 fn hash(work: &CallWork, file: Option<&Opened>) -> String {
     let path = file.map_or("", |opened| &opened.path);
-    digest::of_parts(&["search", &work.arguments.to_string(), path])
+    crate::digest::of_parts(&["search", &work.arguments.to_string(), path])
 }
 
 fn prepare(work: &CallWork, host: &Host) -> Result<Preparation, String> {
@@ -245,7 +244,11 @@ impl Found {
         if self.unread > 0 {
             note(format!("[{} files could not be read]\n", self.unread));
         }
-        let summary = format!("{} matches in {} files", self.matches, self.files);
+        let summary = format!(
+            "{} in {}",
+            counted(self.matches, "match"),
+            counted(self.files, "file")
+        );
         ToolOutput {
             content: self.text,
             summary,

@@ -18,7 +18,7 @@ use crate::turn::{
     question::Answer,
 };
 
-use super::{Edit, Host, Registry, Seen, ToolLimits, digest::sha256, workspace::Workspace};
+use super::{Edit, Host, Registry, Seen, ToolLimits, workspace::Workspace};
 
 /// Edits that were put on record, each with what the file held at that moment.
 type Edits = Vec<(Edit, Option<String>)>;
@@ -151,8 +151,10 @@ fn host(folder: &TempDir, edits: Arc<Mutex<Edits>>) -> Host {
             Ok(())
         }),
         keep_blob: Box::new(move |bytes| {
-            kept.lock().unwrap().insert(sha256(bytes), bytes.to_owned());
-            Ok(sha256(bytes))
+            kept.lock()
+                .unwrap()
+                .insert(crate::digest::sha256(bytes), bytes.to_owned());
+            Ok(crate::digest::sha256(bytes))
         }),
         read_blob: Box::new(move |id, range| {
             let blobs = blobs.lock().unwrap();

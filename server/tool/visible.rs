@@ -69,6 +69,16 @@ pub fn hidden_added(old: &str, new: &str) -> Vec<String> {
         .collect()
 }
 
+/// A number of things, in words: `1 file`, `3 matches`.
+#[must_use]
+pub fn counted(count: usize, thing: &str) -> String {
+    match count {
+        1 => format!("1 {thing}"),
+        _ if thing.ends_with("ch") => format!("{count} {thing}es"),
+        _ => format!("{count} {thing}s"),
+    }
+}
+
 /// Whether a character takes no place of its own on a screen, or steers it.
 #[must_use]
 pub fn is_hidden(c: char) -> bool {

@@ -400,7 +400,7 @@ impl Call {
     }
 
     fn permission_prompt(&self, rules: &ToolRules, id: &PromptId, prepared: &Prepared) -> Prompt {
-        let text = format!("Allow {}?", prepared.title);
+        let text = format!("{}?", prepared.title);
         let mut prompt = self.bare_prompt(rules, id, PromptKind::RunTool, &text);
         prompt.context = prepared.must_ask.clone();
         prompt.preview = prepared.preview.clone();

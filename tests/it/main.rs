@@ -1,4 +1,8 @@
-//! Integration tests.
+//! Integration tests: the real program, on real files, pipes, terminals and processes.
 
 mod commands;
 mod process;
+mod run;
+mod structure;
+mod terminal;
+mod world;

@@ -12,7 +12,8 @@ use std::{
 };
 
 use aside::{
-    tool::{Host, Registry, Seen, ToolLimits, digest::sha256, workspace::Workspace},
+    digest::sha256,
+    tool::{Host, Registry, Seen, ToolLimits, workspace::Workspace},
     turn::{
         effect::CallWork,
         event::CallKey,

@@ -124,7 +124,7 @@ pub struct Run {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_cycles: Option<u32>,
     /// US dollars that this turn may cost at most
-    #[arg(long, value_name = "USD", value_parser = value::cost)]
+    #[arg(long, value_name = "USD", value_parser = value::cost, allow_negative_numbers = true)]
     pub max_cost: Option<f64>,
     /// How long this turn may take at most, such as 90s or 5m
     #[arg(long, value_name = "DURATION", value_parser = value::duration)]

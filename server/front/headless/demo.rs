@@ -105,8 +105,7 @@ fn plan(
         mode: Some(Mode::Edits),
         ..Wishes::default()
     };
-    let assembled = assemble(&configuration, &wishes, &|_| None)
-        .map_err(|error| Failure::internal(error.to_string()))?;
+    let assembled = assemble(&configuration, &wishes, &|_| None)?;
     let options = TurnOptions {
         model: Some(model),
         ..TurnOptions::default()

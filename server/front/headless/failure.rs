@@ -1,6 +1,7 @@
 //! Why a command could not do what it was asked.
 
 use super::{exit, text::visible};
+use crate::engine::assemble::AssembleError;
 
 /// An exit code and the sentence that goes with it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,6 +31,15 @@ impl Failure {
         Self {
             code,
             text: visible(&text).into_owned(),
+        }
+    }
+}
+
+impl From<AssembleError> for Failure {
+    fn from(error: AssembleError) -> Self {
+        match error {
+            AssembleError::Usage(text) => Self::usage(text),
+            AssembleError::NoProvider(text) => Self::new(exit::NO_PROVIDER, text),
         }
     }
 }

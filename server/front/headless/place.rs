@@ -1,6 +1,9 @@
 //! Where a command works: the workspace and the user's state.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use super::failure::Failure;
 use crate::{
@@ -95,7 +98,15 @@ impl Place {
         let now = Fingerprint::of(&self.root, text).map_err(unknown)?;
         let status = TrustStore::new(&self.state_dir)
             .status(&self.root, &now)
-            .map_err(unknown)?;
+            .map_err(|source| match source.kind() {
+                // It says itself what is to be done.
+                ErrorKind::InvalidData => unknown(source),
+                _ => StoreError::Unusable {
+                    folder: self.state_dir.clone(),
+                    source,
+                }
+                .into(),
+            })?;
         Ok((status, now))
     }
 }

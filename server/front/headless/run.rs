@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use serde_json::{Value, json};
 
 use super::{
-    args, exit,
+    args,
     failure::Failure,
     message::{self, Stdin},
     place::Place,
@@ -16,7 +16,7 @@ use super::{
 use crate::{
     config::{Flag, flags::AnswerFlag},
     engine::{
-        assemble::{AssembleError, Assembled, Wishes, assemble},
+        assemble::{Assembled, Wishes, assemble},
         begin::{Plan, Start},
     },
     session::{conversation::Conversation, record::TurnOptions, replay},
@@ -54,13 +54,7 @@ pub async fn run(args: args::Run, place: &Place) -> Result<u8, Failure> {
         place.configuration(config_flags(&args, &options), args.trust)?;
     let wishes = wishes(&args, &options, place, trusted);
     let env = |name: &str| std::env::var(name).ok();
-    let assembled = assemble(&configuration, &wishes, &env).map_err(|error| match error {
-        AssembleError::Usage(text) => Failure::usage(text),
-        AssembleError::NoProvider(text) => Failure {
-            code: exit::NO_PROVIDER,
-            text,
-        },
-    })?;
+    let assembled = assemble(&configuration, &wishes, &env)?;
     let client = terminal.is_some().then(Client::terminal);
     let mut notices = configuration.notices.clone();
     if !trusted {

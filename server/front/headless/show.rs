@@ -248,10 +248,12 @@ impl Show {
                     (PromptOutcome::Answered, None) => "answered".into(),
                     (PromptOutcome::Redacted, _) => "a secret".into(),
                     (PromptOutcome::Cancelled, _) => {
-                        format!(
-                            "no answer ({})",
-                            one_line(reason.as_deref().unwrap_or("unknown"))
-                        )
+                        let reason = match reason.as_deref() {
+                            Some("user") => "you",
+                            Some(reason) => reason,
+                            None => "unknown",
+                        };
+                        format!("no answer ({})", one_line(reason))
                     }
                 };
                 let who = by

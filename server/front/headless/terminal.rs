@@ -283,6 +283,10 @@ impl Desk {
                 Ok(())
             };
         }
+        if is_end {
+            // Ctrl-D ends a line without moving to the next.
+            self.write("\n")?;
+        }
         let line = std::mem::take(&mut self.line);
         let Some(prompt) = self.open.front() else {
             return Ok(());

@@ -18,16 +18,19 @@ use super::{
 };
 use crate::{
     engine::{
-        QUEUE, ToFront, TurnHandle,
+        QUEUE, ToFront,
         begin::{BeginError, Plan, begin},
     },
     front::wire::{self, TurnCompleted, TurnRef},
     turn::{
         effect::End,
-        event::{Level, PromptId},
+        event::{Level, PromptId, Refusal, RefusalReason},
         input::PromptAnswer,
     },
 };
+
+const NO_SANDBOX: &str = "There is no sandbox for commands, so each needs approval; \
+                          `--mode auto --unsandboxed` lets them run without one.";
 
 /// How a turn is watched.
 pub struct Watch {
@@ -47,6 +50,8 @@ struct Watched {
     terminal: Option<Terminal>,
     show: Show,
     writer: Option<Writer>,
+    /// Standard output took no more.
+    cut_off: Option<Failure>,
 }
 
 impl Watch {
@@ -56,6 +61,7 @@ impl Watch {
     /// Where it cannot begin, or its output cannot be written.
     pub async fn begin(self, plan: Plan, notices: Vec<String>) -> Result<u8, Failure> {
         let mut signals = Heard::listen()?;
+        let unsandboxed = plan.assembled.unsandboxed;
         let (front, mut messages) = mpsc::channel(QUEUE);
         let (handle, _task) = begin(plan, front).await.map_err(of_begin)?;
         let turn = TurnRef {
@@ -70,15 +76,18 @@ impl Watch {
                 .map(|output| Writer::new(output, io::stdout().is_terminal(), turn.clone())),
             terminal,
             turn,
+            cut_off: None,
         };
         for text in notices {
-            watched.update(wire::Update::Notice {
-                level: Level::Warning,
-                text,
-            })?;
+            watched.warn(text);
         }
-        let mut last = None;
+        let (mut last, mut left) = (None, false);
         loop {
+            if watched.cut_off.is_some() && !left {
+                // A client that went away decides nothing: the turn can be resumed.
+                left = true;
+                handle.leave().await;
+            }
             tokio::select! {
                 biased;
                 signal = signals.next() => {
@@ -90,12 +99,23 @@ impl Watch {
                     }
                     last = Some(signal);
                 }
-                answer = next_answer(&mut answers) => answered(&handle, &mut answers, answer).await,
+                answer = next_answer(&mut answers) => match answer {
+                    Some((prompt, answer)) => handle.answer(prompt, answer).await,
+                    // The terminal went away: a client that does decides nothing.
+                    None => {
+                        answers = None;
+                        last.get_or_insert(Signal::HangUp);
+                        handle.leave().await;
+                    }
+                },
                 message = messages.recv() => {
                     let Some(message) = message else {
                         return Err(Failure::internal("the turn ended without saying how; this is a defect"));
                     };
-                    if let Some(end) = watched.message(message)? {
+                    if let Some(end) = watched.message(message) {
+                        if !unsandboxed && end.refusals.iter().any(is_unapproved_command) {
+                            watched.warn(NO_SANDBOX.into());
+                        }
                         let code = exit_code(&end, self.strict, last);
                         watched.end(end)?;
                         return Ok(code);
@@ -107,19 +127,19 @@ impl Watch {
 }
 
 impl Watched {
-    fn message(&mut self, message: ToFront) -> Result<Option<End>, Failure> {
+    fn message(&mut self, message: ToFront) -> Option<End> {
         match message {
-            ToFront::Update(update) => self.update(update.into())?,
+            ToFront::Update(update) => self.update(update.into()),
             ToFront::ToolOutput { call_id, text } => {
-                self.update(wire::Update::ToolOutput { call_id, text })?;
+                self.update(wire::Update::ToolOutput { call_id, text });
             }
             ToFront::Edited { call_id, uris } => {
-                self.update(wire::Update::Edit { call_id, uris })?;
+                self.update(wire::Update::Edit { call_id, uris });
             }
-            ToFront::Title(title) => self.update(wire::Update::Title { title })?,
+            ToFront::Title(title) => self.update(wire::Update::Title { title }),
             ToFront::Prompt(prompt) => {
                 let words = self.show.words();
-                self.say(words)?;
+                self.say(words);
                 if let Some(terminal) = &self.terminal {
                     terminal.ask(prompt);
                 }
@@ -129,44 +149,58 @@ impl Watched {
                     terminal.dismiss(prompt, why);
                 }
             }
-            ToFront::End(end) => return Ok(Some(*end)),
+            ToFront::End(end) => return Some(*end),
         }
-        Ok(None)
+        None
     }
 
-    fn update(&mut self, update: wire::Update) -> Result<(), Failure> {
+    fn warn(&mut self, text: String) {
+        self.update(wire::Update::Notice {
+            level: Level::Warning,
+            text,
+        });
+    }
+
+    fn update(&mut self, update: wire::Update) {
         let shown = self.show.update(&update);
-        self.say(shown)?;
-        match &mut self.writer {
+        self.say(shown);
+        let written = match &mut self.writer {
             Some(writer) => write(&writer.update(update)),
             None => Ok(()),
+        };
+        if let Err(failure) = written {
+            self.writer = None;
+            self.cut_off = Some(failure);
         }
     }
 
     fn end(mut self, end: End) -> Result<(), Failure> {
         let completed = TurnCompleted::new(&self.turn, end);
         let shown = self.show.end(&completed);
-        self.say(shown)?;
+        self.say(shown);
         // The terminal is put right before anything follows.
         drop(self.terminal.take());
-        self.writer
-            .map_or(Ok(()), |writer| write(&writer.end(&completed)))
+        match (self.cut_off, self.writer) {
+            (Some(failure), _) => Err(failure),
+            (None, Some(writer)) => write(&writer.end(&completed)),
+            (None, None) => Ok(()),
+        }
     }
 
-    fn say(&self, text: String) -> Result<(), Failure> {
+    fn say(&self, text: String) {
         match &self.terminal {
-            _ if text.is_empty() => Ok(()),
-            Some(terminal) => {
-                terminal.show(text);
-                Ok(())
-            }
+            _ if text.is_empty() => {}
+            Some(terminal) => terminal.show(text),
             // Where nobody can read what is shown, the turn goes on all the same.
             None => {
                 let _ = io::stderr().write_all(text.as_bytes());
-                Ok(())
             }
         }
     }
+}
+
+fn is_unapproved_command(refusal: &Refusal) -> bool {
+    refusal.tool == "run_command" && refusal.reason == RefusalReason::NeedsApproval
 }
 
 fn write(text: &str) -> Result<(), Failure> {
@@ -187,21 +221,6 @@ async fn next_answer(answers: &mut Option<Answers>) -> Option<(PromptId, PromptA
     match answers {
         Some(answers) => answers.recv().await,
         None => std::future::pending().await,
-    }
-}
-
-/// An answer, or the end of the terminal: a client that goes away decides nothing.
-async fn answered(
-    handle: &TurnHandle,
-    answers: &mut Option<Answers>,
-    answer: Option<(PromptId, PromptAnswer)>,
-) {
-    match answer {
-        Some((prompt, answer)) => handle.answer(prompt, answer).await,
-        None => {
-            *answers = None;
-            handle.leave().await;
-        }
     }
 }
 

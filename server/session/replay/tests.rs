@@ -1,8 +1,8 @@
 use super::*;
 use crate::turn::{
-    event::Level,
+    event::{Closed, InquiryResponse, Level},
     question::{AnswerType, Question, Source},
-    response::Finish,
+    response::{Finish, Usage},
     transcript::Item,
 };
 
@@ -350,8 +350,8 @@ fn an_interrupted_turn_is_closed_with_an_outcome_for_everything() {
         words,
         [
             "i0 withdrawn",
-            "p1 Withdrawn",
             "0 Cancelled by the user.",
+            "p1 Withdrawn",
             "1 Cancelled by the user.",
             "2 tool was interrupted; its effects are unknown. Look before you run it again.",
             "Cancelled 5",

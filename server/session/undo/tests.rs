@@ -61,7 +61,7 @@ impl Fixture {
         let before = self
             .get(path)
             .map(|text| self.blobs().keep(text.as_bytes()).unwrap());
-        let after = text.map(|text| blobs::hash(text.as_bytes()));
+        let after = text.map(|text| crate::digest::sha256(text.as_bytes()));
         let mode = before.as_ref().map(|_| {
             let about = fs::metadata(self.root().join(path)).unwrap();
             std::os::unix::fs::PermissionsExt::mode(&about.permissions())

@@ -18,7 +18,7 @@ use cap_std::{
 };
 use rustix::fs::OFlags;
 
-use super::digest::sha256;
+use crate::digest::sha256;
 
 mod names;
 mod write;
@@ -198,7 +198,12 @@ impl Workspace {
             .map_err(|error| refusal(path, &error))?;
         let from_root = self.path_of(path, &dir)?;
         Ok(Folder {
-            real: self.path.join(&from_root),
+            // Joining an empty path would leave a slash at the end.
+            real: if from_root.is_empty() {
+                self.path.clone()
+            } else {
+                self.path.join(&from_root)
+            },
             path: from_root,
         })
     }

@@ -8,7 +8,7 @@ use std::{
 
 use cap_std::fs::{Dir, OpenOptions};
 
-use crate::tool::digest::sha256;
+use crate::digest::sha256;
 
 use super::{Refusal, Workspace, refusal};
 

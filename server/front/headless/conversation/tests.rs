@@ -62,7 +62,7 @@ impl Trial {
                 call: 0,
                 path: (*path).into(),
                 before,
-                after: Some(crate::session::blobs::hash(text.as_bytes())),
+                after: Some(crate::digest::sha256(text.as_bytes())),
                 mode: None,
             }));
             fs::write(file, text).expect("written");

@@ -1,3 +1,12 @@
-//! The tests of the turn.
+//! The turn as a specification: tables typed out from the rules, conversations as text, and races in random
+//! worlds.
 
+mod conversations;
+mod deliver;
+mod ends;
+mod permit;
+mod play;
 mod races;
+mod routing;
+mod storm;
+mod table;

@@ -1,11 +1,30 @@
 //! SHA-256 in hex: what files, blobs and approvals are known by.
 
+use std::io::{self, Read};
+
 use sha2::{Digest, Sha256};
 
 /// The SHA-256 of some bytes, as 64 lower-case hex digits.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
+}
+
+/// The SHA-256 of all that can be read.
+///
+/// # Errors
+/// As reading.
+pub fn of_reader(mut reader: impl Read) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match reader.read(&mut buffer) {
+            Ok(0) => return Ok(hex(&hasher.finalize())),
+            Ok(read) => hasher.update(&buffer[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// One SHA-256 of several parts. Each goes in with its length, so that no two lists of parts share one.

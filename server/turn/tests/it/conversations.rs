@@ -1,0 +1,111 @@
+//! Conversations as text, each with what the turn makes of it.
+//!
+//! `UPDATE_EXPECT=1` writes what it makes of them into the files. Read the difference before you keep it.
+
+use std::{fs, path::PathBuf};
+
+use aside_turn::event::Event;
+use expect_test::expect_file;
+
+use crate::play::Play;
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/conversations")
+}
+
+fn names() -> Vec<String> {
+    let entries = fs::read_dir(folder()).expect("the folder is there");
+    let mut names: Vec<_> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter_map(|name| name.strip_suffix(".txt").map(str::to_owned))
+        .collect();
+    names.sort();
+    names
+}
+
+/// Name and input of each conversation in a file.
+fn sections(file: &str) -> Vec<(String, String)> {
+    let text = fs::read_to_string(folder().join(format!("{file}.txt"))).expect("the file is there");
+    let sections = text.split("== ").skip(1).map(|section| {
+        let (name, rest) = section.split_once('\n').expect("a name");
+        let input = rest.split_once("\n---").map_or(rest, |(input, _)| input);
+        (name.to_owned(), input.trim_end().to_owned())
+    });
+    sections.collect()
+}
+
+fn check(file: &str) {
+    let mut text = String::new();
+    for (name, input) in sections(file) {
+        let played = Play::of(&input);
+        text += &format!("== {name}\n{input}\n---\n{}\n", played.out);
+    }
+    expect_file![folder().join(format!("{file}.txt"))].assert_eq(&text);
+}
+
+macro_rules! conversations {
+    ($($name:ident)*) => {
+        $(#[test]
+        fn $name() {
+            check(stringify!($name));
+        })*
+
+        #[test]
+        fn no_file_is_left_out() {
+            let listed: &[&str] = &[$(stringify!($name)),*];
+            assert_eq!(names(), listed);
+        }
+    };
+}
+
+conversations! {
+    answers
+    cancel
+    clients
+    cuts
+    force
+    inquiries
+    limits
+    live
+    park
+    permission
+    questions
+    refusals
+    responses
+    resume
+    retries
+    schema
+    steer
+    tools
+}
+
+#[test]
+fn any_moment_may_be_the_last_and_the_turn_still_ends() {
+    for file in names() {
+        for (name, input) in sections(&file) {
+            let played = Play::of(&input);
+            let turn = played
+                .events
+                .iter()
+                .take_while(|event| !matches!(event, Event::TurnEnd { .. }));
+            for count in 2..=turn.count() {
+                let ends = std::panic::catch_unwind(|| {
+                    Play::cut(&played, count).cancelled();
+                    Play::cut(&played, count).closed();
+                });
+                assert!(ends.is_ok(), "{file}, {name}, cut after {count} events");
+            }
+        }
+    }
+}
+
+#[test]
+fn two_hundred_and_fifty_six_calls_are_looked_at() {
+    let calls: Vec<_> = (0..257)
+        .map(|n| format!("c{n} read {{\"n\":{n}}}"))
+        .collect();
+    let play = Play::of(&format!("tool read\ndo {}", calls.join(" & ")));
+    assert_eq!(play.result("c255"), None);
+    let told = ("error", "Too many calls in one message; not run.");
+    assert_eq!(play.result("c256"), Some(told));
+}

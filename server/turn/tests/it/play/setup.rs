@@ -1,0 +1,301 @@
+//! Lines that say what the world of a conversation is like.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use super::ask::{json, words};
+use aside_turn::{
+    input::{Prepared, Preview},
+    inquiry::Strategy,
+    rules::{
+        Class, Client, Configured, Detached, DetachedMode, Mode, QuestionRules, ResultRule, Rules,
+        RunRule, StrategyRule, Target, ToolChoice, ToolRules,
+    },
+};
+
+/// Rules, client, and what preparing each tool's calls finds.
+#[derive(Clone)]
+pub(crate) struct World {
+    /// The rules of the turn.
+    pub(crate) rules: Rules,
+    /// Who can ask a human.
+    pub(crate) client: Option<Client>,
+    /// Whether updates without a decision in them are shown too.
+    pub(super) updates: bool,
+    found: BTreeMap<String, Prepared>,
+    manual: Vec<String>,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        let mut rules = Rules {
+            trusted: true,
+            ..Rules::default()
+        };
+        rules.model.id = "house/model".into();
+        Self {
+            rules,
+            client: None,
+            updates: false,
+            found: BTreeMap::new(),
+            manual: Vec::new(),
+        }
+    }
+}
+
+impl World {
+    /// What preparing a call of this tool finds.
+    pub(super) fn prepare(&self, tool: &str) -> Prepared {
+        self.found.get(tool).cloned().unwrap_or_default()
+    }
+
+    /// Whether the conversation itself says what preparing finds.
+    pub(super) fn is_manual(&self, tool: &str) -> bool {
+        self.manual.iter().any(|manual| manual == tool)
+    }
+
+    /// Takes a line in; false where it is not about the world.
+    pub(super) fn line(&mut self, line: &str) -> bool {
+        let words = words(line);
+        let (verb, rest) = (words[0].as_str(), &words[1..]);
+        match verb {
+            "client" => self.client = Some(client(!rest.iter().any(|word| word == "no-secret"))),
+            "no-client" => self.client = None,
+            "mode" => self.rules.mode = mode(&rest[0]),
+            "untrusted" => self.rules.trusted = false,
+            "tool" => self.tool(&rest[0], &rest[1..]),
+            "question" => self.question(&rest[0], &rest[1..]),
+            "choice" => self.rules.tool_choice = choice(&rest[0]),
+            "model" => self.model(rest),
+            "inquiry" => self.inquiry(rest),
+            "limit" => self.limit(rest),
+            "schema" => self.rules.schema = true,
+            "updates" => self.updates = true,
+            _ => return false,
+        }
+        true
+    }
+
+    /// Declares a tool, or changes what is known of it.
+    pub(crate) fn tool(&mut self, name: &str, words: &[String]) {
+        let rules = self.rules.tools.entry(name.into()).or_default();
+        let found = self.found.entry(name.into()).or_insert_with(|| Prepared {
+            title: format!("{name} it"),
+            hash: format!("hash of {name}"),
+            ..Prepared::default()
+        });
+        for word in words {
+            let (key, value) = word.split_once('=').unwrap_or((word, ""));
+            if key == "manual" {
+                self.manual.push(name.into());
+            } else if !prepared(found, key, value) && !tool_rule(rules, key, value) {
+                panic!("`{key}` says nothing of a tool");
+            }
+        }
+    }
+
+    fn question(&mut self, name: &str, words: &[String]) {
+        let (tool, id) = name.split_once('.').expect("a tool and a question");
+        let tool = self.rules.tools.entry(tool.into()).or_default();
+        let rules: &mut QuestionRules = tool.questions.entry(id.into()).or_default();
+        for word in words {
+            let (key, value) = word.split_once('=').expect("a key and a value");
+            match key {
+                "answer" => rules.answer = Some(Configured::Value(json(value))),
+                "typed" => rules.answer = Some(Configured::Text(value.trim_matches('"').into())),
+                "label" => rules.prompt_label = Some(value.into()),
+                "exclusive" => rules.exclusive = Some(value == "true"),
+                "target" => {
+                    rules.target = match value.split_once(':') {
+                        Some((_, model)) => Target::Assistant(Some(model.into())),
+                        None if value == "assistant" => Target::Assistant(None),
+                        None => Target::User,
+                    };
+                }
+                _ => panic!("`{key}` says nothing of a question"),
+            }
+        }
+    }
+
+    fn model(&mut self, words: &[String]) {
+        let model = &mut self.rules.model;
+        for word in words {
+            let (key, value) = word.split_once('=').expect("a key and a value");
+            match key {
+                "id" => model.id = value.into(),
+                "forces" => model.forces_tools = value == "yes",
+                "forces_while_reasoning" => model.forces_while_reasoning = value == "yes",
+                "reasoning" => model.reasoning = value == "yes",
+                "switches" => model.reasoning_switches = value == "yes",
+                "window" => model.context_window = value.parse().ok(),
+                _ => panic!("`{key}` says nothing of a model"),
+            }
+        }
+    }
+
+    fn inquiry(&mut self, words: &[String]) {
+        for word in words {
+            let (key, value) = word.split_once('=').expect("a key and a value");
+            match (key, value) {
+                ("strategy", "auto") => self.rules.inquiry.strategy = StrategyRule::Auto,
+                ("strategy", name) => {
+                    self.rules.inquiry.strategy = StrategyRule::Named(strategy(name));
+                }
+                ("assistant", model) => self.rules.inquiry.assistant = Some(model.into()),
+                _ => panic!("`{key}` says nothing of inquiries"),
+            }
+        }
+    }
+
+    fn limit(&mut self, words: &[String]) {
+        let limits = &mut self.rules.limits;
+        for word in words {
+            let (key, value) = word.split_once('=').expect("a key and a value");
+            match key {
+                "cycles" => limits.cycles = number(value),
+                "calls" => limits.calls_in_message = number(value),
+                "at_once" => limits.tools_at_once = number(value),
+                "retries" => limits.retries = number(value),
+                "tool_time" => limits.tool_time = seconds(value),
+                "retry_time" => limits.retry_time = seconds(value),
+                "turn_time" => limits.turn_time = Some(seconds(value)),
+                "cost" => limits.cost = Some(number(value)),
+                _ => panic!("`{key}` is no limit"),
+            }
+        }
+    }
+}
+
+/// What a word says of a call that was prepared; false where it says nothing of it.
+pub(super) fn prepared(found: &mut Prepared, key: &str, value: &str) -> bool {
+    match key {
+        "class" => found.class = class(value),
+        "title" => found.title = value.into(),
+        "hash" => found.hash = value.into(),
+        "approved" => found.approved = true,
+        "sandboxed" => found.sandboxed = true,
+        "must" => found.must_ask = Some(value.trim_matches('"').into()),
+        "diff" => {
+            found.preview = Some(Preview::Diff {
+                uri: "file:///w/a.txt".into(),
+                version: None,
+                old: "old".into(),
+                new: "new".into(),
+            });
+        }
+        "command" => {
+            let text = value.trim_matches('"').into();
+            found.preview = Some(Preview::Command {
+                text,
+                cwd: "/w".into(),
+            });
+        }
+        _ => return false,
+    }
+    true
+}
+
+fn tool_rule(rules: &mut ToolRules, key: &str, value: &str) -> bool {
+    match key {
+        "run" => rules.run = run_rule(value),
+        "result" => rules.result = result_rule(value),
+        "detached" => {
+            let mode = detached(value);
+            rules.detached = Detached {
+                run: mode,
+                deliver: mode,
+                tool: mode,
+            };
+        }
+        "detached.run" => rules.detached.run = detached(value),
+        "detached.deliver" => rules.detached.deliver = detached(value),
+        "detached.tool" => rules.detached.tool = detached(value),
+        "assistant" => rules.asks_for_assistant = true,
+        "exclusive" => rules.always_exclusive = true,
+        "hidden" => rules.hidden = true,
+        "outside" => rules.outside = true,
+        "server" => rules.server = Some(value.into()),
+        _ => return false,
+    }
+    true
+}
+
+/// A client that can ask a human.
+pub(crate) fn client(secret: bool) -> Client {
+    Client {
+        name: "editor".into(),
+        version: "1".into(),
+        secret,
+    }
+}
+
+/// A mode by its word.
+pub(crate) fn mode(word: &str) -> Mode {
+    let modes = [Mode::Ask, Mode::Edits, Mode::Plan, Mode::Auto];
+    let found = modes.into_iter().find(|mode| mode.name() == word);
+    found.unwrap_or_else(|| panic!("`{word}` is no mode"))
+}
+
+fn class(word: &str) -> Class {
+    match word {
+        "reads" => Class::Reads,
+        "edits" => Class::Edits,
+        "more" => Class::More,
+        _ => panic!("`{word}` is no class"),
+    }
+}
+
+fn run_rule(word: &str) -> RunRule {
+    match word {
+        "unset" => RunRule::ByMode,
+        "unattended" => RunRule::Unattended,
+        "ask" => RunRule::Ask,
+        "deny" => RunRule::Deny,
+        _ => panic!("`{word}` is no rule for runs"),
+    }
+}
+
+fn result_rule(word: &str) -> ResultRule {
+    match word {
+        "unattended" => ResultRule::Unattended,
+        "ask" => ResultRule::Ask,
+        _ => panic!("`{word}` is no rule for results"),
+    }
+}
+
+fn detached(word: &str) -> DetachedMode {
+    match word {
+        "auto" => DetachedMode::Auto,
+        "defaults" => DetachedMode::Defaults,
+        "deny" => DetachedMode::Deny,
+        "stop" => DetachedMode::Stop,
+        _ => panic!("`{word}` is no detached mode"),
+    }
+}
+
+fn strategy(word: &str) -> Strategy {
+    let all = [Strategy::InBand, Strategy::ForcedTool, Strategy::Structured];
+    let found = all.into_iter().find(|strategy| strategy.name() == word);
+    found.unwrap_or_else(|| panic!("`{word}` is no strategy"))
+}
+
+fn choice(word: &str) -> ToolChoice {
+    match word {
+        "auto" => ToolChoice::Auto,
+        "none" => ToolChoice::None,
+        "required" => ToolChoice::Required,
+        name => ToolChoice::Name(name.into()),
+    }
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> T {
+    text.parse()
+        .unwrap_or_else(|_| panic!("`{text}` is no number"))
+}
+
+/// A time such as `50ms` or `2s`.
+pub(super) fn seconds(text: &str) -> Duration {
+    match text.strip_suffix("ms") {
+        Some(milliseconds) => Duration::from_millis(number(milliseconds)),
+        None => Duration::from_secs_f64(number(text.trim_end_matches('s'))),
+    }
+}

@@ -1,0 +1,354 @@
+//! Effects as text.
+
+use aside_turn::{
+    effect::{Effect, End, InquiryStatus, Prompt, Request, RequestKind, Settled, Update},
+    event::{Level, Outcome, Status},
+    input::Preview,
+    inquiry::{Ask, Message},
+    question::{Answer, AnswerType, Source},
+    response::{Finish, Item, Kind, Usage},
+    rules::ToolChoice,
+};
+use serde_json::Value;
+
+use super::{Play, kind_name};
+
+/// An effect as text; none where it decides nothing and the conversation did not ask for it.
+pub(super) fn effect(play: &Play, effect: &Effect) -> Option<String> {
+    Some(match effect {
+        Effect::Record(event) => format!("rec {}", super::record::event(play, event)),
+        Effect::Prepare(work) => {
+            format!(
+                "prepare {}{}",
+                play.calls.name(work.call),
+                answers(&work.answers)
+            )
+        }
+        Effect::Send(request) => send(play, request),
+        Effect::Abort(id) => format!("abort {}", id.0),
+        Effect::Run(work) => {
+            let text = work
+                .new_text
+                .as_ref()
+                .map(|text| format!(" with {text:?}"))
+                .unwrap_or_default();
+            format!(
+                "run {}{}{text}",
+                play.calls.name(work.call),
+                answers(&work.answers)
+            )
+        }
+        Effect::Stop(call) => format!("stop {}", play.calls.name(*call)),
+        Effect::AnswerLive(call, number, answer) => {
+            let answer = answer.as_ref().map_or("nothing".into(), self::answer);
+            format!("answer-live {} {number} {answer}", play.calls.name(*call))
+        }
+        Effect::OpenPrompt(prompt) => format!("open {}", self::prompt(play, prompt)),
+        Effect::ClosePrompt(id, why) => format!("close {} {why:?}", play.prompt_name(id)),
+        Effect::KeepApproval(hash) => format!("keep-approval {hash:?}"),
+        Effect::Check(text) => format!("check {text:?}"),
+        Effect::Tell(update) => return tell(play, update),
+        Effect::End(end) => self::end(play, end),
+    })
+}
+
+fn send(play: &Play, request: &Request) -> String {
+    let mut text = format!("send {} ", request.id.0);
+    match &request.kind {
+        RequestKind::Turn {
+            cycle,
+            native_schema,
+        } => {
+            text += &format!("cycle {cycle}{}", flag(*native_schema, " native-schema"));
+        }
+        RequestKind::Inquiry(ask) => text += &inquiry(play, ask),
+    }
+    match &request.tool_choice {
+        ToolChoice::Auto => {}
+        ToolChoice::None => text += " choice=none",
+        ToolChoice::Required => text += " choice=required",
+        ToolChoice::Name(name) => text += &format!(" choice={name}"),
+    }
+    let reasons = play.world.rules.model.reasoning;
+    text += flag(reasons && !request.reasoning, " no-reasoning");
+    if let RequestKind::Inquiry(ask) = &request.kind {
+        for message in &ask.messages {
+            text += &self::message(message);
+        }
+    }
+    text
+}
+
+fn inquiry(play: &Play, ask: &Ask) -> String {
+    let calls: Vec<_> = ask
+        .calls
+        .iter()
+        .map(|call| play.calls.name(*call))
+        .collect();
+    let model = ask
+        .assistant
+        .as_ref()
+        .map(|model| format!(" of {model}"))
+        .unwrap_or_default();
+    let schema = ask
+        .schema
+        .as_ref()
+        .map(|schema| format!(" schema {schema}"))
+        .unwrap_or_default();
+    format!(
+        "inquiry {}{model} for {}{schema}",
+        ask.strategy.name(),
+        calls.join(" ")
+    )
+}
+
+fn message(message: &Message) -> String {
+    let mut out = String::new();
+    match message {
+        Message::User { results, text } => {
+            for result in results {
+                let error = flag(result.is_error, " error");
+                out += &format!(
+                    "\n  | result {} {}{error} {:?}",
+                    result.id, result.name, result.content
+                );
+            }
+            for line in text.lines() {
+                out += format!("\n  | {line}").trim_end();
+            }
+        }
+        Message::Assistant(items) => {
+            for item in items {
+                out += &format!("\n  < {}", self::item(item));
+            }
+        }
+    }
+    out
+}
+
+fn item(item: &Item) -> String {
+    match &item.kind {
+        Kind::Text => format!("text {:?}", item.text),
+        Kind::Reasoning => format!("reasoning {:?}", item.text),
+        Kind::ToolCall { id, name } => format!("call {id} {name} {}", item.text),
+        Kind::Opaque => "opaque".into(),
+    }
+}
+
+fn prompt(play: &Play, prompt: &Prompt) -> String {
+    let mut text = format!(
+        "{} {} of {} [{}] {:?} {}",
+        play.prompt_name(&prompt.id),
+        kind_name(prompt.kind),
+        play.calls.name(prompt.call),
+        prompt.label,
+        prompt.text,
+        answer_type(&prompt.answer_type),
+    );
+    if let Some(default) = &prompt.default {
+        text += &format!(" default={default}");
+    }
+    text += flag(prompt.remember, " remember");
+    text += flag(prompt.exclusive, " exclusive");
+    text += flag(prompt.source == Source::Assistant, " of-the-assistant");
+    if let Some(server) = &prompt.server {
+        text += &format!(" server={server}");
+    }
+    if let Some(context) = &prompt.context {
+        text += &format!(" context={context:?}");
+    }
+    match &prompt.preview {
+        None => {}
+        Some(Preview::Command { text: command, cwd }) => {
+            text += &format!(" command={command:?} in {cwd}")
+        }
+        Some(Preview::Diff { uri, .. }) => text += &format!(" diff of {uri}"),
+        Some(Preview::Text { text: preview }) => text += &format!(" preview={preview:?}"),
+    }
+    format!("{text} {}/{}", prompt.position.0, prompt.position.1)
+}
+
+pub(super) fn answer_type(kind: &AnswerType) -> String {
+    match kind {
+        AnswerType::Select { options } => format!("select={}", options.join("|")),
+        other => other.name().into(),
+    }
+}
+
+fn tell(play: &Play, update: &Update) -> Option<String> {
+    let text = match update {
+        Update::QuestionOpened {
+            prompt,
+            kind,
+            text,
+            label,
+            ..
+        } => {
+            format!(
+                "opened {} {} [{label}] {text:?}",
+                play.prompt_name(prompt),
+                kind_name(*kind)
+            )
+        }
+        Update::QuestionClosed { prompt, settled } => {
+            format!(
+                "closed {} {}",
+                play.prompt_name(prompt),
+                self::settled(settled)
+            )
+        }
+        Update::Inquiry { calls, status } => {
+            format!("inquiry {} {}", inquiry_status(*status), calls.join(" "))
+        }
+        Update::Steered { text } => format!("steered {text:?}"),
+        Update::Retry {
+            attempt,
+            after,
+            reason,
+            discard_step,
+        } => {
+            let discard = discard_step
+                .map(|step| format!(" discard {step}"))
+                .unwrap_or_default();
+            format!("retry {attempt} after {after:?}{discard} {reason:?}")
+        }
+        Update::Notice { level, text } => format!("{} {text:?}", self::level(*level)),
+        _ if !play.world.updates => return None,
+        Update::Text { step, text } => format!("text {step} {text:?}"),
+        Update::Reasoning { step, text } => format!("reasoning {step} {text:?}"),
+        Update::ToolCall {
+            step,
+            id,
+            title,
+            running,
+            ..
+        } => {
+            format!("call {step} {id} {title:?}{}", flag(*running, " running"))
+        }
+        Update::ToolResult {
+            id,
+            status,
+            summary,
+            ..
+        } => {
+            format!("result {id} {} {summary:?}", self::status(*status))
+        }
+        Update::Usage { usage, .. } => format!("usage{}", self::usage(usage)),
+    };
+    Some(format!("tell {text}"))
+}
+
+fn settled(settled: &Settled) -> String {
+    match settled {
+        Settled::Answered { by, answer } => {
+            format!("{} by {}", optional(answer.as_ref()), lower(by))
+        }
+        Settled::Cancelled(reason) => reason.name().to_owned(),
+    }
+}
+
+fn inquiry_status(status: InquiryStatus) -> &'static str {
+    match status {
+        InquiryStatus::Asked => "asked",
+        InquiryStatus::Answered => "answered",
+        InquiryStatus::Failed => "failed",
+    }
+}
+
+fn end(play: &Play, end: &End) -> String {
+    let mut text = format!("end {}", outcome(end.outcome));
+    if let Some(answer) = &end.answer {
+        text += &format!(" {answer:?}");
+    }
+    if let Some(structured) = &end.structured {
+        text += &format!(" structured={structured}");
+    }
+    if let Some(error) = &end.error {
+        text += &format!(" {}: {}", lower(&error.code), error.message);
+    }
+    text += &usage(&end.usage);
+    for refusal in &end.refusals {
+        text += &format!(
+            "\n  refused {} {}: {}",
+            refusal.tool,
+            lower(&refusal.reason),
+            refusal.text
+        );
+    }
+    for prompt in &end.prompts {
+        text += &format!("\n  open {}", self::prompt(play, prompt));
+    }
+    text
+}
+
+fn answers(answers: &[(String, Answer)]) -> String {
+    answers
+        .iter()
+        .map(|(id, value)| format!(" {id}={}", answer(value)))
+        .collect()
+}
+
+/// An answer as text.
+pub(crate) fn answer(answer: &Answer) -> String {
+    answer.value().map_or("[secret]".into(), Value::to_string)
+}
+
+pub(super) fn usage(usage: &Usage) -> String {
+    if *usage == Usage::default() {
+        return String::new();
+    }
+    let cost = usage
+        .cost
+        .map(|cost| format!(" ${cost}"))
+        .unwrap_or_default();
+    format!(" [{} in, {} out{cost}]", usage.input, usage.output)
+}
+
+fn optional(value: Option<&Value>) -> String {
+    value.map_or("-".into(), Value::to_string)
+}
+
+pub(super) fn flag(set: bool, word: &'static str) -> &'static str {
+    if set { word } else { "" }
+}
+
+pub(super) fn level(level: Level) -> &'static str {
+    match level {
+        Level::Info => "notice",
+        Level::Warning => "warning",
+    }
+}
+
+/// A status by its word.
+pub(crate) fn status(status: Status) -> &'static str {
+    match status {
+        Status::Ok => "ok",
+        Status::Error => "error",
+        Status::Cancelled => "cancelled",
+        Status::Denied => "denied",
+    }
+}
+
+pub(super) fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Completed => "completed",
+        Outcome::Cancelled => "cancelled",
+        Outcome::Failed => "failed",
+        Outcome::Interrupted => "interrupted",
+    }
+}
+
+pub(super) fn finish_name(finish: &Finish) -> String {
+    match finish {
+        Finish::Other(word) => word.clone(),
+        known => lower(known),
+    }
+}
+
+/// The word of a value that is a word on record.
+pub(crate) fn lower(value: &impl serde::Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}

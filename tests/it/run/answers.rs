@@ -1,0 +1,140 @@
+//! Answers given in advance.
+
+use crate::world::World;
+
+/// One question of the assistant's, and what its call comes to with this answer in advance.
+#[track_caller]
+fn check(question: &str, answer: &str, status: &str, told: &str) {
+    let world = World::new();
+    let script = format!(
+        "[[reply]]\nwhen = {{ step = 1 }}\nsay = [{{ call = 'ask_user', id = 'ask', arguments = {{ question = 'Which?', {question} }} }}]\n\
+         [[reply]]\nsay = [{{ text = 'Done.' }}]"
+    );
+    let answer = format!("ask_user.answer={answer}");
+    world
+        .run(&script, &["--answer", &answer])
+        .exits(0)
+        .writes("Done.\n");
+    let log = world.log();
+    assert_eq!(log.told("ask"), told, "{question} {answer}");
+    assert_eq!(log.result("ask")["status"], status);
+    let response = log.one("inquiry_response");
+    if status == "ok" {
+        assert_eq!(
+            [&response["outcome"], &response["by"]],
+            ["answered", "config"]
+        );
+    } else {
+        assert_eq!(
+            [&response["outcome"], &response["reason"]],
+            ["cancelled", "invalid_static_answer"]
+        );
+    }
+}
+
+const MISFIT: &str = "ask_user: the configured conversation.tools.ask_user.questions.answer.answer value does not match \
+                      the question's answer_type. Update the configuration; do not retry.";
+
+#[test]
+fn they_are_read_by_the_type_of_the_question() {
+    let boolean = "answer_type = 'boolean'";
+    check(
+        boolean,
+        "true",
+        "ok",
+        r#"{"answer_type":"boolean","answer":true}"#,
+    );
+    check(
+        boolean,
+        "false",
+        "ok",
+        r#"{"answer_type":"boolean","answer":false}"#,
+    );
+    let select = "answer_type = 'select', options = ['true', 'backup']";
+    check(
+        select,
+        "backup",
+        "ok",
+        r#"{"answer_type":"select","answer":"backup"}"#,
+    );
+    check(
+        select,
+        "true",
+        "ok",
+        r#"{"answer_type":"select","answer":"true"}"#,
+    );
+    let text = "answer_type = 'text'";
+    check(text, "17", "ok", r#"{"answer_type":"text","answer":"17"}"#);
+    check(
+        text,
+        "a = b",
+        "ok",
+        r#"{"answer_type":"text","answer":"a = b"}"#,
+    );
+}
+
+#[test]
+fn one_that_does_not_fit_fails_the_call() {
+    check("answer_type = 'boolean'", "perhaps", "error", MISFIT);
+    check(
+        "answer_type = 'select', options = ['a', 'b']",
+        "c",
+        "error",
+        MISFIT,
+    );
+}
+
+#[test]
+fn a_tools_question_takes_one_instead_of_a_model() {
+    let script = r#"
+        [[reply]]
+        when = { step = 1 }
+        say = [{ call = "read_file", arguments = { path = "a.txt" } }]
+        [[reply]]
+        when = { step = 2 }
+        say = [{ call = "edit_file", id = "edit", arguments = { path = "a.txt", old_text = "one", new_text = "two" } }]
+        [[reply]]
+        when = { step = 3 }
+        say = [{ text = "Done." }]
+    "#;
+    let check = |answer: &str, file: &str, told: &str| {
+        let world = World::new();
+        world.write("a.txt", "one\none\n");
+        world
+            .run(script, &["--trust", "--mode", "edits", "--answer", answer])
+            .exits(0);
+        assert_eq!(world.read("a.txt"), file);
+        let log = world.log();
+        assert!(log.told("edit").contains(told), "{}", log.told("edit"));
+        assert!(log.all("usage").is_empty());
+    };
+    check("edit_file.occurrence=2", "one\ntwo\n", "a.txt");
+    check("edit_file.occurrence=all", "two\ntwo\n", "a.txt");
+    check(
+        "edit_file.occurrence=3",
+        "one\none\n",
+        "edit_file: the configured conversation.tools.edit_file.questions.occurrence.answer value does not match",
+    );
+}
+
+#[test]
+fn the_configuration_has_them_too_and_a_flag_is_stronger() {
+    let world = World::new();
+    world.user_config("conversation.tools.ask_user.questions.answer.answer = 'from the file'\n");
+    let script = r#"
+        [[reply]]
+        when = { step = 1 }
+        say = [{ call = "ask_user", arguments = { question = "Which?" } }]
+        [[reply]]
+        when = { result = { contains = "from the file" } }
+        say = [{ text = "The file." }]
+        [[reply]]
+        when = { result = { contains = "from the flag" } }
+        say = [{ text = "The flag." }]
+    "#;
+    world.run(script, &[]).exits(0).writes("The file.\n");
+    world
+        .run(script, &["--answer", "ask_user.answer=from the flag"])
+        .exits(0)
+        .writes("The flag.\n");
+}

@@ -1,0 +1,221 @@
+//! What is wrong with a command line, a configuration or a script is one sentence, and no conversation begins.
+
+use crate::world::{Done, World};
+
+/// One clear sentence on standard error, nothing on standard output, and nothing left behind.
+#[track_caller]
+fn check_in(world: &World, args: &[&str], code: i32, says: &[&str]) {
+    let done = world.aside(args).exits(code);
+    check_said(&done, says);
+    assert!(world.conversations().is_empty(), "{args:?}");
+}
+
+#[track_caller]
+fn check_said(done: &Done, says: &[&str]) {
+    assert_eq!(done.stdout, "");
+    assert!(done.stderr.starts_with("aside: "), "{done:?}");
+    assert_eq!(done.stderr.matches('\n').count(), 1, "{done:?}");
+    for part in says {
+        assert!(done.stderr.contains(part), "no {part:?} in {done:?}");
+    }
+}
+
+/// `aside run` with these arguments and a script that would answer.
+#[track_caller]
+fn check(args: &[&str], says: &[&str]) {
+    let world = World::new();
+    let model = world.script("[[reply]]\nsay = [{ text = 'Not this.' }]");
+    check_in(&world, &[&["run", "-m", &model], args].concat(), 2, says);
+}
+
+#[test]
+fn flags() {
+    let world = World::new();
+    check_in(&world, &[], 2, &["a command is missing"]);
+    check_in(&world, &["runn"], 2, &["runn", "run"]);
+    check(&["--atach", "x", "Go"], &["--atach", "--attach"]);
+    check(
+        &["--mode", "sideways", "Go"],
+        &["sideways", "ask, edits, plan and auto"],
+    );
+    check(&["--output", "xml", "Go"], &["xml", "jsonl"]);
+    check(&["--max-cycles", "0", "Go"], &["--max-cycles"]);
+    check(&["--max-cost", "-1", "Go"], &["--max-cost"]);
+    check(&["--timeout", "5", "Go"], &["such as 90s or 5m"]);
+    check(
+        &["--detached", "maybe", "Go"],
+        &["auto, defaults, deny or stop"],
+    );
+    check(&["-t", "a b", "Go"], &["a tool's name is"]);
+    check(&["-t", "no_such_tool", "Go"], &["no_such_tool"]);
+    check(&["--answer", "p1=x", "Go"], &["needs --resume"]);
+    check(&["--answer", "x", "Go"], &["TOOL.QUESTION=VALUE"]);
+    check(&["--tool-choice", "no tool", "Go"], &["a tool's name is"]);
+    check(&["--tool-choice", "no_such_tool", "Go"], &["no_such_tool"]);
+}
+
+#[test]
+fn conversations() {
+    check(&["--resume", "Go"], &["takes no prompt"]);
+    check(&["--resume"], &["there is no conversation to resume here"]);
+    check(
+        &["--continue", "Go"],
+        &["there is no conversation to continue here"],
+    );
+    check(
+        &["-c", "nonesuch", "Go"],
+        &["there is no conversation nonesuch"],
+    );
+    check(&["-c", "../..", "Go"], &["there is no conversation"]);
+    check(&["--continue", "--resume"], &["--continue", "--resume"]);
+}
+
+#[test]
+fn messages() {
+    check(&[], &["there is no message"]);
+    check(&[" \n"], &["the message is empty"]);
+    check(&["-"], &["the message is empty"]);
+    check(
+        &["--attach", "nowhere.txt", "Go"],
+        &["nowhere.txt cannot be attached: "],
+    );
+    let world = World::new();
+    let model = world.script("[[reply]]\nsay = [{ text = 'Not this.' }]");
+    check_said(
+        &world.aside_with("", &["run", "-m", &model]).exits(2),
+        &["the message is empty"],
+    );
+    check_said(
+        &world.aside_with("\n", &["run", "-m", &model, "-"]).exits(2),
+        &["the message is empty"],
+    );
+    assert!(world.conversations().is_empty());
+}
+
+#[test]
+fn schemas() {
+    check(
+        &["--schema", "nowhere.json", "Go"],
+        &["nowhere.json cannot be read: "],
+    );
+    check(&["--schema", "{bad", "Go"], &["it is not JSON: "]);
+    check(
+        &["--schema", r#"{"type": 3}"#, "Go"],
+        &["is not a JSON schema: "],
+    );
+}
+
+#[test]
+fn places() {
+    check(
+        &["--cwd", "nowhere", "Go"],
+        &["the folder nowhere cannot be used: "],
+    );
+    check(
+        &["--log-file", "/proc/nowhere", "Go"],
+        &["the log file /proc/nowhere cannot be opened: "],
+    );
+}
+
+#[test]
+fn settings() {
+    check(&["--set", "nonsense", "Go"], &["KEY=VALUE"]);
+    check(
+        &["--set", "assistant.modle=x", "Go"],
+        &["--set", "assistant.modle", "assistant.model"],
+    );
+    check(
+        &["--set", "conversation.limits.cycles=0", "Go"],
+        &["--set", "conversation.limits.cycles"],
+    );
+}
+
+#[test]
+fn a_file_of_settings() {
+    let check = |text: &str, says: &[&str]| {
+        let world = World::new();
+        world.user_config(text);
+        let model = world.script("[[reply]]\nsay = []");
+        check_in(
+            &world,
+            &["run", "-m", &model, "Go"],
+            2,
+            &[&["aside.toml"], says].concat(),
+        );
+    };
+    check("[assistant]\nmodle = 'x'\n", &["2", "modle", "model"]);
+    check(
+        "[conversation]\n\nmode = 'sideways'\n",
+        &[":3: ", "conversation.mode", "\"auto\""],
+    );
+    check("assistant = [\n", &["1"]);
+    check(
+        "[conversation.limits]\ncycles = 'many'\n",
+        &["2", "conversation.limits.cycles"],
+    );
+}
+
+#[test]
+fn a_workspaces_file_of_settings() {
+    let world = World::new();
+    world.write(
+        "aside.toml",
+        "[conversation.tools.read_file]\nenabel = false\n",
+    );
+    let model = world.script("[[reply]]\nsay = []");
+    check_in(
+        &world,
+        &["run", "--trust", "-m", &model, "Go"],
+        2,
+        &["aside.toml", "2", "enabel", "enable"],
+    );
+}
+
+#[test]
+fn models() {
+    let check =
+        |model: &str, says: &[&str]| check_in(&World::new(), &["run", "-m", model, "Go"], 6, says);
+    check("nonsense/model", &["nonsense"]);
+    check("nonsense", &["nonsense"]);
+    check("rehearsal/nowhere.toml", &["nowhere.toml"]);
+    check_in(&World::new(), &["run", "Go"], 6, &["assistant.model"]);
+}
+
+#[test]
+fn scripts() {
+    let check = |text: &str, says: &[&str]| {
+        let world = World::new();
+        let model = world.script(text);
+        check_in(
+            &world,
+            &["run", "-m", &model, "Go"],
+            6,
+            &[&["script.toml"], says].concat(),
+        );
+    };
+    check("[[reply]]\nsya = []\n", &["2", "sya", "say"]);
+    check("[[reply\n", &["1"]);
+    check(
+        "[[reply]]\nsay = [{ text = 'a', pieces = 0 }]\n",
+        &["pieces"],
+    );
+}
+
+#[test]
+fn levels_of_the_log() {
+    let world = World::new();
+    let model = world.script("[[reply]]\nsay = []");
+    let mut command = world.command(&["run", "-m", &model, "Go"]);
+    let done = crate::world::start(command.env("ASIDE_LOG", "a=b=c"))
+        .end()
+        .exits(2);
+    check_said(&done, &["ASIDE_LOG"]);
+}
+
+#[test]
+fn an_answer_for_a_tool_that_is_not_there() {
+    check(
+        &["--answer", "ask_users.answer=yes", "Go"],
+        &["there is no tool `ask_users`; did you mean `ask_user`?"],
+    );
+}

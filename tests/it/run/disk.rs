@@ -1,0 +1,144 @@
+//! State that cannot be written, and output that nobody takes.
+
+use std::fs::File;
+
+use crate::world::{ASIDE, Done, World, start};
+
+const ANSWERS: &str = "[[reply]]\nrepeat = true\nsay = [{ text = 'An answer.' }]";
+
+#[test]
+fn a_state_directory_that_is_none_is_said() {
+    let check = |state: &str| {
+        let world = World::new();
+        let model = world.script(ANSWERS);
+        let mut command = world.command(&["run", "-m", &model, "Go"]);
+        let done = start(command.env("XDG_STATE_HOME", state))
+            .end()
+            .exits(1)
+            .writes("");
+        assert!(
+            done.stderr
+                .contains(&format!("cannot use the state directory {state}/aside: ")),
+            "{done:?}"
+        );
+        assert_eq!(done.stderr.matches('\n').count(), 1, "{done:?}");
+    };
+    check("/proc");
+    check("/dev/null");
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_in_the_log() {
+    for output in ["text", "json", "jsonl"] {
+        let world = World::new();
+        let model = world.script(ANSWERS);
+        let mut command = world.command(&["run", "-m", &model, "--output", output, "Go"]);
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        start(command.stdout(full))
+            .end()
+            .exits(1)
+            .says("the answer could not be written to standard output: No space left on device");
+        assert_eq!(world.log().one("user_message")["text"], "Go");
+        // Where every piece is written, the turn does not go on without its reader.
+        if output == "jsonl" {
+            assert_eq!(world.log().one("turn_end")["outcome"], "interrupted");
+        } else {
+            assert_eq!(world.log().one("turn_end")["answer"], "An answer.");
+        }
+        // The conversation opens again.
+        world
+            .aside(&["run", "--continue", "-m", &model, "Again"])
+            .exits(0)
+            .writes("An answer.\n");
+    }
+    let demo = World::new();
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    start(demo.command(&["demo"]).stdout(full))
+        .end()
+        .exits(1)
+        .says("the output could not be written: ");
+}
+
+#[test]
+fn a_reader_that_goes_away_interrupts_the_turn() {
+    let script = r#"
+        [[reply]]
+        when = { step = 1 }
+        say = [{ text = "Begin. " }, { text = "Wait." }]
+        fault = { stall = true }
+    "#;
+    let world = World::new();
+    let model = world.script(script);
+    let mut command = world.command(&["run", "-m", &model, "--output", "jsonl", "Go"]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    start(command.stdout(writer))
+        .end()
+        .exits(1)
+        .says("Broken pipe");
+    world.script(ANSWERS);
+    world
+        .aside(&["run", "--resume"])
+        .exits(0)
+        .writes("An answer.\n");
+}
+
+/// The program where no file may grow over so many blocks of 512 bytes, as on a disk that is full.
+fn on_a_small_disk(world: &World, blocks: u32, args: &[&str]) -> Done {
+    let bound = format!("trap '' XFSZ; ulimit -f {blocks}; exec setsid \"$@\"");
+    let args = [&["-c", &bound, "sh", ASIDE], args].concat();
+    start(&mut world.within("sh", &args)).end()
+}
+
+#[test]
+fn a_disk_that_is_full_fails_the_turn_which_is_resumed_later() {
+    let script = r#"
+        [[reply]]
+        when = { step = 1 }
+        say = [{ call = "read_file", id = "read", arguments = { path = "a.txt" } }]
+        [[reply]]
+        when = { step = 2 }
+        say = [{ text = "Read." }]
+    "#;
+    let world = World::new();
+    world.write("a.txt", &"a line of the file\n".repeat(1500));
+    let model = world.script(script);
+    // What the conversation begins with fits, and the result does not.
+    let args = ["run", "-m", &model, "--output", "json", "Go"];
+    let end = on_a_small_disk(&world, 64, &args).exits(1).json();
+    assert_eq!(
+        [&end["outcome"], &end["error"]["code"]],
+        ["failed", "internal"],
+        "{end:#}"
+    );
+    let said = end["error"]["message"].as_str().unwrap();
+    assert!(
+        said.starts_with("The conversation could not be written to disk: "),
+        "{said}"
+    );
+
+    let again = world
+        .aside(&["run", "--resume", "--output", "json"])
+        .exits(0)
+        .json();
+    assert_eq!(again["turnId"], end["turnId"]);
+    assert_eq!(again["answer"], "Read.");
+    assert_eq!(
+        world.log().told("read"),
+        "read_file was interrupted; its effects are unknown. Look before you run it again."
+    );
+}
+
+#[test]
+fn a_disk_that_is_full_from_the_start_is_said() {
+    let world = World::new();
+    let model = world.script(ANSWERS);
+    let done = on_a_small_disk(&world, 1, &["run", "-m", &model, "Go"])
+        .exits(1)
+        .writes("");
+    assert_eq!(done.stderr.matches('\n').count(), 1, "{done:?}");
+    world
+        .aside(&["run", "-m", &model, "Go"])
+        .exits(0)
+        .writes("An answer.\n");
+}

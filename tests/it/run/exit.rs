@@ -1,0 +1,174 @@
+//! The exit codes that scripts depend on, each by a turn that ends so.
+
+use serde_json::Value;
+
+use crate::world::World;
+
+/// Plays a script and checks the exit code, the outcome and the error's code. A turn that did not complete has
+/// no answer for standard output, and says on standard error why.
+#[track_caller]
+fn check(script: &str, args: &[&str], code: i32, outcome: &str, error: Option<&str>) {
+    let world = World::new();
+    let json = world
+        .run(script, &[args, &["--output", "json"]].concat())
+        .exits(code);
+    let end = json.json();
+    assert_eq!(end["outcome"], outcome, "{end:#}");
+    assert_eq!(end["error"]["code"].as_str(), error, "{end:#}");
+    let recorded = world.log().one("turn_end").clone();
+    assert_eq!(recorded["outcome"], outcome);
+    assert_eq!(
+        recorded["error"],
+        end.get("error").cloned().unwrap_or(Value::Null)
+    );
+
+    let text = world.run(script, args).exits(code);
+    if outcome == "completed" {
+        assert!(!text.stdout.is_empty(), "{text:?}");
+    } else {
+        let message = end["error"]["message"].as_str().unwrap();
+        assert_eq!(text.stdout, "");
+        assert!(
+            text.stderr.contains(&format!("error: {message}")),
+            "{text:?}"
+        );
+    }
+}
+
+/// The model asks a user who is not there.
+const ASKS: &str = r#"
+    [[reply]]
+    when = { step = 1 }
+    say = [{ call = "ask_user", arguments = { question = "Which?" } }]
+    [[reply]]
+    say = [{ text = "Without it, then." }]
+"#;
+
+#[test]
+fn a_completed_turn_is_0() {
+    check(
+        "[[reply]]\nsay = [{ text = 'Done.' }]",
+        &[],
+        0,
+        "completed",
+        None,
+    );
+    check(ASKS, &[], 0, "completed", None);
+    // An answer of nothing is one too.
+    let world = World::new();
+    world.run("[[reply]]\nsay = []", &[]).exits(0).writes("");
+}
+
+#[test]
+fn a_failed_turn_is_1() {
+    let fails = |reply: &str, args: &[&str], error| check(reply, args, 1, "failed", Some(error));
+    fails(
+        "[[reply]]\nfault = { status = 400, text = 'No such thing.' }",
+        &[],
+        "provider",
+    );
+    fails(
+        "[[reply]]\nfault = { status = 402, text = 'No credit.' }",
+        &[],
+        "provider",
+    );
+    fails(
+        "[[reply]]\nrepeat = true\nsay = [{ text = 'no JSON' }]",
+        &["--schema", r#"{"type":"object"}"#],
+        "schema",
+    );
+    fails(
+        "[[reply]]\nsay = [{ text = 'I w' }]\nfinish = 'refusal'",
+        &[],
+        "refused",
+    );
+    fails(
+        "[[reply]]\nsay = [{ text = 'I w' }]\nfinish = 'content_filter'",
+        &[],
+        "refused",
+    );
+    fails(
+        "[[reply]]\nsay = []\nfinish = 'context_full'",
+        &[],
+        "context_full",
+    );
+    // The script has no more to say.
+    fails(
+        "[[reply]]\nsay = [{ call = 'list_files' }]",
+        &[],
+        "provider",
+    );
+}
+
+#[test]
+fn a_refusal_for_want_of_a_human_is_3_under_strict() {
+    check(ASKS, &["--strict"], 3, "completed", None);
+    check(
+        "[[reply]]\nsay = [{ text = 'Done.' }]",
+        &["--strict"],
+        0,
+        "completed",
+        None,
+    );
+    // A mode's refusal is no want of a human.
+    let edits = r#"
+        [[reply]]
+        when = { step = 1 }
+        say = [{ call = "write_file", arguments = { path = "a", content = "a" } }]
+        [[reply]]
+        say = [{ text = "Not possible." }]
+    "#;
+    check(
+        edits,
+        &["--trust", "--mode", "plan", "--strict"],
+        0,
+        "completed",
+        None,
+    );
+    check(
+        edits,
+        &["--trust", "--mode", "ask", "--strict"],
+        3,
+        "completed",
+        None,
+    );
+}
+
+#[test]
+fn a_budget_or_a_limit_is_5() {
+    let costly = r#"
+        [[reply]]
+        when = { step = 1 }
+        say = [{ call = "list_files" }]
+        usage = { cost = 0.02 }
+        [[reply]]
+        say = [{ text = "Done." }]
+        usage = { cost = 0.02 }
+    "#;
+    check(costly, &["--max-cost", "0.01"], 5, "failed", Some("budget"));
+    check(costly, &["--max-cost", "0.05"], 0, "completed", None);
+    check(costly, &["--max-cycles", "1"], 5, "failed", Some("limit"));
+    check(costly, &["--max-cycles", "2"], 0, "completed", None);
+    let stalls = "[[reply]]\nsay = [{ text = 'Wait' }]\nfault = { stall = true }";
+    check(stalls, &["--timeout", "1s"], 5, "failed", Some("limit"));
+    let cut = "[[reply]]\nrepeat = true\nsay = [{ reasoning = 'So' }]\ntruncate_last = true";
+    check(cut, &[], 5, "failed", Some("limit"));
+}
+
+#[test]
+fn no_usable_provider_or_model_is_6() {
+    check(
+        "[[reply]]\nfault = { status = 401 }",
+        &[],
+        6,
+        "failed",
+        Some("no_provider"),
+    );
+    check(
+        "[[reply]]\nfault = { status = 404 }",
+        &[],
+        6,
+        "failed",
+        Some("no_provider"),
+    );
+}

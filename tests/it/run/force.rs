@@ -1,0 +1,97 @@
+//! `--tool-choice`, with models that take it and models that do not.
+
+use crate::world::World;
+
+const CALLS: &str = "say = [{ call = 'list_files', id = 'list' }]";
+
+#[test]
+fn a_forced_tool_is_forced_until_it_was_called() {
+    let world = World::new();
+    let script = format!(
+        "[[reply]]\nwhen = {{ step = 1, forced = true }}\n{CALLS}\n\
+         [[reply]]\nwhen = {{ step = 2, forced = false }}\nsay = [{{ text = 'Listed.' }}]"
+    );
+    world
+        .run(&script, &["--tool-choice", "list_files"])
+        .exits(0)
+        .writes("Listed.\n");
+    world
+        .run(&script, &["--tool-choice", "required"])
+        .exits(0)
+        .writes("Listed.\n");
+}
+
+/// A model that answers without the call, then calls once it is told again.
+fn softly(begin: &str) -> String {
+    format!(
+        "{begin}
+         [[reply]]
+         when = {{ forced = false, directive = 'Call the tool `list_files` before you answer.' }}
+         say = [{{ text = 'No need.' }}]
+         [[reply]]
+         when = {{ forced = false, directive = 'You answered without calling `list_files`.' }}
+         {CALLS}
+         [[reply]]
+         when = {{ result = {{ tool = 'list_files' }} }}
+         say = [{{ text = 'Listed.' }}]"
+    )
+}
+
+#[track_caller]
+fn check_soft(script: &str) -> World {
+    let world = World::new();
+    world
+        .run(script, &["--tool-choice", "list_files"])
+        .exits(0)
+        .writes("Listed.\n");
+    let log = world.log();
+    assert_eq!(log.all("directive").len(), 2);
+    assert_eq!(log.result("list")["status"], "ok");
+    // What was said without the call stays.
+    assert!(
+        log.all("text")
+            .iter()
+            .any(|text| text["text"] == "No need.")
+    );
+    world
+}
+
+#[test]
+fn a_model_that_takes_no_force_is_told_and_told_again() {
+    check_soft(&softly("[model]\nforces_tools = false"));
+    check_soft(&softly(
+        "[model]\nreasoning = true\nforces_while_reasoning = false\nreasoning_switches = false",
+    ));
+}
+
+#[test]
+fn what_a_model_refuses_is_found_out_and_remembered() {
+    let refuses = "[[reply]]\nwhen = { forced = true }\nfault = { status = 400, text = 'tool_choice is not supported' }";
+    let world = check_soft(&softly(refuses));
+    assert_eq!(world.log().one("learned")["refuses"], "forced_tool");
+    // The next turn does not try it: there is no reply to a forced request.
+    let model = world.script(&softly(""));
+    let next = [
+        "run",
+        "--continue",
+        "-m",
+        &model,
+        "--tool-choice",
+        "list_files",
+        "Again",
+    ];
+    world.aside(&next).exits(0).writes("Listed.\n");
+}
+
+#[test]
+fn a_second_miss_is_shown_as_it_is() {
+    let world = World::new();
+    let script =
+        "[model]\nforces_tools = false\n[[reply]]\nrepeat = true\nsay = [{ text = 'No need.' }]";
+    world
+        .run(script, &["--tool-choice", "list_files"])
+        .exits(0)
+        .writes("No need.\n");
+    assert_eq!(world.log().all("directive").len(), 2);
+    assert_eq!(world.log().all("request_sent").len(), 2);
+}

@@ -1,0 +1,89 @@
+//! Requests that fail and are sent again.
+
+use serde_json::json;
+
+use crate::world::World;
+
+/// Each retry as its number and why, and the answer.
+#[track_caller]
+fn check(faults: &str, args: &[&str], reasons: &[&str]) {
+    let world = World::new();
+    let script = format!("{faults}\n[[reply]]\nsay = [{{ text = 'At last.' }}]");
+    let lines = world
+        .run(&script, &[args, &["--output", "jsonl"]].concat())
+        .exits(0)
+        .lines();
+    let retries: Vec<_> = lines
+        .iter()
+        .filter(|line| line["params"]["update"]["kind"] == "retry")
+        .collect();
+    assert_eq!(retries.len(), reasons.len(), "{retries:#?}");
+    for (place, (retry, reason)) in retries.iter().zip(reasons).enumerate() {
+        let update = &retry["params"]["update"];
+        assert_eq!(update["attempt"], place + 1);
+        assert!(
+            update["reason"].as_str().unwrap().contains(reason),
+            "{update}"
+        );
+    }
+    assert_eq!(lines.last().unwrap()["params"]["answer"], "At last.");
+    let log = world.log();
+    assert_eq!(log.all("text").len(), 1, "what was cut is not there");
+    assert_eq!(log.one("turn_end")["outcome"], json!("completed"));
+}
+
+#[test]
+fn a_server_that_is_busy_is_waited_for() {
+    check(
+        "[[reply]]\nfault = { status = 429, retry_after = 0.1, text = 'Slowly.' }",
+        &[],
+        &["Slowly."],
+    );
+    check(
+        "[[reply]]\nfault = { status = 500, text = 'Broken.' }",
+        &[],
+        &["Broken."],
+    );
+}
+
+#[test]
+fn a_server_that_is_overloaded_is_waited_for() {
+    check(
+        "[[reply]]\nfault = { status = 529, text = 'Too much.' }",
+        &[],
+        &["Too much."],
+    );
+}
+
+#[test]
+fn a_stream_that_breaks_is_begun_again() {
+    let cut = "[[reply]]\nfault = { cut_after = 3 }\nsay = [{ text = 'At la', pieces = 5 }]";
+    check(cut, &[], &[""]);
+    check(&format!("{cut}\n{cut}"), &[], &["", ""]);
+}
+
+#[test]
+fn retries_have_a_bound() {
+    let busy = "[[reply]]\nrepeat = true\nfault = { status = 429, text = 'Slowly.' }";
+    let check = |limit: &str, retries: usize| {
+        let world = World::new();
+        let done = world
+            .run(busy, &["--set", limit, "--output", "jsonl"])
+            .exits(1);
+        let lines = done.lines();
+        assert_eq!(
+            done.stdout.matches(r#""kind":"retry""#).count(),
+            retries,
+            "{limit}"
+        );
+        let error = &lines.last().unwrap()["params"]["error"];
+        assert_eq!(error["code"], "provider");
+        assert!(
+            error["message"].as_str().unwrap().contains("Slowly."),
+            "{error}"
+        );
+    };
+    check("conversation.limits.retries=1", 1);
+    check("conversation.limits.retries=0", 0);
+    check("conversation.limits.retry_seconds=0", 0);
+}

@@ -1,0 +1,17 @@
+//! `aside run` and `aside demo` with a person at a real terminal: what the screen shows, what is typed, and what
+//! comes of it.
+//!
+//! The screens stand in `terminal/*.txt`, as a person sees them. Where one changes on purpose,
+//! `ASIDE_TEST_WRITE=1 cargo test --test it terminal` writes them anew.
+
+mod ask_user;
+mod asking;
+mod edits;
+mod ending;
+mod person;
+mod questions;
+mod screen;
+mod secrets;
+mod streams;
+mod table;
+mod together;

@@ -1,0 +1,76 @@
+//! What the assistant itself asks: answer type × label × default.
+
+use serde_json::{Value, json};
+
+use super::{
+    person::Person,
+    screen::matches,
+    table::{Case, page, script},
+};
+use crate::world::World;
+
+/// The label of the prompt as the user may set it.
+const LABEL: &str = "conversation.tools.ask_user.questions.answer.prompt_label='Pair programmer'";
+
+fn cases() -> Vec<Case> {
+    let ask = |name: &str, arguments: Value, keys| Case::new(name, "ask_user", arguments, keys);
+    let boolean = json!({
+        "question": "Shall I push the branch?", "answer_type": "boolean",
+        "context": "Tests pass.\nNobody has looked at it.",
+    });
+    let select = json!({
+        "question": "Which way?", "answer_type": "select", "options": ["rebase", "merge"],
+    });
+    let text = json!({"question": "What is the release called?"});
+    let with = |mut question: Value, default: Value| {
+        question["default"] = default;
+        question
+    };
+    vec![
+        ask("boolean, no default", boolean.clone(), &["maybe\n", "y\n"]),
+        ask(
+            "boolean, with a default",
+            with(boolean, false.into()),
+            &["\n"],
+        ),
+        ask("select, no default", select.clone(), &["2\n"]),
+        ask(
+            "select, with a default",
+            with(select, "rebase".into()),
+            &["\n"],
+        ),
+        ask("text, no default", text.clone(), &["\n", "Autumn\n"]),
+        ask("text, with a default", with(text, "Winter".into()), &["\n"]),
+        ask(
+            "declined with a note",
+            json!({"question": "Which colour?"}),
+            &["!ask the designer\n"],
+        ),
+        ask("skipped", json!({"question": "Which size?"}), &["\x04"]),
+        ask(
+            "asked again in that turn",
+            json!({"question": "Which size?"}),
+            &[],
+        ),
+    ]
+}
+
+#[test]
+fn the_assistant_asks() {
+    let (world, cases) = (World::new(), cases());
+    let person = Person::runs(&world, &script(&cases), &["--trust"]);
+    matches("ask_user.txt", &page(&world, person, &cases));
+}
+
+#[test]
+fn the_assistant_asks_under_a_label_of_the_user_s_choice() {
+    let (world, cases) = (World::new(), cases());
+    let person = Person::runs(&world, &script(&cases), &["--trust", "--set", LABEL]);
+    let page = page(&world, person, &cases);
+    // All else is as it is under the usual label.
+    assert!(!page.contains("Assistant"), "{page}");
+    matches(
+        "ask_user.txt",
+        &page.replace("Pair programmer", "Assistant"),
+    );
+}

@@ -1,0 +1,138 @@
+//! What goes where: questions to the terminal, what runs to standard error, the answer to standard output.
+
+use serde_json::json;
+
+use super::{
+    person::{Person, Start, output},
+    screen::{matches, settled},
+};
+use crate::world::World;
+
+const ASKING: &str = r#"
+[[reply]]
+when = { step = 1 }
+say = [{ text = "I look around." }, { call = "list_files" }]
+[[reply]]
+when = { step = 2 }
+say = [{ call = "ask_user", arguments = { question = "Which way?", answer_type = "select", options = ["left", "right"], default = "left" } }]
+[[reply]]
+when = { result = { contains = '"right"' } }
+say = [{ text = "Right it is." }]
+[[reply]]
+say = [{ text = "Nobody said." }]
+"#;
+
+fn answers(world: &World, start: &Start<'_>) -> String {
+    let mut person = Person::starts(world, start);
+    let mut screen = person.is_asked();
+    person.types("2\n");
+    screen += &person.ends(0);
+    assert_eq!(output(world), "Right it is.\n");
+    screen
+}
+
+#[test]
+fn colours() {
+    let world = World::new();
+    world.write("notes.md", "one\n");
+    let model = world.script(ASKING);
+    let run = ["run", "--trust", "-m", &model, "Go"];
+    let plain = answers(&world, &Start::aside(&run));
+    assert!(!plain.contains('\x1b'), "{plain:?}");
+    let painted = Start {
+        env: vec![],
+        ..Start::aside(&run)
+    };
+    let painted = answers(&world, &painted).replace('\x1b', "␛");
+    matches("colours.txt", &settled(&world, &painted));
+    // The paint is all that differs.
+    let mut bare = painted;
+    for code in ["0", "1", "2", "31", "32", "33"] {
+        bare = bare.replace(&format!("␛[{code}m"), "");
+    }
+    assert_eq!(bare, plain);
+}
+
+#[test]
+fn a_pipe_is_read_and_the_terminal_is_asked() {
+    let world = World::new();
+    let model = world.script(ASKING);
+    let piped = Start {
+        shell: r#"printf '1\nleft\n' | "$@" | cat >"$OUT""#,
+        ..Start::aside(&["run", "--trust", "-m", &model, "Go"])
+    };
+    answers(&world, &piped);
+    let log = world.log();
+    let attached = &log.one("user_message")["attachments"];
+    assert_eq!(*attached, json!([{"name": "stdin", "text": "1\nleft\n"}]));
+    let response = log.one("inquiry_response");
+    assert_eq!(
+        (&response["answer"], &response["by"]),
+        (&"right".into(), &"user".into())
+    );
+}
+
+#[test]
+fn nobody_is_asked_who_does_not_want_to_be() {
+    let world = World::new();
+    let person = Person::runs(
+        &world,
+        ASKING,
+        &["--trust", "--non-interactive", "--strict"],
+    );
+    let screen = person.ends(3);
+    assert!(!screen.contains("> "), "{screen}");
+    assert!(screen.contains("\nrefused: ask_user: "), "{screen}");
+    assert_eq!(output(&world), "Nobody said.\n");
+    assert_eq!(
+        world.log().one("inquiry_response")["reason"],
+        "no_prompt_backend"
+    );
+}
+
+#[test]
+fn nobody_is_asked_who_would_not_see_what_runs() {
+    let world = World::new();
+    let model = world.script(ASKING);
+    let elsewhere = Start {
+        shell: r#"exec "$@" >"$OUT" 2>stderr"#,
+        ..Start::aside(&["run", "--trust", "-m", &model, "Go"])
+    };
+    assert_eq!(Person::starts(&world, &elsewhere).ends(0), "");
+    assert!(world.read("stderr").contains("\nrefused: ask_user: "));
+    assert_eq!(output(&world), "Nobody said.\n");
+}
+
+#[test]
+fn an_answer_on_the_screen_cannot_act_on_it() {
+    let world = World::new();
+    let script = r#"reply = [{ say = [{ text = "\u001b[2J\u202egone" }] }]"#;
+    let model = world.script(script);
+    let here = Start {
+        shell: r#"exec "$@""#,
+        ..Start::aside(&["run", "--trust", "-m", &model, "Go"])
+    };
+    let screen = Person::starts(&world, &here).ends(0);
+    assert!(screen.ends_with("␛[2J<U+202E>gone\n"), "{screen:?}");
+}
+
+#[test]
+fn the_demo_asks_and_tells_what_was_answered() {
+    let world = World::new();
+    let mut person = Person::starts(&world, &Start::aside(&["demo"]));
+    // Calls that run side by side end in any order.
+    let before = person.sees("\n── ");
+    assert!(
+        before.contains("\n  ? edit_file: the model answered\n"),
+        "{before}"
+    );
+    let mut screen = person.is_asked();
+    person.types("five\n");
+    screen += &person.is_asked();
+    person.types("2\n");
+    screen += &person.ends(0);
+    matches("demo.txt", &settled(&world, &format!("── {screen}")));
+    let account = output(&world);
+    assert!(account.contains("+wait_seconds = 5\n"), "{account}");
+    assert!(account.contains("+    attempts = 5\n"), "{account}");
+}

@@ -1,0 +1,348 @@
+//! A world of its own for a run of the real program: a workspace, a home, and the state that is kept.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The program.
+pub(crate) const ASIDE: &str = env!("CARGO_BIN_EXE_aside");
+
+/// How long anything may take before a test gives up on it.
+const LONG: Duration = Duration::from_secs(20);
+
+/// A workspace, and a home that knows nothing of the user who runs the tests.
+pub(crate) struct World {
+    folder: TempDir,
+}
+
+/// How a run of the program ended.
+#[derive(Debug)]
+pub(crate) struct Done {
+    /// The exit code; -1 where a signal ended it.
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// A run of the program that goes on. It is ended when this is dropped.
+pub(crate) struct Running(Option<Child>);
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["work", "home", "config", "state", "scripts"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        Self { folder }
+    }
+
+    /// The folder of everything: the workspace `work`, and beside it `home`, `config`, `state` and `scripts`.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A path in the workspace.
+    pub(crate) fn at(&self, path: &str) -> PathBuf {
+        self.folder().join("work").join(path)
+    }
+
+    /// Writes a file of the workspace, folders included.
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        write(&self.at(path), text);
+    }
+
+    /// Reads a file of the workspace.
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.at(path)).unwrap()
+    }
+
+    /// Writes the user's own configuration.
+    pub(crate) fn user_config(&self, text: &str) {
+        write(&self.folder().join("config/aside/aside.toml"), text);
+    }
+
+    /// Writes a script outside of the workspace, and returns the model that plays it.
+    pub(crate) fn script(&self, text: &str) -> String {
+        let path = self.folder().join("scripts/script.toml");
+        write(&path, text);
+        format!("rehearsal/{}", path.display())
+    }
+
+    /// The program with these arguments in the workspace: without a terminal, and with nothing on its standard
+    /// input.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        self.within("setsid", &[&[ASIDE], args].concat())
+    }
+
+    /// Another program, in the same place.
+    pub(crate) fn within(&self, program: &str, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command
+            .args(args)
+            .current_dir(self.at(""))
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.folder().join("home"))
+            .env("XDG_CONFIG_HOME", self.folder().join("config"))
+            .env("XDG_STATE_HOME", self.folder().join("state"))
+            .env("TMPDIR", self.folder())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs the program to its end.
+    pub(crate) fn aside(&self, args: &[&str]) -> Done {
+        start(&mut self.command(args)).end()
+    }
+
+    /// The same, with this on its standard input.
+    pub(crate) fn aside_with(&self, input: &str, args: &[&str]) -> Done {
+        let mut running = start(self.command(args).stdin(Stdio::piped()));
+        let mut stdin = running.child().stdin.take().unwrap();
+        // A program that does not want it may have closed it.
+        let _ = stdin.write_all(input.as_bytes());
+        drop(stdin);
+        running.end()
+    }
+
+    /// One turn of a script, on the message `Go`.
+    pub(crate) fn run(&self, script: &str, args: &[&str]) -> Done {
+        let model = self.script(script);
+        self.aside(&[&["run", "-m", &model, "Go"], args].concat())
+    }
+
+    /// Starts the program.
+    pub(crate) fn start(&self, args: &[&str]) -> Running {
+        start(&mut self.command(args))
+    }
+
+    /// Starts one turn of a script on the message `Go`, and waits until this is in its log.
+    pub(crate) fn start_until(&self, script: &str, args: &[&str], event: &str) -> Running {
+        let model = self.script(script);
+        let running = self.start(&[&["run", "-m", &model, "Go"], args].concat());
+        let begin = Instant::now();
+        let event = format!("\"type\":\"{event}\"");
+        let is_there = |folder: &PathBuf| {
+            fs::read_to_string(folder.join("events.jsonl")).is_ok_and(|log| log.contains(&event))
+        };
+        while !self.conversations().iter().any(is_there) {
+            assert!(begin.elapsed() < LONG, "no {event} in time");
+            std::thread::park_timeout(Duration::from_millis(2));
+        }
+        running
+    }
+
+    /// The folders of the workspace's conversations.
+    pub(crate) fn conversations(&self) -> Vec<PathBuf> {
+        conversations(&self.folder().join("state/aside"))
+    }
+
+    /// The id of the only conversation.
+    pub(crate) fn conversation(&self) -> String {
+        let folder = only(self.conversations());
+        folder.file_name().unwrap().to_str().unwrap().to_owned()
+    }
+
+    /// The log of the only conversation.
+    pub(crate) fn log(&self) -> Log {
+        Log::read(&only(self.conversations()))
+    }
+}
+
+/// Starts a program, whose output is piped.
+pub(crate) fn start(command: &mut Command) -> Running {
+    Running(Some(command.spawn().unwrap()))
+}
+
+/// The folders of all conversations in a state directory.
+pub(crate) fn conversations(state: &Path) -> Vec<PathBuf> {
+    let within = |folder: &Path| -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).into_iter().flatten();
+        entries.map(|entry| entry.unwrap().path()).collect()
+    };
+    let mut found: Vec<PathBuf> = within(state)
+        .iter()
+        .flat_map(|workspace| within(workspace))
+        .filter(|folder| folder.join("events.jsonl").exists())
+        .collect();
+    found.sort();
+    found
+}
+
+fn only(mut found: Vec<PathBuf>) -> PathBuf {
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+impl Running {
+    fn child(&mut self) -> &mut Child {
+        self.0.as_mut().unwrap()
+    }
+
+    /// Its process.
+    pub(crate) fn id(&mut self) -> u32 {
+        self.child().id()
+    }
+
+    /// Sends a signal to the program.
+    pub(crate) fn signal(&mut self, signal: Signal) {
+        kill_process(Pid::from_child(self.child()), signal).unwrap();
+    }
+
+    /// Waits for its end, but not for ever.
+    pub(crate) fn end(mut self) -> Done {
+        let mut child = self.0.take().unwrap();
+        let stdout = reading(child.stdout.take());
+        let stderr = reading(child.stderr.take());
+        let begin = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break Some(status);
+            }
+            if begin.elapsed() > LONG {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                break None;
+            }
+            std::thread::park_timeout(Duration::from_millis(2));
+        };
+        let (stdout, stderr) = (stdout.join().unwrap(), stderr.join().unwrap());
+        let status = status.unwrap_or_else(|| panic!("it did not end:\n{stdout}\n{stderr}"));
+        Done {
+            code: status.code().unwrap_or(-1),
+            stdout,
+            stderr,
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn reading(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            pipe.read_to_end(&mut bytes).unwrap();
+        }
+        String::from_utf8(bytes).unwrap()
+    })
+}
+
+impl Done {
+    /// Checks the exit code.
+    #[track_caller]
+    pub(crate) fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{self:#?}");
+        self
+    }
+
+    /// Checks that this was said on standard error.
+    #[track_caller]
+    pub(crate) fn says(self, text: &str) -> Self {
+        assert!(self.stderr.contains(text), "no {text:?} in {self:#?}");
+        self
+    }
+
+    /// Checks standard output, all of it.
+    #[track_caller]
+    pub(crate) fn writes(self, text: &str) -> Self {
+        assert_eq!(self.stdout, text, "{self:#?}");
+        self
+    }
+
+    /// Standard output as one JSON object.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+
+    /// Standard output as one JSON object a line.
+    #[track_caller]
+    pub(crate) fn lines(&self) -> Vec<Value> {
+        let line = |line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
+        assert!(self.stdout.ends_with('\n'), "{self:#?}");
+        self.stdout.lines().map(line).collect()
+    }
+}
+
+/// What is on disk of a conversation.
+pub(crate) struct Log(Vec<Value>);
+
+impl Log {
+    /// Reads the log in a conversation's folder; each line has to be whole and in its place.
+    pub(crate) fn read(conversation: &Path) -> Self {
+        let text = fs::read_to_string(conversation.join("events.jsonl")).unwrap();
+        assert!(text.ends_with('\n'), "a torn line: {text}");
+        let events: Vec<Value> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}")))
+            .collect();
+        for (place, event) in events.iter().enumerate() {
+            assert_eq!(event["seq"], place + 1, "{event}");
+        }
+        Self(events)
+    }
+
+    /// All events.
+    pub(crate) fn events(&self) -> &[Value] {
+        &self.0
+    }
+
+    /// The events of a type.
+    pub(crate) fn all(&self, kind: &str) -> Vec<&Value> {
+        self.0.iter().filter(|it| it["type"] == kind).collect()
+    }
+
+    /// The only event of a type.
+    #[track_caller]
+    pub(crate) fn one(&self, kind: &str) -> &Value {
+        let all = self.all(kind);
+        assert_eq!(all.len(), 1, "{kind}: {:#?}", self.0);
+        all[0]
+    }
+
+    /// The result of the only call with this id.
+    #[track_caller]
+    pub(crate) fn result(&self, id: &str) -> &Value {
+        let calls = self.all("tool_call");
+        let calls: Vec<_> = calls.into_iter().filter(|it| it["id"] == id).collect();
+        assert_eq!(calls.len(), 1, "{id}: {calls:#?}");
+        let of_call =
+            |it: &&Value| it["turn"] == calls[0]["turn"] && it["call"] == calls[0]["call"];
+        let results: Vec<_> = self
+            .all("tool_result")
+            .into_iter()
+            .filter(of_call)
+            .collect();
+        assert_eq!(results.len(), 1, "{id}: {:#?}", self.0);
+        results[0]
+    }
+
+    /// What the model is told of the only call with this id.
+    #[track_caller]
+    pub(crate) fn told(&self, id: &str) -> &str {
+        self.result(id)["content"].as_str().unwrap()
+    }
+}
