@@ -350,12 +350,13 @@ impl Checker {
                 self.counts.add(rung);
             }
         }
-        let said = format!("{:?}", texts(ask));
+        let said = texts(ask);
+        let says = |part: &str| said.iter().any(|text| text.contains(part));
         let shown = self.turn.pairs.iter().find(|(id, pair)| {
             let text = &pair.question.text;
             pair.question.is_exclusive()
-                && (said.contains(&format!("Inquiry {id}\\n"))
-                    || (!self.turn.changed && text.len() > 9 && said.contains(text.as_str())))
+                && (says(&format!("Inquiry {id}\n"))
+                    || (!self.turn.changed && text.len() > 9 && says(text)))
         });
         if let Some((id, _)) = shown {
             self.fail(format!("{id} is exclusive, and a model is asked"));
