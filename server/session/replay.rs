@@ -82,7 +82,10 @@ impl Turn {
 
     fn take(&mut self, entry: &Entry) {
         match entry {
-            Entry::TurnStart(options) => self.options = options.clone(),
+            Entry::TurnStart(options) => {
+                self.options = options.clone();
+                self.standing.take(&Event::TurnStart);
+            }
             Entry::Edit(edit) => {
                 // A file that is changed after it was put back is changed.
                 self.undone.retain(|path| *path != edit.path);
@@ -106,7 +109,15 @@ impl Standing {
         match event {
             // What may still come after the end without going on with the turn.
             Event::LateAnswer { .. } | Event::Notice { .. } | Event::Learned { .. } => return,
-            Event::TurnStart => *self = Self::default(),
+            Event::TurnStart => {
+                // Until its message is on record there is nothing to go on with: after a crash in between, the user
+                // sends it again.
+                *self = Self {
+                    outcome: Some(Outcome::Cancelled),
+                    open: Vec::new(),
+                };
+                return;
+            }
             Event::TurnEnd { outcome, .. } => {
                 self.outcome = Some(*outcome);
                 if self.is_over() {

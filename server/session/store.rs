@@ -14,12 +14,21 @@ use super::{
     approvals::Approvals,
     blobs::Blobs,
     conversation::{Conversation, Listed, Until},
-    lines::EVENTS,
-    log::{OpenError, make_folder, take_lock},
+    lines::{EVENTS, read_last_turn},
+    log::{Log, OpenError, make_folder, take_lock},
     record::Entry,
     replay,
 };
 use crate::turn::{Event, event::Level};
+
+/// What the folder of a deleted conversation is called until it is gone.
+const DELETED: &str = ".deleted-";
+
+/// What the folder of a new conversation is called until it is in its place.
+const NEW: &str = ".new-";
+
+/// A folder that was not put in its place for so long was left by a crash.
+const ABANDONED: Duration = Duration::from_secs(60 * 60);
 
 /// Where the conversations of one workspace are.
 #[derive(Clone, Debug)]
@@ -232,22 +241,9 @@ impl Store {
                 .create_new(true)
                 .open(folder.join(EVENTS))?;
             file.write_all(&lines)?;
-            source.blobs().share(&lines, &Blobs::of(folder))
+            source.blobs().share(&lines, &Blobs::of(folder))?;
+            close_fork(folder, &source.id, now)
         })?;
-        let mut log = fork.log(now)?;
-        let read = fork.read_last_turn().map_err(fork.failed())?;
-        for turn in replay::turns(&read.records).last().into_iter() {
-            for event in replay::closing(turn) {
-                log.append(now, Some(&turn.id), &event.into())
-                    .map_err(fork.failed())?;
-            }
-        }
-        let text = format!("This conversation is a fork of {}.", source.id);
-        let notice = Entry::Turn(Event::Notice {
-            level: Level::Info,
-            text,
-        });
-        log.append(now, None, &notice).map_err(fork.failed())?;
         Ok(fork)
     }
 
@@ -258,9 +254,32 @@ impl Store {
     pub fn delete(&self, conversation: &Conversation, now: Duration) -> Result<(), StoreError> {
         let _lock = take_lock(&conversation.folder, now)?;
         // Out of the list at once, so that nothing is left in it half deleted.
-        let grave = self.folder.join(format!(".deleted-{}", conversation.id));
+        let grave = self.folder.join(format!("{DELETED}{}", conversation.id));
         fs::rename(&conversation.folder, &grave).map_err(conversation.failed())?;
-        fs::remove_dir_all(&grave).map_err(conversation.failed())
+        let removed = fs::remove_dir_all(&grave);
+        self.sweep();
+        match removed {
+            // Another process has swept it away.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed.map_err(conversation.failed()),
+        }
+    }
+
+    /// Takes away what a crash left of deleted conversations, and of new ones that were never put in their place.
+    /// Where that fails, the next one tries again.
+    fn sweep(&self) {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        for entry in entries {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            let is_old = || {
+                let modified = entry.metadata().and_then(|about| about.modified());
+                modified.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > ABANDONED))
+            };
+            if name.starts_with(DELETED) || (name.starts_with(NEW) && is_old()) {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
     }
 
     /// Puts a new folder, filled, in its place: it is there whole or not at all.
@@ -268,9 +287,10 @@ impl Store {
         &self,
         fill: impl FnOnce(&Path) -> io::Result<()>,
     ) -> Result<Conversation, StoreError> {
+        self.sweep();
         let new_folder = || {
             let new = tempfile::Builder::new()
-                .prefix(".new-")
+                .prefix(NEW)
                 .tempdir_in(&self.folder)?;
             fs::set_permissions(new.path(), fs::Permissions::from_mode(0o700))?;
             fill(new.path())?;
@@ -311,6 +331,21 @@ impl Store {
         }
         Ok(ids)
     }
+}
+
+/// Closes the last turn of a fork that is not in its place yet, and says in it what it is.
+fn close_fork(folder: &Path, source: &str, now: Duration) -> io::Result<()> {
+    let mut log = Log::open(folder, now).map_err(io::Error::other)?;
+    let read = read_last_turn(folder)?;
+    for turn in replay::turns(&read.records).last().into_iter() {
+        for event in replay::closing(turn) {
+            log.append(now, Some(&turn.id), &event.into())?;
+        }
+    }
+    let text = format!("This conversation is a fork of {source}.");
+    let level = Level::Info;
+    log.append(now, None, &Entry::Turn(Event::Notice { level, text }))?;
+    Ok(())
 }
 
 /// `c` and nine letters or digits that are not easily mistaken.

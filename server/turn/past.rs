@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use crate::{
     ask::{How, Waiting},
-    call::{Call, Held, State, parse_arguments},
+    call::{Call, State, parse_arguments},
     context::Context,
+    delivery::Held,
     event::{About, CallKey, Closed, Event, InquiryResponse, PromptId, Reason, Status},
     input::{PromptAnswer, SecretValue, ToolOutput},
     memory::{Declined, Memory},

@@ -4,15 +4,16 @@ use serde_json::Value;
 
 use crate::{
     ask::{Given, How},
-    call::{Call, Held, State, permission_answer, permission_options},
+    call::{Call, State},
     context::Context,
     effect::{Effect, Prompt, PromptKind, Settled, Update},
     event::{By, Closed, Event, Level, PromptId, Reason, Seen, Status},
-    input::{Prepared, Preview, PromptAnswer, Time},
+    input::{PromptAnswer, Time},
     limits,
+    permission::{permission_answer, permission_options},
     question::{AnswerType, Misfit},
     route,
-    rules::{Client, Mode, ToolRules},
+    rules::{Client, ToolRules},
     told,
 };
 
@@ -154,70 +155,7 @@ impl Call {
         }
     }
 
-    fn permission_answered(&mut self, cx: &mut Context, answer: PromptAnswer, seen: Option<Seen>) {
-        let State::Permission { prompted, prepared } = &mut self.state else {
-            return;
-        };
-        let id = prompted.id.clone();
-        let chosen = permission_answer(prepared, &answer);
-        match answer {
-            PromptAnswer::Answer { .. } if chosen.is_none() => {
-                let expected = permission_options(prepared).join(", ");
-                let misfit = Misfit(format!("The answer must be exactly one of: {expected}."));
-                if prompted.refit(cx, &misfit) {
-                    return self.show(cx, &id);
-                }
-                self.not_shown(cx, &id, "no fitting answer came".into());
-            }
-            PromptAnswer::Answer { new_text, .. } => {
-                let chosen = chosen.unwrap_or("no");
-                let closed = Closed::Answered {
-                    answer: chosen.into(),
-                    new_text: new_text.clone(),
-                    seen,
-                };
-                cx.record(Event::PromptClosed {
-                    prompt: id.clone(),
-                    closed,
-                });
-                cx.tell(settled_by_user(&id, Value::from(chosen)));
-                let prepared = std::mem::take(prepared);
-                self.permitted(cx, chosen, *prepared, new_text);
-            }
-            PromptAnswer::Decline { note } => self.declined(cx, &id, note, seen),
-            PromptAnswer::Cancel => self.declined(cx, &id, None, seen),
-            PromptAnswer::Failed(why) => self.not_shown(cx, &id, why),
-        }
-    }
-
-    fn permitted(
-        &mut self,
-        cx: &mut Context,
-        chosen: &str,
-        prepared: Prepared,
-        new_text: Option<String>,
-    ) {
-        if chosen == "no" {
-            return self.not_allowed(cx, None);
-        }
-        let diff = matches!(prepared.preview, Some(Preview::Diff { .. }));
-        match chosen {
-            "turn" if diff && cx.mode == Mode::Ask => cx.mode = Mode::Edits,
-            "turn" if !diff => cx.memory.approve(&prepared.hash),
-            "always" => {
-                cx.memory.approve(&prepared.hash);
-                cx.keep_approval(&prepared.hash);
-            }
-            _ => {}
-        }
-        self.approved = Some(prepared.hash);
-        self.new_text = new_text;
-        self.state = State::Ready {
-            title: prepared.title,
-        };
-    }
-
-    fn declined(
+    pub(crate) fn declined(
         &mut self,
         cx: &mut Context,
         id: &PromptId,
@@ -244,16 +182,7 @@ impl Call {
         self.finish_text(cx, Status::Denied, text);
     }
 
-    /// A person's no. With a note, or after any message of the user's, the person is asked again.
-    pub(crate) fn not_allowed(&mut self, cx: &mut Context, note: Option<String>) {
-        let text = told::not_allowed(&self.tool, note.as_deref());
-        if note.is_none() {
-            cx.memory.refuse(&self.tool, &self.arguments, &text);
-        }
-        self.finish_text(cx, Status::Denied, text);
-    }
-
-    fn not_shown(&mut self, cx: &mut Context, id: &PromptId, why: String) {
+    pub(crate) fn not_shown(&mut self, cx: &mut Context, id: &PromptId, why: String) {
         let text = told::not_shown(&self.tool, &why);
         cx.record(Event::PromptClosed {
             prompt: id.clone(),
@@ -265,45 +194,6 @@ impl Call {
             settled,
         });
         self.finish_text(cx, Status::Denied, text);
-    }
-
-    fn delivery_answered(&mut self, cx: &mut Context, answer: PromptAnswer, seen: Option<Seen>) {
-        let State::Delivery { prompted, held } = &mut self.state else {
-            return;
-        };
-        let id = prompted.id.clone();
-        match answer {
-            PromptAnswer::Answer { value, .. } => {
-                let Some(yes) = value.0.as_bool() else {
-                    if prompted.refit(cx, &Misfit(AnswerType::Boolean.expectation())) {
-                        return self.show(cx, &id);
-                    }
-                    return self.not_shown(cx, &id, "no fitting answer came".into());
-                };
-                let closed = Closed::Answered {
-                    answer: Value::from(yes),
-                    new_text: None,
-                    seen,
-                };
-                let Held { status, output } = Held {
-                    status: held.status,
-                    output: held.output.clone(),
-                };
-                cx.record(Event::PromptClosed {
-                    prompt: id.clone(),
-                    closed,
-                });
-                cx.tell(settled_by_user(&id, Value::from(yes)));
-                if yes {
-                    self.finish(cx, status, output);
-                } else {
-                    self.finish_text(cx, Status::Denied, told::withheld(&self.tool, None));
-                }
-            }
-            PromptAnswer::Decline { note } => self.declined(cx, &id, note, seen),
-            PromptAnswer::Cancel => self.declined(cx, &id, None, seen),
-            PromptAnswer::Failed(why) => self.not_shown(cx, &id, why),
-        }
     }
 
     /// The prompt of this id, if the call waits on it.
@@ -399,30 +289,7 @@ impl Call {
         Some(prompt)
     }
 
-    fn permission_prompt(&self, rules: &ToolRules, id: &PromptId, prepared: &Prepared) -> Prompt {
-        let text = format!("{}?", prepared.title);
-        let mut prompt = self.bare_prompt(rules, id, PromptKind::RunTool, &text);
-        prompt.context = prepared.must_ask.clone();
-        prompt.preview = prepared.preview.clone();
-        prompt.answer_type = AnswerType::Select {
-            options: permission_options(prepared)
-                .iter()
-                .map(|&option| option.to_owned())
-                .collect(),
-        };
-        prompt
-    }
-
-    fn delivery_prompt(&self, rules: &ToolRules, id: &PromptId, held: &Held) -> Prompt {
-        let text = format!("Let the model see the result of {}?", self.tool);
-        let mut prompt = self.bare_prompt(rules, id, PromptKind::DeliverResult, &text);
-        prompt.preview = Some(Preview::Text {
-            text: held.output.content.clone(),
-        });
-        prompt
-    }
-
-    fn bare_prompt(
+    pub(crate) fn bare_prompt(
         &self,
         rules: &ToolRules,
         id: &PromptId,

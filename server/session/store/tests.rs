@@ -202,12 +202,15 @@ fn an_open_conversation_runs_waits_or_is_idle() {
         log.append(at(2), Some("t1"), &entry).unwrap();
         assert_eq!(conversation.listed().unwrap().status, status);
     };
-    check(start(), Status::Running);
+    // A turn has begun with its message.
+    check(start(), Status::Idle);
+    check(user("go"), Status::Running);
     check(prompt(), Status::Waiting);
     check(end(Outcome::Interrupted), Status::Interrupted);
     check(prompt(), Status::Waiting);
     check(end(Outcome::Completed), Status::Idle);
-    check(start(), Status::Running);
+    check(start(), Status::Idle);
+    check(user("go"), Status::Running);
     drop(log);
     assert_eq!(conversation.listed().unwrap().status, Status::Interrupted);
 }

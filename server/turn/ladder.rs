@@ -1,0 +1,278 @@
+//! One inquiry: its request, those that repair it, and the rungs that it climbs.
+
+use crate::{
+    ask::Wanted,
+    call::{Call, State},
+    context::Context,
+    effect::{Effect, Request, RequestKind},
+    event::{Effort, Status},
+    force::Sending,
+    input::{RequestId, Time},
+    inquiries::{Lane, Settled},
+    inquiry::{self, Ask, CallResult, Message, STILL_RUNNING, Strategy},
+    limits,
+    question::Answer,
+    response::{Finish, Response, Usage},
+    retry::Retries,
+    rules::ToolChoice,
+};
+
+/// One inquiry: a request, and those that repair it.
+#[derive(Debug)]
+pub(crate) struct Inquiry {
+    pub(crate) lane: Lane,
+    /// It is on its second rung, which has one try.
+    pub(crate) last: bool,
+    pub(crate) questions: Vec<Wanted>,
+    /// Tries on this rung.
+    pub(crate) tries: u8,
+    /// Requests of all rungs.
+    pub(crate) requests: u32,
+    pub(crate) began: Time,
+    pub(crate) messages: Vec<Message>,
+    pub(crate) request: RequestId,
+    pub(crate) first_byte: bool,
+    /// It waits for another one to warm its prefix.
+    pub(crate) held: bool,
+    pub(crate) response: Response,
+    pub(crate) retries: Retries,
+    pub(crate) backoff: Option<Time>,
+    /// Tokens since the last answer.
+    pub(crate) spent: Usage,
+}
+
+impl Inquiry {
+    pub(crate) fn new(now: Time, lane: Lane, questions: Vec<Wanted>) -> Self {
+        Self {
+            lane,
+            last: false,
+            questions,
+            tries: 0,
+            requests: 0,
+            began: now,
+            messages: Vec::new(),
+            request: RequestId(0),
+            first_byte: false,
+            held: false,
+            response: Response::default(),
+            retries: Retries::default(),
+            backoff: None,
+            spent: Usage::default(),
+        }
+    }
+
+    /// Its request was sent and is not over.
+    pub(crate) fn is_out(&self) -> bool {
+        !self.held && self.backoff.is_none()
+    }
+
+    /// Begins on its rung, from a fresh fork.
+    pub(crate) fn climb(&mut self, cx: &mut Context, calls: &[Call], own: &Sending) {
+        let text = inquiry::text(&self.wanted(), self.lane.strategy);
+        self.tries = 0;
+        self.messages = vec![Message::User {
+            results: self.open_calls(calls),
+            text,
+        }];
+        self.ask(cx, own);
+    }
+
+    /// A result for every open call of the last assistant message, in call order.
+    pub(crate) fn open_calls(&self, calls: &[Call]) -> Vec<CallResult> {
+        let result = |call: &Call| {
+            let asking = self.questions.iter().find(|wanted| wanted.call == call.key);
+            let (content, is_error) = match (&call.state, asking) {
+                (State::Done { status, content }, _) => (content.clone(), *status != Status::Ok),
+                (_, Some(wanted)) => (format!("Tool paused: {}", wanted.question.text), false),
+                _ => (STILL_RUNNING.to_owned(), false),
+            };
+            CallResult {
+                id: call.id.clone(),
+                name: call.tool.clone(),
+                content,
+                is_error,
+            }
+        };
+        calls.iter().map(result).collect()
+    }
+
+    /// One try.
+    pub(crate) fn ask(&mut self, cx: &mut Context, own: &Sending) {
+        self.tries += 1;
+        self.retries = Retries::default();
+        self.send(cx, own);
+    }
+
+    pub(crate) fn send(&mut self, cx: &mut Context, own: &Sending) {
+        self.request = cx.next_request();
+        self.requests += 1;
+        self.first_byte = false;
+        self.response = Response::default();
+        let strategy = self.lane.strategy;
+        let schema = (strategy == Strategy::Structured)
+            .then(|| inquiry::schema(&self.questions[0].question.answer_type));
+        let ask = Ask {
+            strategy,
+            assistant: self.lane.assistant.clone(),
+            messages: self.messages.clone(),
+            schema,
+            calls: self.questions.iter().map(|wanted| wanted.call).collect(),
+        };
+        let (tool_choice, reasoning) = match strategy {
+            Strategy::ForcedTool => (
+                ToolChoice::Name(inquiry::ANSWER_INQUIRY.into()),
+                own.reasoning && cx.rules.model.forces_while_reasoning,
+            ),
+            Strategy::InBand if cx.rules.model.forces_tools => {
+                (own.tool_choice.clone(), own.reasoning)
+            }
+            // An answer by schema is no call; and what was just learned holds here too.
+            _ => (ToolChoice::Auto, own.reasoning),
+        };
+        let kind = RequestKind::Inquiry(ask);
+        cx.perform(Effect::Send(Request {
+            id: self.request,
+            kind,
+            tool_choice,
+            reasoning,
+        }));
+    }
+
+    /// A reply came: what it settles, and what is wrong with the rest.
+    pub(crate) fn finish(&mut self, cx: &mut Context, finish: &Finish) -> (Vec<Settled>, String) {
+        let usage = self.response.usage;
+        cx.usage.count(&usage);
+        self.spent.count(&usage);
+        let mut reading = inquiry::read(&self.wanted(), self.lane.strategy, &self.response);
+        if matches!(
+            finish,
+            Finish::Refusal | Finish::ContentFilter | Finish::ContextFull
+        ) {
+            // What was refused or cut is no reply to answer to.
+            reading.answers.clear();
+            reading.results.clear();
+            self.response.items.clear();
+            reading.wrong = format!("The reply ended with {}.", finish_name(finish));
+        }
+        let mut settled = Vec::new();
+        for (pair, answer) in reading.answers {
+            let Some(at) = self.questions.iter().position(|wanted| wanted.pair == pair) else {
+                continue;
+            };
+            let wanted = self.questions.remove(at);
+            settled.push(self.settle(cx, &wanted, Ok(answer)));
+        }
+        if reading.wrong.is_empty() {
+            reading.wrong = "An answer is missing.".into();
+        }
+        self.messages.extend(self.reply());
+        if !self.questions.is_empty() {
+            let text = inquiry::text(&self.wanted(), self.lane.strategy);
+            let text = format!("Not accepted. {}\n\n{text}", reading.wrong);
+            self.messages.push(Message::User {
+                results: reading.results,
+                text,
+            });
+        }
+        (settled, reading.wrong)
+    }
+
+    /// The reply, verbatim; what was truncated is not part of it.
+    pub(crate) fn reply(&self) -> Option<Message> {
+        let items: Vec<_> = self
+            .response
+            .items
+            .iter()
+            .filter(|item| item.complete)
+            .cloned()
+            .collect();
+        (!items.is_empty()).then_some(Message::Assistant(items))
+    }
+
+    pub(crate) fn may_repair(&self) -> bool {
+        !self.last && self.tries <= limits::INQUIRY_REPAIRS
+    }
+
+    pub(crate) fn repair(&mut self, cx: &mut Context, own: &Sending) {
+        // Two messages of the user's in a row are not a history: an empty reply is asked for again as it was.
+        if self.reply().is_none() {
+            self.messages.pop();
+        }
+        self.ask(cx, own);
+    }
+
+    /// The same questions on the next rung; `structured` takes each alone.
+    pub(crate) fn escalate(self, cx: &Context, strategy: Strategy) -> Vec<Self> {
+        let Self {
+            questions,
+            requests,
+            began,
+            spent,
+            ..
+        } = self;
+        let groups: Vec<Vec<Wanted>> = if strategy == Strategy::Structured {
+            questions.into_iter().map(|wanted| vec![wanted]).collect()
+        } else {
+            vec![questions]
+        };
+        let rung = |(at, group): (usize, Vec<Wanted>)| {
+            let mut inquiry = Self::new(began, Lane::new(cx, strategy, &group[0]), group);
+            inquiry.last = true;
+            inquiry.held = true;
+            inquiry.requests = requests;
+            inquiry.spent = if at == 0 { spent } else { Usage::default() };
+            inquiry
+        };
+        groups.into_iter().enumerate().map(rung).collect()
+    }
+
+    pub(crate) fn give_up(&mut self, cx: &Context, why: &str) -> Vec<Settled> {
+        let questions = std::mem::take(&mut self.questions);
+        questions
+            .iter()
+            .map(|wanted| self.settle(cx, wanted, Err(why.to_owned())))
+            .collect()
+    }
+
+    pub(crate) fn settle(
+        &mut self,
+        cx: &Context,
+        wanted: &Wanted,
+        answer: Result<Answer, String>,
+    ) -> Settled {
+        let effort = Effort {
+            model: self
+                .lane
+                .assistant
+                .clone()
+                .unwrap_or_else(|| cx.rules.model.id.clone()),
+            strategy: self.lane.strategy.name().to_owned(),
+            tries: self.requests,
+            usage: std::mem::take(&mut self.spent),
+            milliseconds: u64::try_from(cx.now.saturating_sub(self.began).as_millis())
+                .unwrap_or(u64::MAX),
+        };
+        Settled {
+            call: wanted.call,
+            pair: wanted.pair.clone(),
+            answer,
+            effort,
+        }
+    }
+
+    pub(crate) fn wanted(&self) -> Vec<&Wanted> {
+        self.questions.iter().collect()
+    }
+}
+
+pub(crate) fn no_answer(requests: u32, wrong: &str) -> String {
+    format!("no fitting answer in {requests} tries; the last: {wrong}")
+}
+
+fn finish_name(finish: &Finish) -> &'static str {
+    match finish {
+        Finish::Refusal => "a refusal",
+        Finish::ContentFilter => "a content filter",
+        _ => "a full context window",
+    }
+}

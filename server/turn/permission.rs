@@ -1,0 +1,268 @@
+//! May this call run? A person's part of it: the prompt, and what its answer does. The decision itself is in
+//! [`crate::permit`].
+
+use serde_json::Value;
+
+use crate::{
+    call::{Call, State},
+    context::Context,
+    effect::{Prompt, PromptKind},
+    event::{About, Closed, Event, PromptId, RefusalReason, Seen, Status},
+    input::{Prepared, Preview, PromptAnswer},
+    permit::{self, Permit, Refused},
+    prompt::{Prompted, settled_by_user},
+    question::{AnswerType, Misfit},
+    rules::{Mode, ToolRules},
+    told,
+};
+
+impl Call {
+    pub(crate) fn permit(&mut self, cx: &mut Context, prepared: Prepared) {
+        let permit = self.decide(cx, &prepared);
+        let asks = matches!(permit, Permit::Ask | Permit::Park);
+        if !asks
+            || self
+                .permission
+                .as_ref()
+                .is_some_and(|(_, hash)| *hash != prepared.hash)
+        {
+            self.drop_permission(cx);
+        }
+        match permit {
+            Permit::Run => {
+                self.state = State::Ready {
+                    title: prepared.title,
+                }
+            }
+            Permit::Ask => self.ask_permission(cx, prepared, false),
+            Permit::Park => self.ask_permission(cx, prepared, true),
+            Permit::Refuse(why) => self.refuse(cx, why),
+        }
+    }
+
+    /// A prompt of before the resume need not be answered any more.
+    pub(crate) fn drop_permission(&mut self, cx: &mut Context) {
+        if let Some((id, _)) = self.permission.take() {
+            cx.given.remove(&id);
+            Prompted::new(id, true, cx.now).withdraw(cx);
+        }
+    }
+
+    pub(crate) fn decide(&self, cx: &Context, prepared: &Prepared) -> Permit {
+        let rules = cx.tool(&self.tool);
+        // A prompt that waited for a person goes on waiting for one, whatever `detached` says now.
+        let waited = self
+            .permission
+            .as_ref()
+            .is_some_and(|(_, hash)| *hash == prepared.hash);
+        let given = waited
+            && self
+                .permission
+                .as_ref()
+                .is_some_and(|(prompt, _)| cx.given.contains_key(prompt));
+        permit::permit(&permit::Facts {
+            mode: cx.mode,
+            run: rules.run,
+            class: prepared.class,
+            trusted: cx.rules.trusted,
+            sandboxed: prepared.sandboxed,
+            must_ask: prepared.must_ask.is_some(),
+            approved: prepared.approved
+                || self.approved.as_deref() == Some(&prepared.hash)
+                || cx.memory.is_approved(&prepared.hash),
+            attached: cx.client.is_some() || given,
+            detached: if waited {
+                crate::rules::DetachedMode::Stop
+            } else {
+                rules.detached.run
+            },
+        })
+    }
+
+    pub(crate) fn ask_permission(&mut self, cx: &mut Context, prepared: Prepared, parked: bool) {
+        let kept = self.permission.take();
+        let recorded = kept.is_some();
+        let id = kept.map_or_else(|| cx.next_prompt_id(), |(id, _)| id);
+        let prompted = Prompted::new(id.clone(), parked, cx.now);
+        if !recorded {
+            let diff = matches!(prepared.preview, Some(Preview::Diff { .. }));
+            let about = About::RunTool {
+                hash: prepared.hash.clone(),
+                diff,
+            };
+            cx.record(Event::PromptOpened {
+                prompt: id.clone(),
+                call: self.key,
+                about,
+            });
+        }
+        self.state = State::Permission {
+            prompted,
+            prepared: Box::new(prepared),
+        };
+        self.show(cx, &id);
+    }
+
+    /// The mode or an approval widened: a permission that is still being asked for may not be needed any more.
+    pub(crate) fn permit_again(&mut self, cx: &mut Context) {
+        let State::Permission { prompted, prepared } = &self.state else {
+            return;
+        };
+        if self.decide(cx, prepared) != Permit::Run {
+            return;
+        }
+        let (id, title, parked) = (prompted.id.clone(), prepared.title.clone(), prompted.parked);
+        let closed = Closed::Answered {
+            answer: Value::from("turn"),
+            new_text: None,
+            seen: None,
+        };
+        cx.record(Event::PromptClosed {
+            prompt: id.clone(),
+            closed,
+        });
+        if !parked {
+            cx.close_prompt(&id, "approved for the rest of the turn");
+        }
+        cx.tell(settled_by_user(&id, Value::from("turn")));
+        self.state = State::Ready { title };
+    }
+
+    pub(crate) fn refuse(&mut self, cx: &mut Context, why: Refused) {
+        let text = match why {
+            Refused::Trust => told::not_trusted(&self.tool),
+            Refused::Key => told::denied_by_key(&self.tool),
+            Refused::Mode => told::denied_by_mode(&self.tool, cx.mode),
+            Refused::NeedsApproval => told::needs_approval(&self.tool),
+        };
+        if why == Refused::NeedsApproval {
+            cx.refused(&self.tool, RefusalReason::NeedsApproval, &text);
+        }
+        cx.memory.refuse(&self.tool, &self.arguments, &text);
+        self.finish_text(cx, Status::Denied, text);
+    }
+
+    pub(crate) fn permission_answered(
+        &mut self,
+        cx: &mut Context,
+        answer: PromptAnswer,
+        seen: Option<Seen>,
+    ) {
+        let State::Permission { prompted, prepared } = &mut self.state else {
+            return;
+        };
+        let id = prompted.id.clone();
+        let chosen = permission_answer(prepared, &answer);
+        match answer {
+            PromptAnswer::Answer { .. } if chosen.is_none() => {
+                let expected = permission_options(prepared).join(", ");
+                let misfit = Misfit(format!("The answer must be exactly one of: {expected}."));
+                if prompted.refit(cx, &misfit) {
+                    return self.show(cx, &id);
+                }
+                self.not_shown(cx, &id, "no fitting answer came".into());
+            }
+            PromptAnswer::Answer { new_text, .. } => {
+                let chosen = chosen.unwrap_or("no");
+                let closed = Closed::Answered {
+                    answer: chosen.into(),
+                    new_text: new_text.clone(),
+                    seen,
+                };
+                cx.record(Event::PromptClosed {
+                    prompt: id.clone(),
+                    closed,
+                });
+                cx.tell(settled_by_user(&id, Value::from(chosen)));
+                let prepared = std::mem::take(prepared);
+                self.permitted(cx, chosen, *prepared, new_text);
+            }
+            PromptAnswer::Decline { note } => self.declined(cx, &id, note, seen),
+            PromptAnswer::Cancel => self.declined(cx, &id, None, seen),
+            PromptAnswer::Failed(why) => self.not_shown(cx, &id, why),
+        }
+    }
+
+    pub(crate) fn permitted(
+        &mut self,
+        cx: &mut Context,
+        chosen: &str,
+        prepared: Prepared,
+        new_text: Option<String>,
+    ) {
+        if chosen == "no" {
+            return self.not_allowed(cx, None);
+        }
+        let diff = matches!(prepared.preview, Some(Preview::Diff { .. }));
+        match chosen {
+            "turn" if diff && cx.mode == Mode::Ask => cx.mode = Mode::Edits,
+            "turn" if !diff => cx.memory.approve(&prepared.hash),
+            "always" => {
+                cx.memory.approve(&prepared.hash);
+                cx.keep_approval(&prepared.hash);
+            }
+            _ => {}
+        }
+        self.approved = Some(prepared.hash);
+        self.new_text = new_text;
+        self.state = State::Ready {
+            title: prepared.title,
+        };
+    }
+
+    /// A person's no. With a note, or after any message of the user's, the person is asked again.
+    pub(crate) fn not_allowed(&mut self, cx: &mut Context, note: Option<String>) {
+        let text = told::not_allowed(&self.tool, note.as_deref());
+        if note.is_none() {
+            cx.memory.refuse(&self.tool, &self.arguments, &text);
+        }
+        self.finish_text(cx, Status::Denied, text);
+    }
+
+    pub(crate) fn permission_prompt(
+        &self,
+        rules: &ToolRules,
+        id: &PromptId,
+        prepared: &Prepared,
+    ) -> Prompt {
+        let text = format!("{}?", prepared.title);
+        let mut prompt = self.bare_prompt(rules, id, PromptKind::RunTool, &text);
+        prompt.context = prepared.must_ask.clone();
+        prompt.preview = prepared.preview.clone();
+        prompt.answer_type = AnswerType::Select {
+            options: permission_options(prepared)
+                .iter()
+                .map(|&option| option.to_owned())
+                .collect(),
+        };
+        prompt
+    }
+}
+
+/// What a person may answer to a permission prompt.
+pub(crate) fn permission_options(prepared: &Prepared) -> &'static [&'static str] {
+    match prepared.preview {
+        Some(Preview::Diff { .. }) => &["once", "turn", "no"],
+        _ => &["once", "turn", "always", "no"],
+    }
+}
+
+/// Whether an answer to a permission prompt is one.
+pub(crate) fn permission_answer(
+    prepared: &Prepared,
+    answer: &PromptAnswer,
+) -> Option<&'static str> {
+    let PromptAnswer::Answer {
+        value, new_text, ..
+    } = answer
+    else {
+        return None;
+    };
+    let options = permission_options(prepared);
+    let chosen = options
+        .iter()
+        .find(|option| value.0.as_str() == Some(**option))?;
+    let diff = matches!(prepared.preview, Some(Preview::Diff { .. }));
+    let text_fits = new_text.is_none() || (diff && *chosen != "no");
+    text_fits.then_some(*chosen)
+}

@@ -1,0 +1,10 @@
+//! What a crash leaves: the program is killed at every place, and goes on.
+
+mod between;
+mod commands;
+mod damage;
+mod inside;
+mod story;
+mod strace;
+mod teller;
+mod whole;

@@ -1,0 +1,160 @@
+//! The program is killed inside a tool's run, and as soon as something was told.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    path::Path,
+    process::Child,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::{Duration, Instant},
+};
+
+use aside::session::conversation::Status;
+
+use super::{
+    story::{Ground, STORY, Turn, side_by_side, until},
+    whole,
+};
+
+/// Counts, and then hangs on with processes that do not want to end.
+const CLINGING: &str = r#"
+    [[reply]]
+    when = { step = 1 }
+    repeat = true
+    say = [{ call = "run_command", arguments = { command = """
+        echo once >>count
+        setsid sh -c 'trap "" TERM HUP; echo >>begun; while :; do sleep 1; done' &
+        (setsid sh -c 'echo >>begun; exec sleep 1000' &)
+        trap "" TERM; echo >>begun; while :; do sleep 1; done""" } }]
+
+    [[reply]]
+    repeat = true
+    say = [{ text = "Looked." }]
+"#;
+
+const CLING: Turn = Turn {
+    message: "Count",
+    script: ("clinging.toml", CLINGING),
+    args: &["--mode", "auto"],
+};
+
+#[test]
+fn killed_inside_a_run_it_leaves_no_process_and_says_what_is_not_known() {
+    side_by_side(12, |_| {
+        let ground = Ground::new();
+        fs::write(
+            ground.world.folder().join("scripts/clinging.toml"),
+            CLINGING,
+        )
+        .unwrap();
+        let mut program = begin(&ground, &CLING, &[]);
+        let begun = ground.world.at("begun");
+        until("a running command", || {
+            fs::read(&begun).is_ok_and(|lines| lines.len() == 3)
+        });
+        program.kill().unwrap();
+        program.wait().unwrap();
+        let killed = Instant::now();
+        until("no process", || whole::processes(&ground).is_empty());
+        assert!(
+            killed.elapsed() < Duration::from_secs(2),
+            "{:?}",
+            killed.elapsed()
+        );
+
+        assert_eq!(ground.store.list().unwrap()[0].status, Status::Interrupted);
+        ends(&ground, &CLING);
+        let [history] = &whole::histories(&ground, 1)[..] else {
+            panic!("one turn")
+        };
+        let unknown =
+            "run_command was interrupted; its effects are unknown. Look before you run it again.";
+        assert_eq!(history.results(), [unknown]);
+        assert_eq!(ground.world.read("count"), "once\n");
+    });
+}
+
+#[test]
+fn what_was_told_is_on_record_whenever_it_is_killed() {
+    let told = AtomicUsize::new(usize::MAX);
+    // The last notification is told when all is over.
+    side_by_side(80, |n| {
+        let turn = &STORY[0];
+        if n >= told.load(Ordering::Relaxed) {
+            return;
+        }
+        let ground = Ground::new();
+        let mut program = begin(&ground, turn, &["--output", "jsonl"]);
+        let mut lines = BufReader::new(program.stdout.take().unwrap()).lines();
+        let heard: Vec<String> = lines.by_ref().take(n + 1).map(Result::unwrap).collect();
+        program.kill().unwrap();
+        program.wait().unwrap();
+        if heard
+            .last()
+            .is_none_or(|last| last.contains("turn/completed"))
+        {
+            told.fetch_min(heard.len(), Ordering::Relaxed);
+        }
+        recorded(&heard, &ground.log());
+        // A child that was not yet itself may hold the lock for a moment.
+        until("no process", || whole::processes(&ground).is_empty());
+        if !fs::read_to_string(ground.log())
+            .unwrap()
+            .contains(r#""type":"turn_end""#)
+        {
+            ends(&ground, turn);
+        }
+        whole::check(&ground, 1);
+    });
+    let told = told.into_inner();
+    assert!((20..80).contains(&told), "{told} notifications");
+}
+
+/// Whatever a client was told of calls and their results is in the log.
+fn recorded(heard: &[String], log: &Path) {
+    let log = fs::read_to_string(log).unwrap();
+    let times = |text: &str| heard.iter().filter(|line| line.contains(text)).count();
+    let events = |text: &str| log.matches(text).count();
+    assert!(
+        times(r#""kind":"toolResult""#) <= events(r#""type":"tool_result""#),
+        "{heard:#?}\n{log}"
+    );
+    assert!(
+        times(r#""status":"running""#) <= events(r#""type":"call_started""#),
+        "{heard:#?}\n{log}"
+    );
+    assert!(
+        times(r#""status":"answered""#) <= events(r#""type":"inquiry_response""#),
+        "{heard:#?}\n{log}"
+    );
+    assert!(
+        times(r#""kind":"edit""#) <= events(r#""type":"edit""#),
+        "{heard:#?}\n{log}"
+    );
+    assert!(
+        times("turn/completed") <= events(r#""type":"turn_end""#),
+        "{heard:#?}\n{log}"
+    );
+}
+
+fn begin(ground: &Ground, turn: &Turn, more: &[&str]) -> Child {
+    let args = ground.args(turn, false);
+    let args: Vec<&str> = args
+        .iter()
+        .map(String::as_str)
+        .chain(more.iter().copied())
+        .collect();
+    ground.world.command(&args).spawn().unwrap()
+}
+
+/// Goes on with the turn, or begins it where it was not begun; it comes to its end.
+fn ends(ground: &Ground, turn: &Turn) {
+    let status = ground.store.list().unwrap()[0].status;
+    assert!(
+        [Status::Idle, Status::Interrupted].contains(&status),
+        "{status:?}"
+    );
+    let args = ground.args(turn, status == Status::Interrupted);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    ground.world.aside(&args).exits(0);
+}

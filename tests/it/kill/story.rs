@@ -1,0 +1,128 @@
+//! What is told again and again until it is killed: a conversation of four turns in which each kind of event happens.
+
+use std::{
+    fs,
+    path::PathBuf,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use aside::session::{conversation::Conversation, store::Store};
+
+use crate::world::World;
+
+/// A turn: its script, and its arguments.
+pub(super) struct Turn {
+    pub(super) message: &'static str,
+    pub(super) script: (&'static str, &'static str),
+    pub(super) args: &'static [&'static str],
+}
+
+const ONE: (&str, &str) = ("one.toml", include_str!("one.toml"));
+const TWO: (&str, &str) = ("two.toml", include_str!("two.toml"));
+
+pub(super) const STORY: [Turn; 4] = [
+    Turn {
+        message: "Look, edit, and count",
+        script: ONE,
+        args: &["--mode", "auto", "--answer", "ask_user.answer=blue"],
+    },
+    Turn {
+        message: "Call a tool",
+        script: TWO,
+        args: &["--mode", "auto", "--tool-choice", "run_command"],
+    },
+    Turn {
+        message: "Ask me",
+        script: TWO,
+        args: &[
+            "--mode",
+            "ask",
+            "--detached",
+            "stop",
+            "--set",
+            "conversation.tools.run_command.result=ask",
+        ],
+    },
+    Turn {
+        message: "Say it as JSON",
+        script: TWO,
+        args: &[
+            "--mode",
+            "edits",
+            "--schema",
+            r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#,
+        ],
+    },
+];
+
+/// A world in which the story can be told: a workspace, and an empty conversation whose id is known.
+pub(super) struct Ground {
+    pub(super) world: World,
+    pub(super) store: Store,
+    pub(super) conversation: Conversation,
+}
+
+impl Ground {
+    pub(super) fn new() -> Self {
+        let world = World::new();
+        world.write("notes.txt", "x\nx\n");
+        for (name, text) in [ONE, TWO] {
+            fs::write(world.folder().join("scripts").join(name), text).unwrap();
+        }
+        let state = world.folder().join("state/aside");
+        let store = Store::open(&state, &world.at("")).unwrap();
+        let now = std::time::UNIX_EPOCH.elapsed().unwrap();
+        let conversation = store.create(None, now).unwrap();
+        Self {
+            world,
+            store,
+            conversation,
+        }
+    }
+
+    /// The arguments with which a turn begins, or goes on.
+    pub(super) fn args(&self, turn: &Turn, resume: bool) -> Vec<String> {
+        let script = self.world.folder().join("scripts").join(turn.script.0);
+        let model = format!("rehearsal/{}", script.display());
+        let fixed = ["run", "-c", self.conversation.id(), "-m", &model, "--trust"];
+        let mut args: Vec<&str> = fixed.to_vec();
+        args.push("--unsandboxed");
+        args.extend(turn.args);
+        args.push(if resume { "--resume" } else { turn.message });
+        args.into_iter().map(str::to_owned).collect()
+    }
+
+    pub(super) fn log(&self) -> PathBuf {
+        self.conversation.folder().join("events.jsonl")
+    }
+}
+
+/// Does so many things, a few at a time.
+pub(super) fn side_by_side(count: usize, one: impl Fn(usize) + Sync) {
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while let Some(n) =
+                    Some(next.fetch_add(1, Ordering::Relaxed)).filter(|n| *n < count)
+                {
+                    one(n);
+                }
+            });
+        }
+    });
+}
+
+/// Waits for something, but not for ever.
+pub(super) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(
+            begin.elapsed() < Duration::from_secs(10),
+            "not within 10 s: {what}"
+        );
+        thread::park_timeout(Duration::from_millis(1));
+    }
+}

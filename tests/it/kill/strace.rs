@@ -1,0 +1,94 @@
+//! Exact kills: SIGKILL as the program enters a chosen system call, which then does not happen.
+
+use std::{fs, path::Path, process::Command};
+
+use super::story::Ground;
+use crate::world::{ASIDE, Done, start};
+
+/// Where the program is killed.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum At {
+    /// As it is about to write its n-th line to the log, counted from 1. The line that announces an edit is written by
+    /// another thread and is not counted.
+    Line(usize),
+    /// As it is about to rename a file for the n-th time: an edit keeps the old text, is announced in the log, and
+    /// then takes its place.
+    Rename(usize),
+    /// As it is about to change anything on disk for the n-th time.
+    Change(usize),
+}
+
+/// What changes something on disk (and opens or writes what it may).
+const CHANGES: &str = "?openat,write,?mkdir,?mkdirat,?rename,renameat,renameat2,?link,linkat,?unlink,unlinkat,?rmdir,\
+                       ftruncate,?chmod,fchmod,fchmodat";
+
+/// What came of it.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    /// The type of the line that was never written; none where the program ended before.
+    pub(super) next: Option<String>,
+    /// How it ended.
+    pub(super) done: Done,
+}
+
+/// Runs the program in a ground and kills it there.
+pub(super) fn kill(ground: &Ground, args: &[String], at: At) -> Outcome {
+    need();
+    let report = ground.world.folder().join("strace");
+    let (log, inject) = (ground.log(), inject(at));
+    let mut strace = vec!["strace", "-f", "-qqq", "-s", "300", "-o", text(&report)];
+    if let At::Line(_) = at {
+        strace.extend(["-P", text(&log), "-e", "trace=write"]);
+    } else {
+        strace.extend(["-e", "trace=%desc,%file"]);
+    }
+    strace.extend(["-e", &inject, "--", ASIDE]);
+    strace.extend(args.iter().map(String::as_str));
+    let done = start(&mut ground.world.within("setsid", &strace)).end();
+    let said = fs::read_to_string(&report).unwrap();
+    fs::remove_file(&report).unwrap();
+    assert!(
+        done.code >= 0 || said.contains("+++ killed by SIGKILL +++"),
+        "{done:?}\n{said}"
+    );
+    let next = (done.code < 0).then(|| match at {
+        At::Line(_) => type_of_last(&said),
+        At::Rename(1) => "edit".into(),
+        At::Rename(_) => "tool_result".into(),
+        At::Change(_) => said.lines().last().unwrap().to_owned(),
+    });
+    Outcome { next, done }
+}
+
+fn inject(at: At) -> String {
+    match at {
+        At::Line(n) => format!("inject=write:signal=SIGKILL:when={n}"),
+        At::Rename(n) => format!("inject=?rename,renameat,renameat2:signal=SIGKILL:when={n}"),
+        At::Change(n) => format!("inject={CHANGES}:signal=SIGKILL:when={n}"),
+    }
+}
+
+/// The type of the last line that strace saw on its way to the log.
+fn type_of_last(said: &str) -> String {
+    let last = said.lines().rfind(|line| line.contains(" write("));
+    let (_, after) = last
+        .unwrap_or_else(|| panic!("no write: {said}"))
+        .split_once(r#"\"type\":\""#)
+        .unwrap();
+    after.split_once('\\').unwrap().0.to_owned()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn need() {
+    let there = Command::new("strace")
+        .arg("-V")
+        .output()
+        .is_ok_and(|said| said.status.success());
+    assert!(
+        there,
+        "the tests need strace; install the package strace, such as with apt-get install strace"
+    );
+}
