@@ -183,6 +183,9 @@ impl Checker {
         if call.done.is_some() || call.lost {
             return self.fail(format!("{:?} is prepared and over", work.call));
         }
+        if call.place >= self.rules.limits.calls_in_message && !self.turn.changed {
+            return self.fail(format!("{:?} is one call too many", work.call));
+        }
         let (tool, arguments, at) = (&call.tool, &call.arguments, call.at);
         if self
             .turn
@@ -347,12 +350,13 @@ impl Checker {
                 self.counts.add(rung);
             }
         }
-        let said = format!("{:?}", texts(ask));
+        let said = texts(ask);
+        let says = |part: &str| said.iter().any(|text| text.contains(part));
         let shown = self.turn.pairs.iter().find(|(id, pair)| {
             let text = &pair.question.text;
             pair.question.is_exclusive()
-                && (said.contains(&format!("Inquiry {id}\\n"))
-                    || (!self.turn.changed && text.len() > 9 && said.contains(text.as_str())))
+                && (says(&format!("Inquiry {id}\n"))
+                    || (!self.turn.changed && text.len() > 9 && says(text)))
         });
         if let Some((id, _)) = shown {
             self.fail(format!("{id} is exclusive, and a model is asked"));

@@ -2,7 +2,7 @@
 
 use aside_turn::{
     effect::End,
-    event::{CallKey, ErrorCode, Outcome},
+    event::{CallKey, ErrorCode, Outcome, PromptId},
 };
 
 use super::{checker::Checker, count};
@@ -109,6 +109,17 @@ impl Checker {
         });
         if let Some((id, _)) = missing {
             self.fail(format!("{} is open, and on no screen", id.0));
+        }
+    }
+
+    /// An answer that did not fit came: the prompt is shown again, twice at the most.
+    pub(crate) fn unfit(&mut self, prompt: &PromptId, shown: bool) {
+        self.counts.add("answer that does not fit");
+        let times = self.life.unfit.entry(prompt.clone()).or_default();
+        *times += 1;
+        if shown != (*times <= 2) {
+            let what = format!("{} is shown again: {shown}, after {times}", prompt.0);
+            self.fail(what);
         }
     }
 }

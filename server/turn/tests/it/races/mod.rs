@@ -49,7 +49,8 @@ fn races() {
         }
         counts
     });
-    let missing = counts.missing(sequences / 1000);
+    // 200 times in 200,000; fewer sequences are for a quick look, and chance weighs more there.
+    let missing = counts.missing(if sequences < 200_000 { 1 } else { 200 });
     assert!(
         missing.is_empty(),
         "seldom reached:\n{}",

@@ -2,7 +2,7 @@
 
 use aside_turn::{
     event::{By, CallKey, InquiryResponse, Reason},
-    question::{Answer, Question},
+    question::{Answer, AnswerType, Persistence, Question},
 };
 use serde_json::Value;
 
@@ -158,7 +158,7 @@ impl Checker {
     }
 
     fn remember(&mut self, tool: &str, question: &Question, answer: &Value, by: By) {
-        if by != By::User || !question.may_be_remembered() {
+        if by != By::User || !is_memorable(question) || !answer.is_boolean() {
             return self.fail(format!("{question:?} is not to be remembered"));
         }
         let key = (tool.to_owned(), question.id.clone());
@@ -186,7 +186,7 @@ impl Checker {
                 if said.is_some() {
                     self.counts.add("remembered spread");
                 }
-                self.turn.remembered.get(&remembered) == Some(answer)
+                is_memorable(question) && self.turn.remembered.get(&remembered) == Some(answer)
             }
             By::Default => question.default.as_ref() == Some(answer),
         };
@@ -240,4 +240,9 @@ impl Checker {
             self.fail(format!("{id} is not attempt {} of {stem}", attempts + 1));
         }
     }
+}
+
+/// Whether a person may answer for the rest of the turn.
+fn is_memorable(question: &Question) -> bool {
+    question.persistence == Persistence::Turn && question.answer_type == AnswerType::Boolean
 }

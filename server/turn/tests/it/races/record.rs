@@ -111,7 +111,9 @@ impl Checker {
             self.counts.add("response cut");
         }
         self.turn.called = !self.turn.fresh.is_empty();
-        for (key, call) in std::mem::take(&mut self.turn.fresh) {
+        let fresh = std::mem::take(&mut self.turn.fresh);
+        for (place, (key, mut call)) in fresh.into_iter().enumerate() {
+            call.place = place;
             if self.turn.calls.values().any(|known| known.id == call.id) {
                 self.counts.add("call id used twice");
             }

@@ -55,6 +55,8 @@ pub(crate) struct CallSeen {
     pub(crate) id: String,
     pub(crate) tool: String,
     pub(crate) arguments: String,
+    /// Its place among the calls of its response.
+    pub(crate) place: usize,
     /// When it came.
     pub(crate) at: usize,
     pub(crate) runs: u32,
@@ -121,6 +123,8 @@ pub(crate) struct Life {
     pub(crate) stopped: BTreeSet<CallKey>,
     pub(crate) live: BTreeSet<(CallKey, u32)>,
     pub(crate) requests: BTreeSet<RequestId>,
+    /// Answers that did not fit, by prompt.
+    pub(crate) unfit: BTreeMap<PromptId, u8>,
     /// The last preparation, and whether a client was there.
     pub(crate) prepared: BTreeMap<CallKey, (Prepared, bool)>,
     /// Calls that were prepared in this life.
@@ -135,6 +139,7 @@ impl CallSeen {
             id: id.to_owned(),
             tool: tool.to_owned(),
             arguments: arguments.to_owned(),
+            place: 0,
             at,
             runs: 0,
             in_run: false,

@@ -17,6 +17,8 @@ pub(crate) struct Nature {
     pub(crate) insists: Option<Question>,
     /// It asks something new each time.
     pub(crate) never_done: bool,
+    /// It asks first whether it may go on, as its other calls do.
+    pub(crate) asks_first: bool,
 }
 
 /// What a run of a tool comes to.
@@ -35,6 +37,7 @@ impl Nature {
         Self {
             insists: tape.one_in(24).then(|| question(tape, tool)),
             never_done: tape.one_in(200),
+            asks_first: tape.one_in(5),
         }
     }
 }
@@ -100,6 +103,11 @@ pub(crate) fn run(tape: &mut Tape, work: &CallWork, nature: &Nature) -> Run {
         let text = format!("Once more {} {id}?", work.tool);
         let mut question = Question::new(id, text, AnswerType::Boolean);
         question.default = Some(json!(true));
+        return Run::Ends(ToolOutcome::NeedsInput(question));
+    }
+    if nature.asks_first && work.answers.is_empty() {
+        let text = format!("Go on with {}?", work.tool);
+        let question = Question::new(rules::QUESTIONS[0], text, AnswerType::Boolean);
         return Run::Ends(ToolOutcome::NeedsInput(question));
     }
     let asks = [28, 5][usize::from(!work.answers.is_empty())];

@@ -170,13 +170,14 @@ impl World {
             };
         }
         let temper = &self.temper;
+        let nobody = self.checker.client.is_none();
         let rare = |yes: bool, weight: usize| if yes { weight } else { 0 };
         let chosen = self.tape.weighted(&[
             100,
             rare(deadline.is_some(), 4),
             rare(temper.cancels, 2),
             rare(temper.steers, 5),
-            rare(temper.clients, 4),
+            rare(temper.clients, if nobody { 10 } else { 2 }),
             rare(temper.clients, 1),
             rare(temper.strays, 8),
         ]);
@@ -314,7 +315,7 @@ impl World {
         let shown = self.checker.life.on_screen.contains(&prompt);
         match fits {
             Some(Ok(())) if shown => self.checker.fail(format!("{} was answered", prompt.0)),
-            Some(Err(_)) => self.checker.counts.add("answer that does not fit"),
+            Some(Err(_)) => self.checker.unfit(&prompt, shown),
             _ => {}
         }
     }
