@@ -348,3 +348,6 @@ impl Persistence {
 fn is_false(value: &bool) -> bool {
     !value
 }
+
+#[cfg(test)]
+mod tests;
