@@ -135,7 +135,7 @@ impl Turn {
 
     /// What came whole goes on record before any call runs; the end last.
     fn record_response(&mut self, response: &Response, reasoning: bool, finish: Option<Finish>) {
-        let mut key = self.calls_before + u32::try_from(self.calls.len()).unwrap_or(0);
+        let mut key = self.calls_before;
         for item in &response.items {
             let (text, opaque) = (item.text.clone(), item.opaque.clone());
             match &item.kind {
@@ -289,18 +289,15 @@ impl Turn {
 
     /// A prompt was answered, somewhere.
     pub(crate) fn answer(&mut self, prompt: PromptId, answer: PromptAnswer) {
-        let mode = self.cx.mode;
         let mut calls = self.calls.iter_mut();
         let Some(call) = calls.find_map(|call| call.has_open_prompt(&prompt).then_some(call))
         else {
             return self.late(prompt, &answer);
         };
         call.answer_with(&mut self.cx, &prompt, answer, false);
-        let widened = mode != self.cx.mode || self.cx.memory.approved_since();
-        if widened {
-            for call in &mut self.calls {
-                call.permit_again(&mut self.cx);
-            }
+        // The answer may have widened what runs: other permissions may not be needed any more.
+        for call in &mut self.calls {
+            call.permit_again(&mut self.cx);
         }
     }
 

@@ -14,8 +14,6 @@ pub struct Memory {
     declined: Vec<Declined>,
     refused: Vec<(String, Value, String)>,
     approved: BTreeSet<String>,
-    /// An approval was added since anybody looked.
-    approved_since: bool,
     attempts: BTreeMap<String, u32>,
 }
 
@@ -84,18 +82,12 @@ impl Memory {
     /// A person approved this hash for the rest of the turn.
     pub fn approve(&mut self, hash: &str) {
         self.approved.insert(hash.to_owned());
-        self.approved_since = true;
     }
 
     /// A person approved this hash for the rest of the turn.
     #[must_use]
     pub fn is_approved(&self, hash: &str) -> bool {
         self.approved.contains(hash)
-    }
-
-    /// Whether an approval was added since the last time this was asked.
-    pub fn approved_since(&mut self) -> bool {
-        std::mem::take(&mut self.approved_since)
     }
 
     /// The id of the next pair of this call and question. Attempts count over equal ids, because a provider may
