@@ -4,11 +4,10 @@ use crate::{
     call::{Call, Ending, State},
     context::Context,
     effect::{Effect, End, Request, RequestKind, Update},
-    event::{Attachment, ErrorCode, Event, Level, Outcome, PromptId, TurnError},
+    event::{Attachment, ErrorCode, Event, Level, Outcome, TurnError},
     force::{Force, Sending},
-    input::{Input, PromptAnswer, RequestId, Time},
+    input::{Input, RequestId, Time},
     inquiries::Inquiries,
-    question::Misfit,
     response::Response,
     retry::Retries,
     rules::{Client, Rules},
@@ -182,14 +181,6 @@ impl Turn {
         .into_iter()
         .flatten()
         .min()
-    }
-
-    /// Whether an answer to a prompt would be taken; `None` where no such prompt is open.
-    #[must_use]
-    pub fn fits(&mut self, prompt: &PromptId, answer: &PromptAnswer) -> Option<Result<(), Misfit>> {
-        self.calls
-            .iter_mut()
-            .find_map(|call| call.fits(prompt, answer))
     }
 
     /// Builds the next request and sends it, unless a limit ends the turn.
