@@ -10,6 +10,7 @@ use crate::{
     event::{By, Closed, Event, Level, PromptId, Reason, Seen, Status},
     input::{PromptAnswer, Time},
     limits,
+    permission::{permission_answer, permission_options},
     question::{AnswerType, Misfit},
     route,
     rules::{Client, ToolRules},
@@ -319,6 +320,29 @@ impl Call {
             preview: None,
             position: (0, 0),
         }
+    }
+
+    /// Whether an answer to a prompt of this call would be taken; `None` where it is none of this call's.
+    pub(crate) fn fits(
+        &mut self,
+        id: &PromptId,
+        answer: &PromptAnswer,
+    ) -> Option<Result<(), Misfit>> {
+        self.prompted_mut(id)?;
+        let PromptAnswer::Answer { value, .. } = answer else {
+            return Some(Ok(()));
+        };
+        Some(match &self.state {
+            State::Permission { prepared, .. } => permission_answer(prepared, answer)
+                .map(|_| ())
+                .ok_or_else(|| {
+                    let options = permission_options(prepared).join(", ");
+                    Misfit(format!("The answer must be exactly one of: {options}."))
+                }),
+            State::Delivery { .. } if value.0.is_boolean() => Ok(()),
+            State::Delivery { .. } => Err(Misfit(AnswerType::Boolean.expectation())),
+            _ => self.waiting(id)?.question.accept(&value.0).map(|_| ()),
+        })
     }
 }
 

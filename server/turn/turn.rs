@@ -4,10 +4,11 @@ use crate::{
     call::{Call, Ending, State},
     context::Context,
     effect::{Effect, End, Request, RequestKind, Update},
-    event::{Attachment, ErrorCode, Event, Level, Outcome, TurnError},
+    event::{Attachment, ErrorCode, Event, Level, Outcome, PromptId, TurnError},
     force::{Force, Sending},
-    input::{Input, RequestId, Time},
+    input::{Input, PromptAnswer, RequestId, Time},
     inquiries::Inquiries,
+    question::Misfit,
     response::Response,
     retry::Retries,
     rules::{Client, Rules},
@@ -181,6 +182,14 @@ impl Turn {
         .into_iter()
         .flatten()
         .min()
+    }
+
+    /// Whether an answer to a prompt would be taken; `None` where no such prompt is open.
+    #[must_use]
+    pub fn fits(&mut self, prompt: &PromptId, answer: &PromptAnswer) -> Option<Result<(), Misfit>> {
+        self.calls
+            .iter_mut()
+            .find_map(|call| call.fits(prompt, answer))
     }
 
     /// Builds the next request and sends it, unless a limit ends the turn.
