@@ -135,16 +135,14 @@ impl Context {
     }
 
     pub(crate) fn refused(&mut self, tool: &str, reason: RefusalReason, text: &str) {
-        let known =
-            |known: &Refusal| known.tool == tool && known.reason == reason && known.text == text;
-        if self.refusals.iter().any(known) {
-            return;
-        }
-        self.refusals.push(Refusal {
+        let refusal = Refusal {
             tool: tool.to_owned(),
             reason,
             text: text.to_owned(),
-        });
+        };
+        if !self.refusals.contains(&refusal) {
+            self.refusals.push(refusal);
+        }
     }
 
     pub(crate) fn seen(&self, shown_at: Time) -> Option<Seen> {

@@ -136,6 +136,8 @@ fn a_secret_is_never_printed() {
     let answer = question.accept(&json!("hunter2")).expect("an answer");
     assert_eq!(format!("{answer:?}"), "Secret([secret])");
     assert!(answer.value().is_none());
+    let typed = crate::input::SecretValue(json!("hunter2"));
+    assert_eq!(format!("{typed:?}"), "[answer]");
     let misfit = question.accept(&json!(42)).expect_err("a number");
     assert!(
         !misfit.to_string().contains("42"),
