@@ -237,3 +237,45 @@ impl Usage {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usage_adds_up_over_requests_and_the_last_word_counts_within_one() {
+        let first = Usage {
+            input: 1,
+            cache_read: 20,
+            cache_write: 300,
+            output: 4000,
+            cost: Some(0.5),
+        };
+        let mut sum = first;
+        sum.count(&first);
+        sum.count(&Usage {
+            cost: None,
+            ..first
+        });
+        let three = Usage {
+            input: 3,
+            cache_read: 60,
+            cache_write: 900,
+            output: 12000,
+            cost: Some(1.0),
+        };
+        assert_eq!(sum, three);
+        let mut said = first;
+        said.merge(&Usage {
+            output: 5000,
+            ..Usage::default()
+        });
+        assert_eq!(
+            said,
+            Usage {
+                output: 5000,
+                ..first
+            }
+        );
+    }
+}

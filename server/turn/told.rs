@@ -170,3 +170,18 @@ fn with_note(text: String, note: Option<&str>) -> String {
         _ => text,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_follows_on_a_line_of_its_own_unless_it_says_nothing() {
+        let bare = not_allowed("edit", None);
+        assert_eq!(not_allowed("edit", Some(" \n")), bare);
+        assert_eq!(
+            not_allowed("edit", Some("later")),
+            format!("{bare}\nThe user said: later")
+        );
+    }
+}

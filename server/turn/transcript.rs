@@ -238,3 +238,43 @@ impl Drop for Link {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::response::Usage;
+
+    #[test]
+    fn turns_are_counted_and_a_long_chain_is_taken_apart_without_recursion() {
+        let mut transcript = Transcript::default();
+        for _ in 0..200_000 {
+            transcript.push(&Event::TurnStart);
+            transcript.push(&Event::UserMessage {
+                text: "Go.".into(),
+                attachments: Vec::new(),
+            });
+            transcript.push(&Event::RequestSent { cycle: 1 });
+            transcript.push(&Event::Text {
+                text: "Done.".into(),
+                opaque: None,
+            });
+            transcript.push(&Event::ResponseEnd {
+                finish: None,
+                usage: Usage::default(),
+            });
+        }
+        assert_eq!(transcript.turn(), 200_000);
+        let fork = transcript.fork();
+        assert_eq!(
+            fork.newest_first().next().map(|link| link.turn),
+            Some(200_000)
+        );
+        assert_eq!(fork.items().len(), 400_000);
+        drop(transcript);
+        assert_eq!(
+            fork.newest_first().count(),
+            400_000,
+            "a fork outlives what it was made of"
+        );
+    }
+}

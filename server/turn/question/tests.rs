@@ -136,6 +136,10 @@ fn a_secret_is_never_printed() {
     let answer = question.accept(&json!("hunter2")).expect("an answer");
     assert_eq!(format!("{answer:?}"), "Secret([secret])");
     assert!(answer.value().is_none());
+    let Answer::Secret(secret) = &answer else {
+        panic!("a secret")
+    };
+    assert_eq!(secret.reveal(), "hunter2", "the tool that asked gets it");
     let typed = crate::input::SecretValue(json!("hunter2"));
     assert_eq!(format!("{typed:?}"), "[answer]");
     let misfit = question.accept(&json!(42)).expect_err("a number");
