@@ -13,7 +13,7 @@ use crate::{
     prompt::{Prompted, answer_live},
     question::{Answer, Question},
     route::{Facts, Route, route},
-    rules::{Target, ToolRules},
+    rules::{Assistant, Target, ToolRules},
     told,
 };
 
@@ -43,8 +43,8 @@ pub(crate) struct Wanted {
     pub(crate) tool: String,
     pub(crate) pair: String,
     pub(crate) question: Question,
-    /// The model that the configuration names for this question.
-    pub(crate) assistant: Option<String>,
+    /// The assistant that is configured for this question.
+    pub(crate) assistant: Option<Assistant>,
 }
 
 /// An answer, and how it came.

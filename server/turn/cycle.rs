@@ -9,10 +9,12 @@ use crate::{
     effect::{Effect, InquiryStatus, Update},
     event::{By, Reason},
     event::{CallKey, ErrorCode, Event, Level, Outcome, PromptId, TurnError},
+    force::Sending,
     input::PromptAnswer,
     inquiries::{self, Settled},
     limits,
-    response::{Failure, FailureClass, Finish, Item, Kind, Piece, Response},
+    response::{Failure, FailureClass, Feature, Finish, Item, Kind, Piece, Response},
+    retry::Retries,
     told,
     turn::{Conclusion, Phase, Turn},
 };
@@ -79,10 +81,12 @@ impl Turn {
                 discard_step,
             });
         }
-        if failure.class == FailureClass::ForcedTool && self.cx.rules.model.forces_tools {
-            // Learned: from here on the force is soft, and the same request goes out with a directive.
-            inquiries::learn(&mut self.cx);
-            return self.request();
+        if let FailureClass::Refused(feature) = failure.class {
+            let (sending, retries) = (streaming.sending.clone(), streaming.retries);
+            let model = self.cx.rules.model.id.clone();
+            if inquiries::learn(&mut self.cx, &model, feature) {
+                return self.do_without(feature, sending, retries);
+            }
         }
         let code = match failure.class {
             FailureClass::Auth => ErrorCode::NoProvider,
@@ -92,6 +96,24 @@ impl Turn {
         };
         let error = TurnError::new(code, failure.text.clone());
         self.conclude(Conclusion::failed(error));
+    }
+
+    /// Sends the request again, without what the model just refused.
+    fn do_without(&mut self, feature: Feature, mut sending: Sending, retries: Retries) {
+        let model = &self.cx.rules.model;
+        match feature {
+            // From here on the force is soft, and the request goes out with a directive.
+            Feature::ForcedTool => return self.request(),
+            // It was turned off for this request, so that a tool could be forced.
+            Feature::ReasoningOff if model.reasoning && !sending.reasoning => {
+                sending = Sending {
+                    directive: None,
+                    ..self.force.retry(model)
+                };
+            }
+            _ => sending.reasoning &= model.reasoning,
+        }
+        self.stream(sending, retries);
     }
 
     fn response_ended(&mut self, response: Response, finish: Finish) {

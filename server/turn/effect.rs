@@ -1,6 +1,8 @@
 //! The closed list of what a turn wants done. The engine performs effects in order, and never waits for one
 //! but `Record`: an event is on disk before what comes after it is performed.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::{
@@ -10,7 +12,7 @@ use crate::{
     input::{Preview, RequestId},
     inquiry::{Ask, Strategy},
     question::{Answer, AnswerType, Source},
-    response::Usage,
+    response::{Feature, Usage},
     rules::ToolChoice,
 };
 
@@ -74,6 +76,8 @@ pub struct Request {
     /// The model reasons: as configured, but for a retry or an inquiry with a forced tool that it takes only
     /// without.
     pub reasoning: bool,
+    /// What its model refused in this conversation: sent without.
+    pub without: BTreeSet<Feature>,
 }
 
 /// Whose request it is.

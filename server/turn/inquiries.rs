@@ -15,8 +15,8 @@ use crate::{
     ladder::{Inquiry, no_answer},
     limits,
     question::Answer,
-    response::{Failure, FailureClass, Finish, Piece},
-    rules::StrategyRule,
+    response::{Failure, FailureClass, Feature, Finish, Piece},
+    rules::{Assistant, StrategyRule},
 };
 
 /// All inquiries of a turn.
@@ -32,7 +32,7 @@ pub(crate) struct Inquiries {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Lane {
     pub(crate) strategy: Strategy,
-    pub(crate) assistant: Option<String>,
+    pub(crate) assistant: Option<Assistant>,
 }
 
 /// What came of a question.
@@ -178,11 +178,15 @@ impl Inquiries {
             return Vec::new();
         };
         let mut inquiry = self.running.remove(at);
-        if failure.class == FailureClass::ForcedTool
-            && inquiry.lane.strategy == Strategy::ForcedTool
+        if let FailureClass::Refused(feature) = failure.class
+            && learn(cx, &inquiry.model(cx), feature)
         {
-            learn(cx);
-            return self.without_force(cx, calls, own, inquiry);
+            if inquiry.lane.strategy == Strategy::ForcedTool && !takes_forced(cx) {
+                return self.without_force(cx, calls, own, inquiry);
+            }
+            inquiry.send(cx, own);
+            self.running.push(inquiry);
+            return Vec::new();
         }
         if let Some((_, wait)) = inquiry
             .retries
@@ -290,7 +294,7 @@ impl Inquiries {
 impl Lane {
     fn of(cx: &Context, wanted: &Wanted) -> Self {
         let strategy = match cx.rules.inquiry.strategy {
-            StrategyRule::Auto if other_model(cx, wanted).is_some() => Strategy::Structured,
+            StrategyRule::Auto if is_of_other_model(cx, wanted) => Strategy::Structured,
             StrategyRule::Auto => Strategy::InBand,
             StrategyRule::Named(Strategy::ForcedTool) if !takes_forced(cx) => Strategy::InBand,
             StrategyRule::Named(strategy) => strategy,
@@ -298,9 +302,9 @@ impl Lane {
         Self::new(cx, strategy, wanted)
     }
 
-    /// Only `structured` goes to another model: the others are the turn's own next request.
+    /// Only `structured` goes to another assistant: the others are the turn's own next request.
     pub(crate) fn new(cx: &Context, strategy: Strategy, wanted: &Wanted) -> Self {
-        let assistant = other_model(cx, wanted).filter(|_| strategy == Strategy::Structured);
+        let assistant = assistant(cx, wanted).filter(|_| strategy == Strategy::Structured);
         Self {
             strategy,
             assistant,
@@ -313,30 +317,34 @@ impl Lane {
     }
 }
 
-/// The model that is configured to answer this question, where it is another than the turn's.
-fn other_model(cx: &Context, wanted: &Wanted) -> Option<String> {
-    let assistant = wanted
-        .assistant
-        .clone()
-        .or_else(|| cx.rules.inquiry.assistant.clone());
-    assistant.filter(|id| *id != cx.rules.model.id)
+/// The assistant that is configured to answer this question, where it is another than the turn's.
+fn assistant(cx: &Context, wanted: &Wanted) -> Option<Assistant> {
+    let own = wanted.assistant.as_ref();
+    own.or(cx.rules.inquiry.assistant.as_ref()).cloned()
+}
+
+fn is_of_other_model(cx: &Context, wanted: &Wanted) -> bool {
+    assistant(cx, wanted).is_some_and(|assistant| assistant.model != cx.rules.model.id)
 }
 
 /// The turn's model takes a forced tool, as far as is known.
-fn takes_forced(cx: &Context) -> bool {
+pub(crate) fn takes_forced(cx: &Context) -> bool {
     let model = &cx.rules.model;
     model.forces_tools
         && (!model.reasoning || model.forces_while_reasoning || model.reasoning_switches)
 }
 
-/// The model refused a forced tool: it is never sent one again in this conversation.
-pub(crate) fn learn(cx: &mut Context) {
-    cx.rules.model.forces_tools = false;
-    let model = cx.rules.model.id.clone();
+/// A model refused something: it is never sent that again in this conversation. False where that was known already,
+/// and the same request would only be refused again.
+pub(crate) fn learn(cx: &mut Context, model: &str, feature: Feature) -> bool {
+    if !cx.rules.refuse(model, feature) {
+        return false;
+    }
     cx.record(Event::Learned {
-        model,
-        refuses: "forced_tool".into(),
+        model: model.to_owned(),
+        refuses: feature.word().to_owned(),
     });
+    true
 }
 
 fn status(calls: &[Call], keys: impl Iterator<Item = CallKey>, status: InquiryStatus) -> Update {

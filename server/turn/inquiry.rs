@@ -8,6 +8,7 @@ use crate::{
     event::CallKey,
     question::{Answer, AnswerType},
     response::{Item, Kind, Response},
+    rules::Assistant,
 };
 
 /// The tool through which a model answers.
@@ -34,8 +35,8 @@ pub enum Strategy {
 pub struct Ask {
     /// How.
     pub strategy: Strategy,
-    /// Another model than the turn's, as `provider/model`; the history then goes as flattened text.
-    pub assistant: Option<String>,
+    /// An assistant of its own; the conversation then goes as text.
+    pub assistant: Option<Assistant>,
     /// What follows the shared transcript, alternating, a user's message first and last.
     pub messages: Vec<Message>,
     /// For `structured`.

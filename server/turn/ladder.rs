@@ -8,7 +8,7 @@ use crate::{
     event::{Effort, Status},
     force::Sending,
     input::{RequestId, Time},
-    inquiries::{Lane, Settled},
+    inquiries::{Lane, Settled, takes_forced},
     inquiry::{self, Ask, CallResult, Message, STILL_RUNNING, Strategy},
     limits,
     question::Answer,
@@ -108,7 +108,11 @@ impl Inquiry {
         self.requests += 1;
         self.first_byte = false;
         self.response = Response::default();
-        let strategy = self.lane.strategy;
+        // What another inquiry learned in the meantime holds here too.
+        let strategy = match self.lane.strategy {
+            Strategy::ForcedTool if !takes_forced(cx) => Strategy::InBand,
+            strategy => strategy,
+        };
         let schema = (strategy == Strategy::Structured)
             .then(|| inquiry::schema(&self.questions[0].question.answer_type));
         let ask = Ask {
@@ -118,24 +122,32 @@ impl Inquiry {
             schema,
             calls: self.questions.iter().map(|wanted| wanted.call).collect(),
         };
+        let model = &cx.rules.model;
+        let reasoning = own.reasoning && model.reasoning;
         let (tool_choice, reasoning) = match strategy {
             Strategy::ForcedTool => (
                 ToolChoice::Name(inquiry::ANSWER_INQUIRY.into()),
-                own.reasoning && cx.rules.model.forces_while_reasoning,
+                reasoning && model.forces_while_reasoning,
             ),
-            Strategy::InBand if cx.rules.model.forces_tools => {
-                (own.tool_choice.clone(), own.reasoning)
-            }
-            // An answer by schema is no call; and what was just learned holds here too.
-            _ => (ToolChoice::Auto, own.reasoning),
+            Strategy::InBand if model.forces_tools => (own.tool_choice.clone(), reasoning),
+            // An answer by schema is no call; and an assistant of its own reasons as it is configured.
+            _ => (ToolChoice::Auto, reasoning || self.lane.assistant.is_some()),
         };
         let kind = RequestKind::Inquiry(ask);
+        let without = cx.rules.refused_by(&self.model(cx));
         cx.perform(Effect::Send(Request {
             id: self.request,
             kind,
             tool_choice,
             reasoning,
+            without,
         }));
+    }
+
+    /// The model that it goes to.
+    pub(crate) fn model(&self, cx: &Context) -> String {
+        let own = self.lane.assistant.as_ref().map(|own| own.model.clone());
+        own.unwrap_or_else(|| cx.rules.model.id.clone())
     }
 
     /// A reply came: what it settles, and what is wrong with the rest.
@@ -241,11 +253,7 @@ impl Inquiry {
         answer: Result<Answer, String>,
     ) -> Settled {
         let effort = Effort {
-            model: self
-                .lane
-                .assistant
-                .clone()
-                .unwrap_or_else(|| cx.rules.model.id.clone()),
+            model: self.model(cx),
             strategy: self.lane.strategy.name().to_owned(),
             tries: self.requests,
             usage: std::mem::take(&mut self.spent),

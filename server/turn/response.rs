@@ -126,10 +126,78 @@ pub enum FailureClass {
     Context,
     /// The model or provider refuses this content.
     Refusal,
-    /// The model does not take a forced tool: learned, and never sent again in this conversation.
-    ForcedTool,
+    /// The model does not take this of the request: learned, and never sent again in this conversation.
+    Refused(Feature),
     /// Anything else that asking again does not mend.
     Other,
+}
+
+/// Something of a request that not every model or server takes. What one refused is kept with the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Feature {
+    /// A tool choice that forces a call.
+    ForcedTool,
+    /// Reasoning.
+    Reasoning,
+    /// Reasoning that is turned off.
+    ReasoningOff,
+    /// Earlier reasoning: from here on it is left out of the history.
+    History,
+    /// A system message in the middle of a conversation.
+    SystemMessage,
+    /// Tools whose arguments are held to their schema.
+    Strict,
+    /// An answer that is held to a schema.
+    Schema,
+    /// Usage at the end of a stream.
+    StreamUsage,
+    /// A word on parallel calls.
+    ParallelCalls,
+    /// The newer name of the limit of output tokens.
+    MaxCompletionTokens,
+    /// A hint for the prompt cache.
+    CacheHint,
+}
+
+impl Feature {
+    /// All, in the order in which a server that names none of them is asked to do without.
+    pub const ALL: [Self; 11] = [
+        Self::ForcedTool,
+        Self::Reasoning,
+        Self::ReasoningOff,
+        Self::History,
+        Self::SystemMessage,
+        Self::Strict,
+        Self::Schema,
+        Self::StreamUsage,
+        Self::ParallelCalls,
+        Self::MaxCompletionTokens,
+        Self::CacheHint,
+    ];
+
+    /// Its word on record.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::ForcedTool => "forced_tool",
+            Self::Reasoning => "reasoning",
+            Self::ReasoningOff => "reasoning_off",
+            Self::History => "earlier_reasoning",
+            Self::SystemMessage => "system_message",
+            Self::Strict => "strict",
+            Self::Schema => "schema",
+            Self::StreamUsage => "stream_usage",
+            Self::ParallelCalls => "parallel_calls",
+            Self::MaxCompletionTokens => "max_completion_tokens",
+            Self::CacheHint => "cache_hint",
+        }
+    }
+
+    /// The feature of this word; `None` for one that this version does not know.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|feature| feature.word() == word)
+    }
 }
 
 /// An item of a response, put together.

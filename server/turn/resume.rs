@@ -14,7 +14,7 @@ use crate::{
     input::Time,
     memory::Declined,
     past::{Next, Past, lost_text},
-    response::{Finish, Item, Kind, Response},
+    response::{Feature, Finish, Item, Kind, Response},
     rules::Mode,
     told,
     turn::{Conclusion, Phase, Setup, Turn},
@@ -300,8 +300,10 @@ fn note(cx: &mut Context, pasts: &[Past], event: &Event) {
         } => {
             note_denied(cx, pasts, *call, content);
         }
-        Event::Learned { refuses, .. } if refuses == "forced_tool" => {
-            cx.rules.model.forces_tools = false;
+        Event::Learned { model, refuses } => {
+            if let Some(feature) = Feature::of(refuses) {
+                cx.rules.refuse(model, feature);
+            }
         }
         _ => {}
     }

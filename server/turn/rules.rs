@@ -3,11 +3,11 @@
 //! Nothing in here comes from a tool's arguments, a model's output or a file of the workspace that the
 //! user did not trust: policy is set by the user, and can only be tightened by others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::{limits::Limits, question::Source};
+use crate::{limits::Limits, question::Source, response::Feature};
 
 /// All rules of one turn.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +22,8 @@ pub struct Rules {
     pub tool_choice: ToolChoice,
     /// How the model of the turn reasons and what it can do.
     pub model: Model,
+    /// What models refused in this conversation, by model.
+    pub refused: BTreeSet<(String, Feature)>,
     /// How inquiries are made.
     pub inquiry: InquiryRules,
     /// The final answer is JSON that fits a schema; the engine checks it.
@@ -82,8 +84,8 @@ pub enum Target {
     /// A person, where one is attached.
     #[default]
     User,
-    /// A model: the turn's, or the one of this name in [`InquiryRules`].
-    Assistant(Option<String>),
+    /// A model: that of [`InquiryRules`] or the turn's, or the one that is configured for this question.
+    Assistant(Option<Assistant>),
 }
 
 /// What runs unasked.
@@ -196,8 +198,17 @@ pub struct Model {
 pub struct InquiryRules {
     /// Which strategy, or `auto`.
     pub strategy: StrategyRule,
-    /// The inquiry assistant by id (`provider/model`), where one with another model is configured.
-    pub assistant: Option<String>,
+    /// Who answers, where that is not the assistant of the turn.
+    pub assistant: Option<Assistant>,
+}
+
+/// An assistant of its own for inquiries. Those that go to it are `structured`, with the conversation as text.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Assistant {
+    /// What the engine knows its configuration by.
+    pub name: String,
+    /// `provider/model`.
+    pub model: String,
 }
 
 /// `conversation.inquiry.strategy`.
@@ -257,6 +268,27 @@ impl Default for Model {
 }
 
 impl Rules {
+    /// Takes in that a model refuses something. False where that was known: sending it again without would be in
+    /// vain.
+    pub fn refuse(&mut self, model: &str, feature: Feature) -> bool {
+        if model == self.model.id {
+            match feature {
+                Feature::ForcedTool => self.model.forces_tools = false,
+                Feature::Reasoning => self.model.reasoning = false,
+                Feature::ReasoningOff => self.model.reasoning_switches = false,
+                _ => {}
+            }
+        }
+        self.refused.insert((model.to_owned(), feature))
+    }
+
+    /// What this model refused.
+    #[must_use]
+    pub fn refused_by(&self, model: &str) -> BTreeSet<Feature> {
+        let of_model = self.refused.iter().filter(|(id, _)| id == model);
+        of_model.map(|(_, feature)| *feature).collect()
+    }
+
     /// The rules of one question of a tool; the defaults where nothing is configured.
     #[must_use]
     pub fn question(&self, tool: &str, id: &str) -> QuestionRules {

@@ -5,7 +5,13 @@
 
 use std::sync::Arc;
 
-use crate::event::{Attachment, CallKey, Event, Status};
+use crate::{
+    event::{Attachment, CallKey, Event, Status},
+    response::Feature,
+};
+
+/// What stands for a response that was cancelled before it said anything.
+pub const INTERRUPTED: &str = "[interrupted]";
 
 /// Something that providers are sent.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,11 +78,19 @@ pub struct Link {
     pub items: Vec<Item>,
     /// The turn that it belongs to, counted from 1 in its conversation.
     pub turn: u32,
+    /// Which stretch of the conversation it belongs to; see [`Fork::epoch`].
+    pub epoch: u32,
 }
 
 /// A transcript up to some point: shared, not copied.
 #[derive(Clone, Debug, Default)]
-pub struct Fork(pub Option<Arc<Link>>);
+pub struct Fork {
+    /// The newest link.
+    pub newest: Option<Arc<Link>>,
+    /// The stretch of now. It ends where model, tools or instructions change: reasoning and opaque data of earlier
+    /// stretches are bound to what is no more, and are left out.
+    pub epoch: u32,
+}
 
 /// The transcript of a conversation, as its events say.
 #[derive(Debug, Default)]
@@ -150,9 +164,17 @@ impl Transcript {
                 self.response.clear();
                 self.flush();
             }
-            Event::ResponseEnd { .. } => self.end_response(),
+            Event::ResponseEnd { finish, .. } => self.end_response(finish.is_none()),
+            Event::Learned { refuses, .. } if Feature::of(refuses) == Some(Feature::History) => {
+                self.change();
+            }
             _ => {}
         }
+    }
+
+    /// Model, tools or instructions are others from here on.
+    pub fn change(&mut self) {
+        self.sent.epoch += 1;
     }
 
     /// All that was sent or answered so far.
@@ -180,7 +202,12 @@ impl Transcript {
         });
     }
 
-    fn end_response(&mut self) {
+    fn end_response(&mut self, cancelled: bool) {
+        if cancelled && !self.response.iter().any(Item::is_text) {
+            // A history in which the user speaks twice in a row would not say that there was an answer.
+            let text = INTERRUPTED.to_owned();
+            self.response.push(Item::Text { text, opaque: None });
+        }
         for item in &self.response {
             if let Item::ToolCall { call, id, name, .. } = item {
                 self.calls.push((*call, id.clone(), name.clone()));
@@ -203,20 +230,42 @@ impl Transcript {
 
     fn link(&mut self, items: Vec<Item>) {
         if !items.is_empty() {
-            let previous = self.sent.0.take();
-            self.sent = Fork(Some(Arc::new(Link {
+            let previous = self.sent.newest.take();
+            self.sent.newest = Some(Arc::new(Link {
                 previous,
                 items,
                 turn: self.turn,
-            })));
+                epoch: self.sent.epoch,
+            }));
         }
+    }
+}
+
+impl Item {
+    /// Words of the model, and at least one.
+    fn is_text(&self) -> bool {
+        matches!(self, Self::Text { text, .. } if !text.is_empty())
+    }
+
+    /// It is on the model's side of the conversation.
+    #[must_use]
+    pub fn is_of_model(&self) -> bool {
+        matches!(self, Self::Text { .. } | Self::Reasoning { .. } | Self::ToolCall { .. })
+    }
+}
+
+impl Link {
+    /// It is a response.
+    #[must_use]
+    pub fn is_of_model(&self) -> bool {
+        self.items.iter().any(Item::is_of_model)
     }
 }
 
 impl Fork {
     /// The links from the newest to the oldest.
     pub fn newest_first(&self) -> impl Iterator<Item = &Link> {
-        std::iter::successors(self.0.as_deref(), |link| link.previous.as_deref())
+        std::iter::successors(self.newest.as_deref(), |link| link.previous.as_deref())
     }
 
     /// All items from the oldest to the newest.

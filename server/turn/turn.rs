@@ -234,6 +234,7 @@ impl Turn {
             kind,
             tool_choice: sending.tool_choice.clone(),
             reasoning: sending.reasoning,
+            without: self.cx.rules.refused_by(&self.cx.rules.model.id),
         }));
         self.phase = Phase::Streaming(Streaming {
             request,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use aside_turn::{
     event::PromptId,
     input::{Input, Preparation, PromptAnswer, SecretValue, ToolOutcome, ToolOutput},
-    response::{Failure, FailureClass, Finish, Kind, Piece, Usage},
+    response::{Failure, FailureClass, Feature, Finish, Kind, Piece, Usage},
 };
 use serde_json::{Value, json};
 
@@ -335,8 +335,10 @@ fn failure_class(word: &str) -> FailureClass {
         "transient" => FailureClass::Transient,
         "context" => FailureClass::Context,
         "refusal" => FailureClass::Refusal,
-        "forced_tool" => FailureClass::ForcedTool,
         "other" => FailureClass::Other,
-        _ => panic!("`{word}` is no class of failures"),
+        word => match Feature::of(word) {
+            Some(feature) => FailureClass::Refused(feature),
+            None => panic!("`{word}` is no class of failures"),
+        },
     }
 }

@@ -7,7 +7,7 @@ use aside_turn::{
     input::{Prepared, Preview},
     inquiry::Strategy,
     rules::{
-        Class, Client, Configured, Detached, DetachedMode, Mode, QuestionRules, ResultRule, Rules,
+        Assistant, Class, Client, Configured, Detached, DetachedMode, Mode, QuestionRules, ResultRule, Rules,
         RunRule, StrategyRule, Target, ToolChoice, ToolRules,
     },
 };
@@ -106,7 +106,7 @@ impl World {
                 "exclusive" => rules.exclusive = Some(value == "true"),
                 "target" => {
                     rules.target = match value.split_once(':') {
-                        Some((_, model)) => Target::Assistant(Some(model.into())),
+                        Some((_, model)) => Target::Assistant(Some(assistant(name, model))),
                         None if value == "assistant" => Target::Assistant(None),
                         None => Target::User,
                     };
@@ -140,7 +140,9 @@ impl World {
                 ("strategy", name) => {
                     self.rules.inquiry.strategy = StrategyRule::Named(strategy(name));
                 }
-                ("assistant", model) => self.rules.inquiry.assistant = Some(model.into()),
+                ("assistant", model) => {
+                    self.rules.inquiry.assistant = Some(assistant("inquiry", model));
+                }
                 _ => panic!("`{key}` says nothing of inquiries"),
             }
         }
@@ -297,5 +299,12 @@ pub(super) fn seconds(text: &str) -> Duration {
     match text.strip_suffix("ms") {
         Some(milliseconds) => Duration::from_millis(number(milliseconds)),
         None => Duration::from_secs_f64(number(text.trim_end_matches('s'))),
+    }
+}
+
+fn assistant(name: &str, model: &str) -> Assistant {
+    Assistant {
+        name: name.to_owned(),
+        model: model.to_owned(),
     }
 }

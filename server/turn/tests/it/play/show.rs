@@ -88,7 +88,7 @@ fn inquiry(play: &Play, ask: &Ask) -> String {
     let model = ask
         .assistant
         .as_ref()
-        .map(|model| format!(" of {model}"))
+        .map(|assistant| format!(" of {}", assistant.model))
         .unwrap_or_default();
     let schema = ask
         .schema

@@ -305,7 +305,12 @@ impl Checker {
         );
         let forces = model.forces_tools && (!request.reasoning || model.forces_while_reasoning);
         let switched = model.reasoning != request.reasoning;
-        if (forced && !forces) || (switched && !model.reasoning_switches) {
+        // An assistant of its own is not the turn's model.
+        let own = match &request.kind {
+            RequestKind::Inquiry(ask) => ask.assistant.is_some(),
+            RequestKind::Turn { .. } => false,
+        };
+        if !own && ((forced && !forces) || (switched && !model.reasoning_switches)) {
             return self.fail(format!("the model does not take this: {request:?}"));
         }
         let sent = self.transcript.fork();

@@ -96,6 +96,7 @@ pub(crate) const TO_REACH: &[&str] = &[
     "forced softly",
     "forced softly, asked twice",
     "forced tools unlearned",
+    "another feature unlearned",
     "request sent again",
     "response cut",
     "response paused",

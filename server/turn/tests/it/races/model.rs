@@ -6,7 +6,7 @@ use aside_turn::{
     effect::{Request, RequestKind},
     inquiry::{ANSWER_INQUIRY, Ask, Strategy},
     question::{AnswerType, Question},
-    response::{Failure, FailureClass, Finish, Kind, Piece, Usage},
+    response::{Failure, FailureClass, Feature, Finish, Kind, Piece, Usage},
     rules::ToolChoice,
 };
 use serde_json::{Value, json};
@@ -94,8 +94,11 @@ pub(crate) fn reply(
 
 fn fail(tape: &mut Tape, choice: &ToolChoice) -> VecDeque<Coming> {
     let forced = matches!(choice, ToolChoice::Name(_) | ToolChoice::Required);
-    let class = match tape.weighted(&[10, 2, 2, 1, 1, 1, 1, 1]) {
-        0 if forced => FailureClass::ForcedTool,
+    let class = match tape.weighted(&[10, 2, 2, 1, 1, 1, 1, 1, 2]) {
+        0 if forced => FailureClass::Refused(Feature::ForcedTool),
+        8 => FailureClass::Refused(
+            [Feature::Reasoning, Feature::ReasoningOff, Feature::History, Feature::Strict][tape.pick(4)],
+        ),
         0 | 1 => FailureClass::Transient,
         2 => FailureClass::Rate,
         3 => FailureClass::Overload,

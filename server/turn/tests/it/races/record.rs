@@ -3,7 +3,7 @@
 use aside_turn::{
     Event,
     event::{About, CallKey, Closed, Outcome, PromptId, Status},
-    response::Finish,
+    response::{Feature, Finish},
     rules::{DetachedMode, Mode, ResultRule},
     told,
 };
@@ -62,9 +62,16 @@ impl Checker {
                 ..
             } => self.result(*call, *status, content, *held),
             Event::TurnEnd { outcome, .. } => self.turn_ended(*outcome),
-            Event::Learned { .. } => {
-                self.rules.model.forces_tools = false;
-                self.counts.add("forced tools unlearned");
+            Event::Learned { model, refuses } => {
+                let feature = Feature::of(refuses).expect("a known word");
+                let new = self.rules.refuse(model, feature);
+                if !new {
+                    self.fail(format!("{model} was known to refuse {refuses}"));
+                }
+                self.counts.add(match feature {
+                    Feature::ForcedTool => "forced tools unlearned",
+                    _ => "another feature unlearned",
+                });
             }
             Event::LateAnswer { .. } if self.life.end.is_some() => {
                 self.counts.add("late answer after the end");

@@ -6,7 +6,7 @@ use aside_turn::{
     inquiry::{ANSWER_INQUIRY, Strategy},
     limits::Limits,
     rules::{
-        Class, Client, Configured, Detached, DetachedMode, InquiryRules, Mode, Model,
+        Assistant, Class, Client, Configured, Detached, DetachedMode, InquiryRules, Mode, Model,
         QuestionRules, ResultRule, Rules, RunRule, StrategyRule, Target, ToolChoice, ToolRules,
     },
 };
@@ -42,6 +42,7 @@ pub(crate) fn rules(tape: &mut Tape) -> Rules {
         tools: tools.into_iter().collect(),
         tool_choice: tool_choice(tape),
         model: model(tape),
+        refused: std::collections::BTreeSet::new(),
         inquiry: inquiry(tape),
         schema: tape.one_in(12),
         limits: limits(tape),
@@ -119,7 +120,7 @@ fn question(tape: &mut Tape) -> QuestionRules {
     match tape.weighted(&[3, 3, 1]) {
         0 => rules.answer = Some(configured(tape)),
         1 => {
-            rules.target = Target::Assistant(tape.one_in(3).then(|| "rehearsal/other".to_owned()));
+            rules.target = Target::Assistant(tape.one_in(3).then(|| assistant("rehearsal/other")));
         }
         _ => rules.exclusive = Some(!tape.one_in(2)),
     }
@@ -167,7 +168,7 @@ fn inquiry(tape: &mut Tape) -> InquiryRules {
         } else {
             StrategyRule::Auto
         },
-        assistant: tape.one_in(6).then(|| "rehearsal/small".to_owned()),
+        assistant: tape.one_in(6).then(|| assistant("rehearsal/small")),
     }
 }
 
@@ -181,5 +182,12 @@ fn limits(tape: &mut Tape) -> Limits {
         retry_time: Duration::from_secs(60),
         turn_time: tape.one_in(24).then(|| Duration::from_millis(150)),
         cost: tape.one_in(8).then_some(1.0),
+    }
+}
+
+fn assistant(model: &str) -> Assistant {
+    Assistant {
+        name: model.to_owned(),
+        model: model.to_owned(),
     }
 }

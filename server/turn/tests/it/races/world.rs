@@ -12,6 +12,7 @@ use aside_turn::{
     event::{CallKey, PromptId},
     input::{PromptAnswer, RequestId, Time, ToolOutcome},
     question::AnswerType,
+    response::Feature,
     rules::Rules,
 };
 use serde_json::json;
@@ -409,8 +410,8 @@ impl World {
     fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::Record(event) => {
-                if matches!(event, Event::Learned { .. }) {
-                    self.rules.model.forces_tools = false;
+                if let Event::Learned { model, refuses } = &event {
+                    self.rules.refuse(model, Feature::of(refuses).expect("a known word"));
                 }
                 self.log.push(event);
             }
