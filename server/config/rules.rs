@@ -1,6 +1,9 @@
 //! From settings to the rules of a turn.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use aside_turn::{
     inquiry::Strategy as InquiryStrategy,
@@ -14,10 +17,13 @@ use aside_turn::{
 use super::{
     flags::{AnswerFlag, DetachedFlag, PromptKind},
     settings::{
-        Assistant, Delivery, Detached, DetachedMode, LimitSettings, Mode, QuestionSettings, Run,
-        Settings, Strategy, Target, TargetName, ToolSettings,
+        Assistant, Delivery, Detached, DetachedMode, LimitSettings, Mode, QuestionSettings,
+        RequestSettings, Run, Settings, Strategy, Target, TargetName, ToolSettings,
     },
 };
+
+/// The name of the assistant of `conversation.inquiry.assistant`. No question has it: it is without a dot.
+const INQUIRY: &str = "inquiry";
 
 /// What of a turn's rules is not in the settings.
 #[derive(Clone, Debug, Default)]
@@ -64,9 +70,11 @@ impl Settings {
             tools: tools.collect(),
             tool_choice: self.tool_choice(),
             model: run.model.clone(),
+            refused: BTreeSet::new(),
             inquiry: InquiryRules {
                 strategy: conversation.inquiry.strategy.into(),
-                assistant: conversation.inquiry.assistant.model.clone(),
+                assistant: (conversation.inquiry.assistant != Assistant::default())
+                    .then(|| self.assistant_rules(INQUIRY, &run.model.id)),
             },
             schema: run.schema,
             limits: conversation.limits.to_limits(),
@@ -80,13 +88,66 @@ impl Settings {
         (!["auto", "none", "required"].contains(&choice)).then_some(choice)
     }
 
-    /// The assistant that a question's `target` describes. Its keys that are unset are the inquiry assistant's.
+    /// The assistant that inquiries go to by this name: of `<tool>.<question>`, that question's `target`. Its keys
+    /// that are unset are those of `conversation.inquiry.assistant`, and then those of `assistant`, whose texts and
+    /// tool choice are for turns alone.
     #[must_use]
-    pub fn question_assistant(&self, tool: &str, question: &str) -> Option<&Assistant> {
-        let tool = self.conversation.tools.named.get(tool)?;
-        match tool.questions.get(question)?.target.as_ref()? {
-            Target::Assistant(assistant) => Some(assistant),
-            Target::Named(_) => None,
+    pub fn inquiry_assistant(&self, name: &str) -> Assistant {
+        let own = name.split_once('.').and_then(|(tool, question)| {
+            let tool = self.conversation.tools.named.get(tool)?;
+            match tool.questions.get(question)?.target.as_ref()? {
+                Target::Assistant(assistant) => Some(assistant.as_ref()),
+                Target::Named(_) => None,
+            }
+        });
+        let general = Some(&self.conversation.inquiry.assistant);
+        let of_turns = Assistant {
+            system_prompt: None,
+            instructions: None,
+            tool_choice: None,
+            ..self.assistant.clone()
+        };
+        let layers = || [own, general, Some(&of_turns)].into_iter().flatten();
+        Assistant {
+            model: layers().find_map(|layer| layer.model.clone()),
+            system_prompt: layers().find_map(|layer| layer.system_prompt.clone()),
+            instructions: layers().find_map(|layer| layer.instructions.clone()),
+            reasoning: layers().find_map(|layer| layer.reasoning),
+            tool_choice: None,
+            request: RequestSettings {
+                cache: layers().find_map(|layer| layer.request.cache),
+                max_output_tokens: layers().find_map(|layer| layer.request.max_output_tokens),
+            },
+        }
+    }
+
+    fn assistant_rules(&self, name: &str, turns: &str) -> rules::Assistant {
+        let model = self.inquiry_assistant(name).model;
+        rules::Assistant {
+            name: name.to_owned(),
+            model: model.unwrap_or_else(|| turns.to_owned()),
+        }
+    }
+
+    fn question_rules(
+        &self,
+        tool: &str,
+        id: &str,
+        question: &QuestionSettings,
+        run: &RunContext,
+    ) -> QuestionRules {
+        QuestionRules {
+            answer: question.answer.clone().map(rules::Configured::Value),
+            target: match &question.target {
+                None | Some(Target::Named(TargetName::User)) => rules::Target::User,
+                Some(Target::Named(TargetName::Assistant)) => rules::Target::Assistant(None),
+                Some(Target::Assistant(_)) => {
+                    let name = format!("{tool}.{id}");
+                    rules::Target::Assistant(Some(self.assistant_rules(&name, &run.model.id)))
+                }
+            },
+            exclusive: question.exclusive,
+            prompt_label: question.prompt_label.clone(),
         }
     }
 
@@ -106,7 +167,7 @@ impl Settings {
         let mut questions: BTreeMap<String, QuestionRules> = own
             .questions
             .iter()
-            .map(|(id, question)| (id.clone(), question.to_rules()))
+            .map(|(id, question)| (id.clone(), self.question_rules(name, id, question, run)))
             .collect();
         for flag in &run.answers {
             if let AnswerFlag::Configured {
@@ -168,20 +229,6 @@ fn detached(flags: &[DetachedFlag], own: &Detached, defaults: &Detached) -> rule
     }
 }
 
-impl QuestionSettings {
-    fn to_rules(&self) -> QuestionRules {
-        QuestionRules {
-            answer: self.answer.clone().map(rules::Configured::Value),
-            target: self
-                .target
-                .as_ref()
-                .map_or(rules::Target::User, rules::Target::from),
-            exclusive: self.exclusive,
-            prompt_label: self.prompt_label.clone(),
-        }
-    }
-}
-
 impl LimitSettings {
     fn to_limits(&self) -> Limits {
         Limits {
@@ -193,16 +240,6 @@ impl LimitSettings {
             retry_time: Duration::from_secs(self.retry_seconds),
             turn_time: self.turn_seconds.map(Duration::from_secs),
             cost: self.cost_usd,
-        }
-    }
-}
-
-impl From<&Target> for rules::Target {
-    fn from(target: &Target) -> Self {
-        match target {
-            Target::Named(TargetName::User) => Self::User,
-            Target::Named(TargetName::Assistant) => Self::Assistant(None),
-            Target::Assistant(assistant) => Self::Assistant(assistant.model.clone()),
         }
     }
 }

@@ -60,20 +60,21 @@ pub struct Assistant {
 pub struct RequestSettings {
     /// How long the provider is asked to keep what was sent, where it can be asked.
     pub cache: Option<Cache>,
+    /// Tokens that an answer may have, reasoning included; unset is 32,000, or less where the model has less.
+    #[schemars(range(min = 1))]
+    pub max_output_tokens: Option<u32>,
 }
 
 /// How long a provider is asked to keep what was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Cache {
     /// It is not asked.
-    #[serde(rename = "off")]
     Off,
-    /// Five minutes after each use.
-    #[serde(rename = "5m")]
-    FiveMinutes,
-    /// An hour after each use.
-    #[serde(rename = "1h")]
-    Hour,
+    /// Some minutes after each use.
+    Short,
+    /// An hour or more; writing costs more then.
+    Long,
 }
 
 /// How much a model reasons; a provider takes the nearest that it knows.

@@ -11,14 +11,14 @@ use std::{
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
-use super::perform::FindProvider;
+use super::perform::{FindAssistant, InquiryAssistant};
 use crate::{
     config::{
         self, Configuration, ModelId, RunContext, Toggle, ToolFacts, enabled_tools,
         flags::{AnswerFlag, DetachedFlag},
-        settings::{Api, Settings},
+        settings::{Api, Assistant, Settings},
     },
-    provider::{self, Provider, ToolSpec},
+    provider::{ApiKind, Head, Provider, ToolSpec, client::Client, rehearsal::Rehearsal},
     tool::{self, Registry, ToolLimits},
     turn::{
         inquiry::ANSWER_INQUIRY,
@@ -28,6 +28,9 @@ use crate::{
 
 /// The system text where none is configured. The workspace's folder follows.
 const SYSTEM: &str = include_str!("system.md");
+/// The system text of inquiries that go to an assistant of their own.
+const INQUIRY_SYSTEM: &str = "You answer questions that an assistant's tools ask while it works for its user. You \
+are given the conversation between the two, then a question. Answer what the user would want, from the conversation.";
 
 /// What a user said for one turn, beside the configuration.
 #[derive(Clone, Debug, Default)]
@@ -56,8 +59,8 @@ pub struct Assembled {
     pub rules: Rules,
     /// The turn's model.
     pub provider: Arc<dyn Provider>,
-    /// Other models, for inquiries.
-    pub find_provider: FindProvider,
+    /// Other assistants, for inquiries.
+    pub find_assistant: FindAssistant,
     /// All tools.
     pub registry: Arc<Registry>,
     /// Those that are on, as providers are told of them.
@@ -128,7 +131,9 @@ pub fn assemble(
         tools_that_are_on(settings, &registry, &wishes.toggles).map_err(AssembleError::Usage)?;
     known_answers(&registry, &wishes.answers).map_err(AssembleError::Usage)?;
     let model = config::choose_model(settings, env).map_err(AssembleError::NoProvider)?;
-    let provider = open(&model).map_err(AssembleError::NoProvider)?;
+    let client = Client::default();
+    let provider =
+        open(&model, &settings.assistant, settings, &client).map_err(AssembleError::NoProvider)?;
 
     let unsandboxed = wishes.unsandboxed || settings.unsandboxed;
     let facts = enabled.iter().filter_map(|name| {
@@ -149,11 +154,23 @@ pub fn assemble(
         schema: wishes.schema.is_some(),
     });
     let limits = &settings.conversation.limits;
-    let described = settings.clone();
+    let (described, turns_model) = (settings.clone(), model.to_string());
     Ok(Assembled {
         rules,
         provider,
-        find_provider: Arc::new(move |id| open(&ModelId::parse(id, &described)?)),
+        find_assistant: Arc::new(move |name| {
+            let assistant = described.inquiry_assistant(name);
+            let id = assistant.model.as_ref().unwrap_or(&turns_model);
+            let model = ModelId::parse(id, &described)?;
+            let system = inquiry_system(&assistant);
+            Ok(InquiryAssistant {
+                provider: open(&model, &assistant, &described, &client)?,
+                head: Arc::new(Head {
+                    system,
+                    tools: Vec::new(),
+                }),
+            })
+        }),
         specs: specs(settings, &registry, &enabled),
         descriptions: descriptions(settings, &registry, &enabled),
         registry: Arc::new(registry),
@@ -202,12 +219,24 @@ fn known_answers(registry: &Registry, answers: &[AnswerFlag]) -> Result<(), Stri
     Ok(())
 }
 
-fn open(model: &ModelId) -> Result<Arc<dyn Provider>, String> {
-    if model.api == Api::Rehearsal {
-        return provider::open(&model.to_string());
-    }
+/// The model of an assistant, as that assistant is configured.
+fn open(
+    model: &ModelId,
+    assistant: &Assistant,
+    settings: &Settings,
+    client: &Client,
+) -> Result<Arc<dyn Provider>, String> {
+    let kind = match model.api {
+        Api::Rehearsal => return Ok(Arc::new(Rehearsal::open(&model.model)?)),
+        Api::Anthropic => ApiKind::Anthropic,
+        Api::OpenaiResponses => ApiKind::OpenaiResponses,
+        Api::OpenaiChat => ApiKind::OpenaiChat,
+        Api::Google => ApiKind::Google,
+        Api::Ollama => ApiKind::Ollama,
+    };
+    let _ = (assistant, settings, client, kind);
     Err(format!(
-        "the provider {} is not part of this version; use rehearsal/<script>, such as rehearsal/demo",
+        "the provider {} cannot be used yet",
         model.provider
     ))
 }
@@ -248,6 +277,16 @@ fn description(settings: &Settings, about: &tool::About) -> String {
     let own = settings.conversation.tools.named.get(&about.name);
     own.and_then(|own| own.description.clone())
         .unwrap_or_else(|| about.description.clone())
+}
+
+/// The system text of an assistant that answers inquiries.
+fn inquiry_system(assistant: &Assistant) -> String {
+    let own = assistant.system_prompt.as_deref();
+    let mut text = own.unwrap_or(INQUIRY_SYSTEM).trim_end().to_owned();
+    if let Some(instructions) = &assistant.instructions {
+        text += &format!("\n\n{}", instructions.trim_end());
+    }
+    text
 }
 
 /// The same for the same configuration and workspace: caches rely on it.

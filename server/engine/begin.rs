@@ -1,6 +1,7 @@
 //! Opens a conversation and begins a turn in it, or goes on with the one that was interrupted.
 
 use std::{
+    collections::HashMap,
     path::PathBuf,
     sync::{Arc, Mutex},
 };
@@ -19,7 +20,7 @@ use super::{
     writer::Writer,
 };
 use crate::{
-    provider::{Head, ToolSpec},
+    provider::{Head, Shared, ToolSpec},
     session::{
         approvals::Approvals,
         conversation::Conversation,
@@ -33,6 +34,7 @@ use crate::{
         Event, Setup, Turn,
         effect::Update,
         event::{Attachment, Level, PromptId},
+        response::Feature,
         resume::ResumeError,
         rules::{Client, RunRule, ToolRules},
         transcript::Transcript,
@@ -134,8 +136,9 @@ pub async fn begin(
         Start::Resume { .. } => Some(last_interrupted(&plan.conversation, &before)?),
     };
     for (model, refuses) in replay::learned(&before.lines.records) {
-        if model == plan.assembled.rules.model.id && refuses == "forced_tool" {
-            plan.assembled.rules.model.forces_tools = false;
+        // What earlier reasoning was refused for is over: it is not sent again.
+        if let Some(feature) = Feature::of(&refuses).filter(|of| *of != Feature::History) {
+            plan.assembled.rules.refuse(&model, feature);
         }
     }
     let id = match &resumed {
@@ -370,6 +373,7 @@ impl Opening<'_> {
             .map(|(part, _)| *part)
             .collect();
         self.append(None, &Entry::Changed(changed))?;
+        self.transcript.change();
         let parts = parts.join(" and ");
         Ok(Some(format!(
             "Since the last turn {parts} changed, so the prompt cache starts again."
@@ -442,7 +446,9 @@ fn stage(
         schema: plan.options.schema.clone(),
         options: plan.options,
         provider: plan.assembled.provider,
-        find_provider: plan.assembled.find_provider,
+        find_assistant: plan.assembled.find_assistant,
+        assistants: HashMap::new(),
+        shared: Arc::new(Shared::new(plan.conversation.id())),
         registry: plan.assembled.registry,
         host: Arc::new(host),
         approvals: plan.approvals,

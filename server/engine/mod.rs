@@ -23,7 +23,7 @@ mod writer;
 
 use tokio::sync::mpsc;
 
-pub use perform::FindProvider;
+pub use perform::{FindAssistant, InquiryAssistant};
 
 use crate::turn::{
     effect::{End, Prompt, Update},

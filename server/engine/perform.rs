@@ -13,7 +13,7 @@ use super::{
     writer::Writer,
 };
 use crate::{
-    provider::{Head, Provider, Request},
+    provider::{Head, Provider, Request, Shared, flatten},
     session::{
         approvals::Approvals,
         record::{Entry, TurnOptions},
@@ -28,8 +28,17 @@ use crate::{
     },
 };
 
-/// Finds the provider of another model, for an inquiry.
-pub type FindProvider = Arc<dyn Fn(&str) -> Result<Arc<dyn Provider>, String> + Send + Sync>;
+/// An assistant of its own for inquiries.
+#[derive(Clone)]
+pub struct InquiryAssistant {
+    /// Its model.
+    pub provider: Arc<dyn Provider>,
+    /// Its system text. It has no tools.
+    pub head: Arc<Head>,
+}
+
+/// Finds the assistant of this name; see [`crate::turn::rules::Assistant`].
+pub type FindAssistant = Arc<dyn Fn(&str) -> Result<InquiryAssistant, String> + Send + Sync>;
 
 /// All that a turn acts on.
 pub(super) struct Stage {
@@ -39,7 +48,9 @@ pub(super) struct Stage {
     pub(super) options: TurnOptions,
     pub(super) schema: Option<Value>,
     pub(super) provider: Arc<dyn Provider>,
-    pub(super) find_provider: FindProvider,
+    pub(super) find_assistant: FindAssistant,
+    pub(super) assistants: HashMap<String, InquiryAssistant>,
+    pub(super) shared: Arc<Shared>,
     pub(super) registry: Arc<Registry>,
     pub(super) host: Arc<Host>,
     pub(super) approvals: Approvals,
@@ -133,16 +144,19 @@ impl Stage {
             kind,
             tool_choice,
             reasoning,
+            without,
         } = request;
         let mut provider = self.provider.clone();
         let mut sent = Request {
             head: self.head.clone(),
             transcript: self.transcript.fork(),
+            shared: self.shared.clone(),
             messages: Vec::new(),
             inquiry: None,
             tool_choice,
             reasoning,
             schema: None,
+            without,
         };
         match kind {
             RequestKind::Turn { native_schema, .. } => {
@@ -150,18 +164,34 @@ impl Stage {
             }
             RequestKind::Inquiry(ask) => {
                 self.trace.ask(&ask);
-                if let Some(model) = &ask.assistant {
-                    match (self.find_provider)(model) {
-                        Ok(found) => provider = found,
-                        Err(text) => return self.tasks.fail(id, text),
-                    }
-                }
                 sent.messages = ask.messages;
+                if let Some(assistant) = &ask.assistant {
+                    let found = match self.assistant(&assistant.name) {
+                        Ok(found) => found,
+                        Err(text) => return self.tasks.fail(id, text),
+                    };
+                    let window = found.provider.model().context_window;
+                    (sent.transcript, sent.messages) =
+                        flatten(&sent.transcript, &sent.messages, window);
+                    sent.shared = Arc::new(Shared::new(self.shared.conversation()));
+                    sent.head = found.head;
+                    provider = found.provider;
+                }
                 sent.inquiry = Some(ask.strategy);
                 sent.schema = ask.schema;
             }
         }
         self.tasks.request(id, provider, sent);
+    }
+
+    /// An assistant of its own for inquiries, found once a turn.
+    fn assistant(&mut self, name: &str) -> Result<InquiryAssistant, String> {
+        if let Some(found) = self.assistants.get(name) {
+            return Ok(found.clone());
+        }
+        let found = (self.find_assistant)(name)?;
+        self.assistants.insert(name.to_owned(), found.clone());
+        Ok(found)
     }
 
     fn check(&mut self, text: String) {

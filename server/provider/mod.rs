@@ -1,16 +1,30 @@
 //! Models: what a request is, and how a response comes.
 
+pub mod abilities;
+mod api;
+mod body;
+pub mod client;
+mod flatten;
+mod http;
+pub mod key;
+pub mod options;
 pub mod rehearsal;
+mod retry;
+mod sse;
+#[cfg(test)]
+mod trial;
 
-use std::{pin::Pin, sync::Arc};
+use std::{collections::BTreeSet, pin::Pin, sync::Arc};
 
 use async_trait::async_trait;
 use futures_core::Stream;
 use serde_json::Value;
 
+use self::{api::Api, client::Client, http::Http, options::Options};
+pub use self::{body::Shared, flatten::flatten, http::FindKey};
 use crate::turn::{
     inquiry::{Message, Strategy},
-    response::{Failure, Piece},
+    response::{Failure, Feature, Piece},
     rules::{Model, ToolChoice},
     transcript::Fork,
 };
@@ -31,21 +45,50 @@ pub trait Provider: Send + Sync {
     async fn send(&self, request: Request) -> Result<Pieces, Failure>;
 }
 
-/// Opens the model of this name, `<provider>/<model>`. `rehearsal/<script>` plays a script; see [`rehearsal`].
-/// Reads files, so not for a thread that must not wait.
+/// A wire API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ApiKind {
+    /// Anthropic Messages.
+    Anthropic,
+    /// OpenAI Responses.
+    OpenaiResponses,
+    /// OpenAI Chat Completions, which many servers speak.
+    OpenaiChat,
+    /// Gemini generateContent.
+    Google,
+    /// Ollama's own.
+    Ollama,
+}
+
+/// Opens a model behind an API. Nothing is sent yet.
 ///
 /// # Errors
-/// One sentence that says why there is no such model here, and what to do.
-pub fn open(model: &str) -> Result<Arc<dyn Provider>, String> {
-    match model.split_once('/') {
-        Some(("rehearsal", script)) if !script.is_empty() => {
-            Ok(Arc::new(rehearsal::Rehearsal::open(script)?))
-        }
-        _ => Err(format!(
-            "there is no model {model:?}: this version has only rehearsal/<script>; give the path of a script, \
-             or rehearsal/demo"
-        )),
-    }
+/// One sentence that says why it cannot be used.
+pub fn open(
+    kind: ApiKind,
+    options: Options,
+    client: Client,
+    key: FindKey,
+) -> Result<Arc<dyn Provider>, String> {
+    let api: Arc<dyn Api> = match kind {
+        ApiKind::Anthropic => return Err(unusable(&options)),
+        ApiKind::OpenaiResponses => return Err(unusable(&options)),
+        ApiKind::OpenaiChat => return Err(unusable(&options)),
+        ApiKind::Google => return Err(unusable(&options)),
+        ApiKind::Ollama => return Err(unusable(&options)),
+    };
+    let model = options.to_model();
+    Ok(Arc::new(Http {
+        api,
+        options,
+        model,
+        client,
+        key,
+    }))
+}
+
+fn unusable(options: &Options) -> String {
+    format!("the provider {} cannot be used yet", options.provider)
 }
 
 /// What a conversation's first request freezes: equal bytes in every later one.
@@ -77,6 +120,8 @@ pub struct Request {
     pub head: Arc<Head>,
     /// The conversation so far, shared with every other request of it.
     pub transcript: Fork,
+    /// What the conversation's requests to this model share, encoded.
+    pub shared: Arc<Shared>,
     /// What an inquiry adds; empty for the turn's own request.
     pub messages: Vec<Message>,
     /// The inquiry's strategy, where it is one.
@@ -87,4 +132,6 @@ pub struct Request {
     pub reasoning: bool,
     /// The answer is JSON that fits this schema.
     pub schema: Option<Value>,
+    /// What the model refused in this conversation.
+    pub without: BTreeSet<Feature>,
 }

@@ -250,7 +250,10 @@ impl Item {
     /// It is on the model's side of the conversation.
     #[must_use]
     pub fn is_of_model(&self) -> bool {
-        matches!(self, Self::Text { .. } | Self::Reasoning { .. } | Self::ToolCall { .. })
+        matches!(
+            self,
+            Self::Text { .. } | Self::Reasoning { .. } | Self::ToolCall { .. }
+        )
     }
 }
 

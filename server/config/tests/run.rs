@@ -205,8 +205,8 @@ fn settings_become_the_rules_of_a_turn() {
     assert_eq!(rules.limits.turn_time.map(|time| time.as_secs()), Some(60));
     let strategy = rules::StrategyRule::Named(crate::turn::inquiry::Strategy::ForcedTool);
     assert_eq!(
-        (rules.inquiry.strategy, rules.inquiry.assistant.as_deref()),
-        (strategy, Some("a/small"))
+        (rules.inquiry.strategy, rules.inquiry.assistant.clone()),
+        (strategy, Some(assistant("inquiry", "a/small")))
     );
     let edit = &rules.tools["edit"];
     assert_eq!(
@@ -223,7 +223,10 @@ fn settings_become_the_rules_of_a_turn() {
         )
     );
     assert_eq!(b.target, rules::Target::Assistant(None));
-    assert_eq!(c.target, rules::Target::Assistant(Some("a/b".into())));
+    assert_eq!(
+        c.target,
+        rules::Target::Assistant(Some(assistant("edit.c", "a/b")))
+    );
     assert_eq!(d.answer, Some(rules::Configured::Text("2".into())));
 
     let mode = Some(rules::Mode::Auto);
@@ -236,4 +239,11 @@ fn settings_become_the_rules_of_a_turn() {
         },
     );
     assert_eq!((rules.mode, rules.trusted), (rules::Mode::Auto, true));
+}
+
+fn assistant(name: &str, model: &str) -> rules::Assistant {
+    rules::Assistant {
+        name: name.into(),
+        model: model.into(),
+    }
 }

@@ -31,7 +31,7 @@ fn what_a_workspace_may_set() {
         ("assistant.system_prompt = 'x'", TRUSTED),
         ("assistant.reasoning = 'high'", TRUSTED),
         ("assistant.tool_choice = 'required'", TRUSTED),
-        ("assistant.request.cache = '1h'", NEVER),
+        ("assistant.request.cache = 'long'", NEVER),
         ("conversation.tools.read_file.enable = false", TRUSTED),
         ("conversation.tools.read_file.style.hidden = true", TRUSTED),
         ("conversation.tools.read_file.summary = 'x'", TRUSTED),

@@ -1,7 +1,10 @@
 //! `aside model`.
 
 use super::{failure::Failure, streams::Streams};
-use crate::provider::{self, rehearsal};
+use crate::provider::{
+    Provider as _,
+    rehearsal::{self, Rehearsal},
+};
 
 /// Lists the models of the providers that can be used: a line each, with its context window where it is known.
 ///
@@ -11,7 +14,7 @@ pub fn list(streams: &mut Streams<'_>) -> Result<(), Failure> {
     let mut list = String::new();
     for script in rehearsal::built_in() {
         let id = format!("rehearsal/{script}");
-        let provider = provider::open(&id).map_err(Failure::internal)?;
+        let provider = Rehearsal::open(script).map_err(Failure::internal)?;
         let window = provider.model().context_window;
         let window = window.map_or_else(String::new, |tokens| {
             format!("  context window of {tokens} tokens")

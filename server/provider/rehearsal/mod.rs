@@ -30,7 +30,7 @@ use self::{
 use super::{Pieces, Provider, Request};
 use crate::turn::{
     inquiry::Strategy,
-    response::{Failure, FailureClass, Finish, Kind, Piece, Usage},
+    response::{Failure, FailureClass, Feature, Finish, Kind, Piece, Usage},
     rules::Model,
 };
 
@@ -405,7 +405,7 @@ fn class_of(status: u16, text: &str) -> FailureClass {
         429 => FailureClass::Rate,
         503 | 529 => FailureClass::Overload,
         408 | 500 | 502 | 504 => FailureClass::Transient,
-        400 if text.contains("tool_choice") => FailureClass::ForcedTool,
+        400 if text.contains("tool_choice") => FailureClass::Refused(Feature::ForcedTool),
         _ => FailureClass::Other,
     }
 }

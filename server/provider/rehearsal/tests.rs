@@ -220,7 +220,7 @@ fn a_reply_may_depend_on_a_forced_tool_and_a_directive() {
          send
          directive: You must call t.
          send",
-        "ForcedTool: rehearsal/test.toml answered with status 400: tool_choice is not supported
+        "Refused(ForcedTool): rehearsal/test.toml answered with status 400: tool_choice is not supported
          says|no| (1/1) Stop
          call_1 t|{}| (4/1) ToolUse",
     );
@@ -481,16 +481,10 @@ fn the_example_of_the_readme_plays() {
 }
 
 #[test]
-fn a_model_is_opened_by_its_name() {
-    let model = |name| crate::provider::open(name).map(|provider| provider.model().id.clone());
-    assert_eq!(model("rehearsal/demo").unwrap(), "rehearsal/demo");
-    for name in ["demo", "rehearsal/", "other/model"] {
-        assert_eq!(
-            model(name).unwrap_err(),
-            format!(
-                "there is no model \"{name}\": this version has only rehearsal/<script>; give the path of a \
-                 script, or rehearsal/demo"
-            )
-        );
-    }
+fn a_model_is_called_like_its_script() {
+    let rehearsal = super::Rehearsal::open("demo").unwrap();
+    assert_eq!(
+        crate::provider::Provider::model(&rehearsal).id,
+        "rehearsal/demo"
+    );
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{OpenCalls, Record};
+use super::{Entry, OpenCalls, Record};
 use crate::turn::{event::Event, transcript::Transcript};
 
 /// All that providers were sent. Where lines are missing, what is left is put together so that a next request
@@ -12,6 +12,9 @@ use crate::turn::{event::Event, transcript::Transcript};
 pub fn transcript(records: &[Record]) -> Transcript {
     let mut folded = Folded::default();
     for record in records {
+        if let Entry::Changed(_) = &record.entry {
+            folded.transcript.change();
+        }
         let Some(event) = record.entry.event() else {
             continue;
         };

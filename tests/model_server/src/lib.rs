@@ -28,8 +28,13 @@ pub enum Api {
 
 impl Api {
     /// All five.
-    pub const ALL: [Self; 5] =
-        [Self::Anthropic, Self::OpenaiResponses, Self::OpenaiChat, Self::Gemini, Self::Ollama];
+    pub const ALL: [Self; 5] = [
+        Self::Anthropic,
+        Self::OpenaiResponses,
+        Self::OpenaiChat,
+        Self::Gemini,
+        Self::Ollama,
+    ];
 
     /// The folder of its samples below `wire/`.
     #[must_use]

@@ -1,17 +1,17 @@
 //! A conversation around a rehearsal, as text.
 
-use std::{fmt::Write, sync::Arc};
+use std::{collections::BTreeSet, fmt::Write, sync::Arc};
 
 use futures_util::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 
 use crate::{
-    provider::{Head, Provider, Request, rehearsal::Rehearsal},
+    provider::{Head, Provider, Request, Shared, rehearsal::Rehearsal},
     turn::{
         Event,
         event::{CallKey, Status},
         inquiry::{Message, Strategy},
-        response::{Failure, Kind, Piece, Response, Usage},
+        response::{Failure, Finish, Kind, Piece, Response, Usage},
         rules::ToolChoice,
         transcript::Transcript,
     },
@@ -114,7 +114,7 @@ impl Stage {
             });
         }
         self.transcript.push(&Event::ResponseEnd {
-            finish: None,
+            finish: Some(Finish::Stop),
             usage: Usage::default(),
         });
     }
@@ -158,6 +158,8 @@ impl Stage {
         Request {
             head: Arc::new(Head::default()),
             transcript: self.transcript.fork(),
+            shared: Arc::new(Shared::new("c1")),
+            without: BTreeSet::new(),
             messages,
             inquiry,
             tool_choice,

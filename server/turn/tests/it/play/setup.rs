@@ -7,8 +7,8 @@ use aside_turn::{
     input::{Prepared, Preview},
     inquiry::Strategy,
     rules::{
-        Assistant, Class, Client, Configured, Detached, DetachedMode, Mode, QuestionRules, ResultRule, Rules,
-        RunRule, StrategyRule, Target, ToolChoice, ToolRules,
+        Assistant, Class, Client, Configured, Detached, DetachedMode, Mode, QuestionRules,
+        ResultRule, Rules, RunRule, StrategyRule, Target, ToolChoice, ToolRules,
     },
 };
 

@@ -97,7 +97,12 @@ fn fail(tape: &mut Tape, choice: &ToolChoice) -> VecDeque<Coming> {
     let class = match tape.weighted(&[10, 2, 2, 1, 1, 1, 1, 1, 2]) {
         0 if forced => FailureClass::Refused(Feature::ForcedTool),
         8 => FailureClass::Refused(
-            [Feature::Reasoning, Feature::ReasoningOff, Feature::History, Feature::Strict][tape.pick(4)],
+            [
+                Feature::Reasoning,
+                Feature::ReasoningOff,
+                Feature::History,
+                Feature::Strict,
+            ][tape.pick(4)],
         ),
         0 | 1 => FailureClass::Transient,
         2 => FailureClass::Rate,

@@ -411,7 +411,8 @@ impl World {
         match effect {
             Effect::Record(event) => {
                 if let Event::Learned { model, refuses } = &event {
-                    self.rules.refuse(model, Feature::of(refuses).expect("a known word"));
+                    self.rules
+                        .refuse(model, Feature::of(refuses).expect("a known word"));
                 }
                 self.log.push(event);
             }

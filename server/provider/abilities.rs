@@ -1,0 +1,205 @@
+//! What models can do and cost: data, never a comparison of names in the code.
+//!
+//! The built-in table is `models.toml`. A provider's own list, and then the user's configuration, say more; what a
+//! model refuses in a conversation counts last.
+
+use serde::Deserialize;
+
+/// What a model can do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Abilities {
+    /// Tokens, input and output together.
+    pub context_window: Option<u64>,
+    /// Tokens of one answer, reasoning included.
+    pub max_output: Option<u64>,
+    /// It can call tools.
+    pub tools: bool,
+    /// It takes a forced tool.
+    pub forced_tools: Forced,
+    /// It holds the arguments of tools to their schema where it is asked to.
+    pub strict: bool,
+    /// It holds an answer to a schema where it is asked to.
+    pub schema: bool,
+    /// It sees images.
+    pub images: bool,
+    /// It reads PDF.
+    pub documents: bool,
+    /// It takes a system message in the middle of a conversation.
+    pub system_messages: bool,
+    /// How it is told to reason.
+    pub reasoning: ReasoningKind,
+    /// Its reasoning can be turned off.
+    pub reasoning_off: bool,
+    /// The words for how much it reasons, from little to much.
+    pub efforts: Vec<String>,
+    /// US dollars, where they are known.
+    pub prices: Option<Prices>,
+}
+
+/// What somebody says of a model; what is unset says nothing.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Told {
+    /// See [`Abilities::context_window`].
+    pub context_window: Option<u64>,
+    /// See [`Abilities::max_output`].
+    pub max_output: Option<u64>,
+    /// See [`Abilities::tools`].
+    pub tools: Option<bool>,
+    /// See [`Abilities::forced_tools`].
+    pub forced_tools: Option<Forced>,
+    /// See [`Abilities::strict`].
+    pub strict: Option<bool>,
+    /// See [`Abilities::schema`].
+    pub schema: Option<bool>,
+    /// See [`Abilities::images`].
+    pub images: Option<bool>,
+    /// See [`Abilities::documents`].
+    pub documents: Option<bool>,
+    /// See [`Abilities::system_messages`].
+    pub system_messages: Option<bool>,
+    /// See [`Abilities::reasoning`].
+    pub reasoning: Option<ReasoningKind>,
+    /// See [`Abilities::reasoning_off`].
+    pub reasoning_off: Option<bool>,
+    /// See [`Abilities::efforts`].
+    pub efforts: Option<Vec<String>>,
+    /// See [`Abilities::prices`].
+    pub prices: Option<Prices>,
+}
+
+/// Whether a model takes a forced tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Forced {
+    /// It does.
+    Yes,
+    /// Only while it does not reason.
+    WithoutReasoning,
+    /// It does not.
+    No,
+}
+
+/// How a model is told to reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasoningKind {
+    /// It does not reason.
+    None,
+    /// It decides by itself, guided by an effort.
+    Adaptive,
+    /// By a number of tokens.
+    Budget,
+    /// By an effort.
+    Effort,
+    /// It is on or off.
+    Switch,
+}
+
+/// US dollars for a million tokens.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Prices {
+    /// Input that is neither read from the cache nor written to it.
+    pub input: f64,
+    /// Output, reasoning included.
+    pub output: f64,
+    /// Input that is read from the cache.
+    pub cache_read: f64,
+    /// Input that is written to the cache for some minutes.
+    pub cache_write: f64,
+    /// Input that is written to it for an hour or more.
+    pub cache_write_long: f64,
+    /// Requests with more input tokens than this, cached ones included, cost `beyond` throughout.
+    pub up_to: Option<u64>,
+    /// See `up_to`.
+    pub beyond: Option<Box<Prices>>,
+}
+
+/// Tokens of one request, as they are charged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tokens {
+    /// Neither read from the cache nor written to it.
+    pub input: u64,
+    /// Read from the cache.
+    pub cache_read: u64,
+    /// Written to the cache for some minutes.
+    pub cache_write: u64,
+    /// Written to it for an hour or more.
+    pub cache_write_long: u64,
+    /// Output, reasoning included.
+    pub output: u64,
+}
+
+impl Default for Abilities {
+    /// Of a model that nobody knows anything about: it is asked for what is usual, and learns by what is refused.
+    fn default() -> Self {
+        Self {
+            context_window: None,
+            max_output: None,
+            tools: true,
+            forced_tools: Forced::Yes,
+            strict: true,
+            schema: true,
+            images: false,
+            documents: false,
+            system_messages: false,
+            reasoning: ReasoningKind::None,
+            reasoning_off: true,
+            efforts: Vec::new(),
+            prices: None,
+        }
+    }
+}
+
+impl Abilities {
+    /// Takes in what somebody says.
+    pub fn take(&mut self, told: &Told) {
+        fn set<T: Clone>(field: &mut T, told: Option<&T>) {
+            if let Some(told) = told {
+                field.clone_from(told);
+            }
+        }
+        self.context_window = told.context_window.or(self.context_window);
+        self.max_output = told.max_output.or(self.max_output);
+        set(&mut self.tools, told.tools.as_ref());
+        set(&mut self.forced_tools, told.forced_tools.as_ref());
+        set(&mut self.strict, told.strict.as_ref());
+        set(&mut self.schema, told.schema.as_ref());
+        set(&mut self.images, told.images.as_ref());
+        set(&mut self.documents, told.documents.as_ref());
+        set(&mut self.system_messages, told.system_messages.as_ref());
+        set(&mut self.reasoning, told.reasoning.as_ref());
+        set(&mut self.reasoning_off, told.reasoning_off.as_ref());
+        set(&mut self.efforts, told.efforts.as_ref());
+        if told.prices.is_some() {
+            self.prices.clone_from(&told.prices);
+        }
+    }
+}
+
+impl Prices {
+    /// What a request costs, in US dollars.
+    #[must_use]
+    pub fn cost(&self, tokens: &Tokens) -> f64 {
+        let Tokens {
+            input,
+            cache_read,
+            cache_write,
+            cache_write_long,
+            output,
+        } = *tokens;
+        let all = input + cache_read + cache_write + cache_write_long;
+        if let (Some(up_to), Some(beyond)) = (self.up_to, &self.beyond)
+            && all > up_to
+        {
+            return beyond.cost(tokens);
+        }
+        let million = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
+        million(input, self.input)
+            + million(cache_read, self.cache_read)
+            + million(cache_write, self.cache_write)
+            + million(cache_write_long, self.cache_write_long)
+            + million(output, self.output)
+    }
+}

@@ -1,0 +1,202 @@
+//! What the wire APIs have in common: how one writes a request and reads a response, without input or output.
+//!
+//! A body is written as `{` opening frozen history messages closing `}`: what a request may vary first, then system
+//! text and tools, and the history last, so that a later body only ever adds to the end of an earlier one.
+
+use std::collections::BTreeSet;
+
+use http::{HeaderMap, header::HeaderName};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Head, options::Options, retry::ApiError};
+use crate::turn::{
+    response::{Feature, Piece},
+    rules::ToolChoice,
+    transcript::Item,
+};
+
+/// What a request says besides the conversation.
+#[derive(Clone, Copy)]
+pub(super) struct Ask<'a> {
+    /// The model, and how it is configured.
+    pub(super) options: &'a Options,
+    /// System text and tools.
+    pub(super) head: &'a Head,
+    /// What is forced.
+    pub(super) tool_choice: &'a ToolChoice,
+    /// The model reasons, as far as it is configured to and can.
+    pub(super) reasoning: bool,
+    /// The answer is JSON that fits this.
+    pub(super) schema: Option<&'a Value>,
+    /// What the model refused.
+    pub(super) without: &'a BTreeSet<Feature>,
+    /// The conversation: equal in all its requests, and in no others.
+    pub(super) conversation: &'a str,
+}
+
+/// One wire API.
+pub(super) trait Api: Send + Sync {
+    /// Where requests go, below the base URL, with the query.
+    fn path(&self, model: &str) -> String;
+
+    /// The header that carries the key, and what stands before the key in it.
+    fn key_header(&self) -> (HeaderName, &'static str);
+
+    /// Other headers.
+    fn headers(&self) -> HeaderMap;
+
+    /// The members that a request may vary, each with a comma after it.
+    fn opening(&self, ask: &Ask<'_>) -> String;
+
+    /// System text and tools, up to and with the `[` of the history, and what of the history is the same in all
+    /// requests.
+    fn frozen(&self, ask: &Ask<'_>) -> Frozen;
+
+    /// Adds one request's or response's share of the history; all items are of one side. `native`: what the
+    /// provider gave goes back to it verbatim. Else reasoning is left out, and the rest goes in neutral form.
+    fn encode(&self, items: &[Item], native: bool, ask: &Ask<'_>, out: &mut Encoder);
+
+    /// What follows the history, without the last `}`.
+    fn closing(&self, _ask: &Ask<'_>) -> String {
+        "]".to_owned()
+    }
+
+    /// What is spliced in where a cache breakpoint stands; none where the API has no such thing or it is off.
+    fn breakpoint(&self, _ask: &Ask<'_>) -> Option<String> {
+        None
+    }
+
+    /// How the events of a response are told apart.
+    fn framing(&self) -> Framing;
+
+    /// Reads one response.
+    fn decoder(&self, ask: &Ask<'_>) -> Box<dyn Decoder>;
+
+    /// What an answer with an error says. The body may be cut, and may be anything.
+    fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError;
+
+    /// The path of the list of models, and of its next page after `page`.
+    fn models_path(&self, page: Option<&str>) -> String;
+
+    /// Reads a page of the list of models: what it says of each, and the next page.
+    ///
+    /// # Errors
+    /// Where it is no such list, in words.
+    fn models(&self, page: &Value) -> Result<(Vec<Listed>, Option<String>), String>;
+}
+
+/// A model, as its provider's list has it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Listed {
+    /// As requests name it.
+    pub(super) model: String,
+    /// What the list says that it can do, in the keys of `[providers.<name>.models.<model>]`.
+    pub(super) abilities: super::abilities::Told,
+}
+
+/// System text and tools, encoded.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Frozen {
+    /// The members.
+    pub(super) bytes: Vec<u8>,
+    /// Where in them a cache breakpoint may be spliced in.
+    pub(super) breakpoints: Vec<usize>,
+    /// The history has an element already.
+    pub(super) begun: bool,
+}
+
+/// How the events of a response are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// Server-sent events.
+    Sse,
+    /// A JSON document a line.
+    Ndjson,
+}
+
+/// Reads one response, event by event.
+pub(super) trait Decoder: Send {
+    /// Takes in the data of an event and adds the pieces that it makes. Nothing is asked of it after a
+    /// [`Piece::Finish`].
+    ///
+    /// # Errors
+    /// What the provider says went wrong, also inside a 200.
+    fn event(&mut self, data: &str, out: &mut Vec<Piece>) -> Result<(), ApiError>;
+
+    /// The body ended. `stray` is what stood in it outside of events.
+    ///
+    /// # Errors
+    /// As for an event; a response that was not complete is [`ApiError::cut`].
+    fn end(&mut self, _stray: &str, _out: &mut Vec<Piece>) -> Result<(), ApiError> {
+        Err(ApiError::cut())
+    }
+}
+
+/// Who spoke last in the encoded history.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Role {
+    /// The user, or nobody.
+    #[default]
+    User,
+    /// The model.
+    Assistant,
+    /// Aside itself, by a system message.
+    System,
+}
+
+/// Takes the elements of the history.
+#[derive(Debug, Default)]
+pub(super) struct Encoder {
+    bytes: Vec<u8>,
+    begun: bool,
+    breakpoint: Option<usize>,
+    /// Who spoke last, also before this encoder began.
+    pub(super) last: Role,
+}
+
+impl Encoder {
+    /// Goes on after a history that has an element (`begun`) or none.
+    pub(super) fn new(begun: bool, last: Role) -> Self {
+        Self {
+            begun,
+            last,
+            ..Self::default()
+        }
+    }
+
+    /// Begins an element: what stands between it and the one before.
+    pub(super) fn element(&mut self) {
+        if self.begun {
+            self.bytes.push(b',');
+        }
+        self.begun = true;
+    }
+
+    /// Adds a whole element.
+    pub(super) fn push(&mut self, element: &impl Serialize) {
+        self.element();
+        self.json(element);
+    }
+
+    /// Adds bytes of an element.
+    pub(super) fn raw(&mut self, text: &str) {
+        self.bytes.extend_from_slice(text.as_bytes());
+    }
+
+    /// Adds a JSON value as a part of an element.
+    pub(super) fn json(&mut self, value: &impl Serialize) {
+        // Writing plain data to memory cannot fail.
+        let _ = serde_json::to_writer(&mut self.bytes, value);
+    }
+
+    /// A cache breakpoint may be spliced in here; the last such place counts.
+    pub(super) fn breakpoint_here(&mut self) {
+        self.breakpoint = Some(self.bytes.len());
+    }
+
+    /// The bytes, whether there is an element now, and the last place of a breakpoint in the bytes.
+    pub(super) fn finish(self) -> (Vec<u8>, bool, Option<usize>) {
+        (self.bytes, self.begun, self.breakpoint)
+    }
+}

@@ -1,0 +1,364 @@
+//! Bodies that grow: what the requests of a conversation share is encoded once and kept as bytes.
+
+use std::{
+    collections::VecDeque,
+    convert::Infallible,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+
+use super::{
+    Head,
+    api::{Api, Ask, Encoder, Frozen, Role},
+};
+use crate::turn::{
+    event::CallKey,
+    inquiry::{CallResult, Message},
+    response::{self, Kind},
+    rules::ToolChoice,
+    transcript::{Fork, Item, Link},
+};
+
+/// Cache breakpoints in the history, at the most: where an earlier request wrote, and where this one writes.
+const BREAKPOINTS: usize = 2;
+
+/// What the requests of a conversation to one model share.
+#[derive(Debug)]
+pub struct Shared {
+    conversation: String,
+    prefix: Mutex<Option<Prefix>>,
+}
+
+/// The encoded conversation, as far as it was sent.
+#[derive(Debug)]
+struct Prefix {
+    head: Arc<Head>,
+    with_tools: bool,
+    frozen: Bytes,
+    frozen_breakpoints: Vec<usize>,
+    epoch: u32,
+    newest: Option<Arc<Link>>,
+    history: Rope,
+    begun: bool,
+    last: Role,
+    /// Where the newest link may have a breakpoint.
+    mark: Option<usize>,
+    /// Where requests have written to the provider's cache, oldest first.
+    written: VecDeque<usize>,
+}
+
+/// Chunks of doubling size: appending copies each byte a few times at the most, and a clone costs next to nothing.
+#[derive(Clone, Debug, Default)]
+struct Rope {
+    chunks: Vec<Bytes>,
+    len: usize,
+}
+
+/// A request's body: shared chunks, and an exact length.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Body {
+    chunks: VecDeque<Bytes>,
+    len: u64,
+}
+
+impl Shared {
+    /// Nothing is shared yet. The conversation's id may go to the provider, as a hint for its cache.
+    #[must_use]
+    pub fn new(conversation: impl Into<String>) -> Self {
+        Self {
+            conversation: conversation.into(),
+            prefix: Mutex::new(None),
+        }
+    }
+
+    /// The conversation's id.
+    #[must_use]
+    pub fn conversation(&self) -> &str {
+        &self.conversation
+    }
+
+    /// The body of a request: costs what is new in it since the last one.
+    pub(super) fn body(
+        &self,
+        api: &dyn Api,
+        ask: &Ask<'_>,
+        head: &Arc<Head>,
+        transcript: &Fork,
+        messages: &[Message],
+    ) -> Body {
+        // Nothing that holds the lock can panic halfway through a change.
+        let mut guard = self.prefix.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = |prefix: &Prefix| prefix.goes_on_to(ask, head, transcript);
+        let mut prefix = match guard.take().filter(fits) {
+            Some(prefix) => prefix,
+            None => Prefix::new(api, ask, head, transcript.epoch),
+        };
+        prefix.extend(api, ask, transcript);
+        let body = prefix.body(api, ask, messages);
+        *guard = Some(prefix);
+        body
+    }
+}
+
+impl Prefix {
+    fn new(api: &dyn Api, ask: &Ask<'_>, head: &Arc<Head>, epoch: u32) -> Self {
+        let Frozen {
+            bytes,
+            breakpoints,
+            begun,
+        } = api.frozen(ask);
+        Self {
+            head: head.clone(),
+            with_tools: with_tools(ask),
+            frozen: bytes.into(),
+            frozen_breakpoints: breakpoints,
+            epoch,
+            newest: None,
+            history: Rope::default(),
+            begun,
+            last: Role::default(),
+            mark: None,
+            written: VecDeque::new(),
+        }
+    }
+
+    /// The same head, and a transcript that goes on from what is encoded.
+    fn goes_on_to(&self, ask: &Ask<'_>, head: &Arc<Head>, transcript: &Fork) -> bool {
+        let same_head = Arc::ptr_eq(&self.head, head) || *self.head == **head;
+        let known = match &self.newest {
+            None => true,
+            Some(newest) => transcript
+                .newest_first()
+                .any(|link| std::ptr::eq(link, newest.as_ref())),
+        };
+        same_head && known && self.with_tools == with_tools(ask) && self.epoch == transcript.epoch
+    }
+
+    /// Encodes what is new.
+    fn extend(&mut self, api: &dyn Api, ask: &Ask<'_>, transcript: &Fork) {
+        let known = self.newest.clone();
+        let is_known = |link: &&Link| {
+            known
+                .as_deref()
+                .is_some_and(|known| std::ptr::eq(*link, known))
+        };
+        let mut new: Vec<&Link> = transcript
+            .newest_first()
+            .take_while(|link| !is_known(link))
+            .collect();
+        new.reverse();
+        for link in new {
+            let mut out = Encoder::new(self.begun, self.last);
+            api.encode(&link.items, link.epoch == self.epoch, ask, &mut out);
+            self.last = out.last;
+            let (bytes, begun, breakpoint) = out.finish();
+            self.begun = begun;
+            self.mark = breakpoint.map(|at| self.history.len + at);
+            if !link.is_of_model() {
+                // Its request wrote to the cache up to its end.
+                self.write(self.mark);
+            }
+            self.history.push(bytes.into());
+        }
+        self.newest.clone_from(&transcript.newest);
+    }
+
+    fn write(&mut self, mark: Option<usize>) {
+        let Some(mark) = mark else { return };
+        if self.written.back().is_none_or(|last| *last < mark) {
+            self.written.push_back(mark);
+        }
+        while self.written.len() > BREAKPOINTS + 1 {
+            self.written.pop_front();
+        }
+    }
+
+    fn body(&mut self, api: &dyn Api, ask: &Ask<'_>, messages: &[Message]) -> Body {
+        let breakpoint = api.breakpoint(ask).map(Bytes::from);
+        let mut body = Body::default();
+        body.push(format!("{{{}", api.opening(ask)).into());
+        let (frozen, history) = (Rope::of(self.frozen.clone()), self.history.clone());
+        match breakpoint {
+            None => {
+                body.splice(&frozen, &[], &Bytes::new());
+                body.splice(&history, &[], &Bytes::new());
+            }
+            Some(text) => {
+                body.splice(&frozen, &self.frozen_breakpoints, &text);
+                let here = self.mark;
+                let before = self
+                    .written
+                    .iter()
+                    .rev()
+                    .find(|at| here.is_none_or(|here| **at < here));
+                let places: Vec<usize> = before.copied().into_iter().chain(here).collect();
+                body.splice(&history, &places, &text);
+                self.write(here);
+            }
+        }
+        let mut out = Encoder::new(self.begun, self.last);
+        for message in messages {
+            api.encode(&items(message), true, ask, &mut out);
+        }
+        body.push(out.finish().0.into());
+        body.push(format!("{}}}", api.closing(ask)).into());
+        body
+    }
+}
+
+fn with_tools(ask: &Ask<'_>) -> bool {
+    !matches!(ask.tool_choice, ToolChoice::None)
+}
+
+/// A message of a fork as what it would be in a conversation.
+fn items(message: &Message) -> Vec<Item> {
+    match message {
+        Message::User { results, text } => {
+            let question = Item::User {
+                text: text.clone(),
+                attachments: Vec::new(),
+            };
+            let results = results.iter().map(result);
+            results.chain([question]).collect()
+        }
+        Message::Assistant(items) => items.iter().map(said).collect(),
+    }
+}
+
+fn result(result: &CallResult) -> Item {
+    let CallResult {
+        id,
+        name,
+        content,
+        is_error,
+    } = result.clone();
+    Item::ToolResult {
+        call: CallKey(0),
+        id,
+        name,
+        content,
+        is_error,
+    }
+}
+
+fn said(item: &response::Item) -> Item {
+    let (text, opaque) = (item.text.clone(), item.opaque.clone());
+    match &item.kind {
+        Kind::Text => Item::Text { text, opaque },
+        Kind::Reasoning | Kind::Opaque => Item::Reasoning { text, opaque },
+        Kind::ToolCall { id, name } => Item::ToolCall {
+            call: CallKey(0),
+            id: id.clone(),
+            name: name.clone(),
+            arguments: text,
+            opaque,
+        },
+    }
+}
+
+impl Rope {
+    fn of(chunk: Bytes) -> Self {
+        let mut rope = Self::default();
+        rope.push(chunk);
+        rope
+    }
+
+    fn push(&mut self, chunk: Bytes) {
+        if chunk.is_empty() {
+            return;
+        }
+        self.len += chunk.len();
+        self.chunks.push(chunk);
+        while let [.., before, last] = &self.chunks[..] {
+            if before.len() > last.len() {
+                break;
+            }
+            let joined: Bytes = [before.as_ref(), last.as_ref()].concat().into();
+            self.chunks.truncate(self.chunks.len() - 2);
+            self.chunks.push(joined);
+        }
+    }
+}
+
+impl Body {
+    fn push(&mut self, chunk: Bytes) {
+        self.len += chunk.len() as u64;
+        if !chunk.is_empty() {
+            self.chunks.push_back(chunk);
+        }
+    }
+
+    /// Adds a rope with a text put in at these places, which ascend.
+    fn splice(&mut self, rope: &Rope, places: &[usize], text: &Bytes) {
+        let mut begin = 0;
+        let mut places = places.iter().copied().peekable();
+        for chunk in &rope.chunks {
+            let mut from = 0;
+            while let Some(place) = places.next_if(|place| *place <= begin + chunk.len()) {
+                self.push(chunk.slice(from..place - begin));
+                self.push(text.clone());
+                from = place - begin;
+            }
+            self.push(chunk.slice(from..));
+            begin += chunk.len();
+        }
+    }
+
+    /// All of it in one piece.
+    #[cfg(test)]
+    pub(super) fn concat(&self) -> Vec<u8> {
+        self.chunks.iter().flatten().copied().collect()
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let chunk = self.chunks.pop_front();
+        self.len -= chunk.as_ref().map_or(0, |chunk| chunk.len() as u64);
+        Poll::Ready(chunk.map(|chunk| Ok(Frame::data(chunk))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.chunks.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rope_has_few_chunks_and_text_is_put_in_where_it_belongs() {
+        let mut rope = Rope::default();
+        let mut whole = Vec::new();
+        for at in 0..2_000_usize {
+            let chunk: Bytes = at.to_string().into();
+            whole.extend_from_slice(&chunk);
+            rope.push(chunk);
+        }
+        assert_eq!(rope.len, whole.len());
+        assert!(rope.chunks.len() <= 13, "{} chunks", rope.chunks.len());
+        let places = [0, 1, 3_000, whole.len()];
+        let mut body = Body::default();
+        body.splice(&rope, &places, &Bytes::from_static(b"#"));
+        for place in places.into_iter().rev() {
+            whole.insert(place, b'#');
+        }
+        assert_eq!(body.concat(), whole);
+        assert_eq!(body.len, whole.len() as u64);
+    }
+}

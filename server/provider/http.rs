@@ -1,0 +1,330 @@
+//! A model behind an HTTP API: sends what an [`Api`] writes and passes on what it reads.
+
+use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use http::{HeaderMap, HeaderValue, header};
+use reqwest::{Response, Url};
+use tokio::time::timeout;
+
+use super::{
+    Pieces, Provider, Request,
+    api::{Api, Ask, Decoder},
+    body::Body,
+    client::Client,
+    key::Key,
+    options::Options,
+    retry::{ApiError, Who, failure},
+    sse::{Cutter, Event, TooLong},
+};
+use crate::turn::{
+    response::{Failure, FailureClass, Piece},
+    rules::Model,
+};
+
+/// How long nothing at all may come. Models that run here may take minutes to load.
+const SILENCE: Duration = Duration::from_secs(300);
+/// How long the end of a response is waited for once all of it is there, so that its connection lives on.
+const LAST: Duration = Duration::from_millis(20);
+/// Bytes of a response, at the most.
+const MAX_RESPONSE: usize = 256 * 1024 * 1024;
+/// Bytes of an error's body that are read.
+const MAX_ERROR: usize = 64 * 1024;
+/// Bytes of a list of models, at the most.
+const MAX_LIST: usize = 16 * 1024 * 1024;
+
+/// Finds the key, each time it is needed: it may change while the program runs.
+pub type FindKey = Arc<
+    dyn Fn() -> Pin<Box<dyn Future<Output = Result<Option<Key>, String>> + Send>> + Send + Sync,
+>;
+
+/// A model behind an HTTP API.
+pub(super) struct Http {
+    pub(super) api: Arc<dyn Api>,
+    pub(super) options: Options,
+    pub(super) model: Model,
+    pub(super) client: Client,
+    pub(super) key: FindKey,
+}
+
+#[async_trait]
+impl Provider for Http {
+    fn model(&self) -> &Model {
+        &self.model
+    }
+
+    async fn send(&self, request: Request) -> Result<Pieces, Failure> {
+        let ask = Ask {
+            options: &self.options,
+            head: &request.head,
+            tool_choice: &request.tool_choice,
+            reasoning: request.reasoning,
+            schema: request.schema.as_ref(),
+            without: &request.without,
+            conversation: request.shared.conversation(),
+        };
+        let body = request.shared.body(
+            self.api.as_ref(),
+            &ask,
+            &request.head,
+            &request.transcript,
+            &request.messages,
+        );
+        let decoder = self.api.decoder(&ask);
+        let url = self.url(&self.api.path(&self.options.model))?;
+        let response = self.post(url, body).await?;
+        let mut stream = Stream {
+            cutter: Cutter::new(self.api.framing()),
+            response,
+            decoder,
+            read: 0,
+        };
+        let first = stream.next().await.map_err(|error| self.failure(&error))?;
+        Ok(self.pieces(stream, first))
+    }
+}
+
+impl Http {
+    /// The base URL may have a path of its own, with a slash at its end or without.
+    fn url(&self, path: &str) -> Result<Url, Failure> {
+        let base = self.options.base.as_str().trim_end_matches('/');
+        Url::parse(&format!("{base}{path}")).map_err(|error| Failure {
+            class: FailureClass::Other,
+            text: format!(
+                "the base_url {base} of the provider {} makes no address ({error}); correct it",
+                self.options.provider
+            ),
+            retry_after: None,
+        })
+    }
+
+    async fn headers(&self) -> Result<HeaderMap, Failure> {
+        let failed = |text| Failure {
+            class: FailureClass::Auth,
+            text,
+            retry_after: None,
+        };
+        let mut headers = self.api.headers();
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/json"),
+        );
+        if let Some(key) = (self.key)().await.map_err(failed)? {
+            let (name, before) = self.api.key_header();
+            let value = key.header(before).ok_or_else(|| {
+                failed(format!(
+                    "the key in {} has characters that no key has; set it again",
+                    self.options.key_source
+                ))
+            })?;
+            headers.insert(name, value);
+        }
+        Ok(headers)
+    }
+
+    async fn post(&self, url: Url, body: Body) -> Result<Response, Failure> {
+        let headers = self.headers().await?;
+        let client = self.client().await?;
+        let sent = client
+            .post(url)
+            .headers(headers)
+            .body(reqwest::Body::wrap(body))
+            .send();
+        self.answer(sent).await
+    }
+
+    async fn client(&self) -> Result<&reqwest::Client, Failure> {
+        self.client.get().await.map_err(|why| Failure {
+            class: FailureClass::Other,
+            text: format!("no HTTP client can be made: {why}"),
+            retry_after: None,
+        })
+    }
+
+    /// An answer with a good status, or what is wrong.
+    async fn answer(
+        &self,
+        sent: impl Future<Output = reqwest::Result<Response>>,
+    ) -> Result<Response, Failure> {
+        let response = match timeout(SILENCE, sent).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => return Err(self.failure(&ApiError::connection(innermost(&error)))),
+            Err(_) => return Err(self.failure(&silence())),
+        };
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let headers = response.headers().clone();
+        let mut response = response;
+        let mut body = Vec::new();
+        while body.len() < MAX_ERROR
+            && let Ok(Ok(Some(chunk))) = timeout(SILENCE, response.chunk()).await
+        {
+            body.extend_from_slice(&chunk);
+        }
+        body.truncate(MAX_ERROR);
+        Err(self.failure(&self.api.error(status.as_u16(), &headers, &body)))
+    }
+
+    /// Reads a page of the list of models.
+    pub(super) async fn list(&self, page: Option<&str>) -> Result<serde_json::Value, Failure> {
+        let url = self.url(&self.api.models_path(page))?;
+        let headers = self.headers().await?;
+        let sent = self.client().await?.get(url).headers(headers).send();
+        let mut response = self.answer(sent).await?;
+        let mut body = Vec::new();
+        while let Some(chunk) = read(&mut response)
+            .await
+            .map_err(|error| self.failure(&error))?
+        {
+            if body.len() + chunk.len() > MAX_LIST {
+                return Err(self.failure(&ApiError::garbled("the list of models is too long")));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        serde_json::from_slice(&body).map_err(|error| {
+            self.failure(&ApiError::garbled(format!(
+                "the list of models is no JSON ({error})"
+            )))
+        })
+    }
+
+    pub(super) fn failure(&self, error: &ApiError) -> Failure {
+        let id = self.options.id();
+        let who = Who {
+            model: &id,
+            host: self.options.base.host_str().unwrap_or_default(),
+            key_source: &self.options.key_source,
+        };
+        let failure = failure(error, &who);
+        tracing::warn!(
+            target: "aside::provider",
+            model = id,
+            status = error.status,
+            request_id = error.request_id,
+            kind = error.kind,
+            code = error.code,
+            message = error.message,
+            class = ?failure.class,
+            "failed"
+        );
+        failure
+    }
+
+    fn pieces(&self, mut stream: Stream, first: Vec<Piece>) -> Pieces {
+        let failing = Self {
+            api: self.api.clone(),
+            options: self.options.clone(),
+            model: self.model.clone(),
+            client: self.client.clone(),
+            key: self.key.clone(),
+        };
+        Box::pin(async_stream::stream! {
+            let mut pieces = first;
+            loop {
+                let last = pieces.iter().any(|piece| matches!(piece, Piece::Finish(_)));
+                if last {
+                    stream.drain().await;
+                }
+                for piece in pieces {
+                    yield Ok(piece);
+                }
+                if last {
+                    return;
+                }
+                pieces = match stream.next().await {
+                    Ok(pieces) => pieces,
+                    Err(error) => {
+                        yield Err(failing.failure(&error));
+                        return;
+                    }
+                };
+            }
+        })
+    }
+}
+
+/// A response as it comes.
+struct Stream {
+    response: Response,
+    cutter: Cutter,
+    decoder: Box<dyn Decoder>,
+    /// Bytes so far.
+    read: usize,
+}
+
+impl Stream {
+    /// The pieces of the next bytes; never asked again after an error or a finish.
+    async fn next(&mut self) -> Result<Vec<Piece>, ApiError> {
+        let mut pieces = Vec::new();
+        let mut events = Vec::new();
+        let Some(chunk) = read(&mut self.response).await? else {
+            self.end(&mut pieces)?;
+            return Ok(pieces);
+        };
+        self.read += chunk.len();
+        if self.read > MAX_RESPONSE {
+            return Err(ApiError::garbled("the response is too long"));
+        }
+        let taken = self.cutter.take(&chunk, &mut events);
+        self.decode(events, &mut pieces)?;
+        taken.map_err(|TooLong| ApiError::garbled("an event of the response is too long"))?;
+        Ok(pieces)
+    }
+
+    fn decode(&mut self, events: Vec<Event>, pieces: &mut Vec<Piece>) -> Result<(), ApiError> {
+        for event in events {
+            match event {
+                Event::KeepAlive => pieces.push(Piece::KeepAlive),
+                Event::Data(data) => self.decoder.event(&data, pieces)?,
+            }
+            if matches!(pieces.last(), Some(Piece::Finish(_))) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, pieces: &mut Vec<Piece>) -> Result<(), ApiError> {
+        let mut events = Vec::new();
+        let stray = self.cutter.end(&mut events);
+        match self.decode(events, pieces) {
+            // The last event was cut off.
+            Err(error) if error.is_garbled() => return Err(ApiError::cut()),
+            done => done?,
+        }
+        if matches!(pieces.last(), Some(Piece::Finish(_))) {
+            return Ok(());
+        }
+        self.decoder.end(&stray, pieces)
+    }
+
+    /// Reads what little may follow, so that the connection can be used again.
+    async fn drain(&mut self) {
+        let all = async { while let Ok(Some(_)) = self.response.chunk().await {} };
+        let _ = timeout(LAST, all).await;
+    }
+}
+
+async fn read(response: &mut Response) -> Result<Option<bytes::Bytes>, ApiError> {
+    match timeout(SILENCE, response.chunk()).await {
+        Ok(Ok(chunk)) => Ok(chunk),
+        // An abrupt close is the end of a response that was not complete.
+        Ok(Err(error)) => Err(ApiError::connection(innermost(&error))),
+        Err(_) => Err(silence()),
+    }
+}
+
+fn silence() -> ApiError {
+    ApiError::connection(format!("nothing came for {} s", SILENCE.as_secs()))
+}
+
+/// The cause that says most: the last of the chain.
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    cause.to_string()
+}

@@ -1,0 +1,205 @@
+//! Tells the events of a response apart: server-sent events, and JSON documents a line.
+//!
+//! Bytes come in whatever portions the network makes of them, cut anywhere.
+
+use super::api::Framing;
+
+/// Bytes of one event, at the most.
+pub(super) const MAX_EVENT: usize = 16 * 1024 * 1024;
+/// Bytes that are kept of what stands outside of events.
+const MAX_STRAY: usize = 64 * 1024;
+
+/// Something that a response was cut into.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// The data of an event.
+    Data(String),
+    /// Something that says nothing: a comment.
+    KeepAlive,
+}
+
+/// An event is over [`MAX_EVENT`].
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TooLong;
+
+/// Cuts a response into events.
+#[derive(Debug)]
+pub(super) struct Cutter {
+    framing: Framing,
+    /// The line that is not over.
+    line: Vec<u8>,
+    /// The last byte was CR: an LF after it belongs to it.
+    after_cr: bool,
+    /// Nothing came yet: a byte order mark may.
+    start: bool,
+    data: String,
+    has_data: bool,
+    stray: String,
+}
+
+impl Cutter {
+    pub(super) fn new(framing: Framing) -> Self {
+        Self {
+            framing,
+            line: Vec::new(),
+            after_cr: false,
+            start: true,
+            data: String::new(),
+            has_data: false,
+            stray: String::new(),
+        }
+    }
+
+    /// Takes in bytes and adds the events that they end.
+    ///
+    /// # Errors
+    /// Where an event is over the bound. The rest of the response is of no use then.
+    pub(super) fn take(&mut self, bytes: &[u8], out: &mut Vec<Event>) -> Result<(), TooLong> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            if std::mem::take(&mut self.after_cr) && rest[0] == b'\n' {
+                rest = &rest[1..];
+                continue;
+            }
+            let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let (line, after) = rest.split_at(end.unwrap_or(rest.len()));
+            if self.line.len() + self.data.len() + line.len() > MAX_EVENT {
+                return Err(TooLong);
+            }
+            self.line.extend_from_slice(line);
+            let Some(ending) = after.first() else { break };
+            self.after_cr = *ending == b'\r';
+            rest = &after[1..];
+            self.end_line(out);
+        }
+        Ok(())
+    }
+
+    /// The body ended: what is left counts as if its line and its event had ended. Returns what stood outside of
+    /// events.
+    pub(super) fn end(&mut self, out: &mut Vec<Event>) -> String {
+        if !self.line.is_empty() {
+            self.end_line(out);
+        }
+        self.end_event(out);
+        std::mem::take(&mut self.stray)
+    }
+
+    fn end_line(&mut self, out: &mut Vec<Event>) {
+        let mut bytes = std::mem::take(&mut self.line);
+        if std::mem::take(&mut self.start) && bytes.starts_with(b"\xef\xbb\xbf") {
+            bytes.drain(..3);
+        }
+        let line = String::from_utf8_lossy(&bytes);
+        match self.framing {
+            Framing::Ndjson => {
+                let line = line.trim();
+                if !line.is_empty() {
+                    out.push(Event::Data(line.to_owned()));
+                }
+            }
+            Framing::Sse => self.field(&line, out),
+        }
+        // The allocation is used again.
+        bytes.clear();
+        self.line = bytes;
+    }
+
+    fn field(&mut self, line: &str, out: &mut Vec<Event>) {
+        if line.is_empty() {
+            return self.end_event(out);
+        }
+        let (name, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match name {
+            "" => out.push(Event::KeepAlive),
+            "data" => {
+                if std::mem::replace(&mut self.has_data, true) {
+                    self.data.push('\n');
+                }
+                self.data.push_str(value);
+            }
+            // The name of an event is in its data too, in every API.
+            "event" | "id" | "retry" => {}
+            _ if self.stray.len() + line.len() < MAX_STRAY => {
+                self.stray.push_str(line);
+                self.stray.push('\n');
+            }
+            _ => {}
+        }
+    }
+
+    fn end_event(&mut self, out: &mut Vec<Event>) {
+        if std::mem::take(&mut self.has_data) {
+            out.push(Event::Data(std::mem::take(&mut self.data)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text's events, however it is cut in two.
+    fn check(framing: Framing, text: &[u8], expected: &str, stray: &str) {
+        for at in 0..=text.len() {
+            let mut cutter = Cutter::new(framing);
+            let mut events = Vec::new();
+            cutter.take(&text[..at], &mut events).unwrap();
+            cutter.take(&text[at..], &mut events).unwrap();
+            let left = cutter.end(&mut events);
+            let shown: Vec<String> = events
+                .iter()
+                .map(|event| match event {
+                    Event::Data(data) => data.replace('\n', "\\n"),
+                    Event::KeepAlive => "-".to_owned(),
+                })
+                .collect();
+            assert_eq!(
+                (shown.join("|").as_str(), left.as_str()),
+                (expected, stray),
+                "cut at {at}"
+            );
+        }
+    }
+
+    #[test]
+    fn events_are_told_apart_whatever_ends_their_lines() {
+        for ending in ["\n", "\r", "\r\n"] {
+            let text = "\u{feff}event: a\ndata: {1}\n\n: hello\ndata:2\ndata: 3\nid: 7\n\ndata\n\nevent: none\n\ndata: €";
+            check(
+                Framing::Sse,
+                text.replace('\n', ending).as_bytes(),
+                "{1}|-|2\\n3||€",
+                "",
+            );
+        }
+    }
+
+    #[test]
+    fn what_stands_outside_of_events_is_kept() {
+        let text = b"data: 1\n\n{\n  \"error\": {}\n}\n";
+        check(Framing::Sse, text, "1", "{\n  \"error\": {}\n}\n");
+    }
+
+    #[test]
+    fn a_line_is_a_document() {
+        check(
+            Framing::Ndjson,
+            "{\"a\":1}\r\n\n {\"b\":\"€\"} \n{\"c\"".as_bytes(),
+            "{\"a\":1}|{\"b\":\"€\"}|{\"c\"",
+            "",
+        );
+    }
+
+    #[test]
+    fn an_event_has_a_bound() {
+        let mut cutter = Cutter::new(Framing::Sse);
+        let mut events = Vec::new();
+        let line = [b"data: ".as_slice(), &[b'x'; 1024 * 1024], b"\n"].concat();
+        let taken = (0..17)
+            .map(|_| cutter.take(&line, &mut events))
+            .position(|taken| taken == Err(TooLong));
+        assert_eq!(taken, Some(15));
+    }
+}

@@ -1,0 +1,287 @@
+//! A conversation with an API on paper: what its requests look like, and what its responses come to, without a
+//! network. Samples of every API are in `tests/model_server/wire`.
+
+use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
+
+use serde_json::Value;
+
+use super::{
+    Head, Shared, ToolSpec,
+    abilities::Abilities,
+    api::{Api, Ask},
+    options::{Keep, Options},
+    retry::ApiError,
+    sse::{Cutter, Event as Cut},
+};
+use crate::turn::{
+    event::{CallKey, Event, Status},
+    inquiry::Message,
+    response::{Feature, Finish, Item, Kind, Piece, Response, Usage},
+    rules::ToolChoice,
+    transcript::Transcript,
+};
+
+/// A sample of the API.
+pub(super) fn sample(path: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/model_server/wire");
+    fs::read_to_string(root.join(path)).unwrap()
+}
+
+/// A sample as JSON.
+pub(super) fn json_sample(path: &str) -> Value {
+    serde_json::from_str(&sample(path)).unwrap()
+}
+
+/// A model with these abilities and nothing else configured.
+pub(super) fn options(id: &str, abilities: Abilities) -> Options {
+    let (provider, model) = id.split_once('/').unwrap();
+    Options {
+        provider: provider.into(),
+        model: model.into(),
+        base: "http://127.0.0.1:9/".parse().unwrap(),
+        key_source: "THE_KEY".into(),
+        abilities,
+        reasoning: None,
+        max_output: Some(16_000),
+        cache: Keep::Short,
+    }
+}
+
+/// A conversation, and what its next request says besides.
+pub(super) struct Trial {
+    pub(super) options: Options,
+    pub(super) head: Arc<Head>,
+    pub(super) tool_choice: ToolChoice,
+    pub(super) reasoning: bool,
+    pub(super) schema: Option<Value>,
+    pub(super) without: BTreeSet<Feature>,
+    pub(super) messages: Vec<Message>,
+    pub(super) transcript: Transcript,
+    pub(super) shared: Shared,
+    calls: u32,
+}
+
+impl Trial {
+    pub(super) fn new(options: Options, system: &str, tools: Vec<ToolSpec>) -> Self {
+        let mut transcript = Transcript::default();
+        transcript.push(&Event::TurnStart);
+        Self {
+            reasoning: options.reasons(),
+            options,
+            head: Arc::new(Head {
+                system: system.into(),
+                tools,
+            }),
+            tool_choice: ToolChoice::Auto,
+            schema: None,
+            without: BTreeSet::new(),
+            messages: Vec::new(),
+            transcript,
+            shared: Shared::new("conv-5f1c"),
+            calls: 0,
+        }
+    }
+
+    /// The user says something, and a request goes out.
+    pub(super) fn user(&mut self, text: &str) -> &mut Self {
+        self.transcript.push(&Event::UserMessage {
+            text: text.into(),
+            attachments: Vec::new(),
+        });
+        self.request()
+    }
+
+    /// Aside says something on the user's side; the next request takes it along.
+    pub(super) fn directive(&mut self, text: &str) -> &mut Self {
+        self.transcript
+            .push(&Event::Directive { text: text.into() });
+        self
+    }
+
+    /// The user adds something; the next request takes it along.
+    pub(super) fn steer(&mut self, text: &str) -> &mut Self {
+        self.transcript.push(&Event::Steer { text: text.into() });
+        self
+    }
+
+    /// A request goes out.
+    pub(super) fn request(&mut self) -> &mut Self {
+        self.transcript.push(&Event::RequestSent { cycle: 1 });
+        self
+    }
+
+    /// Calls of the last response, counted from 0 in the conversation, get these results; a request goes out.
+    pub(super) fn results(&mut self, results: &[(u32, &str, bool)]) -> &mut Self {
+        for (call, content, is_error) in results {
+            self.transcript.push(&Event::ToolResult {
+                call: CallKey(*call),
+                status: if *is_error { Status::Error } else { Status::Ok },
+                content: (*content).into(),
+                held: false,
+                details: None,
+            });
+        }
+        self.request()
+    }
+
+    /// A response comes: recorded as a turn records it.
+    pub(super) fn response(&mut self, api: &dyn Api, body: &[u8]) -> &mut Self {
+        let pieces = self.decode(api, body).unwrap();
+        let finish = pieces.iter().find_map(|piece| match piece {
+            Piece::Finish(finish) => Some(finish.clone()),
+            _ => None,
+        });
+        let mut response = Response::default();
+        for piece in pieces {
+            response.add(piece);
+        }
+        self.record(&response, finish)
+    }
+
+    fn record(&mut self, response: &Response, finish: Option<Finish>) -> &mut Self {
+        for item in &response.items {
+            let Item {
+                kind,
+                text,
+                opaque,
+                complete,
+            } = item.clone();
+            let event = match kind {
+                Kind::Text => Event::Text { text, opaque },
+                Kind::Reasoning | Kind::Opaque if complete => Event::Reasoning { text, opaque },
+                Kind::ToolCall { id, name } if complete => {
+                    self.calls += 1;
+                    Event::ToolCall {
+                        call: CallKey(self.calls - 1),
+                        id,
+                        name,
+                        arguments: text,
+                        opaque,
+                    }
+                }
+                _ => continue,
+            };
+            self.transcript.push(&event);
+        }
+        self.transcript.push(&Event::ResponseEnd {
+            finish,
+            usage: Usage::default(),
+        });
+        self
+    }
+
+    /// The body of the next request, as bytes.
+    pub(super) fn bytes(&self, api: &dyn Api) -> Vec<u8> {
+        let fork = self.transcript.fork();
+        let body = self
+            .shared
+            .body(api, &self.ask(), &self.head, &fork, &self.messages);
+        body.concat()
+    }
+
+    /// The body of the next request.
+    pub(super) fn body(&self, api: &dyn Api) -> Value {
+        let bytes = self.bytes(api);
+        serde_json::from_slice(&bytes)
+            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&bytes)))
+    }
+
+    /// What a response comes to.
+    pub(super) fn decode(&self, api: &dyn Api, body: &[u8]) -> Result<Vec<Piece>, ApiError> {
+        self.decode_in(api, &[body])
+    }
+
+    /// What a response comes to that arrives in these portions.
+    pub(super) fn decode_in(
+        &self,
+        api: &dyn Api,
+        portions: &[&[u8]],
+    ) -> Result<Vec<Piece>, ApiError> {
+        let (mut pieces, mut events) = (Vec::new(), Vec::new());
+        let mut cutter = Cutter::new(api.framing());
+        for portion in portions {
+            cutter.take(portion, &mut events).unwrap();
+        }
+        let whole = events.len();
+        let stray = cutter.end(&mut events);
+        let mut decoder = api.decoder(&self.ask());
+        for (at, event) in events.into_iter().enumerate() {
+            match event {
+                Cut::KeepAlive => pieces.push(Piece::KeepAlive),
+                Cut::Data(data) => match decoder.event(&data, &mut pieces) {
+                    Err(error) if at >= whole && error.is_garbled() => return Err(ApiError::cut()),
+                    done => done?,
+                },
+            }
+            if matches!(pieces.last(), Some(Piece::Finish(_))) {
+                return Ok(pieces);
+            }
+        }
+        decoder.end(&stray, &mut pieces)?;
+        Ok(pieces)
+    }
+
+    /// However the response is cut in two, the same comes of it; and cut off at any byte it is an error or comes to
+    /// the same, with no call that the whole does not have.
+    pub(super) fn check_cuts(&self, api: &dyn Api, body: &[u8]) {
+        let add = |pieces: Vec<Piece>| {
+            let mut response = Response::default();
+            pieces.into_iter().for_each(|piece| response.add(piece));
+            response
+        };
+        let whole = self.decode(api, body).map(add);
+        for at in 0..=body.len() {
+            let (before, after) = body.split_at(at);
+            assert_eq!(
+                self.decode_in(api, &[before, after]).map(add),
+                whole,
+                "in two at {at}"
+            );
+            if let (Ok(part), Ok(whole)) = (self.decode(api, before).map(add), &whole) {
+                assert_eq!(part.items, whole.items, "whole although cut off at {at}");
+            }
+        }
+    }
+
+    fn ask(&self) -> Ask<'_> {
+        Ask {
+            options: &self.options,
+            head: &self.head,
+            tool_choice: &self.tool_choice,
+            reasoning: self.reasoning,
+            schema: self.schema.as_ref(),
+            without: &self.without,
+            conversation: "conv-5f1c",
+        }
+    }
+}
+
+/// The tool of the samples.
+pub(super) fn grep_tool() -> ToolSpec {
+    ToolSpec {
+        name: "fs_grep".into(),
+        description: "Search files.".into(),
+        parameters: serde_json::json!({
+            "type": "object",
+            "properties": {"path": {"type": "string"}, "pattern": {"type": "string"}},
+            "required": ["path", "pattern"],
+            "additionalProperties": false,
+        }),
+        strict: false,
+    }
+}
+
+/// The tool through which inquiries are answered, as in the samples.
+pub(super) fn answer_tool() -> ToolSpec {
+    ToolSpec {
+        name: "answer_inquiry".into(),
+        description: "Answer a question a tool asked. Call only when told to.".into(),
+        parameters: serde_json::json!({
+            "type": "object",
+            "properties": {"inquiry_id": {"type": "string"}, "answer": {"type": "string"}},
+            "required": ["inquiry_id", "answer"],
+            "additionalProperties": false,
+        }),
+        strict: true,
+    }
+}
