@@ -11,6 +11,9 @@
 //! | [`check`] | the rules that requests must keep |
 //! | [`cache`] | what a prompt cache reads and writes, from the bodies alone |
 
+pub mod play;
+pub mod server;
+
 /// A wire API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Api {
@@ -28,8 +31,13 @@ pub enum Api {
 
 impl Api {
     /// All five.
-    pub const ALL: [Self; 5] =
-        [Self::Anthropic, Self::OpenaiResponses, Self::OpenaiChat, Self::Gemini, Self::Ollama];
+    pub const ALL: [Self; 5] = [
+        Self::Anthropic,
+        Self::OpenaiResponses,
+        Self::OpenaiChat,
+        Self::Gemini,
+        Self::Ollama,
+    ];
 
     /// The folder of its samples below `wire/`.
     #[must_use]
