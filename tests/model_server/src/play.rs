@@ -377,4 +377,6 @@ fn data_event(out: &mut String, data: &Value) {
 }
 
 #[cfg(test)]
+mod samples;
+#[cfg(test)]
 mod tests;

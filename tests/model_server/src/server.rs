@@ -12,6 +12,7 @@ mod reply;
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -77,6 +78,9 @@ pub struct Dropped {
 type Handler = dyn Fn(&Received) -> Reply + Send + Sync;
 
 /// A running server. It ends, and closes its connections, when it is dropped.
+///
+/// A handler that panics answers with status 500, and dropping the server panics too: what a handler asserts is
+/// asserted by the test.
 #[derive(Debug)]
 pub struct ModelServer {
     address: SocketAddr,
@@ -163,14 +167,16 @@ impl ModelServer {
         self.log.books().dropped.clone()
     }
 
-    /// Blocks until `requests` of them have come in all, at most `timeout`. Says whether they came.
+    /// Blocks the thread until `requests` of them have come in all, at most `timeout`. Says whether they came.
+    ///
+    /// The client must run on another thread meanwhile: a runtime of one thread waits in `spawn_blocking`.
     #[must_use]
     pub fn wait_for(&self, requests: usize, timeout: Duration) -> bool {
         self.log
             .wait(timeout, |books| books.received.len() >= requests)
     }
 
-    /// Blocks until the client has dropped `responses` of them in all, at most `timeout`. Says whether it did.
+    /// As [`ModelServer::wait_for`], until the client has dropped `responses` of them in all.
     #[must_use]
     pub fn wait_for_dropped(&self, responses: usize, timeout: Duration) -> bool {
         self.log
@@ -182,8 +188,11 @@ impl Drop for ModelServer {
     fn drop(&mut self) {
         self.stop.cancel();
         if let Some(thread) = self.thread.take() {
-            // A panic on that thread has been reported there, and drop has nobody to tell.
-            let _ = thread.join();
+            let served = thread.join().is_ok() && !self.log.books().handler_panicked;
+            assert!(
+                served || std::thread::panicking(),
+                "the model server or its handler panicked; its message stands above"
+            );
         }
     }
 }
@@ -200,6 +209,7 @@ struct Books {
     connections: usize,
     received: Vec<Arc<Received>>,
     dropped: Vec<Dropped>,
+    handler_panicked: bool,
 }
 
 impl Log {
@@ -284,9 +294,14 @@ impl Serving {
             books.received.push(Arc::clone(&received));
             received
         });
+        let handle = AssertUnwindSafe(|| (self.handler)(&received));
+        let reply = std::panic::catch_unwind(handle).unwrap_or_else(|_| {
+            self.log.change(|books| books.handler_panicked = true);
+            Reply::json(500, serde_json::json!({ "error": "the handler panicked" }))
+        });
         let log = Arc::clone(&self.log);
         let number = received.number;
-        (self.handler)(&received).into_response(move || {
+        reply.into_response(move || {
             log.change(|books| {
                 books.dropped.push(Dropped {
                     number,

@@ -87,7 +87,11 @@ fn reasoning(events: &mut Events, play: &Play, index: usize, text: &Pieces) {
     let id = item_id(play, "rs", index);
     let encrypted = signature(Api::OpenaiResponses, &play.binding, index);
     let early = format!("{}partial", encrypted.get(..24).unwrap_or_default());
-    let item = |summary: Value, encrypted: &str| json!({"id": id, "type": "reasoning", "summary": summary, "encrypted_content": encrypted});
+    let item = |summary: Value, encrypted: &str| {
+        json!({
+            "id": id, "type": "reasoning", "summary": summary, "encrypted_content": encrypted,
+        })
+    };
     events.added(index, &item(json!([]), &early));
     let part = |text: &str| json!({"type": "summary_text", "text": text});
     let event = |kind: &str, field: &str, value: Value| {
@@ -128,15 +132,25 @@ fn message(events: &mut Events, play: &Play, index: usize, text: &Pieces) {
     } else {
         "final_answer"
     };
-    let item = |status: &str, content: Value| json!({"id": id, "type": "message", "role": "assistant", "status": status, "phase": phase, "content": content});
-    let event = |kind: &str| json!({"type": kind, "item_id": id, "output_index": index, "content_index": 0});
+    let item = |status: &str, content: Value| {
+        json!({
+            "id": id, "type": "message", "role": "assistant",
+            "status": status, "phase": phase, "content": content,
+        })
+    };
+    let event = |kind: &str| {
+        json!({
+            "type": format!("response.{kind}"),
+            "item_id": id, "output_index": index, "content_index": 0,
+        })
+    };
     let part = |text: &str| json!({"type": "output_text", "text": text, "annotations": [], "logprobs": []});
     events.added(index, &item("in_progress", json!([])));
-    let mut added = event("response.content_part.added");
+    let mut added = event("content_part.added");
     added["part"] = part("");
     events.push(added);
     for piece in text.iter() {
-        let mut delta = event("response.output_text.delta");
+        let mut delta = event("output_text.delta");
         delta["delta"] = piece.into();
         delta["logprobs"] = json!([]);
         events.push(delta);
@@ -145,11 +159,11 @@ fn message(events: &mut Events, play: &Play, index: usize, text: &Pieces) {
         return;
     }
     let whole = text.whole();
-    let mut done = event("response.output_text.done");
+    let mut done = event("output_text.done");
     done["text"] = whole.as_str().into();
     done["logprobs"] = json!([]);
     events.push(done);
-    let mut done = event("response.content_part.done");
+    let mut done = event("content_part.done");
     done["part"] = part(&whole);
     events.push(done);
     let cut = play.is_broken(index) && play.finish == Finish::MaxTokens;
@@ -161,25 +175,26 @@ fn message(events: &mut Events, play: &Play, index: usize, text: &Pieces) {
 fn refusal(events: &mut Events, play: &Play, text: &Pieces) {
     let index = play.said.len();
     let id = item_id(play, "msg", index);
-    let item = |status: &str, content: Value| json!({"id": id, "type": "message", "role": "assistant", "status": status, "content": content});
+    let item = |status: &str, content: Value| {
+        json!({
+            "id": id, "type": "message", "role": "assistant", "status": status, "content": content,
+        })
+    };
     let event = |kind: &str, field: &str, value: Value| {
         json!({
-            "type": kind, "item_id": id, "output_index": index, "content_index": 0, field: value,
+            "type": format!("response.{kind}"),
+            "item_id": id, "output_index": index, "content_index": 0, field: value,
         })
     };
     let part = |text: &str| json!({"type": "refusal", "refusal": text});
     events.added(index, &item("in_progress", json!([])));
-    events.push(event("response.content_part.added", "part", part("")));
+    events.push(event("content_part.added", "part", part("")));
     for piece in text.iter() {
-        events.push(event("response.refusal.delta", "delta", piece.into()));
+        events.push(event("refusal.delta", "delta", piece.into()));
     }
     let whole = text.whole();
-    events.push(event(
-        "response.refusal.done",
-        "refusal",
-        whole.as_str().into(),
-    ));
-    events.push(event("response.content_part.done", "part", part(&whole)));
+    events.push(event("refusal.done", "refusal", whole.as_str().into()));
+    events.push(event("content_part.done", "part", part(&whole)));
     events.done(index, item("completed", json!([part(&whole)])));
 }
 
@@ -193,7 +208,12 @@ fn function_call(events: &mut Events, play: &Play, index: usize, said: &Said) {
         return;
     };
     let id = item_id(play, "fc", index);
-    let item = |status: &str, arguments: &str| json!({"id": id, "type": "function_call", "status": status, "call_id": call_id, "name": name, "arguments": arguments});
+    let item = |status: &str, arguments: &str| {
+        json!({
+            "id": id, "type": "function_call", "status": status,
+            "call_id": call_id, "name": name, "arguments": arguments,
+        })
+    };
     let event = |kind: &str, field: &str, value: &str| {
         json!({
             "type": format!("response.function_call_arguments.{kind}"),

@@ -191,7 +191,7 @@ impl Reply {
         self
     }
 
-    /// Pauses before every write but the first.
+    /// Pauses before every write but the first, as the body is split by now.
     #[must_use]
     pub fn pause_between(mut self, pause: Duration) -> Self {
         let mut parts = Vec::with_capacity(self.body.len() * 2);
