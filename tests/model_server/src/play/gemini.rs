@@ -81,7 +81,7 @@ fn chunk(play: &Play, content: Value, last: Option<Map<String, Value>>) -> Value
         "promptTokenCount": tokens.prompt(), "cachedContentTokenCount": tokens.cache_read,
     });
     if last.is_some() {
-        usage["candidatesTokenCount"] = (tokens.output - tokens.reasoning).into();
+        usage["candidatesTokenCount"] = tokens.output.saturating_sub(tokens.reasoning).into();
         usage["thoughtsTokenCount"] = tokens.reasoning.into();
         usage["totalTokenCount"] = (tokens.prompt() + tokens.output).into();
     } else {
