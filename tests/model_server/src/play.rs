@@ -1,0 +1,382 @@
+//! Neutral replies as streams of each API.
+//!
+//! A test says what the model says, how it ends and what it cost; [`Play::stream`] writes it as the API would:
+//! ```
+//! # use aside_model_server::{Api, play::{Play, Said}};
+//! let play = Play::new("the conversation so far")
+//!     .say(Said::reasoning("Search two places."))
+//!     .say(Said::call("call_1", "fs_grep", r#"{"path":"src"}"#));
+//! for api in Api::ALL {
+//!     assert!(!play.stream(api).is_empty());
+//! }
+//! ```
+//! One file an API; each is written to be read beside the samples in `wire/`.
+
+mod anthropic;
+mod gemini;
+mod ollama;
+mod openai_chat;
+mod openai_responses;
+
+use bytes::Bytes;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::{Api, server::Reply};
+
+/// Text in the pieces in which it is streamed.
+///
+/// A plain text is cut into at least three pieces, where it is long enough, of at most 16 characters, wherever that
+/// falls. An array of texts is kept as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pieces(Vec<String>);
+
+impl Pieces {
+    /// All pieces together.
+    #[must_use]
+    pub fn whole(&self) -> String {
+        self.0.concat()
+    }
+
+    /// Without the end: the last piece, or half of the only one.
+    fn truncated(&self) -> Self {
+        match self.0.as_slice() {
+            [] => Self::default(),
+            [only] => {
+                let half = only.chars().count() / 2;
+                Self(vec![only.chars().take(half).collect()])
+            }
+            [kept @ .., _] => Self(kept.to_vec()),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+}
+
+impl From<&str> for Pieces {
+    fn from(text: &str) -> Self {
+        let characters: Vec<char> = text.chars().collect();
+        let length = characters.len().div_ceil(3).clamp(1, 16);
+        Self(
+            characters
+                .chunks(length)
+                .map(|piece| piece.iter().collect())
+                .collect(),
+        )
+    }
+}
+
+impl From<String> for Pieces {
+    fn from(text: String) -> Self {
+        text.as_str().into()
+    }
+}
+
+impl<const N: usize> From<[&str; N]> for Pieces {
+    fn from(pieces: [&str; N]) -> Self {
+        Self(pieces.map(str::to_owned).into())
+    }
+}
+
+/// One thing the model says. Make it with the functions below.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// Text for the user.
+    Text(Pieces),
+    /// Reasoning that may be read. With no text it is signed all the same: Anthropic's omitted thinking.
+    Reasoning(Pieces),
+    /// Reasoning that nobody may read: Anthropic's redacted thinking, OpenAI's without a summary. The other APIs say
+    /// nothing of it.
+    HiddenReasoning,
+    /// A tool call.
+    Call {
+        /// The id that the result must name.
+        id: String,
+        /// The tool.
+        name: String,
+        /// The arguments as JSON text. Gemini and Ollama carry them as a value: text that is not JSON becomes a
+        /// string there.
+        arguments: Pieces,
+    },
+}
+
+impl Said {
+    /// Text for the user.
+    #[must_use]
+    pub fn text(text: impl Into<Pieces>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// Reasoning that may be read.
+    #[must_use]
+    pub fn reasoning(text: impl Into<Pieces>) -> Self {
+        Self::Reasoning(text.into())
+    }
+
+    /// A tool call.
+    #[must_use]
+    pub fn call(id: &str, name: &str, arguments: impl Into<Pieces>) -> Self {
+        Self::Call {
+            id: id.into(),
+            name: name.into(),
+            arguments: arguments.into(),
+        }
+    }
+}
+
+/// Why the model stops.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Finish {
+    /// It has said all; or, when it called tools, it waits for the results.
+    #[default]
+    Stop,
+    /// It ran out of output tokens inside the last item. A call is cut inside its arguments; where calls come whole
+    /// it is missing.
+    MaxTokens,
+    /// The model declined, with this explanation. Anthropic, and both of OpenAI.
+    Refusal(String),
+    /// A filter stepped in: both of OpenAI, and Gemini. There, a reply that says nothing is a blocked prompt.
+    ContentFilter,
+    /// The context window is full. Anthropic, and servers that speak Chat Completions.
+    ContextFull,
+    /// The model goes on when the request is sent again. Anthropic and Gemini.
+    Pause,
+    /// The last item is a call that cannot be read: its arguments are no JSON, or the server says so itself.
+    MalformedCall,
+}
+
+impl Finish {
+    /// Whether the API has it.
+    #[must_use]
+    pub fn exists_in(&self, api: Api) -> bool {
+        match self {
+            Self::Stop | Self::MaxTokens | Self::MalformedCall => true,
+            Self::Refusal(_) => !matches!(api, Api::Gemini | Api::Ollama),
+            Self::ContentFilter => !matches!(api, Api::Anthropic | Api::Ollama),
+            Self::ContextFull => matches!(api, Api::Anthropic | Api::OpenaiChat),
+            Self::Pause => matches!(api, Api::Anthropic | Api::Gemini),
+        }
+    }
+}
+
+/// An error inside a stream that began with status 200.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Too many people ask.
+    Overloaded,
+    /// This account asks too often.
+    RateLimited,
+    /// Something broke.
+    Server,
+}
+
+/// What a reply cost, in tokens. The input is the sum of the first three.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tokens {
+    /// Input that no cache knew, and that was not written to one.
+    pub input: u64,
+    /// Input read from a cache.
+    pub cache_read: u64,
+    /// Input written to a cache.
+    pub cache_write: u64,
+    /// All output.
+    pub output: u64,
+    /// The share of the output that was reasoning.
+    pub reasoning: u64,
+}
+
+impl Tokens {
+    /// All input, however it was come by.
+    fn prompt(&self) -> u64 {
+        self.input + self.cache_read + self.cache_write
+    }
+}
+
+/// Which server speaks Chat Completions: they differ in how they show reasoning and usage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChatServer {
+    /// OpenAI itself: reasoning is not shown; usage in a chunk of its own.
+    #[default]
+    Openai,
+    /// llama.cpp: `reasoning_content`; `timings` in place of usage.
+    LlamaCpp,
+    /// vLLM: `reasoning`; no usage.
+    Vllm,
+}
+
+/// A reply, in words that belong to no API.
+#[derive(Clone, Debug, Default)]
+pub struct Play {
+    binding: String,
+    said: Vec<Said>,
+    finish: Finish,
+    fault: Option<Fault>,
+    tokens: Tokens,
+    number: usize,
+    model: Option<String>,
+    chat_server: ChatServer,
+}
+
+impl Play {
+    /// A reply that says nothing yet. What it signs is bound to `binding`, which stands for the conversation before
+    /// it.
+    #[must_use]
+    pub fn new(binding: &str) -> Self {
+        Self {
+            binding: binding.into(),
+            number: 1,
+            ..Self::default()
+        }
+    }
+
+    /// Says this next.
+    #[must_use]
+    pub fn say(mut self, said: Said) -> Self {
+        self.said.push(said);
+        self
+    }
+
+    /// How it ends.
+    #[must_use]
+    pub fn finish(mut self, finish: Finish) -> Self {
+        self.finish = finish;
+        self
+    }
+
+    /// Breaks with an error after so many items. The last of these is still open: it has no end.
+    #[must_use]
+    pub fn error_inside(mut self, after_items: usize, fault: Fault) -> Self {
+        self.said.truncate(after_items);
+        self.fault = Some(fault);
+        self
+    }
+
+    /// What it cost.
+    #[must_use]
+    pub fn tokens(mut self, tokens: Tokens) -> Self {
+        self.tokens = tokens;
+        self
+    }
+
+    /// The number in the ids of the response and of its items; 1 without it. Replies of one conversation need
+    /// different ones.
+    #[must_use]
+    pub fn number(mut self, number: usize) -> Self {
+        self.number = number;
+        self
+    }
+
+    /// The model that says it; without it, the one in the API's samples.
+    #[must_use]
+    pub fn model(mut self, model: &str) -> Self {
+        self.model = Some(model.into());
+        self
+    }
+
+    /// Which server speaks, where the API is Chat Completions.
+    #[must_use]
+    pub fn chat_server(mut self, server: ChatServer) -> Self {
+        self.chat_server = server;
+        self
+    }
+
+    /// The whole body, as the API streams it.
+    ///
+    /// # Panics
+    /// When the API has no such finish: see [`Finish::exists_in`].
+    #[must_use]
+    pub fn stream(&self, api: Api) -> Bytes {
+        assert!(
+            self.finish.exists_in(api),
+            "{} has no finish {:?}",
+            api.name(),
+            self.finish
+        );
+        let text = match api {
+            Api::Anthropic => anthropic::stream(self),
+            Api::OpenaiResponses => openai_responses::stream(self),
+            Api::OpenaiChat => openai_chat::stream(self),
+            Api::Gemini => gemini::stream(self),
+            Api::Ollama => ollama::stream(self),
+        };
+        text.into()
+    }
+
+    /// The whole response.
+    ///
+    /// # Panics
+    /// As [`Play::stream`].
+    #[must_use]
+    pub fn reply(&self, api: Api) -> Reply {
+        Reply::stream(api, self.stream(api))
+    }
+
+    fn model_or<'a>(&'a self, sample: &'a str) -> &'a str {
+        self.model.as_deref().unwrap_or(sample)
+    }
+
+    /// Whether the item at `index` is cut short by the finish, or left open by the fault.
+    fn is_broken(&self, index: usize) -> bool {
+        index + 1 == self.said.len()
+            && (self.fault.is_some()
+                || self.finish == Finish::MaxTokens
+                || self.finish == Finish::MalformedCall)
+    }
+
+    /// The arguments of the call at `index` as far as they are sent.
+    fn sent<'a>(&self, index: usize, arguments: &'a Pieces) -> std::borrow::Cow<'a, Pieces> {
+        if self.is_broken(index) {
+            std::borrow::Cow::Owned(arguments.truncated())
+        } else {
+            std::borrow::Cow::Borrowed(arguments)
+        }
+    }
+
+    fn calls_tools(&self) -> bool {
+        self.said
+            .iter()
+            .any(|said| matches!(said, Said::Call { .. }))
+    }
+}
+
+/// A reply of a model that was asked for structured output: the JSON as text.
+#[must_use]
+pub fn structured(json: &Value) -> Play {
+    Play::new("").say(Said::text(json.to_string()))
+}
+
+/// The opaque text that vouches for the item at `index` of a reply to the conversation `binding`.
+///
+/// It is Anthropic's `signature` and redacted `data`, where the index counts content blocks; the `encrypted_content`
+/// of Responses, where it counts output items; and Gemini's `thoughtSignature`, of which a reply has one, at index
+/// 0. Chat Completions and Ollama sign nothing.
+#[must_use]
+pub fn signature(api: Api, binding: &str, index: usize) -> String {
+    let prefix = match api {
+        Api::Anthropic => "EuMC",
+        Api::OpenaiResponses | Api::OpenaiChat => "gAAAAABo",
+        Api::Gemini | Api::Ollama => "CiQB",
+    };
+    let digest = Sha256::digest(format!("{}\0{index}\0{binding}", api.name()));
+    digest
+        .iter()
+        .fold(prefix.to_owned(), |text, byte| format!("{text}{byte:02x}"))
+}
+
+/// An event of a server-sent stream, named as its `type` says.
+fn named_event(out: &mut String, data: &Value) {
+    let name = data["type"].as_str().unwrap_or_default();
+    out.push_str(&format!("event: {name}\ndata: {data}\n\n"));
+}
+
+/// An event of a server-sent stream without a name.
+fn data_event(out: &mut String, data: &Value) {
+    out.push_str(&format!("data: {data}\n\n"));
+}
+
+#[cfg(test)]
+mod samples;
+#[cfg(test)]
+mod tests;
