@@ -11,6 +11,7 @@ use tokio::{sync::mpsc, task::JoinHandle};
 use super::{
     QUEUE, ToFront, TurnHandle,
     assemble::Assembled,
+    before::{Before, lost},
     clock::Clock,
     drive::drive,
     hooks::{Hooks, Secrets},
@@ -20,18 +21,17 @@ use super::{
     writer::Writer,
 };
 use crate::{
-    provider::{Head, Shared, ToolSpec},
+    provider::{Head, ToolSpec},
     session::{
         approvals::Approvals,
         conversation::Conversation,
-        lines::Lines,
         log::OpenError,
-        record::{Changed, Entry, Frozen, FrozenTool, Record, TurnOptions},
+        record::{Changed, Entry, Frozen, FrozenTool, TurnOptions},
         replay,
     },
     tool::{Host, Seen, workspace::Workspace},
     turn::{
-        Event, Setup, Turn,
+        Setup, Turn,
         effect::Update,
         event::{Attachment, Level, PromptId},
         response::Feature,
@@ -112,55 +112,53 @@ pub enum BeginError {
     },
 }
 
-/// What a conversation was before this turn.
-struct Before {
-    lines: Lines,
-    transcript: Transcript,
-    turns: Vec<replay::Turn>,
-}
-
-/// Begins a turn and drives it in a task of its own. Messages to the front end end with [`ToFront::End`].
+/// Begins a turn and drives it in a task of its own. Messages to the front end end with [`ToFront::End`]. `kept` is
+/// what the task of the conversation's turn before gave, if it is at hand; it counts if nobody wrote since.
 ///
 /// # Errors
 /// A [`BeginError`]; what was given for a resume can then be given again.
 pub async fn begin(
     mut plan: Plan,
+    kept: Option<Before>,
     front: mpsc::Sender<ToFront>,
-) -> Result<(TurnHandle, JoinHandle<()>), BeginError> {
+) -> Result<(TurnHandle, JoinHandle<Option<Before>>), BeginError> {
     let clock = Clock::start();
     let log = plan.conversation.log(clock.now())?;
     let repaired = log.repaired().map(str::to_owned);
-    let before = read(&plan.conversation).await?;
+    let mut before = match kept.filter(|kept| kept.next == log.next()) {
+        Some(kept) => kept,
+        None => Before::read(&plan.conversation, log.next()).await?,
+    };
     let resumed = match &plan.start {
         Start::Message { .. } => None,
-        Start::Resume { .. } => Some(last_interrupted(&plan.conversation, &before)?),
+        Start::Resume { .. } => Some(last_interrupted(&plan.conversation, &mut before)?),
     };
-    for (model, refuses) in replay::learned(&before.lines.records) {
+    for (model, refuses) in &before.learned {
         // What earlier reasoning was refused for is over: it is not sent again.
-        if let Some(feature) = Feature::of(&refuses).filter(|of| *of != Feature::History) {
-            plan.assembled.rules.refuse(&model, feature);
+        if let Some(feature) = Feature::of(refuses).filter(|of| *of != Feature::History) {
+            plan.assembled.rules.refuse(model, feature);
         }
     }
     let id = match &resumed {
         Some(turn) => turn.id.clone(),
         None => plan.turn.take().unwrap_or_else(new_turn_id),
     };
-    let head = freeze(&mut plan, &before.lines.records);
+    let head = freeze(&mut plan, before.frozen.as_ref());
     let turn = make_turn(&plan, &id, resumed.as_ref(), clock)?;
 
     let writer = Arc::new(Writer::new(log, id.clone(), clock));
-    let mut opening = Opening {
+    let opening = Opening {
         writer: &writer,
         conversation: &plan.conversation,
-        transcript: before.transcript,
     };
-    if resumed.is_none() {
-        opening.close_last(before.turns.last())?;
+    let workspace = open_workspace(&plan, before.interrupted.as_ref().or(resumed.as_ref()))?;
+    let mut notices: Vec<String> = repaired.into_iter().collect();
+    if let Some(last) = before.interrupted.take() {
+        opening.close(&last, &mut before.transcript)?;
     }
-    let changed = opening.settle_head(&head, &before.lines.records)?;
-    let mut notices = opening.report(repaired, &before.lines)?;
+    let changed = opening.settle_head(&head, &mut before)?;
+    notices.extend(opening.report(&mut before)?);
     notices.extend(changed);
-    let transcript = opening.transcript;
     for text in notices {
         let notice = Update::Notice {
             level: Level::Warning,
@@ -168,19 +166,18 @@ pub async fn begin(
         };
         let _ = front.send(ToFront::Update(notice)).await;
     }
-    if let (true, Start::Message { text, .. }) = (before.turns.is_empty(), &plan.start) {
+    if let (false, Start::Message { text, .. }) = (before.begun, &plan.start) {
         let title = text.lines().next().unwrap_or_default().trim().to_owned();
         let _ = front.send(ToFront::Title(title)).await;
     }
 
-    let handle_of = |mailbox| TurnHandle {
-        turn: id.clone(),
+    let (mailbox, messages) = mpsc::channel(QUEUE);
+    let handle = TurnHandle {
+        turn: id,
         conversation: plan.conversation.id().to_owned(),
         mailbox,
     };
-    let (mailbox, messages) = mpsc::channel(QUEUE);
-    let handle = handle_of(mailbox);
-    let stage = stage(plan, head, writer, transcript, &before.lines.records, front)?;
+    let stage = stage(plan, head, writer, before, workspace, front);
     let task = tokio::spawn(drive(turn, stage, messages, clock));
     Ok((handle, task))
 }
@@ -192,35 +189,11 @@ fn new_turn_id() -> String {
     std::iter::once('t').chain(id).collect()
 }
 
-async fn read(conversation: &Conversation) -> Result<Before, BeginError> {
-    let (id, conversation) = (conversation.id().to_owned(), conversation.clone());
-    let failed = |why: String| BeginError::Log {
-        id: id.clone(),
-        why,
-    };
-    let read = tokio::task::spawn_blocking(move || {
-        conversation.read_all().map(|lines| Before {
-            transcript: replay::transcript(&lines.records),
-            turns: replay::turns(&lines.records),
-            lines,
-        })
-    });
-    match read.await {
-        Ok(Ok(before)) => Ok(before),
-        Ok(Err(error)) => Err(failed(error.to_string())),
-        Err(_) => Err(failed("reading it failed inside Aside".into())),
-    }
-}
-
 fn last_interrupted(
     conversation: &Conversation,
-    before: &Before,
+    before: &mut Before,
 ) -> Result<replay::Turn, BeginError> {
-    let last = before
-        .turns
-        .last()
-        .filter(|turn| turn.is_interrupted())
-        .cloned();
+    let last = before.interrupted.take();
     last.ok_or_else(|| BeginError::NothingToResume(conversation.id().to_owned()))
 }
 
@@ -256,7 +229,7 @@ fn make_turn(
 
 /// The system text and tools that requests begin with. Tools that were taken away since stay in the array, which
 /// caches rely on, and are refused when they are called.
-fn freeze(plan: &mut Plan, records: &[Record]) -> Frozen {
+fn freeze(plan: &mut Plan, before: Option<&Frozen>) -> Frozen {
     let model = plan.assembled.rules.model.id.clone();
     let provider = model.split('/').next().unwrap_or_default().to_owned();
     let mut tools: Vec<FrozenTool> = plan
@@ -266,7 +239,7 @@ fn freeze(plan: &mut Plan, records: &[Record]) -> Frozen {
         .cloned()
         .map(frozen_tool)
         .collect();
-    if let Some(before) = replay::frozen(records) {
+    if let Some(before) = before {
         let now: Vec<FrozenTool> = std::mem::take(&mut tools);
         let known = |tool: &FrozenTool| before.tools.iter().any(|other| other.name == tool.name);
         let gone = |tool: &&FrozenTool| now.iter().all(|other| other.name != tool.name);
@@ -323,17 +296,13 @@ fn spec(tool: &FrozenTool) -> ToolSpec {
 struct Opening<'a> {
     writer: &'a Writer,
     conversation: &'a Conversation,
-    transcript: Transcript,
 }
 
 impl Opening<'_> {
     /// A new message instead of a resume closes the interrupted turn.
-    fn close_last(&mut self, last: Option<&replay::Turn>) -> Result<(), BeginError> {
-        let Some(last) = last.filter(|turn| turn.is_interrupted()) else {
-            return Ok(());
-        };
+    fn close(&self, last: &replay::Turn, transcript: &mut Transcript) -> Result<(), BeginError> {
         for event in replay::closing(last) {
-            self.transcript.push(&event);
+            transcript.push(&event);
             self.append(Some(&last.id), &event.into())?;
         }
         Ok(())
@@ -342,19 +311,19 @@ impl Opening<'_> {
     /// The first request freezes system text and tools; what is different later is a change on record.
     /// Says so, where it is: the prompt cache starts again there.
     fn settle_head(
-        &mut self,
+        &self,
         head: &Frozen,
-        records: &[Record],
+        before: &mut Before,
     ) -> Result<Option<String>, BeginError> {
-        let Some(before) = replay::frozen(records) else {
+        let Some(frozen) = before.frozen.replace(head.clone()) else {
             self.append(None, &Entry::Conversation(head.clone()))?;
             return Ok(None);
         };
         let changed = Changed {
-            system: Some(head.system.clone()).filter(|now| *now != before.system),
-            tools: Some(head.tools.clone()).filter(|now| *now != before.tools),
-            model: Some(head.model.clone()).filter(|now| *now != before.model),
-            provider: Some(head.provider.clone()).filter(|now| *now != before.provider),
+            system: Some(head.system.clone()).filter(|now| *now != frozen.system),
+            tools: Some(head.tools.clone()).filter(|now| *now != frozen.tools),
+            model: Some(head.model.clone()).filter(|now| *now != frozen.model),
+            provider: Some(head.provider.clone()).filter(|now| *now != frozen.provider),
         };
         if changed == Changed::default() {
             return Ok(None);
@@ -373,7 +342,7 @@ impl Opening<'_> {
             .map(|(part, _)| *part)
             .collect();
         self.append(None, &Entry::Changed(changed))?;
-        self.transcript.change();
+        before.transcript.change();
         let parts = parts.join(" and ");
         Ok(Some(format!(
             "Since the last turn {parts} changed, so the prompt cache starts again."
@@ -381,23 +350,12 @@ impl Opening<'_> {
     }
 
     /// What could not be read is told to the user each time it was found, and to the model once.
-    fn report(
-        &mut self,
-        repaired: Option<String>,
-        lines: &Lines,
-    ) -> Result<Vec<String>, BeginError> {
-        let mut notices: Vec<String> = repaired.into_iter().collect();
-        for fault in &lines.faults {
-            let text = format!("{fault}; it was left out.");
-            let event = Event::Directive {
-                text: format!("Part of this conversation was lost: {text}"),
-            };
-            let told = lines
-                .records
-                .iter()
-                .any(|record| record.entry.event() == Some(&event));
+    fn report(&self, before: &mut Before) -> Result<Vec<String>, BeginError> {
+        let mut notices = Vec::new();
+        for (text, told) in std::mem::take(&mut before.faults) {
             if !told {
-                self.transcript.push(&event);
+                let event = lost(&text);
+                before.transcript.push(&event);
                 self.append(None, &event.into())?;
             }
             notices.push(text);
@@ -408,14 +366,10 @@ impl Opening<'_> {
     fn append(&self, turn: Option<&str>, entry: &Entry) -> Result<(), BeginError> {
         self.writer
             .append_for(turn, entry)
-            .map_err(|error| self.failed(&error))
-    }
-
-    fn failed(&self, error: &std::io::Error) -> BeginError {
-        BeginError::Log {
-            id: self.conversation.id().to_owned(),
-            why: error.to_string(),
-        }
+            .map_err(|error| BeginError::Log {
+                id: self.conversation.id().to_owned(),
+                why: error.to_string(),
+            })
     }
 }
 
@@ -423,10 +377,10 @@ fn stage(
     plan: Plan,
     frozen: Frozen,
     writer: Arc<Writer>,
-    transcript: Transcript,
-    records: &[Record],
+    before: Before,
+    workspace: Workspace,
     front: mpsc::Sender<ToFront>,
-) -> Result<Stage, BeginError> {
+) -> Stage {
     let (say, happenings) = mpsc::channel(QUEUE);
     let secrets = Secrets::default();
     let hooks = Hooks {
@@ -434,21 +388,23 @@ fn stage(
         happenings: say.clone(),
         secrets: secrets.clone(),
     };
-    let host = host(&plan, hooks, records)?;
+    let host = host(&plan, hooks, workspace, before.seen);
     let head = Head {
-        system: frozen.system,
+        system: frozen.system.clone(),
         tools: frozen.tools.iter().map(spec).collect(),
     };
-    Ok(Stage {
+    Stage {
         writer,
-        transcript,
+        transcript: before.transcript,
         head: Arc::new(head),
+        frozen,
+        learned: before.learned,
         schema: plan.options.schema.clone(),
         options: plan.options,
         provider: plan.assembled.provider,
         find_assistant: plan.assembled.find_assistant,
         assistants: HashMap::new(),
-        shared: Arc::new(Shared::new(plan.conversation.id())),
+        shared: before.shared,
         registry: plan.assembled.registry,
         host: Arc::new(host),
         approvals: plan.approvals,
@@ -459,40 +415,28 @@ fn stage(
         calls: Calls::default(),
         trace: Trace::default(),
         end: None,
-    })
+    }
 }
 
-fn host(plan: &Plan, hooks: Hooks, records: &[Record]) -> Result<Host, BeginError> {
+fn open_workspace(plan: &Plan, last: Option<&replay::Turn>) -> Result<Workspace, BeginError> {
     let workspace = Workspace::open(&plan.root).map_err(|source| BeginError::Workspace {
         folder: plan.root.display().to_string(),
         source,
     })?;
     // The last turn may have been killed in the middle of a write.
-    let turns = replay::turns(records);
-    for edit in turns
-        .last()
-        .filter(|turn| turn.is_interrupted())
-        .into_iter()
-        .flat_map(|turn| &turn.edits)
-    {
+    for edit in last.into_iter().flat_map(|turn| &turn.edits) {
         workspace.sweep(&edit.path);
     }
-    let mut seen = Seen::default();
-    for record in records {
-        if let Some(Event::ToolResult {
-            details: Some(details),
-            ..
-        }) = record.entry.event()
-        {
-            seen.restore(details);
-        }
-    }
+    Ok(workspace)
+}
+
+fn host(plan: &Plan, hooks: Hooks, workspace: Workspace, seen: Seen) -> Host {
     let approved = plan.approvals.read().unwrap_or_default();
     let blobs = plan.conversation.blobs();
     let (keep, read) = (blobs.clone(), blobs);
     let root = plan.root.clone();
     let edits = hooks.clone();
-    Ok(Host {
+    Host {
         workspace,
         seen: Mutex::new(seen),
         record_edit: Box::new(move |edit| edits.record_edit(&root, edit)),
@@ -504,5 +448,5 @@ fn host(plan: &Plan, hooks: Hooks, records: &[Record]) -> Result<Host, BeginErro
         limits: plan.assembled.limits,
         tools: plan.assembled.descriptions.clone(),
         supervisor: plan.supervisor.clone(),
-    })
+    }
 }

@@ -5,16 +5,16 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::{clock::Clock, perform::Stage};
+use super::{Mail, before::Before, clock::Clock, perform::Stage};
 use crate::turn::{Input, Turn};
 
-/// Drives a turn to its end. Effects are performed in order; what they bring about comes back as inputs.
+/// Drives a turn to its end, and gives back what the conversation is then. Effects are performed in order; what they bring about comes back as inputs.
 pub(super) async fn drive(
     mut turn: Turn,
     mut stage: Stage,
-    mut mailbox: mpsc::Receiver<Input>,
+    mut mailbox: mpsc::Receiver<Mail>,
     clock: Clock,
-) {
+) -> Option<Before> {
     loop {
         while let Some(effect) = turn.poll_effect() {
             if let Err(why) = stage.perform(effect).await {
@@ -27,7 +27,14 @@ pub(super) async fn drive(
         let deadline = turn.deadline().map(|time| clock.instant(time));
         let input = tokio::select! {
             biased;
-            Some(input) = mailbox.recv() => Some(input),
+            Some(mail) = mailbox.recv() => match mail {
+                Mail::Input(input) => Some(input),
+                Mail::Fits(prompt, answer, reply) => {
+                    // Who asked may have gone: nobody needs to know then.
+                    let _ = reply.send(turn.fits(&prompt, &answer));
+                    None
+                }
+            },
             happening = stage.next() => stage.incoming(happening).await,
             () = sleep(deadline) => Some(Input::Tick),
         };

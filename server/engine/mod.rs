@@ -12,6 +12,7 @@
 //! task that does not end after its token was cancelled is given up.
 
 pub mod assemble;
+mod before;
 pub mod begin;
 pub mod clock;
 mod drive;
@@ -21,14 +22,16 @@ mod tasks;
 mod trace;
 mod writer;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
+pub use before::Before;
 pub use perform::{FindAssistant, InquiryAssistant};
 
 use crate::turn::{
     effect::{End, Prompt, Update},
     event::PromptId,
     input::{Input, PromptAnswer},
+    question::Misfit,
     rules::Client,
 };
 
@@ -71,7 +74,20 @@ pub struct TurnHandle {
     pub turn: String,
     /// The conversation's id.
     pub conversation: String,
-    mailbox: mpsc::Sender<Input>,
+    mailbox: mpsc::Sender<Mail>,
+}
+
+/// A message to a running turn.
+#[derive(Debug)]
+enum Mail {
+    /// Something happened.
+    Input(Input),
+    /// Would this answer be taken? Nothing where no such prompt is open.
+    Fits(
+        PromptId,
+        PromptAnswer,
+        oneshot::Sender<Option<Result<(), Misfit>>>,
+    ),
 }
 
 impl TurnHandle {
@@ -100,8 +116,16 @@ impl TurnHandle {
         self.tell(Input::ClientLeft).await;
     }
 
+    /// Whether an answer to a prompt would be taken; `None` where no such prompt is open.
+    pub async fn fits(&self, prompt: PromptId, answer: PromptAnswer) -> Option<Result<(), Misfit>> {
+        let (reply, replied) = oneshot::channel();
+        let mail = Mail::Fits(prompt, answer, reply);
+        self.mailbox.send(mail).await.ok()?;
+        replied.await.ok()?
+    }
+
     async fn tell(&self, input: Input) {
         // A closed mailbox is a turn that has ended: there is nobody to tell.
-        let _ = self.mailbox.send(input).await;
+        let _ = self.mailbox.send(Mail::Input(input)).await;
     }
 }

@@ -1,12 +1,17 @@
 //! Each effect of a turn: a line in the log, a task, a message to the front end.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+    time::Duration,
+};
 
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::{
     ToFront,
+    before::Before,
     hooks::Secrets,
     tasks::{Happening, Tasks},
     trace::Trace,
@@ -16,7 +21,7 @@ use crate::{
     provider::{Head, Provider, Request, Shared, flatten},
     session::{
         approvals::Approvals,
-        record::{Entry, TurnOptions},
+        record::{Entry, Frozen, TurnOptions},
     },
     tool::{Host, Registry},
     turn::{
@@ -45,6 +50,8 @@ pub(super) struct Stage {
     pub(super) writer: Arc<Writer>,
     pub(super) transcript: Transcript,
     pub(super) head: Arc<Head>,
+    pub(super) frozen: Frozen,
+    pub(super) learned: BTreeSet<(String, String)>,
     pub(super) options: TurnOptions,
     pub(super) schema: Option<Value>,
     pub(super) provider: Arc<dyn Provider>,
@@ -102,6 +109,9 @@ impl Stage {
     fn record(&mut self, event: Event) -> Result<(), String> {
         if let Event::ToolCall { call, id, .. } = &event {
             self.calls.ids.insert(*call, id.clone());
+        }
+        if let Event::Learned { model, refuses } = &event {
+            self.learned.insert((model.clone(), refuses.clone()));
         }
         self.trace.record(&event);
         self.transcript.push(&event);
@@ -252,18 +262,31 @@ impl Stage {
         self.end.take()
     }
 
-    /// Ends what still runs, makes the log durable and tells the front end.
-    pub(super) async fn close(&mut self, end: End) {
+    /// Ends what still runs, makes the log durable and tells the front end. What the conversation is now is given
+    /// back, unless that needs more than was kept: a turn that can be resumed is read from the log.
+    pub(super) async fn close(mut self, end: End) -> Option<Before> {
         self.tasks.close(Duration::from_secs(2)).await;
+        let outcome = end.outcome;
         let writer = self.writer.clone();
         let sync = tokio::task::spawn_blocking(move || writer.sync());
         // A parked turn may wait for days: it must survive a loss of power. Otherwise nobody waits for the disk.
-        if end.outcome == Outcome::Interrupted
+        if outcome == Outcome::Interrupted
             && let Ok(Err(error)) = sync.await
         {
             tracing::warn!(%error, "the log could not be made durable");
         }
         self.tell(ToFront::End(Box::new(end))).await;
+        (outcome != Outcome::Interrupted).then(|| Before {
+            next: self.writer.next(),
+            seen: self.host.seen().after_turn(),
+            transcript: self.transcript,
+            shared: self.shared,
+            frozen: Some(self.frozen),
+            learned: self.learned,
+            begun: true,
+            interrupted: None,
+            faults: Vec::new(),
+        })
     }
 }
 

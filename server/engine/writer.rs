@@ -56,6 +56,11 @@ impl Writer {
         sync()
     }
 
+    /// The number of the next event.
+    pub(super) fn next(&self) -> u64 {
+        self.log().next()
+    }
+
     fn log(&self) -> std::sync::MutexGuard<'_, Log> {
         // A panic while it was held left a log that is whole or says that it is not.
         self.log.lock().unwrap_or_else(PoisonError::into_inner)

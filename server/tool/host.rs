@@ -142,6 +142,15 @@ impl Seen {
         }
     }
 
+    /// What stays of it after the turn: calls are others then.
+    #[must_use]
+    pub fn after_turn(&self) -> Self {
+        Self {
+            read: self.read.clone(),
+            ..Self::default()
+        }
+    }
+
     /// The content that the model knows.
     #[must_use]
     pub fn hash(&self, path: &str) -> Option<&str> {

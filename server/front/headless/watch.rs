@@ -63,7 +63,7 @@ impl Watch {
         let mut signals = Heard::listen()?;
         let unsandboxed = plan.assembled.unsandboxed;
         let (front, mut messages) = mpsc::channel(QUEUE);
-        let (handle, _task) = begin(plan, front).await.map_err(of_begin)?;
+        let (handle, _task) = begin(plan, None, front).await.map_err(of_begin)?;
         let turn = TurnRef {
             conversation_id: handle.conversation.clone(),
             turn_id: handle.turn.clone(),

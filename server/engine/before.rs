@@ -1,0 +1,117 @@
+//! What a conversation was before a turn: read from its log, or kept since the turn before.
+
+use std::{
+    collections::{BTreeSet, HashSet},
+    sync::Arc,
+};
+
+use super::begin::BeginError;
+use crate::{
+    provider::Shared,
+    session::{
+        conversation::Conversation,
+        lines::Lines,
+        record::{Frozen, Record},
+        replay,
+    },
+    tool::Seen,
+    turn::{Event, transcript::Transcript},
+};
+
+/// What a conversation was before a turn. A front end that stays may give it to the next turn, which need not read
+/// the log again then.
+pub struct Before {
+    /// What providers were sent.
+    pub(super) transcript: Transcript,
+    /// Its last requests, encoded.
+    pub(super) shared: Arc<Shared>,
+    /// What its requests begin with; none before the first.
+    pub(super) frozen: Option<Frozen>,
+    /// What models refused.
+    pub(super) learned: BTreeSet<(String, String)>,
+    /// What the model knows of the files.
+    pub(super) seen: Seen,
+    /// It has a turn.
+    pub(super) begun: bool,
+    /// Its last turn, where that can be resumed.
+    pub(super) interrupted: Option<replay::Turn>,
+    /// What could not be read, in words, and whether the model was told.
+    pub(super) faults: Vec<(String, bool)>,
+    /// The number of the next event.
+    pub(super) next: u64,
+}
+
+impl Before {
+    /// Reads the log on a thread that may wait.
+    pub(super) async fn read(conversation: &Conversation, next: u64) -> Result<Self, BeginError> {
+        let (id, conversation) = (conversation.id().to_owned(), conversation.clone());
+        let failed = |why: String| BeginError::Log {
+            id: id.clone(),
+            why,
+        };
+        let shared = Arc::new(Shared::new(id.clone()));
+        let read = tokio::task::spawn_blocking(move || {
+            let lines = conversation.read_all()?;
+            Ok(Self::of(&lines, shared, next))
+        });
+        match read.await {
+            Ok(Ok(before)) => Ok(before),
+            Ok(Err(error)) => Err(failed(std::io::Error::to_string(&error))),
+            Err(_) => Err(failed("reading it failed inside Aside".into())),
+        }
+    }
+
+    fn of(lines: &Lines, shared: Arc<Shared>, next: u64) -> Self {
+        let records = &lines.records;
+        let mut turns = replay::turns(records);
+        Self {
+            transcript: replay::transcript(records),
+            shared,
+            frozen: replay::frozen(records),
+            learned: replay::learned(records),
+            seen: seen(records),
+            begun: !turns.is_empty(),
+            interrupted: turns.pop().filter(replay::Turn::is_interrupted),
+            faults: faults(lines),
+            next,
+        }
+    }
+}
+
+/// What the model is told of a part of the log that could not be read.
+pub(super) fn lost(text: &str) -> Event {
+    Event::Directive {
+        text: format!("Part of this conversation was lost: {text}"),
+    }
+}
+
+fn faults(lines: &Lines) -> Vec<(String, bool)> {
+    let events = lines.records.iter();
+    let told: HashSet<&str> = events
+        .filter_map(|record| match record.entry.event() {
+            Some(Event::Directive { text }) => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    let fault = |fault: &_| {
+        let text = format!("{fault}; it was left out.");
+        let is_told =
+            matches!(&lost(&text), Event::Directive { text } if told.contains(text.as_str()));
+        (text, is_told)
+    };
+    lines.faults.iter().map(fault).collect()
+}
+
+fn seen(records: &[Record]) -> Seen {
+    let mut seen = Seen::default();
+    for record in records {
+        if let Some(Event::ToolResult {
+            details: Some(details),
+            ..
+        }) = record.entry.event()
+        {
+            seen.restore(details);
+        }
+    }
+    seen
+}
