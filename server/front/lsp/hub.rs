@@ -1,0 +1,168 @@
+//! What the handlers share: the client, what it told, the conversations, and what is open in it.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+};
+
+use tower_lsp::{Client, jsonrpc, lsp_types::notification::Notification};
+
+use super::{documents::Documents, error::of_store, prompts::Prompts, settings::ClientSettings, turns::Turns};
+use crate::{
+    front::wire::requests::{ClientCapabilities, Health, StatusParams},
+    provider::client,
+    session::store::Store,
+    turn::rules,
+};
+
+/// What the handlers share.
+pub(super) struct Hub {
+    pub(super) client: Client,
+    /// What `initialize` told; nothing is asked of it before.
+    pub(super) told: OnceLock<Told>,
+    pub(super) folders: Mutex<Vec<PathBuf>>,
+    pub(super) settings: Mutex<ClientSettings>,
+    pub(super) documents: Documents,
+    pub(super) turns: Turns,
+    pub(super) prompts: Prompts,
+    /// The HTTP client of all models.
+    pub(super) http: client::Client,
+    stores: Mutex<HashMap<PathBuf, Store>>,
+    status: Mutex<Option<StatusParams>>,
+}
+
+/// What a client told of itself.
+#[derive(Debug)]
+pub(super) struct Told {
+    /// Its name and version, and whether it can hide what is typed.
+    pub(super) client: rules::Client,
+    /// Its part of the protocol; none for a client that knows nothing of it.
+    pub(super) aside: Option<ClientCapabilities>,
+    /// What LSP it speaks.
+    pub(super) lsp: tower_lsp::lsp_types::ClientCapabilities,
+    /// Positions count UTF-8 bytes, not UTF-16 units.
+    pub(super) utf8: bool,
+    /// Where state is kept.
+    pub(super) state_dir: PathBuf,
+}
+
+/// A notification of the protocol's own.
+pub(super) struct Update;
+/// See [`Update`].
+pub(super) struct Completed;
+/// See [`Update`].
+pub(super) struct Changed;
+/// See [`Update`].
+pub(super) struct Status;
+/// See [`Update`].
+pub(super) struct Dismiss;
+
+impl Notification for Update {
+    type Params = crate::front::wire::TurnUpdate;
+    const METHOD: &'static str = crate::front::wire::TURN_UPDATE;
+}
+
+impl Notification for Completed {
+    type Params = crate::front::wire::TurnCompleted;
+    const METHOD: &'static str = crate::front::wire::TURN_COMPLETED;
+}
+
+impl Notification for Changed {
+    type Params = crate::front::wire::requests::ConversationRef;
+    const METHOD: &'static str = "aside/conversation/changed";
+}
+
+impl Notification for Status {
+    type Params = StatusParams;
+    const METHOD: &'static str = "aside/status";
+}
+
+impl Notification for Dismiss {
+    type Params = crate::front::wire::requests::DismissParams;
+    const METHOD: &'static str = "aside/prompt/dismiss";
+}
+
+impl Hub {
+    pub(super) fn new(client: Client) -> Self {
+        Self {
+            client,
+            told: OnceLock::new(),
+            folders: Mutex::default(),
+            settings: Mutex::default(),
+            documents: Documents::default(),
+            turns: Turns::default(),
+            prompts: Prompts::default(),
+            http: client::Client::default(),
+            stores: Mutex::default(),
+            status: Mutex::default(),
+        }
+    }
+
+    /// What the client told; tower-lsp refuses every request before `initialize`.
+    pub(super) fn told(&self) -> jsonrpc::Result<&Told> {
+        self.told
+            .get()
+            .ok_or_else(|| jsonrpc::Error::from(jsonrpc::ErrorCode::ServerError(-32002)))
+    }
+
+    /// The client speaks the protocol.
+    pub(super) fn speaks_aside(&self) -> bool {
+        self.told.get().is_some_and(|told| told.aside.is_some())
+    }
+
+    /// The workspace: this folder, else the first.
+    pub(super) fn root(&self, wanted: Option<&Path>) -> PathBuf {
+        let first = || lock(&self.folders).first().cloned();
+        let root = wanted.map(Path::to_owned).or_else(first);
+        let root = root.unwrap_or_else(|| PathBuf::from("."));
+        root.canonicalize().unwrap_or(root)
+    }
+
+    /// The conversations of a workspace.
+    pub(super) fn store(&self, root: &Path) -> jsonrpc::Result<Store> {
+        let mut stores = lock(&self.stores);
+        if let Some(store) = stores.get(root) {
+            return Ok(store.clone());
+        }
+        let store = Store::open(&self.told()?.state_dir, root).map_err(|error| of_store(&error))?;
+        stores.insert(root.to_owned(), store.clone());
+        Ok(store)
+    }
+
+    /// Tells the client that speaks the protocol; others are not bothered with what they do not know.
+    pub(super) async fn notify<N: Notification>(&self, params: N::Params) {
+        if self.speaks_aside() {
+            self.client.send_notification::<N>(params).await;
+        }
+    }
+
+    /// Tells how it goes, where that changed.
+    pub(super) async fn tell_status(&self, model: Option<String>) {
+        let now = {
+            let mut last = lock(&self.status);
+            let before = last.clone();
+            let now = StatusParams {
+                health: Health::Ok,
+                busy: self.turns.any(),
+                message: None,
+                model: model.or_else(|| before.as_ref().and_then(|last| last.model.clone())),
+                pending_prompts: self.prompts.count(),
+            };
+            if before.as_ref() == Some(&now) {
+                return;
+            }
+            *last = Some(now.clone());
+            now
+        };
+        self.notify::<Status>(now).await;
+    }
+}
+
+/// The guard of a lock that nobody can leave broken: what is done while it is held cannot panic halfway.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Shared by handlers and tasks.
+pub(super) type SharedHub = Arc<Hub>;

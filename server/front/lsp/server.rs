@@ -1,0 +1,281 @@
+//! The handlers. None waits for a client, a provider, a tool or a human: each changes what there is to change before
+//! it waits for anything at all, so that messages take effect in the order in which they came.
+
+use std::{path::PathBuf, sync::Arc};
+
+use serde_json::{Value, json};
+use tower_lsp::{
+    Client, LanguageServer, LspService, ClientSocket,
+    jsonrpc::{self, Result},
+    lsp_types::{
+        DidChangeConfigurationParams, DidChangeTextDocumentParams,
+        DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams,
+        DidSaveTextDocumentParams, InitializeParams, InitializeResult, InitializedParams, OneOf,
+        PositionEncodingKind, SaveOptions, ServerCapabilities, ServerInfo,
+        TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions, Url,
+        WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
+    },
+};
+
+use super::{
+    error::{internal, invalid, unknown_prompt, unknown_turn},
+    hub::{Hub, SharedHub, Told, lock},
+    settings::ClientSettings,
+    start::begin_turn,
+};
+use crate::{
+    front::wire::{
+        PromptAnswer,
+        requests::{
+            self, AnswerParams, ConversationRef, Empty, InitializationOptions, PendingResult,
+            StartParams, StartResult, SteerParams, TurnId, VERSION,
+        },
+    },
+    session::store::default_state_dir,
+    turn::{event::PromptId, question::AnswerType, rules},
+};
+
+/// The server's side of a connection.
+pub(super) struct Server {
+    pub(super) hub: SharedHub,
+}
+
+/// A service and the way to its client.
+pub(super) fn service(hub: impl Fn(Client) -> Hub) -> (LspService<Server>, ClientSocket) {
+    let build = |client| Server {
+        hub: Arc::new(hub(client)),
+    };
+    LspService::build(build)
+        .custom_method("aside/turn/start", Server::turn_start)
+        .custom_method("aside/turn/resume", Server::turn_resume)
+        .custom_method("aside/turn/steer", Server::turn_steer)
+        .custom_method("aside/turn/cancel", Server::turn_cancel)
+        .custom_method("aside/prompt/pending", Server::prompt_pending)
+        .custom_method("aside/prompt/answer", Server::prompt_answer)
+        .finish()
+}
+
+#[tower_lsp::async_trait]
+impl LanguageServer for Server {
+    async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
+        let (told, settings, folders) = read(params)?;
+        let aside = requests::ServerCapabilities {
+            version: told
+                .aside
+                .as_ref()
+                .map_or(VERSION, |aside| aside.version.clamp(1, VERSION)),
+            server: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        let capabilities = capabilities(told.utf8, &aside);
+        *lock(&self.hub.settings) = settings;
+        *lock(&self.hub.folders) = folders;
+        // A second `initialize` is refused by tower-lsp.
+        let _ = self.hub.told.set(told);
+        Ok(InitializeResult {
+            capabilities,
+            server_info: Some(ServerInfo {
+                name: "aside".into(),
+                version: Some(env!("CARGO_PKG_VERSION").into()),
+            }),
+        })
+    }
+
+    async fn initialized(&self, _: InitializedParams) {}
+
+    async fn shutdown(&self) -> Result<()> {
+        for turn in self.hub.turns.all() {
+            turn.leave().await;
+        }
+        Ok(())
+    }
+
+    async fn did_open(&self, params: DidOpenTextDocumentParams) {
+        let document = params.text_document;
+        self.hub
+            .documents
+            .open(document.uri, document.version, document.text);
+    }
+
+    async fn did_change(&self, params: DidChangeTextDocumentParams) {
+        let utf8 = self.hub.told.get().is_some_and(|told| told.utf8);
+        let document = params.text_document;
+        self.hub.documents.change(
+            &document.uri,
+            document.version,
+            params.content_changes,
+            utf8,
+        );
+    }
+
+    async fn did_save(&self, params: DidSaveTextDocumentParams) {
+        self.hub.documents.saved(&params.text_document.uri);
+    }
+
+    async fn did_close(&self, params: DidCloseTextDocumentParams) {
+        self.hub.documents.close(&params.text_document.uri);
+    }
+
+    async fn did_change_configuration(&self, params: DidChangeConfigurationParams) {
+        // From the next turn on. Settings that are not ours are no concern of ours.
+        if let Ok(options) = serde_json::from_value::<InitializationOptions>(params.settings) {
+            *lock(&self.hub.settings) = client_settings(options);
+        }
+    }
+
+    async fn did_change_workspace_folders(&self, params: DidChangeWorkspaceFoldersParams) {
+        let mut folders = lock(&self.hub.folders);
+        for removed in params.event.removed {
+            if let Ok(path) = removed.uri.to_file_path() {
+                folders.retain(|folder| *folder != path);
+            }
+        }
+        let added = params.event.added.into_iter();
+        folders.extend(added.filter_map(|folder| folder.uri.to_file_path().ok()));
+    }
+}
+
+impl Server {
+    async fn turn_start(&self, params: StartParams) -> Result<StartResult> {
+        let wanted = self.hub.wanted(params)?;
+        let handle = begin_turn(&self.hub, wanted).await?;
+        Ok(StartResult {
+            conversation_id: handle.conversation,
+            turn_id: handle.turn,
+        })
+    }
+
+    async fn turn_resume(&self, params: ConversationRef) -> Result<TurnId> {
+        let wanted = self.hub.wanted_resume(&params.conversation_id)?;
+        let handle = begin_turn(&self.hub, wanted).await?;
+        Ok(TurnId {
+            turn_id: handle.turn,
+        })
+    }
+
+    async fn turn_steer(&self, params: SteerParams) -> Result<Empty> {
+        let turn = self.hub.turns.get(&params.turn_id);
+        let turn = turn.ok_or_else(|| unknown_turn(&params.turn_id))?;
+        turn.steer(params.prompt).await;
+        Ok(Empty {})
+    }
+
+    async fn turn_cancel(&self, params: TurnId) -> Result<Empty> {
+        // Cancelling a finished turn does nothing.
+        if let Some(turn) = self.hub.turns.get(&params.turn_id) {
+            turn.cancel().await;
+        }
+        Ok(Empty {})
+    }
+
+    async fn prompt_pending(&self, _: Empty) -> Result<PendingResult> {
+        let prompts = self.hub.prompts.all();
+        Ok(PendingResult { prompts })
+    }
+
+    async fn prompt_answer(&self, params: AnswerParams) -> Result<Empty> {
+        let id = &params.prompt_id;
+        let open = self.hub.prompts.get(id).ok_or_else(|| unknown_prompt(id))?;
+        if open.prompt.answer_type == AnswerType::Secret
+            && matches!(params.answer, PromptAnswer::Answer { .. })
+        {
+            return Err(invalid(
+                "answer: a secret is typed where it was asked for, and nowhere else",
+            ));
+        }
+        let (prompt, answer) = (PromptId(id.clone()), params.answer.into());
+        match open.turn.fits(prompt.clone(), answer.clone()).await {
+            None => Err(unknown_prompt(id)),
+            Some(Err(misfit)) => Err(invalid(format!("answer: {misfit}"))),
+            Some(Ok(())) => {
+                open.turn.answer(prompt, answer).await;
+                self.hub.dismiss(id, "answered in another way").await;
+                Ok(Empty {})
+            }
+        }
+    }
+}
+
+/// What `initialize` tells.
+fn read(params: InitializeParams) -> Result<(Told, ClientSettings, Vec<PathBuf>)> {
+    let options = match params.initialization_options {
+        None | Some(Value::Null) => InitializationOptions::default(),
+        Some(options) => serde_json::from_value(options)
+            .map_err(|why| invalid(format!("initializationOptions: {why}")))?,
+    };
+    let aside = params
+        .capabilities
+        .experimental
+        .as_ref()
+        .and_then(|experimental| experimental.get("aside"))
+        .map(|aside| serde_json::from_value(aside.clone()))
+        .transpose()
+        .map_err(|why| invalid(format!("capabilities.experimental.aside: {why}")))?;
+    let aside: Option<requests::ClientCapabilities> = aside;
+    let info = params.client_info;
+    let client = rules::Client {
+        name: info.as_ref().map_or_else(|| "an LSP client".into(), |info| info.name.clone()),
+        version: info.and_then(|info| info.version).unwrap_or_default(),
+        secret: aside.as_ref().is_some_and(|aside| aside.prompt && aside.secret),
+    };
+    let encodings = params
+        .capabilities
+        .general
+        .as_ref()
+        .and_then(|general| general.position_encodings.as_ref());
+    let utf8 = encodings.is_some_and(|known| known.contains(&PositionEncodingKind::UTF8));
+    let state_dir = match &options.state_dir {
+        Some(folder) => PathBuf::from(folder),
+        None => default_state_dir().map_err(internal)?,
+    };
+    #[expect(deprecated, reason = "older clients name no folders")]
+    let root = params.root_uri;
+    let folders = params.workspace_folders.unwrap_or_default();
+    let folders = folders.into_iter().map(|folder| folder.uri).chain(root);
+    let mut folders: Vec<PathBuf> = folders.filter_map(|uri: Url| uri.to_file_path().ok()).collect();
+    folders.dedup();
+    let told = Told {
+        client,
+        aside,
+        lsp: params.capabilities,
+        utf8,
+        state_dir,
+    };
+    Ok((told, client_settings(options), folders))
+}
+
+fn client_settings(options: InitializationOptions) -> ClientSettings {
+    ClientSettings {
+        config: options.config,
+        workspace_config: options.workspace_config,
+        trusted: options.trusted,
+    }
+}
+
+fn capabilities(utf8: bool, aside: &requests::ServerCapabilities) -> ServerCapabilities {
+    let encoding = if utf8 {
+        PositionEncodingKind::UTF8
+    } else {
+        PositionEncodingKind::UTF16
+    };
+    ServerCapabilities {
+        position_encoding: Some(encoding),
+        text_document_sync: Some(TextDocumentSyncCapability::Options(
+            TextDocumentSyncOptions {
+                open_close: Some(true),
+                change: Some(TextDocumentSyncKind::INCREMENTAL),
+                save: Some(SaveOptions::default().into()),
+                ..TextDocumentSyncOptions::default()
+            },
+        )),
+        workspace: Some(WorkspaceServerCapabilities {
+            workspace_folders: Some(WorkspaceFoldersServerCapabilities {
+                supported: Some(true),
+                change_notifications: Some(OneOf::Left(true)),
+            }),
+            file_operations: None,
+        }),
+        experimental: Some(json!({ "aside": aside })),
+        ..ServerCapabilities::default()
+    }
+}
+

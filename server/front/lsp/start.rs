@@ -1,0 +1,267 @@
+//! `aside/turn/start` and `aside/turn/resume`: from params to a running turn.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tower_lsp::{jsonrpc, lsp_types::Url};
+
+use super::{
+    documents::span,
+    error::{error, internal, invalid, of_assemble, of_begin, of_store, unknown_conversation},
+    hub::{Hub, SharedHub},
+    turns::watch,
+};
+use crate::{
+    config::Flag,
+    engine::{
+        QUEUE, TurnHandle,
+        assemble::{Assembled, Wishes, assemble},
+        begin::{Plan, Start, begin},
+        clock::Clock,
+    },
+    front::wire::requests::{AttachmentParam, StartParams, code},
+    session::{conversation::Conversation, record::TurnOptions, replay},
+    turn::{event::Attachment, rules::Mode},
+};
+
+/// Bytes of an attached file that are read.
+const ATTACHED: u64 = 16 * 1024 * 1024;
+
+/// A turn to start.
+pub(super) struct Wanted {
+    pub(super) conversation: Conversation,
+    pub(super) root: PathBuf,
+    pub(super) turn: Option<String>,
+    pub(super) start: Start,
+    pub(super) options: TurnOptions,
+}
+
+impl Hub {
+    /// What the params come to. Nothing is changed yet, but for a new conversation.
+    pub(super) fn wanted(&self, params: StartParams) -> jsonrpc::Result<Wanted> {
+        let root = self.root(params.root.as_deref().map(folder).transpose()?.as_deref());
+        if let Some(id) = params.turn_id.as_deref().filter(|id| !is_turn_id(id)) {
+            return Err(invalid(format!(
+                "turnId {id:?} cannot be a turn's id; it has 1 to 64 letters, digits, `-` and `_`"
+            )));
+        }
+        if let Some(mode) = &params.mode {
+            mode_of(mode).ok_or_else(|| {
+                invalid(format!("mode {mode:?} is none of ask, edits, plan and auto"))
+            })?;
+        }
+        if let Some(schema) = &params.schema {
+            jsonschema::validator_for(schema)
+                .map_err(|why| invalid(format!("schema is not a JSON schema: {why}")))?;
+        }
+        let attachments = params.attachments.iter().map(|given| self.attachment(given));
+        let attachments = attachments.collect::<jsonrpc::Result<Vec<_>>>()?;
+        let store = self.store(&root)?;
+        let conversation = match &params.conversation_id {
+            Some(id) => store.find(id).map_err(|_| unknown_conversation(id))?,
+            None => store
+                .create(None, Clock::start().now())
+                .map_err(|failed| of_store(&failed))?,
+        };
+        Ok(Wanted {
+            conversation,
+            root,
+            turn: params.turn_id,
+            start: Start::Message {
+                text: params.prompt,
+                attachments,
+            },
+            options: TurnOptions {
+                mode: params.mode,
+                model: params.model,
+                tool_choice: params.tool_choice,
+                schema: params.schema,
+                ..TurnOptions::default()
+            },
+        })
+    }
+
+    /// The interrupted turn of a conversation, to go on as it was started.
+    pub(super) fn wanted_resume(&self, id: &str) -> jsonrpc::Result<Wanted> {
+        let root = self.root(None);
+        let store = self.store(&root)?;
+        let conversation = store.find(id).map_err(|_| unknown_conversation(id))?;
+        let lines = conversation.read_last_turn().map_err(internal)?;
+        let options = replay::turns(&lines.records).pop().map(|turn| turn.options);
+        let options = options.unwrap_or_default();
+        let root = options.root.as_ref().map_or(root, PathBuf::from);
+        Ok(Wanted {
+            conversation,
+            root,
+            turn: None,
+            start: Start::Resume {
+                answers: Vec::new(),
+            },
+            options,
+        })
+    }
+
+    fn attachment(&self, given: &AttachmentParam) -> jsonrpc::Result<Attachment> {
+        let uri = Url::parse(&given.uri)
+            .map_err(|why| invalid(format!("attachment {:?} is not a URI: {why}", given.uri)))?;
+        let name = uri
+            .to_file_path()
+            .map_or_else(|()| given.uri.clone(), |path| path.display().to_string());
+        let utf8 = self.told()?.utf8;
+        let text = match &given.text {
+            Some(text) => text.clone(),
+            None => {
+                let whole = match self.documents.get(&uri) {
+                    Some(document) => document.text,
+                    None => read_file(&uri).map_err(|why| {
+                        invalid(format!("attachment {name:?} cannot be read: {why}"))
+                    })?,
+                };
+                match given.range {
+                    Some(range) => whole[span(&whole, range, utf8)].to_owned(),
+                    None => whole,
+                }
+            }
+        };
+        Ok(Attachment { name, text })
+    }
+
+    fn assembled(&self, wanted: &Wanted) -> jsonrpc::Result<(Assembled, Vec<String>)> {
+        let options = &wanted.options;
+        let effective = self.configuration(&wanted.root, flags(options))?;
+        let mode = options.mode.as_deref().and_then(mode_of);
+        if !effective.trusted && matches!(mode, Some(Mode::Edits | Mode::Auto)) {
+            let text = "the workspace is not trusted, so mode edits or auto cannot be had; trust it first, \
+                        with aside/workspace/trust";
+            return Err(error(code::NOT_TRUSTED, text));
+        }
+        let wishes = Wishes {
+            root: wanted.root.clone(),
+            trusted: effective.trusted,
+            mode,
+            schema: options.schema.clone(),
+            ..Wishes::default()
+        };
+        let env = |name: &str| std::env::var(name).ok();
+        let assembled = assemble(&effective.configuration, &wishes, &env).map_err(of_assemble)?;
+        let mut notices = effective.configuration.notices;
+        if assembled.unsandboxed {
+            notices.push("Commands run without a sandbox.".into());
+        }
+        Ok((assembled, notices))
+    }
+}
+
+/// Begins a turn; it runs on in tasks of its own.
+pub(super) async fn begin_turn(hub: &SharedHub, wanted: Wanted) -> jsonrpc::Result<TurnHandle> {
+    let id = wanted.conversation.id().to_owned();
+    let Some(kept) = hub.turns.reserve(&id) else {
+        return Err(error(
+            code::TURN_RUNS,
+            format!("a turn runs in conversation {id}; steer or cancel it first"),
+        ));
+    };
+    let begun = begin_reserved(hub, wanted, kept).await;
+    if begun.is_err() {
+        hub.turns.free(&id, None);
+    }
+    begun
+}
+
+async fn begin_reserved(
+    hub: &SharedHub,
+    wanted: Wanted,
+    kept: Option<crate::engine::Before>,
+) -> jsonrpc::Result<TurnHandle> {
+    let (assembled, notices) = hub.assembled(&wanted)?;
+    let told = hub.told()?;
+    let model = assembled.rules.model.id.clone();
+    let plan = Plan {
+        options: TurnOptions {
+            mode: Some(assembled.rules.mode.name().to_owned()),
+            model: Some(model.clone()),
+            root: Some(wanted.root.display().to_string()),
+            ..wanted.options
+        },
+        conversation: wanted.conversation,
+        start: wanted.start,
+        turn: wanted.turn,
+        client: Some(told.client.clone()),
+        approvals: hub.store(&wanted.root)?.approvals(),
+        assembled,
+        root: wanted.root,
+        supervisor: std::env::current_exe().map_err(internal)?,
+    };
+    let (front, messages) = mpsc::channel(QUEUE);
+    let (handle, task) = begin(plan, kept, front.clone())
+        .await
+        .map_err(|failed| of_begin(&failed))?;
+    hub.turns.runs(&handle);
+    for text in notices {
+        let notice = crate::turn::effect::Update::Notice {
+            level: crate::turn::event::Level::Warning,
+            text,
+        };
+        let _ = front.send(crate::engine::ToFront::Update(notice)).await;
+    }
+    tokio::spawn(watch(hub.clone(), handle.clone(), messages, task));
+    hub.tell_status(Some(model)).await;
+    Ok(handle)
+}
+
+/// What of a turn's options are settings.
+fn flags(options: &TurnOptions) -> Vec<Flag> {
+    let typed = |name: &str, key: &str, value: Value| Flag::Typed {
+        name: name.to_owned(),
+        key: key.to_owned(),
+        value,
+    };
+    let model = options.model.as_ref();
+    let choice = options.tool_choice.as_ref();
+    let model = model.map(|model| typed("model", "assistant.model", json!(model)));
+    let choice = choice.map(|choice| typed("toolChoice", "assistant.tool_choice", json!(choice)));
+    model.into_iter().chain(choice).collect()
+}
+
+fn mode_of(name: &str) -> Option<Mode> {
+    [Mode::Ask, Mode::Edits, Mode::Plan, Mode::Auto]
+        .into_iter()
+        .find(|mode| mode.name() == name)
+}
+
+fn is_turn_id(id: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    (1..=64).contains(&id.len()) && id.bytes().all(plain)
+}
+
+/// A folder as clients name it: a URI or a path.
+pub(super) fn folder(name: &str) -> jsonrpc::Result<PathBuf> {
+    let path = match Url::parse(name) {
+        Ok(uri) if uri.scheme() == "file" => uri
+            .to_file_path()
+            .map_err(|()| invalid(format!("{name:?} is not a folder of this machine")))?,
+        _ => Path::new(name).to_owned(),
+    };
+    if path.is_dir() {
+        return Ok(path);
+    }
+    Err(invalid(format!("{name:?} is not a folder")))
+}
+
+fn read_file(uri: &Url) -> Result<String, String> {
+    use std::io::Read as _;
+    let path = uri.to_file_path().map_err(|()| "it is no file".to_owned())?;
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(|why| why.to_string())?;
+    if !file.metadata().is_ok_and(|about| about.is_file()) {
+        return Err("it is no regular file".into());
+    }
+    file.take(ATTACHED + 1)
+        .read_to_string(&mut text)
+        .map_err(|why| why.to_string())?;
+    if text.len() as u64 > ATTACHED {
+        return Err(format!("it is over {ATTACHED} bytes"));
+    }
+    Ok(text)
+}

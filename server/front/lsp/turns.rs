@@ -1,0 +1,208 @@
+//! Running turns, and what each tells the client.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Mutex,
+};
+
+use tokio::{sync::mpsc, task::JoinHandle};
+
+use super::{
+    hub::{Changed, Completed, SharedHub, Update, lock},
+    pieces::Pending,
+    prompts,
+};
+use crate::{
+    engine::{Before, ToFront, TurnHandle},
+    front::wire::{self, Prompt, QuestionUpdate, TurnCompleted, TurnRef, TurnUpdate, requests::ConversationRef},
+    turn::effect::End,
+};
+
+/// Bytes that may wait for the client before updates are held back and joined.
+const ENOUGH: usize = 64 * 1024;
+/// Conversations that are kept in memory after their turn, at the most.
+const KEPT: usize = 8;
+
+/// The turns that run, and the conversations that ran last.
+#[derive(Default)]
+pub(super) struct Turns {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// By conversation; nothing yet for one whose turn is about to begin.
+    running: HashMap<String, Option<TurnHandle>>,
+    kept: VecDeque<(String, Before)>,
+}
+
+impl Turns {
+    /// A turn runs.
+    pub(super) fn any(&self) -> bool {
+        !lock(&self.inner).running.is_empty()
+    }
+
+    /// Takes the conversation for a turn, with what is kept of it; `None` where one runs.
+    pub(super) fn reserve(&self, conversation: &str) -> Option<Option<Before>> {
+        let mut inner = lock(&self.inner);
+        if inner.running.contains_key(conversation) {
+            return None;
+        }
+        inner.running.insert(conversation.to_owned(), None);
+        let at = inner.kept.iter().position(|(id, _)| id == conversation);
+        Some(at.and_then(|at| inner.kept.remove(at)).map(|(_, kept)| kept))
+    }
+
+    /// The turn runs.
+    pub(super) fn runs(&self, handle: &TurnHandle) {
+        let running = Some(handle.clone());
+        lock(&self.inner)
+            .running
+            .insert(handle.conversation.clone(), running);
+    }
+
+    /// The turn is over, or never began.
+    pub(super) fn free(&self, conversation: &str, kept: Option<Before>) {
+        let mut inner = lock(&self.inner);
+        inner.running.remove(conversation);
+        if let Some(kept) = kept {
+            inner.kept.push_back((conversation.to_owned(), kept));
+        }
+        while inner.kept.len() > KEPT {
+            inner.kept.pop_front();
+        }
+    }
+
+    /// Whether a turn runs in the conversation.
+    pub(super) fn is_running(&self, conversation: &str) -> bool {
+        lock(&self.inner).running.contains_key(conversation)
+    }
+
+    /// The running turn of this id.
+    pub(super) fn get(&self, turn: &str) -> Option<TurnHandle> {
+        let inner = lock(&self.inner);
+        let mut running = inner.running.values().flatten();
+        running.find(|handle| handle.turn == turn).cloned()
+    }
+
+    /// All that run.
+    pub(super) fn all(&self) -> Vec<TurnHandle> {
+        lock(&self.inner).running.values().flatten().cloned().collect()
+    }
+}
+
+/// A turn on its way to the client.
+struct Watched {
+    hub: SharedHub,
+    turn: TurnRef,
+    handle: TurnHandle,
+    seq: u64,
+    pending: Pending,
+}
+
+/// Tells the client what a turn says, to its end. What the engine says is taken at once, so that it never waits for
+/// a slow client; what the client has not taken is joined.
+pub(super) async fn watch(
+    hub: SharedHub,
+    handle: TurnHandle,
+    mut messages: mpsc::Receiver<ToFront>,
+    task: JoinHandle<Option<Before>>,
+) {
+    let mut watched = Watched {
+        turn: TurnRef {
+            conversation_id: handle.conversation.clone(),
+            turn_id: handle.turn.clone(),
+        },
+        hub,
+        handle,
+        seq: 0,
+        pending: Pending::default(),
+    };
+    let end = loop {
+        tokio::select! {
+            biased;
+            message = messages.recv() => match message {
+                Some(ToFront::End(end)) => break Some(*end),
+                Some(message) => watched.take(message).await,
+                None => break None,
+            },
+            () = watched.hub.room(ENOUGH), if !watched.pending.is_empty() => watched.tell_next().await,
+        }
+    };
+    while !watched.pending.is_empty() {
+        watched.hub.room(ENOUGH).await;
+        watched.tell_next().await;
+    }
+    // The task is over as soon as it has said so.
+    let kept = task.await.unwrap_or_default();
+    watched.end(end, kept).await;
+}
+
+impl Watched {
+    async fn take(&mut self, message: ToFront) {
+        match message {
+            ToFront::Update(update) => {
+                let update = wire::Update::from(update);
+                if let wire::Update::Question(QuestionUpdate::Closed { prompt_id, .. }) = &update {
+                    self.hub.prompts.settle(prompt_id);
+                }
+                self.pending.push(update);
+            }
+            ToFront::ToolOutput { call_id, text } => {
+                self.pending.push(wire::Update::ToolOutput { call_id, text });
+            }
+            ToFront::Edited { call_id, uris } => {
+                self.pending.push(wire::Update::Edit { call_id, uris });
+            }
+            ToFront::Title(title) => {
+                self.pending.push(wire::Update::Title { title });
+                self.changed().await;
+            }
+            ToFront::Prompt(prompt) => {
+                let prompt = Prompt::new(&self.turn, *prompt);
+                prompts::ask(&self.hub, prompt, &self.handle);
+                self.changed().await;
+                self.hub.tell_status(None).await;
+            }
+            ToFront::Dismiss(prompt, why) => {
+                self.hub.dismiss(&prompt.0, &why).await;
+                self.hub.tell_status(None).await;
+            }
+            // Taken before.
+            ToFront::End(_) => {}
+        }
+    }
+
+    async fn tell_next(&mut self) {
+        let Some(update) = self.pending.pop() else {
+            return;
+        };
+        self.seq += 1;
+        let params = TurnUpdate {
+            conversation_id: self.turn.conversation_id.clone(),
+            turn_id: self.turn.turn_id.clone(),
+            seq: self.seq,
+            update,
+        };
+        self.hub.notify::<Update>(params).await;
+    }
+
+    async fn changed(&self) {
+        let conversation_id = self.turn.conversation_id.clone();
+        self.hub
+            .notify::<Changed>(ConversationRef { conversation_id })
+            .await;
+    }
+
+    /// The last message of a turn, after which the next one may begin.
+    async fn end(self, end: Option<End>, kept: Option<Before>) {
+        self.hub.prompts.forget_turn(&self.turn.turn_id);
+        self.hub.turns.free(&self.turn.conversation_id, kept);
+        if let Some(end) = end {
+            let completed = TurnCompleted::new(&self.turn, end);
+            self.hub.notify::<Completed>(completed).await;
+        }
+        self.changed().await;
+        self.hub.tell_status(None).await;
+    }
+}

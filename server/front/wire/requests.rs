@@ -1,0 +1,486 @@
+//! Params and results of the methods under `aside/`, and the error codes.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Prompt, PromptAnswer, Update};
+use crate::turn::event::Outcome;
+
+/// The version of the protocol.
+pub const VERSION: u32 = 1;
+
+/// Error codes of the protocol, beside those of JSON-RPC and LSP.
+pub mod code {
+    /// There is no such conversation.
+    pub const UNKNOWN_CONVERSATION: i64 = -32010;
+    /// There is no such turn, or it is over.
+    pub const UNKNOWN_TURN: i64 = -32011;
+    /// There is no such prompt, or it is closed.
+    pub const UNKNOWN_PROMPT: i64 = -32012;
+    /// A turn runs in this conversation.
+    pub const TURN_RUNS: i64 = -32013;
+    /// The conversation is open in another process.
+    pub const OPEN_ELSEWHERE: i64 = -32014;
+    /// The workspace is not trusted.
+    pub const NOT_TRUSTED: i64 = -32015;
+    /// There is no usable provider or model.
+    pub const NO_PROVIDER: i64 = -32016;
+    /// Undo would lose something; `data.conflicts` has the files.
+    pub const UNDO_CONFLICTS: i64 = -32017;
+}
+
+/// `capabilities.experimental.aside` of a client.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ClientCapabilities {
+    /// The newest version that it speaks.
+    pub version: u32,
+    /// It answers `aside/prompt`.
+    pub prompt: bool,
+    /// Its prompt can hide what is typed.
+    pub secret: bool,
+    /// It answers `aside/document/save`.
+    pub save: bool,
+    /// Tools that run in the editor.
+    pub tools: Vec<ClientTool>,
+}
+
+/// A tool that runs in the editor.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClientTool {
+    /// Its name.
+    pub name: String,
+    /// What it does, for the model.
+    pub description: String,
+    /// The JSON schema of its arguments.
+    pub input_schema: Value,
+}
+
+/// `capabilities.experimental.aside` of the server.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ServerCapabilities {
+    /// The lower of both versions.
+    pub version: u32,
+    /// The server's own version.
+    pub server: String,
+}
+
+/// `initializationOptions`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct InitializationOptions {
+    /// Settings of the user's scope.
+    pub config: Option<Value>,
+    /// Settings that the workspace has a say in.
+    pub workspace_config: Option<Value>,
+    /// The user trusts the workspace.
+    pub trusted: bool,
+    /// Where state is kept, instead of the usual place.
+    pub state_dir: Option<String>,
+}
+
+/// Params of `aside/conversation/create`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CreateParams {
+    /// Else the first line of the first prompt.
+    pub title: Option<String>,
+}
+
+/// A conversation, as params or result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConversationRef {
+    /// Its id.
+    pub conversation_id: String,
+}
+
+/// Params of `aside/conversation/list`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ListParams {
+    /// Where the page before ended.
+    pub cursor: Option<String>,
+    /// How many at the most.
+    pub limit: Option<usize>,
+    /// Only those whose title has this, in any case.
+    pub query: Option<String>,
+}
+
+/// A page of conversations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ListResult {
+    /// Newest first.
+    pub items: Vec<ListItem>,
+    /// Where the next page begins; none on the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// A conversation in the list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ListItem {
+    /// Its id.
+    pub conversation_id: String,
+    /// Its title.
+    pub title: String,
+    /// RFC 3339.
+    pub created_at: String,
+    /// RFC 3339.
+    pub updated_at: String,
+    /// How many turns it has.
+    pub turns: u32,
+    /// What it is doing.
+    pub status: ConversationStatus,
+    /// How many prompts are open.
+    pub prompts: usize,
+}
+
+/// What a conversation is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ConversationStatus {
+    /// Nothing.
+    Idle,
+    /// A turn runs.
+    Running,
+    /// A turn waits for a person.
+    Waiting,
+    /// Its last turn can be resumed.
+    Interrupted,
+}
+
+/// Params of `aside/conversation/read`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadParams {
+    /// Which.
+    pub conversation_id: String,
+    /// Only turns after that of this id.
+    #[serde(default)]
+    pub after: Option<String>,
+    /// How many turns at the most.
+    #[serde(default)]
+    pub limit: Option<usize>,
+}
+
+/// Turns of a conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadResult {
+    /// Oldest first.
+    pub turns: Vec<ReadTurn>,
+    /// What to give as `after` for more; none at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// A turn, put together from the log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadTurn {
+    /// Its id.
+    pub turn_id: String,
+    /// RFC 3339.
+    pub started_at: String,
+    /// What the user asked for.
+    pub prompt: String,
+    /// What happened, pieces joined.
+    pub updates: Vec<Update>,
+    /// How it ended; none for one that can be resumed or runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+}
+
+/// Result of `aside/conversation/transcript`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TranscriptResult {
+    /// Markdown.
+    pub text: String,
+}
+
+/// Params of `aside/conversation/fork`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ForkParams {
+    /// Which.
+    pub conversation_id: String,
+    /// Up to and with this turn; else all.
+    #[serde(default)]
+    pub turn_id: Option<String>,
+}
+
+/// Params of `aside/conversation/rename`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RenameParams {
+    /// Which.
+    pub conversation_id: String,
+    /// One line.
+    pub title: String,
+}
+
+/// Params of `aside/turn/start`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StartParams {
+    /// A new conversation without one.
+    #[serde(default)]
+    pub conversation_id: Option<String>,
+    /// The turn's id, where the client chooses it; without a dot.
+    #[serde(default)]
+    pub turn_id: Option<String>,
+    /// What the user asks for.
+    pub prompt: String,
+    /// What goes along.
+    #[serde(default)]
+    pub attachments: Vec<AttachmentParam>,
+    /// `provider/model`.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// `ask`, `edits`, `plan` or `auto`.
+    #[serde(default)]
+    pub mode: Option<String>,
+    /// `auto`, `none`, `required`, or a tool's name.
+    #[serde(default)]
+    pub tool_choice: Option<String>,
+    /// The schema of the final answer.
+    #[serde(default)]
+    pub schema: Option<Value>,
+    /// The workspace; else the first folder.
+    #[serde(default)]
+    pub root: Option<String>,
+}
+
+/// Something that goes along with a prompt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AttachmentParam {
+    /// The file.
+    pub uri: String,
+    /// Only these lines and characters of it.
+    #[serde(default)]
+    pub range: Option<tower_lsp::lsp_types::Range>,
+    /// Its text; else it is read.
+    #[serde(default)]
+    pub text: Option<String>,
+}
+
+/// Result of `aside/turn/start`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StartResult {
+    /// The conversation.
+    pub conversation_id: String,
+    /// The turn.
+    pub turn_id: String,
+}
+
+/// A turn, as params or result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnId {
+    /// Its id.
+    pub turn_id: String,
+}
+
+/// Params of `aside/turn/steer`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SteerParams {
+    /// Which.
+    pub turn_id: String,
+    /// What the user adds.
+    pub prompt: String,
+}
+
+/// Params of `aside/turn/undo`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UndoParams {
+    /// Which.
+    pub turn_id: String,
+    /// Only these files.
+    #[serde(default)]
+    pub uris: Option<Vec<String>>,
+}
+
+/// Result of `aside/turn/undo`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UndoResult {
+    /// What was put back.
+    pub files: Vec<String>,
+    /// The turn ran something whose changes are not covered.
+    pub untracked: bool,
+}
+
+/// Result of `aside/prompt/pending`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PendingResult {
+    /// Those open now, and those of interrupted turns.
+    pub prompts: Vec<Prompt>,
+}
+
+/// Params of `aside/prompt/answer`. It may hold a secret, so it is only read.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AnswerParams {
+    /// Which.
+    pub prompt_id: String,
+    /// What the person said.
+    pub answer: PromptAnswer,
+}
+
+/// Params of `aside/prompt/dismiss`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DismissParams {
+    /// Which.
+    pub prompt_id: String,
+    /// Why, in words.
+    pub reason: String,
+}
+
+/// Result of `aside/model/list`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelsResult {
+    /// Of the usable providers.
+    pub models: Vec<ModelItem>,
+}
+
+/// A model in the list.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ModelItem {
+    /// `provider/model`.
+    pub id: String,
+    /// Tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u64>,
+    /// Tokens of an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_output: Option<u64>,
+    /// It reasons.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<bool>,
+    /// US dollars for a million tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prices: Option<PricesItem>,
+}
+
+/// US dollars for a million tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PricesItem {
+    /// Input.
+    pub input: f64,
+    /// Output.
+    pub output: f64,
+    /// Input read from the cache.
+    pub cache_read: f64,
+    /// Input written to it.
+    pub cache_write: f64,
+}
+
+/// Params of `aside/config/read`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ConfigReadParams {
+    /// A key, or the beginning of some; else all.
+    pub key: Option<String>,
+}
+
+/// Result of `aside/config/read`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConfigReadResult {
+    /// By key.
+    pub values: Vec<ConfigValue>,
+}
+
+/// An effective value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConfigValue {
+    /// Its key.
+    pub key: String,
+    /// It; hidden where it may be a secret.
+    pub value: Value,
+    /// The layer that it comes from.
+    pub from: String,
+}
+
+/// Params of `aside/workspace/trust`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrustParams {
+    /// Its URI or path.
+    pub folder: String,
+    /// The user trusts it.
+    pub trusted: bool,
+}
+
+/// An empty result or params.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Empty {}
+
+/// Params of `aside/status`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StatusParams {
+    /// How it goes.
+    pub health: Health,
+    /// A turn runs.
+    pub busy: bool,
+    /// Why, where it does not go well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// `provider/model` of the last turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Over all conversations.
+    pub pending_prompts: usize,
+}
+
+/// How it goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Health {
+    /// Well.
+    #[default]
+    Ok,
+    /// Something is not as it should be.
+    Warning,
+    /// Nothing can be done as it is.
+    Error,
+}
+
+/// Params of `aside/tool/call`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCallParams {
+    /// The provider's id of the call.
+    pub call_id: String,
+    /// The tool.
+    pub name: String,
+    /// Its arguments.
+    pub arguments: Value,
+}
+
+/// Result of `aside/tool/call`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCallResult {
+    /// What the model is told.
+    pub content: String,
+    /// It is an error.
+    #[serde(default)]
+    pub is_error: bool,
+}
+
+/// Params of `aside/document/save`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SaveParams {
+    /// The document.
+    pub uri: String,
+}
