@@ -1,0 +1,1 @@
+//! What a prompt cache reads and writes, from the bodies alone.
