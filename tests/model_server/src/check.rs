@@ -36,6 +36,7 @@ mod shape;
 mod tests;
 mod tools;
 
+pub(crate) use chat::of_openai;
 pub use seen::Seen;
 
 /// One request, with what its headers and path say.

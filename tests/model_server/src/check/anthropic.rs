@@ -122,7 +122,7 @@ fn sampling(request: &Request, _: &Seen, found: &mut Found) {
                 "",
                 format_args!("`{name}` is refused since version {CURRENT}"),
             );
-        } else if !model_takes && !(name == "temperature" && value.as_f64() == Some(1.0)) {
+        } else if !(model_takes || name == "temperature" && value.as_f64() == Some(1.0)) {
             found.say("", format_args!("{} does not take `{name}`", request.model));
         }
     }

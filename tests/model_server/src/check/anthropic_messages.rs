@@ -96,7 +96,7 @@ fn one_block(found: &mut Found, place: &str, block: &Value, role: &str) {
     if !roles.split_whitespace().any(|known| known == role) {
         found.say(
             place,
-            format_args!("a {kind} block may not stand in a message of role {role}"),
+            format_args!("a block of type {kind} may not stand in a message of role {role}"),
         );
     }
     if kind == "text" && block["text"] == "" {
@@ -107,7 +107,7 @@ fn one_block(found: &mut Found, place: &str, block: &Value, role: &str) {
         if !IN_RESULTS.contains(&kind) {
             found.say(
                 &place,
-                format_args!("a {kind} block may not stand in a result"),
+                format_args!("a block of type {kind} may not stand in a result"),
             );
         }
         if kind == "text" && inner["text"] == "" {
@@ -118,8 +118,12 @@ fn one_block(found: &mut Found, place: &str, block: &Value, role: &str) {
 
 /// Blocks of tools that the server runs, and of its own bookkeeping.
 fn servers_own(kind: &str) -> bool {
-    ["server_tool_use", "compaction", "fallback"].contains(&kind)
-        || (kind.ends_with("_tool_result") && kind.len() > "_tool_result".len())
+    ["server_tool_use", "compaction", "fallback"].contains(&kind) || servers_result(kind)
+}
+
+/// What a tool that the server runs has given.
+fn servers_result(kind: &str) -> bool {
+    kind.ends_with("_tool_result")
 }
 
 fn system(request: &Request, _: &Seen, found: &mut Found) {
@@ -225,7 +229,7 @@ fn system_messages(request: &Request, _: &Seen, found: &mut Found) {
         }
         let before = index.checked_sub(1).map(|before| &messages[before]);
         let after_server =
-            |message: &Value| servers_own(last_kind(message)) && message["role"] == "assistant";
+            |message: &Value| servers_result(last_kind(message)) && message["role"] == "assistant";
         if !before.is_some_and(|message| message["role"] == "user" || after_server(message)) {
             found.say(&place, "a system message must follow a message of the user");
         }
@@ -322,16 +326,6 @@ fn explicit(body: &Value) -> Vec<(String, &str, &Value)> {
         .collect()
 }
 
-/// Blocks that may end a cached prefix.
-const MARKABLE: [&str; 6] = [
-    "tool",
-    "text",
-    "image",
-    "document",
-    "tool_use",
-    "tool_result",
-];
-
 fn breakpoints(request: &Request, _: &Seen, found: &mut Found) {
     let explicit = explicit(request.body);
     let automatic = request.body.get("cache_control");
@@ -348,7 +342,7 @@ fn breakpoints(request: &Request, _: &Seen, found: &mut Found) {
             .body
             .pointer(place)
             .is_some_and(|block| block["text"] == "");
-        if empty || (!MARKABLE.contains(kind) && servers_own(kind)) {
+        if empty || servers_own(kind) {
             found.say(place, "this block may not have `cache_control`");
         }
     }

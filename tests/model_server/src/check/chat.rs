@@ -119,7 +119,7 @@ fn messages(request: &Request, _: &Seen, found: &mut Found) {
             if !parts.contains(&kind) {
                 found.say(
                     &place,
-                    format_args!("a {kind} part may not stand in a message of role {role}"),
+                    format_args!("a part of type {kind} may not stand in a message of role {role}"),
                 );
             }
         }

@@ -23,8 +23,6 @@ pub(crate) struct Block {
     pub(crate) part: Part,
     /// The JSON pointer of the block in the body.
     pub(crate) place: String,
-    /// The index of the tool, system block or message that holds it.
-    pub(crate) holder: usize,
     /// What surrounds it, as compact JSON: the message without its content.
     pub(crate) around: String,
     /// The block without its marker.
@@ -51,17 +49,12 @@ pub(crate) fn blocks(api: Api, body: &Value) -> Vec<Block> {
     match api {
         Api::Anthropic => {
             row.each(Part::Tools, "/tools", &body["tools"]);
-            row.content(Part::System, "/system", &body["system"], &Around::default());
+            row.content(Part::System, "/system", &body["system"], "");
             row.messages("/messages", &body["messages"], "content");
         }
         Api::OpenaiResponses => {
             row.each(Part::Tools, "/tools", &body["tools"]);
-            row.content(
-                Part::System,
-                "/instructions",
-                &body["instructions"],
-                &Around::default(),
-            );
+            row.content(Part::System, "/instructions", &body["instructions"], "");
             row.messages("/input", &body["input"], "content");
         }
         Api::OpenaiChat | Api::Ollama => {
@@ -70,12 +63,7 @@ pub(crate) fn blocks(api: Api, body: &Value) -> Vec<Block> {
         }
         Api::Gemini => {
             let system = &body["systemInstruction"]["parts"];
-            row.content(
-                Part::System,
-                "/systemInstruction/parts",
-                system,
-                &Around::default(),
-            );
+            row.content(Part::System, "/systemInstruction/parts", system, "");
             row.each(Part::Tools, "/tools", &body["tools"]);
             row.messages("/contents", &body["contents"], "parts");
         }
@@ -101,12 +89,6 @@ fn marker(api: Api) -> &'static str {
     }
 }
 
-#[derive(Default)]
-struct Around {
-    holder: usize,
-    json: String,
-}
-
 struct Row {
     mark: &'static str,
     blocks: Vec<Block>,
@@ -114,16 +96,8 @@ struct Row {
 
 impl Row {
     fn each(&mut self, part: Part, place: &str, array: &Value) {
-        for (holder, (place, value)) in super::elements(place, array).enumerate() {
-            self.push(
-                part,
-                place,
-                value.clone(),
-                &Around {
-                    holder,
-                    json: String::new(),
-                },
-            );
+        for (place, value) in super::elements(place, array) {
+            self.push(part, place, value.clone(), "");
         }
     }
 
@@ -132,21 +106,14 @@ impl Row {
             let user = json!([{"type": "message", "role": "user", "content": input}]);
             return self.messages(place, &user, member);
         }
-        for (holder, (place, message)) in super::elements(place, messages).enumerate() {
+        for (place, message) in super::elements(place, messages) {
             let Some(content) = message.get(member) else {
-                let around = Around {
-                    holder,
-                    json: String::new(),
-                };
-                self.push(Part::Messages, place, message.clone(), &around);
+                self.push(Part::Messages, place, message.clone(), "");
                 continue;
             };
             let mut header = message.as_object().cloned().unwrap_or_else(Map::new);
             header.shift_remove(member);
-            let around = Around {
-                holder,
-                json: Value::Object(header).to_string(),
-            };
+            let around = Value::Object(header).to_string();
             self.content(
                 Part::Messages,
                 &format!("{place}/{member}"),
@@ -156,7 +123,7 @@ impl Row {
         }
     }
 
-    fn content(&mut self, part: Part, place: &str, content: &Value, around: &Around) {
+    fn content(&mut self, part: Part, place: &str, content: &Value, around: &str) {
         if let Some(text) = content.as_str() {
             self.push(
                 part,
@@ -170,19 +137,17 @@ impl Row {
         }
     }
 
-    fn push(&mut self, part: Part, place: String, mut value: Value, around: &Around) {
+    fn push(&mut self, part: Part, place: String, mut value: Value, around: &str) {
         let mark = value
             .as_object_mut()
             .and_then(|object| object.shift_remove(self.mark));
         if value["text"] == "" && value.get("thoughtSignature").is_none() {
             return;
         }
-        let Around { holder, json } = around;
         self.blocks.push(Block {
             part,
             place,
-            holder: *holder,
-            around: json.clone(),
+            around: around.to_owned(),
             value,
             mark,
         });

@@ -190,7 +190,7 @@ fn items(request: &Request, _: &Seen, found: &mut Found) {
                 let part = text(part, "type");
                 found.say(
                     &place,
-                    format_args!("a {part} part may not stand in a message of role {role}"),
+                    format_args!("a part of type {part} may not stand in a message of role {role}"),
                 );
             }
         }
@@ -253,6 +253,11 @@ fn reasoning_is_followed(request: &Request, _: &Seen, found: &mut Found) {
     }
 }
 
+/// The order of members counts, which equality of values leaves out.
+fn json(item: &Value) -> String {
+    item.to_string()
+}
+
 /// The items of one response come back as given, all of them, in their order and side by side.
 fn verbatim(request: &Request, seen: &Seen, found: &mut Found) {
     let input: Vec<_> = elements("/input", &request.body["input"]).collect();
@@ -269,7 +274,7 @@ fn verbatim(request: &Request, seen: &Seen, found: &mut Found) {
         };
         for (offset, given) in reply.items.iter().enumerate() {
             let sent = input.get(start + offset);
-            if sent.is_none_or(|(_, sent)| sent.to_string() != given.to_string()) {
+            if sent.is_none_or(|(_, sent)| json(sent) != json(given)) {
                 let place = sent.map_or("/input", |(place, _)| place);
                 let id = given["id"].as_str().unwrap_or("without an id");
                 found.say(

@@ -30,8 +30,8 @@ pub(super) struct Reply {
 #[derive(Clone, Debug)]
 struct Opaque {
     text: String,
-    /// The block, item or part that carried it.
-    holder: Value,
+    /// The block, item or part that carried it, as JSON: the order of members counts.
+    holder: String,
     /// The hash of all that came before it: tools, system, messages, and what preceded it in its own response.
     before: u64,
 }
@@ -50,7 +50,7 @@ impl Seen {
             if let Some(text) = opaque_of(api, &block.value) {
                 opaque.push(Opaque {
                     text: text.to_owned(),
-                    holder: block.value.clone(),
+                    holder: block.value.to_string(),
                     before,
                 });
             }
@@ -112,7 +112,8 @@ pub(super) fn unchanged(request: &Request, seen: &Seen, found: &mut Found) {
             found.say(&block.place, "no response gave this signature");
             continue;
         }
-        given.retain(|(_, own)| own.holder.to_string() == block.value.to_string());
+        let holder = block.value.to_string();
+        given.retain(|(_, own)| own.holder == holder);
         if given.is_empty() {
             found.say(
                 &block.place,

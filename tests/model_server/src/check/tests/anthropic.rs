@@ -56,6 +56,30 @@ fn tools_and_schemas() {
 }
 
 #[test]
+fn limits_of_strict_schemas_are_counted_over_the_request() {
+    let with_tools = |count: usize, property: &Value| {
+        let mut sent = Sent::sample("anthropic/02");
+        let tools = (0..count).map(|index| {
+            let properties = json!({"a": property, "b": property});
+            let schema =
+                json!({"type": "object", "properties": properties, "additionalProperties": false});
+            json!({"name": format!("tool_{index}"), "strict": true, "input_schema": schema})
+        });
+        sent.body["tools"] = tools.collect();
+        check(&sent.request(), &Seen::default()).join("; ")
+    };
+    let text = json!({"type": "string"});
+    assert_eq!(with_tools(12, &text), "");
+    let optional = "strict schemas have 26 optional parameters; at most 24 are taken";
+    assert_eq!(with_tools(13, &text), optional);
+    let union = json!({"type": ["string", "null"]});
+    assert_eq!(with_tools(8, &union), "");
+    let unions = "strict schemas have 18 union types; at most 16 are taken";
+    assert_eq!(with_tools(9, &union), unions);
+    assert!(with_tools(21, &text).starts_with("/tools: 21 tools are strict; at most 20 may be"));
+}
+
+#[test]
 fn messages() {
     holds(
         &Seen::default(),
@@ -75,13 +99,13 @@ fn messages() {
         anthropic/04 | set /messages/1/content/2/input "{}" | /messages/1/content/2: `input` must be object
         anthropic/04 | remove /messages/1/content/0/signature | /messages/1/content/0: `signature` is missing
         anthropic/04 | set /messages/1/content/- {"type":"tool_output"} | /messages/1/content/4: a block of type `tool_output` is not known
-        anthropic/04 | copy /messages/1/content/0 /messages/2/content/- | /messages/2/content/2: a thinking block may not stand in a message of role user
+        anthropic/04 | copy /messages/1/content/0 /messages/2/content/- | /messages/2/content/2: a block of type thinking may not stand in a message of role user
         anthropic/04 | set /messages/1/content/- {"type":"document","source":{}} | /messages/1/content/4: a document may not stand in a message of the assistant since version 2026-10-21
         anthropic/02 | set /messages/- {"role":"assistant","content":"{"} | /messages/1: the conversation must end with a message of the user
         anthropic/19 | set /messages/- {"role":"assistant","content":"{"} ; model claude-opus-4-5 |
         anthropic/02 | set /messages/- {"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}]} |
         anthropic/02 | set /messages/0/content [] | /messages/0/content: this is empty
-        anthropic/02 | set /messages/0/role "tool" | /messages/0: `role` must be user or assistant or system; /messages/0/content/0: a text block may not stand in a message of role tool
+        anthropic/02 | set /messages/0/role "tool" | /messages/0: `role` must be user or assistant or system; /messages/0/content/0: a block of type text may not stand in a message of role tool
         anthropic/02 | set /messages [] | /messages: there is no message
         anthropic/21 | model claude-sonnet-5 | /messages/3: claude-sonnet-5 does not take the role system here
         anthropic/21 | swap /messages/0 /messages/3 ; remove /messages/3 | /messages/0: a system message must follow a message of the user

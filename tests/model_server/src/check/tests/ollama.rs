@@ -22,6 +22,8 @@ fn api_chat() {
         ollama/03 | remove /messages/2 | the call call_8k2 has no result
         ollama/03 | set /messages/2/tool_call_id "call_1" | /messages/2: no call call_1 stands directly before this result; the call call_8k2 has no result
         ollama/03 | set /messages/2/tool_name "fs_glob" | /messages/2: the call call_8k2 is not of fs_glob
+        ollama/03 | set /messages/1/tool_calls/- {"id":"call_2","function":{"name":"fs_grep","arguments":{}}} ; set /messages/- {"role":"tool","tool_name":"fs_grep","tool_call_id":"call_2","content":""} |
+        ollama/03 | set /messages/1/tool_calls/- {"id":"call_2","function":{"name":"fs_grep","arguments":{}}} ; insert /messages/2 {"role":"tool","tool_name":"fs_grep","tool_call_id":"call_2","content":""} | /messages/2: the result of call_2 comes before that of call_8k2
         ollama/05 | set /format/properties/answer {"const":true} | /format/properties/answer: `const` is not honoured: use an `enum` of one value
         ollama/05 | set /format "yaml" | /format: this is neither `json` nor a schema
         ollama/05 | set /messages/0/content "follow symlinks?" | /format: no message says JSON, so that the answer may be endless white space

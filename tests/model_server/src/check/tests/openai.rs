@@ -12,7 +12,7 @@ fn responses() {
         openai_responses/01 | remove /store | `store` must be false
         openai_responses/01 | set /previous_response_id "resp_1" | `previous_response_id` needs what is not stored
         openai_responses/01 | set /temperature 0.2 | `temperature` is only taken at the effort none
-        openai_responses/01 | set /input/0/content/0/type "output_text" | /input/0/content/0: a output_text part may not stand in a message of role user
+        openai_responses/01 | set /input/0/content/0/type "output_text" | /input/0/content/0: a part of type output_text may not stand in a message of role user
         openai_responses/03 | remove /input/4 | /input: the call call_A1 has no output
         openai_responses/03 | remove /input/3 | /input/3: there is no call call_A1 before this output
         openai_responses/03 | copy /input/4 /input/- | /input/5: the call call_A1 has a second output
@@ -30,6 +30,8 @@ fn responses() {
         openai_responses/08 | set /input/5/text/format/schema/anyOf [] | /input/5/text/format/schema: `anyOf` is not allowed at the root of a strict schema
         openai_responses/08 | set /input/5/text/format/schema/properties/answer {"type":"null","default":null} | /input/5/text/format/schema/properties/answer: `default` must not be null in a strict schema
         openai_responses/08 | set /reasoning/mode "pro" | /input/5: a configuration_update is not taken in pro mode
+        openai_responses/01 | set /input/0/content [{"type":"input_text","text":"a","prompt_cache_breakpoint":{}},{"type":"input_text","text":"b","prompt_cache_breakpoint":{}},{"type":"input_text","text":"c","prompt_cache_breakpoint":{}},{"type":"input_text","text":"d","prompt_cache_breakpoint":{}}] | there are 4 explicit breakpoints; at most 3 are taken
+        openai_responses/01 | set /input/0/content/0/prompt_cache_breakpoint {"mode":"explicit"} |
         openai_responses/09 | set /tool_choice/name "ask" | /tool_choice: there is no tool ask
         openai_responses/09 | set /tool_choice "any" | /tool_choice: `any` is no choice
         openai_responses/09 | set /tool_choice {"type":"allowed_tools","mode":"required","tools":[{"type":"function","name":"answer_inquiry"}]} |
@@ -49,7 +51,7 @@ fn chat() {
         openai_chat/01 | set /reasoning_format "none" | `reasoning_format` is no member here
         openai_chat/01 | set /reasoning_format "none" ; model qwen3.5-9b |
         openai_chat/01 | set /messages/0/role "model" | /messages/0: the role `model` is not known
-        openai_chat/01 | set /messages/1/content/0/type "input_text" | /messages/1/content/0: a input_text part may not stand in a message of role user
+        openai_chat/01 | set /messages/1/content/0/type "input_text" | /messages/1/content/0: a part of type input_text may not stand in a message of role user
         openai_chat/01 | set /tool_choice {"type":"function","function":{"name":"fs_glob"}} | /tool_choice: there is no tool fs_glob
         openai_chat/01 | copy /tools/0 /tools/- | /tools/1: the tool fs_grep is given twice
         openai_chat/03 | remove /messages/3 | the call call_B2 has no result
