@@ -169,7 +169,7 @@ fn parts(request: &Request, _: &Seen, found: &mut Found) {
             {
                 found.say(
                     &place,
-                    format_args!("a {} may not stand in a content of role {role}", kinds[0]),
+                    format_args!("this part may not stand in a content of role {role}"),
                 );
             }
             if part["text"] == "" && part.get("thoughtSignature").is_none() {

@@ -22,6 +22,8 @@ fn members_and_models() {
         anthropic/02 | model claude-sonnet-4-6 ; set /thinking {"type":"enabled","budget_tokens":1000} | /thinking: `budget_tokens` must be at least 1024
         anthropic/02 | model claude-sonnet-4-6 ; set /thinking {"type":"enabled","budget_tokens":16000} | /thinking: `budget_tokens` must be less than `max_tokens`
         anthropic/02 | set /thinking {"type":"adaptive","block_binding":{}} | /thinking/block_binding: this needs the beta thinking-binding-controls-2026-08-01
+        anthropic/02 | set /thinking {"type":"deep"} | /thinking: this type is not known; /thinking: claude-opus-5-5 does not take the type deep
+        anthropic/02 | set /tools/0 "fs_grep" | /tools/0: this is not an object; /tools/0: `input_schema` must be of type object
         anthropic/02 | set /temperature 1 | `temperature` is refused since version 2026-10-21
         anthropic/02 | header anthropic-version 2023-06-01 ; set /temperature 0.5 | claude-opus-5-5 does not take `temperature`
         anthropic/02 | header anthropic-version 2023-06-01 ; model claude-opus-4-6 ; set /temperature 0.5 |
@@ -50,6 +52,9 @@ fn tools_and_schemas() {
         anthropic/19 | set /output_config/format/schema/properties/answer {"$ref":"#"} | /output_config/format/schema: a strict schema must not be recursive
         anthropic/19 | set /output_config/format/schema/properties/answer {"type":"string","pattern":"^(?!a)"} | /output_config/format/schema/properties/answer: a pattern of a strict schema must not look around or back
         anthropic/19 | set /output_config/format/schema/properties/answer {"type":"array","items":{"type":"string"},"minItems":2} | /output_config/format/schema/properties/answer: `minItems` may only be 0 or 1 in a strict schema
+        anthropic/19 | set /output_config/format/schema/properties/answer {"enum":[{}]} | /output_config/format/schema/properties/answer: an enum of a strict schema may only hold scalars
+        anthropic/19 | set /output_config/format/schema/properties/answer {"allOf":[{"$ref":"#/$defs/a"}]} ; set /output_config/format/schema/$defs {"a":{"type":"string"}} | /output_config/format/schema/properties/answer: `allOf` must not hold a `$ref` in a strict schema
+        anthropic/19 | set /output_config/format/schema/properties/answer {"$ref":"https://example.org/a"} | /output_config/format/schema/properties/answer: a `$ref` must stay inside its schema
         anthropic/19 | set /output_config/format/schema/properties/answer {"type":"string","format":"regex"} | /output_config/format/schema/properties/answer: the format regex is not known in a strict schema
         "##,
     );
@@ -107,6 +112,11 @@ fn messages() {
         anthropic/02 | set /messages/0/content [] | /messages/0/content: this is empty
         anthropic/02 | set /messages/0/role "tool" | /messages/0: `role` must be user or assistant or system; /messages/0/content/0: a block of type text may not stand in a message of role tool
         anthropic/02 | set /messages [] | /messages: there is no message
+        anthropic/04 | set /messages/2/content/1/content/0/text "" | /messages/2/content/1/content/0: this text is empty
+        anthropic/04 | set /messages/2/content/0/content [] |
+        anthropic/04 | set /messages/2/content/1/content/0 {"type":"tool_use"} | /messages/2/content/1/content/0: a block of type tool_use may not stand in a result
+        anthropic/02 | set /messages/0/content/0/citations [{}] | /messages/0/content/0: text of the user may not have citations since version 2026-10-21
+        anthropic/02 | set /messages/0/content/0/citations [{}] ; header anthropic-version 2023-06-01 |
         anthropic/21 | model claude-sonnet-5 | /messages/3: claude-sonnet-5 does not take the role system here
         anthropic/21 | swap /messages/0 /messages/3 ; remove /messages/3 | /messages/0: a system message must follow a message of the user
         anthropic/21 | set /messages/- {"role":"user","content":"Yes."} | /messages/3: a system message must be the last or be followed by the assistant's
@@ -124,6 +134,7 @@ fn breakpoints_of_the_cache() {
         anthropic/04 | set /messages/2/content/0/cache_control {"type":"ephemeral"} |
         anthropic/04 | set /messages/2/content/0/cache_control {"type":"ephemeral"} ; set /messages/0/content/0/cache_control {"type":"ephemeral"} | there are 5 breakpoints; at most 4 are taken
         anthropic/04 | set /messages/1/content/0/cache_control {"type":"ephemeral"} | /messages/1/content/0: `cache_control` is no member here
+        anthropic/02 | set /system/0/text "" | /system/0: this text is empty; /system/0: this block may not have `cache_control`
         anthropic/02 | set /cache_control/ttl "10m" | /cache_control: `ttl` must be 5m or 1h
         anthropic/02 | set /cache_control/ttl "1h" | /cache_control: a breakpoint of 1h must come before those of 5m
         anthropic/02 | set /system/0/cache_control/ttl "1h" | /system/0: a breakpoint of 1h must come before those of 5m

@@ -28,10 +28,12 @@ fn generate_content() {
         gemini/04 | set /contents/2/parts/0/functionResponse/response "error.rs:606" | /contents/2/parts/0/functionResponse: `response` must be object
         gemini/04 | set /contents/2/parts/0/functionResponse/response {"result":"error.rs:606"} | /contents/2/parts/0/functionResponse: `response` must hold `output` or `error`
         gemini/04 | set /contents/1/parts/0/functionCall/args "{}" | /contents/1/parts/0/functionCall: `args` must be object
+        gemini/04 | set /contents/0/parts/- {"functionResponse":{"name":"fs_grep","response":{"output":""}}} ; set /contents/0/role "model" | /contents/0/parts/2: this part may not stand in a content of role model; /contents/0/parts/2: the content before has no call for this response
         gemini/04 | remove /contents/1/parts/0/thoughtSignature | /contents/1/parts/0: the first call of a step needs its `thoughtSignature`, or skip_thought_signature_validator
         gemini/04 | remove /contents/1/parts/0/thoughtSignature ; set /contents/- {"role":"user","parts":[{"text":"Next."}]} |
         gemini/04 | remove /contents/1/parts/0/thoughtSignature ; model gemini-2.5-pro ; remove /generationConfig |
         gemini/09 | remove /generationConfig/responseMimeType | /generationConfig: a schema needs the `responseMimeType` application/json
+        gemini/09 | set /generationConfig/responseSchema {} | /generationConfig: `responseSchema` and `responseJsonSchema` exclude each other
         gemini/09 | set /generationConfig/responseJsonSchema/properties/inquiry_id {"type":"string","const":"inq_7"} | /generationConfig/responseJsonSchema/properties/inquiry_id: `const` is not allowed in a strict schema
         gemini/09 | set /generationConfig/responseJsonSchema/properties/inquiry_id/enum [""] | /generationConfig/responseJsonSchema/properties/inquiry_id: an enum must not hold empty text
         gemini/09 | model gemini-2.5-pro | /generationConfig: gemini-2.5-pro does not take tools beside a schema

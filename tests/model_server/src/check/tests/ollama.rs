@@ -14,6 +14,7 @@ fn api_chat() {
         ollama/01 | remove /options | /options: `num_ctx` must be set while the context of the running model is not known
         ollama/01 | set /think "huge" | /think: this level is not known
         ollama/01 | model gpt-oss:20b | /think: gpt-oss:20b takes levels only
+        ollama/01 | set /messages/0/role "developer" | /messages/0: the role `developer` is not known
         ollama/01 | set /messages/1/images/0 "data:image/png;base64,iVBORw0KGgo=" | /messages/1/images/0: an image is plain base64
         ollama/01 | set /messages/1/content [] | /messages/1: `content` must be string
         ollama/01 | set /tools/0/function/strict true | /tools/0/function: `strict` is no member here
