@@ -166,15 +166,12 @@ enum Keep {
 /// Hashes of prefixes and their tokens, for blocks whose parts begin with what else they depend on: `salts` of
 /// tools, system and messages.
 fn prefixes(group: u64, blocks: &[Block], salts: [&Value; 3]) -> (Vec<u64>, Vec<u64>) {
-    let (mut hash, mut end, mut salted) = (group, 0, 0);
+    let (mut hash, mut end) = (group, 0);
+    let salts = salts.map(|salt| digest(salt.to_string()));
     let mut row = (Vec::new(), Vec::new());
     for block in blocks {
-        let part = block.part as usize;
-        for salt in salts.iter().take(part + 1).skip(salted) {
-            hash = digest((hash, salt.to_string()));
-        }
-        salted = salted.max(part + 1);
-        hash = block.link(hash);
+        let depends_on = salts.get(..=block.part as usize);
+        hash = block.link(digest((hash, depends_on)));
         end += u64::try_from(block.value.to_string().len())
             .unwrap_or(u64::MAX)
             .div_ceil(4);

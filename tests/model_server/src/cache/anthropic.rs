@@ -83,13 +83,10 @@ fn marks(body: &Value, blocks: &[Block]) -> Vec<Mark> {
     let mut marks: Vec<_> = blocks.iter().enumerate().filter_map(marked).collect();
     let cacheable = |block: &Block| {
         let types = ["text", "image", "document", "tool_use", "tool_result"];
-        block.part != Part::Messages || types.iter().any(|kind| block.value["type"] == *kind)
+        types.iter().any(|kind| block.value["type"] == *kind)
     };
-    let automatic = body.get("cache_control");
     let last = blocks.iter().rposition(cacheable);
-    if let (Some(control), Some(at)) = (automatic, last)
-        && !marks.iter().any(|mark| mark.at == at)
-    {
+    if let (Some(control), Some(at)) = (body.get("cache_control"), last) {
         marks.push(mark(at, control));
         marks.sort_by_key(|mark| mark.at);
     }

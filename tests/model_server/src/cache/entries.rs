@@ -38,7 +38,6 @@ impl Entries {
             found = found.max(hit);
         }
         let read = found.map_or(0, |at| plan.ends[at] / plan.step * plan.step);
-        let read = if read < plan.least { 0 } else { read };
         let writes = plan.marks.iter().filter(|mark| {
             found.is_none_or(|found| mark.at > found) && plan.ends[mark.at] >= plan.least
         });

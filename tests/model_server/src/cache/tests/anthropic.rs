@@ -70,6 +70,41 @@ fn choices_lose_messages_and_formats_lose_the_system_too() {
 }
 
 #[test]
+fn names_and_budgets_are_part_of_the_choice() {
+    let prefix = "tool.a=3000 system.a=2000* user.a=100*";
+    plays(
+        Api::Anthropic,
+        "claude-opus-4-6",
+        &format!(
+            r#"
+            0:00 | {prefix} | tool_choice={{"type":"tool","name":"a"}} | 0 5100 0
+            0:01 | {prefix} | tool_choice={{"type":"tool","name":"b"}} | 5000 100 0
+            0:02 | {prefix} | tool_choice={{"type":"tool","name":"a"}} | 5100 0 0
+            0:03 | {prefix} | thinking={{"type":"enabled","budget_tokens":2000}} | 5000 100 0
+            0:04 | {prefix} | thinking={{"type":"enabled","budget_tokens":3000}} | 5000 100 0
+            0:05 | {prefix} | thinking={{"type":"enabled","budget_tokens":2000}} | 5100 0 0
+            0:06 | {prefix} | thinking={{"type":"disabled"}} | 5000 100 0
+            0:07 | {prefix} | | 5100 0 0
+            "#
+        ),
+    );
+}
+
+#[test]
+fn the_later_of_two_writes_decides_how_long_an_entry_lives() {
+    let body = body(Api::Anthropic, "system.a=1000*", "");
+    let ask = |cache: &mut Cache, when| {
+        cache.request(Api::Anthropic, "claude-opus-5-5", &body, time(when))
+    };
+    let mut cache = Cache::default();
+    let (first, _) = ask(&mut cache, "0:00");
+    let (second, _) = ask(&mut cache, "0:10");
+    cache.started(second);
+    cache.started(first);
+    assert_eq!(shown(ask(&mut cache, "5:09").1), "1000 0 0");
+}
+
+#[test]
 fn an_entry_lives_five_minutes_from_the_start_of_its_last_use() {
     opus(
         r#"

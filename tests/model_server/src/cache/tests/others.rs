@@ -22,6 +22,7 @@ fn openai_writes_at_the_end_of_the_input_and_reads_exact_prefixes() {
             0:09  | {first}                                | prompt_cache_key="k" model="gpt-6-sol" | 0 1100 0
             0:10  | tool.a=500 system.b=500 user.a=100     | prompt_cache_key="k" | 0 1100 0
             0:11  | tool.a=500 user.a=100                  | prompt_cache_key="k" | 0 0 600
+            0:12  | {first}                                | prompt_cache_key="k" service_tier="flex" | 0 1100 0
             40:00 | {first}                                | prompt_cache_key="k" | 0 1100 0
             "#
         ),
@@ -39,8 +40,35 @@ fn openai_with_explicit_breakpoints() {
         0:02   | system.a=1000 user.a=100* user.c=100    | | 1100 100 0
         0:03   | system.a=1000 user.d=100*12h user.e=100 | | 0 1200 0 long 1100
         600:00 | system.a=1000 user.d=100*12h user.e=100 | | 1100 100 0
+        600:01 | system.b=1000 user.d=100*12h            | | 0 1100 0 long 1100
+        700:00 | system.b=1000 user.d=100*12h            | | 1100 0 0
         "#,
     );
+}
+
+#[test]
+fn openai_matches_the_latest_eighty_breakpoints_of_a_key() {
+    let mut cache = Cache::default();
+    let mut read = |name: usize, key: &str| {
+        let settings = format!("prompt_cache_key=\"{key}\"");
+        let body = body(
+            Api::OpenaiResponses,
+            &format!("user.n{name}=2000"),
+            &settings,
+        );
+        let (ticket, cached) =
+            cache.request(Api::OpenaiResponses, "gpt-6.1-sol", &body, Duration::ZERO);
+        cache.started(ticket);
+        cached.read
+    };
+    assert_eq!(read(0, "other"), 0);
+    for name in 0..80 {
+        assert_eq!(read(name, "k"), 0);
+    }
+    assert_eq!(read(0, "k"), 2000);
+    assert_eq!(read(80, "k"), 0);
+    assert_eq!(read(0, "k"), 0);
+    assert_eq!(read(0, "other"), 2000);
 }
 
 #[test]
@@ -52,7 +80,10 @@ fn openai_before_writes_were_billed() {
         0:00 | system.a=1000 user.a=100            | | 0 0 1100
         0:01 | system.a=1000 user.a=100 user.b=100 | | 1024 0 176
         0:02 | system.a=1000 user.c=100 user.b=100 | | 0 0 1200
+        0:03 | system.a=1000 user.a=100            | reasoning={"effort":"low"} | 0 0 1100
+        0:04 | system.a=1000 user.a=100            | prompt_cache_key="k" | 0 0 1100
         6:00 | system.a=1000 user.a=100            | | 0 0 1100
+        6:01 | system.a=1000 user.a=100            | model="gpt-5.6-sol" | 0 1100 0
         "#,
     );
 }
@@ -66,6 +97,9 @@ fn chat_completions_on_openai_models_and_on_others() {
         0:00 | tool.a=500 system.a=500 user.a=100                         | | 0 1100 0
         0:01 | tool.a=500 system.a=500 user.a=100 assistant.a=50 user.b=50 | | 1100 100 0
         0:02 | tool.a=500 system.a=500 user.a=100                         | response_format={"type":"json_object"} | 0 1100 0
+        0:03 | tool.a=500 system.a=500 user.a=100                         | reasoning_effort="low" | 0 1100 0
+        0:04 | tool.a=500 system.a=500 user.a=100                         | verbosity="low" | 0 1100 0
+        0:05 | tool.a=500 system.a=500 user.a=100                         | tool_choice="none" | 1100 0 0
         "#,
     );
     plays(
