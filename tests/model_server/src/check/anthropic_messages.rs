@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::claude::Claude;
+use super::seen::Reply;
 use super::shape::shape;
 use super::tools::unanswered;
 use super::{CURRENT, Found, Request, Rule, Seen, elements, seen, text};
@@ -411,15 +412,20 @@ fn latest_turn(request: &Request, seen: &Seen, found: &mut Found) {
         let calls: Vec<_> = blocks_of(message, "tool_use")
             .map(|(_, call)| text(call, "id"))
             .collect();
-        let reply = seen.replies(Api::Anthropic).find(|reply| {
+        let led_here = |reply: &&Reply| {
             let given =
                 |item: &Value| item["type"] == "tool_use" && calls.contains(&text(item, "id"));
             reply.items.iter().any(given)
+        };
+        let sent = thoughts(&message["content"]);
+        // The same ids may have been given in several conversations.
+        let mut replies = seen.replies(Api::Anthropic).filter(led_here).peekable();
+        let known = replies.peek().is_some();
+        let holds = replies.any(|reply| {
+            let stripped = none_at_all && (may_strip || reply.model != request.model);
+            stripped || sent.ends_with(&thoughts(&Value::Array(reply.items.clone())))
         });
-        let Some(reply) = reply else { continue };
-        let given = thoughts(&Value::Array(reply.items.clone()));
-        let stripped = none_at_all && (may_strip || reply.model != request.model);
-        if !stripped && !thoughts(&message["content"]).ends_with(&given) {
+        if known && !holds {
             found.say(
                 place,
                 "the thinking of the latest turn does not come back as it was given",

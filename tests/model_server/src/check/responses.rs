@@ -1,6 +1,6 @@
 //! OpenAI Responses, without storage on the server.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value;
 
@@ -258,32 +258,47 @@ fn json(item: &Value) -> String {
     item.to_string()
 }
 
-/// The items of one response come back as given, all of them, in their order and side by side.
+/// The items of one response come back as given, all of them, in their order and side by side. The same ids may
+/// have been given in several conversations; then one of the responses must fit.
 fn verbatim(request: &Request, seen: &Seen, found: &mut Found) {
     let input: Vec<_> = elements("/input", &request.body["input"]).collect();
-    for reply in seen
-        .replies(Api::OpenaiResponses)
-        .filter(|reply| reply.model == request.model)
-    {
+    let mut kept = HashSet::new();
+    let mut broken = BTreeMap::new();
+    for reply in seen.replies(Api::OpenaiResponses) {
         let own = |item: &Value| {
             let id = item["id"].as_str();
             id.is_some() && reply.items.iter().any(|given| given["id"].as_str() == id)
         };
-        let Some(start) = input.iter().position(|(_, item)| own(item)) else {
+        let start = input.iter().position(|(_, item)| own(item));
+        let Some(start) = start.filter(|_| reply.model == request.model) else {
             continue;
         };
-        for (offset, given) in reply.items.iter().enumerate() {
+        let differs = |(offset, given): &(usize, &Value)| {
             let sent = input.get(start + offset);
-            if sent.is_none_or(|(_, sent)| json(sent) != json(given)) {
-                let place = sent.map_or("/input", |(place, _)| place);
-                let id = given["id"].as_str().unwrap_or("without an id");
-                found.say(
-                    place,
-                    format_args!("the item {id} should stand here as it was given"),
-                );
-                break;
+            sent.is_none_or(|(_, sent)| json(sent) != json(given))
+        };
+        match reply.items.iter().enumerate().find(differs) {
+            None => {
+                kept.insert(start);
+            }
+            Some((offset, given)) => {
+                let furthest = broken.entry(start).or_insert((start, given));
+                if start + offset >= furthest.0 {
+                    *furthest = (start + offset, given);
+                }
             }
         }
+    }
+    for (_, (at, given)) in broken
+        .into_iter()
+        .filter(|(start, _)| !kept.contains(start))
+    {
+        let place = input.get(at).map_or("/input", |(place, _)| place);
+        let id = given["id"].as_str().unwrap_or("without an id");
+        found.say(
+            place,
+            format_args!("the item {id} should stand here as it was given"),
+        );
     }
 }
 

@@ -12,7 +12,7 @@ use crate::Api;
 /// the shape of a request is checked.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
-    replies: Vec<Reply>,
+    pub(super) replies: Vec<Reply>,
 }
 
 /// One response.
@@ -38,8 +38,7 @@ struct Opaque {
 
 impl Seen {
     /// Notes a response: its content blocks (Anthropic), output items (Responses) or parts (Gemini), complete and
-    /// in order. Values of one response never stand in another one by accident, so that one `Seen` may serve many
-    /// conversations.
+    /// in order. One `Seen` may serve many conversations, even when ids and signatures occur in several of them.
     pub fn response(&mut self, request: &Request, items: &[Value]) {
         let api = request.api;
         let mut before = blocks(api, request.body)

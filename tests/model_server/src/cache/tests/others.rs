@@ -42,6 +42,7 @@ fn openai_with_explicit_breakpoints() {
         600:00 | system.a=1000 user.d=100*12h user.e=100 | | 1100 100 0
         600:01 | system.b=1000 user.d=100*12h            | | 0 1100 0 long 1100
         700:00 | system.b=1000 user.d=100*12h            | | 1100 0 0
+        740:00 | system.b=1000 user.d=100*12h            | | 1100 0 0
         "#,
     );
 }

@@ -125,3 +125,33 @@ fn signatures_of_gemini() {
         "#,
     );
 }
+
+#[test]
+fn the_same_ids_in_two_conversations() {
+    let mut seen = Seen::default();
+    for (first, later, items, own) in [
+        ("anthropic/02", "anthropic/04", "/messages/1/content", 0..4),
+        ("openai_responses/01", "openai_responses/03", "/input", 1..4),
+    ] {
+        for other in ["Other.", "Hm."] {
+            let mut reply = Sent::sample(later).body.pointer(items).unwrap().clone();
+            reply[0]["thinking"] = json!(other);
+            reply[1]["summary"] = json!(other);
+            seen.response(
+                &Sent::sample(first).request(),
+                &reply.as_array().unwrap()[own.clone()],
+            );
+        }
+        let given = replied(first, later, items, own);
+        seen.replies.extend(given.replies);
+    }
+    holds(
+        &seen,
+        r#"
+        anthropic/04 | |
+        anthropic/04 | remove /messages/1/content/0 ; model claude-opus-5 |
+        openai_responses/03 | |
+        openai_responses/03 | swap /input/2 /input/3 | /input/2: the item msg_01 should stand here as it was given
+        "#,
+    );
+}
