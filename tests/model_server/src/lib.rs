@@ -11,6 +11,8 @@
 //! | [`check`] | the rules that requests must keep |
 //! | [`cache`] | what a prompt cache reads and writes, from the bodies alone |
 
+pub mod cache;
+pub mod check;
 pub mod play;
 pub mod server;
 
