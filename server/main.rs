@@ -19,6 +19,7 @@ use aside::{
         streams::Streams,
         trust,
     },
+    front::lsp,
     tool::supervisor,
 };
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
@@ -61,6 +62,7 @@ fn dispatch(cli: Cli) -> Result<(u8, String), Failure> {
     log(cli.log_file.as_deref())?;
     let place = || Place::find(cli.cwd.as_deref());
     match cli.command {
+        Command::Lsp { .. } => serve(),
         Command::Run(args) => {
             let place = place()?;
             runtime()?
@@ -91,6 +93,17 @@ fn dispatch(cli: Cli) -> Result<(u8, String), Failure> {
             let script = String::from_utf8_lossy(&args::completions(shell)).into_owned();
             with_streams(|streams| streams.say(&script))
         }
+    }
+}
+
+/// Serves an editor. The process ends here: a thread may hang in a read of standard input for ever.
+fn serve() -> Result<(u8, String), Failure> {
+    let served = runtime()?.block_on(lsp::serve());
+    match served {
+        Ok(code) => std::process::exit(code.into()),
+        Err(error) => Err(Failure::internal(format!(
+            "standard input and output cannot be used: {error}"
+        ))),
     }
 }
 

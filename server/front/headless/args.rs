@@ -46,6 +46,12 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Serve an editor: a Language Server on standard input and output
+    Lsp {
+        /// For clients that give it; there is no other way
+        #[arg(long)]
+        stdio: bool,
+    },
     /// Run one turn without an editor
     Run(Box<Run>),
     /// Show the whole thing on a throwaway folder: no key, no network

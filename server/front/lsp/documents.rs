@@ -124,7 +124,10 @@ fn line_start(text: &str, line: usize) -> usize {
     let bytes = text.as_bytes();
     let (mut at, mut seen) = (0, 0);
     while seen < line {
-        let Some(end) = bytes[at..].iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+        let Some(end) = bytes[at..]
+            .iter()
+            .position(|byte| matches!(byte, b'\n' | b'\r'))
+        else {
             return text.len();
         };
         at += end + 1;
@@ -180,8 +183,14 @@ mod tests {
             assert_eq!(past(0, 99), 3);
             assert_eq!(past(9, 0), TEXT.len());
         }
-        assert_eq!(position(TEXT, TEXT.find("clef").unwrap(), false), Position::new(2, 3));
-        assert_eq!(position(TEXT, TEXT.find("clef").unwrap(), true), Position::new(2, 5));
+        assert_eq!(
+            position(TEXT, TEXT.find("clef").unwrap(), false),
+            Position::new(2, 3)
+        );
+        assert_eq!(
+            position(TEXT, TEXT.find("clef").unwrap(), true),
+            Position::new(2, 5)
+        );
     }
 
     #[test]
@@ -189,15 +198,22 @@ mod tests {
         let documents = Documents::default();
         let uri = Url::parse("file:///a.txt").unwrap();
         documents.open(uri.clone(), 1, TEXT.into());
-        let change = |from: (u32, u32), to: (u32, u32), text: &str| TextDocumentContentChangeEvent {
-            range: Some(Range::new(Position::new(from.0, from.1), Position::new(to.0, to.1))),
-            range_length: None,
-            text: text.into(),
-        };
+        let change =
+            |from: (u32, u32), to: (u32, u32), text: &str| TextDocumentContentChangeEvent {
+                range: Some(Range::new(
+                    Position::new(from.0, from.1),
+                    Position::new(to.0, to.1),
+                )),
+                range_length: None,
+                text: text.into(),
+            };
         let changes = vec![change((2, 0), (2, 2), "G"), change((0, 0), (1, 0), "")];
         documents.change(&uri, 2, changes, false);
         let document = documents.get(&uri).unwrap();
-        assert_eq!((document.text.as_str(), document.version, document.dirty), ("twö €\r\nG clef\rlast", 2, true));
+        assert_eq!(
+            (document.text.as_str(), document.version, document.dirty),
+            ("twö €\r\nG clef\rlast", 2, true)
+        );
         documents.saved(&uri);
         assert_eq!(documents.unsaved(), Vec::<PathBuf>::new());
     }

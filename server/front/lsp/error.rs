@@ -45,16 +45,23 @@ pub(super) fn internal(text: impl ToString) -> Error {
 }
 
 pub(super) fn unknown_conversation(id: &str) -> Error {
-    let text = format!("there is no conversation {id:?}; aside/conversation/list has those there are");
+    let text =
+        format!("there is no conversation {id:?}; aside/conversation/list has those there are");
     error(code::UNKNOWN_CONVERSATION, text)
 }
 
 pub(super) fn unknown_turn(id: &str) -> Error {
-    error(code::UNKNOWN_TURN, format!("there is no running turn {id:?}"))
+    error(
+        code::UNKNOWN_TURN,
+        format!("there is no running turn {id:?}"),
+    )
 }
 
 pub(super) fn unknown_prompt(id: &str) -> Error {
-    error(code::UNKNOWN_PROMPT, format!("there is no open prompt {id:?}"))
+    error(
+        code::UNKNOWN_PROMPT,
+        format!("there is no open prompt {id:?}"),
+    )
 }
 
 pub(super) fn of_store(failed: &StoreError) -> Error {

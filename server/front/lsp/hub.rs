@@ -8,7 +8,14 @@ use std::{
 
 use tower_lsp::{Client, jsonrpc, lsp_types::notification::Notification};
 
-use super::{documents::Documents, error::of_store, prompts::Prompts, settings::ClientSettings, turns::Turns};
+use super::{
+    documents::Documents,
+    error::{error, of_store},
+    outbox::Outbox,
+    prompts::Prompts,
+    settings::ClientSettings,
+    turns::Turns,
+};
 use crate::{
     front::wire::requests::{ClientCapabilities, Health, StatusParams},
     provider::client,
@@ -28,6 +35,7 @@ pub(super) struct Hub {
     pub(super) prompts: Prompts,
     /// The HTTP client of all models.
     pub(super) http: client::Client,
+    output: Outbox,
     stores: Mutex<HashMap<PathBuf, Store>>,
     status: Mutex<Option<StatusParams>>,
 }
@@ -84,7 +92,7 @@ impl Notification for Dismiss {
 }
 
 impl Hub {
-    pub(super) fn new(client: Client) -> Self {
+    pub(super) fn new(client: Client, output: Outbox) -> Self {
         Self {
             client,
             told: OnceLock::new(),
@@ -94,6 +102,7 @@ impl Hub {
             turns: Turns::default(),
             prompts: Prompts::default(),
             http: client::Client::default(),
+            output,
             stores: Mutex::default(),
             status: Mutex::default(),
         }
@@ -103,7 +112,7 @@ impl Hub {
     pub(super) fn told(&self) -> jsonrpc::Result<&Told> {
         self.told
             .get()
-            .ok_or_else(|| jsonrpc::Error::from(jsonrpc::ErrorCode::ServerError(-32002)))
+            .ok_or_else(|| error(-32002, "initialize comes first"))
     }
 
     /// The client speaks the protocol.
@@ -135,6 +144,19 @@ impl Hub {
         if self.speaks_aside() {
             self.client.send_notification::<N>(params).await;
         }
+    }
+
+    /// Waits until fewer bytes than this wait for the client.
+    pub(super) async fn room(&self, bytes: usize) {
+        self.output.drained(bytes).await;
+    }
+
+    /// The client went: every turn is interrupted, and this returns when the last has ended.
+    pub(super) async fn leave(&self) {
+        for turn in self.turns.all() {
+            turn.leave().await;
+        }
+        self.turns.ended().await;
     }
 
     /// Tells how it goes, where that changed.

@@ -97,7 +97,9 @@ async fn request(hub: SharedHub, open: Open) {
         },
     };
     let id = &open.prompt.prompt_id;
-    if hub.prompts.get(id).is_none() && matches!(answer, PromptAnswer::Cancel | PromptAnswer::Failed(_)) {
+    if hub.prompts.get(id).is_none()
+        && matches!(answer, PromptAnswer::Cancel | PromptAnswer::Failed(_))
+    {
         // The acknowledgement of a dismissal.
         return;
     }

@@ -5,15 +5,15 @@ use std::{path::PathBuf, sync::Arc};
 
 use serde_json::{Value, json};
 use tower_lsp::{
-    Client, LanguageServer, LspService, ClientSocket,
+    Client, ClientSocket, LanguageServer, LspService,
     jsonrpc::{self, Result},
     lsp_types::{
-        DidChangeConfigurationParams, DidChangeTextDocumentParams,
-        DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams,
-        DidSaveTextDocumentParams, InitializeParams, InitializeResult, InitializedParams, OneOf,
-        PositionEncodingKind, SaveOptions, ServerCapabilities, ServerInfo,
-        TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions, Url,
-        WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
+        DidChangeConfigurationParams, DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams,
+        DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams,
+        InitializeParams, InitializeResult, InitializedParams, OneOf, PositionEncodingKind,
+        SaveOptions, ServerCapabilities, ServerInfo, TextDocumentSyncCapability,
+        TextDocumentSyncKind, TextDocumentSyncOptions, Url, WorkspaceFoldersServerCapabilities,
+        WorkspaceServerCapabilities,
     },
 };
 
@@ -32,7 +32,7 @@ use crate::{
         },
     },
     session::store::default_state_dir,
-    turn::{event::PromptId, question::AnswerType, rules},
+    turn::{event::PromptId, input, question::AnswerType, rules},
 };
 
 /// The server's side of a connection.
@@ -83,6 +83,7 @@ impl LanguageServer for Server {
     async fn initialized(&self, _: InitializedParams) {}
 
     async fn shutdown(&self) -> Result<()> {
+        // The turns end on their own time; that they have is waited for at the end of the connection.
         for turn in self.hub.turns.all() {
             turn.leave().await;
         }
@@ -182,7 +183,8 @@ impl Server {
                 "answer: a secret is typed where it was asked for, and nowhere else",
             ));
         }
-        let (prompt, answer) = (PromptId(id.clone()), params.answer.into());
+        let answer: input::PromptAnswer = params.answer.into();
+        let prompt = PromptId(id.clone());
         match open.turn.fits(prompt.clone(), answer.clone()).await {
             None => Err(unknown_prompt(id)),
             Some(Err(misfit)) => Err(invalid(format!("answer: {misfit}"))),
@@ -213,9 +215,13 @@ fn read(params: InitializeParams) -> Result<(Told, ClientSettings, Vec<PathBuf>)
     let aside: Option<requests::ClientCapabilities> = aside;
     let info = params.client_info;
     let client = rules::Client {
-        name: info.as_ref().map_or_else(|| "an LSP client".into(), |info| info.name.clone()),
+        name: info
+            .as_ref()
+            .map_or_else(|| "an LSP client".into(), |info| info.name.clone()),
         version: info.and_then(|info| info.version).unwrap_or_default(),
-        secret: aside.as_ref().is_some_and(|aside| aside.prompt && aside.secret),
+        secret: aside
+            .as_ref()
+            .is_some_and(|aside| aside.prompt && aside.secret),
     };
     let encodings = params
         .capabilities
@@ -231,7 +237,9 @@ fn read(params: InitializeParams) -> Result<(Told, ClientSettings, Vec<PathBuf>)
     let root = params.root_uri;
     let folders = params.workspace_folders.unwrap_or_default();
     let folders = folders.into_iter().map(|folder| folder.uri).chain(root);
-    let mut folders: Vec<PathBuf> = folders.filter_map(|uri: Url| uri.to_file_path().ok()).collect();
+    let mut folders: Vec<PathBuf> = folders
+        .filter_map(|uri: Url| uri.to_file_path().ok())
+        .collect();
     folders.dedup();
     let told = Told {
         client,
@@ -278,4 +286,3 @@ fn capabilities(utf8: bool, aside: &requests::ServerCapabilities) -> ServerCapab
         ..ServerCapabilities::default()
     }
 }
-

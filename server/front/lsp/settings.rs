@@ -47,7 +47,9 @@ impl Hub {
         {
             let settings = lock(&self.settings);
             sources.client_config.clone_from(&settings.config);
-            sources.workspace_config.clone_from(&settings.workspace_config);
+            sources
+                .workspace_config
+                .clone_from(&settings.workspace_config);
             sources.trusted_by_client = settings.trusted;
         }
         let (status, _) = self.trust(root, &sources)?;

@@ -48,14 +48,19 @@ impl Hub {
         }
         if let Some(mode) = &params.mode {
             mode_of(mode).ok_or_else(|| {
-                invalid(format!("mode {mode:?} is none of ask, edits, plan and auto"))
+                invalid(format!(
+                    "mode {mode:?} is none of ask, edits, plan and auto"
+                ))
             })?;
         }
         if let Some(schema) = &params.schema {
             jsonschema::validator_for(schema)
                 .map_err(|why| invalid(format!("schema is not a JSON schema: {why}")))?;
         }
-        let attachments = params.attachments.iter().map(|given| self.attachment(given));
+        let attachments = params
+            .attachments
+            .iter()
+            .map(|given| self.attachment(given));
         let attachments = attachments.collect::<jsonrpc::Result<Vec<_>>>()?;
         let store = self.store(&root)?;
         let conversation = match &params.conversation_id {
@@ -251,7 +256,9 @@ pub(super) fn folder(name: &str) -> jsonrpc::Result<PathBuf> {
 
 fn read_file(uri: &Url) -> Result<String, String> {
     use std::io::Read as _;
-    let path = uri.to_file_path().map_err(|()| "it is no file".to_owned())?;
+    let path = uri
+        .to_file_path()
+        .map_err(|()| "it is no file".to_owned())?;
     let mut text = String::new();
     let file = std::fs::File::open(path).map_err(|why| why.to_string())?;
     if !file.metadata().is_ok_and(|about| about.is_file()) {

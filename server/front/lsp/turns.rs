@@ -5,7 +5,10 @@ use std::{
     sync::Mutex,
 };
 
-use tokio::{sync::mpsc, task::JoinHandle};
+use tokio::{
+    sync::{Notify, mpsc},
+    task::JoinHandle,
+};
 
 use super::{
     hub::{Changed, Completed, SharedHub, Update, lock},
@@ -14,7 +17,9 @@ use super::{
 };
 use crate::{
     engine::{Before, ToFront, TurnHandle},
-    front::wire::{self, Prompt, QuestionUpdate, TurnCompleted, TurnRef, TurnUpdate, requests::ConversationRef},
+    front::wire::{
+        self, Prompt, QuestionUpdate, TurnCompleted, TurnRef, TurnUpdate, requests::ConversationRef,
+    },
     turn::effect::End,
 };
 
@@ -27,6 +32,8 @@ const KEPT: usize = 8;
 #[derive(Default)]
 pub(super) struct Turns {
     inner: Mutex<Inner>,
+    /// Told when a turn is over.
+    over: Notify,
 }
 
 #[derive(Default)]
@@ -50,7 +57,10 @@ impl Turns {
         }
         inner.running.insert(conversation.to_owned(), None);
         let at = inner.kept.iter().position(|(id, _)| id == conversation);
-        Some(at.and_then(|at| inner.kept.remove(at)).map(|(_, kept)| kept))
+        Some(
+            at.and_then(|at| inner.kept.remove(at))
+                .map(|(_, kept)| kept),
+        )
     }
 
     /// The turn runs.
@@ -71,6 +81,8 @@ impl Turns {
         while inner.kept.len() > KEPT {
             inner.kept.pop_front();
         }
+        drop(inner);
+        self.over.notify_waiters();
     }
 
     /// Whether a turn runs in the conversation.
@@ -85,9 +97,25 @@ impl Turns {
         running.find(|handle| handle.turn == turn).cloned()
     }
 
+    /// Waits until no turn runs.
+    pub(super) async fn ended(&self) {
+        loop {
+            let over = self.over.notified();
+            if !self.any() {
+                return;
+            }
+            over.await;
+        }
+    }
+
     /// All that run.
     pub(super) fn all(&self) -> Vec<TurnHandle> {
-        lock(&self.inner).running.values().flatten().cloned().collect()
+        lock(&self.inner)
+            .running
+            .values()
+            .flatten()
+            .cloned()
+            .collect()
     }
 }
 
@@ -149,7 +177,8 @@ impl Watched {
                 self.pending.push(update);
             }
             ToFront::ToolOutput { call_id, text } => {
-                self.pending.push(wire::Update::ToolOutput { call_id, text });
+                self.pending
+                    .push(wire::Update::ToolOutput { call_id, text });
             }
             ToFront::Edited { call_id, uris } => {
                 self.pending.push(wire::Update::Edit { call_id, uris });

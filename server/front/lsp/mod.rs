@@ -1,0 +1,73 @@
+//! The front end for editors: a Language Server over standard input and output.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`claim`] | takes descriptors 0 and 1 away from everybody else |
+//! | [`frame`] | cuts the client's bytes into messages, within bounds (pure) |
+//! | [`pump`] | the two threads between the pipes and tower-lsp |
+//! | [`inbox`], [`outbox`] | the bounded queues of those threads |
+//! | [`end`] | why a connection is over |
+//! | `server` | the handlers of LSP's and the protocol's methods |
+//! | `hub` | what the handlers share |
+//! | `settings`, `start` | the configuration of a turn; from params to a running turn |
+//! | `turns` | the turns that run, and what each tells the client |
+//! | [`pieces`] | joins the text pieces of a turn that wait for a slow client (pure) |
+//! | `prompts` | prompts in flight |
+//! | `documents` | open documents: what tools read, saved or not |
+//! | `error` | the protocol's errors |
+//!
+//! Invariant: no handler waits for a client, a provider, a tool or a human, and the future of a request to the
+//! client is never dropped. tower-lsp is used here and nowhere else.
+
+pub mod claim;
+mod documents;
+pub mod end;
+mod error;
+pub mod frame;
+mod hub;
+pub mod inbox;
+pub mod outbox;
+pub mod pieces;
+mod prompts;
+pub mod pump;
+mod server;
+mod settings;
+mod start;
+mod turns;
+
+use std::{io, time::Duration};
+
+use tokio::time::timeout;
+
+use self::{hub::Hub, pump::Pump};
+
+/// How long turns and the last messages may take once the connection is over.
+const LAST: Duration = Duration::from_millis(1500);
+
+/// Serves the client on standard input and output until it goes, and returns the exit code: 0 where it had asked
+/// for the end. What the process must not do after that is wait: a thread may hang in a read for ever.
+///
+/// # Errors
+/// Where standard input or output cannot be had.
+pub async fn serve() -> io::Result<u8> {
+    let pump = Pump::start(claim::claim_stdin()?, claim::claim_stdout()?)?;
+    let (output, mut signals) = (pump.output.clone(), pump.signals);
+    let (service, socket) = server::service(|client| Hub::new(client, output.clone()));
+    let hub = service.inner().hub.clone();
+    // One after another: none of the handlers waits.
+    let serving = tower_lsp::Server::new(pump.input, pump.output, socket)
+        .concurrency_level(1)
+        .serve(service);
+    let serving = tokio::spawn(serving);
+    let end = signals.ended().await;
+    tracing::info!(%end, "the connection is over");
+    let last = async {
+        hub.leave().await;
+        output.drained(1).await;
+    };
+    if timeout(LAST, last).await.is_err() {
+        tracing::warn!("what was left to do at the end took too long");
+    }
+    serving.abort();
+    Ok(end.code())
+}
