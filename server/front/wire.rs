@@ -6,6 +6,7 @@
 //! or a tool said reaches a client as it was said, and the client shows it safely.
 
 mod from_turn;
+pub mod replay;
 pub mod requests;
 #[cfg(test)]
 mod tests;

@@ -277,7 +277,7 @@ pub(super) fn check(line: &[u8]) -> Result<(), String> {
 }
 
 /// RFC 3339 with milliseconds, in UTC.
-pub(super) fn time_text(time: Duration) -> String {
+pub fn time_text(time: Duration) -> String {
     let millis = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
     let stamp = jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::MAX);
     format!("{stamp:.3}")

@@ -128,6 +128,18 @@ impl Hub {
         root.canonicalize().unwrap_or(root)
     }
 
+    /// The folders of the workspace, each by its real path; at least one.
+    pub(super) fn roots(&self) -> Vec<PathBuf> {
+        let folders = lock(&self.folders).clone();
+        if folders.is_empty() {
+            return vec![self.root(None)];
+        }
+        folders
+            .iter()
+            .map(|folder| self.root(Some(folder)))
+            .collect()
+    }
+
     /// The conversations of a workspace.
     pub(super) fn store(&self, root: &Path) -> jsonrpc::Result<Store> {
         let mut stores = lock(&self.stores);

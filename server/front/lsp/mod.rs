@@ -13,6 +13,7 @@
 //! | `turns` | the turns that run, and what each tells the client |
 //! | [`pieces`] | joins the text pieces of a turn that wait for a slow client (pure) |
 //! | `prompts` | prompts in flight |
+//! | `conversations` | the list of conversations, and what can be done to one |
 //! | `documents` | open documents: what tools read, saved or not |
 //! | `error` | the protocol's errors |
 //!
@@ -20,6 +21,7 @@
 //! client is never dropped. tower-lsp is used here and nowhere else.
 
 pub mod claim;
+mod conversations;
 mod documents;
 pub mod end;
 mod error;

@@ -6,7 +6,7 @@ use std::{path::PathBuf, sync::Arc};
 use serde_json::{Value, json};
 use tower_lsp::{
     Client, ClientSocket, LanguageServer, LspService,
-    jsonrpc::{self, Result},
+    jsonrpc::Result,
     lsp_types::{
         DidChangeConfigurationParams, DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams,
         DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams,
@@ -46,6 +46,16 @@ pub(super) fn service(hub: impl Fn(Client) -> Hub) -> (LspService<Server>, Clien
         hub: Arc::new(hub(client)),
     };
     LspService::build(build)
+        .custom_method("aside/conversation/create", Server::conversation_create)
+        .custom_method("aside/conversation/list", Server::conversation_list)
+        .custom_method("aside/conversation/read", Server::conversation_read)
+        .custom_method(
+            "aside/conversation/transcript",
+            Server::conversation_transcript,
+        )
+        .custom_method("aside/conversation/fork", Server::conversation_fork)
+        .custom_method("aside/conversation/rename", Server::conversation_rename)
+        .custom_method("aside/conversation/delete", Server::conversation_delete)
         .custom_method("aside/turn/start", Server::turn_start)
         .custom_method("aside/turn/resume", Server::turn_resume)
         .custom_method("aside/turn/steer", Server::turn_steer)

@@ -97,6 +97,11 @@ impl Turns {
         running.find(|handle| handle.turn == turn).cloned()
     }
 
+    /// What is kept of the conversation is not true any more.
+    pub(super) fn forget(&self, conversation: &str) {
+        lock(&self.inner).kept.retain(|(id, _)| id != conversation);
+    }
+
     /// Waits until no turn runs.
     pub(super) async fn ended(&self) {
         loop {
