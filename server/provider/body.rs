@@ -1,7 +1,7 @@
 //! Bodies that grow: what the requests of a conversation share is encoded once and kept as bytes.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     convert::Infallible,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
@@ -18,7 +18,7 @@ use super::{
 use crate::turn::{
     event::CallKey,
     inquiry::{CallResult, Message},
-    response::{self, Kind},
+    response::{self, Feature, Kind},
     rules::ToolChoice,
     transcript::{Fork, Item, Link},
 };
@@ -38,6 +38,8 @@ pub struct Shared {
 struct Prefix {
     head: Arc<Head>,
     with_tools: bool,
+    /// What the model had refused when this was encoded.
+    without: BTreeSet<Feature>,
     frozen: Bytes,
     frozen_breakpoints: Vec<usize>,
     epoch: u32,
@@ -114,6 +116,7 @@ impl Prefix {
         Self {
             head: head.clone(),
             with_tools: with_tools(ask),
+            without: ask.without.clone(),
             frozen: bytes.into(),
             frozen_breakpoints: breakpoints,
             epoch,
@@ -135,7 +138,11 @@ impl Prefix {
                 .newest_first()
                 .any(|link| std::ptr::eq(link, newest.as_ref())),
         };
-        same_head && known && self.with_tools == with_tools(ask) && self.epoch == transcript.epoch
+        same_head
+            && known
+            && self.with_tools == with_tools(ask)
+            && self.without == *ask.without
+            && self.epoch == transcript.epoch
     }
 
     /// Encodes what is new.

@@ -259,9 +259,19 @@ impl Stream {
     async fn next(&mut self) -> Result<Vec<Piece>, ApiError> {
         let mut pieces = Vec::new();
         let mut events = Vec::new();
-        let Some(chunk) = read(&mut self.response).await? else {
-            self.end(&mut pieces)?;
-            return Ok(pieces);
+        let chunk = match read(&mut self.response).await {
+            Ok(Some(chunk)) => chunk,
+            Ok(None) => {
+                self.end(&mut pieces)?;
+                return Ok(pieces);
+            }
+            // Some servers close abruptly behind a response that is complete.
+            Err(error) => {
+                return match self.end(&mut pieces) {
+                    Ok(()) => Ok(pieces),
+                    Err(_) => Err(error),
+                };
+            }
         };
         self.read += chunk.len();
         if self.read > MAX_RESPONSE {
