@@ -1,9 +1,12 @@
 //! What a response says, event by event.
 
+mod wire;
+
 use std::collections::HashSet;
 
-use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
+
+use self::wire::{Cached, Counts, Delta, Parts, Summary, Terminal, Typed, Whole, read};
 
 use crate::{
     provider::{
@@ -44,119 +47,6 @@ struct Item {
     /// Its id is not the provider's, or its arguments did not come as the provider says in the end.
     differs: bool,
     open: bool,
-}
-
-/// Every event, and every item.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Typed {
-    #[serde(deserialize_with = "lenient")]
-    r#type: String,
-    #[serde(deserialize_with = "lenient")]
-    status: String,
-}
-
-#[derive(Deserialize)]
-struct Delta {
-    #[serde(default, deserialize_with = "lenient")]
-    output_index: Option<u64>,
-    #[serde(default, deserialize_with = "lenient")]
-    summary_index: u64,
-    #[serde(default, deserialize_with = "lenient")]
-    content_index: u64,
-    delta: String,
-}
-
-#[derive(Deserialize)]
-struct Whole<'a> {
-    #[serde(default, deserialize_with = "lenient")]
-    output_index: Option<u64>,
-    #[serde(borrow)]
-    item: &'a RawValue,
-}
-
-/// The members of all kinds of items that have a neutral meaning.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Parts {
-    #[serde(deserialize_with = "lenient")]
-    call_id: String,
-    #[serde(deserialize_with = "lenient")]
-    name: String,
-    #[serde(deserialize_with = "lenient")]
-    arguments: String,
-    #[serde(deserialize_with = "lenient")]
-    encrypted_content: Option<String>,
-    #[serde(deserialize_with = "lenient")]
-    summary: Option<Vec<Part>>,
-    #[serde(deserialize_with = "lenient")]
-    content: Option<Vec<Part>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Part {
-    #[serde(deserialize_with = "lenient")]
-    r#type: String,
-    #[serde(deserialize_with = "lenient")]
-    text: String,
-    #[serde(deserialize_with = "lenient")]
-    refusal: String,
-}
-
-#[derive(Deserialize)]
-struct Terminal<'a> {
-    #[serde(borrow)]
-    response: Summary<'a>,
-}
-
-#[derive(Deserialize)]
-struct Summary<'a> {
-    #[serde(default, deserialize_with = "lenient")]
-    id: String,
-    #[serde(default)]
-    error: Value,
-    #[serde(default, deserialize_with = "lenient")]
-    incomplete_details: Option<Incomplete>,
-    #[serde(borrow, default)]
-    output: Option<Vec<&'a RawValue>>,
-    #[serde(default, deserialize_with = "lenient")]
-    usage: Option<Counts>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Incomplete {
-    reason: Option<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Counts {
-    #[serde(deserialize_with = "lenient")]
-    input_tokens: u64,
-    #[serde(deserialize_with = "lenient")]
-    input_tokens_details: Option<Cached>,
-    #[serde(deserialize_with = "lenient")]
-    output_tokens: u64,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Cached {
-    #[serde(deserialize_with = "lenient")]
-    cached_tokens: u64,
-    #[serde(deserialize_with = "lenient")]
-    cache_write_tokens: u64,
-    #[serde(deserialize_with = "lenient")]
-    cache_write_tokens_details: Option<Written>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Written {
-    #[serde(deserialize_with = "lenient")]
-    ttl_12h_tokens: u64,
 }
 
 impl Decoder for Reader {
@@ -446,52 +336,4 @@ impl Item {
             text: text.to_owned(),
         });
     }
-}
-
-impl Parts {
-    fn refuses(&self) -> bool {
-        let mut content = self.content.iter().flatten();
-        content.any(|part| part.r#type == "refusal")
-    }
-
-    /// Reasoning goes back encrypted, or in clear where a server has no secrets.
-    fn can_go_back(&self) -> bool {
-        self.encrypted_content.is_some() || self.content.iter().flatten().next().is_some()
-    }
-
-    /// All that its deltas should have been.
-    fn text(&self, kind: &str) -> String {
-        let texts = |parts: &Option<Vec<Part>>| -> Vec<String> {
-            let parts = parts.iter().flatten();
-            let texts = parts.map(|part| format!("{}{}", part.text, part.refusal));
-            texts.filter(|text| !text.is_empty()).collect()
-        };
-        match kind {
-            "function_call" => self.arguments.clone(),
-            "message" => texts(&self.content).concat(),
-            "reasoning" => {
-                let all = [texts(&self.summary), texts(&self.content)].concat();
-                all.join("\n\n")
-            }
-            _ => String::new(),
-        }
-    }
-}
-
-/// What is of another form than it should be says nothing.
-fn lenient<'a, D, T>(value: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'a>,
-    T: DeserializeOwned + Default,
-{
-    let value = Value::deserialize(value)?;
-    Ok(serde_json::from_value(value).unwrap_or_default())
-}
-
-fn read<'a, T: Deserialize<'a>>(data: &'a str) -> Result<T, ApiError> {
-    serde_json::from_str(data).map_err(|error| {
-        ApiError::garbled(format!(
-            "an event of the response is not as it should be ({error})"
-        ))
-    })
 }

@@ -1,3 +1,4 @@
+mod history;
 mod requests;
 mod responses;
 

@@ -8,13 +8,12 @@ use crate::{
 
 /// The pieces of a response, a line each.
 fn shown(body: &str) -> String {
+    conversation(sol()).check_cuts(&API, body.as_bytes());
     shown_with(sol(), body)
 }
 
 fn shown_with(options: Options, body: &str) -> String {
-    let trial = conversation(options);
-    trial.check_cuts(&API, body.as_bytes());
-    match trial.decode(&API, body.as_bytes()) {
+    match conversation(options).decode(&API, body.as_bytes()) {
         Ok(pieces) => {
             let lines: Vec<String> = pieces.iter().filter_map(line).collect();
             lines.join("\n")
