@@ -99,11 +99,14 @@ impl Reader {
         }
     }
 
-    /// The slot of an item; without an index the last one that began.
+    /// The slot of an item; without an index the one that began last, unless it is done.
     fn known(&self, index: Option<u64>) -> Option<usize> {
         match index {
             Some(index) => self.items.iter().rposition(|item| item.index == index),
-            None => self.items.len().checked_sub(1),
+            None => {
+                let last = self.items.len().checked_sub(1)?;
+                self.items[last].open.then_some(last)
+            }
         }
     }
 
@@ -176,9 +179,10 @@ impl Reader {
         let reasons = word.starts_with("reasoning");
         let slot = match self.known(delta.output_index) {
             Some(slot) if self.items[slot].open => slot,
-            // Arguments of a call that nobody began, or more of an item that is done: the whole item says it.
-            _ if word == "function_call_arguments.delta" => return Ok(()),
+            // The whole item said it.
             Some(_) => return Ok(()),
+            // A call that did not begin has no name yet; the whole item will say it.
+            None if word == "function_call_arguments.delta" => return Ok(()),
             None => {
                 let kind = if reasons { Kind::Reasoning } else { Kind::Text };
                 self.begin(delta.output_index, kind, false, out)
@@ -219,7 +223,12 @@ impl Reader {
             None => item.differs |= r#type == "function_call",
         }
         let complete = status != "incomplete";
-        let keep = complete && !item.differs && (r#type != "reasoning" || parts.can_go_back());
+        let can_go_back = match r#type.as_str() {
+            "" => false,
+            "reasoning" => parts.can_go_back(),
+            _ => true,
+        };
+        let keep = complete && can_go_back && !item.differs;
         item.open = false;
         out.push(Piece::Close {
             slot: slot as u32,

@@ -276,7 +276,7 @@ fn servers_that_leave_out_half_of_it_are_understood() {
         r#"{"type":"response.function_call_arguments.delta","output_index":9,"delta":"{"}"#,
         r#"{"type":"response.output_item.added","output_index":2,"item":{"type":"function_call","call_id":"c","name":"fs_grep"}}"#,
         r#"{"type":"response.output_item.done","output_index":2,"item":{"type":"function_call","call_id":"c","name":"fs_grep","arguments":"{}"}}"#,
-        &call.replace("\"item\"", "\"output_index\":3,\"item\""),
+        call,
         r#"{"type":"response.completed","response":{"output":[{"type":"message"},{"type":"function_call","id":"f","call_id":"c","name":"fs_grep","arguments":"{\"a\":1}"}],"usage":{"input_tokens":5,"output_tokens":6,"input_tokens_details":null}}}"#,
     ]);
     let expected = r#"
@@ -296,12 +296,22 @@ fn servers_that_leave_out_half_of_it_are_understood() {
 usage 5+0r+0w 6 $0.0000700
 ToolUse"#;
     assert_eq!(shown(&body), expected.trim_start());
+    // An item that is none.
+    let body = stream(&[
+        r#"{"type":"response.output_item.done","output_index":0,"item":null}"#,
+        r#"{"type":"response.completed","response":{}}"#,
+    ]);
+    assert_eq!(shown(&body), "0 Opaque\n0 end\nStop");
     // Words without an item.
     let body = stream(&[
+        r#"{"type":"response.output_item.done","item":{"id":"r","type":"reasoning","encrypted_content":"x"}}"#,
         r#"{"type":"response.output_text.delta","delta":"Hi."}"#,
         r#"{"type":"response.completed","response":{}}"#,
     ]);
-    assert_eq!(shown(&body), "0 Text\n0 + \"Hi.\"\n0 end, cut\nStop");
+    assert_eq!(
+        shown(&body),
+        "0 Reasoning\n0 end, kept r\n1 Text\n1 + \"Hi.\"\n1 end, cut\nStop"
+    );
 }
 
 #[test]
