@@ -7,9 +7,11 @@ pub mod client;
 mod flatten;
 mod http;
 pub mod key;
+mod openai_responses;
 pub mod options;
 pub mod rehearsal;
 mod retry;
+mod schema;
 mod sse;
 #[cfg(test)]
 mod trial;
@@ -20,7 +22,7 @@ use async_trait::async_trait;
 use futures_core::Stream;
 use serde_json::Value;
 
-use self::{api::Api, client::Client, http::Http, options::Options};
+use self::{api::Api, client::Client, http::Http, openai_responses::OpenaiResponses, options::Options};
 pub use self::{body::Shared, flatten::flatten, http::FindKey};
 use crate::turn::{
     inquiry::{Message, Strategy},
@@ -72,7 +74,7 @@ pub fn open(
 ) -> Result<Arc<dyn Provider>, String> {
     let api: Arc<dyn Api> = match kind {
         ApiKind::Anthropic => return Err(unusable(&options)),
-        ApiKind::OpenaiResponses => return Err(unusable(&options)),
+        ApiKind::OpenaiResponses => Arc::new(OpenaiResponses),
         ApiKind::OpenaiChat => return Err(unusable(&options)),
         ApiKind::Google => return Err(unusable(&options)),
         ApiKind::Ollama => return Err(unusable(&options)),

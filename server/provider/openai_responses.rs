@@ -1,0 +1,117 @@
+//! OpenAI Responses, with nothing stored at the server: every request carries the whole conversation, and what the
+//! model gave goes back item by item as it came, its encrypted reasoning included.
+
+mod neutral;
+mod request;
+mod response;
+#[cfg(test)]
+mod tests;
+
+use http::{
+    HeaderMap, HeaderValue,
+    header::{ACCEPT, AUTHORIZATION, HeaderName},
+};
+use serde_json::Value;
+
+use super::{
+    abilities::Told,
+    api::{Api, Ask, Decoder, Encoder, Framing, Frozen, Listed},
+    retry::ApiError,
+};
+use crate::turn::transcript::Item;
+
+/// OpenAI Responses.
+pub(super) struct OpenaiResponses;
+
+impl Api for OpenaiResponses {
+    fn path(&self, _model: &str) -> String {
+        "/responses".to_owned()
+    }
+
+    fn key_header(&self) -> (HeaderName, &'static str) {
+        (AUTHORIZATION, "Bearer ")
+    }
+
+    fn headers(&self) -> HeaderMap {
+        HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("text/event-stream"))])
+    }
+
+    fn opening(&self, ask: &Ask<'_>) -> String {
+        request::opening(ask)
+    }
+
+    fn frozen(&self, ask: &Ask<'_>) -> Frozen {
+        request::frozen(ask)
+    }
+
+    fn encode(&self, items: &[Item], native: bool, ask: &Ask<'_>, out: &mut Encoder) {
+        request::encode(items, native, ask, out);
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::Sse
+    }
+
+    fn decoder(&self, ask: &Ask<'_>) -> Box<dyn Decoder> {
+        Box::new(response::Reader::new(
+            ask.options.abilities.prices.clone(),
+            ask.options.cache,
+        ))
+    }
+
+    fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError {
+        let said = serde_json::from_slice(body)
+            .ok()
+            .and_then(|body: Value| said(body.get("error")?))
+            .unwrap_or_else(|| ApiError {
+                message: neutral::shown(body),
+                ..ApiError::default()
+            });
+        let hints = neutral::hints(headers);
+        ApiError {
+            status: Some(status),
+            retry_after: hints.retry_after,
+            should_retry: hints.should_retry,
+            request_id: hints.request_id,
+            ..said
+        }
+    }
+
+    fn models_path(&self, _page: Option<&str>) -> String {
+        "/models".to_owned()
+    }
+
+    /// The list has one page, and says nothing of what models can do.
+    fn models(&self, page: &Value) -> Result<(Vec<Listed>, Option<String>), String> {
+        let data = page.get("data").and_then(Value::as_array);
+        let data = data.ok_or("the list of models has no member data")?;
+        let listed = |model: &Value| {
+            Some(Listed {
+                model: model.get("id")?.as_str()?.to_owned(),
+                abilities: Told::default(),
+            })
+        };
+        Ok((data.iter().filter_map(listed).collect(), None))
+    }
+}
+
+/// An error as the API tells it, also in events; `None` where there is none. Some servers have but a text.
+fn said(error: &Value) -> Option<ApiError> {
+    if error.is_null() {
+        return None;
+    }
+    let word = |name: &str| match error.get(name) {
+        Some(Value::String(word)) => word.clone(),
+        Some(Value::Number(number)) => number.to_string(),
+        _ => String::new(),
+    };
+    Some(ApiError {
+        kind: word("type"),
+        code: word("code"),
+        message: error
+            .as_str()
+            .map_or_else(|| word("message"), str::to_owned),
+        param: word("param"),
+        ..ApiError::default()
+    })
+}

@@ -1,0 +1,281 @@
+//! What a request says.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json, value::RawValue};
+
+use super::neutral;
+use crate::{
+    digest,
+    provider::{
+        abilities::ReasoningKind,
+        api::{Ask, Encoder, Frozen, Role},
+        options::{Effort, Keep},
+        schema,
+    },
+    turn::{response::Feature, rules::ToolChoice, transcript::Item},
+};
+
+/// Characters of a call's id, at the most.
+const MAX_ID: usize = 64;
+
+/// What requests vary. Nothing of it stands before the tools, the instructions or the input in what the model reads.
+pub(super) fn opening(ask: &Ask<'_>) -> String {
+    let mut members = vec![
+        ("model", json!(ask.options.model)),
+        ("stream", json!(true)),
+        ("store", json!(false)),
+    ];
+    if asks_reasoning(ask) {
+        // Models without reasoning refuse it.
+        members.push(("include", json!(["reasoning.encrypted_content"])));
+    }
+    if !neutral::tools(ask).is_empty() {
+        members.push(("tool_choice", tool_choice(ask.tool_choice)));
+        if !ask.without.contains(&Feature::ParallelCalls) {
+            members.push(("parallel_tool_calls", json!(true)));
+        }
+    }
+    members.extend(reasoning(ask).map(|reasoning| ("reasoning", reasoning)));
+    members.push(("max_output_tokens", json!(ask.options.output())));
+    members.extend(text(ask).map(|text| ("text", text)));
+    members.extend(cache(ask));
+    if !ask.without.contains(&Feature::StreamUsage) {
+        // Else each delta is padded, so that its length tells nothing. A server that knows no options of a stream is
+        // known by the one that other APIs send.
+        members.push(("stream_options", json!({"include_obfuscation": false})));
+    }
+    let written = members
+        .iter()
+        .map(|(name, value)| format!("\"{name}\":{value},"));
+    written.collect()
+}
+
+fn tool_choice(choice: &ToolChoice) -> Value {
+    match choice {
+        ToolChoice::Auto => json!("auto"),
+        ToolChoice::None => json!("none"),
+        ToolChoice::Required => json!("required"),
+        ToolChoice::Name(name) => json!({"type": "function", "name": name}),
+    }
+}
+
+fn asks_reasoning(ask: &Ask<'_>) -> bool {
+    ask.options.abilities.reasoning != ReasoningKind::None
+        && !ask.without.contains(&Feature::Reasoning)
+}
+
+/// How much the model reasons, that it shows a summary, and that it is shown its reasoning of earlier turns.
+pub(super) fn reasoning(ask: &Ask<'_>) -> Option<Value> {
+    if !asks_reasoning(ask) {
+        return None;
+    }
+    let abilities = &ask.options.abilities;
+    let can_be_off = abilities.reasoning_off && !ask.without.contains(&Feature::ReasoningOff);
+    let wanted = match ask.options.reasoning {
+        _ if !ask.reasoning && can_be_off => return Some(json!({"effort": "none"})),
+        Some(Effort::Off) if can_be_off => return Some(json!({"effort": "none"})),
+        wanted => wanted,
+    };
+    let on = abilities.efforts.iter().filter(|word| *word != "none");
+    let mut on: Vec<String> = on.cloned().collect();
+    if on.is_empty() {
+        on = ["low", "medium", "high"].map(str::to_owned).into();
+    }
+    let mut reasoning = json!({"summary": "auto", "context": "all_turns"});
+    if let Some(word) = wanted.and_then(|wanted| neutral::word(wanted, &on)) {
+        reasoning = json!({"effort": word, "summary": "auto", "context": "all_turns"});
+    }
+    Some(reasoning)
+}
+
+/// The schema of the answer. Without one there is nothing to say: text is what a model answers with unless it is told
+/// otherwise, and how verbose it is, is its own.
+fn text(ask: &Ask<'_>) -> Option<Value> {
+    let schema = ask.schema?;
+    if !ask.options.abilities.schema || ask.without.contains(&Feature::Schema) {
+        return None;
+    }
+    let strict = schema::for_openai(schema);
+    let format = json!({
+        "type": "json_schema",
+        "name": "answer",
+        "strict": strict.is_some(),
+        "schema": strict.as_ref().unwrap_or(schema),
+    });
+    Some(json!({"format": format}))
+}
+
+/// The key leads the requests of a conversation to the same cache. The server places the breakpoint itself; where
+/// only explicit ones count, and there is none, nothing is kept.
+fn cache(ask: &Ask<'_>) -> Vec<(&'static str, Value)> {
+    if ask.without.contains(&Feature::CacheHint) {
+        return Vec::new();
+    }
+    let key = ("prompt_cache_key", json!(ask.conversation));
+    let options = |ttl: &str| {
+        (
+            "prompt_cache_options",
+            json!({"mode": "implicit", "ttl": ttl}),
+        )
+    };
+    match ask.options.cache {
+        Keep::Off => vec![("prompt_cache_options", json!({"mode": "explicit"}))],
+        Keep::Short => vec![key, options("30m")],
+        Keep::Long => vec![key, options("12h")],
+    }
+}
+
+/// Instructions and tools.
+pub(super) fn frozen(ask: &Ask<'_>) -> Frozen {
+    #[derive(Serialize)]
+    struct Tool<'a> {
+        r#type: &'a str,
+        name: &'a str,
+        description: &'a str,
+        parameters: &'a Value,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        strict: Option<bool>,
+    }
+    let may_be_strict = ask.options.abilities.strict && !ask.without.contains(&Feature::Strict);
+    let mut bytes = String::new();
+    if !ask.head.system.is_empty() {
+        bytes += &format!("\"instructions\":{},", json!(ask.head.system));
+    }
+    let tools: Vec<String> = neutral::tools(ask)
+        .into_iter()
+        .map(|tool| {
+            let strict = Some(&tool.parameters)
+                .filter(|_| tool.strict && may_be_strict)
+                .and_then(schema::for_openai);
+            json!(Tool {
+                r#type: "function",
+                name: &tool.name,
+                description: &tool.description,
+                parameters: strict.as_ref().unwrap_or(&tool.parameters),
+                // Where nothing is said, the server makes optional properties nullable on its own.
+                strict: may_be_strict.then_some(strict.is_some()),
+            })
+            .to_string()
+        })
+        .collect();
+    if !tools.is_empty() {
+        bytes += &format!("\"tools\":[{}],", tools.join(","));
+    }
+    bytes += "\"input\":[";
+    Frozen {
+        bytes: bytes.into(),
+        ..Frozen::default()
+    }
+}
+
+/// Adds input items.
+pub(super) fn encode(items: &[Item], native: bool, ask: &Ask<'_>, out: &mut Encoder) {
+    // Reasoning must be followed by what it led to. Where that came to nothing, or goes back without its id, the
+    // reasoning stays out.
+    let mut reasoning: Vec<&str> = Vec::new();
+    for item in items {
+        match verbatim(item).filter(|_| native) {
+            Some(raw) if is_reasoning(raw) => reasoning.push(raw),
+            Some(raw) => {
+                for raw in reasoning.drain(..).chain([raw]) {
+                    out.element();
+                    out.raw(raw);
+                }
+                out.last = Role::Assistant;
+            }
+            None => {
+                if !matches!(item, Item::Reasoning { .. }) {
+                    reasoning.clear();
+                }
+                in_words(item, native, ask, out);
+            }
+        }
+    }
+}
+
+/// What the provider gave.
+fn verbatim(item: &Item) -> Option<&str> {
+    match item {
+        Item::Text { opaque, .. }
+        | Item::Reasoning { opaque, .. }
+        | Item::ToolCall { opaque, .. } => opaque.as_deref(),
+        _ => None,
+    }
+}
+
+fn is_reasoning(raw: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Typed<'a> {
+        #[serde(borrow)]
+        r#type: &'a RawValue,
+    }
+    serde_json::from_str::<Typed<'_>>(raw).is_ok_and(|item| item.r#type.get() == "\"reasoning\"")
+}
+
+/// Adds what an item means, without what a provider knows of it.
+fn in_words(item: &Item, native: bool, ask: &Ask<'_>, out: &mut Encoder) {
+    match item {
+        Item::User { text, attachments } => {
+            message(Role::User, &neutral::user_text(text, attachments), out);
+        }
+        Item::Steer(text) => message(Role::User, text, out),
+        Item::Directive(text) => {
+            let may = ask.options.abilities.system_messages
+                && !ask.without.contains(&Feature::SystemMessage);
+            message(if may { Role::System } else { Role::User }, text, out);
+        }
+        Item::Text { text, .. } => message(Role::Assistant, text, out),
+        Item::Reasoning { .. } => {}
+        Item::ToolCall {
+            id,
+            name,
+            arguments,
+            ..
+        } => {
+            let arguments = if arguments.trim().is_empty() {
+                "{}"
+            } else {
+                arguments
+            };
+            out.push(&json!({
+                "type": "function_call",
+                "call_id": call_id(id, native),
+                "name": name,
+                "arguments": arguments,
+            }));
+            out.last = Role::Assistant;
+        }
+        Item::ToolResult { id, content, .. } => {
+            out.push(&json!({
+                "type": "function_call_output",
+                "call_id": call_id(id, native),
+                "output": content,
+            }));
+            out.last = Role::User;
+        }
+    }
+}
+
+/// A message; none where there is nothing to say.
+fn message(of: Role, text: &str, out: &mut Encoder) {
+    if text.is_empty() {
+        return;
+    }
+    let (role, part) = match of {
+        Role::User => ("user", "input_text"),
+        Role::System => ("developer", "input_text"),
+        Role::Assistant => ("assistant", "output_text"),
+    };
+    let content = json!([{"type": part, "text": text}]);
+    out.push(&json!({"type": "message", "role": role, "content": content}));
+    out.last = of;
+}
+
+/// The id of a call. One that another provider gave, and that is not of this API's form, goes by its digest.
+fn call_id(id: &str, native: bool) -> String {
+    let is_fit = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-');
+    if native || ((1..=MAX_ID).contains(&id.len()) && id.chars().all(is_fit)) {
+        return id.to_owned();
+    }
+    digest::sha256(id.as_bytes())
+}

@@ -1,0 +1,348 @@
+//! What a response says, event by event.
+
+mod wire;
+
+use std::collections::HashSet;
+
+use serde_json::{Value, value::RawValue};
+
+use self::wire::{Cached, Counts, Delta, Parts, Summary, Terminal, Typed, Whole, read};
+
+use crate::{
+    provider::{
+        abilities::{Prices, Tokens},
+        api::Decoder,
+        options::Keep,
+        retry::ApiError,
+    },
+    turn::response::{Finish, Kind, Piece, Usage},
+};
+
+/// Characters of the response's id that go into the id of a call that came without one.
+const ID_TAIL: usize = 40;
+
+/// Reads one response.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    prices: Option<Prices>,
+    cache: Keep,
+    /// The id of the response, by which the provider knows it.
+    id: String,
+    /// In order of first appearance; the place is the slot.
+    items: Vec<Item>,
+    call_ids: HashSet<String>,
+    refused: bool,
+    called: bool,
+}
+
+/// An output item as it comes.
+#[derive(Debug)]
+struct Item {
+    /// Its place in the provider's output.
+    index: u64,
+    /// What came of it so far.
+    text: String,
+    /// The part of its reasoning that came last.
+    part: Option<(&'static str, u64)>,
+    /// Its id is not the provider's, or its arguments did not come as the provider says in the end.
+    differs: bool,
+    open: bool,
+}
+
+impl Decoder for Reader {
+    fn event(&mut self, data: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
+        if data.trim() == "[DONE]" {
+            return Ok(());
+        }
+        let Typed { r#type, .. } = read(data)?;
+        match r#type.as_str() {
+            "response.created" => {
+                let Terminal { response } = read(data)?;
+                self.id = response.id;
+                out.push(Piece::KeepAlive);
+            }
+            "response.output_item.added" => {
+                let Whole { output_index, item } = read(data)?;
+                let known = output_index.and_then(|index| self.known(Some(index)));
+                if known.is_none_or(|slot| !self.items[slot].open) {
+                    self.open(output_index, item, out);
+                }
+            }
+            "response.output_item.done" => {
+                let Whole { output_index, item } = read(data)?;
+                self.done(output_index, item, out);
+            }
+            "response.completed" | "response.incomplete" | "response.failed" => {
+                let Terminal { response } = read(data)?;
+                return self.finish(&r#type, response, out);
+            }
+            "error" | "" => return self.error(&read::<Value>(data)?, out),
+            kind => self.delta(kind, data, out)?,
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, stray: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
+        if let Ok(body) = serde_json::from_str::<Value>(stray) {
+            self.error(&body, out)?;
+        }
+        Err(ApiError::cut())
+    }
+}
+
+impl Reader {
+    pub(super) fn new(prices: Option<Prices>, cache: Keep) -> Self {
+        Self {
+            prices,
+            cache,
+            ..Self::default()
+        }
+    }
+
+    /// The slot of an item; without an index the one that began last, unless it is done.
+    fn known(&self, index: Option<u64>) -> Option<usize> {
+        match index {
+            Some(index) => self.items.iter().rposition(|item| item.index == index),
+            None => {
+                let last = self.items.len().checked_sub(1)?;
+                self.items[last].open.then_some(last)
+            }
+        }
+    }
+
+    fn begin(
+        &mut self,
+        index: Option<u64>,
+        kind: Kind,
+        differs: bool,
+        out: &mut Vec<Piece>,
+    ) -> usize {
+        let slot = self.items.len();
+        self.items.push(Item {
+            index: index.unwrap_or(slot as u64),
+            text: String::new(),
+            part: None,
+            differs,
+            open: true,
+        });
+        out.push(Piece::Open {
+            slot: slot as u32,
+            kind,
+        });
+        slot
+    }
+
+    fn open(&mut self, index: Option<u64>, raw: &RawValue, out: &mut Vec<Piece>) -> usize {
+        let Typed { r#type, .. } = read(raw.get()).unwrap_or_default();
+        let mut differs = false;
+        let kind = match r#type.as_str() {
+            "message" => Kind::Text,
+            "reasoning" => Kind::Reasoning,
+            "function_call" => {
+                self.called = true;
+                let Parts { call_id, name, .. } = read(raw.get()).unwrap_or_default();
+                let id = self.own_id(&call_id);
+                differs = id != call_id;
+                Kind::ToolCall { id, name }
+            }
+            _ => Kind::Opaque,
+        };
+        self.begin(index, kind, differs, out)
+    }
+
+    /// Results are told apart by the ids of their calls: each must be there, and once.
+    fn own_id(&mut self, given: &str) -> String {
+        let mut id = given.to_owned();
+        if id.is_empty() || self.call_ids.contains(&id) {
+            let from = self.id.len().saturating_sub(ID_TAIL);
+            let tail = self.id.get(from..).unwrap_or_default();
+            id = format!("call_{tail}_{}", self.items.len());
+        }
+        self.call_ids.insert(id.clone());
+        id
+    }
+
+    fn delta(&mut self, kind: &str, data: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
+        let word = kind.strip_prefix("response.").unwrap_or_default();
+        if !matches!(
+            word,
+            "output_text.delta"
+                | "refusal.delta"
+                | "reasoning_summary_text.delta"
+                | "reasoning_text.delta"
+                | "function_call_arguments.delta"
+        ) {
+            out.push(Piece::KeepAlive);
+            return Ok(());
+        }
+        let delta: Delta = read(data)?;
+        let reasons = word.starts_with("reasoning");
+        let slot = match self.known(delta.output_index) {
+            Some(slot) if self.items[slot].open => slot,
+            // The whole item said it.
+            Some(_) => return Ok(()),
+            // A call that did not begin has no name yet; the whole item will say it.
+            None if word == "function_call_arguments.delta" => return Ok(()),
+            None => {
+                let kind = if reasons { Kind::Reasoning } else { Kind::Text };
+                self.begin(delta.output_index, kind, false, out)
+            }
+        };
+        self.refused |= word == "refusal.delta";
+        let item = &mut self.items[slot];
+        let mut text = delta.delta;
+        if reasons {
+            let part = match word {
+                "reasoning_text.delta" => ("content", delta.content_index),
+                _ => ("summary", delta.summary_index),
+            };
+            let other = item.part.replace(part).is_some_and(|before| before != part);
+            if other {
+                text.insert_str(0, "\n\n");
+            }
+        }
+        item.add(slot, &text, out);
+        Ok(())
+    }
+
+    /// An item is there whole.
+    fn done(&mut self, index: Option<u64>, raw: &RawValue, out: &mut Vec<Piece>) {
+        let known = self.known(index);
+        let slot = known.unwrap_or_else(|| self.open(index, raw, out));
+        if !self.items[slot].open {
+            return;
+        }
+        let Typed { r#type, status } = read(raw.get()).unwrap_or_default();
+        let parts: Parts = read(raw.get()).unwrap_or_default();
+        self.refused |= parts.refuses();
+        let item = &mut self.items[slot];
+        let whole = parts.text(&r#type);
+        match whole.strip_prefix(item.text.as_str()) {
+            Some(rest) => item.add(slot, rest, out),
+            // What was run is what goes back.
+            None => item.differs |= r#type == "function_call",
+        }
+        let complete = status != "incomplete";
+        let can_go_back = match r#type.as_str() {
+            "" => false,
+            "reasoning" => parts.can_go_back(),
+            _ => true,
+        };
+        let keep = complete && can_go_back && !item.differs;
+        item.open = false;
+        out.push(Piece::Close {
+            slot: slot as u32,
+            opaque: keep.then(|| raw.get().to_owned()),
+            complete,
+        });
+    }
+
+    fn finish(
+        &mut self,
+        kind: &str,
+        response: Summary<'_>,
+        out: &mut Vec<Piece>,
+    ) -> Result<(), ApiError> {
+        if let Some(error) = super::said(&response.error) {
+            return Err(self.with_id(error));
+        }
+        if kind == "response.failed" {
+            return Err(self.with_id(ApiError {
+                message: "the response failed, and the server does not say why".to_owned(),
+                ..ApiError::default()
+            }));
+        }
+        // Some servers send no events for items, or not the last ones.
+        let no_events = self.items.is_empty();
+        for (index, item) in (0..).zip(response.output.iter().flatten()) {
+            if no_events || self.known(Some(index)).is_some() {
+                self.done(Some(index), item, out);
+            }
+        }
+        for (slot, item) in self.items.iter_mut().enumerate() {
+            if std::mem::take(&mut item.open) {
+                out.push(Piece::Close {
+                    slot: slot as u32,
+                    opaque: None,
+                    complete: false,
+                });
+            }
+        }
+        if let Some(counts) = &response.usage {
+            out.push(Piece::Usage(self.usage(counts)));
+        }
+        let reason = response
+            .incomplete_details
+            .and_then(|details| details.reason);
+        out.push(Piece::Finish(match (kind, reason.as_deref()) {
+            (_, Some("max_output_tokens")) => Finish::MaxTokens,
+            (_, Some("content_filter")) => Finish::ContentFilter,
+            (_, Some(reason)) => Finish::Other(reason.to_owned()),
+            ("response.incomplete", None) => Finish::Other("incomplete".to_owned()),
+            _ if self.refused => Finish::Refusal,
+            _ if self.called => Finish::ToolUse,
+            _ => Finish::Stop,
+        }));
+        Ok(())
+    }
+
+    fn usage(&self, counts: &Counts) -> Usage {
+        let none = Cached::default();
+        let cached = counts.input_tokens_details.as_ref().unwrap_or(&none);
+        let written = cached.cache_write_tokens;
+        let long = match (&cached.cache_write_tokens_details, self.cache) {
+            (Some(details), _) => details.ttl_12h_tokens.min(written),
+            (None, Keep::Long) => written,
+            (None, _) => 0,
+        };
+        let known = cached.cached_tokens.saturating_add(written);
+        let tokens = Tokens {
+            input: counts.input_tokens.saturating_sub(known),
+            cache_read: cached.cached_tokens,
+            cache_write: written - long,
+            cache_write_long: long,
+            output: counts.output_tokens,
+        };
+        Usage {
+            input: tokens.input,
+            cache_read: tokens.cache_read,
+            cache_write: written,
+            output: tokens.output,
+            cost: self.prices.as_ref().map(|prices| prices.cost(&tokens)),
+        }
+    }
+
+    /// An error amid the stream, in either of the forms that it has; else something that nobody knows.
+    fn error(&self, event: &Value, out: &mut Vec<Piece>) -> Result<(), ApiError> {
+        let nested = event.get("error").and_then(super::said);
+        let plain = || super::said(event).filter(|_| event["type"] == "error");
+        match nested.or_else(plain) {
+            Some(error) => Err(self.with_id(error)),
+            None => {
+                out.push(Piece::KeepAlive);
+                Ok(())
+            }
+        }
+    }
+
+    fn with_id(&self, mut error: ApiError) -> ApiError {
+        if error.kind == "error" {
+            error.kind.clear();
+        }
+        error.request_id = Some(self.id.clone()).filter(|id| !id.is_empty());
+        error
+    }
+}
+
+impl Item {
+    fn add(&mut self, slot: usize, text: &str, out: &mut Vec<Piece>) {
+        if text.is_empty() {
+            return;
+        }
+        self.text.push_str(text);
+        out.push(Piece::Delta {
+            slot: slot as u32,
+            text: text.to_owned(),
+        });
+    }
+}

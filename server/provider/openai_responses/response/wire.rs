@@ -1,0 +1,167 @@
+//! What events carry, as far as it is read. Servers leave out members, and send `null` for them, as they like.
+
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use serde_json::{Value, value::RawValue};
+
+use crate::provider::retry::ApiError;
+
+/// Every event, and every item.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Typed {
+    #[serde(deserialize_with = "lenient")]
+    pub(super) r#type: String,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) status: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Delta {
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) output_index: Option<u64>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) summary_index: u64,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) content_index: u64,
+    pub(super) delta: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Whole<'a> {
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) output_index: Option<u64>,
+    #[serde(borrow)]
+    pub(super) item: &'a RawValue,
+}
+
+/// The members of all kinds of items that have a neutral meaning.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Parts {
+    #[serde(deserialize_with = "lenient")]
+    pub(super) call_id: String,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) name: String,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) arguments: String,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) encrypted_content: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) summary: Option<Vec<Part>>,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) content: Option<Vec<Part>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Part {
+    #[serde(deserialize_with = "lenient")]
+    pub(super) r#type: String,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) text: String,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) refusal: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Terminal<'a> {
+    #[serde(borrow)]
+    pub(super) response: Summary<'a>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Summary<'a> {
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) id: String,
+    #[serde(default)]
+    pub(super) error: Value,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) incomplete_details: Option<Incomplete>,
+    #[serde(borrow, default)]
+    pub(super) output: Option<Vec<&'a RawValue>>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) usage: Option<Counts>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Incomplete {
+    pub(super) reason: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Counts {
+    #[serde(deserialize_with = "lenient")]
+    pub(super) input_tokens: u64,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) input_tokens_details: Option<Cached>,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) output_tokens: u64,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Cached {
+    #[serde(deserialize_with = "lenient")]
+    pub(super) cached_tokens: u64,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) cache_write_tokens: u64,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) cache_write_tokens_details: Option<Written>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Written {
+    #[serde(deserialize_with = "lenient")]
+    pub(super) ttl_12h_tokens: u64,
+}
+
+impl Parts {
+    pub(super) fn refuses(&self) -> bool {
+        let mut content = self.content.iter().flatten();
+        content.any(|part| part.r#type == "refusal")
+    }
+
+    /// Reasoning goes back encrypted, or in clear where a server has no secrets.
+    pub(super) fn can_go_back(&self) -> bool {
+        self.encrypted_content.is_some() || self.content.iter().flatten().next().is_some()
+    }
+
+    /// All that its deltas should have been.
+    pub(super) fn text(&self, kind: &str) -> String {
+        let texts = |parts: &Option<Vec<Part>>| -> Vec<String> {
+            let parts = parts.iter().flatten();
+            let texts = parts.map(|part| format!("{}{}", part.text, part.refusal));
+            texts.filter(|text| !text.is_empty()).collect()
+        };
+        match kind {
+            "function_call" => self.arguments.clone(),
+            "message" => texts(&self.content).concat(),
+            "reasoning" => {
+                let all = [texts(&self.summary), texts(&self.content)].concat();
+                all.join("\n\n")
+            }
+            _ => String::new(),
+        }
+    }
+}
+
+/// What is of another form than it should be says nothing.
+fn lenient<'a, D, T>(value: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'a>,
+    T: DeserializeOwned + Default,
+{
+    let value = Value::deserialize(value)?;
+    Ok(serde_json::from_value(value).unwrap_or_default())
+}
+
+pub(super) fn read<'a, T: Deserialize<'a>>(data: &'a str) -> Result<T, ApiError> {
+    serde_json::from_str(data).map_err(|error| {
+        ApiError::garbled(format!(
+            "an event of the response is not as it should be ({error})"
+        ))
+    })
+}

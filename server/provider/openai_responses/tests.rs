@@ -1,0 +1,71 @@
+mod history;
+mod requests;
+mod responses;
+
+use super::OpenaiResponses;
+use crate::provider::{
+    ToolSpec,
+    abilities::{Abilities, Forced, Prices, ReasoningKind},
+    options::{Effort, Options},
+    trial::{Trial, answer_tool, grep_tool, options, sample},
+};
+
+const API: OpenaiResponses = OpenaiResponses;
+
+/// The model of the samples.
+fn sol() -> Options {
+    let abilities = Abilities {
+        forced_tools: Forced::Yes,
+        system_messages: true,
+        reasoning: ReasoningKind::Effort,
+        reasoning_off: false,
+        efforts: words("low medium high xhigh"),
+        prices: Some(Prices {
+            input: 2.0,
+            output: 10.0,
+            cache_read: 0.1,
+            cache_write: 2.5,
+            cache_write_long: 5.0,
+            ..Prices::default()
+        }),
+        ..Abilities::default()
+    };
+    Options {
+        reasoning: Some(Effort::Medium),
+        ..options("openai/gpt-6.1-sol", abilities)
+    }
+}
+
+fn words(words: &str) -> Vec<String> {
+    words.split_whitespace().map(str::to_owned).collect()
+}
+
+/// The conversation of the samples, before anything was said.
+fn conversation(options: Options) -> Trial {
+    let grep = ToolSpec {
+        strict: true,
+        ..grep_tool()
+    };
+    Trial::new(
+        options,
+        "You are a coding agent.",
+        vec![grep, answer_tool()],
+    )
+}
+
+/// The conversation of the samples, up to its first call.
+fn called() -> Trial {
+    let mut trial = conversation(sol());
+    trial
+        .user("Where is retry_after parsed?")
+        .response(&API, sample(CALL).as_bytes());
+    trial
+}
+
+const CALL: &str = "openai_responses/02_stream_reasoning_message_tool.sse";
+
+/// A stream of these events.
+fn stream(events: &[&str]) -> String {
+    let event = |event: &&str| format!("data: {event}\n\n");
+    events.iter().map(event).collect()
+}

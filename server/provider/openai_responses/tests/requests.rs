@@ -1,0 +1,354 @@
+//! What requests say.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    provider::{options::Keep, trial::json_sample},
+    turn::{
+        inquiry::{CallResult, Message},
+        response::Feature,
+        rules::ToolChoice,
+    },
+};
+
+/// A sample as it is sent here. `text` says what is so anyway: that the answer is text, and of usual length.
+fn expected(path: &str) -> Value {
+    let mut body = json_sample(path);
+    body.as_object_mut().unwrap().remove("text").unwrap();
+    body
+}
+
+#[test]
+fn the_first_request() {
+    let mut trial = conversation(sol());
+    trial.user("Where is retry_after parsed?");
+    assert_eq!(
+        trial.body(&API),
+        expected("openai_responses/01_request_first_turn.json")
+    );
+}
+
+#[test]
+fn results_follow_what_the_model_gave() {
+    let mut trial = called();
+    trial.results(&[(0, "crates/a/src/error.rs:606", false)]);
+    assert_eq!(
+        trial.body(&API),
+        expected("openai_responses/03_request_tool_output.json")
+    );
+}
+
+#[test]
+fn an_inquiry_adds_results_and_a_question() {
+    let mut trial = called();
+    let paused = "Tool paused: it needs an answer before it can continue.";
+    let question = "[inquiry inq_7] fs_grep asks: follow symlinks?";
+    trial.messages = vec![Message::User {
+        results: vec![CallResult {
+            id: "call_A1".into(),
+            name: "fs_grep".into(),
+            content: paused.into(),
+            is_error: false,
+        }],
+        text: question.into(),
+    }];
+    trial.tool_choice = ToolChoice::Name("answer_inquiry".into());
+    let mut expected = expected("openai_responses/09_request_inquiry_forced_tool.json");
+    // A question is a message like any other.
+    expected["input"][5]["role"] = "user".into();
+    assert_eq!(trial.body(&API), expected);
+    // A reply that was none goes back as it came.
+    let reply = r#"{"id":"msg_9","type":"message","role":"assistant","content":[{"text":"Hm.","type":"output_text"}]}"#;
+    let pieces = stream(&[
+        &format!(r#"{{"type":"response.output_item.done","output_index":0,"item":{reply}}}"#),
+        r#"{"type":"response.completed","response":{}}"#,
+    ]);
+    let mut response = crate::turn::response::Response::default();
+    for piece in trial.decode(&API, pieces.as_bytes()).unwrap() {
+        response.add(piece);
+    }
+    trial.messages.push(Message::Assistant(response.items));
+    trial.messages.push(Message::User {
+        results: Vec::new(),
+        text: "Call answer_inquiry now.".into(),
+    });
+    let body = String::from_utf8(trial.bytes(&API)).unwrap();
+    let end = format!(
+        r#"{}]}},{reply},{{"type":"message","role":"user","content":[{{"type":"input_text","text":"Call answer_inquiry now."}}]}}]}}"#,
+        r#""text":"[inquiry inq_7] fs_grep asks: follow symlinks?"}"#
+    );
+    assert!(body.ends_with(&end), "{body}");
+}
+
+#[test]
+fn how_much_it_reasons() {
+    let table = [
+        // words, can be off, configured, asked for, refused: effort.
+        ("low medium high xhigh", false, None, true, None, ""),
+        (
+            "low medium high xhigh",
+            false,
+            Some(Effort::Off),
+            true,
+            None,
+            "low",
+        ),
+        (
+            "low medium high xhigh",
+            false,
+            Some(Effort::Low),
+            true,
+            None,
+            "low",
+        ),
+        (
+            "low medium high xhigh",
+            false,
+            Some(Effort::High),
+            true,
+            None,
+            "high",
+        ),
+        (
+            "low medium high xhigh",
+            false,
+            Some(Effort::Max),
+            true,
+            None,
+            "xhigh",
+        ),
+        (
+            "low medium high xhigh",
+            false,
+            Some(Effort::High),
+            false,
+            None,
+            "high",
+        ),
+        ("none minimal low high max", true, None, true, None, ""),
+        ("none minimal low high max", true, None, false, None, "none"),
+        (
+            "none minimal low high max",
+            true,
+            Some(Effort::Off),
+            false,
+            None,
+            "none",
+        ),
+        (
+            "none minimal low high max",
+            true,
+            Some(Effort::Off),
+            false,
+            Some(Feature::ReasoningOff),
+            "minimal",
+        ),
+        (
+            "none minimal low high max",
+            true,
+            Some(Effort::Medium),
+            true,
+            None,
+            "low",
+        ),
+        (
+            "none minimal low high max",
+            true,
+            Some(Effort::Max),
+            true,
+            None,
+            "max",
+        ),
+        (
+            "none minimal low high max",
+            true,
+            Some(Effort::Max),
+            true,
+            Some(Feature::Reasoning),
+            "nothing",
+        ),
+        ("", true, Some(Effort::Max), true, None, "high"),
+    ];
+    for (row, (efforts, reasoning_off, configured, asked, refused, expected)) in
+        table.into_iter().enumerate()
+    {
+        let mut options = sol();
+        options.abilities.efforts = words(efforts);
+        options.abilities.reasoning_off = reasoning_off;
+        options.reasoning = configured;
+        let mut trial = conversation(options);
+        trial.reasoning = asked;
+        trial.without.extend(refused);
+        trial.user("Why?");
+        let body = trial.body(&API);
+        let expected = match expected {
+            "nothing" => Value::Null,
+            "none" => json!({"effort": "none"}),
+            "" => json!({"summary": "auto", "context": "all_turns"}),
+            effort => json!({"effort": effort, "summary": "auto", "context": "all_turns"}),
+        };
+        assert_eq!(body["reasoning"], expected, "row {row}");
+        assert_eq!(
+            body.get("include").is_some(),
+            !expected.is_null(),
+            "row {row}"
+        );
+    }
+    let mut plain = sol();
+    plain.abilities.reasoning = ReasoningKind::None;
+    let mut trial = conversation(plain);
+    trial.user("Why?");
+    let body = trial.body(&API);
+    assert!(body.get("reasoning").is_none() && body.get("include").is_none());
+}
+
+#[test]
+fn how_long_the_prefix_is_kept() {
+    let table = [
+        (Keep::Off, false, json!([null, {"mode": "explicit"}])),
+        (
+            Keep::Short,
+            false,
+            json!(["conv-5f1c", {"mode": "implicit", "ttl": "30m"}]),
+        ),
+        (
+            Keep::Long,
+            false,
+            json!(["conv-5f1c", {"mode": "implicit", "ttl": "12h"}]),
+        ),
+        (Keep::Off, true, json!([null, null])),
+        (Keep::Long, true, json!([null, null])),
+    ];
+    for (cache, refused, expected) in table {
+        let mut trial = conversation(Options { cache, ..sol() });
+        trial.without.extend(refused.then_some(Feature::CacheHint));
+        trial.user("Why?");
+        let body = trial.body(&API);
+        assert_eq!(
+            json!([body["prompt_cache_key"], body["prompt_cache_options"]]),
+            expected
+        );
+    }
+}
+
+#[test]
+fn what_is_forced() {
+    for (choice, expected) in [
+        (ToolChoice::Auto, json!("auto")),
+        (ToolChoice::None, json!("none")),
+        (ToolChoice::Required, json!("required")),
+        (
+            ToolChoice::Name("fs_grep".into()),
+            json!({"type": "function", "name": "fs_grep"}),
+        ),
+    ] {
+        let mut trial = conversation(sol());
+        trial.tool_choice = choice;
+        trial.user("Why?");
+        let body = trial.body(&API);
+        assert_eq!(body["tool_choice"], expected);
+        assert_eq!(
+            body["tools"].as_array().unwrap().len(),
+            2,
+            "the tools stay, and with them the cache"
+        );
+    }
+}
+
+#[test]
+fn without_tools_nothing_is_said_of_tools() {
+    let mut plain = sol();
+    plain.abilities.tools = false;
+    let mut unable = conversation(plain);
+    let mut none = Trial::new(sol(), "", Vec::new());
+    for trial in [&mut unable, &mut none] {
+        trial.user("Why?");
+        let body = trial.body(&API);
+        for member in ["tools", "tool_choice", "parallel_tool_calls"] {
+            assert!(body.get(member).is_none(), "{member}");
+        }
+    }
+    assert!(none.body(&API).get("instructions").is_none());
+}
+
+#[test]
+fn tools_are_strict_where_they_can_be_and_it_is_said_where_not() {
+    let optional = ToolSpec {
+        parameters: json!({"type": "object", "properties": {"a": {"const": 1}}}),
+        strict: true,
+        ..grep_tool()
+    };
+    let strict = |options: Options, without: &[Feature], tool: ToolSpec| {
+        let mut trial = Trial::new(options, "", vec![tool.clone(), tool]);
+        trial.without.extend(without);
+        trial.user("Why?");
+        let body = trial.body(&API);
+        assert_eq!(body["tools"].as_array().unwrap().len(), 1, "each name once");
+        body["tools"][0].clone()
+    };
+    let tool = strict(sol(), &[], answer_tool());
+    assert_eq!(
+        (&tool["strict"], &tool["parameters"]),
+        (&json!(true), &answer_tool().parameters)
+    );
+    assert_eq!(strict(sol(), &[], grep_tool())["strict"], false);
+    let tool = strict(sol(), &[], optional.clone());
+    assert_eq!(
+        (&tool["strict"], &tool["parameters"]),
+        (&json!(false), &optional.parameters)
+    );
+    assert!(
+        strict(sol(), &[Feature::Strict], answer_tool())
+            .get("strict")
+            .is_none()
+    );
+    let mut loose = sol();
+    loose.abilities.strict = false;
+    assert!(strict(loose, &[], answer_tool()).get("strict").is_none());
+}
+
+#[test]
+fn an_answer_by_schema() {
+    let format = |schema: Value, without: Option<Feature>| {
+        let mut trial = conversation(sol());
+        trial.schema = Some(schema);
+        trial.without.extend(without);
+        trial.user("Why?");
+        trial.body(&API)["text"].clone()
+    };
+    let fits = json!({"type": "object", "properties": {"answer": {"const": "yes"}}, "required": ["answer"]});
+    assert_eq!(
+        format(fits.clone(), None),
+        json!({"format": {"type": "json_schema", "name": "answer", "strict": true, "schema": {
+            "type": "object",
+            "properties": {"answer": {"type": "string", "enum": ["yes"]}},
+            "required": ["answer"],
+            "additionalProperties": false,
+        }}})
+    );
+    let open = json!({"type": "object", "additionalProperties": {"type": "string"}});
+    assert_eq!(
+        format(open.clone(), None),
+        json!({"format": {"type": "json_schema", "name": "answer", "strict": false, "schema": open}})
+    );
+    assert_eq!(format(fits, Some(Feature::Schema)), Value::Null);
+}
+
+#[test]
+fn what_a_server_refuses_is_left_out() {
+    let has = |without: Option<Feature>, member: &str| {
+        let mut trial = conversation(sol());
+        trial.without.extend(without);
+        trial.user("Why?");
+        trial.body(&API).get(member).is_some()
+    };
+    for (feature, member) in [
+        (Feature::ParallelCalls, "parallel_tool_calls"),
+        (Feature::StreamUsage, "stream_options"),
+        (Feature::CacheHint, "prompt_cache_key"),
+        (Feature::Reasoning, "reasoning"),
+    ] {
+        assert!(has(None, member) && !has(Some(feature), member), "{member}");
+    }
+}
