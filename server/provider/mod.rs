@@ -10,6 +10,7 @@ pub mod key;
 pub mod options;
 pub mod rehearsal;
 mod retry;
+mod schema;
 mod sse;
 #[cfg(test)]
 mod trial;
