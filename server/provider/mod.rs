@@ -1,6 +1,7 @@
 //! Models: what a request is, and how a response comes.
 
 pub mod abilities;
+mod anthropic;
 mod api;
 mod body;
 pub mod client;
@@ -21,7 +22,7 @@ use async_trait::async_trait;
 use futures_core::Stream;
 use serde_json::Value;
 
-use self::{api::Api, client::Client, http::Http, options::Options};
+use self::{anthropic::Anthropic, api::Api, client::Client, http::Http, options::Options};
 pub use self::{body::Shared, flatten::flatten, http::FindKey};
 use crate::turn::{
     inquiry::{Message, Strategy},
@@ -72,7 +73,7 @@ pub fn open(
     key: FindKey,
 ) -> Result<Arc<dyn Provider>, String> {
     let api: Arc<dyn Api> = match kind {
-        ApiKind::Anthropic => return Err(unusable(&options)),
+        ApiKind::Anthropic => Arc::new(Anthropic),
         ApiKind::OpenaiResponses => return Err(unusable(&options)),
         ApiKind::OpenaiChat => return Err(unusable(&options)),
         ApiKind::Google => return Err(unusable(&options)),
