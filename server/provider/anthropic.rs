@@ -109,7 +109,7 @@ impl Api for Anthropic {
         if items.iter().any(Item::is_of_model) {
             history::assistant(items, native, out);
         } else {
-            history::user(items, native, history::takes_system(ask), out);
+            history::user(items, history::takes_system(ask), out);
         }
     }
 

@@ -130,10 +130,9 @@ impl Block {
             }
             Kind::Reasoning | Kind::Opaque => &[],
         };
-        let says_more = |(name, raw): (&String, &Box<RawValue>)| {
+        let more = self.members.iter().any(|(name, raw)| {
             !said.contains(&name.as_str()) && !matches!(raw.get(), "null" | "[]")
-        };
-        let more = self.members.iter().any(says_more);
+        });
         more.then(|| serde_json::to_string(&self.members).ok())
             .flatten()
     }

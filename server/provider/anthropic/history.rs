@@ -21,8 +21,6 @@ struct Block {
     cacheable: bool,
     /// It is thinking, whether it can be read or not.
     thinking: bool,
-    /// It is text without a word.
-    blank: bool,
 }
 
 /// The model takes a system message in the middle of a conversation.
@@ -32,16 +30,14 @@ pub(super) fn takes_system(ask: &Ask<'_>) -> bool {
 
 /// A request's share: results first, in one message with the rest. What Aside says itself follows in a system
 /// message of its own, where the model takes one, and never without a message of the user's before it.
-pub(super) fn user(items: &[Item], native: bool, system: bool, out: &mut Encoder) {
-    let is_directive = |item: &&Item| matches!(item, Item::Directive(_));
-    let system = system
-        && items
-            .iter()
-            .any(|item| !is_directive(&item) && user_block(item, native).is_some());
+pub(super) fn user(items: &[Item], system: bool, out: &mut Encoder) {
+    let is_directive = |item: &Item| matches!(item, Item::Directive(_));
+    let has_other = |item: &Item| !is_directive(item) && user_block(item).is_some();
+    let apart = |item: &&Item| is_directive(item) && system && items.iter().any(has_other);
     let blocks: Vec<Block> = items
         .iter()
-        .filter(|item| !(system && is_directive(item)))
-        .filter_map(|item| user_block(item, native))
+        .filter(|item| !apart(item))
+        .filter_map(user_block)
         .collect();
     if blocks.is_empty() {
         return;
@@ -53,8 +49,9 @@ pub(super) fn user(items: &[Item], native: bool, system: bool, out: &mut Encoder
     out.last = Role::User;
     let said: Vec<&str> = items
         .iter()
+        .filter(apart)
         .filter_map(|item| match item {
-            Item::Directive(text) if system && has_words(text) => Some(text.as_str()),
+            Item::Directive(text) if has_words(text) => Some(text.as_str()),
             _ => None,
         })
         .collect();
@@ -66,11 +63,10 @@ pub(super) fn user(items: &[Item], native: bool, system: bool, out: &mut Encoder
 
 /// A response's share, in its order. One that comes to thinking alone is left out: a message may not end in it.
 pub(super) fn assistant(items: &[Item], native: bool, out: &mut Encoder) {
-    let mut blocks: Vec<Block> = items
+    let blocks: Vec<Block> = items
         .iter()
         .filter_map(|item| model_block(item, native))
         .collect();
-    while blocks.pop_if(|block| block.blank).is_some() {}
     if blocks.iter().all(|block| block.thinking) {
         return;
     }
@@ -98,7 +94,7 @@ fn message(role: &str, blocks: &[Block], out: &mut Encoder) {
     out.raw("]}");
 }
 
-fn user_block(item: &Item, native: bool) -> Option<Block> {
+fn user_block(item: &Item) -> Option<Block> {
     match item {
         Item::User { text, attachments } => {
             Some(user_text(text, attachments)).filter(|text| has_words(text))
@@ -111,14 +107,14 @@ fn user_block(item: &Item, native: bool) -> Option<Block> {
             content,
             is_error,
             ..
-        } => return Some(result(id, content, *is_error, native)),
+        } => return Some(result(id, content, *is_error)),
         _ => None,
     }
     .map(|text| Block::text(&text))
 }
 
-fn result(id: &str, content: &str, is_error: bool, native: bool) -> Block {
-    let mut block = json!({"type": "tool_result", "tool_use_id": call_id(id, native)});
+fn result(id: &str, content: &str, is_error: bool) -> Block {
+    let mut block = json!({"type": "tool_result", "tool_use_id": call_id(id)});
     if is_error {
         let words = if has_words(content) {
             content
@@ -140,18 +136,23 @@ fn model_block(item: &Item, native: bool) -> Option<Block> {
     else {
         return None;
     };
-    if let Some(opaque) = opaque.as_deref().filter(|_| native) {
+    // Text without a word is refused, wherever it stands.
+    if matches!(item, Item::Text { text, .. } if !has_words(text)) {
+        return None;
+    }
+    let other_id = matches!(item, Item::ToolCall { id, .. } if call_id(id) != *id);
+    if let Some(opaque) = opaque.as_deref().filter(|_| native && !other_id) {
         return Some(Block::verbatim(opaque));
     }
     match item {
-        Item::Text { text, .. } if !text.is_empty() => Some(Block::text(text)),
+        Item::Text { text, .. } => Some(Block::text(text)),
         Item::ToolCall {
             id,
             name,
             arguments,
             ..
         } => {
-            let (id, name) = (call_id(id, native), tool_name(name, native));
+            let (id, name) = (call_id(id), tool_name(name));
             // Names and ids are plain; the arguments go back as they came.
             let (id, name, input) = (json!(id), json!(name), input(arguments));
             let json = format!(r#"{{"type":"tool_use","id":{id},"name":{name},"input":{input}}}"#);
@@ -167,17 +168,11 @@ impl Block {
             json,
             cacheable: true,
             thinking: false,
-            blank: false,
         }
     }
 
     fn text(text: &str) -> Self {
-        let blank = !has_words(text);
-        Self {
-            cacheable: !blank,
-            blank,
-            ..Self::new(json!({"type": "text", "text": text}).to_string())
-        }
+        Self::new(json!({"type": "text", "text": text}).to_string())
     }
 
     /// What the provider gave.
@@ -216,17 +211,17 @@ fn input(arguments: &str) -> String {
 }
 
 /// The id of a call. Another provider's may have characters that this one refuses; two that differ stay different.
-fn call_id(id: &str, native: bool) -> String {
-    if native || (!id.is_empty() && id.chars().all(is_plain)) {
+/// The call and its result may be of different stretches, so that only the id itself counts.
+fn call_id(id: &str) -> String {
+    if !id.is_empty() && id.chars().all(is_plain) {
         return id.to_owned();
     }
     format!("{}_{:08x}", plain(id), crc32fast::hash(id.as_bytes()))
 }
 
 /// The name of a tool, as far as the API takes it: a model may write anything.
-fn tool_name(name: &str, native: bool) -> String {
+fn tool_name(name: &str) -> String {
     match plain(name) {
-        _ if native => name.to_owned(),
         plain if plain.is_empty() => "_".to_owned(),
         plain => plain,
     }

@@ -62,25 +62,23 @@ impl Reader {
         }
     }
 
-    fn begin(&mut self, index: u64, raw: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
+    fn begin(&mut self, index: u64, mut block: Block, out: &mut Vec<Piece>) {
         self.settle(true, out);
-        let mut block = Block::new(raw)
-            .ok_or_else(|| ApiError::garbled("a content block of the response is not an object"))?;
-        if let Kind::ToolCall { id, .. } = &mut block.kind {
-            self.has_call = true;
-            *id = unique(&mut self.ids, id, self.slots);
+        if let Some((slot, block)) = self.open.remove(&index) {
+            self.close(slot, block, true, out);
         }
         let slot = self.slots;
         self.slots += 1;
+        if let Kind::ToolCall { id, .. } = &mut block.kind {
+            self.has_call = true;
+            *id = unique(&mut self.ids, id, slot);
+        }
         let kind = block.kind.clone();
         out.push(Piece::Open { slot, kind });
         if let Some(text) = block.first_text() {
             out.push(Piece::Delta { slot, text });
         }
-        if let Some((slot, block)) = self.open.insert(index, (slot, block)) {
-            self.close(slot, block, true, out);
-        }
-        Ok(())
+        self.open.insert(index, (slot, block));
     }
 
     /// Closes the block that was held open.
@@ -142,8 +140,11 @@ impl Decoder for Reader {
                 out.push(Piece::Usage(self.usage.take(&event.message["usage"])));
             }
             "content_block_start" => {
-                let raw = event.content_block.map_or("", RawValue::get);
-                self.begin(event.index, raw, out)?;
+                let block = event.content_block.and_then(|raw| Block::new(raw.get()));
+                let block = block.ok_or_else(|| {
+                    ApiError::garbled("a content block of the response is not an object")
+                })?;
+                self.begin(event.index, block, out);
             }
             "content_block_delta" => {
                 let block = self.open.get_mut(&event.index);
@@ -164,7 +165,10 @@ impl Decoder for Reader {
                 out.push(Piece::Usage(self.usage.take(&event.usage)));
             }
             "message_stop" => self.finish(out),
-            "error" => return Err(error(data).unwrap_or_default()),
+            "error" => {
+                let unread = || ApiError::garbled("an error of the response says nothing");
+                return Err(error(data).unwrap_or_else(unread));
+            }
             _ => out.push(Piece::KeepAlive),
         }
         Ok(())
