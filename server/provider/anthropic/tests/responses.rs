@@ -396,7 +396,8 @@ fn errors_say_what_they_say() {
 #[test]
 fn a_server_says_when_to_come_back() {
     let date = ("date", "Sun, 22 Nov 2026 10:00:00 GMT");
-    let table: [(&[(&str, &str)], Option<u64>); 9] = [
+    type Row<'a> = (&'a [(&'static str, &'static str)], Option<u64>);
+    let table: [Row<'_>; 9] = [
         (
             &[("retry-after-ms", "1500"), ("retry-after", "9")],
             Some(1_500),
