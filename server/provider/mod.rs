@@ -1,6 +1,7 @@
 //! Models: what a request is, and how a response comes.
 
 pub mod abilities;
+mod anthropic;
 mod api;
 mod body;
 pub mod client;
@@ -22,7 +23,10 @@ use async_trait::async_trait;
 use futures_core::Stream;
 use serde_json::Value;
 
-use self::{api::Api, client::Client, http::Http, openai_responses::OpenaiResponses, options::Options};
+use self::{
+    anthropic::Anthropic, api::Api, client::Client, http::Http, openai_responses::OpenaiResponses,
+    options::Options,
+};
 pub use self::{body::Shared, flatten::flatten, http::FindKey};
 use crate::turn::{
     inquiry::{Message, Strategy},
@@ -73,7 +77,7 @@ pub fn open(
     key: FindKey,
 ) -> Result<Arc<dyn Provider>, String> {
     let api: Arc<dyn Api> = match kind {
-        ApiKind::Anthropic => return Err(unusable(&options)),
+        ApiKind::Anthropic => Arc::new(Anthropic),
         ApiKind::OpenaiResponses => Arc::new(OpenaiResponses),
         ApiKind::OpenaiChat => return Err(unusable(&options)),
         ApiKind::Google => return Err(unusable(&options)),

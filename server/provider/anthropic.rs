@@ -1,0 +1,198 @@
+//! Anthropic Messages.
+//!
+//! Thinking is bound to all that stands before it, so that what a response gave goes back as it came and in its place.
+//! What is said to the model in mid-conversation is a system message, where the model takes one.
+
+mod block;
+mod errors;
+mod history;
+mod listed;
+mod reasoning;
+mod response;
+#[cfg(test)]
+mod tests;
+mod usage;
+
+use std::collections::BTreeSet;
+
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use serde_json::{Map, Value, json};
+
+use super::{
+    ToolSpec,
+    api::{Api, Ask, Decoder, Encoder, Framing, Frozen, Listed},
+    options::Keep,
+    retry::ApiError,
+    schema,
+};
+use crate::turn::{response::Feature, rules::ToolChoice, transcript::Item};
+
+/// The version of the API that this is written for.
+const VERSION: &str = "2026-10-21";
+
+/// The API. The key goes in a header of its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Anthropic;
+
+impl Api for Anthropic {
+    fn path(&self, _model: &str) -> String {
+        "/v1/messages".to_owned()
+    }
+
+    fn key_header(&self) -> (HeaderName, &'static str) {
+        (HeaderName::from_static("x-api-key"), "")
+    }
+
+    fn headers(&self) -> HeaderMap {
+        HeaderMap::from_iter([
+            (
+                HeaderName::from_static("anthropic-version"),
+                HeaderValue::from_static(VERSION),
+            ),
+            (
+                header::ACCEPT,
+                HeaderValue::from_static("text/event-stream"),
+            ),
+        ])
+    }
+
+    fn opening(&self, ask: &Ask<'_>) -> String {
+        let mut members = Map::new();
+        let mut add = |name: &str, value: Value| members.insert(name.to_owned(), value);
+        add("model", json!(ask.options.model));
+        add("max_tokens", json!(ask.options.output()));
+        add("stream", json!(true));
+        let thinking = reasoning::thinking(ask);
+        if let Some(thinking) = thinking.member {
+            add("thinking", thinking);
+        }
+        if let Some(config) = output_config(ask, thinking.effort) {
+            add("output_config", config);
+        }
+        if let Some(choice) = tool_choice(ask) {
+            add("tool_choice", choice);
+        }
+        let text = Value::Object(members).to_string();
+        format!("{},", &text[1..text.len() - 1])
+    }
+
+    fn frozen(&self, ask: &Ask<'_>) -> Frozen {
+        let mut text = String::new();
+        let mut breakpoints = Vec::new();
+        if !ask.head.system.trim().is_empty() {
+            let system = json!({"type": "text", "text": ask.head.system}).to_string();
+            text += &format!(r#""system":[{system}],"#);
+            breakpoints.push(text.len() - "}],".len());
+        }
+        if has_tools(ask) {
+            let mut names = BTreeSet::new();
+            // Two tools of one name are refused, and with them the request.
+            let tools: Vec<String> = ask
+                .head
+                .tools
+                .iter()
+                .filter(|spec| names.insert(&spec.name))
+                .map(|spec| tool(spec, ask).to_string())
+                .collect();
+            text += &format!(r#""tools":[{}],"#, tools.join(","));
+            breakpoints.push(text.len() - "}],".len());
+        }
+        text += r#""messages":["#;
+        Frozen {
+            bytes: text.into_bytes(),
+            breakpoints,
+            begun: false,
+        }
+    }
+
+    fn encode(&self, items: &[Item], native: bool, ask: &Ask<'_>, out: &mut Encoder) {
+        if items.iter().any(Item::is_of_model) {
+            history::assistant(items, native, out);
+        } else {
+            history::user(items, history::takes_system(ask), out);
+        }
+    }
+
+    fn breakpoint(&self, ask: &Ask<'_>) -> Option<String> {
+        let ttl = match ask.options.cache {
+            Keep::Off => return None,
+            Keep::Short => "",
+            Keep::Long => r#","ttl":"1h""#,
+        };
+        Some(format!(r#","cache_control":{{"type":"ephemeral"{ttl}}}"#))
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::Sse
+    }
+
+    fn decoder(&self, ask: &Ask<'_>) -> Box<dyn Decoder> {
+        let prices = ask.options.abilities.prices.clone();
+        Box::new(response::Reader::new(prices))
+    }
+
+    fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError {
+        errors::of_answer(status, headers, body)
+    }
+
+    fn models_path(&self, page: Option<&str>) -> String {
+        listed::path(page)
+    }
+
+    fn models(&self, page: &Value) -> Result<(Vec<Listed>, Option<String>), String> {
+        listed::read(page)
+    }
+}
+
+fn has_tools(ask: &Ask<'_>) -> bool {
+    ask.options.abilities.tools && !ask.head.tools.is_empty()
+}
+
+fn tool(spec: &ToolSpec, ask: &Ask<'_>) -> Value {
+    let strict =
+        spec.strict && ask.options.abilities.strict && !ask.without.contains(&Feature::Strict);
+    let strict = strict
+        .then(|| schema::for_anthropic(&spec.parameters))
+        .flatten();
+    let mut tool = json!({"name": spec.name, "description": spec.description});
+    match strict {
+        Some(schema) => {
+            tool["input_schema"] = schema;
+            tool["strict"] = json!(true);
+        }
+        None => {
+            tool["input_schema"] = spec.parameters.clone();
+            // Else each argument is held back until it is whole.
+            tool["eager_input_streaming"] = json!(true);
+        }
+    }
+    tool
+}
+
+/// The tools stay in the request whatever the choice is: earlier thinking is bound to them.
+fn tool_choice(ask: &Ask<'_>) -> Option<Value> {
+    if !has_tools(ask) {
+        return None;
+    }
+    let forced = !ask.without.contains(&Feature::ForcedTool);
+    Some(match ask.tool_choice {
+        ToolChoice::None => json!({"type": "none"}),
+        ToolChoice::Required if forced => json!({"type": "any"}),
+        ToolChoice::Name(name) if forced => json!({"type": "tool", "name": name}),
+        _ => json!({"type": "auto"}),
+    })
+}
+
+fn output_config(ask: &Ask<'_>, effort: Option<String>) -> Option<Value> {
+    let mut config = Map::new();
+    if let Some(effort) = effort {
+        config.insert("effort".to_owned(), json!(effort));
+    }
+    let format = ask.options.abilities.schema && !ask.without.contains(&Feature::Schema);
+    let schema = ask.schema.filter(|_| format);
+    if let Some(schema) = schema.and_then(schema::for_anthropic) {
+        let format = json!({"type": "json_schema", "schema": schema});
+        config.insert("format".to_owned(), format);
+    }
+    (!config.is_empty()).then_some(Value::Object(config))
+}

@@ -1,0 +1,169 @@
+//! A content block of a response, put together from its beginning and its deltas.
+
+use indexmap::IndexMap;
+use serde_json::{
+    Value,
+    value::{RawValue, to_raw_value},
+};
+
+use crate::turn::response::Kind;
+
+/// A content block as far as it came.
+pub(super) struct Block {
+    /// What it is.
+    pub(super) kind: Kind,
+    /// As it began, member by member.
+    members: IndexMap<String, Box<RawValue>>,
+    /// What deltas added to members that are text.
+    texts: IndexMap<String, String>,
+    /// What they added to the raw input.
+    input: String,
+    /// What they added to the citations.
+    citations: Vec<Value>,
+}
+
+impl Block {
+    /// A block that begins like this; `None` where it is no object.
+    pub(super) fn new(raw: &str) -> Option<Self> {
+        let members: IndexMap<String, Box<RawValue>> = serde_json::from_str(raw).ok()?;
+        let mut block = Self {
+            kind: Kind::Opaque,
+            members,
+            texts: IndexMap::new(),
+            input: String::new(),
+            citations: Vec::new(),
+        };
+        block.kind = match block.text_of("type").as_str() {
+            "text" => Kind::Text,
+            "thinking" => Kind::Reasoning,
+            "tool_use" => Kind::ToolCall {
+                id: block.text_of("id"),
+                name: block.text_of("name"),
+            },
+            _ => Kind::Opaque,
+        };
+        Some(block)
+    }
+
+    /// The text that it began with, where that is any.
+    pub(super) fn first_text(&self) -> Option<String> {
+        let text = match self.kind {
+            Kind::Text => self.text_of("text"),
+            Kind::Reasoning => self.text_of("thinking"),
+            _ => return None,
+        };
+        Some(text).filter(|text| !text.is_empty())
+    }
+
+    /// Takes in a delta, and gives the text that it adds, where that is for people or the arguments of a call.
+    pub(super) fn add(&mut self, delta: &Value) -> Option<String> {
+        let mut shown = None;
+        for (name, value) in delta.as_object()? {
+            match (name.as_str(), value) {
+                ("type", _) => {}
+                ("partial_json", Value::String(text)) => {
+                    self.input.push_str(text);
+                    if matches!(self.kind, Kind::ToolCall { .. }) {
+                        shown = Some(text.clone());
+                    }
+                }
+                ("citation", citation) => self.citations.push(citation.clone()),
+                (name, Value::String(text)) => {
+                    self.add_to(name, text);
+                    if matches!(
+                        (&self.kind, name),
+                        (Kind::Text, "text") | (Kind::Reasoning, "thinking")
+                    ) {
+                        shown = Some(text.clone());
+                    }
+                }
+                (name, value) => {
+                    if let Ok(raw) = to_raw_value(value) {
+                        self.members.insert(name.to_owned(), raw);
+                    }
+                }
+            }
+        }
+        shown.filter(|text| !text.is_empty())
+    }
+
+    fn add_to(&mut self, name: &str, text: &str) {
+        match self.texts.get_mut(name) {
+            Some(whole) => whole.push_str(text),
+            None => {
+                let whole = self.text_of(name) + text;
+                self.texts.insert(name.to_owned(), whole);
+            }
+        }
+    }
+
+    /// The arguments of a call that came with its beginning, and not in deltas.
+    pub(super) fn late_text(&mut self) -> Option<String> {
+        let whole = matches!(self.kind, Kind::ToolCall { .. }) && self.input.trim().is_empty();
+        let input = self.members.get("input").filter(|_| whole)?.get();
+        if !input.starts_with('{') || input[1..].trim_start().starts_with('}') {
+            return None;
+        }
+        self.input = input.to_owned();
+        Some(input.to_owned())
+    }
+
+    /// Its input is JSON, or it has none.
+    pub(super) fn is_readable(&self) -> bool {
+        self.input.trim().is_empty() || serde_json::from_str::<&RawValue>(&self.input).is_ok()
+    }
+
+    /// The whole block, where it has something that text, or id, name and arguments, do not say.
+    pub(super) fn opaque(mut self) -> Option<String> {
+        self.assemble();
+        let said: &[&str] = match &self.kind {
+            Kind::Text => &["type", "text"],
+            Kind::ToolCall { id, .. } => {
+                // Who called is sent back only where it was not the model itself.
+                let caller = self.value_of("caller");
+                if caller["type"] == "direct" {
+                    self.members.shift_remove("caller");
+                }
+                let id = to_raw_value(id).ok()?;
+                self.members.insert("id".to_owned(), id);
+                &["type", "id", "name", "input"]
+            }
+            Kind::Reasoning | Kind::Opaque => &[],
+        };
+        let more = self.members.iter().any(|(name, raw)| {
+            !said.contains(&name.as_str()) && !matches!(raw.get(), "null" | "[]")
+        });
+        more.then(|| serde_json::to_string(&self.members).ok())
+            .flatten()
+    }
+
+    /// Puts what deltas added into the members.
+    fn assemble(&mut self) {
+        let mut set = |name: String, raw: Option<Box<RawValue>>| {
+            if let Some(raw) = raw {
+                self.members.insert(name, raw);
+            }
+        };
+        for (name, text) in std::mem::take(&mut self.texts) {
+            set(name, to_raw_value(&text).ok());
+        }
+        let input = std::mem::take(&mut self.input);
+        if !input.trim().is_empty() {
+            set("input".to_owned(), RawValue::from_string(input).ok());
+        }
+        if !self.citations.is_empty() {
+            let all = to_raw_value(&std::mem::take(&mut self.citations));
+            set("citations".to_owned(), all.ok());
+        }
+    }
+
+    fn value_of(&self, name: &str) -> Value {
+        let raw = self.members.get(name);
+        raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
+            .unwrap_or_default()
+    }
+
+    fn text_of(&self, name: &str) -> String {
+        self.value_of(name).as_str().unwrap_or_default().to_owned()
+    }
+}

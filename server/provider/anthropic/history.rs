@@ -1,0 +1,239 @@
+//! The history, as messages of content blocks.
+
+use serde::Deserialize;
+use serde_json::{json, value::RawValue};
+
+use super::super::api::{Ask, Encoder, Role, user_text};
+use crate::turn::{response::Feature, transcript::Item};
+
+/// What stands for the answer that a request never got: after a system message it has to be the model's turn.
+const NO_ANSWER: &str = "[no answer]";
+/// What an error says that says nothing: the API wants words.
+const NO_WORDS: &str = "The tool failed.";
+/// Characters of a tool's name, at the most, and of another provider's id that are kept of it.
+const MAX_NAME: usize = 64;
+
+/// A content block.
+struct Block {
+    /// A JSON object.
+    json: String,
+    /// It may carry a cache breakpoint.
+    cacheable: bool,
+    /// It is thinking, whether it can be read or not.
+    thinking: bool,
+}
+
+/// The model takes a system message in the middle of a conversation.
+pub(super) fn takes_system(ask: &Ask<'_>) -> bool {
+    ask.options.abilities.system_messages && !ask.without.contains(&Feature::SystemMessage)
+}
+
+/// A request's share: results first, in one message with the rest. What Aside says itself follows in a system
+/// message of its own, where the model takes one, and never without a message of the user's before it.
+pub(super) fn user(items: &[Item], system: bool, out: &mut Encoder) {
+    let is_directive = |item: &Item| matches!(item, Item::Directive(_));
+    let has_other = |item: &Item| !is_directive(item) && user_block(item).is_some();
+    let apart = |item: &&Item| is_directive(item) && system && items.iter().any(has_other);
+    let blocks: Vec<Block> = items
+        .iter()
+        .filter(|item| !apart(item))
+        .filter_map(user_block)
+        .collect();
+    if blocks.is_empty() {
+        return;
+    }
+    if out.last == Role::System {
+        message("assistant", &[Block::text(NO_ANSWER)], out);
+    }
+    message("user", &blocks, out);
+    out.last = Role::User;
+    let said: Vec<&str> = items
+        .iter()
+        .filter(apart)
+        .filter_map(|item| match item {
+            Item::Directive(text) if has_words(text) => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    if !said.is_empty() {
+        out.push(&json!({"role": "system", "content": said.join("\n\n")}));
+        out.last = Role::System;
+    }
+}
+
+/// A response's share, in its order. One that comes to thinking alone is left out: a message may not end in it.
+pub(super) fn assistant(items: &[Item], native: bool, out: &mut Encoder) {
+    let blocks: Vec<Block> = items
+        .iter()
+        .filter_map(|item| model_block(item, native))
+        .collect();
+    if blocks.iter().all(|block| block.thinking) {
+        return;
+    }
+    message("assistant", &blocks, out);
+    out.last = Role::Assistant;
+}
+
+fn message(role: &str, blocks: &[Block], out: &mut Encoder) {
+    let last = blocks.iter().rposition(|block| block.cacheable);
+    out.element();
+    out.raw(&format!(r#"{{"role":"{role}","content":["#));
+    for (at, block) in blocks.iter().enumerate() {
+        if at > 0 {
+            out.raw(",");
+        }
+        match block.json.strip_suffix('}') {
+            Some(open) if Some(at) == last => {
+                out.raw(open);
+                out.breakpoint_here();
+                out.raw("}");
+            }
+            _ => out.raw(&block.json),
+        }
+    }
+    out.raw("]}");
+}
+
+fn user_block(item: &Item) -> Option<Block> {
+    match item {
+        Item::User { text, attachments } => {
+            Some(user_text(text, attachments)).filter(|text| has_words(text))
+        }
+        Item::Directive(text) | Item::Steer(text) => {
+            Some(text.clone()).filter(|text| has_words(text))
+        }
+        Item::ToolResult {
+            id,
+            content,
+            is_error,
+            ..
+        } => return Some(result(id, content, *is_error)),
+        _ => None,
+    }
+    .map(|text| Block::text(&text))
+}
+
+fn result(id: &str, content: &str, is_error: bool) -> Block {
+    let mut block = json!({"type": "tool_result", "tool_use_id": call_id(id)});
+    if is_error {
+        let words = if has_words(content) {
+            content
+        } else {
+            NO_WORDS
+        };
+        block["is_error"] = json!(true);
+        block["content"] = json!([{"type": "text", "text": words}]);
+    } else if !content.is_empty() {
+        block["content"] = json!(content);
+    }
+    Block::new(block.to_string())
+}
+
+fn model_block(item: &Item, native: bool) -> Option<Block> {
+    let (Item::Text { opaque, .. }
+    | Item::Reasoning { opaque, .. }
+    | Item::ToolCall { opaque, .. }) = item
+    else {
+        return None;
+    };
+    // Text without a word is refused, wherever it stands.
+    if matches!(item, Item::Text { text, .. } if !has_words(text)) {
+        return None;
+    }
+    let other_id = matches!(item, Item::ToolCall { id, .. } if call_id(id) != *id);
+    if let Some(opaque) = opaque.as_deref().filter(|_| native && !other_id) {
+        return Some(Block::verbatim(opaque));
+    }
+    match item {
+        Item::Text { text, .. } => Some(Block::text(text)),
+        Item::ToolCall {
+            id,
+            name,
+            arguments,
+            ..
+        } => {
+            let (id, name) = (call_id(id), tool_name(name));
+            // Names and ids are plain; the arguments go back as they came.
+            let (id, name, input) = (json!(id), json!(name), input(arguments));
+            let json = format!(r#"{{"type":"tool_use","id":{id},"name":{name},"input":{input}}}"#);
+            Some(Block::new(json))
+        }
+        _ => None,
+    }
+}
+
+impl Block {
+    fn new(json: String) -> Self {
+        Self {
+            json,
+            cacheable: true,
+            thinking: false,
+        }
+    }
+
+    fn text(text: &str) -> Self {
+        Self::new(json!({"type": "text", "text": text}).to_string())
+    }
+
+    /// What the provider gave.
+    fn verbatim(json: &str) -> Self {
+        #[derive(Deserialize)]
+        struct Kind<'a> {
+            #[serde(rename = "type", borrow)]
+            word: std::borrow::Cow<'a, str>,
+        }
+        let kind = serde_json::from_str::<Kind<'_>>(json);
+        let word = kind.as_ref().map_or("", |kind| kind.word.as_ref());
+        Self {
+            cacheable: matches!(word, "text" | "tool_use"),
+            thinking: matches!(word, "thinking" | "redacted_thinking"),
+            ..Self::new(json.to_owned())
+        }
+    }
+}
+
+fn has_words(text: &str) -> bool {
+    !text.trim().is_empty()
+}
+
+/// Arguments as the object that the API wants, verbatim where they are one.
+fn input(arguments: &str) -> String {
+    let arguments = arguments.trim();
+    if arguments.is_empty() {
+        return "{}".to_owned();
+    }
+    let whole = arguments.starts_with('{') && serde_json::from_str::<&RawValue>(arguments).is_ok();
+    if whole {
+        arguments.to_owned()
+    } else {
+        json!({"INVALID_JSON": arguments}).to_string()
+    }
+}
+
+/// The id of a call. Another provider's may have characters that this one refuses; two that differ stay different.
+/// The call and its result may be of different stretches, so that only the id itself counts.
+fn call_id(id: &str) -> String {
+    if !id.is_empty() && id.chars().all(is_plain) {
+        return id.to_owned();
+    }
+    format!("{}_{:08x}", plain(id), crc32fast::hash(id.as_bytes()))
+}
+
+/// The name of a tool, as far as the API takes it: a model may write anything.
+fn tool_name(name: &str) -> String {
+    match plain(name) {
+        plain if plain.is_empty() => "_".to_owned(),
+        plain => plain,
+    }
+}
+
+fn is_plain(char: char) -> bool {
+    char.is_ascii_alphanumeric() || matches!(char, '_' | '-')
+}
+
+fn plain(text: &str) -> String {
+    text.chars()
+        .take(MAX_NAME)
+        .map(|char| if is_plain(char) { char } else { '_' })
+        .collect()
+}

@@ -1,0 +1,82 @@
+//! The list of models.
+
+use serde_json::Value;
+use url::form_urlencoded;
+
+use super::{
+    super::{
+        abilities::{ReasoningKind, Told},
+        api::Listed,
+    },
+    reasoning::WORDS,
+};
+
+/// Models of one page.
+const PAGE: u32 = 1000;
+
+/// The path of a page: the one after the model `page`, or the first.
+pub(super) fn path(page: Option<&str>) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.append_pair("limit", &PAGE.to_string());
+    if let Some(after) = page {
+        query.append_pair("after_id", after);
+    }
+    format!("/v1/models?{}", query.finish())
+}
+
+/// Reads a page.
+pub(super) fn read(page: &Value) -> Result<(Vec<Listed>, Option<String>), String> {
+    let models = page["data"]
+        .as_array()
+        .ok_or("the list of models has no array `data`")?;
+    let listed = models.iter().filter_map(|model| {
+        Some(Listed {
+            model: model["id"].as_str()?.to_owned(),
+            abilities: abilities(model),
+        })
+    });
+    let next = page["has_more"].as_bool() == Some(true);
+    let next = page["last_id"].as_str().filter(|_| next);
+    Ok((listed.collect(), next.map(str::to_owned)))
+}
+
+fn abilities(model: &Value) -> Told {
+    let can = &model["capabilities"];
+    let supported = |what: &Value| what["supported"].as_bool();
+    let types = &can["thinking"]["types"];
+    let structured = supported(&can["structured_outputs"]);
+    let effort = &can["effort"];
+    let efforts = supported(effort).map(|_| {
+        let has = |word: &&str| supported(&effort[*word]) == Some(true);
+        WORDS.into_iter().filter(has).map(str::to_owned).collect()
+    });
+    Told {
+        context_window: model["max_input_tokens"].as_u64(),
+        max_output: model["max_tokens"].as_u64(),
+        strict: structured,
+        schema: structured,
+        images: supported(&can["image_input"]),
+        documents: supported(&can["pdf_input"]),
+        reasoning: reasoning(
+            supported(&types["adaptive"]),
+            supported(&types["enabled"]),
+            supported(&can["thinking"]),
+        ),
+        reasoning_off: supported(&types["disabled"]),
+        efforts,
+        ..Told::default()
+    }
+}
+
+fn reasoning(
+    adaptive: Option<bool>,
+    enabled: Option<bool>,
+    any: Option<bool>,
+) -> Option<ReasoningKind> {
+    match (adaptive, enabled, any) {
+        (Some(true), ..) => Some(ReasoningKind::Adaptive),
+        (_, Some(true), _) => Some(ReasoningKind::Budget),
+        (.., Some(false)) => Some(ReasoningKind::None),
+        _ => None,
+    }
+}

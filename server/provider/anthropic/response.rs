@@ -1,0 +1,194 @@
+//! Reads a response.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+
+use super::{
+    super::{abilities::Prices, api::Decoder, retry::ApiError},
+    block::Block,
+    errors,
+    usage::Tally,
+};
+use crate::turn::response::{Finish, Kind, Piece};
+
+/// Reads one response, event by event.
+///
+/// The last block that ended is held open: only the reason of the response's end says whether it is whole.
+pub(super) struct Reader {
+    usage: Tally,
+    /// Blocks that have not ended, by the provider's index.
+    open: BTreeMap<u64, (u32, Block)>,
+    /// The block that ended last.
+    ended: Option<(u32, Block)>,
+    slots: u32,
+    /// Ids of calls.
+    ids: BTreeSet<String>,
+    has_call: bool,
+    /// A call's arguments are no JSON.
+    malformed: bool,
+    stop_reason: Option<String>,
+}
+
+/// An event; what it is tells which of the members it has.
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(rename = "type", default)]
+    kind: String,
+    #[serde(default)]
+    index: u64,
+    #[serde(default)]
+    message: Value,
+    #[serde(default, borrow)]
+    content_block: Option<&'a RawValue>,
+    #[serde(default)]
+    delta: Value,
+    #[serde(default)]
+    usage: Value,
+}
+
+impl Reader {
+    pub(super) fn new(prices: Option<Prices>) -> Self {
+        Self {
+            usage: Tally::new(prices),
+            open: BTreeMap::new(),
+            ended: None,
+            slots: 0,
+            ids: BTreeSet::new(),
+            has_call: false,
+            malformed: false,
+            stop_reason: None,
+        }
+    }
+
+    fn begin(&mut self, index: u64, mut block: Block, out: &mut Vec<Piece>) {
+        self.settle(true, out);
+        if let Some((slot, block)) = self.open.remove(&index) {
+            self.close(slot, block, true, out);
+        }
+        let slot = self.slots;
+        self.slots += 1;
+        if let Kind::ToolCall { id, .. } = &mut block.kind {
+            self.has_call = true;
+            *id = unique(&mut self.ids, id, slot);
+        }
+        let kind = block.kind.clone();
+        out.push(Piece::Open { slot, kind });
+        if let Some(text) = block.first_text() {
+            out.push(Piece::Delta { slot, text });
+        }
+        self.open.insert(index, (slot, block));
+    }
+
+    /// Closes the block that was held open.
+    fn settle(&mut self, whole: bool, out: &mut Vec<Piece>) {
+        if let Some((slot, block)) = self.ended.take() {
+            self.close(slot, block, whole, out);
+        }
+    }
+
+    fn close(&mut self, slot: u32, mut block: Block, whole: bool, out: &mut Vec<Piece>) {
+        if let Some(text) = block.late_text() {
+            out.push(Piece::Delta { slot, text });
+        }
+        let readable = block.is_readable();
+        self.malformed |= whole && !readable;
+        let complete = whole && readable;
+        out.push(Piece::Close {
+            slot,
+            opaque: complete.then(|| block.opaque()).flatten(),
+            complete,
+        });
+    }
+
+    /// The reason of the end is there: what is still open was cut off with it.
+    fn stopped(&mut self, reason: &str, out: &mut Vec<Piece>) {
+        let cut = matches!(reason, "max_tokens" | "model_context_window_exceeded");
+        self.settle(!cut, out);
+        self.stop_reason = Some(reason.to_owned());
+    }
+
+    fn finish(&mut self, out: &mut Vec<Piece>) {
+        self.settle(true, out);
+        for (slot, block) in std::mem::take(&mut self.open).into_values() {
+            self.close(slot, block, false, out);
+        }
+        let finish = match self.stop_reason.as_deref() {
+            Some("end_turn" | "tool_use") | None if self.malformed => Finish::MalformedCall,
+            Some("tool_use") => Finish::ToolUse,
+            None if self.has_call => Finish::ToolUse,
+            Some("end_turn") | None => Finish::Stop,
+            Some("max_tokens") => Finish::MaxTokens,
+            Some("stop_sequence") => Finish::StopSequence,
+            Some("pause_turn") => Finish::Pause,
+            Some("refusal") => Finish::Refusal,
+            Some("model_context_window_exceeded") => Finish::ContextFull,
+            Some(other) => Finish::Other(other.to_owned()),
+        };
+        out.push(Piece::Finish(finish));
+    }
+}
+
+impl Decoder for Reader {
+    fn event(&mut self, data: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
+        let event: Event<'_> = serde_json::from_str(data).map_err(|error| {
+            ApiError::garbled(format!("an event of the response cannot be read ({error})"))
+        })?;
+        match event.kind.as_str() {
+            "message_start" => {
+                out.push(Piece::Usage(self.usage.take(&event.message["usage"])));
+            }
+            "content_block_start" => {
+                let block = event.content_block.and_then(|raw| Block::new(raw.get()));
+                let block = block.ok_or_else(|| {
+                    ApiError::garbled("a content block of the response is not an object")
+                })?;
+                self.begin(event.index, block, out);
+            }
+            "content_block_delta" => {
+                let block = self.open.get_mut(&event.index);
+                let text = block.and_then(|(slot, block)| Some((*slot, block.add(&event.delta)?)));
+                out.push(match text {
+                    Some((slot, text)) => Piece::Delta { slot, text },
+                    None => Piece::KeepAlive,
+                });
+            }
+            "content_block_stop" => {
+                self.settle(true, out);
+                self.ended = self.open.remove(&event.index);
+            }
+            "message_delta" => {
+                if let Some(reason) = event.delta["stop_reason"].as_str() {
+                    self.stopped(reason, out);
+                }
+                out.push(Piece::Usage(self.usage.take(&event.usage)));
+            }
+            "message_stop" => self.finish(out),
+            "error" => {
+                let unread = || ApiError::garbled("an error of the response says nothing");
+                return Err(error(data).unwrap_or_else(unread));
+            }
+            _ => out.push(Piece::KeepAlive),
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, stray: &str, _out: &mut Vec<Piece>) -> Result<(), ApiError> {
+        // Some servers answer with the status of success and an error that is no event.
+        Err(error(stray).unwrap_or_else(ApiError::cut))
+    }
+}
+
+fn error(text: &str) -> Option<ApiError> {
+    errors::of_json(&serde_json::from_str(text).ok()?)
+}
+
+/// The id of a call; where it is empty, or another call's, one that is made of it and of the call's place.
+fn unique(known: &mut BTreeSet<String>, id: &str, slot: u32) -> String {
+    let mut unique = id.to_owned();
+    while unique.is_empty() || !known.insert(unique.clone()) {
+        unique = format!("{unique}call_{slot}");
+    }
+    unique
+}

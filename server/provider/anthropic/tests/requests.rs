@@ -1,0 +1,354 @@
+//! Bodies and headers of requests, against the samples.
+
+use super::*;
+use crate::{
+    provider::{ToolSpec, api::Api, options::Keep, trial::json_sample},
+    turn::{
+        inquiry::{CallResult, Message},
+        response::Feature,
+        rules::ToolChoice,
+    },
+};
+
+/// A sample, but for who the user is, which is not said, and for automatic caching, in whose place breakpoints stand
+/// at the end of this request and of the one before.
+fn expected(path: &str, breakpoints: &[&str]) -> Value {
+    let mut body = json_sample(path);
+    let members = body.as_object_mut().unwrap();
+    members.remove("metadata");
+    members.remove("cache_control");
+    for place in breakpoints {
+        body.pointer_mut(place).unwrap()["cache_control"] = json!({"type": "ephemeral"});
+    }
+    body
+}
+
+#[test]
+fn requests_of_a_conversation_are_those_of_the_samples() {
+    let mut trial = trial();
+    trial.user("Where is retry_after parsed?");
+    assert_eq!(
+        trial.body(&Anthropic),
+        expected(
+            "anthropic/02_request_first_turn.json",
+            &["/messages/0/content/0"]
+        )
+    );
+    trial.response(&Anthropic, sample(FIRST).as_bytes());
+    trial.results(&[
+        (1, "no such directory: crates/b", true),
+        (0, "crates/a/src/error.rs:606", false),
+    ]);
+    assert_eq!(
+        trial.body(&Anthropic),
+        expected(
+            "anthropic/04_request_tool_results.json",
+            &["/messages/0/content/0", "/messages/2/content/1"]
+        )
+    );
+}
+
+#[test]
+fn an_inquiry_ends_the_cached_part_before_its_question() {
+    let sample = "anthropic/17_request_inquiry_auto.json";
+    let mut expected = expected(sample, &["/messages/0/content/0", "/messages/1/content/3"]);
+    // An inquiry has as many tokens for its answer as any request.
+    expected["max_tokens"] = json!(16_000);
+    let text = |at: &str| {
+        expected["messages"][2]["content"]
+            .pointer(at)
+            .unwrap()
+            .as_str()
+            .unwrap()
+    };
+    let result = |at: usize| CallResult {
+        id: text(&format!("/{at}/tool_use_id")).into(),
+        name: "fs_grep".into(),
+        content: text(&format!("/{at}/content")).into(),
+        is_error: false,
+    };
+    let question = Message::User {
+        results: vec![result(0), result(1)],
+        text: text("/2/text").into(),
+    };
+    let mut trial = called();
+    trial.messages = vec![question];
+    assert_eq!(trial.body(&Anthropic), expected);
+}
+
+#[test]
+fn an_answer_may_be_held_to_a_schema() {
+    let sample = json_sample("anthropic/19_request_inquiry_structured.json");
+    let config = &sample["output_config"];
+    let options = Options {
+        reasoning: Some(Effort::Low),
+        ..model()
+    };
+    let mut trial = Trial::new(
+        options,
+        "Answer the question about the conversation.",
+        vec![],
+    );
+    trial.user("follow symlinks?");
+    trial.schema = Some(config["format"]["schema"].clone());
+    let body = trial.body(&Anthropic);
+    assert_eq!(&body["output_config"], config);
+    assert_eq!(body.get("tools").or(body.get("tool_choice")), None);
+
+    trial.without = [Feature::Schema].into();
+    assert_eq!(
+        trial.body(&Anthropic)["output_config"],
+        json!({"effort": "low"})
+    );
+    trial.without.clear();
+    trial.options.abilities.schema = false;
+    assert_eq!(
+        trial.body(&Anthropic)["output_config"],
+        json!({"effort": "low"})
+    );
+}
+
+#[test]
+fn headers_are_those_of_the_sample() {
+    let sample = sample("anthropic/01_request_headers.http");
+    let mut lines = sample.lines();
+    let (name, before) = Anthropic.key_header();
+    let request = format!("POST {} HTTP/1.1", Anthropic.path("claude-opus-5-5"));
+    assert_eq!(lines.next(), Some(request.as_str()));
+    let headers = Anthropic.headers();
+    let mut ours: Vec<String> = headers
+        .iter()
+        .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))
+        .collect();
+    ours.push(format!("{name}: {before}sk-ant-EXAMPLE"));
+    ours.sort();
+    // The other two are the client's.
+    let client = |line: &&str| line.starts_with("host") || line.starts_with("content-type");
+    let mut theirs: Vec<&str> = lines
+        .filter(|line| !line.is_empty() && !client(line))
+        .collect();
+    theirs.sort_unstable();
+    assert_eq!(ours, theirs);
+}
+
+#[test]
+fn members_that_vary_come_first_and_the_history_last() {
+    let mut trial = called();
+    trial.schema = Some(json!({"type": "object", "properties": {}}));
+    let body = trial.body(&Anthropic);
+    let names: Vec<&String> = body.as_object().unwrap().keys().collect();
+    let expected = [
+        "model",
+        "max_tokens",
+        "stream",
+        "thinking",
+        "output_config",
+        "tool_choice",
+        "system",
+        "tools",
+        "messages",
+    ];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn tools_stay_whatever_is_chosen() {
+    let named = || ToolChoice::Name("fs_grep".into());
+    let refused = [Feature::ForcedTool];
+    let table: [(ToolChoice, &[Feature], Value); 6] = [
+        (ToolChoice::Auto, &[], json!({"type": "auto"})),
+        (ToolChoice::None, &[], json!({"type": "none"})),
+        (ToolChoice::Required, &[], json!({"type": "any"})),
+        (named(), &[], json!({"type": "tool", "name": "fs_grep"})),
+        (ToolChoice::Required, &refused, json!({"type": "auto"})),
+        (named(), &refused, json!({"type": "auto"})),
+    ];
+    let tools = called().body(&Anthropic)["tools"].clone();
+    for (choice, without, expected) in table {
+        let mut trial = called();
+        trial.tool_choice = choice.clone();
+        trial.without = without.iter().copied().collect();
+        let body = trial.body(&Anthropic);
+        assert_eq!(body["tool_choice"], expected, "{choice:?} {without:?}");
+        assert_eq!(body["tools"], tools, "{choice:?} {without:?}");
+    }
+}
+
+#[test]
+fn a_tool_is_strict_where_it_can_be_and_is_told_of_once() {
+    let spec = |strict, parameters: Value| ToolSpec {
+        name: "t".into(),
+        description: "d".into(),
+        parameters,
+        strict,
+    };
+    let closed = json!({"type": "object", "properties": {"a": {"type": "string"}}});
+    let open = json!({"type": "object", "additionalProperties": true});
+    let strict = json!({"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": false});
+    type Row<'a> = (ToolSpec, &'a [Feature], bool, &'a Value, bool);
+    let refused = [Feature::Strict];
+    let table: [Row<'_>; 5] = [
+        (spec(true, closed.clone()), &[], true, &strict, true),
+        (spec(false, closed.clone()), &[], true, &closed, false),
+        (spec(true, open.clone()), &[], true, &open, false),
+        (spec(true, closed.clone()), &refused, true, &closed, false),
+        (spec(true, closed.clone()), &[], false, &closed, false),
+    ];
+    for (spec, without, able, schema, strict) in table {
+        let mut trial = Trial::new(model(), "", vec![spec.clone(), spec]);
+        trial.options.abilities.strict = able;
+        trial.options.cache = Keep::Off;
+        trial.without = without.iter().copied().collect();
+        let mut tool = json!({"name": "t", "description": "d", "input_schema": schema});
+        let how = if strict {
+            "strict"
+        } else {
+            "eager_input_streaming"
+        };
+        tool[how] = json!(true);
+        let body = trial.user("Go.").body(&Anthropic);
+        assert_eq!(body["tools"], json!([tool]));
+        assert_eq!(body.get("system"), None);
+    }
+}
+
+#[test]
+fn how_long_the_cache_keeps_is_said_at_every_breakpoint() {
+    let places = [
+        "/system/0",
+        "/tools/1",
+        "/messages/0/content/0",
+        "/messages/1/content/3",
+    ];
+    let table = [
+        (Keep::Off, None),
+        (Keep::Short, Some(json!({"type": "ephemeral"}))),
+        (Keep::Long, Some(json!({"type": "ephemeral", "ttl": "1h"}))),
+    ];
+    for (keep, expected) in table {
+        let mut trial = called();
+        trial.options.cache = keep;
+        let body = trial.body(&Anthropic);
+        for place in places {
+            let block = body.pointer(place).unwrap();
+            assert_eq!(
+                block.get("cache_control"),
+                expected.as_ref(),
+                "{keep:?} {place}"
+            );
+        }
+        let count = body.to_string().matches("cache_control").count();
+        assert_eq!(count, if expected.is_some() { places.len() } else { 0 });
+    }
+}
+
+#[test]
+fn reasoning_is_told_as_the_model_takes_it() {
+    use Effort::{High, Low, Max, Medium, Off};
+    use ReasoningKind::{Adaptive, Budget, Effort as Words, None as Never, Switch};
+    let all = ["low", "medium", "high", "xhigh", "max"];
+    let adaptive = || json!({"type": "adaptive", "display": "summarized"});
+    let budget = |tokens: u64| json!({"type": "enabled", "budget_tokens": tokens});
+    let off = || json!({"type": "disabled"});
+    let nothing = || json!(null);
+    // Kind, whether it can be off, words, what is configured, whether it is asked for: thinking, effort.
+    let table: [(_, _, &[&str], _, _, Value, &str); 22] = [
+        (Adaptive, false, &all, None, true, adaptive(), ""),
+        (Adaptive, false, &all, Some(Low), true, adaptive(), "low"),
+        (Adaptive, false, &all, Some(High), true, adaptive(), "high"),
+        (Adaptive, false, &all, Some(Max), true, adaptive(), "max"),
+        (Adaptive, false, &all, Some(Off), false, adaptive(), "low"),
+        (Adaptive, false, &all, Some(High), false, adaptive(), "high"),
+        (Adaptive, true, &all, Some(Off), false, off(), ""),
+        (Adaptive, true, &all, Some(Max), false, off(), ""),
+        (Adaptive, true, &all, Some(Max), true, adaptive(), "max"),
+        (
+            Adaptive,
+            true,
+            &["low", "high"],
+            Some(Medium),
+            true,
+            adaptive(),
+            "low",
+        ),
+        (
+            Adaptive,
+            true,
+            &["low", "medium", "high"],
+            Some(Max),
+            true,
+            adaptive(),
+            "high",
+        ),
+        (Adaptive, true, &["odd"], Some(Max), true, adaptive(), ""),
+        (Budget, true, &[], None, false, off(), ""),
+        (Budget, true, &[], Some(Low), true, budget(2_048), ""),
+        (Budget, true, &[], Some(Medium), true, budget(8_192), ""),
+        (Budget, true, &[], Some(Max), true, budget(12_000), ""),
+        (
+            Budget,
+            true,
+            &["low", "high"],
+            Some(High),
+            true,
+            budget(12_000),
+            "high",
+        ),
+        (Budget, false, &[], None, false, nothing(), ""),
+        (Switch, true, &[], None, true, budget(8_192), ""),
+        (Words, false, &all, Some(Medium), true, nothing(), "medium"),
+        (Words, true, &all, Some(Off), false, off(), ""),
+        (Never, true, &all, Some(High), false, nothing(), ""),
+    ];
+    for (kind, switches, words, configured, asked, thinking, effort) in table {
+        let mut trial = trial();
+        trial.options.reasoning = configured;
+        trial.options.abilities.reasoning = kind;
+        trial.options.abilities.reasoning_off = switches;
+        trial.options.abilities.efforts = words.iter().map(|word| (*word).to_owned()).collect();
+        trial.reasoning = asked;
+        let body = trial.user("Go.").body(&Anthropic);
+        let told = body["output_config"]["effort"].as_str().unwrap_or_default();
+        assert_eq!(
+            (&body["thinking"], told),
+            (&thinking, effort),
+            "{kind:?} {switches} {words:?} {configured:?} {asked}"
+        );
+    }
+}
+
+#[test]
+fn what_a_model_refused_of_reasoning_is_not_said_again() {
+    let mut trial = trial();
+    trial.user("Go.");
+    trial.without = [Feature::Reasoning].into();
+    let body = trial.body(&Anthropic);
+    assert_eq!(body.get("thinking").or(body.get("output_config")), None);
+
+    trial.options.abilities.reasoning_off = true;
+    trial.reasoning = false;
+    trial.without = [Feature::ReasoningOff].into();
+    assert_eq!(trial.body(&Anthropic)["thinking"]["type"], "adaptive");
+}
+
+#[test]
+fn thinking_leaves_room_for_words() {
+    for (output, expected) in [
+        (1_024, None),
+        (1_025, Some(1_024)),
+        (4_000, Some(3_000)),
+        (128_000, Some(65_536)),
+    ] {
+        let mut trial = trial();
+        trial.options.abilities.reasoning = ReasoningKind::Budget;
+        trial.options.reasoning = Some(Effort::Max);
+        trial.options.max_output = Some(output);
+        let body = trial.user("Go.").body(&Anthropic);
+        assert_eq!(body["max_tokens"], json!(output));
+        assert_eq!(
+            body["thinking"]["budget_tokens"].as_u64(),
+            expected,
+            "{output}"
+        );
+    }
+}

@@ -1,0 +1,475 @@
+//! Streams, errors and lists as they are read.
+
+use http::{HeaderMap, HeaderValue};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    provider::{
+        api::{Api, Listed},
+        retry::ApiError,
+        trial::json_sample,
+    },
+    turn::response::{Kind, Piece},
+};
+
+/// The pieces of a response, one a line.
+fn shown(trial: &Trial, body: &str) -> String {
+    match trial.decode(&Anthropic, body.as_bytes()) {
+        Ok(pieces) => pieces.iter().map(line).collect(),
+        Err(error) => format!("{} {} {:?}\n", error.kind, error.message, error.request_id),
+    }
+}
+
+fn line(piece: &Piece) -> String {
+    let text = match piece {
+        Piece::Open { slot, kind } => {
+            let kind = match kind {
+                Kind::ToolCall { id, name } => format!("call {id} {name}"),
+                kind => format!("{kind:?}").to_lowercase(),
+            };
+            format!("{slot} {kind}")
+        }
+        Piece::Delta { slot, text } => format!("{slot} + {text}"),
+        Piece::Close {
+            slot,
+            opaque,
+            complete,
+        } => {
+            let whole = if *complete { "." } else { "cut" };
+            format!("{slot} {whole} {}", opaque.as_deref().unwrap_or_default())
+        }
+        Piece::Usage(usage) => format!(
+            "usage {} {} {} {} ${:.5}",
+            usage.input,
+            usage.cache_read,
+            usage.cache_write,
+            usage.output,
+            usage.cost.unwrap_or_default()
+        ),
+        Piece::KeepAlive => "-".to_owned(),
+        Piece::Finish(finish) => format!("{finish:?}"),
+    };
+    format!("{}\n", text.trim_end())
+}
+
+fn check(path: &str, expected: &str) {
+    let (trial, body) = (trial(), sample(path));
+    assert_eq!(shown(&trial, &body), expected, "{path}");
+    trial.check_cuts(&Anthropic, body.as_bytes());
+}
+
+#[test]
+fn thinking_text_and_calls_come_piece_by_piece() {
+    check(
+        FIRST,
+        r#"usage 12 0 3310 2 $0.01664
+0 reasoning
+-
+0 + The user wants the parser.
+0 + Search two places.
+-
+0 . {"type":"thinking","thinking":"The user wants the parser. Search two places.","signature":"EuMCexampleSignatureOpaqueBase64AAAA=="}
+1 text
+1 + Looking in both crates.
+1 .
+2 call toolu_01AAA fs_grep
+-
+2 + {"path": "crates/a"
+2 + , "pattern": "retry_af
+2 + ter"}
+2 .
+3 call toolu_01BBB fs_grep
+-
+3 + {"path": "crates/b", "pattern": "retry_after"}
+3 .
+usage 12 0 3310 231 $0.02122
+ToolUse
+"#,
+    );
+}
+
+#[test]
+fn thinking_that_cannot_be_read_is_kept_for_the_provider() {
+    check(
+        "anthropic/05_stream_omitted_and_redacted_thinking.sse",
+        r#"usage 12 0 3310 2 $0.01664
+0 reasoning
+-
+0 . {"type":"thinking","thinking":"","signature":"EuMCexampleSignatureOpaqueBase64AAAA=="}
+1 opaque
+1 . {"type":"redacted_thinking","data":"EmwKAhgBexampleRedacted=="}
+2 text
+2 + Done.
+2 .
+usage 4 3400 0 90 $0.00250
+Stop
+"#,
+    );
+}
+
+#[test]
+fn a_refusal_may_follow_words_and_keeps_its_usage() {
+    check(
+        "anthropic/06_stream_refusal_midway.sse",
+        "usage 12 0 3310 2 $0.01664\n0 text\n0 + To begin\n0 .\nusage 12 0 3310 3 $0.01666\nRefusal\n",
+    );
+}
+
+#[test]
+fn an_error_may_come_in_the_middle_of_a_response() {
+    check(
+        "anthropic/07_stream_error_overloaded.sse",
+        "overloaded_error Overloaded Some(\"req_011EX\")\n",
+    );
+}
+
+#[test]
+fn blocks_of_the_providers_own_tools_are_kept_for_it() {
+    check(
+        "anthropic/08_stream_server_tool_pause_turn.sse",
+        r#"usage 12 0 3310 2 $0.01664
+0 opaque
+-
+-
+0 . {"type":"server_tool_use","id":"srvtoolu_01","name":"web_search","input":{"query": "sse spec"}}
+1 opaque
+1 . {"type":"web_search_tool_result","tool_use_id":"srvtoolu_01","content":[{"type":"web_search_result","title":"HTML Standard","url":"https://html.spec.whatwg.org/","encrypted_content":"Eq8Cexample","page_age":null}]}
+2 opaque
+-
+2 . {"type":"server_tool_use","id":"srvtoolu_02","name":"web_search","input":{"query": "sse ping"}}
+usage 12 0 3310 77 $0.01814
+Pause
+"#,
+    );
+}
+
+#[test]
+fn a_call_that_was_cut_off_is_not_complete() {
+    check(
+        "anthropic/09_stream_max_tokens_truncated_tool.sse",
+        "usage 12 0 3310 2 $0.01664\n0 call toolu_01TRUNC fs_grep\n-\n0 + {\"path\": \"cra\n0 cut\n\
+         usage 12 0 3310 64 $0.01788\nMaxTokens\n",
+    );
+}
+
+#[test]
+fn unknown_events_say_nothing_and_an_answer_may_be_empty() {
+    check(
+        "anthropic/10_stream_unknown_and_empty.sse",
+        "usage 12 0 3310 2 $0.01664\n-\n-\nusage 12 0 3310 2 $0.01664\nStop\n",
+    );
+    check(
+        "anthropic/11_stream_input_transformations.sse",
+        "usage 12 0 3310 2 $0.01664\n0 text\n0 + ok\n0 .\nusage 12 0 3310 4 $0.01668\nStop\n",
+    );
+}
+
+/// The items and the end of a response.
+fn end(body: &str) -> String {
+    let shown = shown(&trial(), body);
+    let lines = shown.lines().filter(|line| !line.starts_with("usage"));
+    lines.collect::<Vec<_>>().join("|")
+}
+
+#[test]
+fn the_reason_of_the_end_says_what_is_whole() {
+    let call = |input: &str| {
+        let start = json!({"type": "tool_use", "id": "t", "name": "n", "input": {}});
+        stream(&[
+            json!({"type": "content_block_start", "index": 0, "content_block": start}),
+            json!({"type": "content_block_delta", "index": 0,
+                "delta": {"type": "input_json_delta", "partial_json": input}}),
+            json!({"type": "content_block_stop", "index": 0}),
+        ])
+    };
+    let ended = |reason: Value| {
+        let delta = json!({"type": "message_delta", "delta": {"stop_reason": reason}});
+        stream(&[delta, json!({"type": "message_stop"})])
+    };
+    let table = [
+        // Cut off before its first argument, a call looks like one without arguments.
+        ("", json!("max_tokens"), "0 call t n|-|0 cut|MaxTokens"),
+        ("", json!("tool_use"), "0 call t n|-|0 .|ToolUse"),
+        ("", json!(null), "0 call t n|-|0 .|ToolUse"),
+        (
+            "{}",
+            json!("max_tokens"),
+            "0 call t n|0 + {}|0 cut|MaxTokens",
+        ),
+        (
+            "{}",
+            json!("model_context_window_exceeded"),
+            "0 call t n|0 + {}|0 cut|ContextFull",
+        ),
+        (
+            "{]",
+            json!("tool_use"),
+            "0 call t n|0 + {]|0 cut|MalformedCall",
+        ),
+        (
+            "{]",
+            json!("end_turn"),
+            "0 call t n|0 + {]|0 cut|MalformedCall",
+        ),
+        ("{]", json!("refusal"), "0 call t n|0 + {]|0 cut|Refusal"),
+        (
+            "{}",
+            json!("stop_sequence"),
+            "0 call t n|0 + {}|0 .|StopSequence",
+        ),
+        ("{}", json!("pause_turn"), "0 call t n|0 + {}|0 .|Pause"),
+        ("{}", json!("new"), "0 call t n|0 + {}|0 .|Other(\"new\")"),
+    ];
+    for (input, reason, expected) in table {
+        let body = call(input) + &ended(reason.clone());
+        assert_eq!(end(&body), expected, "{input} {reason}");
+    }
+}
+
+#[test]
+fn a_block_that_never_ends_is_not_complete() {
+    let body = stream(&[
+        json!({"type": "content_block_start", "index": 4, "content_block": text("So")}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}),
+        json!({"type": "message_stop"}),
+    ]);
+    assert_eq!(end(&body), "0 text|0 + So|0 cut|Stop");
+}
+
+#[test]
+fn what_the_neutral_form_does_not_say_is_kept() {
+    let citation = json!({"type": "char_location", "cited_text": "x"});
+    let table = [
+        (json!({"type": "text", "text": "a", "citations": null}), ""),
+        (
+            json!({"type": "text", "text": "a", "citations": [citation]}),
+            r#"{"type":"text","text":"a","citations":[{"type":"char_location","cited_text":"x"}]}"#,
+        ),
+        (
+            json!({"type": "tool_use", "id": "t", "name": "n", "input": {"a": 1.0}, "caller": {"type": "direct"}}),
+            "",
+        ),
+        (
+            json!({"type": "tool_use", "id": "t", "name": "n", "input": {"a": 1.0},
+                "caller": {"type": "code_execution", "tool_id": "s"}}),
+            r#"{"type":"tool_use","id":"t","name":"n","input":{"a":1.0},"caller":{"type":"code_execution","tool_id":"s"}}"#,
+        ),
+        (
+            json!({"type": "compaction", "content": "c", "encrypted_content": "e"}),
+            r#"{"type":"compaction","content":"c","encrypted_content":"e"}"#,
+        ),
+    ];
+    for (block, opaque) in table {
+        let pieces = trial()
+            .decode(
+                &Anthropic,
+                response(std::slice::from_ref(&block), "end_turn").as_bytes(),
+            )
+            .unwrap();
+        let closed = pieces.into_iter().find_map(|piece| match piece {
+            Piece::Close { opaque, .. } => Some(opaque.unwrap_or_default()),
+            _ => None,
+        });
+        assert_eq!(closed.as_deref(), Some(opaque), "{block}");
+    }
+}
+
+#[test]
+fn ids_of_calls_are_there_and_differ() {
+    let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "n", "input": {"a": 1}});
+    let body = response(&[call(""), call("t"), call("t"), call("")], "tool_use");
+    assert_eq!(
+        end(&body),
+        "0 call call_0 n|0 + {\"a\":1}|0 .|1 call t n|1 + {\"a\":1}|1 .|\
+         2 call tcall_2 n|2 + {\"a\":1}|2 .|3 call call_3 n|3 + {\"a\":1}|3 .|ToolUse"
+    );
+}
+
+#[test]
+fn what_an_hour_in_the_cache_costs_counts_for_itself() {
+    let usage = json!({"input_tokens": 1_000_000, "cache_creation_input_tokens": 3_000_000,
+        "cache_creation": {"ephemeral_5m_input_tokens": 1_000_000, "ephemeral_1h_input_tokens": 2_000_000},
+        "cache_read_input_tokens": null, "output_tokens": 0});
+    let body = stream(&[
+        json!({"type": "message_start", "message": {"usage": usage}}),
+        json!({"type": "message_delta", "delta": {}, "usage": {"input_tokens": null, "output_tokens": 1_000_000}}),
+        json!({"type": "message_stop"}),
+    ]);
+    assert_eq!(
+        shown(&trial(), &body),
+        "usage 1000000 0 3000000 0 $25.00000\nusage 1000000 0 3000000 1000000 $45.00000\nStop\n"
+    );
+    let mut free = trial();
+    free.options.abilities.prices = None;
+    let pieces = free.decode(&Anthropic, body.as_bytes()).unwrap();
+    assert!(matches!(&pieces[0], Piece::Usage(usage) if usage.cost.is_none()));
+}
+
+#[test]
+fn what_is_no_response_is_an_error() {
+    let table = [
+        ("", ApiError::cut()),
+        (
+            r#"{"type":"error","error":{"type":"api_error","message":"Broken"}}"#,
+            ApiError {
+                kind: "api_error".into(),
+                message: "Broken".into(),
+                ..ApiError::default()
+            },
+        ),
+    ];
+    for (body, expected) in table {
+        assert_eq!(
+            trial().decode(&Anthropic, body.as_bytes()),
+            Err(expected),
+            "{body}"
+        );
+    }
+    for body in [
+        "data: [1\n\n",
+        "data: {\"type\":\"error\"}\n\n",
+        "data: {\"type\":\"content_block_start\",\"content_block\":7}\n\n",
+    ] {
+        let error = trial().decode(&Anthropic, body.as_bytes()).unwrap_err();
+        assert!(error.is_garbled(), "{body}");
+    }
+}
+
+/// What a sample of an error says, on one line.
+fn error(path: &str) -> String {
+    let sample = sample(path);
+    let (head, body) = sample.split_once("\n\n").unwrap();
+    let mut lines = head.lines();
+    let status = lines
+        .next()
+        .and_then(|line| line.split(' ').nth(1))
+        .unwrap();
+    let mut headers = HeaderMap::new();
+    for line in lines {
+        let (name, value) = line.split_once(": ").unwrap();
+        let name: http::HeaderName = name.parse().unwrap();
+        headers.insert(name, HeaderValue::from_str(value).unwrap());
+    }
+    let error = Anthropic.error(status.parse().unwrap(), &headers, body.as_bytes());
+    let (words, _) = error.message.split_at(error.message.len().min(40));
+    format!(
+        "{:?} {} [{}] {:?} {:?} {:?} {words}",
+        error.status,
+        error.kind,
+        error.code,
+        error.retry_after,
+        error.should_retry,
+        error.request_id
+    )
+}
+
+#[test]
+fn errors_say_what_they_say() {
+    let table = [
+        (
+            "anthropic/12_error_429_rate_limit.http",
+            r#"Some(429) rate_limit_error [] Some(17s) Some(true) Some("req_011EX") This request would exceed your organizat"#,
+        ),
+        (
+            "anthropic/13_error_429_spend_limit.http",
+            r#"Some(429) rate_limit_error [enforced_spend_limit_reached] None None Some("req_011EX") Spend limit reached."#,
+        ),
+        (
+            "anthropic/14_error_529.http",
+            r#"Some(529) overloaded_error [] None Some(true) Some("req_011EX") Overloaded"#,
+        ),
+        (
+            "anthropic/15_error_400_prefix_binding.http",
+            r#"Some(400) invalid_request_error [] None None Some("req_011EX") messages.1.content.0: Invalid `signature"#,
+        ),
+        (
+            "anthropic/16_error_400_tool_pairing.http",
+            r#"Some(400) invalid_request_error [] None None Some("req_011EX") messages.2: `tool_use` ids were found wi"#,
+        ),
+    ];
+    for (path, expected) in table {
+        assert_eq!(error(path), expected, "{path}");
+    }
+}
+
+#[test]
+fn a_server_says_when_to_come_back() {
+    let date = ("date", "Sun, 22 Nov 2026 10:00:00 GMT");
+    type Row<'a> = (&'a [(&'static str, &'static str)], Option<u64>);
+    let table: [Row<'_>; 9] = [
+        (
+            &[("retry-after-ms", "1500"), ("retry-after", "9")],
+            Some(1_500),
+        ),
+        (
+            &[("retry-after-ms", "soon"), ("retry-after", "9")],
+            Some(9_000),
+        ),
+        (&[("retry-after", "0.5")], Some(500)),
+        (&[("retry-after", "-1")], None),
+        (&[("retry-after", "1e300")], None),
+        (
+            &[("retry-after", "Sun, 22 Nov 2026 10:00:30 GMT"), date],
+            Some(30_000),
+        ),
+        (
+            &[("retry-after", "Sun, 22 Nov 2026 09:00:00 GMT"), date],
+            Some(0),
+        ),
+        (&[("retry-after", "Sun, 22 Nov 2026 10:00:30 GMT")], None),
+        (&[], None),
+    ];
+    for (list, expected) in table {
+        let mut headers = HeaderMap::new();
+        for (name, value) in list {
+            headers.insert(*name, HeaderValue::from_static(value));
+        }
+        let wait = Anthropic.error(429, &headers, b"").retry_after;
+        let expected = expected.map(std::time::Duration::from_millis);
+        assert_eq!(wait, expected, "{list:?}");
+    }
+}
+
+#[test]
+fn an_answer_of_something_else_is_told_in_part() {
+    let body = format!("<html>\u{7}\n{}", "x".repeat(500));
+    let error = Anthropic.error(502, &HeaderMap::new(), body.as_bytes());
+    assert_eq!(error.message, format!("<html>{}", "x".repeat(194)));
+    let told = |body: &[u8]| Anthropic.error(400, &HeaderMap::new(), body).message;
+    assert_eq!(told(br#"{"error":"no such model"}"#), "no such model");
+    assert_eq!(told(br#"{"error":null}"#), r#"{"error":null}"#);
+}
+
+#[test]
+fn the_list_says_what_models_can_do() {
+    let mut page = json_sample("anthropic/23_models_list.json");
+    let (listed, next) = Anthropic.models(&page).unwrap();
+    let [Listed { model, abilities }] = &listed[..] else {
+        panic!("{listed:?}");
+    };
+    assert_eq!((model.as_str(), next), ("claude-opus-5-5", None));
+    let mut known = Abilities::default();
+    known.take(abilities);
+    let expected = Abilities {
+        forced_tools: Forced::Yes,
+        system_messages: false,
+        prices: None,
+        ..super::abilities()
+    };
+    assert_eq!(known, expected);
+
+    page["has_more"] = json!(true);
+    let (_, next) = Anthropic.models(&page).unwrap();
+    assert_eq!(
+        Anthropic.models_path(next.as_deref()),
+        "/v1/models?limit=1000&after_id=claude-opus-5-5"
+    );
+    assert_eq!(Anthropic.models_path(None), "/v1/models?limit=1000");
+
+    page["data"][0]["capabilities"] = json!(null);
+    let (listed, _) = Anthropic.models(&page).unwrap();
+    assert_eq!(listed[0].abilities.context_window, Some(1_000_000));
+    assert_eq!(listed[0].abilities.reasoning, None);
+    assert!(Anthropic.models(&json!([])).is_err());
+}
