@@ -7,6 +7,7 @@ pub mod client;
 mod flatten;
 mod http;
 pub mod key;
+mod openai_chat;
 pub mod options;
 pub mod rehearsal;
 mod retry;
@@ -20,7 +21,9 @@ use async_trait::async_trait;
 use futures_core::Stream;
 use serde_json::Value;
 
-use self::{api::Api, client::Client, http::Http, options::Options};
+use self::{
+    api::Api, client::Client, http::Http, openai_chat::OpenaiChat, options::Options,
+};
 pub use self::{body::Shared, flatten::flatten, http::FindKey};
 use crate::turn::{
     inquiry::{Message, Strategy},
@@ -73,7 +76,7 @@ pub fn open(
     let api: Arc<dyn Api> = match kind {
         ApiKind::Anthropic => return Err(unusable(&options)),
         ApiKind::OpenaiResponses => return Err(unusable(&options)),
-        ApiKind::OpenaiChat => return Err(unusable(&options)),
+        ApiKind::OpenaiChat => Arc::new(OpenaiChat::new(&options.base)),
         ApiKind::Google => return Err(unusable(&options)),
         ApiKind::Ollama => return Err(unusable(&options)),
     };
