@@ -77,7 +77,7 @@ fn shown(pieces: &[Piece]) -> String {
         } => {
             let end = if *complete { "end" } else { "torn" };
             let opaque = opaque.as_deref().unwrap_or_default();
-            format!("{slot} {end} {opaque}").trim_end().to_owned()
+            format!("{slot} {end} {opaque}")
         }
         Piece::Usage(Usage {
             input,
@@ -92,7 +92,7 @@ fn shown(pieces: &[Piece]) -> String {
         Piece::KeepAlive => String::new(),
         Piece::Finish(finish) => format!("{finish:?}"),
     };
-    let lines: Vec<String> = pieces.iter().map(line).collect();
-    let said = lines.into_iter().filter(|line| !line.is_empty());
+    let lines = pieces.iter().map(|piece| line(piece).trim_end().to_owned());
+    let said = lines.filter(|line| !line.is_empty());
     said.collect::<Vec<_>>().join("\n")
 }

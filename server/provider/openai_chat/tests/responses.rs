@@ -247,9 +247,7 @@ MaxTokens",
 0 call a
 0 + {}
 0 torn
-ToolUse"
-            .replace("call a", "call a ")
-            .as_str(),
+ToolUse",
     );
 }
 
