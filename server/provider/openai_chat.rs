@@ -3,6 +3,7 @@
 //! What servers do differently is data (`openai_chat/server.rs`); what a server turns out not to take is learned by
 //! the turn, and left out here.
 
+mod chunk;
 mod error;
 mod models;
 mod reasoned;
@@ -114,6 +115,10 @@ impl Api for OpenaiChat {
         }
         if self.server.cache_key && ask.options.cache != Keep::Off && !without(Feature::CacheHint) {
             members.add("prompt_cache_key", &json!(ask.conversation));
+            if ask.options.cache == Keep::Long {
+                let options = json!({"mode": "implicit", "ttl": "12h"});
+                members.add("prompt_cache_options", &options);
+            }
         }
         if tools && let Some(choice) = self.tool_choice(ask) {
             members.add("tool_choice", &choice);

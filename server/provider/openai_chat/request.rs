@@ -99,8 +99,7 @@ impl Writer<'_> {
     /// One response: one message.
     pub(super) fn said(&self, items: &[Item], native: bool, out: &mut Encoder) {
         let calls: Vec<Value> = items.iter().filter_map(|item| self.call(item)).collect();
-        let has_text = |item: &Item| matches!(item, Item::Text { text, .. } if !text.is_empty());
-        if calls.is_empty() && !items.iter().any(has_text) {
+        if calls.is_empty() && !items.iter().any(|item| words(item).is_some()) {
             // Reasoning alone says nothing.
             return;
         }
@@ -132,18 +131,13 @@ impl Writer<'_> {
             _ => None,
         };
         if items.iter().any(|item| chunk(item).is_some()) {
-            let chunks = items.iter().filter_map(|item| match item {
-                Item::Text { text, .. } if !text.is_empty() => {
-                    Some(json!({"type": "text", "text": text}).to_string())
-                }
-                item => chunk(item),
+            let chunks = items.iter().filter_map(|item| match words(item) {
+                Some(text) => Some(json!({"type": "text", "text": text}).to_string()),
+                None => chunk(item),
             });
             return format!("[{}]", chunks.collect::<Vec<_>>().join(","));
         }
-        let texts = items.iter().filter_map(|item| match item {
-            Item::Text { text, .. } if !text.is_empty() => Some(text.as_str()),
-            _ => None,
-        });
+        let texts = items.iter().filter_map(words);
         // Elsewhere pieces of text are paragraphs; here they were one string.
         let between = if native { "" } else { "\n\n" };
         let text = texts.collect::<Vec<_>>().join(between);
@@ -166,7 +160,8 @@ impl Writer<'_> {
         };
         let arguments = match arguments.trim() {
             "" => "{}".to_owned(),
-            _ if self.server.any_arguments || is_json(arguments, '{') => arguments.clone(),
+            _ if is_json(arguments, '{') => arguments.clone(),
+            // A string here; but templates of many servers read it.
             _ => json!({"INVALID_JSON": arguments}).to_string(),
         };
         Some(json!({
@@ -192,6 +187,14 @@ impl Writer<'_> {
             Ids::Short => format!("call_{}", &digest[..24]),
             Ids::Nine => digest[..9].to_owned(),
         }
+    }
+}
+
+/// The words of an item; space before a call is none.
+fn words(item: &Item) -> Option<&str> {
+    match item {
+        Item::Text { text, .. } if !text.trim().is_empty() => Some(text),
+        _ => None,
     }
 }
 

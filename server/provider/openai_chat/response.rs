@@ -2,15 +2,13 @@
 
 use std::collections::HashMap;
 
-use serde::{
-    Deserialize,
-    de::{DeserializeOwned, IgnoredAny},
-};
+use serde::de::IgnoredAny;
 use serde_json::{Value, value::RawValue};
 
 use super::{
+    chunk::{Choice, Chunk, Delta, Fragment, Function, lenient, list, text},
     error,
-    reasoned::Reasoned,
+    reasoned::{Reasoned, text_of, thought},
     tags::{Part, Tags},
     tokens::Count,
 };
@@ -18,75 +16,6 @@ use crate::{
     provider::{abilities::Prices, api::Decoder, retry::ApiError},
     turn::response::{Finish, Kind, Piece},
 };
-
-/// Members may be of any kind: what is not understood is passed over.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Chunk<'a> {
-    #[serde(borrow)]
-    object: Option<&'a RawValue>,
-    #[serde(borrow)]
-    choices: Option<&'a RawValue>,
-    #[serde(borrow)]
-    usage: Option<&'a RawValue>,
-    #[serde(borrow)]
-    timings: Option<&'a RawValue>,
-    #[serde(borrow)]
-    error: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Choice<'a> {
-    #[serde(borrow)]
-    index: Option<&'a RawValue>,
-    #[serde(borrow)]
-    delta: Option<&'a RawValue>,
-    /// In place of the delta, where a server does not stream.
-    #[serde(borrow)]
-    message: Option<&'a RawValue>,
-    #[serde(borrow)]
-    finish_reason: Option<&'a RawValue>,
-    #[serde(borrow)]
-    native_finish_reason: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Delta<'a> {
-    #[serde(borrow)]
-    reasoning_content: Option<&'a RawValue>,
-    #[serde(borrow)]
-    reasoning: Option<&'a RawValue>,
-    #[serde(borrow)]
-    reasoning_details: Option<&'a RawValue>,
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
-    #[serde(borrow)]
-    refusal: Option<&'a RawValue>,
-    #[serde(borrow)]
-    tool_calls: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Fragment<'a> {
-    #[serde(borrow)]
-    index: Option<&'a RawValue>,
-    #[serde(borrow)]
-    id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    function: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Function<'a> {
-    #[serde(borrow)]
-    name: Option<&'a RawValue>,
-    #[serde(borrow)]
-    arguments: Option<&'a RawValue>,
-}
 
 /// Reads one response.
 #[derive(Default)]
@@ -138,7 +67,7 @@ impl Reader {
         let named = [delta.reasoning_content, delta.reasoning].map(text);
         // Some servers say it under both names, and in the details once more.
         let said = named.into_iter().find(|text| !text.is_empty());
-        let said = said.unwrap_or_else(|| super::reasoned::text_of(&details));
+        let said = said.unwrap_or_else(|| text_of(&details));
         if !said.is_empty() || !details.is_empty() {
             self.reason(&said, out).take_details(&details);
         }
@@ -165,7 +94,7 @@ impl Reader {
         let chunk: Value = lenient(Some(raw));
         match chunk["type"].as_str() {
             Some("thinking") => {
-                let said = super::reasoned::thought(&chunk);
+                let said = thought(&chunk);
                 let closed = chunk["closed"] == true;
                 self.reason(&said, out).take_chunk(chunk);
                 if closed {
@@ -224,7 +153,9 @@ impl Reader {
 
     /// Adds to the reasoning, which begins with this where there is none.
     fn reason(&mut self, text: &str, out: &mut Vec<Piece>) -> &mut Reasoned {
-        self.end_text(out);
+        if !text.is_empty() {
+            self.end_text(out);
+        }
         let slot = match &self.reasoned {
             Some(reasoned) => reasoned.slot,
             None => {
@@ -244,6 +175,19 @@ impl Reader {
         if let Some(slot) = self.text.take() {
             out.push(close(slot, None, true));
         }
+    }
+
+    /// A call begins, or the response ends: what was held back is what it looks like.
+    fn end_tags(&mut self, out: &mut Vec<Piece>) {
+        if let Some(part) = self.tags.end() {
+            self.part(part, out);
+        }
+    }
+
+    fn end_words(&mut self, out: &mut Vec<Piece>) {
+        self.end_tags(out);
+        self.end_text(out);
+        self.end_reasoning(out);
     }
 
     /// Something else begins. What the provider needs back may still come, where there is such a thing.
@@ -282,8 +226,7 @@ impl Reader {
             });
             self.calls.len() - 1
         });
-        self.end_text(out);
-        self.end_reasoning(out);
+        self.end_words(out);
         if self.calls[place].name.is_empty() && !name.is_empty() {
             if self.calls[place].given.is_empty() {
                 self.calls[place].given = id;
@@ -332,9 +275,7 @@ impl Reader {
     }
 
     fn finish(&mut self, out: &mut Vec<Piece>) {
-        if let Some(part) = self.tags.end() {
-            self.part(part, out);
-        }
+        self.end_tags(out);
         for place in 0..self.calls.len() {
             if self.calls[place].slot.is_none() {
                 self.open(place, out);
@@ -379,7 +320,7 @@ impl Reader {
         self.refused |= native == "refusal";
         match text(choice.finish_reason).as_str() {
             "" => {}
-            "error" => {
+            "error" | "abort" | "insufficient_system_resource" => {
                 return Err(ApiError {
                     kind: "server_error".into(),
                     message: "the provider broke the response off".into(),
@@ -470,23 +411,4 @@ fn finish(reason: &str) -> Finish {
 fn is_whole(arguments: &str) -> bool {
     arguments.trim_end().ends_with('}')
         && serde_json::from_str::<HashMap<String, IgnoredAny>>(arguments).is_ok()
-}
-
-/// What is understood of a value; else the default.
-fn lenient<'a, T: Deserialize<'a> + Default>(raw: Option<&'a RawValue>) -> T {
-    let read = raw.and_then(|raw| serde_json::from_str(raw.get()).ok());
-    read.unwrap_or_default()
-}
-
-fn list(raw: Option<&RawValue>) -> Vec<&RawValue> {
-    lenient(raw)
-}
-
-fn text(raw: Option<&RawValue>) -> String {
-    owned(raw)
-}
-
-fn owned<T: DeserializeOwned + Default>(raw: Option<&RawValue>) -> T {
-    let read = raw.and_then(|raw| serde_json::from_str(raw.get()).ok());
-    read.unwrap_or_default()
 }

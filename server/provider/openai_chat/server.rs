@@ -29,8 +29,6 @@ pub(super) struct Server {
     pub(super) ids: Ids,
     /// It takes a key that keeps a conversation's requests on one prompt cache.
     pub(super) cache_key: bool,
-    /// It takes the arguments of earlier calls as they are, JSON or not.
-    pub(super) any_arguments: bool,
     /// A user's message may not follow a result: an assistant's has to stand between.
     pub(super) bridge: bool,
     /// Reasoning may come in the text, between tags.
@@ -69,7 +67,6 @@ const UNKNOWN: Server = Server {
     required: Some("required"),
     ids: Ids::Short,
     cache_key: false,
-    any_arguments: false,
     bridge: false,
     tags: true,
 };
@@ -80,7 +77,6 @@ const KNOWN: [Server; 5] = [
         system: "developer",
         newer_limit: true,
         cache_key: true,
-        any_arguments: true,
         tags: false,
         ..UNKNOWN
     },

@@ -1,8 +1,9 @@
 //! Conversations with servers on paper, from their samples.
 
 mod errors;
+mod history;
 mod lists;
-mod requests;
+mod opening;
 mod responses;
 
 use super::OpenaiChat;

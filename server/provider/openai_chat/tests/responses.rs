@@ -11,7 +11,7 @@ fn check(name: &str, expected: &str) {
 }
 
 #[test]
-fn samples_of_every_server_come_to_the_same_pieces() {
+fn samples_of_openai_and_openrouter_come_to_pieces() {
     check(
         "02_stream_two_tools",
         r#"
@@ -37,6 +37,10 @@ ToolUse"#,
 in 72 read 0 write 0 out 112 $0.000242
 ToolUse"#,
     );
+}
+
+#[test]
+fn samples_of_local_servers_and_mistral_come_to_pieces() {
     check(
         "07_stream_llamacpp",
         r#"
@@ -123,8 +127,8 @@ fn check_deltas(parts: &[&str], finish: &str, expected: &str) {
 }
 
 #[test]
-fn calls_are_understood_in_every_form() {
-    // Whole calls without an index, or all under the same one; arguments as an object; no ids; ids twice.
+fn whole_calls_are_told_apart() {
+    // Without an index, or all under the same one, and arguments as an object.
     let whole = "
 0 call a x
 0 + {\"n\":1}
@@ -149,6 +153,10 @@ ToolUse";
         "tool_calls",
         whole,
     );
+}
+
+#[test]
+fn calls_without_an_id_of_their_own_get_one() {
     check_deltas(
         &[
             r#"{"tool_calls":[{"function":{"name":"x","arguments":"{}"}},{"function":{"name":"x","arguments":"{}"}}]}"#,
@@ -175,6 +183,10 @@ ToolUse",
 1 end
 ToolUse",
     );
+}
+
+#[test]
+fn fragments_of_a_call_find_together() {
     // The name again and again, and another id each time: the index counts.
     check_deltas(
         &[
@@ -295,6 +307,7 @@ Stop",
             r#"{"reasoning_details":[{"type":"reasoning.text","text":"m","format":"f","index":0}]}"#,
             r#"{"content":"Yes"}"#,
             r#"{"reasoning_details":[{"type":"reasoning.text","signature":"s1","index":0}]}"#,
+            r#"{"content":"."}"#,
             r#"{"reasoning_details":[{"type":"reasoning.text","text":"n","index":0}]}"#,
         ],
         "stop",
@@ -304,10 +317,30 @@ Stop",
 0 + m
 1 text
 1 + Yes
+1 + .
 1 end
 0 + n
 0 end [{"type":"reasoning.text","text":"Hm","format":"f","index":0,"signature":"s1"},{"type":"reasoning.text","text":"n","index":0}]
 Stop"#,
+    );
+}
+
+#[test]
+fn space_before_a_call_stays_before_it() {
+    check_deltas(
+        &[
+            r#"{"content":"\n"}"#,
+            r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"x","arguments":"{}"}}]}"#,
+        ],
+        "tool_calls",
+        "
+0 text
+0 +
+0 end
+1 call a x
+1 + {}
+1 end
+ToolUse",
     );
 }
 
@@ -337,10 +370,19 @@ fn ends_are_told_apart() {
             "{finish}"
         );
     }
+}
+
+#[test]
+fn a_refusal_is_no_answer() {
+    let (api, trial) = talk(LOCAL, "m");
     let refused = deltas(&[r#"{"refusal":"I"}"#, r#"{"refusal":" won't."}"#], "stop");
     let pieces = trial.decode(&api, &refused).unwrap();
     assert_eq!(shown(&pieces), "0 text\n0 + I\n0 +  won't.\n0 end\nRefusal");
+}
 
+#[test]
+fn a_response_without_an_end_is_cut() {
+    let (api, trial) = talk(LOCAL, "m");
     let decode = |text: &str| trial.decode(&api, text.as_bytes());
     let word = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
     let end = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
@@ -363,7 +405,10 @@ fn ends_are_told_apart() {
     assert!(decode("data: {\"cho\n\n").unwrap_err().is_garbled());
     let error =
         format!("{word}data: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"error\"}}]}}\n\n");
-    assert_eq!(decode(&error).unwrap_err().kind, "server_error");
+    for word in ["error", "abort", "insufficient_system_resource"] {
+        let error = error.replace("\"error\"", &format!("\"{word}\""));
+        assert_eq!(decode(&error).unwrap_err().kind, "server_error", "{word}");
+    }
 }
 
 #[test]
