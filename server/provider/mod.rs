@@ -8,6 +8,7 @@ pub mod client;
 mod flatten;
 mod http;
 pub mod key;
+mod openai_chat;
 mod openai_responses;
 pub mod options;
 pub mod rehearsal;
@@ -24,8 +25,8 @@ use futures_core::Stream;
 use serde_json::Value;
 
 use self::{
-    anthropic::Anthropic, api::Api, client::Client, http::Http, openai_responses::OpenaiResponses,
-    options::Options,
+    anthropic::Anthropic, api::Api, client::Client, http::Http, openai_chat::OpenaiChat,
+    openai_responses::OpenaiResponses, options::Options,
 };
 pub use self::{body::Shared, flatten::flatten, http::FindKey};
 use crate::turn::{
@@ -79,7 +80,7 @@ pub fn open(
     let api: Arc<dyn Api> = match kind {
         ApiKind::Anthropic => Arc::new(Anthropic),
         ApiKind::OpenaiResponses => Arc::new(OpenaiResponses),
-        ApiKind::OpenaiChat => return Err(unusable(&options)),
+        ApiKind::OpenaiChat => Arc::new(OpenaiChat::new(&options.base)),
         ApiKind::Google => return Err(unusable(&options)),
         ApiKind::Ollama => return Err(unusable(&options)),
     };

@@ -1,0 +1,280 @@
+//! OpenAI Chat Completions, which many servers speak.
+//!
+//! What servers do differently is data (`openai_chat/server.rs`); what a server turns out not to take is learned by
+//! the turn, and left out here.
+
+mod chunk;
+mod error;
+mod models;
+mod reasoned;
+mod reasoning;
+mod request;
+mod response;
+mod server;
+mod tags;
+#[cfg(test)]
+mod tests;
+mod tokens;
+
+use http::{
+    HeaderMap,
+    header::{self, HeaderName},
+};
+use reqwest::Url;
+use serde_json::{Value, json};
+
+use self::{request::Writer, response::Reader, server::Server};
+use super::{
+    ToolSpec,
+    api::{Api, Ask, Decoder, Encoder, Framing, Frozen, Listed},
+    options::Keep,
+    retry::ApiError,
+};
+use crate::turn::{response::Feature, rules::ToolChoice, transcript::Item};
+
+/// OpenAI Chat Completions, as one server speaks it.
+pub(super) struct OpenaiChat {
+    server: Server,
+}
+
+impl OpenaiChat {
+    /// As the server at this address speaks it.
+    pub(super) fn new(base: &Url) -> Self {
+        Self {
+            server: Server::at(base),
+        }
+    }
+
+    fn writer<'a>(&'a self, ask: &'a Ask<'a>) -> Writer<'a> {
+        Writer {
+            server: &self.server,
+            ask,
+            marked: self.marked(ask),
+        }
+    }
+
+    /// Cache breakpoints are marked for this model.
+    fn marked(&self, ask: &Ask<'_>) -> bool {
+        let model = &ask.options.model;
+        let begins = |beginning: &&str| model.starts_with(beginning);
+        ask.options.cache != Keep::Off && self.server.marked.iter().any(begins)
+    }
+
+    fn tool_choice(&self, ask: &Ask<'_>) -> Option<Value> {
+        let required = self.server.required?;
+        if ask.without.contains(&Feature::ForcedTool) {
+            return None;
+        }
+        Some(match ask.tool_choice {
+            ToolChoice::Auto => "auto".into(),
+            ToolChoice::None => return None,
+            ToolChoice::Required => required.into(),
+            ToolChoice::Name(name) => json!({"type": "function", "function": {"name": name}}),
+        })
+    }
+}
+
+impl Api for OpenaiChat {
+    fn path(&self, _model: &str) -> String {
+        "/chat/completions".to_owned()
+    }
+
+    fn key_header(&self) -> (HeaderName, &'static str) {
+        (header::AUTHORIZATION, "Bearer ")
+    }
+
+    fn headers(&self) -> HeaderMap {
+        HeaderMap::new()
+    }
+
+    fn opening(&self, ask: &Ask<'_>) -> String {
+        let without = |feature| ask.without.contains(&feature);
+        let mut members = Members::default();
+        members.add("model", &json!(ask.options.model));
+        members.add("stream", &json!(true));
+        if self.server.stream_usage && !without(Feature::StreamUsage) {
+            members.add("stream_options", &json!({"include_usage": true}));
+        }
+        // Some servers refuse a limit that the window has no room for: nobody is told one that nobody has set.
+        let told = ask.options.max_output.or(ask.options.abilities.max_output);
+        if told.is_some() {
+            let newer = self.server.newer_limit && !without(Feature::MaxCompletionTokens);
+            let name = if newer {
+                "max_completion_tokens"
+            } else {
+                "max_tokens"
+            };
+            members.add(name, &json!(ask.options.output()));
+        }
+        if let Some((name, value)) = reasoning::asked(self.server.reasoning, ask) {
+            members.add(name, &value);
+        }
+        let tools = !tools(ask).is_empty();
+        if tools && !without(Feature::ParallelCalls) {
+            members.add("parallel_tool_calls", &json!(true));
+        }
+        if self.server.cache_key && ask.options.cache != Keep::Off && !without(Feature::CacheHint) {
+            members.add("prompt_cache_key", &json!(ask.conversation));
+            if ask.options.cache == Keep::Long {
+                let options = json!({"mode": "implicit", "ttl": "12h"});
+                members.add("prompt_cache_options", &options);
+            }
+        }
+        if tools && let Some(choice) = self.tool_choice(ask) {
+            members.add("tool_choice", &choice);
+        }
+        if let Some(schema) = ask.schema
+            && ask.options.abilities.schema
+            && !without(Feature::Schema)
+        {
+            members.add("response_format", &response_format(schema, ask));
+        }
+        members.0
+    }
+
+    fn frozen(&self, ask: &Ask<'_>) -> Frozen {
+        let mut bytes = Vec::new();
+        let tools: Vec<Value> = tools(ask).iter().map(|tool| described(tool, ask)).collect();
+        if !tools.is_empty() {
+            bytes.extend_from_slice(format!("\"tools\":{},", Value::from(tools)).as_bytes());
+        }
+        bytes.extend_from_slice(b"\"messages\":[");
+        let mut out = Encoder::default();
+        if !ask.head.system.is_empty() {
+            self.writer(ask)
+                .message(self.server.system, "", &ask.head.system, &mut out);
+        }
+        let (system, begun, breakpoint) = out.finish();
+        let breakpoints = breakpoint.map(|at| bytes.len() + at).into_iter().collect();
+        bytes.extend_from_slice(&system);
+        Frozen {
+            bytes,
+            breakpoints,
+            begun,
+        }
+    }
+
+    fn encode(&self, items: &[Item], native: bool, ask: &Ask<'_>, out: &mut Encoder) {
+        let writer = self.writer(ask);
+        if items.iter().any(Item::is_of_model) {
+            writer.said(items, native, out);
+        } else {
+            writer.told(items, out);
+        }
+    }
+
+    fn breakpoint(&self, ask: &Ask<'_>) -> Option<String> {
+        if !self.marked(ask) || ask.without.contains(&Feature::CacheHint) {
+            return None;
+        }
+        let kind = match ask.options.cache {
+            Keep::Long => r#"{"type":"ephemeral","ttl":"1h"}"#,
+            _ => r#"{"type":"ephemeral"}"#,
+        };
+        Some(format!(",\"cache_control\":{kind}"))
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::Sse
+    }
+
+    fn decoder(&self, ask: &Ask<'_>) -> Box<dyn Decoder> {
+        let prices = ask.options.abilities.prices.clone();
+        Box::new(Reader::new(prices, self.server.tags))
+    }
+
+    fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError {
+        error::of_answer(status, headers, body)
+    }
+
+    fn models_path(&self, _page: Option<&str>) -> String {
+        "/models".to_owned()
+    }
+
+    fn models(&self, page: &Value) -> Result<(Vec<Listed>, Option<String>), String> {
+        models::read(page).map(|models| (models, None))
+    }
+}
+
+/// Members of an object, each with a comma after it.
+#[derive(Default)]
+struct Members(String);
+
+impl Members {
+    fn add(&mut self, name: &str, value: &Value) {
+        self.0 += &format!("\"{name}\":{value},");
+    }
+}
+
+/// The tools that the model is told of, each name once.
+fn tools<'a>(ask: &Ask<'a>) -> Vec<&'a ToolSpec> {
+    let mut tools: Vec<&ToolSpec> = Vec::new();
+    if ask.options.abilities.tools && *ask.tool_choice != ToolChoice::None {
+        for tool in &ask.head.tools {
+            if tools.iter().all(|known| known.name != tool.name) {
+                tools.push(tool);
+            }
+        }
+    }
+    tools
+}
+
+/// The provider is asked to hold something to its schema.
+fn strict(ask: &Ask<'_>) -> bool {
+    ask.options.abilities.strict && !ask.without.contains(&Feature::Strict)
+}
+
+fn described(tool: &ToolSpec, ask: &Ask<'_>) -> Value {
+    let mut function = json!({"name": tool.name});
+    if !tool.description.is_empty() {
+        function["description"] = json!(tool.description);
+    }
+    let held = (tool.strict && strict(ask)).then(|| for_openai(&tool.parameters));
+    match held.flatten() {
+        Some(schema) => {
+            function["parameters"] = schema;
+            function["strict"] = true.into();
+        }
+        None => function["parameters"] = tool.parameters.clone(),
+    }
+    json!({"type": "function", "function": function})
+}
+
+fn response_format(schema: &Value, ask: &Ask<'_>) -> Value {
+    let mut format = json!({"name": "answer"});
+    match strict(ask).then(|| for_openai(schema)).flatten() {
+        Some(schema) => {
+            format["strict"] = true.into();
+            format["schema"] = schema;
+        }
+        None => format["schema"] = schema.clone(),
+    }
+    json!({"type": "json_schema", "json_schema": format})
+}
+
+/// The schema where it can be held to as it is.
+fn for_openai(schema: &Value) -> Option<Value> {
+    fn fits(schema: &Value) -> bool {
+        let Some(members) = schema.as_object() else {
+            return false;
+        };
+        let refused = ["const", "$ref", "allOf", "anyOf", "oneOf", "not", "if"];
+        if refused.iter().any(|name| members.contains_key(*name)) {
+            return false;
+        }
+        let items = members.get("items").is_none_or(fits);
+        if members.get("type") != Some(&json!("object")) {
+            return items;
+        }
+        let empty = serde_json::Map::new();
+        let properties = schema["properties"].as_object().unwrap_or(&empty);
+        let required = schema["required"].as_array();
+        let is_required = |name: &String| {
+            required.is_some_and(|names| names.iter().any(|known| known.as_str() == Some(name)))
+        };
+        schema["additionalProperties"] == false
+            && properties.keys().all(is_required)
+            && properties.values().all(fits)
+    }
+    (schema["type"] == "object" && fits(schema)).then(|| schema.clone())
+}

@@ -1,0 +1,102 @@
+//! What lists of models say: OpenAI's has names alone, others have more.
+
+use serde_json::Value;
+
+use crate::provider::{
+    abilities::{Forced, Prices, ReasoningKind, Told},
+    api::Listed,
+};
+
+/// Efforts that every gateway maps to what its models know.
+const EFFORTS: [&str; 3] = ["low", "medium", "high"];
+
+/// Reads a list of models.
+///
+/// # Errors
+/// Where it is none, in words.
+pub(super) fn read(page: &Value) -> Result<Vec<Listed>, String> {
+    let list = [&page["data"], &page["models"], page]
+        .into_iter()
+        .find_map(Value::as_array)
+        .ok_or("the list of models has no models in it")?;
+    Ok(list.iter().filter_map(listed).collect())
+}
+
+fn listed(model: &Value) -> Option<Listed> {
+    let name = model["id"].as_str()?.to_owned();
+    if model["capabilities"]["completion_chat"] == false {
+        return None;
+    }
+    let count = |places: &[&str]| {
+        let mut found = places.iter().filter_map(|place| model.pointer(place));
+        found.find_map(Value::as_u64).filter(|count| *count > 0)
+    };
+    let mut told = Told {
+        context_window: count(&[
+            "/top_provider/context_length",
+            "/context_length",
+            "/max_context_length",
+            "/max_model_len",
+            "/meta/n_ctx",
+            "/meta/n_ctx_train",
+        ]),
+        max_output: count(&["/top_provider/max_completion_tokens"]),
+        prices: prices(&model["pricing"]),
+        ..Told::default()
+    };
+    if let Some(parameters) = model["supported_parameters"].as_array() {
+        let takes = |name: &str| parameters.iter().any(|parameter| parameter == name);
+        told.tools = Some(takes("tools"));
+        told.schema = Some(takes("structured_outputs"));
+        told.forced_tools = (!takes("tool_choice")).then_some(Forced::No);
+        told.reasoning = Some(kind(takes("reasoning")));
+        if takes("reasoning") {
+            told.efforts = Some(EFFORTS.map(str::to_owned).to_vec());
+        }
+    }
+    if let Some(takes) = model["architecture"]["input_modalities"].as_array() {
+        told.images = Some(takes.iter().any(|what| what == "image"));
+        told.documents = Some(takes.iter().any(|what| what == "file"));
+    }
+    if let Some(can) = model["capabilities"].as_object() {
+        let can = |name: &str| can.get(name).and_then(Value::as_bool);
+        told.tools = can("function_calling").or(told.tools);
+        told.images = can("vision").or(told.images);
+        told.reasoning = can("reasoning").map(kind).or(told.reasoning);
+    }
+    Some(Listed {
+        model: name,
+        abilities: told,
+    })
+}
+
+fn kind(reasons: bool) -> ReasoningKind {
+    if reasons {
+        ReasoningKind::Effort
+    } else {
+        ReasoningKind::None
+    }
+}
+
+/// Prices are texts, in dollars for a token; a negative one is none.
+fn prices(pricing: &Value) -> Option<Prices> {
+    let price = |name: &str| -> Option<f64> {
+        let price: f64 = match &pricing[name] {
+            Value::String(text) => text.parse().ok()?,
+            value => value.as_f64()?,
+        };
+        // Rounded, so that what is written as a decimal fraction is one.
+        (price.is_finite() && price >= 0.0).then(|| (price * 1e12).round() / 1e6)
+    };
+    let input = price("prompt")?;
+    let written = price("input_cache_write").unwrap_or(input);
+    Some(Prices {
+        input,
+        output: price("completion")?,
+        cache_read: price("input_cache_read").unwrap_or(input),
+        cache_write: written,
+        cache_write_long: written,
+        up_to: None,
+        beyond: None,
+    })
+}

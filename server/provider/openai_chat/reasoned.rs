@@ -1,0 +1,154 @@
+//! Reasoning as a provider needs it back: put together from portions, otherwise as it came.
+
+use serde_json::{Map, Value, value::RawValue};
+
+/// The reasoning that a response is at.
+#[derive(Debug)]
+pub(super) struct Reasoned {
+    pub(super) slot: u32,
+    details: Vec<Detail>,
+    chunk: Option<Map<String, Value>>,
+}
+
+/// An element of `reasoning_details`.
+#[derive(Debug)]
+struct Detail {
+    /// As it came; unset once it was put together from portions.
+    raw: Option<String>,
+    value: Value,
+}
+
+/// Members that hold text, which comes in portions.
+const TEXTS: [&str; 2] = ["text", "summary"];
+
+impl Reasoned {
+    pub(super) fn new(slot: u32) -> Self {
+        Self {
+            slot,
+            details: Vec::new(),
+            chunk: None,
+        }
+    }
+
+    /// There are details, and more may come after other things began.
+    pub(super) fn has_details(&self) -> bool {
+        !self.details.is_empty()
+    }
+
+    pub(super) fn take_details(&mut self, details: &[&RawValue]) {
+        for raw in details {
+            let Ok(value) = serde_json::from_str::<Value>(raw.get()) else {
+                continue;
+            };
+            match self.details.last_mut() {
+                Some(last) if goes_on(&last.value, &value) => last.add(value),
+                _ => self.details.push(Detail {
+                    raw: Some(raw.get().to_owned()),
+                    value,
+                }),
+            }
+        }
+    }
+
+    /// Takes a chunk of content in: its text goes on, and of anything else the last word counts.
+    pub(super) fn take_chunk(&mut self, chunk: Value) {
+        let Value::Object(members) = chunk else {
+            return;
+        };
+        let Some(known) = &mut self.chunk else {
+            self.chunk = Some(members);
+            return;
+        };
+        for (name, value) in members {
+            match (known.get_mut(&name), value) {
+                (_, Value::Null) => {}
+                (Some(Value::Array(known)), Value::Array(more)) => {
+                    for part in more {
+                        match known.last_mut() {
+                            Some(last) if last["type"] == "text" && part["type"] == "text" => {
+                                add(&mut last["text"], &part["text"]);
+                            }
+                            _ => known.push(part),
+                        }
+                    }
+                }
+                (_, value) => {
+                    known.insert(name, value);
+                }
+            }
+        }
+    }
+
+    /// What the provider needs back.
+    pub(super) fn opaque(&self) -> Option<String> {
+        if let Some(chunk) = &self.chunk {
+            return serde_json::to_string(chunk).ok();
+        }
+        let details = self.details.iter().map(|detail| match &detail.raw {
+            Some(raw) => raw.clone(),
+            None => detail.value.to_string(),
+        });
+        let details: Vec<String> = details.collect();
+        (!details.is_empty()).then(|| format!("[{}]", details.join(",")))
+    }
+}
+
+impl Detail {
+    fn add(&mut self, more: Value) {
+        let Value::Object(more) = more else { return };
+        self.raw = None;
+        for (name, value) in more {
+            if TEXTS.contains(&name.as_str()) {
+                add(&mut self.value[&name], &value);
+            } else if !value.is_null() {
+                self.value[&name] = value;
+            }
+        }
+    }
+}
+
+/// A portion goes on with the element before it: both are text, and of the same place.
+fn goes_on(last: &Value, next: &Value) -> bool {
+    let is_text = matches!(
+        last["type"].as_str(),
+        Some("reasoning.text" | "reasoning.summary")
+    );
+    let same =
+        |name: &str| last[name] == next[name] || last[name].is_null() || next[name].is_null();
+    // What is signed is over.
+    is_text
+        && last["type"] == next["type"]
+        && last["index"] == next["index"]
+        && same("id")
+        && last["signature"].is_null()
+}
+
+fn add(text: &mut Value, more: &Value) {
+    match (text, more) {
+        (Value::String(text), Value::String(more)) => text.push_str(more),
+        (text @ Value::Null, more) => *text = more.clone(),
+        _ => {}
+    }
+}
+
+/// What details say that may be shown.
+pub(super) fn text_of(details: &[&RawValue]) -> String {
+    let texts = details.iter().filter_map(|raw| {
+        let value: Value = serde_json::from_str(raw.get()).ok()?;
+        let text = TEXTS.iter().find_map(|name| value[name].as_str())?;
+        Some(text.to_owned())
+    });
+    texts.collect()
+}
+
+/// What a thinking chunk says.
+pub(super) fn thought(chunk: &Value) -> String {
+    match &chunk["thinking"] {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts
+            .iter()
+            .filter_map(|part| part["text"].as_str())
+            .collect(),
+        _ => String::new(),
+    }
+}

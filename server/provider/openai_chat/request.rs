@@ -1,0 +1,241 @@
+//! How the history is written.
+
+use serde_json::{Value, json, value::RawValue};
+
+use super::server::{Ids, Server};
+use crate::{
+    digest::of_parts,
+    provider::api::{Ask, Encoder, Role},
+    turn::{
+        event::{Attachment, CallKey},
+        response::Feature,
+        transcript::Item,
+    },
+};
+
+/// What is said for the model where a server has it speak between a result and the user.
+const BRIDGE: &str = "OK.";
+/// Characters that the id of a call may have.
+const MAX_ID: usize = 40;
+
+/// Writes messages as one server takes them.
+#[derive(Clone, Copy)]
+pub(super) struct Writer<'a> {
+    pub(super) server: &'a Server,
+    pub(super) ask: &'a Ask<'a>,
+    /// Texts may carry a cache breakpoint.
+    pub(super) marked: bool,
+}
+
+impl Writer<'_> {
+    /// A message that is nothing but text. `more` are members between its role and its content.
+    pub(super) fn message(&self, role: &str, more: &str, text: &str, out: &mut Encoder) {
+        out.element();
+        out.raw(&format!("{{\"role\":\"{role}\",{more}\"content\":"));
+        if self.marked && !text.is_empty() {
+            out.raw("[{\"type\":\"text\",\"text\":");
+            out.json(&text);
+            out.breakpoint_here();
+            out.raw("}]}");
+        } else {
+            out.json(&text);
+            out.raw("}");
+        }
+    }
+
+    /// What the user's side says: results first, and one message for all that follows each other, since templates
+    /// of many models insist that the sides take turns.
+    pub(super) fn told(&self, items: &[Item], out: &mut Encoder) {
+        let mut result = false;
+        let mut texts: Vec<String> = Vec::new();
+        for item in items {
+            match item {
+                Item::ToolResult {
+                    call,
+                    id,
+                    content,
+                    is_error,
+                    ..
+                } => {
+                    let before = if *is_error { "error: " } else { "" };
+                    let id = json!(self.call_id(id, *call));
+                    let more = format!("\"tool_call_id\":{id},");
+                    self.message("tool", &more, &format!("{before}{content}"), out);
+                    out.last = Role::User;
+                    result = true;
+                }
+                Item::Directive(text) if self.takes_system_messages() && !text.is_empty() => {
+                    self.user(&mut texts, &mut result, out);
+                    self.message(self.server.system, "", text, out);
+                    out.last = Role::System;
+                    result = false;
+                }
+                Item::Directive(text) | Item::Steer(text) => texts.push(text.clone()),
+                Item::User { text, attachments } => texts.push(user_text(text, attachments)),
+                Item::Text { .. } | Item::Reasoning { .. } | Item::ToolCall { .. } => {}
+            }
+        }
+        self.user(&mut texts, &mut result, out);
+    }
+
+    fn takes_system_messages(&self) -> bool {
+        self.ask.options.abilities.system_messages
+            && !self.ask.without.contains(&Feature::SystemMessage)
+    }
+
+    fn user(&self, texts: &mut Vec<String>, after_result: &mut bool, out: &mut Encoder) {
+        texts.retain(|text| !text.is_empty());
+        if texts.is_empty() {
+            return;
+        }
+        if self.server.bridge && std::mem::take(after_result) {
+            out.push(&json!({"role": "assistant", "content": BRIDGE}));
+        }
+        self.message("user", "", &texts.join("\n\n"), out);
+        out.last = Role::User;
+        texts.clear();
+    }
+
+    /// One response: one message.
+    pub(super) fn said(&self, items: &[Item], native: bool, out: &mut Encoder) {
+        let calls: Vec<Value> = items.iter().filter_map(|item| self.call(item)).collect();
+        if calls.is_empty() && !items.iter().any(|item| words(item).is_some()) {
+            // Reasoning alone says nothing.
+            return;
+        }
+        out.element();
+        out.raw("{\"role\":\"assistant\",\"content\":");
+        out.raw(&self.content(items, native));
+        if self.server.wants_reasoning {
+            out.raw(",\"reasoning_content\":");
+            out.json(&reasoning(items, native));
+        }
+        let details = if native { details(items) } else { Vec::new() };
+        if !details.is_empty() {
+            out.raw(&format!(",\"reasoning_details\":[{}]", details.join(",")));
+        }
+        if !calls.is_empty() {
+            out.raw(",\"tool_calls\":");
+            out.json(&calls);
+        }
+        out.raw("}");
+        out.last = Role::Assistant;
+    }
+
+    /// The words: a string, or chunks where the provider gave its reasoning as a chunk.
+    fn content(&self, items: &[Item], native: bool) -> String {
+        let chunk = |item: &Item| match item {
+            Item::Reasoning { opaque, .. } if native => {
+                opaque.clone().filter(|raw| is_json(raw, '{'))
+            }
+            _ => None,
+        };
+        if items.iter().any(|item| chunk(item).is_some()) {
+            let chunks = items.iter().filter_map(|item| match words(item) {
+                Some(text) => Some(json!({"type": "text", "text": text}).to_string()),
+                None => chunk(item),
+            });
+            return format!("[{}]", chunks.collect::<Vec<_>>().join(","));
+        }
+        let texts = items.iter().filter_map(words);
+        // Elsewhere pieces of text are paragraphs; here they were one string.
+        let between = if native { "" } else { "\n\n" };
+        let text = texts.collect::<Vec<_>>().join(between);
+        match text.as_str() {
+            "" => self.server.no_content.to_owned(),
+            _ => json!(text).to_string(),
+        }
+    }
+
+    fn call(&self, item: &Item) -> Option<Value> {
+        let Item::ToolCall {
+            call,
+            id,
+            name,
+            arguments,
+            ..
+        } = item
+        else {
+            return None;
+        };
+        let arguments = match arguments.trim() {
+            "" => "{}".to_owned(),
+            _ if is_json(arguments, '{') => arguments.clone(),
+            // A string here; but templates of many servers read it.
+            _ => json!({"INVALID_JSON": arguments}).to_string(),
+        };
+        Some(json!({
+            "id": self.call_id(id, *call),
+            "type": "function",
+            "function": {"name": name, "arguments": arguments},
+        }))
+    }
+
+    /// The id of a call as the server takes it: the same for the call and its result, whoever made it.
+    fn call_id(&self, id: &str, call: CallKey) -> String {
+        let digits = |id: &str| id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let fits = match self.server.ids {
+            Ids::Short => id.chars().count() <= MAX_ID,
+            Ids::Nine => id.len() == 9 && digits(id),
+        };
+        if fits && !id.is_empty() {
+            return id.to_owned();
+        }
+        let of_place = format!("call {}", call.0);
+        let digest = of_parts(&[if id.is_empty() { &of_place } else { id }]);
+        match self.server.ids {
+            Ids::Short => format!("call_{}", &digest[..24]),
+            Ids::Nine => digest[..9].to_owned(),
+        }
+    }
+}
+
+/// The words of an item; space before a call is none.
+fn words(item: &Item) -> Option<&str> {
+    match item {
+        Item::Text { text, .. } if !text.trim().is_empty() => Some(text),
+        _ => None,
+    }
+}
+
+/// The reasoning of a response as text; never empty.
+fn reasoning(items: &[Item], native: bool) -> String {
+    let texts = items.iter().filter_map(|item| match item {
+        Item::Reasoning { text, .. } if native => Some(text.as_str()),
+        _ => None,
+    });
+    let text: String = texts.collect();
+    if text.is_empty() { " ".into() } else { text }
+}
+
+/// The elements of `reasoning_details`, as they came.
+fn details(items: &[Item]) -> Vec<String> {
+    let mut details = Vec::new();
+    for item in items {
+        if let Item::Reasoning {
+            opaque: Some(raw), ..
+        } = item
+            && let Ok(elements) = serde_json::from_str::<Vec<&RawValue>>(raw)
+        {
+            details.extend(elements.iter().map(|element| element.get().to_owned()));
+        }
+    }
+    details
+}
+
+/// The text is JSON and begins like this.
+fn is_json(text: &str, begin: char) -> bool {
+    text.trim_start().starts_with(begin) && serde_json::from_str::<&RawValue>(text).is_ok()
+}
+
+/// A user's message with what is attached to it.
+fn user_text(text: &str, attachments: &[Attachment]) -> String {
+    let attached = attachments.iter().map(|Attachment { name, text }| {
+        let name = name.replace('"', "&quot;");
+        let newline = if text.ends_with('\n') { "" } else { "\n" };
+        format!("<attachment name=\"{name}\">\n{text}{newline}</attachment>\n")
+    });
+    let mut whole: String = attached.collect();
+    whole.push_str(text);
+    whole
+}

@@ -1,0 +1,414 @@
+//! How a response is read.
+
+use std::collections::HashMap;
+
+use serde::de::IgnoredAny;
+use serde_json::{Value, value::RawValue};
+
+use super::{
+    chunk::{Choice, Chunk, Delta, Fragment, Function, lenient, list, text},
+    error,
+    reasoned::{Reasoned, text_of, thought},
+    tags::{Part, Tags},
+    tokens::Count,
+};
+use crate::{
+    provider::{abilities::Prices, api::Decoder, retry::ApiError},
+    turn::response::{Finish, Kind, Piece},
+};
+
+/// Reads one response.
+#[derive(Default)]
+pub(super) struct Reader {
+    prices: Option<Prices>,
+    tags: Tags,
+    slots: u32,
+    text: Option<u32>,
+    reasoned: Option<Reasoned>,
+    calls: Vec<Call>,
+    /// The slot that was added to last.
+    newest: Option<u32>,
+    refused: bool,
+    finish: Option<Finish>,
+    count: Count,
+}
+
+/// A call as far as it came.
+#[derive(Default)]
+struct Call {
+    index: Option<u64>,
+    /// As the server has it.
+    given: String,
+    /// Of no other call of the response.
+    id: String,
+    name: String,
+    arguments: String,
+    /// Unset until its name came.
+    slot: Option<u32>,
+}
+
+impl Reader {
+    /// `tags`: reasoning may come in the text, between tags.
+    pub(super) fn new(prices: Option<Prices>, tags: bool) -> Self {
+        Self {
+            prices,
+            tags: if tags { Tags::default() } else { Tags::none() },
+            ..Self::default()
+        }
+    }
+
+    fn slot(&mut self) -> u32 {
+        self.slots += 1;
+        self.slots - 1
+    }
+
+    fn delta(&mut self, delta: &Delta<'_>, out: &mut Vec<Piece>) {
+        let details: Vec<&RawValue> = list(delta.reasoning_details);
+        let named = [delta.reasoning_content, delta.reasoning].map(text);
+        // Some servers say it under both names, and in the details once more.
+        let said = named.into_iter().find(|text| !text.is_empty());
+        let said = said.unwrap_or_else(|| text_of(&details));
+        if !said.is_empty() || !details.is_empty() {
+            self.reason(&said, out).take_details(&details);
+        }
+        match delta.content {
+            Some(content) if content.get().starts_with('[') => {
+                for chunk in list(Some(content)) {
+                    self.chunk(chunk, out);
+                }
+            }
+            content => self.say(&text(content), out),
+        }
+        let refusal = text(delta.refusal);
+        if !refusal.is_empty() {
+            self.refused = true;
+            self.add_text(&refusal, out);
+        }
+        for fragment in list(delta.tool_calls) {
+            self.fragment(&lenient(Some(fragment)), out);
+        }
+    }
+
+    /// A chunk of content that is a list.
+    fn chunk(&mut self, raw: &RawValue, out: &mut Vec<Piece>) {
+        let chunk: Value = lenient(Some(raw));
+        match chunk["type"].as_str() {
+            Some("thinking") => {
+                let said = thought(&chunk);
+                let closed = chunk["closed"] == true;
+                self.reason(&said, out).take_chunk(chunk);
+                if closed {
+                    self.close_reasoning(out);
+                }
+            }
+            Some("text") => self.say(chunk["text"].as_str().unwrap_or_default(), out),
+            _ => {}
+        }
+    }
+
+    /// Text, in which reasoning may stand at the start.
+    fn say(&mut self, portion: &str, out: &mut Vec<Piece>) {
+        if portion.is_empty() {
+            return;
+        }
+        for part in self.tags.take(portion) {
+            self.part(part, out);
+        }
+    }
+
+    fn part(&mut self, part: Part, out: &mut Vec<Piece>) {
+        match part {
+            Part::Text(text) => self.add_text(&text, out),
+            Part::Reasoning(text) => {
+                self.reason(&text, out);
+            }
+        }
+    }
+
+    fn add_text(&mut self, text: &str, out: &mut Vec<Piece>) {
+        self.end_reasoning(out);
+        let slot = match self.text {
+            Some(slot) => slot,
+            None => {
+                let slot = self.slot();
+                out.push(Piece::Open {
+                    slot,
+                    kind: Kind::Text,
+                });
+                *self.text.insert(slot)
+            }
+        };
+        self.add(slot, text, out);
+    }
+
+    fn add(&mut self, slot: u32, text: &str, out: &mut Vec<Piece>) {
+        if !text.is_empty() {
+            self.newest = Some(slot);
+            out.push(Piece::Delta {
+                slot,
+                text: text.to_owned(),
+            });
+        }
+    }
+
+    /// Adds to the reasoning, which begins with this where there is none.
+    fn reason(&mut self, text: &str, out: &mut Vec<Piece>) -> &mut Reasoned {
+        if !text.is_empty() {
+            self.end_text(out);
+        }
+        let slot = match &self.reasoned {
+            Some(reasoned) => reasoned.slot,
+            None => {
+                let slot = self.slot();
+                out.push(Piece::Open {
+                    slot,
+                    kind: Kind::Reasoning,
+                });
+                slot
+            }
+        };
+        self.add(slot, text, out);
+        self.reasoned.get_or_insert_with(|| Reasoned::new(slot))
+    }
+
+    fn end_text(&mut self, out: &mut Vec<Piece>) {
+        if let Some(slot) = self.text.take() {
+            out.push(close(slot, None, true));
+        }
+    }
+
+    /// A call begins, or the response ends: what was held back is what it looks like.
+    fn end_tags(&mut self, out: &mut Vec<Piece>) {
+        if let Some(part) = self.tags.end() {
+            self.part(part, out);
+        }
+    }
+
+    fn end_words(&mut self, out: &mut Vec<Piece>) {
+        self.end_tags(out);
+        self.end_text(out);
+        self.end_reasoning(out);
+    }
+
+    /// Something else begins. What the provider needs back may still come, where there is such a thing.
+    fn end_reasoning(&mut self, out: &mut Vec<Piece>) {
+        if self.reasoned.as_ref().is_some_and(|it| !it.has_details()) {
+            self.close_reasoning(out);
+        }
+    }
+
+    fn close_reasoning(&mut self, out: &mut Vec<Piece>) {
+        if let Some(reasoned) = self.reasoned.take() {
+            out.push(close(reasoned.slot, reasoned.opaque(), true));
+        }
+    }
+
+    fn fragment(&mut self, fragment: &Fragment<'_>, out: &mut Vec<Piece>) {
+        let function: Function<'_> = lenient(fragment.function);
+        let (id, name) = (text(fragment.id), text(function.name));
+        let arguments = match function.arguments {
+            // Most servers send a text, some an object.
+            Some(raw) if raw.get().starts_with('{') => raw.get().to_owned(),
+            raw => text(raw),
+        };
+        let index = fragment.index.and_then(|raw| raw.get().parse().ok());
+        let begins = !name.is_empty() && !arguments.trim().is_empty();
+        let place = self.place(index, &id, &name).filter(|place| {
+            // A whole call after a whole one under the same index, or with none, is another.
+            !(begins && is_whole(&self.calls[*place].arguments))
+        });
+        let place = place.unwrap_or_else(|| {
+            let given = id.clone();
+            self.calls.push(Call {
+                index,
+                given,
+                ..Call::default()
+            });
+            self.calls.len() - 1
+        });
+        self.end_words(out);
+        if self.calls[place].name.is_empty() && !name.is_empty() {
+            if self.calls[place].given.is_empty() {
+                self.calls[place].given = id;
+            }
+            self.calls[place].name = name;
+            self.open(place, out);
+        }
+        self.calls[place].arguments += &arguments;
+        if let Some(slot) = self.calls[place].slot {
+            self.add(slot, &arguments, out);
+        }
+    }
+
+    /// The call that a fragment belongs to. The index tells; where there is none, the id, or that it goes on.
+    fn place(&self, index: Option<u64>, id: &str, name: &str) -> Option<usize> {
+        if index.is_some() {
+            return self.calls.iter().rposition(|call| call.index == index);
+        }
+        let last = self.calls.len().checked_sub(1);
+        if id.is_empty() {
+            return last;
+        }
+        let same = self.calls.iter().rposition(|call| call.given == id);
+        same.or(last.filter(|_| name.is_empty()))
+    }
+
+    /// Opens a call, with what came of it before its name.
+    fn open(&mut self, place: usize, out: &mut Vec<Piece>) {
+        let mut id = self.calls[place].given.clone();
+        if id.is_empty() {
+            id = format!("call_{place}");
+        }
+        while self.calls.iter().any(|call| call.id == id) {
+            id += &format!("_{place}");
+        }
+        let slot = self.slot();
+        let call = &mut self.calls[place];
+        call.id.clone_from(&id);
+        call.slot = Some(slot);
+        let (name, before) = (call.name.clone(), call.arguments.clone());
+        out.push(Piece::Open {
+            slot,
+            kind: Kind::ToolCall { id, name },
+        });
+        self.add(slot, &before, out);
+    }
+
+    fn finish(&mut self, out: &mut Vec<Piece>) {
+        self.end_tags(out);
+        for place in 0..self.calls.len() {
+            if self.calls[place].slot.is_none() {
+                self.open(place, out);
+            }
+        }
+        let finish = match self.finish.take() {
+            _ if self.refused => Finish::Refusal,
+            None | Some(Finish::Stop | Finish::ToolUse | Finish::Other(_))
+                if !self.calls.is_empty() =>
+            {
+                Finish::ToolUse
+            }
+            None | Some(Finish::ToolUse) => Finish::Stop,
+            Some(finish) => finish,
+        };
+        let cut = finish == Finish::MaxTokens;
+        let is_whole_slot = |slot: u32| !cut || self.newest != Some(slot);
+        let mut closes = Vec::new();
+        if let Some(slot) = self.text {
+            closes.push((slot, None, is_whole_slot(slot)));
+        }
+        if let Some(reasoned) = &self.reasoned {
+            let whole = is_whole_slot(reasoned.slot);
+            let opaque = reasoned.opaque().filter(|_| whole);
+            closes.push((reasoned.slot, opaque, whole));
+        }
+        for call in &self.calls {
+            // A server that says of a call that it is over is believed: what is wrong with it is for the model.
+            let whole = !call.name.is_empty() && (!cut || is_whole(&call.arguments));
+            closes.extend(call.slot.map(|slot| (slot, None, whole)));
+        }
+        closes.sort_by_key(|(slot, ..)| *slot);
+        let closes = closes.into_iter();
+        out.extend(closes.map(|(slot, opaque, whole)| close(slot, opaque, whole)));
+        out.extend(self.count.usage(self.prices.as_ref()).map(Piece::Usage));
+        out.push(Piece::Finish(finish));
+    }
+
+    fn choice(&mut self, choice: &Choice<'_>, out: &mut Vec<Piece>) -> Result<(), ApiError> {
+        self.delta(&lenient(choice.delta.or(choice.message)), out);
+        let native = text(choice.native_finish_reason);
+        self.refused |= native == "refusal";
+        match text(choice.finish_reason).as_str() {
+            "" => {}
+            "error" | "abort" | "insufficient_system_resource" => {
+                return Err(ApiError {
+                    kind: "server_error".into(),
+                    message: "the provider broke the response off".into(),
+                    ..ApiError::default()
+                });
+            }
+            reason => self.finish = Some(finish(reason)),
+        }
+        Ok(())
+    }
+}
+
+impl Decoder for Reader {
+    fn event(&mut self, data: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
+        let data = data.trim();
+        if data == "[DONE]" {
+            self.finish(out);
+            return Ok(());
+        }
+        let raw: &RawValue = serde_json::from_str(data)
+            .map_err(|fault| ApiError::garbled(format!("an event is no JSON ({fault})")))?;
+        let chunk: Chunk<'_> = lenient(Some(raw));
+        if chunk.error.is_some() || text(chunk.object) == "error" {
+            return Err(error::of_data(&lenient(Some(raw))));
+        }
+        let before = out.len();
+        let usage: Value = lenient(chunk.usage);
+        self.count.take(&usage, &lenient(chunk.timings));
+        let choices: Vec<&RawValue> = list(chunk.choices);
+        for choice in &choices {
+            let choice: Choice<'_> = lenient(Some(*choice));
+            // Nobody asks for a second answer.
+            if choice.index.is_none_or(|index| index.get() == "0") {
+                self.choice(&choice, out)?;
+            }
+        }
+        if self.finish.is_some() && choices.is_empty() && usage.is_object() {
+            self.finish(out);
+        } else if out.len() == before {
+            out.push(Piece::KeepAlive);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, stray: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
+        // A server that does not stream, or that failed, sends one document.
+        if self.slots == 0 && stray.trim_start().starts_with('{') {
+            self.event(stray, out).map_err(|fault| {
+                if fault.is_garbled() {
+                    ApiError::cut()
+                } else {
+                    fault
+                }
+            })?;
+        }
+        match out.last() {
+            Some(Piece::Finish(_)) => Ok(()),
+            _ if self.finish.is_none() => Err(ApiError::cut()),
+            _ => {
+                self.finish(out);
+                Ok(())
+            }
+        }
+    }
+}
+
+fn close(slot: u32, opaque: Option<String>, complete: bool) -> Piece {
+    Piece::Close {
+        slot,
+        opaque,
+        complete,
+    }
+}
+
+fn finish(reason: &str) -> Finish {
+    match reason {
+        "stop" => Finish::Stop,
+        "tool_calls" | "function_call" => Finish::ToolUse,
+        "length" => Finish::MaxTokens,
+        "content_filter" => Finish::ContentFilter,
+        "model_length" => Finish::ContextFull,
+        "refusal" => Finish::Refusal,
+        other => Finish::Other(other.to_owned()),
+    }
+}
+
+/// Arguments that nothing can follow: an object that is closed.
+fn is_whole(arguments: &str) -> bool {
+    arguments.trim_end().ends_with('}')
+        && serde_json::from_str::<HashMap<String, IgnoredAny>>(arguments).is_ok()
+}

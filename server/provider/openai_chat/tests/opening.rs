@@ -1,0 +1,391 @@
+use serde_json::{Value, json};
+
+use super::{DEEPSEEK, LOCAL, MISTRAL, OLLAMA, OPENAI, OPENROUTER, grep, model, talk};
+use crate::{
+    provider::{
+        abilities::{Abilities, ReasoningKind},
+        api::Api,
+        options::{Effort, Keep},
+        trial::{Trial, answer_tool, json_sample},
+    },
+    turn::{response::Feature, rules::ToolChoice},
+};
+
+/// The words of a model that knows all efforts.
+fn reasoning() -> Abilities {
+    let words = ["none", "minimal", "low", "medium", "high", "xhigh"];
+    Abilities {
+        reasoning: ReasoningKind::Effort,
+        efforts: words.map(str::to_owned).to_vec(),
+        ..Abilities::default()
+    }
+}
+
+#[test]
+fn a_first_request_is_the_sample() {
+    let (api, mut options) = model(OPENAI, "gpt-6.1-sol");
+    options.abilities = reasoning();
+    options.reasoning = Some(Effort::Medium);
+    let mut trial = Trial::new(options, "You are a coding agent.", vec![grep()]);
+    trial.user("Where is retry_after parsed?");
+    let mut expected = json_sample("openai_chat/01_request.json");
+    // The sample has an image, which Aside does not send.
+    expected["messages"][1]["content"] = json!("Where is retry_after parsed?");
+    assert_eq!(trial.body(&api), expected);
+    let bytes = String::from_utf8(trial.bytes(&api)).unwrap();
+    assert!(
+        bytes.ends_with(r#"{"role":"user","content":"Where is retry_after parsed?"}]}"#),
+        "the history is last: {bytes}"
+    );
+    assert_eq!(api.path("gpt-6.1-sol"), "/chat/completions");
+}
+
+#[test]
+fn an_answer_by_schema_is_the_sample() {
+    let (api, mut trial) = talk(OPENAI, "gpt-6.1-sol");
+    let mut sample = json_sample("openai_chat/04_request_structured.json");
+    trial.schema = Some(sample["response_format"]["json_schema"]["schema"].clone());
+    trial.user("follow symlinks?");
+    // Not only inquiries are answered by a schema.
+    sample["response_format"]["json_schema"]["name"] = json!("answer");
+    let body = trial.body(&api);
+    for member in ["model", "messages", "response_format"] {
+        assert_eq!(body[member], sample[member], "{member}");
+    }
+    trial.without.insert(Feature::Strict);
+    let format = trial.body(&api)["response_format"]["json_schema"].clone();
+    assert_eq!(format.get("strict"), None);
+    trial.without.insert(Feature::Schema);
+    assert_eq!(trial.body(&api).get("response_format"), None);
+}
+
+#[test]
+fn efforts_are_told_in_the_words_of_model_and_server() {
+    use Effort::{High, Low, Max, Medium, Off};
+    let all = reasoning().efforts;
+    let some: Vec<String> = ["low", "high"].map(str::to_owned).to_vec();
+    let effort = |word: &str| json!({"reasoning_effort": word});
+    let of_router = |value: Value| json!({"reasoning": value});
+    let template = |on: bool| json!({"chat_template_kwargs": {"enable_thinking": on}});
+    use ReasoningKind::{Effort as Efforts, None as Never, Switch};
+    for (base, kind, words, wish, reasoning, off, expected) in [
+        (OPENAI, Never, &all, Some(High), true, true, json!({})),
+        (OPENAI, Efforts, &all, None, true, true, json!({})),
+        (
+            OPENAI,
+            Efforts,
+            &all,
+            Some(Off),
+            false,
+            true,
+            effort("none"),
+        ),
+        (
+            OPENAI,
+            Efforts,
+            &all,
+            Some(Off),
+            true,
+            false,
+            effort("minimal"),
+        ),
+        (OPENAI, Efforts, &all, Some(Low), true, true, effort("low")),
+        (
+            OPENAI,
+            Efforts,
+            &all,
+            Some(Medium),
+            true,
+            true,
+            effort("medium"),
+        ),
+        (
+            OPENAI,
+            Efforts,
+            &all,
+            Some(High),
+            true,
+            true,
+            effort("high"),
+        ),
+        (
+            OPENAI,
+            Efforts,
+            &all,
+            Some(Max),
+            true,
+            true,
+            effort("xhigh"),
+        ),
+        (
+            OPENAI,
+            Efforts,
+            &some,
+            Some(Medium),
+            true,
+            true,
+            effort("low"),
+        ),
+        (
+            OPENAI,
+            Efforts,
+            &some,
+            Some(Max),
+            true,
+            true,
+            effort("high"),
+        ),
+        (
+            LOCAL,
+            Efforts,
+            &vec![],
+            Some(Max),
+            true,
+            true,
+            effort("high"),
+        ),
+        (
+            LOCAL,
+            Efforts,
+            &vec![],
+            Some(Medium),
+            true,
+            true,
+            effort("medium"),
+        ),
+        // Off for this request: only where it can be.
+        (
+            OPENAI,
+            Efforts,
+            &all,
+            Some(High),
+            false,
+            true,
+            effort("none"),
+        ),
+        (OPENAI, Efforts, &all, None, false, true, effort("none")),
+        (
+            OPENAI,
+            Efforts,
+            &all,
+            Some(High),
+            false,
+            false,
+            effort("high"),
+        ),
+        (OPENAI, Efforts, &all, None, false, false, json!({})),
+        (
+            OPENROUTER,
+            Efforts,
+            &all,
+            Some(High),
+            true,
+            true,
+            of_router(json!({"effort": "high"})),
+        ),
+        (
+            OPENROUTER,
+            Efforts,
+            &all,
+            Some(Off),
+            false,
+            true,
+            of_router(json!({"enabled": false})),
+        ),
+        (
+            OPENROUTER,
+            Switch,
+            &all,
+            Some(High),
+            true,
+            true,
+            of_router(json!({"enabled": true})),
+        ),
+        (LOCAL, Switch, &all, Some(High), true, true, template(true)),
+        (
+            LOCAL,
+            Switch,
+            &all,
+            Some(High),
+            false,
+            true,
+            template(false),
+        ),
+        (LOCAL, Switch, &all, None, true, true, json!({})),
+    ] {
+        let (api, mut options) = model(base, "m");
+        options.abilities.reasoning = kind;
+        options.abilities.reasoning_off = off;
+        options.abilities.efforts.clone_from(words);
+        options.reasoning = wish;
+        let mut trial = Trial::new(options, "", vec![]);
+        trial.reasoning = reasoning;
+        trial.user("Hm?");
+        let body = trial.body(&api);
+        let names = ["reasoning_effort", "reasoning", "chat_template_kwargs"];
+        let told = body.as_object().unwrap().iter();
+        let told: serde_json::Map<String, Value> = told
+            .filter(|(name, _)| names.contains(&name.as_str()))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        let case = format!("{base} {kind:?} {wish:?} reasoning {reasoning} off {off}");
+        assert_eq!(Value::Object(told), expected, "{case}");
+        trial.without.insert(Feature::Reasoning);
+        let body = trial.body(&api).to_string();
+        assert!(
+            !body.contains("reasoning") && !body.contains("thinking"),
+            "{case}"
+        );
+    }
+}
+
+#[test]
+fn reasoning_that_cannot_be_off_stays_as_it_is_configured() {
+    let (api, mut trial) = talk(OPENAI, "m");
+    trial.options.abilities = reasoning();
+    trial.options.reasoning = Some(Effort::High);
+    trial.reasoning = false;
+    trial.without.insert(Feature::ReasoningOff);
+    trial.user("Hm?");
+    assert_eq!(trial.body(&api)["reasoning_effort"], "high");
+}
+
+#[test]
+fn servers_are_told_what_they_know() {
+    let opening = |base: &str| {
+        let (api, mut trial) = talk(base, "m");
+        trial.tool_choice = ToolChoice::Required;
+        trial.user("Hm?");
+        let Value::Object(mut body) = trial.body(&api) else {
+            panic!("a body is an object")
+        };
+        for member in ["model", "stream", "tools", "messages"] {
+            body.shift_remove(member).unwrap();
+        }
+        Value::Object(body)
+    };
+    let usage = json!({"include_usage": true});
+    assert_eq!(
+        opening(OPENAI),
+        json!({"stream_options": usage, "max_completion_tokens": 16000, "parallel_tool_calls": true,
+            "prompt_cache_key": "conv-5f1c", "tool_choice": "required"})
+    );
+    for base in [OPENROUTER, DEEPSEEK, LOCAL, "https://example.com/api"] {
+        assert_eq!(
+            opening(base),
+            json!({"stream_options": usage, "max_tokens": 16000, "parallel_tool_calls": true,
+                "tool_choice": "required"}),
+            "{base}"
+        );
+    }
+    assert_eq!(
+        opening(MISTRAL),
+        json!({"max_tokens": 16000, "parallel_tool_calls": true, "tool_choice": "any"})
+    );
+    assert_eq!(
+        opening(OLLAMA),
+        json!({"stream_options": usage, "max_tokens": 16000, "parallel_tool_calls": true})
+    );
+}
+
+#[test]
+fn what_was_refused_is_left_out() {
+    for (feature, member) in [
+        (Feature::StreamUsage, "stream_options"),
+        (Feature::MaxCompletionTokens, "max_completion_tokens"),
+        (Feature::ParallelCalls, "parallel_tool_calls"),
+        (Feature::CacheHint, "prompt_cache_key"),
+        (Feature::ForcedTool, "tool_choice"),
+    ] {
+        let (api, mut trial) = talk(OPENAI, "m");
+        trial.user("Hm?");
+        assert!(trial.body(&api).get(member).is_some(), "{member}");
+        trial.without.insert(feature);
+        let body = trial.body(&api);
+        assert!(body.get(member).is_none(), "{member}");
+        let limit = body.get("max_completion_tokens").or(body.get("max_tokens"));
+        assert_eq!(limit, Some(&json!(16000)));
+    }
+    // Tools are frozen: they are told once it is known.
+    let (api, mut trial) = talk(OPENAI, "m");
+    trial.without.insert(Feature::Strict);
+    trial.user("Hm?");
+    assert_eq!(trial.body(&api)["tools"][0]["function"].get("strict"), None);
+}
+
+#[test]
+fn tools_are_told_where_there_are_any() {
+    let (api, options) = model(LOCAL, "m");
+    let loose = {
+        let mut tool = answer_tool();
+        tool.parameters["required"] = json!(["answer"]);
+        tool.description.clear();
+        tool
+    };
+    let mut trial = Trial::new(options, "", vec![grep(), loose, grep()]);
+    trial.user("Hm?");
+    let body = trial.body(&api);
+    let tools = body["tools"].as_array().unwrap();
+    let shown = |tool: &Value| {
+        let function = &tool["function"];
+        (function["name"].clone(), function.get("strict").is_some())
+    };
+    let expected = [(json!("fs_grep"), true), (json!("answer_inquiry"), false)];
+    assert_eq!(tools.iter().map(shown).collect::<Vec<_>>(), expected);
+    assert_eq!(tools[1]["function"].get("description"), None);
+    assert_eq!(body["tool_choice"], "auto");
+    trial.tool_choice = ToolChoice::Name("fs_grep".into());
+    let forced = json!({"type": "function", "function": {"name": "fs_grep"}});
+    assert_eq!(trial.body(&api)["tool_choice"], forced);
+    let bare = |trial: &Trial| {
+        let body = trial.body(&api);
+        ["tools", "tool_choice", "parallel_tool_calls"]
+            .iter()
+            .all(|member| body.get(*member).is_none())
+    };
+    trial.tool_choice = ToolChoice::None;
+    assert!(bare(&trial));
+    let (_, mut options) = model(LOCAL, "m");
+    options.abilities.tools = false;
+    let mut trial = Trial::new(options, "", vec![grep()]);
+    trial.user("Hm?");
+    assert!(bare(&trial));
+}
+
+#[test]
+fn a_limit_is_told_where_somebody_set_one() {
+    for (configured, known, expected) in [
+        (None, None, None),
+        (Some(500), None, Some(500)),
+        (None, Some(8_000), Some(8_000)),
+        (None, Some(200_000), Some(32_000)),
+        (Some(9_000), Some(8_000), Some(8_000)),
+    ] {
+        let (api, mut trial) = talk(LOCAL, "m");
+        trial.options.max_output = configured;
+        trial.options.abilities.max_output = known;
+        trial.user("Hm?");
+        let told = trial.body(&api).get("max_tokens").and_then(Value::as_u64);
+        assert_eq!(told, expected, "{configured:?} {known:?}");
+    }
+}
+
+#[test]
+fn the_official_server_is_told_how_long_to_keep_what_was_sent() {
+    for (keep, key, options) in [
+        (Keep::Off, Value::Null, Value::Null),
+        (Keep::Short, json!("conv-5f1c"), Value::Null),
+        (
+            Keep::Long,
+            json!("conv-5f1c"),
+            json!({"mode": "implicit", "ttl": "12h"}),
+        ),
+    ] {
+        let (api, mut trial) = talk(OPENAI, "m");
+        trial.options.cache = keep;
+        trial.user("Hm?");
+        let body = trial.body(&api);
+        assert_eq!(body["prompt_cache_key"], key, "{keep:?}");
+        assert_eq!(body["prompt_cache_options"], options, "{keep:?}");
+    }
+}

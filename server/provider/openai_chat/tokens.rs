@@ -1,0 +1,69 @@
+//! Tokens, as servers count them.
+
+use serde_json::Value;
+
+use crate::{
+    provider::abilities::{Prices, Tokens},
+    turn::response::Usage,
+};
+
+/// What was said so far; the last word counts, member by member.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Count {
+    /// With what was read from the cache and written to it.
+    prompt: Option<u64>,
+    cached: Option<u64>,
+    written: Option<u64>,
+    output: Option<u64>,
+    cost: Option<f64>,
+    /// llama.cpp: what it computed, and what it found.
+    computed: Option<u64>,
+    found: Option<u64>,
+    predicted: Option<u64>,
+}
+
+impl Count {
+    pub(super) fn take(&mut self, usage: &Value, timings: &Value) {
+        let details = &usage["prompt_tokens_details"];
+        let set = |field: &mut Option<u64>, value: &Value| *field = value.as_u64().or(*field);
+        set(&mut self.prompt, &usage["prompt_tokens"]);
+        set(&mut self.cached, &usage["prompt_cache_hit_tokens"]);
+        set(&mut self.cached, &details["cached_tokens"]);
+        set(&mut self.written, &details["cache_write_tokens"]);
+        set(&mut self.output, &usage["completion_tokens"]);
+        set(&mut self.computed, &timings["prompt_n"]);
+        set(&mut self.found, &timings["cache_n"]);
+        set(&mut self.predicted, &timings["predicted_n"]);
+        self.cost = usage["cost"].as_f64().or(self.cost);
+    }
+
+    /// Nothing where nothing was said.
+    pub(super) fn usage(&self, prices: Option<&Prices>) -> Option<Usage> {
+        let output = self.output.or(self.predicted);
+        let prompt = self.prompt.or(self.computed);
+        if prompt.is_none() && output.is_none() {
+            return None;
+        }
+        let cache_read = self.cached.or(self.found).unwrap_or(0);
+        let cache_write = self.written.unwrap_or(0);
+        let input = match self.prompt {
+            Some(all) => all.saturating_sub(cache_read).saturating_sub(cache_write),
+            None => self.computed.unwrap_or(0),
+        };
+        let output = output.unwrap_or(0);
+        let tokens = Tokens {
+            input,
+            cache_read,
+            cache_write,
+            cache_write_long: 0,
+            output,
+        };
+        Some(Usage {
+            input,
+            cache_read,
+            cache_write,
+            output,
+            cost: self.cost.or(prices.map(|prices| prices.cost(&tokens))),
+        })
+    }
+}
