@@ -5,8 +5,10 @@ mod api;
 mod body;
 pub mod client;
 mod flatten;
+mod google;
 mod http;
 pub mod key;
+mod neutral;
 pub mod options;
 pub mod rehearsal;
 mod retry;
@@ -74,7 +76,7 @@ pub fn open(
         ApiKind::Anthropic => return Err(unusable(&options)),
         ApiKind::OpenaiResponses => return Err(unusable(&options)),
         ApiKind::OpenaiChat => return Err(unusable(&options)),
-        ApiKind::Google => return Err(unusable(&options)),
+        ApiKind::Google => Arc::new(google::Google),
         ApiKind::Ollama => return Err(unusable(&options)),
     };
     let model = options.to_model();
