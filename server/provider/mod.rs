@@ -9,9 +9,11 @@ mod google;
 mod http;
 pub mod key;
 mod neutral;
+mod ollama;
 pub mod options;
 pub mod rehearsal;
 mod retry;
+mod slots;
 mod sse;
 #[cfg(test)]
 mod trial;
@@ -77,7 +79,7 @@ pub fn open(
         ApiKind::OpenaiResponses => return Err(unusable(&options)),
         ApiKind::OpenaiChat => return Err(unusable(&options)),
         ApiKind::Google => Arc::new(google::Google),
-        ApiKind::Ollama => return Err(unusable(&options)),
+        ApiKind::Ollama => Arc::new(ollama::Ollama),
     };
     let model = options.to_model();
     Ok(Arc::new(Http {

@@ -10,6 +10,7 @@ use super::super::{
     api::Decoder,
     neutral,
     retry::ApiError,
+    slots::{Slots, words},
 };
 use super::request::{CONTINUE, OWN_ID, own_name};
 use crate::turn::response::{Finish, Kind, Piece, Usage};
@@ -17,10 +18,7 @@ use crate::turn::response::{Finish, Kind, Piece, Usage};
 /// Reads one response.
 pub(super) struct Reader {
     prices: Option<Prices>,
-    /// Slots so far.
-    slots: u32,
-    /// The last slot is open, and reasoning (`true`) or text.
-    open: Option<bool>,
+    slots: Slots,
     /// Calls so far.
     calls: u32,
 }
@@ -92,8 +90,7 @@ impl Reader {
     pub(super) fn new(prices: Option<Prices>) -> Self {
         Self {
             prices,
-            slots: 0,
-            open: None,
+            slots: Slots::default(),
             calls: 0,
         }
     }
@@ -121,23 +118,21 @@ impl Reader {
     fn part(&mut self, raw: &RawValue, response: &str, out: &mut Vec<Piece>) {
         let verbatim = || Some(raw.get().to_owned());
         let Ok(part) = serde_json::from_str::<Part<'_>>(raw.get()) else {
-            return self.whole(Kind::Opaque, "", verbatim(), out);
+            return self.slots.whole(Kind::Opaque, "", verbatim(), out);
         };
         let reasoning = part.thought == Some(true);
         let signed = part.thought_signature.is_some_and(|text| !text.is_empty());
         match (part.function_call, part.text) {
-            (Some(call), _) => {
-                self.call(&call, response, signed.then(verbatim).flatten(), raw, out)
-            }
+            (Some(call), _) => self.call(&call, response, signed, raw, out),
             (None, Some(text)) => match (signed, text.is_empty()) {
                 (false, true) => {}
-                (false, false) => self.say(reasoning, text, out),
+                (false, false) => self.slots.say(reasoning, text, out),
                 // Where a signature stands alone, that is its place.
-                (true, true) => self.whole(Kind::Opaque, "", verbatim(), out),
-                (true, false) => self.whole(words(reasoning), &text, verbatim(), out),
+                (true, true) => self.slots.whole(Kind::Opaque, "", verbatim(), out),
+                (true, false) => self.slots.whole(words(reasoning), &text, verbatim(), out),
             },
             (None, None) if is_empty(raw) => {}
-            (None, None) => self.whole(Kind::Opaque, "", verbatim(), out),
+            (None, None) => self.slots.whole(Kind::Opaque, "", verbatim(), out),
         }
     }
 
@@ -145,67 +140,21 @@ impl Reader {
         &mut self,
         call: &Call<'_>,
         response: &str,
-        opaque: Option<String>,
+        signed: bool,
         raw: &RawValue,
         out: &mut Vec<Piece>,
     ) {
-        let arguments = call.args.map_or("{}", RawValue::get);
+        let arguments = call.args.map_or("null", RawValue::get);
         let arguments = if arguments == "null" { "{}" } else { arguments };
-        let at = self.calls;
+        let own = || format!("{OWN_ID}{response}-{}", self.calls);
+        let given = call.id.clone().filter(|id| !id.is_empty());
+        // What came without an id goes back without one.
+        let opaque = (signed || given.is_none()).then(|| raw.get().to_owned());
+        let id = given.unwrap_or_else(own);
         self.calls += 1;
-        let (id, opaque) = match call.id.as_deref() {
-            Some(id) if !id.is_empty() => (id.to_owned(), opaque),
-            // It goes back without an id too.
-            _ => {
-                let id = format!("{OWN_ID}{response}-{at}");
-                (id, opaque.or_else(|| Some(raw.get().to_owned())))
-            }
-        };
         let name = own_name(&call.name).to_owned();
-        self.whole(Kind::ToolCall { id, name }, arguments, opaque, out);
-    }
-
-    /// Adds to the open item, if it is of this kind; else opens one.
-    fn say(&mut self, reasoning: bool, text: String, out: &mut Vec<Piece>) {
-        if self.open != Some(reasoning) {
-            self.close(true, out);
-            self.begin(words(reasoning), out);
-            self.open = Some(reasoning);
-        }
-        let slot = self.slots - 1;
-        out.push(Piece::Delta { slot, text });
-    }
-
-    /// Adds an item that came in one part.
-    fn whole(&mut self, kind: Kind, text: &str, opaque: Option<String>, out: &mut Vec<Piece>) {
-        self.close(true, out);
-        let slot = self.begin(kind, out);
-        if !text.is_empty() {
-            let text = text.to_owned();
-            out.push(Piece::Delta { slot, text });
-        }
-        out.push(Piece::Close {
-            slot,
-            opaque,
-            complete: true,
-        });
-    }
-
-    fn begin(&mut self, kind: Kind, out: &mut Vec<Piece>) -> u32 {
-        let slot = self.slots;
-        self.slots += 1;
-        out.push(Piece::Open { slot, kind });
-        slot
-    }
-
-    fn close(&mut self, complete: bool, out: &mut Vec<Piece>) {
-        if self.open.take().is_some() {
-            out.push(Piece::Close {
-                slot: self.slots - 1,
-                opaque: None,
-                complete,
-            });
-        }
+        let kind = Kind::ToolCall { id, name };
+        self.slots.whole(kind, arguments, opaque, out);
     }
 
     fn candidate(&mut self, candidate: Candidate<'_>, response: &str, out: &mut Vec<Piece>) {
@@ -215,11 +164,11 @@ impl Reader {
         }
         if let Some(token) = candidate.continuation_token {
             let opaque = json!({ CONTINUE: token }).to_string();
-            self.whole(Kind::Opaque, "", Some(opaque), out);
+            self.slots.whole(Kind::Opaque, "", Some(opaque), out);
         }
         if let Some(reason) = candidate.finish_reason {
             let finish = finish(reason, self.calls > 0);
-            self.close(finish != Finish::MaxTokens, out);
+            self.slots.close(finish != Finish::MaxTokens, out);
             out.push(Piece::Finish(finish));
         }
     }
@@ -246,7 +195,7 @@ impl Decoder for Reader {
         match candidate {
             Some(candidate) => self.candidate(candidate, &response, out),
             None if blocked.is_some() => {
-                self.close(true, out);
+                self.slots.close(true, out);
                 out.push(Piece::Finish(Finish::ContentFilter));
             }
             None => {}
@@ -260,14 +209,6 @@ impl Decoder for Reader {
     /// An error may stand in the middle of a stream without being an event of it.
     fn end(&mut self, stray: &str, _: &mut Vec<Piece>) -> Result<(), ApiError> {
         Err(error(stray).unwrap_or_else(ApiError::cut))
-    }
-}
-
-fn words(reasoning: bool) -> Kind {
-    if reasoning {
-        Kind::Reasoning
-    } else {
-        Kind::Text
     }
 }
 
