@@ -13,6 +13,7 @@ mod ollama;
 pub mod options;
 pub mod rehearsal;
 mod retry;
+mod schema;
 mod slots;
 mod sse;
 #[cfg(test)]
