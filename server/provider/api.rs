@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::{Head, options::Options, retry::ApiError};
 use crate::turn::{
+    event::Attachment,
     response::{Feature, Piece},
     rules::ToolChoice,
     transcript::Item,
@@ -143,6 +144,18 @@ pub(super) enum Role {
     Assistant,
     /// Aside itself, by a system message.
     System,
+}
+
+/// A message of the user's as one text: what is attached, then the words.
+pub(super) fn user_text(text: &str, attachments: &[Attachment]) -> String {
+    let attached = attachments.iter().map(|Attachment { name, text }| {
+        let name = name.replace('"', "&quot;");
+        let newline = if text.ends_with('\n') { "" } else { "\n" };
+        format!("<attachment name=\"{name}\">\n{text}{newline}</attachment>\n")
+    });
+    let mut whole: String = attached.collect();
+    whole.push_str(text);
+    whole
 }
 
 /// Takes the elements of the history.

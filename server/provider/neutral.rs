@@ -4,10 +4,9 @@ use std::{borrow::Cow, collections::HashSet, time::Duration};
 
 use http::{HeaderMap, header};
 use jiff::Timestamp;
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 
 use super::{ToolSpec, api::Ask, options::Effort, retry::ApiError};
-use crate::turn::event::Attachment;
 
 /// Characters of an answer that is not the API's, as far as a person is shown.
 const SHOWN: usize = 200;
@@ -20,16 +19,6 @@ pub(super) fn tools<'a>(ask: &Ask<'a>) -> Vec<&'a ToolSpec> {
     let mut names = HashSet::new();
     let tools = ask.head.tools.iter();
     tools.filter(|tool| names.insert(&tool.name)).collect()
-}
-
-/// What a user said, with what was attached before it.
-pub(super) fn user_text(text: &str, attachments: &[Attachment]) -> String {
-    let mut all = String::new();
-    for Attachment { name, text } in attachments {
-        let name = name.replace('&', "&amp;").replace('"', "&quot;");
-        all += &format!("<attachment name=\"{name}\">\n{text}\n</attachment>\n");
-    }
-    all + text
 }
 
 /// Raw arguments as the text of a JSON object: as they are, where they are one.
@@ -111,28 +100,6 @@ pub(super) fn shown(body: &[u8]) -> String {
     fit.take(SHOWN).collect::<String>().trim().to_owned()
 }
 
-/// A JSON schema without `const`: a list with one value says the same, and all APIs know it.
-pub(super) fn without_const(schema: &Value) -> Value {
-    match schema {
-        Value::Object(members) => {
-            let member = |(name, value): (&String, &Value)| match (name.as_str(), value) {
-                // Names of properties, which may be any word.
-                ("properties", Value::Object(properties)) => {
-                    let each = properties.iter();
-                    let each = each.map(|(name, value)| (name.clone(), without_const(value)));
-                    (name.clone(), Value::Object(each.collect()))
-                }
-                ("const", value) => ("enum".to_owned(), Value::Array(vec![value.clone()])),
-                ("enum" | "default" | "examples", value) => (name.clone(), value.clone()),
-                (_, value) => (name.clone(), without_const(value)),
-            };
-            Value::Object(members.iter().map(member).collect())
-        }
-        Value::Array(list) => list.iter().map(without_const).collect(),
-        other => other.clone(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,31 +176,6 @@ mod tests {
             let found = hints(&headers).retry_after;
             assert_eq!(found, expected.map(Duration::from_millis), "{text}");
         }
-    }
-
-    #[test]
-    fn a_constant_is_a_list_of_one() {
-        let schema = serde_json::json!({
-            "properties": {"const": {"const": 1}, "a": {"anyOf": [{"const": {"const": 2}}]}},
-            "enum": [{"const": 3}],
-        });
-        let expected = serde_json::json!({
-            "properties": {"const": {"enum": [1]}, "a": {"anyOf": [{"enum": [{"const": 2}]}]}},
-            "enum": [{"const": 3}],
-        });
-        assert_eq!(without_const(&schema), expected);
-    }
-
-    #[test]
-    fn what_is_attached_stands_before_what_is_said() {
-        let attachment = Attachment {
-            name: "a \"b\" & c.rs".into(),
-            text: "fn main() {}".into(),
-        };
-        assert_eq!(
-            user_text("Why?", &[attachment]),
-            "<attachment name=\"a &quot;b&quot; &amp; c.rs\">\nfn main() {}\n</attachment>\nWhy?"
-        );
     }
 
     #[test]

@@ -6,9 +6,10 @@ use serde_json::{Map, Value, json};
 
 use super::super::{
     abilities::{Forced, ReasoningKind},
-    api::{Ask, Encoder, Role},
+    api::{Ask, Encoder, Role, user_text},
     neutral,
     options::Effort,
+    schema::for_gemini,
 };
 use crate::turn::{response::Feature, rules::ToolChoice, transcript::Item};
 
@@ -45,27 +46,26 @@ fn generation(ask: &Ask<'_>) -> Value {
     Value::Object(out)
 }
 
-fn for_gemini(schema: &Value) -> Value {
-    neutral::without_const(schema)
-}
-
 /// With the order of its properties, which the model keeps to.
 fn ordered(schema: &Value) -> Value {
-    match schema {
-        Value::Object(members) => {
-            let mut out: Map<String, Value> = Map::new();
-            for (name, value) in members {
-                out.insert(name.clone(), ordered(value));
-                if let ("properties", Value::Object(properties)) = (name.as_str(), value) {
-                    let names: Vec<Value> = properties.keys().map(|key| json!(key)).collect();
-                    out.insert("propertyOrdering".into(), names.into());
-                }
-            }
-            Value::Object(out)
-        }
-        Value::Array(list) => list.iter().map(ordered).collect(),
-        other => other.clone(),
+    let each = |members: &Map<String, Value>| -> Map<String, Value> {
+        let each = members.iter();
+        each.map(|(name, value)| (name.clone(), ordered(value)))
+            .collect()
+    };
+    let members = match schema {
+        Value::Object(members) => members,
+        Value::Array(list) => return list.iter().map(ordered).collect(),
+        other => return other.clone(),
+    };
+    let mut out = each(members);
+    if let Some(Value::Object(properties)) = members.get("properties") {
+        let names: Value = properties.keys().map(String::as_str).collect();
+        // Their names may be any word, one of a schema's too.
+        out.insert("properties".into(), each(properties).into());
+        out.insert("propertyOrdering".into(), names);
     }
+    Value::Object(out)
 }
 
 /// How the model is told to reason; nothing leaves it to itself.
@@ -233,7 +233,7 @@ pub(super) fn encode(items: &[Item], native: bool, out: &mut Encoder) {
     for item in items {
         match item {
             Item::User { text, attachments } => {
-                words.text(&neutral::user_text(text, attachments));
+                words.text(&user_text(text, attachments));
             }
             Item::Directive(text) | Item::Steer(text) => words.text(text),
             _ => {}

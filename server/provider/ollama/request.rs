@@ -7,9 +7,10 @@ use serde_json::{Map, Value, json};
 use super::super::{
     ToolSpec,
     abilities::ReasoningKind,
-    api::{Ask, Encoder, Frozen, Role},
+    api::{Ask, Encoder, Frozen, Role, user_text},
     neutral,
     options::{Effort, Options},
+    schema::for_ollama,
 };
 use crate::turn::{response::Feature, rules::ToolChoice, transcript::Item};
 
@@ -45,10 +46,6 @@ pub(super) fn opening(ask: &Ask<'_>) -> String {
         let _ = write!(out, "\"{name}\":{value},");
     }
     out
-}
-
-fn for_ollama(schema: &Value) -> Value {
-    neutral::without_const(schema)
 }
 
 /// Whether, or how much, the model reasons; nothing leaves it to itself.
@@ -124,7 +121,7 @@ pub(super) fn encode(items: &[Item], native: bool, ask: &Ask<'_>, out: &mut Enco
                 out.last = Role::User;
                 continue;
             }
-            Item::User { text, attachments } => (Role::User, neutral::user_text(text, attachments)),
+            Item::User { text, attachments } => (Role::User, user_text(text, attachments)),
             Item::Directive(text) if system => (Role::System, text.clone()),
             Item::Directive(text) | Item::Steer(text) => (Role::User, text.clone()),
             _ => continue,

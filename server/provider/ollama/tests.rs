@@ -8,6 +8,7 @@ use super::super::{
     api::{Api, Listed},
     google::tests::{http_sample, lines},
     options::{Effort, Options},
+    retry::ApiError,
     trial::{Trial, grep_tool, json_sample, options, sample},
 };
 use super::{Ollama, show};
@@ -106,10 +107,9 @@ fn a_structured_answer_is_asked_for_as_in_the_sample() {
         request_sample("ollama/05_request_structured.json")
     );
     trial.schema = Some(json!({"properties": {"a": {"const": 1}}}));
-    assert_eq!(
-        trial.body(&Ollama)["format"],
-        json!({"properties": {"a": {"enum": [1]}}})
-    );
+    let value = &trial.body(&Ollama)["format"]["properties"]["a"];
+    assert_eq!(value["enum"], json!([1]));
+    assert_eq!(value["description"], "(one of [1])");
     trial.without.insert(Feature::Schema);
     assert_eq!(trial.body(&Ollama).get("format"), None);
 }
@@ -269,7 +269,7 @@ fn errors_are_read() {
         let error = Ollama.error(404, &HeaderMap::new(), body.as_bytes());
         assert_eq!(error.message, expected);
     }
-    let cut = super::super::retry::ApiError::cut();
+    let cut = ApiError::cut();
     let begun = line(json!({"content": "a"}));
     assert_eq!(trial.decode(&Ollama, begun.as_bytes()).unwrap_err(), cut);
     let garbled = format!("{begun}<html>\n{begun}");
