@@ -11,6 +11,9 @@
 //! | [`check`] | the rules that requests must keep |
 //! | [`cache`] | what a prompt cache reads and writes, from the bodies alone |
 
+pub mod cache;
+pub mod check;
+
 /// A wire API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Api {

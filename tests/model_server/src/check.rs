@@ -1,0 +1,149 @@
+//! The rules that requests must keep.
+//!
+//! [`check`] reads one request and says in plain sentences what the provider would refuse, or what would quietly
+//! go wrong. Each API has its table of rules; a rule looks at one thing.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `shape` | members: required, allowed, and of which kind |
+//! | `schema` | the subsets of JSON Schema that strict tools and formats take |
+//! | `tools` | names, duplicates and choices, alike in several APIs |
+//! | `claude` | what each Claude model takes |
+//! | `prefix` | a request as a row of blocks, and hashes of its prefixes; the cache reads it too |
+//! | `seen` | what earlier responses gave, and whether it comes back unchanged |
+//! | `anthropic`, `anthropic_messages`, `responses`, `chat`, `gemini`, `ollama` | the rules |
+//!
+//! Invariant: nothing here keeps state between two calls except [`Seen`], which the caller owns.
+
+use std::fmt::Display;
+
+use serde_json::Value;
+
+use crate::Api;
+
+mod anthropic;
+mod anthropic_messages;
+mod chat;
+pub(crate) mod claude;
+mod gemini;
+mod ollama;
+pub(crate) mod prefix;
+mod responses;
+mod schema;
+mod seen;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod tools;
+
+pub(crate) use chat::of_openai;
+pub use seen::Seen;
+
+/// One request, with what its headers and path say.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The API that it speaks.
+    pub api: Api,
+    /// The model asked: in the body, except with Gemini, where it is in the path.
+    pub model: &'a str,
+    /// The JSON body.
+    pub body: &'a Value,
+    /// The `anthropic-version` header; other APIs have none.
+    pub version: &'a str,
+    /// The `anthropic-beta` header, values separated by commas; empty when it was not sent.
+    pub beta: &'a str,
+    /// Whether the request only counts tokens.
+    pub counting: bool,
+    /// Whether the client has asked Ollama for the context of the running model, and so need not set it.
+    pub context_known: bool,
+}
+
+impl<'a> Request<'a> {
+    /// A request whose body names the model, with the current version and no beta header.
+    #[must_use]
+    pub fn new(api: Api, body: &'a Value) -> Self {
+        Self::to(api, body["model"].as_str().unwrap_or_default(), body)
+    }
+
+    /// A request to a model that is named outside of the body.
+    #[must_use]
+    pub fn to(api: Api, model: &'a str, body: &'a Value) -> Self {
+        Self {
+            api,
+            model,
+            body,
+            version: CURRENT,
+            beta: "",
+            counting: false,
+            context_known: false,
+        }
+    }
+
+    /// Whether the beta header holds this value.
+    fn has_beta(&self, name: &str) -> bool {
+        self.beta.split(',').any(|beta| beta.trim() == name)
+    }
+}
+
+/// The version of Anthropic's API that refuses sampling parameters.
+const CURRENT: &str = "2026-10-21";
+
+/// One rule: looks at a request and says what breaks it.
+type Rule = fn(&Request, &Seen, &mut Found);
+
+/// The rules that a request breaks, one sentence each, headed by the JSON pointer of the place. Empty: fine.
+#[must_use]
+pub fn check(request: &Request, seen: &Seen) -> Vec<String> {
+    let mut found = Found::default();
+    if request.body.is_object() {
+        for rule in rules(request.api) {
+            rule(request, seen, &mut found);
+        }
+    } else {
+        found.say("", "the body is not an object");
+    }
+    found.0
+}
+
+fn rules(api: Api) -> impl Iterator<Item = &'static Rule> {
+    let (own, shared): (&[Rule], &[Rule]) = match api {
+        Api::Anthropic => (anthropic::RULES, anthropic_messages::RULES),
+        Api::OpenaiResponses => (responses::RULES, &[seen::unchanged]),
+        Api::OpenaiChat => (chat::RULES, &[]),
+        Api::Gemini => (gemini::RULES, &[seen::unchanged]),
+        Api::Ollama => (ollama::RULES, &[]),
+    };
+    own.iter().chain(shared)
+}
+
+/// The sentences found so far.
+#[derive(Default)]
+struct Found(Vec<String>);
+
+impl Found {
+    /// Adds a sentence about the value at a JSON pointer; an empty pointer is the whole request.
+    fn say(&mut self, place: &str, what: impl Display) {
+        self.0.push(if place.is_empty() {
+            what.to_string()
+        } else {
+            format!("{place}: {what}")
+        });
+    }
+}
+
+/// The elements of an array, with the pointer of each; nothing when it is none.
+fn elements<'a, 'p>(
+    place: &'p str,
+    array: &'a Value,
+) -> impl Iterator<Item = (String, &'a Value)> + use<'a, 'p> {
+    let items = array.as_array().map(Vec::as_slice).unwrap_or_default();
+    items
+        .iter()
+        .enumerate()
+        .map(move |(index, item)| (format!("{place}/{index}"), item))
+}
+
+/// A member that is text, or nothing.
+fn text<'a>(value: &'a Value, member: &str) -> &'a str {
+    value[member].as_str().unwrap_or_default()
+}

@@ -1,0 +1,385 @@
+//! Gemini generateContent.
+
+use serde_json::Value;
+
+use super::schema::{self, Dialect};
+use super::shape::shape;
+use super::{Found, Request, Rule, Seen, elements, seen, text, tools};
+
+pub(super) const RULES: &[Rule] = &[
+    members,
+    generation,
+    answer_schema,
+    contents,
+    parts,
+    pairing,
+    signatures,
+    tool_members,
+    tool_config,
+    cached,
+];
+
+/// The generation of a model, such as 3.1; 0 when its name does not tell.
+fn generation_of(model: &str) -> f64 {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    let number = name
+        .strip_prefix("gemini-")
+        .and_then(|rest| rest.split('-').next());
+    number.and_then(|number| number.parse().ok()).unwrap_or(0.0)
+}
+
+fn members(request: &Request, _: &Seen, found: &mut Found) {
+    let may = "systemInstruction:object tools:array toolConfig:object generationConfig:object \
+        safetySettings:array cachedContent:string serviceTier continuationToken:string";
+    shape(found, "", request.body, "contents:array", may);
+    if let Some(system) = request.body.get("systemInstruction") {
+        shape(
+            found,
+            "/systemInstruction",
+            system,
+            "parts:array",
+            "role:string",
+        );
+    }
+}
+
+fn generation(request: &Request, _: &Seen, found: &mut Found) {
+    let Some(config) = request.body.get("generationConfig") else {
+        return;
+    };
+    let may = "maxOutputTokens:integer stopSequences:array temperature:number topP:number topK:number \
+        seed:integer candidateCount:integer responseMimeType:string responseJsonSchema:object \
+        responseSchema:object thinkingConfig:object mediaResolution:string";
+    let place = "/generationConfig";
+    shape(found, place, config, "", may);
+    let generation = generation_of(request.model);
+    for name in ["temperature", "topP", "topK"]
+        .into_iter()
+        .filter(|name| config.get(name).is_some())
+    {
+        if generation >= 3.5 {
+            found.say(
+                place,
+                format_args!("{} does not take `{name}`", request.model),
+            );
+        }
+    }
+    let Some(thinking) = config.get("thinkingConfig") else {
+        return;
+    };
+    let may =
+        "includeThoughts:bool thinkingLevel=MINIMAL,LOW,MEDIUM,HIGH,XHIGH thinkingBudget:integer";
+    shape(found, "/generationConfig/thinkingConfig", thinking, "", may);
+    let foreign = if generation >= 3.0 {
+        "thinkingBudget"
+    } else {
+        "thinkingLevel"
+    };
+    if generation > 0.0 && thinking.get(foreign).is_some() {
+        let what = format_args!("{} does not take `{foreign}`", request.model);
+        found.say("/generationConfig/thinkingConfig", what);
+    }
+}
+
+fn answer_schema(request: &Request, _: &Seen, found: &mut Found) {
+    let config = &request.body["generationConfig"];
+    let place = "/generationConfig";
+    let (json, open) = (
+        config.get("responseJsonSchema"),
+        config.get("responseSchema"),
+    );
+    if json.is_some() && open.is_some() {
+        found.say(
+            place,
+            "`responseSchema` and `responseJsonSchema` exclude each other",
+        );
+    }
+    if json.or(open).is_none() {
+        return;
+    }
+    if config["responseMimeType"] != "application/json" {
+        found.say(
+            place,
+            "a schema needs the `responseMimeType` application/json",
+        );
+    }
+    let generation = generation_of(request.model);
+    if generation > 0.0 && generation < 3.0 && request.body.get("tools").is_some() {
+        found.say(
+            place,
+            format_args!("{} does not take tools beside a schema", request.model),
+        );
+    }
+    if let Some(schema) = json {
+        schema::strict(
+            found,
+            "/generationConfig/responseJsonSchema",
+            schema,
+            Dialect::Gemini,
+        );
+    }
+    if let Some(schema) = open {
+        schema::no_const(found, "/generationConfig/responseSchema", schema);
+    }
+}
+
+fn contents(request: &Request, _: &Seen, found: &mut Found) {
+    for (place, content) in elements("/contents", &request.body["contents"]) {
+        shape(found, &place, content, "role=user,model parts:array", "");
+        if content["parts"].as_array().is_some_and(Vec::is_empty) {
+            found.say(&place, "there are no parts");
+        }
+    }
+}
+
+/// What a part may hold, exactly one of it.
+const KINDS: [&str; 9] = [
+    "text",
+    "inlineData",
+    "fileData",
+    "functionCall",
+    "functionResponse",
+    "executableCode",
+    "codeExecutionResult",
+    "toolCall",
+    "toolResponse",
+];
+
+fn parts(request: &Request, _: &Seen, found: &mut Found) {
+    for (place, content) in elements("/contents", &request.body["contents"]) {
+        for (place, part) in elements(&format!("{place}/parts"), &content["parts"]) {
+            let kinds: Vec<_> = KINDS
+                .into_iter()
+                .filter(|kind| part.get(kind).is_some())
+                .collect();
+            if kinds.len() != 1 {
+                found.say(
+                    &place,
+                    format_args!("a part holds one thing, this one holds {}", kinds.len()),
+                );
+            }
+            let may = "text:string inlineData:object fileData:object functionCall:object \
+                functionResponse:object executableCode:object codeExecutionResult:object toolCall:object \
+                toolResponse:object thought:bool thoughtSignature:string partMetadata:object";
+            shape(found, &place, part, "", may);
+            inside(found, &place, part);
+            let role = text(content, "role");
+            if (part.get("functionCall").is_some() && role != "model")
+                || (part.get("functionResponse").is_some() && role != "user")
+            {
+                found.say(
+                    &place,
+                    format_args!("this part may not stand in a content of role {role}"),
+                );
+            }
+            if part["text"] == "" && part.get("thoughtSignature").is_none() {
+                found.say(&place, "this text is empty");
+            }
+        }
+    }
+}
+
+fn inside(found: &mut Found, place: &str, part: &Value) {
+    if let Some(data) = part.get("inlineData") {
+        shape(
+            found,
+            &format!("{place}/inlineData"),
+            data,
+            "mimeType:string data:string",
+            "",
+        );
+    }
+    if let Some(call) = part.get("functionCall") {
+        shape(
+            found,
+            &format!("{place}/functionCall"),
+            call,
+            "name:string",
+            "id:string args:object",
+        );
+    }
+    let Some(response) = part.get("functionResponse") else {
+        return;
+    };
+    let place = format!("{place}/functionResponse");
+    shape(
+        found,
+        &place,
+        response,
+        "name:string response:object",
+        "id:string parts:array",
+    );
+    if let Some(inner) = response["response"].as_object() {
+        let known = |key: &str| key == "output" || key == "error";
+        if inner.len() != 1 || !inner.keys().all(|key| known(key)) {
+            found.say(&place, "`response` must hold `output` or `error`");
+        }
+    }
+}
+
+fn parts_of<'a>(content: &'a Value, kind: &'a str) -> impl Iterator<Item = (String, &'a Value)> {
+    elements("/parts", &content["parts"])
+        .filter_map(move |(place, part)| Some((place, part.get(kind)?)))
+}
+
+/// After the calls of a model content, one user content responds to all of them, in their order.
+fn pairing(request: &Request, _: &Seen, found: &mut Found) {
+    let mut open: Vec<&Value> = Vec::new();
+    let mut place = String::new();
+    for (here, content) in elements("/contents", &request.body["contents"]) {
+        let responses: Vec<_> = parts_of(content, "functionResponse").collect();
+        for (index, (at, response)) in responses.iter().enumerate() {
+            let place = format!("{here}{at}");
+            match open.get(index) {
+                None => found.say(&place, "the content before has no call for this response"),
+                Some(call) if !answers(call, response) => {
+                    let called = label(call);
+                    found.say(
+                        &place,
+                        format_args!("the response to {called} should stand here"),
+                    );
+                }
+                Some(_) => {}
+            }
+        }
+        for call in open.iter().skip(responses.len()) {
+            found.say(
+                &here,
+                format_args!("the call {} has no response", label(call)),
+            );
+        }
+        open = parts_of(content, "functionCall")
+            .map(|(_, call)| call)
+            .collect();
+        place = here;
+    }
+    for call in open {
+        found.say(
+            &place,
+            format_args!("the call {} has no response", label(call)),
+        );
+    }
+}
+
+fn answers(call: &Value, response: &Value) -> bool {
+    call["name"] == response["name"] && (call["id"] == response["id"] || call["id"].is_null())
+}
+
+fn label(call: &Value) -> &str {
+    call["id"].as_str().unwrap_or_else(|| text(call, "name"))
+}
+
+/// In the current turn, the first call of each step carries its signature (Gemini 3 and later).
+fn signatures(request: &Request, _: &Seen, found: &mut Found) {
+    if generation_of(request.model) < 3.0 {
+        return;
+    }
+    let contents: Vec<_> = elements("/contents", &request.body["contents"]).collect();
+    let question = contents.iter().rposition(|(_, content)| {
+        content["role"] == "user" && parts_of(content, "functionResponse").next().is_none()
+    });
+    for (place, content) in &contents[question.map_or(0, |at| at + 1)..] {
+        let Some((at, _)) = parts_of(content, "functionCall").next() else {
+            continue;
+        };
+        let signature = request
+            .body
+            .pointer(&format!("{place}{at}/thoughtSignature"));
+        if signature.and_then(Value::as_str).is_none_or(str::is_empty) {
+            let skip = seen::SKIP;
+            let what =
+                format_args!("the first call of a step needs its `thoughtSignature`, or {skip}");
+            found.say(&format!("{place}{at}"), what);
+        }
+    }
+}
+
+fn declarations(body: &Value) -> Vec<(String, &Value)> {
+    let tools = elements("/tools", &body["tools"]);
+    let all = tools.flat_map(|(place, tool)| {
+        let place = format!("{place}/functionDeclarations");
+        elements(&place, &tool["functionDeclarations"]).collect::<Vec<_>>()
+    });
+    all.collect()
+}
+
+fn tool_members(request: &Request, _: &Seen, found: &mut Found) {
+    let declarations = declarations(request.body);
+    for (place, declaration) in &declarations {
+        let may =
+            "description:string parametersJsonSchema:object parameters:object behavior:string";
+        shape(found, place, declaration, "name:string", may);
+        let both = declaration.get("parameters").is_some()
+            && declaration.get("parametersJsonSchema").is_some();
+        if both {
+            found.say(
+                place,
+                "`parameters` and `parametersJsonSchema` exclude each other",
+            );
+        }
+        for member in ["parameters", "parametersJsonSchema"] {
+            schema::no_const(found, &format!("{place}/{member}"), &declaration[member]);
+        }
+        if text(declaration, "name")
+            .starts_with(|first: char| !first.is_ascii_alphabetic() && first != '_')
+        {
+            found.say(
+                place,
+                "the name of a function starts with a letter or an underscore",
+            );
+        }
+    }
+    let names = declarations
+        .iter()
+        .map(|(place, declaration)| (place.clone(), text(declaration, "name")));
+    tools::names(found, names, ".:-", 128);
+}
+
+fn tool_config(request: &Request, _: &Seen, found: &mut Found) {
+    let config = &request.body["toolConfig"]["functionCallingConfig"];
+    if config.is_null() {
+        return;
+    }
+    let place = "/toolConfig/functionCallingConfig";
+    shape(
+        found,
+        place,
+        config,
+        "",
+        "mode=AUTO,ANY,NONE,VALIDATED allowedFunctionNames:array",
+    );
+    let Some(names) = config["allowedFunctionNames"].as_array() else {
+        return;
+    };
+    let mode = config["mode"].as_str().unwrap_or("AUTO");
+    if mode != "ANY" && mode != "VALIDATED" {
+        found.say(
+            place,
+            format_args!("`allowedFunctionNames` does not go with the mode {mode}"),
+        );
+    }
+    let known = declarations(request.body);
+    for name in names.iter().filter_map(Value::as_str) {
+        let known = known
+            .iter()
+            .map(|(_, declaration)| text(declaration, "name").to_owned());
+        tools::chosen(found, place, name, known);
+    }
+}
+
+/// What a cached content holds may not be given again.
+fn cached(request: &Request, _: &Seen, found: &mut Found) {
+    let body = request.body;
+    if body.get("cachedContent").is_none() {
+        return;
+    }
+    for member in ["systemInstruction", "tools", "toolConfig"]
+        .into_iter()
+        .filter(|name| body.get(name).is_some())
+    {
+        found.say(
+            "",
+            format_args!("`{member}` does not go with `cachedContent`"),
+        );
+    }
+}

@@ -1,0 +1,159 @@
+//! What earlier responses gave, and whether it comes back unchanged.
+
+use serde_json::Value;
+
+use super::claude::Claude;
+use super::prefix::{as_history, blocks};
+use super::{Found, Request, text};
+use crate::Api;
+
+/// The opaque values that responses gave: signatures of thinking, redacted and encrypted reasoning, signatures of
+/// thoughts. Each is kept with the content that it belongs to and the prefix that it is bound to. Without any, only
+/// the shape of a request is checked.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    pub(super) replies: Vec<Reply>,
+}
+
+/// One response.
+#[derive(Clone, Debug)]
+pub(super) struct Reply {
+    api: Api,
+    /// The model that gave it.
+    pub(super) model: String,
+    /// Its content blocks, output items or parts.
+    pub(super) items: Vec<Value>,
+    opaque: Vec<Opaque>,
+}
+
+/// An opaque value of a response.
+#[derive(Clone, Debug)]
+struct Opaque {
+    text: String,
+    /// The block, item or part that carried it, as JSON: the order of members counts.
+    holder: String,
+    /// The hash of all that came before it: tools, system, messages, and what preceded it in its own response.
+    before: u64,
+}
+
+impl Seen {
+    /// Notes a response: its content blocks (Anthropic), output items (Responses) or parts (Gemini), complete and
+    /// in order. One `Seen` may serve many conversations, even when ids and signatures occur in several of them.
+    pub fn response(&mut self, request: &Request, items: &[Value]) {
+        let api = request.api;
+        let mut before = blocks(api, request.body)
+            .iter()
+            .fold(0, |hash, block| block.link(hash));
+        let mut opaque = Vec::new();
+        for block in blocks(api, &as_history(api, items)) {
+            if let Some(text) = opaque_of(api, &block.value) {
+                opaque.push(Opaque {
+                    text: text.to_owned(),
+                    holder: block.value.to_string(),
+                    before,
+                });
+            }
+            before = block.link(before);
+        }
+        let (model, items) = (request.model.to_owned(), items.to_vec());
+        self.replies.push(Reply {
+            api,
+            model,
+            items,
+            opaque,
+        });
+    }
+
+    /// The responses that this API gave.
+    pub(super) fn replies(&self, api: Api) -> impl Iterator<Item = &Reply> {
+        self.replies.iter().filter(move |reply| reply.api == api)
+    }
+
+    fn given(&self, api: Api, text: &str) -> Vec<(&Reply, &Opaque)> {
+        let all = self
+            .replies(api)
+            .flat_map(|reply| reply.opaque.iter().map(move |own| (reply, own)));
+        all.filter(|(_, own)| own.text == text).collect()
+    }
+}
+
+/// What a foreign call of Gemini carries in place of a signature.
+pub(super) const SKIP: &str = "skip_thought_signature_validator";
+
+fn opaque_of(api: Api, block: &Value) -> Option<&str> {
+    let member = match (api, text(block, "type")) {
+        (Api::Anthropic, "thinking") => "signature",
+        (Api::Anthropic, "redacted_thinking") => "data",
+        (Api::OpenaiResponses, "reasoning" | "compaction") => "encrypted_content",
+        (Api::Gemini, _) => "thoughtSignature",
+        _ => return None,
+    };
+    block[member].as_str().filter(|text| *text != SKIP)
+}
+
+/// Opaque values come back as they were given: known, on the same content, to the same model and, where they are
+/// bound to it, after the same prefix. The first one after a changed prefix is named; all later ones fail with it.
+pub(super) fn unchanged(request: &Request, seen: &Seen, found: &mut Found) {
+    let api = request.api;
+    if seen.replies(api).next().is_none() {
+        return;
+    }
+    let mut before = 0;
+    let mut prefix_holds = true;
+    for block in blocks(api, request.body) {
+        let here = before;
+        before = block.link(before);
+        let Some(opaque) = opaque_of(api, &block.value) else {
+            continue;
+        };
+        let mut given = seen.given(api, opaque);
+        if given.is_empty() {
+            found.say(&block.place, "no response gave this signature");
+            continue;
+        }
+        let holder = block.value.to_string();
+        given.retain(|(_, own)| own.holder == holder);
+        if given.is_empty() {
+            found.say(
+                &block.place,
+                "this is not the content that the signature was given with",
+            );
+            continue;
+        }
+        if let Some((reply, _)) = given
+            .first()
+            .filter(|(reply, _)| !reads(request, &reply.model))
+        {
+            found.say(
+                &block.place,
+                format_args!("this is reasoning of {}", reply.model),
+            );
+            continue;
+        }
+        given.retain(|(_, own)| own.before == here);
+        if given.is_empty() && prefix_holds && bound(request) {
+            found.say(
+                &block.place,
+                "the conversation before this block is not the one that it is bound to",
+            );
+            prefix_holds = false;
+        }
+    }
+}
+
+/// Whether the model asked can use the reasoning of another one.
+fn reads(request: &Request, model: &str) -> bool {
+    request.api == Api::Gemini || request.model == model || model.starts_with("claude-haiku-5-5")
+}
+
+/// Whether a changed prefix costs anything: a refusal, or reasoning that is dropped without an error.
+fn bound(request: &Request) -> bool {
+    let dropped = &request.body["thinking"]["block_binding"]["prefix_mismatch_behavior"];
+    match request.api {
+        Api::Anthropic => {
+            dropped != "drop_block"
+                && Claude::find(request.model).is_some_and(|claude| claude.takes("bound"))
+        }
+        api => api == Api::OpenaiResponses,
+    }
+}
