@@ -1,3 +1,6 @@
+use aside_model_server as model_server;
+use model_server::check::{Request, Seen, check};
+
 use super::*;
 
 /// What comes back to the provider is what it gave, byte for byte.
@@ -185,4 +188,52 @@ fn a_request_begins_as_the_one_before() {
             }
         }
     }
+}
+
+/// The parts of a response that come back as they were.
+fn given(stream: &str) -> Vec<Value> {
+    let chunks = stream
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "));
+    let parts = chunks.flat_map(|chunk| {
+        let mut chunk: Value = serde_json::from_str(chunk).unwrap();
+        let parts = chunk["candidates"][0]["content"]["parts"].take();
+        parts.as_array().cloned().unwrap_or_default()
+    });
+    let kept = |part: &Value| part.get("text").is_none() || part.get("thoughtSignature").is_some();
+    parts.filter(kept).collect()
+}
+
+/// Nothing of a long conversation breaks a rule of the API, in its own form and after a change of model.
+#[test]
+fn a_long_conversation_keeps_the_rules() {
+    let mut trial = trial(argon());
+    let anonymous = json!([{"functionCall": {"name": "fs_grep"}, "thoughtSignature": "s3"}]);
+    let streams = [sample(CALLS), parts(anonymous, "STOP"), sample(SIGNED)];
+    let mut seen = Seen::default();
+    for (round, stream) in (0..12).zip(streams.iter().cycle()) {
+        let body = trial.body(&Google);
+        let request = Request::to(model_server::Api::Gemini, "gemini-4-argon", &body);
+        let wrong = check(&request, &seen);
+        assert!(wrong.is_empty(), "round {round}: {wrong:?} {body}");
+        seen.response(&request, &given(stream));
+        trial.response(&Google, stream.as_bytes());
+        if round == 7 {
+            // The results of what was called before the change come after it.
+            trial.transcript.change();
+        }
+        let calls = round / 3 * 3;
+        match round % 3 {
+            0 => trial
+                .directive("Hurry.")
+                .results(&[(calls, "x", false), (calls + 1, "y", true)]),
+            1 => trial.steer("More.").results(&[(calls + 2, "z", false)]),
+            _ => trial.user("Go on."),
+        };
+    }
+    let answer = json!({"const": "yes", "pattern": "a"});
+    trial.schema = Some(json!({"type": "object", "properties": {"answer": answer}}));
+    let body = trial.body(&Google);
+    let request = Request::to(model_server::Api::Gemini, "gemini-4-argon", &body);
+    assert_eq!(check(&request, &seen), Vec::<String>::new());
 }
