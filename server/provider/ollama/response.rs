@@ -83,15 +83,16 @@ impl Reader {
         }
     }
 
-    fn failed(&mut self, data: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
+    /// The error that the line is, or the end of the response where its call could not be read.
+    fn failed(&mut self, data: &str, out: &mut Vec<Piece>) -> Option<ApiError> {
         let value: Value = serde_json::from_str(data).unwrap_or_default();
         let error = error(&value).unwrap_or_default();
         if !MALFORMED.iter().any(|what| error.message.contains(what)) {
-            return Err(error);
+            return Some(error);
         }
         self.slots.close(true, out);
         out.push(Piece::Finish(Finish::MalformedCall));
-        Ok(())
+        None
     }
 
     fn finish(&mut self, line: &Line<'_>, out: &mut Vec<Piece>) {
@@ -122,7 +123,7 @@ impl Decoder for Reader {
         let mut line: Line<'_> = serde_json::from_str(data)
             .map_err(|what| ApiError::garbled(format!("a line of the response: {what}")))?;
         if line.error.is_some() {
-            return self.failed(data, out);
+            return self.failed(data, out).map_or(Ok(()), Err);
         }
         let before = out.len();
         if let Some(message) = line.message.take() {
