@@ -164,6 +164,9 @@ pub(super) struct Encoder {
     bytes: Vec<u8>,
     begun: bool,
     breakpoint: Option<usize>,
+    /// Members that follow the history for as long as nothing was added to it, each with a comma before it: what a
+    /// response that paused needs to go on.
+    pub(super) after: Option<String>,
     /// Who spoke last, also before this encoder began.
     pub(super) last: Role,
 }

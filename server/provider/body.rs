@@ -47,6 +47,8 @@ struct Prefix {
     history: Rope,
     begun: bool,
     last: Role,
+    /// What follows the history as long as its newest link is that.
+    after: Option<String>,
     /// Where the newest link may have a breakpoint.
     mark: Option<usize>,
     /// Where requests have written to the provider's cache, oldest first.
@@ -124,6 +126,7 @@ impl Prefix {
             history: Rope::default(),
             begun,
             last: Role::default(),
+            after: None,
             mark: None,
             written: VecDeque::new(),
         }
@@ -162,6 +165,7 @@ impl Prefix {
             let mut out = Encoder::new(self.begun, self.last);
             api.encode(&link.items, link.epoch == self.epoch, ask, &mut out);
             self.last = out.last;
+            self.after = out.after.take();
             let (bytes, begun, breakpoint) = out.finish();
             self.begun = begun;
             self.mark = breakpoint.map(|at| self.history.len + at);
@@ -211,8 +215,14 @@ impl Prefix {
         for message in messages {
             api.encode(&items(message), true, ask, &mut out);
         }
+        let after = if messages.is_empty() {
+            self.after.clone()
+        } else {
+            out.after.take()
+        };
         body.push(out.finish().0.into());
-        body.push(format!("{}}}", api.closing(ask)).into());
+        let after = after.unwrap_or_default();
+        body.push(format!("{}{after}}}", api.closing(ask)).into());
         body
     }
 }

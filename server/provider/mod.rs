@@ -6,14 +6,18 @@ mod api;
 mod body;
 pub mod client;
 mod flatten;
+mod google;
 mod http;
 pub mod key;
+mod neutral;
+mod ollama;
 mod openai_chat;
 mod openai_responses;
 pub mod options;
 pub mod rehearsal;
 mod retry;
 mod schema;
+mod slots;
 mod sse;
 #[cfg(test)]
 mod trial;
@@ -25,8 +29,8 @@ use futures_core::Stream;
 use serde_json::Value;
 
 use self::{
-    anthropic::Anthropic, api::Api, client::Client, http::Http, openai_chat::OpenaiChat,
-    openai_responses::OpenaiResponses, options::Options,
+    anthropic::Anthropic, api::Api, client::Client, google::Google, http::Http, ollama::Ollama,
+    openai_chat::OpenaiChat, openai_responses::OpenaiResponses, options::Options,
 };
 pub use self::{body::Shared, flatten::flatten, http::FindKey};
 use crate::turn::{
@@ -81,8 +85,8 @@ pub fn open(
         ApiKind::Anthropic => Arc::new(Anthropic),
         ApiKind::OpenaiResponses => Arc::new(OpenaiResponses),
         ApiKind::OpenaiChat => Arc::new(OpenaiChat::new(&options.base)),
-        ApiKind::Google => return Err(unusable(&options)),
-        ApiKind::Ollama => return Err(unusable(&options)),
+        ApiKind::Google => Arc::new(Google),
+        ApiKind::Ollama => Arc::new(Ollama),
     };
     let model = options.to_model();
     Ok(Arc::new(Http {
@@ -92,10 +96,6 @@ pub fn open(
         client,
         key,
     }))
-}
-
-fn unusable(options: &Options) -> String {
-    format!("the provider {} cannot be used yet", options.provider)
 }
 
 /// What a conversation's first request freezes: equal bytes in every later one.

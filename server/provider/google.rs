@@ -1,0 +1,129 @@
+//! Gemini's `generateContent`.
+
+mod request;
+mod response;
+#[cfg(test)]
+pub(super) mod tests;
+
+use http::{HeaderMap, header::HeaderName};
+use serde::Deserialize;
+use serde_json::Value;
+use url::form_urlencoded::byte_serialize;
+
+use super::{
+    abilities::{ReasoningKind, Told},
+    api::{Api, Ask, Decoder, Encoder, Framing, Frozen, Listed},
+    neutral,
+    retry::ApiError,
+};
+use crate::turn::transcript::Item;
+
+/// Gemini's `generateContent`.
+pub(super) struct Google;
+
+impl Api for Google {
+    fn path(&self, model: &str) -> String {
+        format!("/v1beta/models/{model}:streamGenerateContent?alt=sse")
+    }
+
+    fn key_header(&self) -> (HeaderName, &'static str) {
+        (HeaderName::from_static("x-goog-api-key"), "")
+    }
+
+    fn headers(&self) -> HeaderMap {
+        HeaderMap::new()
+    }
+
+    fn opening(&self, ask: &Ask<'_>) -> String {
+        request::opening(ask)
+    }
+
+    fn frozen(&self, ask: &Ask<'_>) -> Frozen {
+        Frozen {
+            bytes: request::frozen(ask).into_bytes(),
+            ..Frozen::default()
+        }
+    }
+
+    fn encode(&self, items: &[Item], native: bool, _ask: &Ask<'_>, out: &mut Encoder) {
+        request::encode(items, native, out);
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::Sse
+    }
+
+    fn decoder(&self, ask: &Ask<'_>) -> Box<dyn Decoder> {
+        Box::new(response::Reader::new(ask.options.abilities.prices.clone()))
+    }
+
+    fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError {
+        let hints = neutral::hints(headers);
+        let error = std::str::from_utf8(body).ok().and_then(response::error);
+        let error = error.unwrap_or_else(|| ApiError {
+            message: neutral::shown(body),
+            ..ApiError::default()
+        });
+        ApiError {
+            status: Some(status),
+            retry_after: hints.retry_after.or(error.retry_after),
+            should_retry: hints.should_retry,
+            request_id: hints.request_id,
+            ..error
+        }
+    }
+
+    fn models_path(&self, page: Option<&str>) -> String {
+        let mut path = String::from("/v1beta/models?pageSize=1000");
+        if let Some(page) = page {
+            path += "&pageToken=";
+            path.extend(byte_serialize(page.as_bytes()));
+        }
+        path
+    }
+
+    fn models(&self, page: &Value) -> Result<(Vec<Listed>, Option<String>), String> {
+        let page = List::deserialize(page)
+            .map_err(|error| format!("the list of models is not as expected ({error})"))?;
+        let models = page.models.into_iter().filter_map(listed).collect();
+        Ok((models, page.next_page_token.filter(|next| !next.is_empty())))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct List {
+    models: Vec<Entry>,
+    next_page_token: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry {
+    name: String,
+    input_token_limit: Option<u64>,
+    output_token_limit: Option<u64>,
+    supported_generation_methods: Option<Vec<String>>,
+    thinking: Option<bool>,
+}
+
+/// What the list says of a model that answers.
+fn listed(entry: Entry) -> Option<Listed> {
+    let methods = entry.supported_generation_methods;
+    let answers = |methods: &Vec<String>| methods.iter().any(|name| name == "generateContent");
+    if !methods.as_ref().is_none_or(answers) {
+        return None;
+    }
+    let abilities = Told {
+        context_window: entry.input_token_limit,
+        max_output: entry.output_token_limit,
+        // One that does is not told whether by tokens or by levels.
+        reasoning: (entry.thinking == Some(false)).then_some(ReasoningKind::None),
+        ..Told::default()
+    };
+    let name = entry.name;
+    Some(Listed {
+        model: name.strip_prefix("models/").unwrap_or(&name).to_owned(),
+        abilities,
+    })
+}

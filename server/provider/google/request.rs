@@ -1,0 +1,330 @@
+//! What Gemini is sent.
+
+use std::{borrow::Cow, fmt::Write};
+
+use serde_json::{Map, Value, json};
+
+use super::super::{
+    abilities::{Forced, ReasoningKind},
+    api::{Ask, Encoder, Role, user_text},
+    neutral,
+    options::Effort,
+    schema::for_gemini,
+};
+use crate::turn::{response::Feature, rules::ToolChoice, transcript::Item};
+
+/// Stands in for the signature of a call that another model made: without one, a step with calls is refused.
+const FOREIGN: &str = "skip_thought_signature_validator";
+/// Ids of calls that came without one begin so; the API never sees them.
+pub(super) const OWN_ID: &str = "aside-";
+/// The member with which a response that paused goes on.
+pub(super) const CONTINUE: &str = "continuationToken";
+
+/// The members that requests vary.
+pub(super) fn opening(ask: &Ask<'_>) -> String {
+    let mut out = format!("\"generationConfig\":{},", generation(ask));
+    if let Some(calling) = calling(ask) {
+        let calling = json!({ "functionCallingConfig": calling });
+        // Writing to a string cannot fail.
+        let _ = write!(out, "\"toolConfig\":{calling},");
+    }
+    out
+}
+
+fn generation(ask: &Ask<'_>) -> Value {
+    let mut out = Map::new();
+    let takes = ask.options.abilities.schema && !ask.without.contains(&Feature::Schema);
+    if let Some(schema) = ask.schema.filter(|_| takes) {
+        out.insert("responseMimeType".into(), "application/json".into());
+        let schema = ordered(&for_gemini(schema));
+        out.insert("responseJsonSchema".into(), schema);
+    }
+    out.insert("maxOutputTokens".into(), ask.options.output().into());
+    if let Some(thinking) = thinking(ask) {
+        out.insert("thinkingConfig".into(), thinking);
+    }
+    Value::Object(out)
+}
+
+/// With the order of its properties, which the model keeps to.
+fn ordered(schema: &Value) -> Value {
+    let each = |members: &Map<String, Value>| -> Map<String, Value> {
+        let each = members.iter();
+        each.map(|(name, value)| (name.clone(), ordered(value)))
+            .collect()
+    };
+    let members = match schema {
+        Value::Object(members) => members,
+        Value::Array(list) => return list.iter().map(ordered).collect(),
+        other => return other.clone(),
+    };
+    let mut out = each(members);
+    if let Some(Value::Object(properties)) = members.get("properties") {
+        let names: Value = properties.keys().map(String::as_str).collect();
+        // Their names may be any word, one of a schema's too.
+        out.insert("properties".into(), each(properties).into());
+        out.insert("propertyOrdering".into(), names);
+    }
+    Value::Object(out)
+}
+
+/// How the model is told to reason; nothing leaves it to itself.
+fn thinking(ask: &Ask<'_>) -> Option<Value> {
+    let abilities = &ask.options.abilities;
+    let effort = ask.options.reasoning;
+    let refuses = |feature| ask.without.contains(&feature);
+    if abilities.reasoning == ReasoningKind::None || refuses(Feature::Reasoning) {
+        return None;
+    }
+    let unwanted = !ask.reasoning || effort == Some(Effort::Off);
+    let off = unwanted && abilities.reasoning_off && !refuses(Feature::ReasoningOff);
+    let by_level = matches!(
+        abilities.reasoning,
+        ReasoningKind::Effort | ReasoningKind::Adaptive
+    );
+    let mut out = Map::new();
+    if !off {
+        out.insert("includeThoughts".into(), true.into());
+    }
+    if by_level {
+        let effort = if off { Some(Effort::Off) } else { effort };
+        let level = effort.and_then(|effort| neutral::word(effort, &abilities.efforts));
+        out.extend(level.map(|level| ("thinkingLevel".to_owned(), level.into())));
+    } else {
+        let budget = match (off, abilities.reasoning) {
+            (true, _) => Some(0),
+            (false, ReasoningKind::Budget) => effort.map(|effort| budget(effort, ask)),
+            (false, _) => None,
+        };
+        out.extend(budget.map(|budget| ("thinkingBudget".to_owned(), budget.into())));
+    }
+    (!out.is_empty()).then_some(Value::Object(out))
+}
+
+/// Tokens of reasoning; all models that are told so take these. Some are left for the answer.
+fn budget(effort: Effort, ask: &Ask<'_>) -> u64 {
+    let least = 512;
+    let wanted = match effort {
+        Effort::Off => least,
+        Effort::Low => 2_048,
+        Effort::Medium => 8_192,
+        Effort::High => 16_384,
+        Effort::Max => 24_576,
+    };
+    wanted.min(ask.options.output() / 4 * 3).max(least)
+}
+
+/// Which calls there may be; nothing where there are no tools.
+fn calling(ask: &Ask<'_>) -> Option<Value> {
+    let tools = neutral::tools(ask);
+    if tools.is_empty() {
+        return None;
+    }
+    let abilities = &ask.options.abilities;
+    let refuses = |feature| ask.without.contains(&feature);
+    let forces = abilities.forced_tools != Forced::No && !refuses(Feature::ForcedTool);
+    Some(match ask.tool_choice {
+        // An answer by a schema is no call.
+        _ if ask.schema.is_some() => json!({"mode": "NONE"}),
+        ToolChoice::None => json!({"mode": "NONE"}),
+        ToolChoice::Required if forces => json!({"mode": "ANY"}),
+        ToolChoice::Name(name) if forces => {
+            json!({"mode": "ANY", "allowedFunctionNames": [wire_name(name)]})
+        }
+        _ if abilities.strict && !refuses(Feature::Strict) => json!({"mode": "VALIDATED"}),
+        _ => json!({"mode": "AUTO"}),
+    })
+}
+
+/// A tool's name begins with a letter or an underscore here.
+fn wire_name(name: &str) -> Cow<'_, str> {
+    match name.chars().next() {
+        Some(first) if first != '_' && !first.is_ascii_alphabetic() => format!("_{name}").into(),
+        _ => name.into(),
+    }
+}
+
+/// The name that the wire's name stands for.
+pub(super) fn own_name(name: &str) -> &str {
+    match name.strip_prefix('_') {
+        Some(rest) if wire_name(rest) == name => rest,
+        _ => name,
+    }
+}
+
+/// System text and tools, up to the history.
+pub(super) fn frozen(ask: &Ask<'_>) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    if !ask.head.system.is_empty() {
+        let system = json!({"parts": [{"text": ask.head.system}]});
+        let _ = write!(out, "\"systemInstruction\":{system},");
+    }
+    let tools = neutral::tools(ask);
+    if !tools.is_empty() {
+        let tool = |tool: &&super::super::ToolSpec| {
+            json!({
+                "name": wire_name(&tool.name),
+                "description": tool.description,
+                "parametersJsonSchema": for_gemini(&tool.parameters),
+            })
+        };
+        let tools: Vec<Value> = tools.iter().map(tool).collect();
+        let tools = json!([{ "functionDeclarations": tools }]);
+        let _ = write!(out, "\"tools\":{tools},");
+    }
+    out + "\"contents\":["
+}
+
+/// A content on its way into the history. One without parts is none.
+struct Content<'a> {
+    out: &'a mut Encoder,
+    role: Role,
+    begun: bool,
+}
+
+impl<'a> Content<'a> {
+    fn new(role: Role, out: &'a mut Encoder) -> Self {
+        Self {
+            out,
+            role,
+            begun: false,
+        }
+    }
+
+    /// Begins a part.
+    fn part(&mut self) -> &mut Encoder {
+        if std::mem::replace(&mut self.begun, true) {
+            self.out.raw(",");
+        } else {
+            self.out.element();
+            self.out.raw(match self.role {
+                Role::Assistant => r#"{"role":"model","parts":["#,
+                _ => r#"{"role":"user","parts":["#,
+            });
+        }
+        self.out
+    }
+
+    fn text(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.part().json(&json!({ "text": text }));
+        }
+    }
+
+    fn end(self) {
+        if self.begun {
+            self.out.raw("]}");
+            self.out.last = self.role;
+        }
+    }
+}
+
+/// Adds a request's or a response's share of the history.
+pub(super) fn encode(items: &[Item], native: bool, out: &mut Encoder) {
+    if items.iter().any(Item::is_of_model) {
+        return said(items, native, out);
+    }
+    // All results stand together in a content of their own.
+    let mut results = Content::new(Role::User, out);
+    items.iter().for_each(|item| result(item, &mut results));
+    results.end();
+    let mut words = Content::new(Role::User, out);
+    for item in items {
+        match item {
+            Item::User { text, attachments } => {
+                words.text(&user_text(text, attachments));
+            }
+            Item::Directive(text) | Item::Steer(text) => words.text(text),
+            _ => {}
+        }
+    }
+    words.end();
+    out.after = None;
+}
+
+fn result(item: &Item, content: &mut Content<'_>) {
+    let Item::ToolResult {
+        id,
+        name,
+        content: told,
+        is_error,
+        ..
+    } = item
+    else {
+        return;
+    };
+    let mut response = Map::new();
+    if !id.starts_with(OWN_ID) {
+        response.insert("id".into(), id.as_str().into());
+    }
+    response.insert("name".into(), wire_name(name).into());
+    let what = if *is_error { "error" } else { "output" };
+    response.insert("response".into(), json!({ what: told }));
+    content
+        .part()
+        .json(&json!({ "functionResponse": response }));
+}
+
+/// A response: what was signed, verbatim and in its place.
+fn said(items: &[Item], native: bool, out: &mut Encoder) {
+    let mut content = Content::new(Role::Assistant, out);
+    let mut goes_on = None;
+    let mut first_call = true;
+    for item in items {
+        match item {
+            Item::Text { opaque, .. }
+            | Item::Reasoning { opaque, .. }
+            | Item::ToolCall { opaque, .. }
+                if native && opaque.is_some() =>
+            {
+                let part = opaque.as_deref().unwrap_or_default();
+                match part.strip_prefix('{').filter(|rest| is_continuation(rest)) {
+                    Some(rest) => goes_on = rest.strip_suffix('}'),
+                    None => content.part().raw(part),
+                }
+            }
+            Item::Text { text, .. } => content.text(text),
+            Item::ToolCall {
+                id,
+                name,
+                arguments,
+                ..
+            } => {
+                call(id, name, arguments, content.part());
+                if !native && first_call {
+                    content.out.raw(",\"thoughtSignature\":");
+                    content.out.json(&FOREIGN);
+                }
+                content.out.raw("}");
+            }
+            _ => {}
+        }
+        first_call &= !matches!(item, Item::ToolCall { .. });
+    }
+    content.end();
+    out.after = goes_on.map(|member| format!(",{member}"));
+}
+
+/// It is what [`super::response`] made of a token, without its brace.
+fn is_continuation(rest: &str) -> bool {
+    let rest = rest
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_prefix(CONTINUE));
+    rest.is_some_and(|rest| rest.starts_with("\":"))
+}
+
+/// A call, without the brace that closes its part.
+fn call(id: &str, name: &str, arguments: &str, out: &mut Encoder) {
+    out.raw("{\"functionCall\":{");
+    if !id.starts_with(OWN_ID) {
+        out.raw("\"id\":");
+        out.json(&id);
+        out.raw(",");
+    }
+    out.raw("\"name\":");
+    out.json(&wire_name(name));
+    out.raw(",\"args\":");
+    out.raw(&neutral::object(arguments));
+    out.raw("}");
+}

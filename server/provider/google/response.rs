@@ -1,0 +1,273 @@
+//! What Gemini answers.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
+
+use super::super::{
+    abilities::{Prices, Tokens},
+    api::Decoder,
+    neutral,
+    retry::ApiError,
+    slots::{Slots, words},
+};
+use super::request::{CONTINUE, OWN_ID, own_name};
+use crate::turn::response::{Finish, Kind, Piece, Usage};
+
+/// Reads one response.
+pub(super) struct Reader {
+    prices: Option<Prices>,
+    slots: Slots,
+    /// Calls so far.
+    calls: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Chunk<'a> {
+    #[serde(borrow)]
+    candidates: Option<Vec<Candidate<'a>>>,
+    prompt_feedback: Option<Feedback>,
+    usage_metadata: Option<Counts>,
+    response_id: Option<String>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Candidate<'a> {
+    #[serde(borrow)]
+    content: Option<Content<'a>>,
+    finish_reason: Option<String>,
+    continuation_token: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Content<'a> {
+    #[serde(borrow)]
+    parts: Option<Vec<&'a RawValue>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Part<'a> {
+    text: Option<String>,
+    thought: Option<bool>,
+    thought_signature: Option<String>,
+    #[serde(borrow)]
+    function_call: Option<Call<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Call<'a> {
+    id: Option<String>,
+    name: String,
+    #[serde(borrow)]
+    args: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Feedback {
+    block_reason: Option<String>,
+}
+
+/// All of them cumulative.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Counts {
+    /// With what was cached.
+    prompt_token_count: Option<u64>,
+    cached_content_token_count: Option<u64>,
+    tool_use_prompt_token_count: Option<u64>,
+    /// Without thoughts.
+    candidates_token_count: Option<u64>,
+    thoughts_token_count: Option<u64>,
+}
+
+impl Reader {
+    pub(super) fn new(prices: Option<Prices>) -> Self {
+        Self {
+            prices,
+            slots: Slots::default(),
+            calls: 0,
+        }
+    }
+
+    fn usage(&self, counts: &Counts) -> Usage {
+        let count = |count: Option<u64>| count.unwrap_or(0);
+        let cached = count(counts.cached_content_token_count);
+        let prompt = count(counts.prompt_token_count).saturating_sub(cached);
+        let tokens = Tokens {
+            input: prompt.saturating_add(count(counts.tool_use_prompt_token_count)),
+            cache_read: cached,
+            output: count(counts.candidates_token_count)
+                .saturating_add(count(counts.thoughts_token_count)),
+            ..Tokens::default()
+        };
+        Usage {
+            input: tokens.input,
+            cache_read: tokens.cache_read,
+            cache_write: 0,
+            output: tokens.output,
+            cost: self.prices.as_ref().map(|prices| prices.cost(&tokens)),
+        }
+    }
+
+    fn part(&mut self, raw: &RawValue, response: &str, out: &mut Vec<Piece>) {
+        let verbatim = || Some(raw.get().to_owned());
+        let Ok(part) = serde_json::from_str::<Part<'_>>(raw.get()) else {
+            return self.slots.whole(Kind::Opaque, "", verbatim(), out);
+        };
+        let reasoning = part.thought == Some(true);
+        let signed = part.thought_signature.is_some_and(|text| !text.is_empty());
+        match (part.function_call, part.text) {
+            (Some(call), _) => self.call(&call, response, signed, raw, out),
+            (None, Some(text)) => match (signed, text.is_empty()) {
+                (false, true) => {}
+                (false, false) => self.slots.say(reasoning, text, out),
+                // Where a signature stands alone, that is its place.
+                (true, true) => self.slots.whole(Kind::Opaque, "", verbatim(), out),
+                (true, false) => self.slots.whole(words(reasoning), &text, verbatim(), out),
+            },
+            (None, None) if is_empty(raw) => {}
+            (None, None) => self.slots.whole(Kind::Opaque, "", verbatim(), out),
+        }
+    }
+
+    fn call(
+        &mut self,
+        call: &Call<'_>,
+        response: &str,
+        signed: bool,
+        raw: &RawValue,
+        out: &mut Vec<Piece>,
+    ) {
+        let arguments = call.args.map_or("null", RawValue::get);
+        let arguments = if arguments == "null" { "{}" } else { arguments };
+        let own = || format!("{OWN_ID}{response}-{}", self.calls);
+        let given = call.id.clone().filter(|id| !id.is_empty());
+        // What came without an id goes back without one.
+        let opaque = (signed || given.is_none()).then(|| raw.get().to_owned());
+        let id = given.unwrap_or_else(own);
+        self.calls += 1;
+        let name = own_name(&call.name).to_owned();
+        let kind = Kind::ToolCall { id, name };
+        self.slots.whole(kind, arguments, opaque, out);
+    }
+
+    fn candidate(&mut self, candidate: Candidate<'_>, response: &str, out: &mut Vec<Piece>) {
+        let parts = candidate.content.and_then(|content| content.parts);
+        for raw in parts.unwrap_or_default() {
+            self.part(raw, response, out);
+        }
+        if let Some(token) = candidate.continuation_token {
+            let opaque = json!({ CONTINUE: token }).to_string();
+            self.slots.whole(Kind::Opaque, "", Some(opaque), out);
+        }
+        if let Some(reason) = candidate.finish_reason {
+            let finish = finish(reason, self.calls > 0);
+            self.slots.close(finish != Finish::MaxTokens, out);
+            out.push(Piece::Finish(finish));
+        }
+    }
+}
+
+impl Decoder for Reader {
+    fn event(&mut self, data: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
+        let chunk: Chunk<'_> = serde_json::from_str(data).map_err(|what| {
+            let garbled = || ApiError::garbled(format!("a part of the response: {what}"));
+            error(data).unwrap_or_else(garbled)
+        })?;
+        if let Some(what) = chunk.error {
+            return Err(read(&what));
+        }
+        let before = out.len();
+        if let Some(counts) = chunk.usage_metadata {
+            out.push(Piece::Usage(self.usage(&counts)));
+        }
+        let response = chunk.response_id.unwrap_or_default();
+        let candidate = chunk.candidates.unwrap_or_default().into_iter().next();
+        let blocked = chunk
+            .prompt_feedback
+            .and_then(|feedback| feedback.block_reason);
+        match candidate {
+            Some(candidate) => self.candidate(candidate, &response, out),
+            None if blocked.is_some() => {
+                self.slots.close(true, out);
+                out.push(Piece::Finish(Finish::ContentFilter));
+            }
+            None => {}
+        }
+        if out.len() == before {
+            out.push(Piece::KeepAlive);
+        }
+        Ok(())
+    }
+
+    /// An error may stand in the middle of a stream without being an event of it.
+    fn end(&mut self, stray: &str, _: &mut Vec<Piece>) -> Result<(), ApiError> {
+        Err(error(stray).unwrap_or_else(ApiError::cut))
+    }
+}
+
+fn is_empty(raw: &RawValue) -> bool {
+    let members = serde_json::from_str::<serde_json::Map<String, Value>>(raw.get());
+    members.is_ok_and(|members| members.is_empty())
+}
+
+fn finish(reason: String, called: bool) -> Finish {
+    match reason.as_str() {
+        "STOP" if called => Finish::ToolUse,
+        "STOP" => Finish::Stop,
+        "MAX_TOKENS" => Finish::MaxTokens,
+        "CONTINUATION" => Finish::Pause,
+        "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" => {
+            Finish::ContentFilter
+        }
+        "MALFORMED_FUNCTION_CALL"
+        | "MALFORMED_RESPONSE"
+        | "MISSING_THOUGHT_SIGNATURE"
+        | "TOO_MANY_TOOL_CALLS"
+        | "UNEXPECTED_TOOL_CALL" => Finish::MalformedCall,
+        _ => Finish::Other(reason),
+    }
+}
+
+/// An error of the API, where the text is one.
+pub(super) fn error(text: &str) -> Option<ApiError> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    // Sometimes it is the only one of a list.
+    let holder = value.get(0).unwrap_or(&value);
+    holder.get("error").map(read)
+}
+
+fn read(error: &Value) -> ApiError {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let details = error["details"].as_array().map_or(&[][..], Vec::as_slice);
+    let detail = |name: &str| {
+        let is = |detail: &&Value| {
+            let kind = detail["@type"].as_str();
+            kind.is_some_and(|kind| kind.ends_with(name))
+        };
+        details.iter().find(is).unwrap_or(&Value::Null)
+    };
+    let reason = &detail("ErrorInfo")["reason"];
+    // Its name says whether it is of a minute or of a day.
+    let quota = &detail("QuotaFailure")["violations"][0]["quotaId"];
+    let delay = detail("RetryInfo")["retryDelay"].as_str();
+    ApiError {
+        kind: text(&error["status"]),
+        code: text(if reason.is_string() { reason } else { quota }),
+        message: text(&error["message"]),
+        param: text(&detail("BadRequest")["fieldViolations"][0]["field"]),
+        retry_after: delay.and_then(delay_of),
+        ..ApiError::default()
+    }
+}
+
+/// `38s`.
+fn delay_of(text: &str) -> Option<Duration> {
+    neutral::seconds(text.strip_suffix('s')?)
+}

@@ -1,0 +1,182 @@
+//! What Ollama is sent.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value, json};
+
+use super::super::{
+    ToolSpec,
+    abilities::ReasoningKind,
+    api::{Ask, Encoder, Frozen, Role, user_text},
+    neutral,
+    options::{Effort, Options},
+    schema::for_ollama,
+};
+use crate::turn::{response::Feature, rules::ToolChoice, transcript::Item};
+
+/// Tokens of context where nobody knows what the model has: the server's own choice may be a few thousand.
+const CONTEXT: u64 = 32_768;
+
+/// Tokens of context that the server is asked to keep: input and output together.
+pub(super) fn context(options: &Options) -> u64 {
+    options.abilities.context_window.unwrap_or(CONTEXT)
+}
+
+/// The members that requests vary.
+pub(super) fn opening(ask: &Ask<'_>) -> String {
+    let mut members = Map::new();
+    members.insert("model".into(), ask.options.model.as_str().into());
+    members.insert("stream".into(), true.into());
+    if let Some(think) = think(ask) {
+        members.insert("think".into(), think);
+    }
+    let takes = ask.options.abilities.schema && !ask.without.contains(&Feature::Schema);
+    if let Some(schema) = ask.schema.filter(|_| takes) {
+        members.insert("format".into(), for_ollama(schema));
+    }
+    let options = json!({"num_ctx": context(ask.options), "num_predict": ask.options.output()});
+    members.insert("options".into(), options);
+    // What does not fit is an error; by default its beginning would be left out without a word, before the answer
+    // and while it is written.
+    members.insert("truncate".into(), false.into());
+    members.insert("shift".into(), false.into());
+    let mut out = String::new();
+    for (name, value) in members {
+        // Writing to a string cannot fail.
+        let _ = write!(out, "\"{name}\":{value},");
+    }
+    out
+}
+
+/// Whether, or how much, the model reasons; nothing leaves it to itself.
+fn think(ask: &Ask<'_>) -> Option<Value> {
+    let abilities = &ask.options.abilities;
+    let effort = ask.options.reasoning;
+    if abilities.reasoning == ReasoningKind::None || ask.without.contains(&Feature::Reasoning) {
+        return None;
+    }
+    let unwanted = !ask.reasoning || effort == Some(Effort::Off);
+    let refuses_off = ask.without.contains(&Feature::ReasoningOff);
+    if unwanted && abilities.reasoning_off && !refuses_off {
+        return Some(false.into());
+    }
+    match abilities.reasoning {
+        ReasoningKind::Effort => neutral::word(effort?, &abilities.efforts).map(|word| word.into()),
+        _ => Some(true.into()),
+    }
+}
+
+/// The tools, and the system text as the first message.
+pub(super) fn frozen(ask: &Ask<'_>) -> Frozen {
+    let mut out = String::new();
+    let mut tools = neutral::tools(ask);
+    if *ask.tool_choice == ToolChoice::None {
+        // There is no other way to say so.
+        tools.clear();
+    }
+    if !tools.is_empty() {
+        let tools: Vec<Value> = tools.into_iter().map(tool).collect();
+        // Writing to a string cannot fail.
+        let _ = write!(out, "\"tools\":{},", Value::Array(tools));
+    }
+    out += "\"messages\":[";
+    let begun = !ask.head.system.is_empty();
+    if begun {
+        let message = json!({"role": "system", "content": ask.head.system});
+        let _ = write!(out, "{message}");
+    }
+    Frozen {
+        bytes: out.into_bytes(),
+        begun,
+        ..Frozen::default()
+    }
+}
+
+fn tool(tool: &ToolSpec) -> Value {
+    json!({
+        "type": "function",
+        "function": {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": for_ollama(&tool.parameters),
+        },
+    })
+}
+
+/// Adds a request's or a response's share of the history.
+pub(super) fn encode(items: &[Item], native: bool, ask: &Ask<'_>, out: &mut Encoder) {
+    if items.iter().any(Item::is_of_model) {
+        return said(items, native, out);
+    }
+    let system =
+        ask.options.abilities.system_messages && !ask.without.contains(&Feature::SystemMessage);
+    for item in items {
+        let (role, text) = match item {
+            Item::ToolResult {
+                id, name, content, ..
+            } => {
+                out.push(&json!({
+                    "role": "tool", "tool_name": name, "tool_call_id": id, "content": content,
+                }));
+                out.last = Role::User;
+                continue;
+            }
+            Item::User { text, attachments } => (Role::User, user_text(text, attachments)),
+            Item::Directive(text) if system => (Role::System, text.clone()),
+            Item::Directive(text) | Item::Steer(text) => (Role::User, text.clone()),
+            _ => continue,
+        };
+        if !text.is_empty() {
+            let name = if role == Role::System {
+                "system"
+            } else {
+                "user"
+            };
+            out.push(&json!({"role": name, "content": text}));
+            out.last = role;
+        }
+    }
+}
+
+/// A response is one message, whatever order it was said in.
+fn said(items: &[Item], native: bool, out: &mut Encoder) {
+    let (mut content, mut thinking, mut calls) = (String::new(), String::new(), Vec::new());
+    for item in items {
+        match item {
+            Item::Text { text, .. } => content += text,
+            Item::Reasoning { text, .. } if native => thinking += text,
+            Item::ToolCall {
+                id,
+                name,
+                arguments,
+                ..
+            } => calls.push((id, name, arguments)),
+            _ => {}
+        }
+    }
+    if content.is_empty() && thinking.is_empty() && calls.is_empty() {
+        return;
+    }
+    out.element();
+    out.raw("{\"role\":\"assistant\",\"content\":");
+    out.json(&content);
+    if !thinking.is_empty() {
+        out.raw(",\"thinking\":");
+        out.json(&thinking);
+    }
+    for (at, (id, name, arguments)) in calls.iter().enumerate() {
+        out.raw(if at == 0 { ",\"tool_calls\":[" } else { "," });
+        out.raw("{\"id\":");
+        out.json(id);
+        out.raw(",\"function\":{\"index\":");
+        out.json(&at);
+        out.raw(",\"name\":");
+        out.json(name);
+        // The server keeps the order of the members.
+        out.raw(",\"arguments\":");
+        out.raw(&neutral::object(arguments));
+        out.raw("}}");
+    }
+    out.raw(if calls.is_empty() { "}" } else { "]}" });
+    out.last = Role::Assistant;
+}

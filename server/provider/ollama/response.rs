@@ -1,0 +1,158 @@
+//! What Ollama answers.
+
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+
+use super::super::{api::Decoder, retry::ApiError, slots::Slots};
+use crate::turn::response::{Finish, Kind, Piece, Usage};
+
+/// In the error of a server that could not read its model's call; which one depends on how the model writes them.
+const MALFORMED: [&str; 2] = ["error parsing tool call", "XML syntax error"];
+
+/// Reads one response.
+pub(super) struct Reader {
+    /// Tokens of context that were asked for.
+    context: u64,
+    slots: Slots,
+    /// Calls so far.
+    calls: u32,
+}
+
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(borrow)]
+    message: Option<Message<'a>>,
+    created_at: Option<String>,
+    done: Option<bool>,
+    done_reason: Option<String>,
+    prompt_eval_count: Option<u64>,
+    eval_count: Option<u64>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    content: Option<String>,
+    thinking: Option<String>,
+    #[serde(borrow)]
+    tool_calls: Option<Vec<Call<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct Call<'a> {
+    id: Option<String>,
+    #[serde(borrow)]
+    function: Function<'a>,
+}
+
+#[derive(Deserialize)]
+struct Function<'a> {
+    name: String,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+impl Reader {
+    /// `context`: the tokens of context that were asked for.
+    pub(super) fn new(context: u64) -> Self {
+        Self {
+            context,
+            slots: Slots::default(),
+            calls: 0,
+        }
+    }
+
+    fn message(&mut self, message: Message<'_>, time: &str, out: &mut Vec<Piece>) {
+        self.slots
+            .say(true, message.thinking.unwrap_or_default(), out);
+        self.slots
+            .say(false, message.content.unwrap_or_default(), out);
+        for Call { id, function } in message.tool_calls.unwrap_or_default() {
+            let arguments = function.arguments.map_or("null", RawValue::get);
+            let arguments = if arguments == "null" { "{}" } else { arguments };
+            let id = id.filter(|id| !id.is_empty());
+            let id = id.unwrap_or_else(|| {
+                let time: String = time.chars().filter(char::is_ascii_alphanumeric).collect();
+                format!("aside-{time}-{}", self.calls)
+            });
+            self.calls += 1;
+            let name = function.name;
+            let call = Kind::ToolCall { id, name };
+            self.slots.whole(call, arguments, None, out);
+        }
+    }
+
+    /// The error that the line is, or the end of the response where its call could not be read.
+    fn failed(&mut self, data: &str, out: &mut Vec<Piece>) -> Option<ApiError> {
+        let value: Value = serde_json::from_str(data).unwrap_or_default();
+        let error = error(&value).unwrap_or_default();
+        if !MALFORMED.iter().any(|what| error.message.contains(what)) {
+            return Some(error);
+        }
+        self.slots.close(true, out);
+        out.push(Piece::Finish(Finish::MalformedCall));
+        None
+    }
+
+    fn finish(&mut self, line: &Line<'_>, out: &mut Vec<Piece>) {
+        let usage = Usage {
+            input: line.prompt_eval_count.unwrap_or(0),
+            output: line.eval_count.unwrap_or(0),
+            ..Usage::default()
+        };
+        let finish = match line.done_reason.as_deref() {
+            // The end of the context is told as the end of the answer.
+            Some("length") if usage.input.saturating_add(usage.output) >= self.context => {
+                Finish::ContextFull
+            }
+            Some("length") => Finish::MaxTokens,
+            Some("stop") | None if self.calls > 0 => Finish::ToolUse,
+            Some("stop") | None => Finish::Stop,
+            Some(other) => Finish::Other(other.to_owned()),
+        };
+        let cut = matches!(finish, Finish::MaxTokens | Finish::ContextFull);
+        self.slots.close(!cut, out);
+        out.push(Piece::Usage(usage));
+        out.push(Piece::Finish(finish));
+    }
+}
+
+impl Decoder for Reader {
+    fn event(&mut self, data: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
+        let mut line: Line<'_> = serde_json::from_str(data)
+            .map_err(|what| ApiError::garbled(format!("a line of the response: {what}")))?;
+        if line.error.is_some() {
+            return self.failed(data, out).map_or(Ok(()), Err);
+        }
+        let before = out.len();
+        if let Some(message) = line.message.take() {
+            let time = line.created_at.take().unwrap_or_default();
+            self.message(message, &time, out);
+        }
+        if line.done == Some(true) {
+            self.finish(&line, out);
+        }
+        if out.len() == before {
+            out.push(Piece::KeepAlive);
+        }
+        Ok(())
+    }
+}
+
+/// An error of the API, where the value is one.
+pub(super) fn error(value: &Value) -> Option<ApiError> {
+    let error = value.get("error").filter(|error| !error.is_null())?;
+    let message = match error {
+        Value::String(text) => text.clone(),
+        // As the server's other API has it.
+        other => other["message"]
+            .as_str()
+            .map_or_else(|| other.to_string(), str::to_owned),
+    };
+    Some(ApiError {
+        kind: value["status"].as_str().unwrap_or_default().to_owned(),
+        message,
+        ..ApiError::default()
+    })
+}

@@ -1,0 +1,361 @@
+mod history;
+
+use std::time::Duration;
+
+use http::HeaderMap;
+use serde_json::{Value, json};
+
+use super::super::{
+    abilities::{Abilities, Forced, ReasoningKind, Told},
+    api::{Api, Listed},
+    google::tests::{http_sample, lines},
+    options::{Effort, Options},
+    retry::ApiError,
+    trial::{Trial, grep_tool, json_sample, options, sample},
+};
+use super::{Ollama, show};
+use crate::turn::{
+    inquiry::{CallResult, Message},
+    response::{Feature, Finish, Piece},
+    rules::ToolChoice,
+};
+
+const CALLS: &str = "ollama/02_stream_thinking_tools.ndjson";
+
+fn qwen() -> Options {
+    let abilities = Abilities {
+        context_window: Some(65_536),
+        forced_tools: Forced::No,
+        strict: false,
+        reasoning: ReasoningKind::Switch,
+        ..Abilities::default()
+    };
+    let mut options = options("ollama/qwen3.5:9b", abilities);
+    options.max_output = Some(4_096);
+    options
+}
+
+fn trial(options: Options) -> Trial {
+    let mut trial = Trial::new(options, "You are a coding agent.", vec![grep_tool()]);
+    trial.user("Where?");
+    trial
+}
+
+/// A sample of a request as this program sends it: no images, no other sampling than the model's own, the server's
+/// own time to keep the model, nothing dropped without a word; the tool has one more member in its schema.
+fn request_sample(name: &str) -> Value {
+    let mut body = json_sample(name);
+    let members = body.as_object_mut().unwrap();
+    members.shift_remove("keep_alive");
+    members.insert("truncate".into(), false.into());
+    members.insert("shift".into(), false.into());
+    members.insert(
+        "options".into(),
+        json!({"num_ctx": 65_536, "num_predict": 4_096}),
+    );
+    let first = &mut body["messages"].as_array_mut().unwrap()[..];
+    for message in first {
+        message.as_object_mut().unwrap().shift_remove("images");
+    }
+    if let Some(tool) = body.pointer_mut("/tools/0/function/parameters") {
+        tool["additionalProperties"] = false.into();
+    }
+    body
+}
+
+fn line(message: Value) -> String {
+    json!({"created_at": "2026-11-21T20:00:00.5Z", "message": message, "done": false}).to_string()
+        + "\n"
+}
+
+fn done(reason: &str) -> String {
+    json!({"message": {"content": ""}, "done": true, "done_reason": reason}).to_string() + "\n"
+}
+
+#[test]
+fn requests_are_as_the_samples_have_them() {
+    let mut trial = trial(qwen());
+    assert_eq!(
+        trial.body(&Ollama),
+        request_sample("ollama/01_request.json")
+    );
+    // The sample has the first of the calls alone, and no system text.
+    trial.head = std::sync::Arc::new(super::super::Head {
+        system: String::new(),
+        tools: vec![grep_tool()],
+    });
+    let body = sample(CALLS);
+    let first: String = body
+        .split_inclusive('\n')
+        .filter(|line| !line.contains("call_9m1"))
+        .collect();
+    trial.response(&Ollama, first.as_bytes());
+    trial.results(&[(0, "error.rs:606", false)]);
+    let mut expected = request_sample("ollama/03_request_tool_results.json");
+    // It shows the history alone.
+    expected["stream"] = true.into();
+    expected["think"] = true.into();
+    assert_eq!(trial.body(&Ollama), expected);
+}
+
+#[test]
+fn a_structured_answer_is_asked_for_as_in_the_sample() {
+    let mut trial = Trial::new(qwen(), "", Vec::new());
+    trial.reasoning = false;
+    trial.schema = Some(json_sample("ollama/05_request_structured.json")["format"].clone());
+    trial.user("follow symlinks? Reply as JSON.");
+    assert_eq!(
+        trial.body(&Ollama),
+        request_sample("ollama/05_request_structured.json")
+    );
+    trial.schema = Some(json!({"properties": {"a": {"const": 1}}}));
+    let value = &trial.body(&Ollama)["format"]["properties"]["a"];
+    assert_eq!(value["enum"], json!([1]));
+    assert_eq!(value["description"], "(one of [1])");
+    trial.without.insert(Feature::Schema);
+    assert_eq!(trial.body(&Ollama).get("format"), None);
+}
+
+#[test]
+fn whether_it_reasons() {
+    use Effort::{High, Low, Max, Off};
+    use ReasoningKind as As;
+    let nothing = Value::Null;
+    // How, whether it can be turned off, how much, whether it is asked to, what it refused.
+    let table = [
+        (As::Switch, true, None, true, None, json!(true)),
+        (As::Switch, true, Some(Low), true, None, json!(true)),
+        (As::Switch, true, Some(Off), false, None, json!(false)),
+        (As::Switch, true, None, false, None, json!(false)),
+        (As::Switch, false, Some(Off), true, None, json!(true)),
+        (
+            As::Switch,
+            true,
+            None,
+            false,
+            Some(Feature::ReasoningOff),
+            json!(true),
+        ),
+        (
+            As::Switch,
+            true,
+            None,
+            true,
+            Some(Feature::Reasoning),
+            nothing.clone(),
+        ),
+        (As::Effort, false, None, true, None, nothing.clone()),
+        (As::Effort, false, Some(Off), true, None, json!("low")),
+        (As::Effort, false, Some(High), true, None, json!("high")),
+        (As::Effort, false, Some(Max), true, None, json!("high")),
+        (As::Effort, true, Some(High), false, None, json!(false)),
+        (As::None, true, Some(High), true, None, nothing),
+    ];
+    for (kind, can_be_off, effort, asked, without, expected) in table {
+        let mut trial = trial(qwen());
+        trial.options.abilities.reasoning = kind;
+        trial.options.abilities.reasoning_off = can_be_off;
+        trial.options.abilities.efforts = ["low", "medium", "high"].map(str::to_owned).to_vec();
+        trial.options.reasoning = effort;
+        trial.reasoning = asked;
+        trial.without.extend(without);
+        let found = trial.body(&Ollama)["think"].take();
+        assert_eq!(found, expected, "{kind:?} {can_be_off} {effort:?} {asked}");
+    }
+}
+
+#[test]
+fn a_request_without_calls_has_no_tools() {
+    let mut trial = trial(qwen());
+    trial.tool_choice = ToolChoice::None;
+    assert_eq!(trial.body(&Ollama).get("tools"), None);
+    // It cannot be forced to.
+    trial.tool_choice = ToolChoice::Required;
+    let body = trial.body(&Ollama);
+    assert_eq!(body["tools"].as_array().unwrap().len(), 1);
+    assert_eq!(body.get("tool_choice"), None);
+    trial.options.abilities.context_window = None;
+    assert_eq!(trial.body(&Ollama)["options"]["num_ctx"], 32_768);
+}
+
+#[test]
+fn responses_are_read() {
+    let table = [
+        (
+            CALLS,
+            "reasoning | Need |  to search. .\n\
+             call call_8k2 fs_grep | {\"path\":\"crates/a\",\"pattern\":\"x\"} .\n\
+             call call_9m1 fs_grep | {\"path\":\"crates/b\",\"pattern\":\"x\"} .\n\
+             = ToolUse\n58 + 0 > 39",
+        ),
+        (
+            "ollama/06_stream_length.ndjson",
+            "text | cut …\n= MaxTokens\n4096 + 0 > 10",
+        ),
+    ];
+    let trial = trial(qwen());
+    for (name, expected) in table {
+        let body = sample(name);
+        let pieces = trial.decode(&Ollama, body.as_bytes()).unwrap();
+        assert_eq!(lines(&pieces), expected, "{name}");
+        trial.check_cuts(&Ollama, body.as_bytes());
+    }
+}
+
+#[test]
+fn lines_that_are_not_in_the_samples() {
+    let two = json!({"content": "Hm.", "tool_calls": [
+        {"function": {"name": "a", "arguments": {"b": 1.0, "a": 2}}},
+        {"id": "", "function": {"name": "b", "arguments": null}},
+    ]});
+    let table = [
+        // Calls without an id, several in a line, after words in the same line; numbers as they were written.
+        (
+            line(two) + &line(json!({"content": "So."})) + &done("stop"),
+            "text | Hm. .\n\
+             call aside-20261121T2000005Z-0 a | {\"b\":1.0,\"a\":2} .\n\
+             call aside-20261121T2000005Z-1 b | {} .\n\
+             text | So. .\n= ToolUse\n0 + 0 > 0",
+        ),
+        (
+            line(json!({"content": "a", "thinking": ""})) + "{\"new\":{}}\n" + &done("load"),
+            "text | a .\n= Other(\"load\")\n0 + 0 > 0",
+        ),
+        (done("stop"), "= Stop\n0 + 0 > 0"),
+        ("{\"done\":true}".to_owned(), "= Stop\n0 + 0 > 0"),
+        // The context is full, not the answer at its limit.
+        (
+            line(json!({"content": "a"}))
+                + r#"{"done":true,"done_reason":"length","prompt_eval_count":65000,"eval_count":536}"#,
+            "text | a …\n= ContextFull\n65000 + 0 > 536",
+        ),
+        (
+            line(json!({"thinking": "a"}))
+                + r#"{"error":"error parsing tool call: raw='{', err=unexpected end"}"#,
+            "reasoning | a .\n= MalformedCall\n0 + 0 > 0",
+        ),
+    ];
+    let trial = trial(qwen());
+    for (body, expected) in table {
+        let pieces = trial.decode(&Ollama, body.as_bytes()).unwrap();
+        assert_eq!(lines(&pieces), expected);
+        trial.check_cuts(&Ollama, body.as_bytes());
+    }
+}
+
+#[test]
+fn errors_are_read() {
+    let trial = trial(qwen());
+    let body = sample("ollama/04_stream_error.ndjson");
+    let error = trial.decode(&Ollama, body.as_bytes()).unwrap_err();
+    assert_eq!(
+        error.message,
+        "an error was encountered while running the model"
+    );
+    assert_eq!(error.status, None);
+    trial.check_cuts(&Ollama, body.as_bytes());
+    let (status, mut headers, body) = http_sample("ollama/07_error_404.http");
+    headers.insert("retry-after", "3".parse().unwrap());
+    let error = Ollama.error(status, &headers, body.as_bytes());
+    assert_eq!(
+        (error.status, error.message.as_str()),
+        (Some(404), "model 'nope' not found")
+    );
+    assert_eq!(error.retry_after, Some(Duration::from_secs(3)));
+    for (body, expected) in [
+        (r#"{"error":{"message":"No."}}"#, "No."),
+        (r#"{"error":7}"#, "7"),
+        (r#"{"error":null}"#, r#"{"error":null}"#),
+        ("404 page not found\n", "404 page not found"),
+    ] {
+        let error = Ollama.error(404, &HeaderMap::new(), body.as_bytes());
+        assert_eq!(error.message, expected);
+    }
+    let cut = ApiError::cut();
+    let begun = line(json!({"content": "a"}));
+    assert_eq!(trial.decode(&Ollama, begun.as_bytes()).unwrap_err(), cut);
+    let garbled = format!("{begun}<html>\n{begun}");
+    assert!(
+        trial
+            .decode(&Ollama, garbled.as_bytes())
+            .unwrap_err()
+            .is_garbled()
+    );
+}
+
+#[test]
+fn models_are_listed_and_described() {
+    let told = Told {
+        tools: Some(true),
+        forced_tools: Some(Forced::No),
+        strict: Some(false),
+        images: Some(true),
+        reasoning: Some(ReasoningKind::Switch),
+        ..Told::default()
+    };
+    let listed = Listed {
+        model: "qwen3.5:9b".into(),
+        abilities: told.clone(),
+    };
+    let found = Ollama.models(&json_sample("ollama/08_tags.json"));
+    assert_eq!(found, Ok((vec![listed], None)));
+    let described = Told {
+        context_window: Some(262_144),
+        ..told
+    };
+    assert_eq!(show(&json_sample("ollama/09_show.json")), Ok(described));
+    let other = json!({"models": [
+        {"name": "embed", "capabilities": ["embedding"]},
+        {"name": "plain", "capabilities": ["completion"]},
+        {"name": "old"},
+    ]});
+    let (models, _) = Ollama.models(&other).unwrap();
+    let said: Vec<_> = models
+        .iter()
+        .map(|listed| {
+            (
+                listed.model.as_str(),
+                listed.abilities.tools,
+                listed.abilities.reasoning,
+            )
+        })
+        .collect();
+    let plain = ("plain", Some(false), Some(ReasoningKind::None));
+    assert_eq!(said, [plain, ("old", None, None)]);
+    assert!(Ollama.models(&json!({"error": "no"})).is_err());
+    assert_eq!(show(&json!({})).map(|told| told.context_window), Ok(None));
+    assert!(show(&json!([])).is_err());
+}
+
+#[test]
+fn nothing_that_is_empty_is_sent() {
+    let mut trial = Trial::new(qwen(), "", vec![grep_tool(), grep_tool()]);
+    trial
+        .user("")
+        .user("Go.")
+        .response(&Ollama, done("stop").as_bytes());
+    trial.user("Well?");
+    let body = trial.body(&Ollama);
+    assert_eq!(body["tools"].as_array().unwrap().len(), 1);
+    let user = |text: &str| json!({"role": "user", "content": text});
+    assert_eq!(body["messages"], json!([user("Go."), user("Well?")]));
+    trial.options.abilities.tools = false;
+    assert_eq!(
+        Trial::new(trial.options, "", vec![grep_tool()])
+            .body(&Ollama)
+            .get("tools"),
+        None
+    );
+}
+
+#[test]
+fn why_a_response_ended_is_told_once() {
+    let trial = trial(qwen());
+    let body = done("stop") + &line(json!({"content": "late"})) + &done("stop");
+    let pieces = trial.decode(&Ollama, body.as_bytes()).unwrap();
+    let ends = pieces
+        .iter()
+        .filter(|piece| matches!(piece, Piece::Finish(_)));
+    assert_eq!(ends.count(), 1);
+    assert_eq!(pieces.last(), Some(&Piece::Finish(Finish::Stop)));
+}
