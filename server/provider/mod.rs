@@ -84,6 +84,7 @@ pub fn open(
         model,
         client,
         key,
+        sent: Arc::default(),
     }))
 }
 
