@@ -117,7 +117,11 @@ impl Http {
             HeaderValue::from_static("application/json"),
         );
         if let Some(key) = (self.key)().await.map_err(failed)? {
-            let (name, before) = self.api.key_header();
+            let (name, before) = if self.options.bearer {
+                (header::AUTHORIZATION, "Bearer ")
+            } else {
+                self.api.key_header()
+            };
             let value = key.header(before).ok_or_else(|| {
                 failed(format!(
                     "the key in {} has characters that no key has; set it again",

@@ -7,6 +7,7 @@ pub mod client;
 mod flatten;
 mod http;
 pub mod key;
+mod list;
 pub mod options;
 pub mod rehearsal;
 mod retry;
@@ -21,7 +22,7 @@ use futures_core::Stream;
 use serde_json::Value;
 
 use self::{api::Api, client::Client, http::Http, options::Options};
-pub use self::{body::Shared, flatten::flatten, http::FindKey};
+pub use self::{body::Shared, flatten::flatten, http::FindKey, list::list_models};
 use crate::turn::{
     inquiry::{Message, Strategy},
     response::{Failure, Feature, Piece},
@@ -70,6 +71,10 @@ pub fn open(
     client: Client,
     key: FindKey,
 ) -> Result<Arc<dyn Provider>, String> {
+    Ok(Arc::new(http(kind, options, client, key)?))
+}
+
+fn http(kind: ApiKind, options: Options, client: Client, key: FindKey) -> Result<Http, String> {
     let api: Arc<dyn Api> = match kind {
         ApiKind::Anthropic => return Err(unusable(&options)),
         ApiKind::OpenaiResponses => return Err(unusable(&options)),
@@ -78,14 +83,14 @@ pub fn open(
         ApiKind::Ollama => return Err(unusable(&options)),
     };
     let model = options.to_model();
-    Ok(Arc::new(Http {
+    Ok(Http {
         api,
         options,
         model,
         client,
         key,
         sent: Arc::default(),
-    }))
+    })
 }
 
 fn unusable(options: &Options) -> String {
