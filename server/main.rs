@@ -80,14 +80,17 @@ fn dispatch(cli: Cli) -> Result<(u8, String), Failure> {
             let place = place()?;
             with_streams(|streams| config::run(&command, &place, streams))
         }
-        Command::Model(args::Model::List) => with_streams(model::list),
+        Command::Model(args::Model::List) => {
+            let (place, runtime) = (place()?, runtime()?);
+            with_streams(|streams| runtime.block_on(model::list(&place, streams)))
+        }
         Command::Trust { revoke } => {
             let place = place()?;
             with_streams(|streams| trust::run(revoke, &place, streams))
         }
         Command::Doctor => {
-            let place = place()?;
-            with_streams(|streams| doctor::run(&place, streams))
+            let (place, runtime) = (place()?, runtime()?);
+            with_streams(|streams| runtime.block_on(doctor::run(&place, streams)))
         }
         Command::Completions { shell } => {
             let script = String::from_utf8_lossy(&args::completions(shell)).into_owned();

@@ -14,6 +14,7 @@
 mod enable;
 pub mod flags;
 mod instructions;
+pub mod known;
 mod layers;
 mod model;
 pub mod names;
@@ -35,7 +36,7 @@ use serde_json::Value;
 pub use enable::{Toggle, enabled_tools};
 pub use instructions::instructions;
 pub use layers::{Origin, Problem, Problems};
-pub use model::{ModelId, choose_model};
+pub use model::{Choice, ModelId, choose_model, key_is_there, usable_providers};
 pub use rules::{RunContext, ToolFacts};
 pub use schema::schema;
 pub use settings::Settings;

@@ -1,6 +1,7 @@
 //! Which model a turn runs on.
 
 use super::{
+    known::{KNOWN, known as known_as},
     names::did_you_mean,
     settings::{Api, Settings},
 };
@@ -16,68 +17,119 @@ pub struct ModelId {
     pub api: Api,
 }
 
-/// A provider that Aside knows by name.
-struct Known {
-    name: &'static str,
-    api: Api,
-    /// Where its key usually is.
-    key_env: Option<&'static str>,
-    /// The model for users who name none, where the key is there. None until the provider can be used.
-    default_model: Option<&'static str>,
+/// The model of a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// This one.
+    Model(ModelId),
+    /// The default model of this provider, whose key is there.
+    DefaultOf(&'static str),
+    /// The first of a running Ollama that takes tools.
+    FirstOfOllama,
 }
 
-/// In the order in which a default is looked for.
-const KNOWN: [Known; 5] = [
-    Known {
-        name: "anthropic",
-        api: Api::Anthropic,
-        key_env: Some("ANTHROPIC_API_KEY"),
-        default_model: None,
-    },
-    Known {
-        name: "openai",
-        api: Api::OpenaiResponses,
-        key_env: Some("OPENAI_API_KEY"),
-        default_model: None,
-    },
-    Known {
-        name: "google",
-        api: Api::Google,
-        key_env: Some("GEMINI_API_KEY"),
-        default_model: None,
-    },
-    Known {
-        name: "ollama",
-        api: Api::Ollama,
-        key_env: None,
-        default_model: None,
-    },
-    Known {
-        name: "rehearsal",
-        api: Api::Rehearsal,
-        key_env: None,
-        default_model: None,
-    },
-];
+/// Providers that have a default model, in the order in which they are looked at.
+const WITH_DEFAULT: [&str; 3] = ["anthropic", "openai", "google"];
 
-/// The model of `assistant.model`; without one the default of the first provider whose key is in `env`.
+/// The model of `assistant.model`; without one the default of the first provider whose key is in `env`, or is
+/// configured.
 ///
 /// # Errors
-/// A sentence that says what to set.
+/// A sentence that says what is wrong with the model that is set.
 pub fn choose_model(
     settings: &Settings,
     env: &dyn Fn(&str) -> Option<String>,
-) -> Result<ModelId, String> {
-    choose(settings, env, &KNOWN)
+) -> Result<Choice, String> {
+    if let Some(id) = &settings.assistant.model {
+        return ModelId::parse(id, settings).map(Choice::Model);
+    }
+    let found = WITH_DEFAULT
+        .into_iter()
+        .find(|name| key_is_there(name, settings, env));
+    Ok(found.map_or(Choice::FirstOfOllama, Choice::DefaultOf))
+}
+
+/// Whether there is a key for a provider: configured, or where it usually is.
+pub fn key_is_there(
+    provider: &str,
+    settings: &Settings,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> bool {
+    let is_set = |name: &str| env(name).is_some_and(|key| !key.trim().is_empty());
+    if let Some(own) = settings.providers.get(provider) {
+        if own.api_key_command.is_some() {
+            return true;
+        }
+        if let Some(name) = &own.api_key_env {
+            return is_set(name);
+        }
+    }
+    let usual = known_as(provider).map_or(&[][..], |known| known.key_env);
+    usual.iter().any(|name| is_set(name))
+}
+
+/// The names of providers that could be asked: those with a key, those that the settings name, and Ollama, which may
+/// run here.
+pub fn usable_providers(settings: &Settings, env: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
+    let known = KNOWN.iter().map(|known| known.name).filter(|name| {
+        *name == "ollama"
+            || settings.providers.contains_key(*name)
+            || key_is_there(name, settings, env)
+    });
+    let own = settings.providers.keys().map(String::as_str);
+    let own = own.filter(|name| known_as(name).is_none());
+    known
+        .chain(own)
+        .filter(|name| {
+            ModelId::of_provider(name, settings).is_ok_and(|id| id.api != Api::Rehearsal)
+        })
+        .map(ToOwned::to_owned)
+        .collect()
 }
 
 impl ModelId {
+    /// Any model of a provider.
+    ///
+    /// # Errors
+    /// A sentence that names the providers there are.
+    pub fn of_provider(provider: &str, settings: &Settings) -> Result<Self, String> {
+        Self::parse(&format!("{provider}/any"), settings)
+    }
+
     /// Reads `provider/model`.
     ///
     /// # Errors
     /// A sentence that names the providers there are.
     pub fn parse(id: &str, settings: &Settings) -> Result<Self, String> {
-        parse(id, settings, &KNOWN)
+        let shown = id.escape_debug();
+        let Some((provider, model)) = id.split_once('/').filter(|(_, model)| !model.is_empty())
+        else {
+            return Err(format!(
+                "`{shown}` is not a model; one is written `provider/model`"
+            ));
+        };
+        let own = settings.providers.get(provider);
+        let known = known_as(provider);
+        let api = own.and_then(|own| own.api).or(known.map(|known| known.api));
+        if let Some(api) = api {
+            return Ok(Self {
+                provider: provider.into(),
+                model: model.into(),
+                api,
+            });
+        }
+        if own.is_some() {
+            return Err(format!(
+                "providers.{provider} does not say which API it speaks; set its `api`"
+            ));
+        }
+        let mut names: Vec<&str> = KNOWN.iter().map(|known| known.name).collect();
+        names.extend(settings.providers.keys().map(String::as_str));
+        let near = did_you_mean(provider, names.iter().copied());
+        let names = names.join(", ");
+        Err(format!(
+            "there is no provider for the model `{shown}` among {names}{near}"
+        ))
     }
 }
 
@@ -87,125 +139,87 @@ impl std::fmt::Display for ModelId {
     }
 }
 
-fn choose(
-    settings: &Settings,
-    env: &dyn Fn(&str) -> Option<String>,
-    known: &[Known],
-) -> Result<ModelId, String> {
-    if let Some(id) = &settings.assistant.model {
-        return parse(id, settings, known);
-    }
-    let has_key = |row: &&Known| {
-        let usual = row.key_env.and_then(env).is_some_and(|key| !key.is_empty());
-        let own = settings.providers.get(row.name);
-        usual || own.is_some_and(|own| own.api_key_env.is_some() || own.api_key_command.is_some())
-    };
-    let default = known
-        .iter()
-        .filter(|row| row.default_model.is_some())
-        .find(has_key);
-    if let Some(Known {
-        name,
-        api,
-        default_model: Some(model),
-        ..
-    }) = default
-    {
-        return Ok(ModelId {
-            provider: (*name).into(),
-            model: (*model).into(),
-            api: *api,
-        });
-    }
-    Err(
-        "no model is configured; set `assistant.model` in aside.toml or give `--model`, \
-         for example `rehearsal/<script>`, which plays a script"
-            .into(),
-    )
-}
-
-fn parse(id: &str, settings: &Settings, known: &[Known]) -> Result<ModelId, String> {
-    let shown = id.escape_debug();
-    let Some((provider, model)) = id.split_once('/').filter(|(_, model)| !model.is_empty()) else {
-        return Err(format!(
-            "`{shown}` is not a model; one is written `provider/model`"
-        ));
-    };
-    let own = settings.providers.get(provider);
-    let row = known.iter().find(|row| row.name == provider);
-    let api = own.and_then(|own| own.api).or(row.map(|row| row.api));
-    if let Some(api) = api {
-        return Ok(ModelId {
-            provider: provider.into(),
-            model: model.into(),
-            api,
-        });
-    }
-    if own.is_some() {
-        return Err(format!(
-            "providers.{provider} does not say which API it speaks; set its `api`"
-        ));
-    }
-    let mut names: Vec<&str> = known.iter().map(|row| row.name).collect();
-    names.extend(settings.providers.keys().map(String::as_str));
-    let near = did_you_mean(provider, names.iter().copied());
-    let names = names.join(", ");
-    Err(format!(
-        "there is no provider for the model `{shown}` among {names}{near}"
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A table in which providers have default models.
-    const TABLE: [Known; 2] = [
-        Known {
-            name: "one",
-            api: Api::Anthropic,
-            key_env: Some("ONE"),
-            default_model: Some("m1"),
-        },
-        Known {
-            name: "two",
-            api: Api::Google,
-            key_env: Some("TWO"),
-            default_model: Some("m2"),
-        },
-    ];
 
     /// `vars`: names of variables that are set.
     fn check(settings: &str, vars: &[&str], expected: &str) {
         let settings: Settings = toml::from_str(settings).unwrap();
         let env = |name: &str| vars.contains(&name).then(|| "key".to_owned());
-        let found = choose(&settings, &env, &TABLE);
-        assert_eq!(
-            found.map_or_else(|error| error, |id| format!("{id} by {:?}", id.api)),
-            expected
-        );
+        let found = match choose_model(&settings, &env) {
+            Ok(Choice::Model(id)) => format!("{id} by {:?}", id.api),
+            Ok(Choice::DefaultOf(provider)) => format!("default of {provider}"),
+            Ok(Choice::FirstOfOllama) => "first of ollama".to_owned(),
+            Err(error) => error,
+        };
+        assert_eq!(found, expected);
     }
 
     #[test]
     fn without_a_model_the_first_provider_with_a_key_has_one() {
-        check("", &["ONE", "TWO"], "one/m1 by Anthropic");
-        check("", &["TWO"], "two/m2 by Google");
+        check("", &[], "first of ollama");
+        check("", &["OPENAI_API_KEY"], "default of openai");
+        check("", &["GEMINI_API_KEY"], "default of google");
+        check("", &["GOOGLE_API_KEY"], "default of google");
+        check("", &["ANTHROPIC_AUTH_TOKEN"], "default of anthropic");
+        let all = ["GEMINI_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"];
+        check("", &all, "default of anthropic");
+        check("", &["MISTRAL_API_KEY"], "first of ollama");
         check(
-            "providers.two.api_key_env = 'MINE'",
-            &[],
-            "two/m2 by Google",
+            "providers.openai.api_key_env = 'MINE'",
+            &["GEMINI_API_KEY", "MINE"],
+            "default of openai",
         );
         check(
-            "",
+            "providers.openai.api_key_env = 'MINE'",
+            &["GEMINI_API_KEY", "OPENAI_API_KEY"],
+            "default of google",
+        );
+        check(
+            "providers.google.api_key_command = ['pass', 'google']",
             &[],
-            "no model is configured; set `assistant.model` in aside.toml or give `--model`, \
-             for example `rehearsal/<script>`, which plays a script",
+            "default of google",
+        );
+    }
+
+    #[test]
+    fn providers_with_a_key_or_settings_can_be_asked() {
+        let check = |settings: &str, vars: &[&str], expected: &str| {
+            let settings: Settings = toml::from_str(settings).unwrap();
+            let env = |name: &str| vars.contains(&name).then(|| "key".to_owned());
+            assert_eq!(usable_providers(&settings, &env).join(" "), expected);
+        };
+        check("", &[], "ollama");
+        check(
+            "providers.llamacpp = {}\nproviders.mine.api = 'google'\nproviders.unclear = {}",
+            &["MISTRAL_API_KEY", "OPENAI_API_KEY"],
+            "openai ollama mistral llamacpp mine",
+        );
+        check(
+            "providers.rehearsal = {}\nproviders.play.api = 'rehearsal'",
+            &[],
+            "ollama",
         );
     }
 
     #[test]
     fn a_model_names_its_provider() {
-        check("assistant.model = 'two/a/b'", &["ONE"], "two/a/b by Google");
+        check(
+            "assistant.model = 'google/a/b'",
+            &["OPENAI_API_KEY"],
+            "google/a/b by Google",
+        );
+        check(
+            "assistant.model = 'openrouter/deepseek/v4'",
+            &[],
+            "openrouter/deepseek/v4 by OpenaiChat",
+        );
+        check(
+            "assistant.model = 'openai/x'\nproviders.openai.api = 'openai-chat'",
+            &[],
+            "openai/x by OpenaiChat",
+        );
         check(
             "assistant.model = 'mine/x'\nproviders.mine.api = 'openai-chat'",
             &[],
@@ -217,26 +231,14 @@ mod tests {
             "providers.mine does not say which API it speaks; set its `api`",
         );
         check(
-            "assistant.model = 'tow/x'\nproviders.mine.api = 'google'",
+            "assistant.model = 'opnai/x'\nproviders.mine.api = 'google'",
             &[],
-            "there is no provider for the model `tow/x` among one, two, mine; did you mean `two`?",
+            "there is no provider for the model `opnai/x` among anthropic, openai, google, ollama, openrouter, \
+             deepseek, mistral, cerebras, llamacpp, vllm, lmstudio, rehearsal, mine; did you mean `openai`?",
         );
-        for id in ["two", "two/"] {
+        for id in ["openai", "openai/"] {
             let expected = format!("`{id}` is not a model; one is written `provider/model`");
             check(&format!("assistant.model = '{id}'"), &[], &expected);
-        }
-    }
-
-    #[test]
-    fn every_provider_that_is_known_can_be_named() {
-        let settings = Settings::default();
-        for name in ["anthropic", "openai", "google", "ollama", "rehearsal"] {
-            assert_eq!(
-                ModelId::parse(&format!("{name}/m"), &settings)
-                    .unwrap()
-                    .provider,
-                name
-            );
         }
     }
 }

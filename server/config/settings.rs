@@ -3,6 +3,8 @@
 //!
 //! A doc comment on a field is its description in the published schema.
 
+mod provider;
+
 use std::{collections::BTreeMap, fmt};
 
 use aside_turn::limits::Limits;
@@ -13,6 +15,9 @@ use serde_json::{Map, Value};
 use super::{
     names::NAME_PATTERN,
     schema::{or_bool, or_mode, without_defaults},
+};
+pub use provider::{
+    Api, ForcedTools, ModelPrices, ModelSettings, PricesBeyond, ProviderSettings, ReasoningKind,
 };
 
 /// All settings, merged and checked.
@@ -31,6 +36,8 @@ pub struct Settings {
     /// Model providers by name.
     #[schemars(extend("propertyNames" = {"pattern": NAME_PATTERN}))]
     pub providers: BTreeMap<String, ProviderSettings>,
+    /// Which certificate authorities are trusted. Only the user can set it.
+    pub tls_roots: TlsRoots,
     /// Servers of the Model Context Protocol.
     pub mcp: Mcp,
 }
@@ -380,37 +387,15 @@ pub enum Sandbox {
     Off,
 }
 
-/// A model provider.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct ProviderSettings {
-    /// Which API it speaks; a provider that Aside knows by name needs none.
-    pub api: Option<Api>,
-    /// Where its API is.
-    pub base_url: Option<String>,
-    /// The environment variable that holds the key.
-    pub api_key_env: Option<String>,
-    /// The program that prints the key, and its arguments.
-    #[schemars(length(min = 1))]
-    pub api_key_command: Option<Vec<String>>,
-}
-
-/// An API that a provider speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Api {
-    /// Anthropic's messages.
-    Anthropic,
-    /// OpenAI's responses.
-    OpenaiResponses,
-    /// OpenAI's chat completions, which many servers speak.
-    OpenaiChat,
-    /// Google's generative language.
-    Google,
-    /// Ollama's own.
-    Ollama,
-    /// A script instead of a model.
-    Rehearsal,
+/// Which certificate authorities are trusted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TlsRoots {
+    /// Mozilla's, as of the build.
+    #[default]
+    Embedded,
+    /// The system's, where a company may have added its own.
+    System,
 }
 
 /// Servers of the Model Context Protocol.

@@ -112,6 +112,18 @@ fn the_schema_takes_what_is_taken_and_nothing_else() {
         ("conversation.tools.defaults.command = ['x']", false),
         ("conversation.limits.tool_seconds = 601", false),
         ("providers.mine.api_key = 'sk-123'", false),
+        (
+            "providers.mine.models.'org/m:8b' = { context_window = 65536, forced_tools = 'without_reasoning', \
+             efforts = ['low'], prices = { input = 1, output = 2.5, up_to = 9, beyond = { input = 2, output = 5 } } }",
+            true,
+        ),
+        ("providers.mine.models.m.contextwindow = 1", false),
+        ("providers.mine.models.m.context_window = 0", false),
+        ("providers.mine.models.m.reasoning = 'deep'", false),
+        ("providers.mine.models.m.prices.inptu = 1", false),
+        ("providers.mine.models.m.prices.input = -1", false),
+        ("tls_roots = 'system'", true),
+        ("tls_roots = 'none'", false),
     ];
     for (text, fits) in rows {
         let value = serde_json::to_value(toml::from_str::<toml::Table>(text).unwrap()).unwrap();

@@ -11,14 +11,17 @@ use std::{
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
-use super::perform::{FindAssistant, InquiryAssistant};
+use super::{
+    open::Outside,
+    perform::{FindAssistant, InquiryAssistant},
+};
 use crate::{
     config::{
         self, Configuration, ModelId, RunContext, Toggle, ToolFacts, enabled_tools,
         flags::{AnswerFlag, DetachedFlag},
-        settings::{Api, Assistant, Settings},
+        settings::{Assistant, Settings},
     },
-    provider::{ApiKind, Head, Provider, ToolSpec, client::Client, rehearsal::Rehearsal},
+    provider::{Head, Provider, ToolSpec},
     tool::{self, Registry, ToolLimits},
     turn::{
         inquiry::ANSWER_INQUIRY,
@@ -120,20 +123,25 @@ pub fn tool_defaults() -> toml::Table {
 ///
 /// # Errors
 /// [`AssembleError`], one sentence for the user.
-pub fn assemble(
+pub async fn assemble(
     configuration: &Configuration,
     wishes: &Wishes,
-    env: &dyn Fn(&str) -> Option<String>,
+    outside: &Outside,
 ) -> Result<Assembled, AssembleError> {
     let settings = &configuration.settings;
     let registry = Registry::builtin();
     let enabled =
         tools_that_are_on(settings, &registry, &wishes.toggles).map_err(AssembleError::Usage)?;
     known_answers(&registry, &wishes.answers).map_err(AssembleError::Usage)?;
-    let model = config::choose_model(settings, env).map_err(AssembleError::NoProvider)?;
-    let client = Client::default();
-    let provider =
-        open(&model, &settings.assistant, settings, &client).map_err(AssembleError::NoProvider)?;
+    let choice = config::choose_model(settings, outside.env().as_ref())
+        .map_err(AssembleError::NoProvider)?;
+    let model = outside
+        .choose(choice, settings)
+        .await
+        .map_err(AssembleError::NoProvider)?;
+    let provider = outside
+        .open(&model, &settings.assistant, settings)
+        .map_err(AssembleError::NoProvider)?;
 
     let unsandboxed = wishes.unsandboxed || settings.unsandboxed;
     let facts = enabled.iter().filter_map(|name| {
@@ -155,6 +163,7 @@ pub fn assemble(
     });
     let limits = &settings.conversation.limits;
     let (described, turns_model) = (settings.clone(), model.to_string());
+    let outside = outside.clone();
     Ok(Assembled {
         rules,
         provider,
@@ -164,7 +173,7 @@ pub fn assemble(
             let model = ModelId::parse(id, &described)?;
             let system = inquiry_system(&assistant);
             Ok(InquiryAssistant {
-                provider: open(&model, &assistant, &described, &client)?,
+                provider: outside.open(&model, &assistant, &described)?,
                 head: Arc::new(Head {
                     system,
                     tools: Vec::new(),
@@ -217,28 +226,6 @@ fn known_answers(registry: &Registry, answers: &[AnswerFlag]) -> Result<(), Stri
         }
     }
     Ok(())
-}
-
-/// The model of an assistant, as that assistant is configured.
-fn open(
-    model: &ModelId,
-    assistant: &Assistant,
-    settings: &Settings,
-    client: &Client,
-) -> Result<Arc<dyn Provider>, String> {
-    let kind = match model.api {
-        Api::Rehearsal => return Ok(Arc::new(Rehearsal::open(&model.model)?)),
-        Api::Anthropic => ApiKind::Anthropic,
-        Api::OpenaiResponses => ApiKind::OpenaiResponses,
-        Api::OpenaiChat => ApiKind::OpenaiChat,
-        Api::Google => ApiKind::Google,
-        Api::Ollama => ApiKind::Ollama,
-    };
-    let _ = (assistant, settings, client, kind);
-    Err(format!(
-        "the provider {} cannot be used yet",
-        model.provider
-    ))
 }
 
 fn specs(settings: &Settings, registry: &Registry, enabled: &[String]) -> Vec<ToolSpec> {

@@ -3,6 +3,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`assemble`] | puts together what a turn needs of the configuration |
+//! | [`open`], [`key`], [`listed`] | opens models: where they are, their keys, what their providers said of them |
 //! | [`begin`] | opens a conversation and begins, resumes or closes a turn in it |
 //! | `drive` | the loop: effects out, inputs in |
 //! | `perform`, `tasks`, `hooks`, `trace` | each effect: a line in the log, a task, a message to the front end |
@@ -17,6 +18,9 @@ pub mod begin;
 pub mod clock;
 mod drive;
 mod hooks;
+pub mod key;
+pub mod listed;
+pub mod open;
 mod perform;
 mod tasks;
 mod trace;

@@ -3,7 +3,11 @@
 //! The built-in table is `models.toml`. A provider's own list, and then the user's configuration, say more; what a
 //! model refuses in a conversation counts last.
 
-use serde::Deserialize;
+mod table;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::table::{abilities, built_in, default_model, known};
 
 /// What a model can do.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +41,7 @@ pub struct Abilities {
 }
 
 /// What somebody says of a model; what is unset says nothing.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Told {
     /// See [`Abilities::context_window`].
@@ -69,7 +73,7 @@ pub struct Told {
 }
 
 /// Whether a model takes a forced tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Forced {
     /// It does.
@@ -81,7 +85,7 @@ pub enum Forced {
 }
 
 /// How a model is told to reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasoningKind {
     /// It does not reason.
@@ -96,9 +100,9 @@ pub enum ReasoningKind {
     Switch,
 }
 
-/// US dollars for a million tokens.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// US dollars for a million tokens. Where nothing is said of the cache, what goes through it costs as any input.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Given")]
 pub struct Prices {
     /// Input that is neither read from the cache nor written to it.
     pub input: f64,
@@ -114,6 +118,34 @@ pub struct Prices {
     pub up_to: Option<u64>,
     /// See `up_to`.
     pub beyond: Option<Box<Prices>>,
+}
+
+/// [`Prices`] as they are written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Given {
+    input: f64,
+    output: f64,
+    cache_read: Option<f64>,
+    cache_write: Option<f64>,
+    cache_write_long: Option<f64>,
+    up_to: Option<u64>,
+    beyond: Option<Box<Prices>>,
+}
+
+impl From<Given> for Prices {
+    fn from(given: Given) -> Self {
+        let cache_write = given.cache_write.unwrap_or(given.input);
+        Self {
+            input: given.input,
+            output: given.output,
+            cache_read: given.cache_read.unwrap_or(given.input),
+            cache_write,
+            cache_write_long: given.cache_write_long.unwrap_or(cache_write),
+            up_to: given.up_to,
+            beyond: given.beyond,
+        }
+    }
 }
 
 /// Tokens of one request, as they are charged.

@@ -1,6 +1,11 @@
 //! A model behind an HTTP API: sends what an [`Api`] writes and passes on what it reads.
 
-use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use http::{HeaderMap, HeaderValue, header};
@@ -45,6 +50,8 @@ pub(super) struct Http {
     pub(super) model: Model,
     pub(super) client: Client,
     pub(super) key: FindKey,
+    /// The key that was sent last: it is taken out of all that the server says.
+    pub(super) sent: Arc<Mutex<Option<Key>>>,
 }
 
 #[async_trait]
@@ -110,7 +117,11 @@ impl Http {
             HeaderValue::from_static("application/json"),
         );
         if let Some(key) = (self.key)().await.map_err(failed)? {
-            let (name, before) = self.api.key_header();
+            let (name, before) = if self.options.bearer {
+                (header::AUTHORIZATION, "Bearer ")
+            } else {
+                self.api.key_header()
+            };
             let value = key.header(before).ok_or_else(|| {
                 failed(format!(
                     "the key in {} has characters that no key has; set it again",
@@ -118,6 +129,7 @@ impl Http {
                 ))
             })?;
             headers.insert(name, value);
+            *self.sent.lock().unwrap_or_else(PoisonError::into_inner) = Some(key);
         }
         Ok(headers)
     }
@@ -197,6 +209,10 @@ impl Http {
             host: self.options.base.host_str().unwrap_or_default(),
             key_source: &self.options.key_source,
         };
+        let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let error = &sent
+            .as_ref()
+            .map_or_else(|| error.clone(), |key| error.without(key));
         let failure = failure(error, &who);
         tracing::warn!(
             target: "aside::provider",
@@ -219,6 +235,7 @@ impl Http {
             model: self.model.clone(),
             client: self.client.clone(),
             key: self.key.clone(),
+            sent: self.sent.clone(),
         };
         Box::pin(async_stream::stream! {
             let mut pieces = first;

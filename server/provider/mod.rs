@@ -9,6 +9,7 @@ mod flatten;
 mod google;
 mod http;
 pub mod key;
+mod list;
 mod neutral;
 mod ollama;
 mod openai_chat;
@@ -32,7 +33,7 @@ use self::{
     anthropic::Anthropic, api::Api, client::Client, google::Google, http::Http, ollama::Ollama,
     openai_chat::OpenaiChat, openai_responses::OpenaiResponses, options::Options,
 };
-pub use self::{body::Shared, flatten::flatten, http::FindKey};
+pub use self::{body::Shared, flatten::flatten, http::FindKey, list::list_models};
 use crate::turn::{
     inquiry::{Message, Strategy},
     response::{Failure, Feature, Piece},
@@ -81,6 +82,10 @@ pub fn open(
     client: Client,
     key: FindKey,
 ) -> Result<Arc<dyn Provider>, String> {
+    Ok(Arc::new(http(kind, options, client, key)?))
+}
+
+fn http(kind: ApiKind, options: Options, client: Client, key: FindKey) -> Result<Http, String> {
     let api: Arc<dyn Api> = match kind {
         ApiKind::Anthropic => Arc::new(Anthropic),
         ApiKind::OpenaiResponses => Arc::new(OpenaiResponses),
@@ -89,13 +94,14 @@ pub fn open(
         ApiKind::Ollama => Arc::new(Ollama),
     };
     let model = options.to_model();
-    Ok(Arc::new(Http {
+    Ok(Http {
         api,
         options,
         model,
         client,
         key,
-    }))
+        sent: Arc::default(),
+    })
 }
 
 /// What a conversation's first request freezes: equal bytes in every later one.

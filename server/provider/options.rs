@@ -16,6 +16,8 @@ pub struct Options {
     pub base: Url,
     /// Where the key comes from, in words for a person: `ANTHROPIC_API_KEY`.
     pub key_source: String,
+    /// The key goes after `Bearer` into `authorization`, whatever the API does with keys.
+    pub bearer: bool,
     /// What the model can do.
     pub abilities: Abilities,
     /// How much it reasons; unset is its own default.

@@ -40,6 +40,7 @@ pub(super) fn options(id: &str, abilities: Abilities) -> Options {
         model: model.into(),
         base: "http://127.0.0.1:9/".parse().unwrap(),
         key_source: "THE_KEY".into(),
+        bearer: false,
         abilities,
         reasoning: None,
         max_output: Some(16_000),

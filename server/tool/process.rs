@@ -5,11 +5,13 @@
 //! and its output — both streams in the order of writing — is kept within bounds while it is read, so that
 //! neither a flood nor a process that never closes it can hold a call up.
 
+mod quiet;
+
 use std::{
     ffi::OsString,
     io::{self, Read},
     os::{fd::OwnedFd, unix::net::UnixStream},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{ChildStdout, Stdio},
     sync::Arc,
     time::Duration,
@@ -22,6 +24,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+pub use self::quiet::{Quiet, read_quietly};
 use crate::turn::event::CallKey;
 
 use super::{
@@ -88,7 +91,7 @@ pub enum How {
 /// Where the supervisor cannot be started, or the output not be kept.
 pub async fn run(job: &Job, host: &Arc<Host>, cancelled: &CancellationToken) -> io::Result<Ended> {
     let mark = format!("ASIDE_CHILD={:016x}", fastrand::u64(..));
-    let mut running = start(job, host, &mark)?;
+    let mut running = start(job, &host.supervisor, &mark, true)?;
     let deadline = Instant::now() + job.time;
     let mut capture = Capture::new(host, job.call);
     let why = loop {
@@ -140,11 +143,12 @@ struct Running {
     lifeline: UnixStream,
 }
 
-fn start(job: &Job, host: &Host, mark: &str) -> io::Result<Running> {
+/// `errors`: what the command says on its standard error belongs to its output; else nobody reads it.
+fn start(job: &Job, supervisor: &Path, mark: &str, errors: bool) -> io::Result<Running> {
     let (ours, theirs) = UnixStream::pair()?;
     let (output, write) = io::pipe()?;
     let (name, value) = mark.split_once('=').unwrap_or((mark, ""));
-    let mut command = Command::new(&host.supervisor);
+    let mut command = Command::new(supervisor);
     command
         .arg(supervisor::ARGUMENT)
         .arg(&job.program)
@@ -155,8 +159,12 @@ fn start(job: &Job, host: &Host, mark: &str) -> io::Result<Running> {
         .envs(job.env.iter().cloned())
         .env(name, value)
         .stdin(Stdio::from(OwnedFd::from(theirs)))
-        .stdout(Stdio::from(OwnedFd::from(write.try_clone()?)))
-        .stderr(Stdio::from(OwnedFd::from(write)));
+        .stderr(if errors {
+            Stdio::from(OwnedFd::from(write.try_clone()?))
+        } else {
+            Stdio::null()
+        })
+        .stdout(Stdio::from(OwnedFd::from(write)));
     let child = command.spawn()?;
     // `command` holds the child's ends; the output could not end while it lives.
     drop(command);

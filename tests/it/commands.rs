@@ -212,7 +212,7 @@ fn a_doctor_says_what_is_wrong() {
             "ok       state directory: ~/state/aside can be written\n",
             "ok       configuration: there is no aside.toml\n",
             "warning  workspace: ~/work is not trusted",
-            "warning  model: no model is configured",
+            "warning  model: there is no model: no key is in ANTHROPIC_API_KEY",
             "warning  sandbox: this version has none",
             "ok       conversations: 0 in this workspace\n",
         ],
@@ -270,7 +270,7 @@ fn models_are_listed_and_shells_complete() {
     let user = User::new();
     user.includes(
         &["model", "list"],
-        &["rehearsal/demo    context window of 200000 tokens\n"],
+        &["rehearsal/demo      200K       -          -       -        -\n"],
     );
     user.includes(&["completions", "bash"], &["_aside()"]);
     assert!(!user.home.path().join("state").exists());

@@ -93,6 +93,12 @@ fn what_a_workspace_may_set() {
         ("providers.a.base_url = 'https://evil'", NEVER),
         ("providers.a.api_key_env = 'HOME'", NEVER),
         ("providers.a.api_key_command = ['evil']", NEVER),
+        ("providers.a.api = 'openai-chat'", NEVER),
+        ("providers.a.models.m.context_window = 1", NEVER),
+        ("providers.a.models.m.prices.input = 0", NEVER),
+        ("tls_roots = 'system'", NEVER),
+        ("assistant.request.cache = 'long'", NEVER),
+        ("assistant.request.max_output_tokens = 1", NEVER),
     ];
     for (key, expected) in rows {
         check_workspace("", key, expected);

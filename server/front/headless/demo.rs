@@ -36,7 +36,7 @@ pub async fn run(script: Option<&Path>, into: Option<&Path>) -> Result<(u8, Stri
         std::env::var_os("NO_COLOR").as_deref(),
     );
     let terminal = open_terminal(false, paint);
-    let plan = plan(&place, conversation.clone(), script, terminal.is_some())?;
+    let plan = plan(&place, conversation.clone(), script, terminal.is_some()).await?;
     let watch = Watch {
         terminal,
         paint,
@@ -75,7 +75,7 @@ fn lay_out(folder: &Path) -> io::Result<Place> {
 }
 
 /// Nothing of the user's configuration counts: the demo is the same everywhere.
-fn plan(
+async fn plan(
     place: &Place,
     conversation: Conversation,
     script: Option<&Path>,
@@ -105,7 +105,8 @@ fn plan(
         mode: Some(Mode::Edits),
         ..Wishes::default()
     };
-    let assembled = assemble(&configuration, &wishes, &|_| None)?;
+    let outside = place.outside(&configuration.settings)?;
+    let assembled = assemble(&configuration, &wishes, &outside).await?;
     let options = TurnOptions {
         model: Some(model),
         ..TurnOptions::default()

@@ -4,12 +4,20 @@ use std::{
     env, fs,
     io::{self, IsTerminal, Write},
     os::unix::fs::DirBuilderExt,
+    time::Duration,
 };
+
+use tokio::time::timeout;
 
 use super::{failure::Failure, place::Place, streams::Streams, text::one_line};
 use crate::{
-    config::{Configuration, Sources},
-    engine::assemble::{AssembleError, Wishes, assemble},
+    config::{self, Configuration, ModelId, Settings, Sources},
+    engine::{
+        assemble::{AssembleError, Wishes, assemble},
+        key::KeySource,
+        open::Outside,
+    },
+    provider::ApiKind,
     session::{conversation::Listed, store::Store},
 };
 
@@ -17,13 +25,16 @@ use crate::{
 ///
 /// # Errors
 /// Something does not work.
-pub fn run(place: &Place, streams: &mut Streams<'_>) -> Result<(), Failure> {
+pub async fn run(place: &Place, streams: &mut Streams<'_>) -> Result<(), Failure> {
     let mut findings = vec![version(), state_directory(place)];
     match place.configuration(Vec::new(), false) {
         Ok((configuration, trusted)) => {
             findings.extend(configuration_files(place, &configuration));
             findings.push(trust(place, trusted));
-            findings.push(model(place, &configuration, trusted));
+            let settings = &configuration.settings;
+            let outside = place.outside(settings)?;
+            findings.extend(providers(settings, &outside).await);
+            findings.push(model(place, &configuration, trusted, &outside).await);
             findings.push(sandbox(configuration.settings.unsandboxed));
         }
         Err(problems) => findings.extend(problems.text.lines().map(Finding::error)),
@@ -47,6 +58,9 @@ pub fn run(place: &Place, streams: &mut Streams<'_>) -> Result<(), Failure> {
         ))),
     }
 }
+
+/// How long a server is waited for.
+const ANSWER: Duration = Duration::from_secs(3);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Grade {
@@ -151,14 +165,57 @@ fn trust(place: &Place, trusted: bool) -> Finding {
     ))
 }
 
+/// Which providers can be used, and where their keys are. Only an Ollama is asked whether it is there.
+async fn providers(settings: &Settings, outside: &Outside) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for name in config::usable_providers(settings, outside.env().as_ref()) {
+        let of = |what: &str| format!("provider: {what}");
+        let found =
+            ModelId::of_provider(&name, settings).and_then(|id| outside.endpoint(&id, settings));
+        let endpoint = match found {
+            Ok(endpoint) => endpoint,
+            Err(what) => {
+                findings.push(Finding::warning(of(&what)));
+                continue;
+            }
+        };
+        let place = format!("{name} at {}", endpoint.options.base);
+        let key = match &endpoint.key {
+            KeySource::None => "without a key".to_owned(),
+            source => format!("with the key from {}", source.words()),
+        };
+        if endpoint.kind != ApiKind::Ollama {
+            findings.push(Finding::ok(of(&format!("{place}, {key}"))));
+            continue;
+        }
+        match timeout(ANSWER, outside.list(&endpoint)).await {
+            Ok(Ok(models)) => {
+                let count = models.len();
+                findings.push(Finding::ok(of(&format!("{place}, {key}: {count} models"))));
+            }
+            _ if outside.expects_ollama(settings) => {
+                let what = format!("{place} does not answer; start it, or correct its address");
+                findings.push(Finding::warning(of(&what)));
+            }
+            _ => {}
+        }
+    }
+    findings
+}
+
 /// Whether a turn could begin: with the configured model, or with one that is given for it.
-fn model(place: &Place, configuration: &Configuration, trusted: bool) -> Finding {
+async fn model(
+    place: &Place,
+    configuration: &Configuration,
+    trusted: bool,
+    outside: &Outside,
+) -> Finding {
     let wishes = Wishes {
         root: place.root.clone(),
         trusted,
         ..Wishes::default()
     };
-    match assemble(configuration, &wishes, &|name| env::var(name).ok()) {
+    match assemble(configuration, &wishes, outside).await {
         Ok(assembled) => Finding::ok(format!("model: {}", assembled.provider.model().id)),
         // A run can still name one.
         Err(AssembleError::NoProvider(what))

@@ -1,43 +1,194 @@
 //! `aside model`.
 
-use super::{failure::Failure, streams::Streams};
-use crate::provider::{
-    Provider as _,
-    rehearsal::{self, Rehearsal},
+use futures_util::future::join_all;
+
+use super::{failure::Failure, place::Place, streams::Streams, text::one_line};
+use crate::{
+    config::{self, ModelId, Settings},
+    engine::{listed::Lists, open::Outside},
+    provider::{
+        Provider as _,
+        abilities::{Abilities, ReasoningKind, Told},
+        rehearsal::{self, Rehearsal},
+    },
 };
 
-/// Lists the models of the providers that can be used: a line each, with its context window where it is known.
+/// Lists the models of the providers that can be used, a line each, and keeps what the providers said of them.
 ///
 /// # Errors
-/// Where it cannot be written.
-pub fn list(streams: &mut Streams<'_>) -> Result<(), Failure> {
-    let mut list = String::new();
-    for script in rehearsal::built_in() {
-        let id = format!("rehearsal/{script}");
-        let provider = Rehearsal::open(script).map_err(Failure::internal)?;
-        let window = provider.model().context_window;
-        let window = window.map_or_else(String::new, |tokens| {
-            format!("  context window of {tokens} tokens")
-        });
-        list += format!("{id:<16}{window}").trim_end();
-        list += "\n";
+/// Where the configuration cannot be used, or the list not be written.
+pub async fn list(place: &Place, streams: &mut Streams<'_>) -> Result<(), Failure> {
+    let (configuration, _) = place.configuration(Vec::new(), false)?;
+    let settings = &configuration.settings;
+    let outside = place.outside(settings)?;
+    let names = config::usable_providers(settings, outside.env().as_ref());
+    let asked = names.iter().map(|name| ask(name, settings, &outside));
+    let mut lists = Lists::read(outside.state_dir());
+    let (mut rows, mut said) = (scripts()?, false);
+    for (name, answer) in names.iter().zip(join_all(asked).await) {
+        match answer {
+            Ok(answer) => {
+                lists.set(name, &answer.base, &answer.models);
+                rows.extend(answer.rows);
+                said = true;
+            }
+            // It was only tried whether there is one.
+            Err(_) if name == "ollama" && !outside.expects_ollama(settings) => {}
+            Err(why) => streams.note(&format!("The models of {name} are not known: {why}.")),
+        }
     }
-    streams.say(&list)?;
-    streams.note("rehearsal/PATH plays a script of your own. This version has no other provider.");
+    streams.say(&table(&rows))?;
+    streams.note("rehearsal/PATH plays a script of your own.");
+    if said && let Err(error) = lists.write(outside.state_dir()) {
+        streams.note(&format!(
+            "What the providers said of their models cannot be kept: {error}."
+        ));
+    }
     Ok(())
+}
+
+/// What a provider said.
+struct Answer {
+    base: String,
+    models: Vec<(String, Told)>,
+    rows: Vec<Row>,
+}
+
+async fn ask(name: &str, settings: &Settings, outside: &Outside) -> Result<Answer, String> {
+    let id = ModelId::of_provider(name, settings)?;
+    let endpoint = outside.endpoint(&id, settings)?;
+    let models = outside.list(&endpoint).await?;
+    let base = endpoint.options.base.to_string();
+    let configured = settings.providers.get(name).map(|own| &own.models);
+    let unlisted = configured
+        .into_iter()
+        .flatten()
+        .map(|(model, _)| model)
+        .filter(|model| models.iter().all(|(listed, _)| listed != *model));
+    let told = models.iter().map(|(model, told)| (model, Some(told)));
+    let rows = told
+        .chain(unlisted.map(|model| (model, None)))
+        .map(|(model, told)| {
+            let id = ModelId {
+                model: model.clone(),
+                ..id.clone()
+            };
+            Ok(row(&id, &outside.abilities(&id, told, settings)?))
+        })
+        .collect::<Result<Vec<Row>, String>>()?;
+    Ok(Answer { base, models, rows })
+}
+
+/// Model, context, output, reasoning, price of input, of output.
+type Row = [String; 6];
+
+const HEAD: [&str; 6] = [
+    "model",
+    "context",
+    "output",
+    "reasoning",
+    "$/M in",
+    "$/M out",
+];
+const UNKNOWN: &str = "-";
+
+fn scripts() -> Result<Vec<Row>, Failure> {
+    let script = |script: &str| {
+        let provider = Rehearsal::open(script).map_err(Failure::internal)?;
+        let unknown = || UNKNOWN.to_owned();
+        Ok([
+            format!("rehearsal/{script}"),
+            size(provider.model().context_window),
+            unknown(),
+            unknown(),
+            unknown(),
+            unknown(),
+        ])
+    };
+    rehearsal::built_in().into_iter().map(script).collect()
+}
+
+fn row(id: &ModelId, abilities: &Abilities) -> Row {
+    let price =
+        |price: Option<f64>| price.map_or_else(|| UNKNOWN.to_owned(), |usd| usd.to_string());
+    let prices = abilities.prices.as_ref();
+    let reasoning = match abilities.reasoning {
+        ReasoningKind::None => "no",
+        _ if abilities.reasoning_off => "yes",
+        _ => "always",
+    };
+    [
+        one_line(&id.to_string()).to_string(),
+        size(abilities.context_window),
+        size(abilities.max_output),
+        reasoning.to_owned(),
+        price(prices.map(|prices| prices.input)),
+        price(prices.map(|prices| prices.output)),
+    ]
+}
+
+/// Tokens, short: `1M`, `1.05M`, `128K`.
+fn size(tokens: Option<u64>) -> String {
+    let Some(tokens) = tokens else {
+        return UNKNOWN.to_owned();
+    };
+    let short = |unit: f64| (tokens as f64 / unit * 100.0).round() / 100.0;
+    match tokens {
+        1_000_000.. => format!("{}M", short(1e6)),
+        1_000.. => format!("{}K", short(1e3).round()),
+        _ => tokens.to_string(),
+    }
+}
+
+fn table(rows: &[Row]) -> String {
+    let head = HEAD.map(str::to_owned);
+    let all = || std::iter::once(&head).chain(rows);
+    let width = |column: usize| all().map(|row| row[column].chars().count()).max();
+    let widths: Vec<usize> = (0..HEAD.len()).filter_map(width).collect();
+    let line = |row: &Row| {
+        let cells = row.iter().zip(&widths).enumerate();
+        let cells = cells.map(|(column, (cell, width))| match column {
+            0 => format!("{cell:<width$}"),
+            _ => format!("{cell:>width$}"),
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    all().map(line).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{super::streams::tests::said, *};
+    use super::*;
+    use crate::provider::{ApiKind, abilities::built_in};
 
     #[test]
-    fn the_built_in_scripts_are_listed() {
+    fn models_are_listed_in_columns() {
+        let mut rows = scripts().unwrap();
+        let known = [
+            ("anthropic", ApiKind::Anthropic, "claude-opus-5-5"),
+            ("google", ApiKind::Google, "gemini-3.8-flash"),
+            ("mine", ApiKind::OpenaiChat, "tiny\u{1b}"),
+            ("openai", ApiKind::OpenaiResponses, "gpt-6-sol"),
+        ];
+        for (provider, kind, model) in known {
+            let id = ModelId {
+                provider: provider.into(),
+                model: model.into(),
+                api: config::settings::Api::Rehearsal,
+            };
+            rows.push(row(&id, &built_in(kind, model)));
+        }
         assert_eq!(
-            said(list),
-            "rehearsal/demo    context window of 200000 tokens\n\
-             rehearsal/hello\n\
-             ! rehearsal/PATH plays a script of your own. This version has no other provider.\n"
+            table(&rows),
+            "\
+model                      context  output  reasoning  $/M in  $/M out
+rehearsal/demo                200K       -          -       -        -
+rehearsal/hello                  -       -          -       -        -
+anthropic/claude-opus-5-5       1M    128K     always       4       20
+google/gemini-3.8-flash      1.05M     66K     always    0.75     3.75
+mine/tiny␛                       -       -     always       -        -
+openai/gpt-6-sol             1.05M    128K        yes       2       10
+"
         );
     }
 }

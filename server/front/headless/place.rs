@@ -1,17 +1,19 @@
 //! Where a command works: the workspace and the user's state.
 
 use std::{
+    env,
     io::ErrorKind,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use super::failure::Failure;
 use crate::{
     config::{
-        self, Configuration, Flag, Sources,
+        self, Configuration, Flag, Settings, Sources,
         trust::{Fingerprint, Trust, TrustStore},
     },
-    engine::assemble::tool_defaults,
+    engine::{assemble::tool_defaults, open::Outside},
     session::store::{Store, StoreError, default_state_dir},
 };
 
@@ -81,6 +83,20 @@ impl Place {
         Ok((configuration, sources.trusted))
     }
 
+    /// What models are opened with, in the environment of this process.
+    ///
+    /// # Errors
+    /// Where the program's own file cannot be found.
+    pub fn outside(&self, settings: &Settings) -> Result<Outside, Failure> {
+        let env = Arc::new(|name: &str| env::var(name).ok());
+        Ok(Outside::new(
+            settings,
+            env,
+            own_program()?,
+            self.state_dir.clone(),
+        ))
+    }
+
     /// Whether the workspace is trusted as it is now, and what that is bound to.
     ///
     /// # Errors
@@ -109,6 +125,13 @@ impl Place {
             })?;
         Ok((status, now))
     }
+}
+
+/// The program's own file: it holds child processes.
+pub(super) fn own_program() -> Result<PathBuf, Failure> {
+    env::current_exe().map_err(|error| {
+        Failure::internal(format!("the program's own file cannot be found: {error}"))
+    })
 }
 
 impl From<StoreError> for Failure {

@@ -8,7 +8,7 @@ use super::{
     args,
     failure::Failure,
     message::{self, Stdin},
-    place::Place,
+    place::{Place, own_program},
     terminal::{Answers, Terminal},
     text::Paint,
     watch::Watch,
@@ -53,8 +53,8 @@ pub async fn run(args: args::Run, place: &Place) -> Result<u8, Failure> {
     let (configuration, trusted) =
         place.configuration(config_flags(&args, &options), args.trust)?;
     let wishes = wishes(&args, &options, place, trusted);
-    let env = |name: &str| std::env::var(name).ok();
-    let assembled = assemble(&configuration, &wishes, &env)?;
+    let outside = place.outside(&configuration.settings)?;
+    let assembled = assemble(&configuration, &wishes, &outside).await?;
     let client = terminal.is_some().then(Client::terminal);
     let mut notices = configuration.notices.clone();
     if !trusted {
@@ -90,9 +90,6 @@ pub(super) fn plan(
     client: Option<Client>,
     assembled: Assembled,
 ) -> Result<Plan, Failure> {
-    let supervisor = std::env::current_exe().map_err(|error| {
-        Failure::internal(format!("the program's own file cannot be found: {error}"))
-    })?;
     Ok(Plan {
         conversation,
         start,
@@ -106,7 +103,7 @@ pub(super) fn plan(
         assembled,
         root: place.root.clone(),
         approvals: place.store()?.approvals(),
-        supervisor,
+        supervisor: own_program()?,
     })
 }
 

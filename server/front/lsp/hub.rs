@@ -10,15 +10,16 @@ use tower_lsp::{Client, jsonrpc, lsp_types::notification::Notification};
 
 use super::{
     documents::Documents,
-    error::{error, of_store},
+    error::{error, internal, of_store},
     outbox::Outbox,
     prompts::Prompts,
     settings::ClientSettings,
     turns::Turns,
 };
 use crate::{
+    config::Settings,
+    engine::open::Outside,
     front::wire::requests::{ClientCapabilities, Health, StatusParams},
-    provider::client,
     session::store::Store,
     turn::rules,
 };
@@ -33,8 +34,8 @@ pub(super) struct Hub {
     pub(super) documents: Documents,
     pub(super) turns: Turns,
     pub(super) prompts: Prompts,
-    /// The HTTP client of all models.
-    pub(super) http: client::Client,
+    /// What models are opened with, from the first turn on.
+    outside: OnceLock<Outside>,
     output: Outbox,
     stores: Mutex<HashMap<PathBuf, Store>>,
     status: Mutex<Option<StatusParams>>,
@@ -101,7 +102,7 @@ impl Hub {
             documents: Documents::default(),
             turns: Turns::default(),
             prompts: Prompts::default(),
-            http: client::Client::default(),
+            outside: OnceLock::new(),
             output,
             stores: Mutex::default(),
             status: Mutex::default(),
@@ -156,6 +157,17 @@ impl Hub {
         if self.speaks_aside() {
             self.client.send_notification::<N>(params).await;
         }
+    }
+
+    /// What models are opened with: one for the process, so that they share connections.
+    pub(super) fn outside(&self, settings: &Settings) -> jsonrpc::Result<Outside> {
+        if let Some(outside) = self.outside.get() {
+            return Ok(outside.clone());
+        }
+        let supervisor = std::env::current_exe().map_err(internal)?;
+        let env = Arc::new(|name: &str| std::env::var(name).ok());
+        let outside = Outside::new(settings, env, supervisor, self.told()?.state_dir.clone());
+        Ok(self.outside.get_or_init(|| outside).clone())
     }
 
     /// Waits until fewer bytes than this wait for the client.

@@ -132,7 +132,7 @@ impl Hub {
         Ok(Attachment { name, text })
     }
 
-    fn assembled(&self, wanted: &Wanted) -> jsonrpc::Result<(Assembled, Vec<String>)> {
+    async fn assembled(&self, wanted: &Wanted) -> jsonrpc::Result<(Assembled, Vec<String>)> {
         let options = &wanted.options;
         let effective = self.configuration(&wanted.root, flags(options))?;
         let mode = options.mode.as_deref().and_then(mode_of);
@@ -148,8 +148,10 @@ impl Hub {
             schema: options.schema.clone(),
             ..Wishes::default()
         };
-        let env = |name: &str| std::env::var(name).ok();
-        let assembled = assemble(&effective.configuration, &wishes, &env).map_err(of_assemble)?;
+        let outside = self.outside(&effective.configuration.settings)?;
+        let assembled = assemble(&effective.configuration, &wishes, &outside)
+            .await
+            .map_err(of_assemble)?;
         let mut notices = effective.configuration.notices;
         if assembled.unsandboxed {
             notices.push("Commands run without a sandbox.".into());
@@ -179,7 +181,7 @@ async fn begin_reserved(
     wanted: Wanted,
     kept: Option<crate::engine::Before>,
 ) -> jsonrpc::Result<TurnHandle> {
-    let (assembled, notices) = hub.assembled(&wanted)?;
+    let (assembled, notices) = hub.assembled(&wanted).await?;
     let told = hub.told()?;
     let model = assembled.rules.model.id.clone();
     let plan = Plan {

@@ -87,7 +87,7 @@ async fn program(model: &str) -> Result<u8, Failure> {
         turn: None,
         options: TurnOptions::default(),
         client: Some(Client::terminal()),
-        assembled: with_asker(&place, model),
+        assembled: with_asker(&place, model).await,
         root: place.root.clone(),
         approvals: place.store()?.approvals(),
         supervisor: ASIDE.into(),
@@ -111,7 +111,7 @@ fn trace(place: &Place) {
     tracing::subscriber::set_global_default(tracing_subscriber::registry().with(layer)).unwrap();
 }
 
-fn with_asker(place: &Place, model: &str) -> Assembled {
+async fn with_asker(place: &Place, model: &str) -> Assembled {
     let sources = Sources {
         flags: vec![Flag::Set(format!("assistant.model={model:?}"))],
         ..Sources::default()
@@ -122,7 +122,9 @@ fn with_asker(place: &Place, model: &str) -> Assembled {
         trusted: true,
         ..Wishes::default()
     };
-    let mut assembled = assemble(&configuration, &wishes, &|_| None).unwrap();
+    let outside = place.outside(&configuration.settings).unwrap();
+    let assembled = assemble(&configuration, &wishes, &outside).await;
+    let mut assembled = assembled.unwrap();
     let asker = Asker(About::new("asker", "Asks.", json!({"type": "object"})));
     let labelled = QuestionRules {
         prompt_label: Some("Housekeeping".into()),

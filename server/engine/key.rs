@@ -1,0 +1,278 @@
+//! Where a provider's key comes from: a variable, or a program that prints it. Keys are found when they are needed,
+//! kept in memory only, and printed nowhere.
+
+use std::{collections::HashMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
+
+use tokio::sync::Mutex;
+
+use crate::{
+    config::{
+        known::{BEARER, Known},
+        settings::ProviderSettings,
+    },
+    provider::{FindKey, key::Key},
+    tool::process::{How, Quiet, read_quietly},
+};
+
+/// How long a program that prints a key may take: it may have to ask somebody.
+const TIME: Duration = Duration::from_secs(30);
+/// Bytes of what it prints, at the most.
+const MOST: usize = 8 * 1024;
+/// What programs that keep keys need besides what every child process gets; none of it is a secret.
+const KEEPERS: [&str; 8] = [
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DISPLAY",
+    "GNUPGHOME",
+    "GPG_TTY",
+    "PASSWORD_STORE_DIR",
+    "SSH_AUTH_SOCK",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+];
+
+/// The environment, as far as it is looked at.
+pub type Env = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+/// Where the key of a provider is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeySource {
+    /// There is none, and none may be needed.
+    None,
+    /// In this variable.
+    Variable(String),
+    /// What this program prints, configured for the provider of this name.
+    Command {
+        /// The program and its arguments.
+        command: Vec<String>,
+        /// The provider.
+        provider: String,
+    },
+}
+
+impl KeySource {
+    /// Where the key is: as the user configured it, else where it usually is.
+    ///
+    /// # Errors
+    /// A sentence that names the variable to set.
+    pub fn of(
+        provider: &str,
+        own: Option<&ProviderSettings>,
+        known: Option<&Known>,
+        env: &Env,
+    ) -> Result<Self, String> {
+        let is_set = |name: &str| env(name).is_some_and(|key| !key.trim().is_empty());
+        let configured = own.map(|own| (&own.api_key_env, &own.api_key_command));
+        match configured {
+            Some((Some(_), Some(_))) => Err(format!(
+                "providers.{provider} has both api_key_env and api_key_command; keep one of them"
+            )),
+            Some((Some(name), None)) if is_set(name) => Ok(Self::Variable(name.clone())),
+            Some((Some(name), None)) => Err(format!(
+                "there is no key for the provider {provider}: the variable {name} of its api_key_env is not set; set it"
+            )),
+            Some((None, Some(command))) => Ok(Self::Command {
+                command: command.clone(),
+                provider: provider.to_owned(),
+            }),
+            _ => {
+                let usual = known.map_or(&[][..], |known| known.key_env);
+                let found = usual.iter().find(|name| is_set(name));
+                Ok(found.map_or(Self::None, |name| Self::Variable((*name).to_owned())))
+            }
+        }
+    }
+
+    /// In words for a person; empty where there is none.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Self::None => String::new(),
+            Self::Variable(name) => name.clone(),
+            Self::Command { provider, .. } => format!("providers.{provider}.api_key_command"),
+        }
+    }
+
+    /// The key goes after `Bearer`, whatever the API does with keys.
+    #[must_use]
+    pub fn bearer(&self) -> bool {
+        matches!(self, Self::Variable(name) if name == BEARER)
+    }
+}
+
+/// Finds keys. Clones share what programs printed: each is run once.
+#[derive(Clone)]
+pub struct Keys {
+    env: Env,
+    /// The program that holds child processes: `aside` itself.
+    supervisor: PathBuf,
+    printed: Arc<Mutex<HashMap<Vec<String>, Key>>>,
+}
+
+impl Keys {
+    /// Keys of this environment.
+    #[must_use]
+    pub fn new(env: Env, supervisor: PathBuf) -> Self {
+        Self {
+            env,
+            supervisor,
+            printed: Arc::default(),
+        }
+    }
+
+    /// How a key is found whenever a request needs it.
+    #[must_use]
+    pub fn find(&self, source: KeySource) -> FindKey {
+        let keys = self.clone();
+        Arc::new(move || {
+            let (keys, source) = (keys.clone(), source.clone());
+            Box::pin(async move {
+                match &source {
+                    KeySource::None => Ok(None),
+                    KeySource::Variable(name) => keys.variable(name).map(Some),
+                    KeySource::Command { command, provider } => {
+                        keys.command(command, provider).await.map(Some)
+                    }
+                }
+            })
+        })
+    }
+
+    fn variable(&self, name: &str) -> Result<Key, String> {
+        let key = (self.env)(name).map(|text| Key::new(&text));
+        key.filter(|key| !key.is_empty())
+            .ok_or_else(|| format!("the variable {name} with the key is no longer set; set it"))
+    }
+
+    async fn command(&self, command: &[String], provider: &str) -> Result<Key, String> {
+        // Held while the program runs, so that it runs once for all who wait.
+        let mut printed = self.printed.lock().await;
+        if let Some(key) = printed.get(command) {
+            return Ok(key.clone());
+        }
+        let key = self.run(command).await.map_err(|why| {
+            format!("providers.{provider}.api_key_command {why}; run it yourself to see why")
+        })?;
+        printed.insert(command.to_owned(), key.clone());
+        Ok(key)
+    }
+
+    async fn run(&self, command: &[String]) -> Result<Key, String> {
+        let Some((program, args)) = command.split_first() else {
+            return Err("names no program".to_owned());
+        };
+        let kept = |name: &&str| Some((OsString::from(name), OsString::from((self.env)(name)?)));
+        let home = (self.env)("HOME").map(PathBuf::from);
+        let program = Quiet {
+            program: program.into(),
+            args: args.iter().map(OsString::from).collect(),
+            // Not in the workspace, whose files are not to be mistaken for programs of the user.
+            cwd: home
+                .filter(|home| home.is_dir())
+                .unwrap_or_else(|| PathBuf::from("/")),
+            env: KEEPERS.iter().filter_map(kept).collect(),
+            time: TIME,
+            most: MOST,
+        };
+        let (how, output) = read_quietly(program, &self.supervisor)
+            .await
+            .map_err(|error| format!("could not be started: {error}"))?;
+        match how {
+            How::Exit(0) => {}
+            How::Exit(code) => return Err(format!("ended with exit status {code}")),
+            How::NotStarted(why) => return Err(format!("could not be started: {why}")),
+            How::TimedOut => return Err(format!("took more than {} s", TIME.as_secs())),
+            _ => return Err("was ended from outside".to_owned()),
+        }
+        let text = String::from_utf8(output).map_err(|_| "printed what is no text".to_owned())?;
+        let key = Key::new(&text);
+        if key.is_empty() {
+            return Err("printed no key".to_owned());
+        }
+        Ok(key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::known::known;
+
+    fn env(set: &'static [(&'static str, &'static str)]) -> Env {
+        Arc::new(move |name| {
+            let found = set.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    fn source(provider: &str, own: &str, set: &'static [(&'static str, &'static str)]) -> String {
+        let own: ProviderSettings = toml::from_str(own).unwrap();
+        match KeySource::of(provider, Some(&own), known(provider), &env(set)) {
+            Ok(source) if source.bearer() => format!("{} as bearer", source.words()),
+            Ok(source) => source.words(),
+            Err(error) => error,
+        }
+    }
+
+    #[test]
+    fn a_key_is_where_the_user_says_else_where_it_usually_is() {
+        let check = |provider, own, set, expected: &str| {
+            assert_eq!(source(provider, own, set), expected);
+        };
+        check("anthropic", "", &[], "");
+        check(
+            "anthropic",
+            "",
+            &[("ANTHROPIC_AUTH_TOKEN", "t"), ("ANTHROPIC_API_KEY", "k")],
+            "ANTHROPIC_API_KEY",
+        );
+        check(
+            "anthropic",
+            "",
+            &[("ANTHROPIC_AUTH_TOKEN", "t"), ("ANTHROPIC_API_KEY", " ")],
+            "ANTHROPIC_AUTH_TOKEN as bearer",
+        );
+        check(
+            "google",
+            "",
+            &[("GEMINI_API_KEY", "a"), ("GOOGLE_API_KEY", "b")],
+            "GOOGLE_API_KEY",
+        );
+        check("ollama", "", &[("OLLAMA_API_KEY", "k")], "OLLAMA_API_KEY");
+        check("mine", "", &[("OPENAI_API_KEY", "k")], "");
+        check("mine", "api_key_env = 'MINE'", &[("MINE", "k")], "MINE");
+        check(
+            "openai",
+            "api_key_env = 'MINE'",
+            &[("OPENAI_API_KEY", "k")],
+            "there is no key for the provider openai: the variable MINE of its api_key_env is not set; set it",
+        );
+        check(
+            "openai",
+            "api_key_command = ['pass', 'x']",
+            &[("OPENAI_API_KEY", "k")],
+            "providers.openai.api_key_command",
+        );
+        check(
+            "openai",
+            "api_key_command = ['pass', 'x']\napi_key_env = 'MINE'",
+            &[],
+            "providers.openai has both api_key_env and api_key_command; keep one of them",
+        );
+    }
+
+    #[tokio::test]
+    async fn a_variable_is_read_when_the_key_is_needed() {
+        let keys = Keys::new(env(&[("SET", " key\n"), ("EMPTY", "")]), PathBuf::new());
+        let find = |name: &str| keys.find(KeySource::Variable(name.into()))();
+        assert_eq!(find("SET").await, Ok(Some(Key::new("key"))));
+        for name in ["EMPTY", "UNSET"] {
+            assert_eq!(
+                find(name).await,
+                Err(format!(
+                    "the variable {name} with the key is no longer set; set it"
+                ))
+            );
+        }
+        assert_eq!(keys.find(KeySource::None)().await, Ok(None));
+    }
+}

@@ -1,0 +1,351 @@
+//! From what is configured of a model to the model itself: where it is, with which key, what it can do.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use tokio::time::timeout;
+use url::Url;
+
+use super::{
+    key::{Env, KeySource, Keys},
+    listed::Lists,
+};
+use crate::{
+    config::{
+        Choice, ModelId,
+        known::{Known, known},
+        settings::{self, Api, Assistant, Cache, ProviderSettings, Reasoning, Settings, TlsRoots},
+    },
+    provider::{
+        self, ApiKind, Provider,
+        abilities::{self, Abilities, Told},
+        client::{Client, Roots},
+        list_models,
+        options::{Effort, Keep, Options},
+        rehearsal::Rehearsal,
+    },
+};
+
+/// How long an Ollama is waited for where nobody said that there is one.
+const OLLAMA: Duration = Duration::from_secs(3);
+/// The port of Ollama.
+const OLLAMA_PORT: u16 = 11434;
+
+/// What models are opened with. One for the process: clones share connections and keys.
+#[derive(Clone)]
+pub struct Outside {
+    client: Client,
+    env: Env,
+    keys: Keys,
+    state_dir: PathBuf,
+}
+
+/// A provider as it is configured, and how it is asked.
+pub struct Endpoint {
+    /// What it speaks.
+    pub kind: ApiKind,
+    /// Where it is, its key, and what else requests say. The model may be any.
+    pub options: Options,
+    /// Where its key is.
+    pub key: KeySource,
+}
+
+impl Outside {
+    /// With the certificate authorities that the settings name. `supervisor`: the program that holds child
+    /// processes, `aside` itself; `state_dir`: where Aside keeps what it learned of models.
+    #[must_use]
+    pub fn new(settings: &Settings, env: Env, supervisor: PathBuf, state_dir: PathBuf) -> Self {
+        let roots = match settings.tls_roots {
+            TlsRoots::Embedded => Roots::Embedded,
+            TlsRoots::System => Roots::System,
+        };
+        Self {
+            client: Client::new(roots),
+            keys: Keys::new(env.clone(), supervisor),
+            env,
+            state_dir,
+        }
+    }
+
+    /// The environment.
+    #[must_use]
+    pub fn env(&self) -> &Env {
+        &self.env
+    }
+
+    /// Where Aside keeps what it learned of models.
+    #[must_use]
+    pub fn state_dir(&self) -> &std::path::Path {
+        &self.state_dir
+    }
+
+    /// The model of an assistant, as that assistant is configured.
+    ///
+    /// # Errors
+    /// A sentence that says what to set.
+    pub fn open(
+        &self,
+        model: &ModelId,
+        assistant: &Assistant,
+        settings: &Settings,
+    ) -> Result<Arc<dyn Provider>, String> {
+        if model.api == Api::Rehearsal {
+            return Ok(Arc::new(Rehearsal::open(&model.model)?));
+        }
+        let endpoint = self.endpoint(model, settings)?;
+        let listed = Lists::read(&self.state_dir);
+        let base = endpoint.options.base.as_str();
+        let listed = listed.get(&model.provider, base, &model.model);
+        let options = Options {
+            abilities: self.abilities(model, listed, settings)?,
+            reasoning: assistant.reasoning.map(effort),
+            max_output: assistant.request.max_output_tokens.map(u64::from),
+            cache: keep(assistant.request.cache),
+            ..endpoint.options
+        };
+        let find = self.keys.find(endpoint.key);
+        provider::open(endpoint.kind, options, self.client.clone(), find)
+    }
+
+    /// What a model can do: as it is known, as its provider's list said, as the user configured.
+    ///
+    /// # Errors
+    /// Where what is configured cannot be read.
+    pub fn abilities(
+        &self,
+        model: &ModelId,
+        listed: Option<&Told>,
+        settings: &Settings,
+    ) -> Result<Abilities, String> {
+        let kind = kind(model.api).ok_or("a script has no abilities")?;
+        let own = settings.providers.get(&model.provider);
+        let own = own.and_then(|own| own.models.get(&model.model));
+        let own = own.map(told).transpose()?;
+        Ok(abilities::abilities(
+            kind,
+            &model.model,
+            listed,
+            own.as_ref(),
+        ))
+    }
+
+    /// Where the provider of a model is, and its key.
+    ///
+    /// # Errors
+    /// A sentence that says what to set.
+    pub fn endpoint(&self, model: &ModelId, settings: &Settings) -> Result<Endpoint, String> {
+        let kind = kind(model.api).ok_or("a script has no place")?;
+        let own = settings.providers.get(&model.provider);
+        let known = known(&model.provider).filter(|known| speaks(known, model.api));
+        let base = base(&model.provider, model.api, own, known, &self.env)?;
+        let key = KeySource::of(&model.provider, own, known, &self.env)?;
+        let default = known.and_then(|known| Url::parse(known.base_url).ok());
+        if let (KeySource::None, Some(known)) = (&key, known)
+            && !known.local
+            && default.as_ref() == Some(&base)
+        {
+            let name = known.name;
+            let variable = known.key_env.first().unwrap_or(&"a variable");
+            return Err(format!(
+                "there is no key for the provider {name}; set {variable}, \
+                 or providers.{name}.api_key_env or api_key_command in your aside.toml"
+            ));
+        }
+        Ok(Endpoint {
+            kind,
+            options: Options {
+                provider: model.provider.clone(),
+                model: model.model.clone(),
+                base,
+                key_source: key.words(),
+                bearer: key.bearer(),
+                abilities: abilities::built_in(kind, &model.model),
+                reasoning: None,
+                max_output: None,
+                cache: Keep::default(),
+            },
+            key,
+        })
+    }
+
+    /// The models that the provider at a place has, and what it says of each.
+    ///
+    /// # Errors
+    /// A sentence for the user.
+    pub async fn list(&self, endpoint: &Endpoint) -> Result<Vec<(String, Told)>, String> {
+        let find = self.keys.find(endpoint.key.clone());
+        let (options, client) = (endpoint.options.clone(), self.client.clone());
+        list_models(endpoint.kind, options, client, find)
+            .await
+            .map_err(|failure| failure.text)
+    }
+
+    /// Whether somebody said that there is an Ollama.
+    #[must_use]
+    pub fn expects_ollama(&self, settings: &Settings) -> bool {
+        settings.providers.contains_key("ollama") || (self.env)("OLLAMA_HOST").is_some()
+    }
+
+    /// The model that was chosen.
+    ///
+    /// # Errors
+    /// A sentence that says what to set.
+    pub async fn choose(&self, choice: Choice, settings: &Settings) -> Result<ModelId, String> {
+        match choice {
+            Choice::Model(model) => Ok(model),
+            Choice::DefaultOf(provider) => {
+                let model = abilities::default_model(provider)
+                    .ok_or_else(|| format!("the provider {provider} has no default model"))?;
+                ModelId::parse(&format!("{provider}/{model}"), settings)
+            }
+            Choice::FirstOfOllama => {
+                // Somewhere else it may be far, or gone without a word.
+                let found = timeout(OLLAMA, self.first_of_ollama(settings)).await;
+                found.ok().flatten().ok_or_else(|| NO_MODEL.to_owned())
+            }
+        }
+    }
+
+    async fn first_of_ollama(&self, settings: &Settings) -> Option<ModelId> {
+        let any = ModelId::of_provider("ollama", settings).ok()?;
+        let listed = self.list(&self.endpoint(&any, settings).ok()?).await.ok()?;
+        let mut listed = listed.into_iter();
+        let (model, _) = listed.find(|(_, told)| told.tools == Some(true))?;
+        Some(ModelId { model, ..any })
+    }
+}
+
+const NO_MODEL: &str = "there is no model: no key is in ANTHROPIC_API_KEY, OPENAI_API_KEY or GOOGLE_API_KEY, and no \
+                        Ollama with a model that takes tools answers; set one of them, or `assistant.model` in \
+                        aside.toml, or give `--model`, for example `rehearsal/demo`, which plays a script";
+
+/// What is known of a provider by its name counts where it speaks the same API, or another one of the same house.
+fn speaks(known: &Known, api: Api) -> bool {
+    let openai = |api| matches!(api, Api::OpenaiResponses | Api::OpenaiChat);
+    known.api == api || (known.name == "openai" && openai(api))
+}
+
+fn kind(api: Api) -> Option<ApiKind> {
+    Some(match api {
+        Api::Rehearsal => return None,
+        Api::Anthropic => ApiKind::Anthropic,
+        Api::OpenaiResponses => ApiKind::OpenaiResponses,
+        Api::OpenaiChat => ApiKind::OpenaiChat,
+        Api::Google => ApiKind::Google,
+        Api::Ollama => ApiKind::Ollama,
+    })
+}
+
+/// The place of a provider of one's own that does not say where it is.
+fn usual(api: Api) -> Option<&'static str> {
+    let name = match api {
+        Api::Anthropic => "anthropic",
+        Api::OpenaiResponses => "openai",
+        Api::Google => "google",
+        Api::Ollama => "ollama",
+        Api::OpenaiChat | Api::Rehearsal => return None,
+    };
+    known(name).map(|known| known.base_url)
+}
+
+fn base(
+    provider: &str,
+    api: Api,
+    own: Option<&ProviderSettings>,
+    known: Option<&Known>,
+    env: &Env,
+) -> Result<Url, String> {
+    if let Some(text) = own.and_then(|own| own.base_url.as_deref()) {
+        return address(text, &format!("providers.{provider}.base_url"));
+    }
+    let variable = known.and_then(|known| known.base_env);
+    let set = variable.and_then(|name| Some((name, env(name)?)));
+    if let Some((name, text)) = set.filter(|(_, text)| !text.trim().is_empty()) {
+        let text = if api == Api::Ollama {
+            ollama_host(&text)
+        } else {
+            text
+        };
+        return address(&text, name);
+    }
+    let usual = known.map(|known| known.base_url).or_else(|| usual(api));
+    let text = usual.ok_or_else(|| {
+        format!("providers.{provider} does not say where its API is; set its `base_url`")
+    })?;
+    address(text, "the built-in address")
+}
+
+/// An address as requests can be sent to. What stands in it is not repeated: it may be a secret.
+fn address(text: &str, source: &str) -> Result<Url, String> {
+    let wrong = |why: &str| format!("{source} {why}; write it as https://host/path");
+    let url =
+        Url::parse(text.trim()).map_err(|error| wrong(&format!("is no address ({error})")))?;
+    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
+        return Err(wrong("is no address of a web server"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(wrong("has a name or password in it"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(wrong("goes on after its path"));
+    }
+    Ok(url)
+}
+
+/// `OLLAMA_HOST` as an address: it may lack scheme, host or port, and may be the address that a server listens on.
+fn ollama_host(text: &str) -> String {
+    let text = text.trim();
+    let (scheme, rest) = match text.split_once("://") {
+        Some((scheme, rest)) => (Some(scheme), rest),
+        None => (None, text),
+    };
+    let (authority, path) = rest
+        .split_once('/')
+        .map_or((rest, ""), |(authority, path)| (authority, path));
+    // The colons of an address of version 6 are no port's.
+    let bare = authority.matches(':').count() > 1 && !authority.starts_with('[');
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !bare && !port.contains(']') => (host, Some(port)),
+        _ => (authority, None),
+    };
+    let host = match host {
+        "" | "0.0.0.0" => "127.0.0.1".to_owned(),
+        "::" | "[::]" => "[::1]".to_owned(),
+        host if bare => format!("[{host}]"),
+        host => host.to_owned(),
+    };
+    let port = match (port, scheme) {
+        (Some(port), _) => format!(":{port}"),
+        (None, Some(_)) => String::new(),
+        (None, None) => format!(":{OLLAMA_PORT}"),
+    };
+    format!("{}://{host}{port}/{path}", scheme.unwrap_or("http"))
+}
+
+/// The keys are the same.
+fn told(model: &settings::ModelSettings) -> Result<Told, String> {
+    serde_json::to_value(model)
+        .and_then(serde_json::from_value)
+        .map_err(|error| format!("what is configured of a model cannot be read: {error}"))
+}
+
+fn effort(reasoning: Reasoning) -> Effort {
+    match reasoning {
+        Reasoning::Off => Effort::Off,
+        Reasoning::Low => Effort::Low,
+        Reasoning::Medium => Effort::Medium,
+        Reasoning::High => Effort::High,
+        Reasoning::Max => Effort::Max,
+    }
+}
+
+fn keep(cache: Option<Cache>) -> Keep {
+    match cache {
+        None => Keep::default(),
+        Some(Cache::Off) => Keep::Off,
+        Some(Cache::Short) => Keep::Short,
+        Some(Cache::Long) => Keep::Long,
+    }
+}
+
+#[cfg(test)]
+mod tests;

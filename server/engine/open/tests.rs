@@ -1,0 +1,286 @@
+use super::*;
+
+/// An environment of these variables, as `NAME=value`.
+fn outside(set: &'static [&'static str], state_dir: &std::path::Path) -> Outside {
+    let env: Env = Arc::new(move |name| {
+        let found = set.iter().filter_map(|set| set.split_once('='));
+        let mut found = found.filter(|(known, _)| *known == name);
+        found.next().map(|(_, value)| value.to_owned())
+    });
+    let settings = Settings::default();
+    Outside::new(&settings, env, PathBuf::new(), state_dir.to_owned())
+}
+
+fn settings(text: &str) -> Settings {
+    toml::from_str(text).unwrap()
+}
+
+/// Where requests for a model go, with which key.
+fn endpoint(model: &str, text: &str, set: &'static [&'static str]) -> String {
+    let settings = settings(text);
+    let outside = outside(set, std::path::Path::new("/nowhere"));
+    let found = ModelId::parse(model, &settings).and_then(|id| outside.endpoint(&id, &settings));
+    match found {
+        Ok(Endpoint { kind, options, .. }) => {
+            let key = match (options.key_source.as_str(), options.bearer) {
+                ("", _) => "no key".to_owned(),
+                (source, true) => format!("{source} as bearer"),
+                (source, false) => source.to_owned(),
+            };
+            format!("{kind:?} {} {key}", options.base)
+        }
+        Err(error) => error,
+    }
+}
+
+#[test]
+fn each_provider_is_where_it_is_known_to_be() {
+    let check = |model, set, expected: &str| assert_eq!(endpoint(model, "", set), expected);
+    check(
+        "anthropic/m",
+        &["ANTHROPIC_API_KEY=k"],
+        "Anthropic https://api.anthropic.com/ ANTHROPIC_API_KEY",
+    );
+    check(
+        "anthropic/m",
+        &["ANTHROPIC_AUTH_TOKEN=k"],
+        "Anthropic https://api.anthropic.com/ ANTHROPIC_AUTH_TOKEN as bearer",
+    );
+    check(
+        "openai/m",
+        &["OPENAI_API_KEY=k"],
+        "OpenaiResponses https://api.openai.com/v1 OPENAI_API_KEY",
+    );
+    check(
+        "google/m",
+        &["GEMINI_API_KEY=k"],
+        "Google https://generativelanguage.googleapis.com/ GEMINI_API_KEY",
+    );
+    check("ollama/m", &[], "Ollama http://127.0.0.1:11434/ no key");
+    check(
+        "openrouter/a/m",
+        &["OPENROUTER_API_KEY=k"],
+        "OpenaiChat https://openrouter.ai/api/v1 OPENROUTER_API_KEY",
+    );
+    check(
+        "deepseek/m",
+        &["DEEPSEEK_API_KEY=k"],
+        "OpenaiChat https://api.deepseek.com/ DEEPSEEK_API_KEY",
+    );
+    check(
+        "mistral/m",
+        &["MISTRAL_API_KEY=k"],
+        "OpenaiChat https://api.mistral.ai/v1 MISTRAL_API_KEY",
+    );
+    check(
+        "cerebras/m",
+        &["CEREBRAS_API_KEY=k"],
+        "OpenaiChat https://api.cerebras.ai/v1 CEREBRAS_API_KEY",
+    );
+    for (model, place) in [
+        ("llamacpp/m", "http://localhost:8080/v1"),
+        ("vllm/m", "http://localhost:8000/v1"),
+        ("lmstudio/m", "http://localhost:1234/v1"),
+    ] {
+        check(model, &[], &format!("OpenaiChat {place} no key"));
+    }
+}
+
+#[test]
+fn without_a_key_the_variable_to_set_is_named() {
+    let check = |model, text, set, expected: &str| assert_eq!(endpoint(model, text, set), expected);
+    check(
+        "anthropic/m",
+        "",
+        &["ANTHROPIC_API_KEY=", "OPENAI_API_KEY=k"],
+        "there is no key for the provider anthropic; set ANTHROPIC_API_KEY, \
+         or providers.anthropic.api_key_env or api_key_command in your aside.toml",
+    );
+    check(
+        "google/m",
+        "providers.google.api_key_env = 'MINE'",
+        &["GEMINI_API_KEY=k"],
+        "there is no key for the provider google: the variable MINE of its api_key_env is not set; set it",
+    );
+    // What stands somewhere else may need none.
+    check(
+        "anthropic/m",
+        "",
+        &["ANTHROPIC_BASE_URL=http://localhost:1234"],
+        "Anthropic http://localhost:1234/ no key",
+    );
+}
+
+#[test]
+fn the_settings_say_where_before_the_environment_does() {
+    let check = |model, text, set, expected: &str| assert_eq!(endpoint(model, text, set), expected);
+    let env = &[
+        "OPENAI_API_KEY=k",
+        "OPENAI_BASE_URL=http://env/v1",
+        "MINE=k",
+    ];
+    check(
+        "openai/m",
+        "",
+        env,
+        "OpenaiResponses http://env/v1 OPENAI_API_KEY",
+    );
+    check(
+        "openai/m",
+        "providers.openai = { base_url = 'https://own/v1/', api_key_env = 'MINE' }",
+        env,
+        "OpenaiResponses https://own/v1/ MINE",
+    );
+    check(
+        "openai/m",
+        "providers.openai.api = 'openai-chat'",
+        env,
+        "OpenaiChat http://env/v1 OPENAI_API_KEY",
+    );
+    // The variables are for the provider of that name alone.
+    check(
+        "mine/m",
+        "providers.mine = { api = 'openai-responses', api_key_env = 'MINE' }",
+        env,
+        "OpenaiResponses https://api.openai.com/v1 MINE",
+    );
+    check(
+        "mine/m",
+        "providers.mine = { api = 'openai-chat', base_url = 'http://here' }",
+        env,
+        "OpenaiChat http://here/ no key",
+    );
+    check(
+        "mine/m",
+        "providers.mine.api = 'openai-chat'",
+        env,
+        "providers.mine does not say where its API is; set its `base_url`",
+    );
+    check(
+        "openai/m",
+        "providers.openai.api = 'anthropic'",
+        env,
+        "Anthropic https://api.anthropic.com/ no key",
+    );
+}
+
+#[test]
+fn an_address_is_one_of_a_web_server_and_holds_no_secret() {
+    for (url, why) in [
+        ("nonsense", "is no address (relative URL without a base)"),
+        ("file:///etc/passwd", "is no address of a web server"),
+        ("https://me:secret@host", "has a name or password in it"),
+        ("https://host/v1?key=secret", "goes on after its path"),
+        ("https://host/v1#a", "goes on after its path"),
+    ] {
+        let text = format!("providers.mine = {{ api = 'google', base_url = '{url}' }}");
+        assert_eq!(
+            endpoint("mine/m", &text, &[]),
+            format!("providers.mine.base_url {why}; write it as https://host/path")
+        );
+    }
+}
+
+#[test]
+fn ollama_host_has_many_forms() {
+    for (text, expected) in [
+        ("box", "http://box:11434/"),
+        ("box:1234", "http://box:1234/"),
+        ("http://box:1234", "http://box:1234/"),
+        ("https://box", "https://box/"),
+        ("http://box", "http://box/"),
+        ("https://box/ollama/", "https://box/ollama/"),
+        ("0.0.0.0", "http://127.0.0.1:11434/"),
+        ("0.0.0.0:8080", "http://127.0.0.1:8080/"),
+        (":8080", "http://127.0.0.1:8080/"),
+        ("192.168.1.7", "http://192.168.1.7:11434/"),
+        ("::1", "http://[::1]:11434/"),
+        ("[::]:8080", "http://[::1]:8080/"),
+        ("[::1]", "http://[::1]:11434/"),
+        (" box ", "http://box:11434/"),
+    ] {
+        let url = address(&ollama_host(text), "OLLAMA_HOST").unwrap();
+        assert_eq!(url.as_str(), expected, "{text}");
+    }
+    assert_eq!(
+        endpoint("ollama/m", "", &["OLLAMA_HOST=ftp://box"]),
+        "OLLAMA_HOST is no address of a web server; write it as https://host/path"
+    );
+    let remote = &["OLLAMA_HOST=https://ollama.com", "OLLAMA_API_KEY=k"];
+    assert_eq!(
+        endpoint("ollama/m", "", remote),
+        "Ollama https://ollama.com/ OLLAMA_API_KEY"
+    );
+}
+
+#[test]
+fn every_key_of_a_model_can_be_configured() {
+    let text = "
+        [providers.mine]
+        api = 'openai-chat'
+        base_url = 'http://here'
+        [providers.mine.models.'org/m:8b']
+        context_window = 1
+        max_output = 2
+        tools = false
+        forced_tools = 'without_reasoning'
+        strict = true
+        schema = false
+        images = true
+        documents = true
+        system_messages = true
+        reasoning = 'switch'
+        reasoning_off = true
+        efforts = ['little', 'much']
+        prices = { input = 1, output = 2, cache_write = 3, up_to = 9, beyond = { input = 4, output = 5 } }
+    ";
+    let settings = settings(text);
+    let id = ModelId::parse("mine/org/m:8b", &settings).unwrap();
+    let outside = outside(&[], std::path::Path::new("/nowhere"));
+    let listed = Told {
+        context_window: Some(7),
+        ..Told::default()
+    };
+    let found = outside.abilities(&id, Some(&listed), &settings).unwrap();
+    let configured: toml::Value = toml::from_str(text).unwrap();
+    let configured = configured["providers"]["mine"]["models"]["org/m:8b"].clone();
+    let mut expected = Abilities::default();
+    expected.take(&configured.try_into::<Told>().unwrap());
+    assert_eq!(found, expected);
+    let prices = found.prices.unwrap();
+    assert_eq!(
+        (prices.cache_read, prices.cache_write_long),
+        (1.0, 3.0),
+        "what is not said of the cache is as without it"
+    );
+    assert_eq!(prices.beyond.unwrap().cache_read, 4.0);
+    let other = ModelId::parse("mine/other", &settings).unwrap();
+    let found = outside.abilities(&other, Some(&listed), &settings).unwrap();
+    assert_eq!((found.context_window, found.tools), (Some(7), true));
+}
+
+#[tokio::test]
+async fn the_model_for_users_who_name_none_is_the_tables() {
+    let outside = outside(&[], std::path::Path::new("/nowhere"));
+    let settings = Settings::default();
+    for (provider, expected) in [
+        ("anthropic", "anthropic/claude-sonnet-5-5"),
+        ("openai", "openai/gpt-6.1-sol"),
+        ("google", "google/gemini-4-argon"),
+    ] {
+        let chosen = outside.choose(Choice::DefaultOf(provider), &settings);
+        assert_eq!(chosen.await.unwrap().to_string(), expected);
+    }
+}
+
+#[tokio::test]
+async fn without_a_key_and_without_ollama_it_says_what_to_set() {
+    // A port that nobody listens on.
+    let outside = outside(
+        &["OLLAMA_HOST=127.0.0.1:1"],
+        std::path::Path::new("/nowhere"),
+    );
+    let settings = Settings::default();
+    let chosen = outside.choose(Choice::FirstOfOllama, &settings).await;
+    assert_eq!(chosen, Err(NO_MODEL.to_owned()));
+}

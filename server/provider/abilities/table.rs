@@ -1,0 +1,363 @@
+//! The built-in table of models.
+
+use std::{collections::BTreeMap, sync::OnceLock};
+
+use serde::Deserialize;
+
+use super::{super::ApiKind, Abilities, Told};
+
+/// See there what the rows mean.
+const TABLE: &str = include_str!("../models.toml");
+
+/// Tokens of context that Ollama is asked for where the user does not say: it holds them in memory.
+const OLLAMA_CONTEXT: u64 = 32_768;
+
+/// What a model can do, as far as it is known: the built-in table, then what the provider's list said, then the
+/// user's word.
+#[must_use]
+pub fn abilities(
+    kind: ApiKind,
+    model: &str,
+    listed: Option<&Told>,
+    configured: Option<&Told>,
+) -> Abilities {
+    let mut abilities = built_in(kind, model);
+    if let Some(listed) = listed {
+        abilities.take(listed);
+    }
+    if kind == ApiKind::Ollama {
+        abilities.context_window = abilities.context_window.map(|all| all.min(OLLAMA_CONTEXT));
+    }
+    if let Some(configured) = configured {
+        abilities.take(configured);
+    }
+    abilities
+}
+
+/// What the built-in table says of a model.
+#[must_use]
+pub fn built_in(kind: ApiKind, model: &str) -> Abilities {
+    let mut abilities = Abilities::default();
+    let Some(section) = table().get(section(kind)) else {
+        return abilities;
+    };
+    abilities.take(&section.any);
+    if let Some((told, rest)) = section.row(model) {
+        abilities.take(told);
+        if !is_same_model(rest) {
+            abilities.prices = None;
+        }
+    }
+    abilities
+}
+
+/// The model for users who name none, of a provider that Aside knows.
+#[must_use]
+pub fn default_model(provider: &str) -> Option<&'static str> {
+    table().get(provider)?.default.as_deref()
+}
+
+/// The models of the table, in no order that means anything.
+pub fn known(kind: ApiKind) -> impl Iterator<Item = &'static str> {
+    let section = table().get(section(kind));
+    section
+        .into_iter()
+        .flat_map(|section| section.models.keys().map(String::as_str))
+}
+
+/// The models of one API.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Section {
+    default: Option<String>,
+    any: Told,
+    models: BTreeMap<String, Told>,
+}
+
+impl Section {
+    /// The row of this id, or the one with most of its beginning, and what of the id is left then.
+    fn row<'a>(&self, model: &'a str) -> Option<(&Told, &'a str)> {
+        let rest = |id: &String| {
+            let rest = model.strip_prefix(id.as_str())?;
+            (rest.is_empty() || rest.starts_with(['-', ':', '@'])).then_some(rest)
+        };
+        let rows = self
+            .models
+            .iter()
+            .filter_map(|(id, told)| Some((told, rest(id)?)));
+        rows.min_by_key(|(_, rest)| rest.len())
+    }
+}
+
+/// Is an id with this at its end the same model still: a tag, a date, the latest of its versions?
+fn is_same_model(rest: &str) -> bool {
+    rest.is_empty()
+        || rest.starts_with([':', '@'])
+        || rest == "-latest"
+        || rest
+            .strip_prefix('-')
+            .is_some_and(|date| date.len() >= 8 && date.bytes().all(is_of_date))
+}
+
+fn is_of_date(byte: u8) -> bool {
+    byte.is_ascii_digit() || byte == b'-'
+}
+
+fn section(kind: ApiKind) -> &'static str {
+    match kind {
+        ApiKind::Anthropic => "anthropic",
+        ApiKind::OpenaiResponses => "openai",
+        ApiKind::OpenaiChat => "openai_chat",
+        ApiKind::Google => "google",
+        ApiKind::Ollama => "ollama",
+    }
+}
+
+fn table() -> &'static BTreeMap<String, Section> {
+    static READ: OnceLock<BTreeMap<String, Section>> = OnceLock::new();
+    // A test reads it; were it broken, nothing would be known of any model.
+    READ.get_or_init(|| toml::from_str(TABLE).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{Forced, Prices, ReasoningKind, Tokens},
+        *,
+    };
+
+    #[test]
+    fn the_table_can_be_read() {
+        let table: Result<BTreeMap<String, Section>, _> = toml::from_str(TABLE);
+        let table = table.unwrap();
+        assert_eq!(
+            table.keys().collect::<Vec<_>>(),
+            ["anthropic", "google", "ollama", "openai", "openai_chat"]
+        );
+        for (name, section) in &table {
+            if let Some(default) = &section.default {
+                assert!(section.models.contains_key(default), "{name}");
+            }
+        }
+        assert_eq!(default_model("anthropic"), Some("claude-sonnet-5-5"));
+        assert_eq!(default_model("openai"), Some("gpt-6.1-sol"));
+        assert_eq!(default_model("google"), Some("gemini-4-argon"));
+        assert_eq!(default_model("ollama"), None);
+        assert_eq!(default_model("mine"), None);
+    }
+
+    /// Kind, model, input and output prices.
+    const PRICED: &[(ApiKind, &str, f64, f64)] = &[
+        (ApiKind::Anthropic, "claude-fable-5-2", 8.0, 40.0),
+        (ApiKind::Anthropic, "claude-fable-5-1", 10.0, 50.0),
+        (ApiKind::Anthropic, "claude-opus-5-5", 4.0, 20.0),
+        (ApiKind::Anthropic, "claude-sonnet-5-5", 2.0, 10.0),
+        (ApiKind::Anthropic, "claude-haiku-5-5", 0.1, 0.5),
+        (ApiKind::Anthropic, "claude-opus-5", 5.0, 25.0),
+        (ApiKind::Anthropic, "claude-opus-4-8", 5.0, 25.0),
+        (ApiKind::Anthropic, "claude-opus-4-7", 5.0, 25.0),
+        (ApiKind::Anthropic, "claude-opus-4-6", 5.0, 25.0),
+        (ApiKind::Anthropic, "claude-opus-4-5", 5.0, 25.0),
+        (ApiKind::Anthropic, "claude-sonnet-5", 2.0, 10.0),
+        (ApiKind::Anthropic, "claude-haiku-4-5", 1.0, 5.0),
+        (ApiKind::OpenaiResponses, "gpt-6-astra", 10.0, 50.0),
+        (ApiKind::OpenaiResponses, "gpt-6.1-sol", 2.0, 10.0),
+        (ApiKind::OpenaiResponses, "gpt-6-sol", 2.0, 10.0),
+        (ApiKind::OpenaiResponses, "gpt-6.1-terra", 1.0, 5.0),
+        (ApiKind::OpenaiResponses, "gpt-6-luna", 0.1, 0.5),
+        (ApiKind::Google, "gemini-4-argon", 2.0, 10.0),
+        (ApiKind::Google, "gemini-3.8-flash", 0.75, 3.75),
+        (ApiKind::Google, "gemini-3.7-flash", 0.75, 3.75),
+        (ApiKind::Google, "gemini-3.1-pro-preview", 2.0, 12.0),
+        (ApiKind::Google, "gemini-3.5-flash-lite", 0.3, 2.5),
+        (ApiKind::OpenaiChat, "deepseek-v4-pro", 1.32, 3.96),
+        (ApiKind::OpenaiChat, "deepseek-v4-flash", 0.3, 1.2),
+        (ApiKind::OpenaiChat, "mistral-large-4", 1.36, 4.18),
+        (ApiKind::OpenaiChat, "mistral-medium-3-5", 1.5, 7.5),
+    ];
+
+    #[test]
+    fn models_that_are_sold_have_their_prices_and_sizes() {
+        for (kind, model, input, output) in PRICED {
+            let found = built_in(*kind, model);
+            let prices = found.prices.unwrap_or_default();
+            assert_eq!((prices.input, prices.output), (*input, *output), "{model}");
+            assert!(found.context_window >= Some(200_000), "{model}");
+            assert!(found.max_output >= Some(64_000), "{model}");
+        }
+        for model in ["gpt-6.2-sol", "gpt-6.2-astra"] {
+            assert!(known(ApiKind::OpenaiResponses).any(|known| known == model));
+            assert_eq!(built_in(ApiKind::OpenaiResponses, model).prices, None);
+        }
+    }
+
+    #[test]
+    fn what_a_question_on_a_long_conversation_costs_is_known() {
+        let kept = Tokens {
+            input: 300,
+            cache_read: 95_000,
+            output: 100,
+            ..Tokens::default()
+        };
+        let lost = Tokens {
+            input: 95_300,
+            output: 100,
+            ..Tokens::default()
+        };
+        let written = Tokens {
+            cache_write: 95_300,
+            output: 100,
+            ..Tokens::default()
+        };
+        let check = |kind, model, tokens, expected| {
+            let prices = built_in(kind, model).prices.unwrap();
+            let cost = format!("{:.6}", prices.cost(tokens));
+            assert_eq!(cost, expected, "{model}");
+        };
+        use ApiKind::{Anthropic, Google, OpenaiResponses};
+        for (kind, model, [on_lost, on_written, on_kept]) in [
+            (
+                Anthropic,
+                "claude-opus-5-5",
+                ["0.383200", "0.478500", "0.022200"],
+            ),
+            (
+                Anthropic,
+                "claude-sonnet-5-5",
+                ["0.191600", "0.239250", "0.011100"],
+            ),
+            (
+                Anthropic,
+                "claude-fable-5-1",
+                ["0.958000", "1.196250", "0.031750"],
+            ),
+            (
+                Anthropic,
+                "claude-opus-5",
+                ["0.479000", "0.598125", "0.051500"],
+            ),
+            (
+                OpenaiResponses,
+                "gpt-6.1-sol",
+                ["0.191600", "0.239250", "0.011100"],
+            ),
+            (
+                OpenaiResponses,
+                "gpt-6-astra",
+                ["0.958000", "1.196250", "0.103000"],
+            ),
+        ] {
+            check(kind, model, &lost, on_lost);
+            check(kind, model, &written, on_written);
+            check(kind, model, &kept, on_kept);
+        }
+        check(Google, "gemini-4-argon", &kept, "0.011100");
+        check(Google, "gemini-3.8-flash", &kept, "0.007725");
+        check(Anthropic, "claude-haiku-5-5", &lost, "0.009580");
+        check(OpenaiResponses, "gpt-6-luna", &lost, "0.009580");
+    }
+
+    #[test]
+    fn past_a_threshold_the_whole_request_costs_more() {
+        let cost = |kind, model, cache_read| {
+            let prices: Prices = built_in(kind, model).prices.unwrap();
+            let tokens = Tokens {
+                cache_read,
+                output: 1_000_000,
+                ..Tokens::default()
+            };
+            format!("{:.4}", prices.cost(&tokens))
+        };
+        let haiku = |tokens| cost(ApiKind::Anthropic, "claude-haiku-5-5", tokens);
+        assert_eq!([haiku(100_000), haiku(100_001)], ["0.5010", "2.5050"]);
+        let sol = |tokens| cost(ApiKind::OpenaiResponses, "gpt-6.1-sol", tokens);
+        assert_eq!([sol(272_000), sol(272_001)], ["10.0272", "15.0544"]);
+        let gemini = |tokens| cost(ApiKind::Google, "gemini-3.1-pro-preview", tokens);
+        assert_eq!([gemini(200_000), gemini(200_001)], ["12.0400", "18.0800"]);
+    }
+
+    #[test]
+    fn an_id_with_a_date_is_its_model_and_a_relative_has_other_prices() {
+        let of = |model| built_in(ApiKind::Anthropic, model);
+        let opus = of("claude-opus-4-5");
+        for same in [
+            "claude-opus-4-5-20251101",
+            "claude-opus-4-5@20251101",
+            "claude-opus-4-5-latest",
+        ] {
+            assert_eq!(of(same), opus, "{same}");
+        }
+        let relative = of("claude-opus-5-6");
+        assert_eq!(relative.prices, None);
+        assert_eq!(
+            (relative.forced_tools, relative.context_window),
+            (Forced::Yes, Some(1_000_000))
+        );
+        assert_eq!(of("claude-opus-50").forced_tools, Forced::No);
+        assert_eq!(
+            built_in(ApiKind::Ollama, "gpt-oss:20b").reasoning,
+            ReasoningKind::Effort
+        );
+        assert_eq!(
+            built_in(ApiKind::OpenaiResponses, "gpt-6.1-sol-2026-10-01").prices,
+            built_in(ApiKind::OpenaiResponses, "gpt-6.1-sol").prices
+        );
+    }
+
+    #[test]
+    fn the_list_knows_better_than_the_table_and_the_user_better_than_the_list() {
+        let told = |tokens| Told {
+            context_window: Some(tokens),
+            ..Told::default()
+        };
+        let window = |kind, listed: Option<u64>, configured: Option<u64>| {
+            let (listed, configured) = (listed.map(told), configured.map(told));
+            abilities(kind, "m", listed.as_ref(), configured.as_ref()).context_window
+        };
+        use ApiKind::{Anthropic, Ollama};
+        assert_eq!(window(Anthropic, None, None), None);
+        assert_eq!(window(Anthropic, Some(5), None), Some(5));
+        assert_eq!(window(Anthropic, Some(5), Some(7)), Some(7));
+        assert_eq!(window(Ollama, None, None), Some(32_768));
+        assert_eq!(window(Ollama, Some(8192), None), Some(8192));
+        assert_eq!(window(Ollama, Some(262_144), None), Some(32_768));
+        assert_eq!(window(Ollama, Some(262_144), Some(65_536)), Some(65_536));
+    }
+
+    #[test]
+    fn forced_tools_and_reasoning_are_as_each_model_takes_them() {
+        use Forced::{No, WithoutReasoning, Yes};
+        use ReasoningKind::{Adaptive, Budget, Effort, Switch};
+        for (kind, model, forced, reasoning, off) in [
+            (ApiKind::Anthropic, "claude-fable-5-2", No, Adaptive, false),
+            (ApiKind::Anthropic, "claude-mythos-5-1", No, Adaptive, false),
+            (ApiKind::Anthropic, "claude-opus-5-5", No, Adaptive, false),
+            (ApiKind::Anthropic, "claude-sonnet-5-5", No, Adaptive, false),
+            (ApiKind::Anthropic, "claude-haiku-5-5", Yes, Adaptive, true),
+            (ApiKind::Anthropic, "claude-fable-5", Yes, Adaptive, false),
+            (ApiKind::Anthropic, "claude-opus-5", Yes, Adaptive, true),
+            (ApiKind::Anthropic, "claude-opus-4-6", Yes, Adaptive, true),
+            (
+                ApiKind::Anthropic,
+                "claude-haiku-4-5",
+                WithoutReasoning,
+                Budget,
+                true,
+            ),
+            (ApiKind::Anthropic, "claude-next", No, Adaptive, false),
+            (ApiKind::OpenaiResponses, "gpt-6-sol", Yes, Effort, true),
+            (ApiKind::OpenaiResponses, "gpt-6.1-sol", Yes, Effort, false),
+            (ApiKind::OpenaiChat, "any", Yes, Effort, false),
+            (ApiKind::Google, "gemini-4-argon", Yes, Effort, false),
+            (ApiKind::Google, "gemini-2.5-flash", Yes, Budget, true),
+            (ApiKind::Ollama, "qwen3.5:9b", No, Switch, true),
+        ] {
+            let found = built_in(kind, model);
+            assert_eq!(
+                (found.forced_tools, found.reasoning, found.reasoning_off),
+                (forced, reasoning, off),
+                "{model}"
+            );
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! A program whose output is for Aside alone: it goes to no model, no client and no file.
+
+use std::{
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use tokio::{
+    io::AsyncReadExt,
+    time::{Instant, sleep_until, timeout},
+};
+
+use super::{DRAIN, How, Job, Output, PATIENCE, Report, start, supervisor};
+use crate::turn::event::CallKey;
+
+/// A program whose standard output is read.
+#[derive(Clone, Debug)]
+pub struct Quiet {
+    /// The program, found through `PATH`.
+    pub program: OsString,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Where it runs.
+    pub cwd: PathBuf,
+    /// What its environment has beyond the allow-list.
+    pub env: Vec<(OsString, OsString)>,
+    /// How long it may run.
+    pub time: Duration,
+    /// Bytes that are read of it, at the most; more are thrown away.
+    pub most: usize,
+}
+
+/// Runs a program to its end and returns what it printed on standard output; standard error is read by nobody, and
+/// standard input is empty. It ends with Aside, and when the future is dropped.
+///
+/// # Errors
+/// Where the supervisor cannot be started.
+pub async fn read_quietly(program: Quiet, holder: &Path) -> io::Result<(How, Vec<u8>)> {
+    let Quiet {
+        program,
+        args,
+        cwd,
+        env,
+        time,
+        most,
+    } = program;
+    let job = Job {
+        // It belongs to none, and none is told of it.
+        call: CallKey(0),
+        program,
+        args,
+        cwd,
+        env,
+        time,
+    };
+    let mark = format!("ASIDE_CHILD={:016x}", fastrand::u64(..));
+    let mut running = start(&job, holder, &mark, false)?;
+    let deadline = Instant::now() + time;
+    let mut output = Vec::new();
+    let ended = loop {
+        tokio::select! {
+            status = running.child.wait() => {
+                status?;
+                break true;
+            }
+            () = sleep_until(deadline) => break false,
+            true = more(&mut running.output, &mut output, most) => {}
+        }
+    };
+    let report = if ended {
+        running.report()
+    } else {
+        let _ = running.lifeline.shutdown(std::net::Shutdown::Write);
+        if timeout(PATIENCE, running.child.wait()).await.is_err() {
+            let _ = running.child.kill().await;
+        }
+        running.report()
+    };
+    if report.is_none() {
+        let id = running.id;
+        let _ = tokio::task::spawn_blocking(move || supervisor::sweep(id, &mark)).await;
+    }
+    let _ = timeout(DRAIN, async {
+        while more(&mut running.output, &mut output, most).await {}
+    })
+    .await;
+    let how = match report {
+        _ if !ended => How::TimedOut,
+        Some(Report::Exit(code)) => How::Exit(code),
+        Some(Report::Signal(signal)) => How::Signal(signal),
+        Some(Report::Failed(error)) => How::NotStarted(error),
+        Some(Report::Stopped) | None => How::Lost,
+    };
+    Ok((how, output))
+}
+
+/// Reads a piece; false at the end.
+async fn more(from: &mut Output, output: &mut Vec<u8>, most: usize) -> bool {
+    let mut chunk = [0; 4096];
+    match from.read(&mut chunk).await {
+        Ok(0) | Err(_) => false,
+        Ok(count) => {
+            let room = most.saturating_sub(output.len()).min(count);
+            output.extend_from_slice(&chunk[..room]);
+            true
+        }
+    }
+}
