@@ -1,0 +1,175 @@
+//! The bytes between tower-lsp and the thread that writes standard output.
+//!
+//! Writing here never waits and never fails: tower-lsp reads and writes in one task, so a wait would keep it
+//! from reading, and an error would make it panic. A client that is gone is told of through
+//! [`Signals`](super::end::Signals).
+
+use std::{
+    io::{self, Write},
+    mem,
+    pin::Pin,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll},
+};
+
+use tokio::{io::AsyncWrite, sync::watch};
+
+use super::{
+    end::{End, Ends},
+    frame::reserve_within,
+};
+
+/// With this many bytes unread, whatever comes next makes the client count as gone.
+pub const MAX_QUEUED: usize = 64 * 1024 * 1024;
+/// A buffer that grew larger, in bytes, is given back once it is written.
+const KEPT: usize = 1024 * 1024;
+
+/// What waits for the client. All clones are one queue.
+#[derive(Clone, Debug)]
+pub struct Outbox(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    more: Condvar,
+    /// Bytes that the operating system has not taken.
+    queued: watch::Sender<usize>,
+    ends: Ends,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Whole messages, behind those that are being written.
+    pending: Vec<u8>,
+    closed: bool,
+    gone: bool,
+}
+
+impl Outbox {
+    pub(super) fn new(ends: Ends) -> Self {
+        let (state, more) = (Mutex::default(), Condvar::new());
+        let queued = watch::Sender::new(0);
+        Self(Arc::new(Shared {
+            state,
+            more,
+            queued,
+            ends,
+        }))
+    }
+
+    /// How many bytes wait for the client; none once it is gone.
+    pub fn queued(&self) -> usize {
+        *self.0.queued.borrow()
+    }
+
+    /// Waits until fewer than `below` bytes wait for the client, or it is gone. With 1: until all is written.
+    /// A bound of 0 counts as 1.
+    pub async fn drained(&self, below: usize) {
+        let mut queued = self.0.queued.subscribe();
+        // The sender is in `self`, so it outlives this wait.
+        _ = queued.wait_for(|queued| *queued < below.max(1)).await;
+    }
+
+    /// Queues whole messages, headers included. What comes after the end is dropped.
+    pub(super) fn push(&self, messages: &[u8]) {
+        let mut state = self.0.lock();
+        if state.gone || state.closed || messages.is_empty() {
+            return;
+        }
+        if self.queued() >= MAX_QUEUED {
+            return self.0.give_up(state, End::NotReading);
+        }
+        reserve_within(&mut state.pending, messages.len(), MAX_QUEUED);
+        state.pending.extend_from_slice(messages);
+        self.0
+            .queued
+            .send_modify(|queued| *queued += messages.len());
+        self.0.more.notify_one();
+    }
+
+    /// Takes nothing more; [`Self::write_to`] ends when all is written.
+    fn close(&self) {
+        self.0.lock().closed = true;
+        self.0.more.notify_one();
+    }
+
+    /// Writes what is queued, and what will be, all that is there with one call. Ends when the queue is closed
+    /// or the client is gone.
+    pub(super) fn write_to(&self, mut out: impl Write) {
+        let mut batch = Vec::new();
+        while self.0.next(&mut batch) {
+            if let Err(error) = self.0.write(&mut out, &batch) {
+                let end = End::Output(error.to_string());
+                return self.0.give_up(self.0.lock(), end);
+            }
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for something to write. The two buffers take turns.
+    fn next(&self, batch: &mut Vec<u8>) -> bool {
+        batch.clear();
+        if batch.capacity() > KEPT {
+            *batch = Vec::new();
+        }
+        let idle = |state: &mut State| state.pending.is_empty() && !state.closed && !state.gone;
+        let mut state = self
+            .more
+            .wait_while(self.lock(), idle)
+            .unwrap_or_else(PoisonError::into_inner);
+        mem::swap(&mut state.pending, batch);
+        !batch.is_empty()
+    }
+
+    fn write(&self, out: &mut impl Write, mut rest: &[u8]) -> io::Result<()> {
+        while !rest.is_empty() {
+            match out.write(rest) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => {
+                    rest = rest.get(count..).unwrap_or_default();
+                    // None are queued any more where the client was given up meanwhile.
+                    self.queued
+                        .send_modify(|queued| *queued = queued.saturating_sub(count));
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        out.flush()
+    }
+
+    fn give_up(&self, mut state: MutexGuard<'_, State>, end: End) {
+        state.gone = true;
+        state.pending = Vec::new();
+        self.queued.send_replace(0);
+        drop(state);
+        self.more.notify_one();
+        self.ends.say(end);
+    }
+}
+
+impl AsyncWrite for Outbox {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        messages: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.push(messages);
+        Poll::Ready(Ok(messages.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    /// Does not wait either: see [`Outbox::drained`].
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.close();
+        Poll::Ready(Ok(()))
+    }
+}

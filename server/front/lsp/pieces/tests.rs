@@ -1,0 +1,177 @@
+use serde_json::{Value, json};
+
+use super::*;
+
+fn update(value: Value) -> Update {
+    serde_json::from_value(value).unwrap()
+}
+
+fn text(step: u32, text: &str) -> Value {
+    json!({"kind": "text", "step": step, "text": text})
+}
+
+fn reasoning(step: u32, text: &str) -> Value {
+    json!({"kind": "reasoning", "step": step, "text": text})
+}
+
+fn output(call: &str, text: &str) -> Value {
+    json!({"kind": "toolOutput", "callId": call, "text": text})
+}
+
+fn notice(text: &str) -> Value {
+    json!({"kind": "notice", "level": "info", "text": text})
+}
+
+fn all(pending: &mut Pending) -> Vec<Value> {
+    std::iter::from_fn(|| pending.pop())
+        .map(|update| serde_json::to_value(update).unwrap())
+        .collect()
+}
+
+#[test]
+fn pieces_of_the_same_text_that_wait_side_by_side_become_one() {
+    let call = json!({"kind": "toolCall", "step": 1, "callId": "c", "name": "n", "title": "t",
+        "arguments": {"a": [1, 2]}, "status": "waiting"});
+    let retry =
+        json!({"kind": "retry", "attempt": 1, "afterMs": 5, "reason": "r", "discardStep": 1});
+    let usage = json!({"kind": "usage", "inputTokens": 1, "outputTokens": 2, "cacheReadTokens": 3,
+        "cacheWriteTokens": 4});
+    let table = [
+        (vec![], vec![]),
+        (vec![text(1, "a")], vec![text(1, "a")]),
+        (
+            vec![text(1, "a"), text(1, ""), text(1, "é")],
+            vec![text(1, "aé")],
+        ),
+        (
+            vec![text(1, "a"), text(2, "b")],
+            vec![text(1, "a"), text(2, "b")],
+        ),
+        (
+            vec![reasoning(1, "a"), reasoning(1, "b"), reasoning(2, "c")],
+            vec![reasoning(1, "ab"), reasoning(2, "c")],
+        ),
+        (
+            vec![reasoning(1, "a"), text(1, "b"), reasoning(1, "c")],
+            vec![reasoning(1, "a"), text(1, "b"), reasoning(1, "c")],
+        ),
+        (
+            vec![
+                output("c", "1"),
+                output("c", "2"),
+                output("d", "3"),
+                output("c", "4"),
+            ],
+            vec![output("c", "12"), output("d", "3"), output("c", "4")],
+        ),
+        (
+            vec![text(1, "a"), notice("n"), text(1, "b"), text(1, "c")],
+            vec![text(1, "a"), notice("n"), text(1, "bc")],
+        ),
+        (
+            vec![notice("n"), notice("n")],
+            vec![notice("n"), notice("n")],
+        ),
+        (
+            vec![
+                call.clone(),
+                call.clone(),
+                retry.clone(),
+                retry.clone(),
+                usage.clone(),
+                usage.clone(),
+            ],
+            vec![
+                call.clone(),
+                call,
+                retry.clone(),
+                retry,
+                usage.clone(),
+                usage,
+            ],
+        ),
+    ];
+    for (pushed, popped) in table {
+        let mut pending = Pending::default();
+        for value in &pushed {
+            pending.push(update(value.clone()));
+        }
+        assert_eq!(all(&mut pending), popped, "{pushed:?}");
+        assert_eq!(
+            (pending.bytes(), pending.is_empty()),
+            (0, true),
+            "{pushed:?}"
+        );
+    }
+}
+
+#[test]
+fn a_piece_is_there_at_once_and_is_not_joined_once_it_is_taken() {
+    let mut pending = Pending::default();
+    pending.push(update(text(1, "a")));
+    assert_eq!(all(&mut pending), [text(1, "a")]);
+    pending.push(update(text(1, "b")));
+    assert_eq!(all(&mut pending), [text(1, "b")]);
+}
+
+#[test]
+fn bytes_count_what_waits() {
+    let mut pending = Pending::default();
+    let mut weights = vec![pending.bytes()];
+    for value in [
+        text(1, "four"),
+        text(1, "more"),
+        notice("x"),
+        output("c", "four"),
+    ] {
+        pending.push(update(value));
+        weights.push(pending.bytes());
+    }
+    let grown: Vec<_> = weights.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let notice = ENVELOPE + notice("x").to_string().len();
+    assert_eq!(grown, [ENVELOPE + 4, 4, notice, ENVELOPE + 4]);
+    pending.pop();
+    assert_eq!(pending.bytes(), weights[4] - (ENVELOPE + 8));
+}
+
+/// However pushes and pops alternate, each text comes out whole and in its place.
+#[test]
+fn nothing_is_lost_or_changes_places() {
+    let mut random = fastrand::Rng::with_seed(3);
+    for _ in 0..500 {
+        let mut pending = Pending::default();
+        let (mut told, mut heard) = (Vec::new(), Vec::new());
+        for n in 0..random.usize(1..60) {
+            let piece = format!("{n} ");
+            let value = match random.u8(..5) {
+                0 => text(random.u32(1..3), &piece),
+                1 => reasoning(1, &piece),
+                2 | 3 => output("c", &piece),
+                _ => notice(&piece),
+            };
+            told.push(value.clone());
+            pending.push(update(value));
+            for _ in 0..random.usize(..3) {
+                heard.extend(
+                    pending
+                        .pop()
+                        .map(|update| serde_json::to_value(update).unwrap()),
+                );
+            }
+        }
+        heard.extend(all(&mut pending));
+        assert_eq!(apart(&heard), apart(&told));
+    }
+}
+
+/// Joined or not, the same pieces: what each is a piece of, and its number.
+fn apart(updates: &[Value]) -> Vec<(Value, String)> {
+    let mut pieces = Vec::new();
+    for update in updates {
+        let mut of = update.clone();
+        let text = of.as_object_mut().unwrap().remove("text").unwrap();
+        let numbers = text.as_str().unwrap().split_whitespace();
+        pieces.extend(numbers.map(|number| (of.clone(), number.to_string())));
+    }
+    pieces
+}
