@@ -1,5 +1,8 @@
 //! The messages between the thread that reads standard input and tower-lsp.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     collections::VecDeque,
     io, mem,
