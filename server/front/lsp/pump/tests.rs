@@ -387,6 +387,7 @@ fn a_client_that_never_reads_counts_as_gone_at_the_bound() {
     assert_eq!(session.end(), End::NotReading);
     assert_eq!(session.outbox.queued(), 0, "nothing is kept for it");
     session.mark("tower-lsp lives on");
+    session.mark("and on");
 }
 
 #[test]
@@ -399,6 +400,7 @@ fn a_broken_output_ends_the_connection_and_not_the_server() {
     assert_eq!(session.next_effect(), "unread");
     assert!(matches!(session.end(), End::Output(_)));
     session.mark("tower-lsp lives on");
+    session.mark("and on");
     session.flood(100, 10_000);
     assert_eq!(session.outbox.queued(), 0);
 }
