@@ -13,9 +13,8 @@ use tower_lsp::{
 
 use super::*;
 use crate::front::lsp::{
-    frame::{Broken, MAX_BODY, header},
+    frame::{Broken, header},
     inbox::MAX_MESSAGES,
-    outbox::MAX_QUEUED,
 };
 
 /// A test that waits longer for anything has failed.
@@ -195,13 +194,6 @@ fn framed(body: impl AsRef<[u8]>) -> Vec<u8> {
     [header(body.len()).as_bytes(), body].concat()
 }
 
-fn note(filler: usize) -> Vec<u8> {
-    let params = "x".repeat(filler);
-    framed(format!(
-        r#"{{"jsonrpc":"2.0","method":"note","params":["{params}"]}}"#
-    ))
-}
-
 const EXIT: &str = r#"{"jsonrpc":"2.0","method":"exit"}"#;
 const SHUTDOWN: &str = r#"{"jsonrpc":"2.0","id":9,"method":"shutdown"}"#;
 
@@ -339,6 +331,27 @@ fn broken_framing_ends_the_connection_behind_what_came_before() {
         assert_eq!(session.next_effect(), "before");
         assert_eq!(session.receive()["id"], 1);
     }
+}
+
+#[test]
+fn a_flood_of_messages_is_taken_whole_and_in_order() {
+    let mut session = session();
+    session.initialize();
+    let mark = |n: usize| {
+        let params = json!({"name": n.to_string()});
+        let message = json!({"jsonrpc": "2.0", "id": n, "method": "test/mark", "params": params});
+        framed(message.to_string())
+    };
+    let flood: Vec<u8> = (0..3 * MAX_MESSAGES).flat_map(mark).collect();
+    session.raw(flood);
+    let effects = (0..3 * MAX_MESSAGES).map(|_| session.next_effect());
+    assert!(effects.eq((0..3 * MAX_MESSAGES).map(|n| n.to_string())));
+    let long = "x".repeat(3 * 1024 * 1024);
+    session.send(json!({"id": "l", "method": "test/mark", "params": {"name": "long", "x": long}}));
+    let reply = (0..=3 * MAX_MESSAGES)
+        .map(|_| session.receive())
+        .find(|reply| reply["id"] == "l");
+    assert_eq!(reply.unwrap()["result"]["x"], long);
 }
 
 #[test]
