@@ -4,6 +4,9 @@
 //! from reading, and an error would make it panic. A client that is gone is told of through
 //! [`Signals`](super::end::Signals).
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     io::{self, Write},
     mem,

@@ -29,17 +29,13 @@ struct Waiting {
 impl Pending {
     /// Adds an update: to the last one, where both are pieces of the same text.
     pub fn push(&mut self, update: Update) {
-        let update = match self.queue.back_mut() {
-            Some(last) => match join(&mut last.update, update) {
-                Ok(added) => {
-                    last.weight += added;
-                    self.bytes += added;
-                    return;
-                }
-                Err(update) => update,
-            },
-            None => update,
-        };
+        if let Some(last) = self.queue.back_mut()
+            && let Some(added) = join(&mut last.update, &update)
+        {
+            last.weight += added;
+            self.bytes += added;
+            return;
+        }
         let weight = weight(&update);
         self.bytes += weight;
         self.queue.push_back(Waiting { update, weight });
@@ -63,9 +59,8 @@ impl Pending {
     }
 }
 
-/// Appends `next` to `last` where it goes on with the same text; says how many bytes were added, or gives
-/// `next` back.
-fn join(last: &mut Update, next: Update) -> Result<usize, Update> {
+/// Appends `next` to `last` where it goes on with the same text; says how many bytes were added.
+fn join(last: &mut Update, next: &Update) -> Option<usize> {
     use Update::{Reasoning, Text, ToolOutput};
     let (text, more) = match (last, next) {
         (
@@ -74,25 +69,25 @@ fn join(last: &mut Update, next: Update) -> Result<usize, Update> {
                 step: same,
                 text: more,
             },
-        ) if *step == same => (text, more),
-        (
+        )
+        | (
             Reasoning { step, text },
             Reasoning {
                 step: same,
                 text: more,
             },
-        ) if *step == same => (text, more),
+        ) if step == same => (text, more),
         (
             ToolOutput { call_id, text },
             ToolOutput {
                 call_id: same,
                 text: more,
             },
-        ) if *call_id == same => (text, more),
-        (_, next) => return Err(next),
+        ) if call_id == same => (text, more),
+        _ => return None,
     };
-    text.push_str(&more);
-    Ok(more.len())
+    text.push_str(more);
+    Some(more.len())
 }
 
 fn weight(update: &Update) -> usize {

@@ -42,7 +42,8 @@ struct Intake {
 impl Pump {
     /// Starts both threads. The error is the system's, when it gives no thread.
     ///
-    /// At the end of the connection, whatever the reason, `input` ends behind the messages that came before.
+    /// Behind `exit`, the end of standard input and a broken header `input` ends, so that tower-lsp's loop is
+    /// over once it has handled what came before. A client that is gone on the other side does not end it.
     pub fn start(
         stdin: impl Read + Send + 'static,
         stdout: impl Write + Send + 'static,
@@ -101,18 +102,18 @@ impl Intake {
     fn take(&mut self, cutter: &mut Cutter, chunk: &mut &[u8]) -> Option<End> {
         while let Some(cut) = cutter.cut(chunk) {
             match cut {
+                Cut::Message(message) if message.kind == Kind::Exit => {
+                    let end = End::Exit {
+                        after_shutdown: self.after_shutdown,
+                    };
+                    // Said before the message is queued, which may have to wait for room.
+                    self.ends.say(end.clone());
+                    self.inbox.push(message.body);
+                    return Some(end);
+                }
                 Cut::Message(message) => {
-                    let after_shutdown = self.after_shutdown;
-                    let is_exit = message.kind == Kind::Exit;
-                    if is_exit {
-                        // Before the queue, which may be full.
-                        self.ends.say(End::Exit { after_shutdown });
-                    }
                     self.after_shutdown |= message.kind == Kind::Shutdown;
                     self.inbox.push(message.body);
-                    if is_exit {
-                        return Some(End::Exit { after_shutdown });
-                    }
                 }
                 Cut::Skip(reply) => self.outbox.push(&reply),
                 Cut::Broken(broken) => return Some(broken.into()),

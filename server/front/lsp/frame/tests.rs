@@ -130,7 +130,7 @@ fn a_header_names_one_length_within_the_bound() {
 #[test]
 fn a_body_that_cannot_be_handled_is_answered_and_the_next_message_counts() {
     let deep = "[".repeat(100_000);
-    let just = nested(MAX_DEPTH);
+    let (just, over) = (nested(MAX_DEPTH), nested(MAX_DEPTH + 1));
     let in_text = format!(r#"{{"jsonrpc":"2.0","method":"m","params":["{deep}\"[["]}}"#);
     let table: &[(&[u8], &str)] = &[
         (NOTE.as_bytes(), NOTE),
@@ -141,7 +141,7 @@ fn a_body_that_cannot_be_handled_is_answered_and_the_next_message_counts() {
         (just.as_bytes(), &just),
         (in_text.as_bytes(), &in_text),
         (
-            nested(MAX_DEPTH + 1).as_bytes(),
+            over.as_bytes(),
             "-32700 the message is nested deeper than 127 levels",
         ),
         (deep.as_bytes(), "-32700 the message is nested deeper"),
