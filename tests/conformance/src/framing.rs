@@ -61,7 +61,8 @@ mod tests {
 
     #[test]
     fn what_is_framed_is_read_back() {
-        let message = serde_json::json!({"jsonrpc": "2.0", "method": "exit", "params": {"text": "grüß"}});
+        let message =
+            serde_json::json!({"jsonrpc": "2.0", "method": "exit", "params": {"text": "grüß"}});
         let mut pipe = frame(&message);
         pipe.extend(frame(&message));
         let mut pipe = pipe.as_slice();
@@ -76,7 +77,10 @@ mod tests {
             ("hello\r\n\r\n", "this is no line of a header: \"hello\""),
             ("Content-Type: x\r\n\r\n", "a header has no Content-Length"),
             ("Content-Length: 9", "the input ends inside a header"),
-            ("Content-Length: 99999999999\r\n\r\n", "a message claims 99999999999 bytes"),
+            (
+                "Content-Length: 99999999999\r\n\r\n",
+                "a message claims 99999999999 bytes",
+            ),
             ("Content-Length: 2\r\n\r\nno", "a message is not JSON"),
             ("Content-Length: 9\r\n\r\n{}", "failed to fill whole buffer"),
         ] {

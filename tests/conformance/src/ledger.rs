@@ -70,31 +70,42 @@ impl Rule {
 impl Ledger {
     /// Of a session of this case.
     pub fn new(case: &'static str, breaches: Breaches) -> Self {
-        Self { case, breaches, turns: HashMap::new(), open: HashSet::new() }
+        Self {
+            case,
+            breaches,
+            turns: HashMap::new(),
+            open: HashSet::new(),
+        }
     }
 
-    /// A message of the server that has a method.
-    pub fn received(&mut self, method: &str, is_request: bool, params: &Value) {
+    /// A message of the server that has a method. Whether the client is to look at it: not at a prompt that it
+    /// shows already.
+    pub fn received(&mut self, method: &str, is_request: bool, params: &Value) -> bool {
         match (method, is_request) {
             ("aside/turn/update", false) => self.update(params),
             ("aside/turn/completed", false) => self.completed(params),
-            ("aside/prompt", true) => self.prompt(params),
+            ("aside/prompt", true) => return self.prompt(params),
             ("aside/prompt/dismiss", false) => {
                 self.shaped::<Dismiss>(method, params);
             }
             ("aside/status", false) => {
                 self.shaped::<Status>(method, params);
             }
-            ("window/showMessageRequest", true) | ("window/showMessage" | "window/logMessage", false) => {
+            ("window/showMessageRequest", true)
+            | ("window/showMessage" | "window/logMessage", false) => {
                 if let Some(message) = self.shaped::<ShowMessage>(method, params)
                     && !(1..=5).contains(&message.kind)
                 {
                     self.breach(Rule::Shape, format!("`{method}` has type {}", message.kind));
                 }
             }
-            (_, true) => self.breach(Rule::Shape, format!("the client did not declare `{method}` and was asked it")),
+            (_, true) => self.breach(
+                Rule::Shape,
+                format!("the client did not declare `{method}` and was asked it"),
+            ),
             (_, false) => {}
         }
+        true
     }
 
     /// Bytes came that are no message.
@@ -123,11 +134,17 @@ impl Ledger {
         let (expected, completed) = (turn.seq + 1, turn.completed);
         turn.seq = message.seq;
         if message.seq != expected {
-            let what = format!("{} has seq {} where {expected} was due", message.turn_id, message.seq);
+            let what = format!(
+                "{} has seq {} where {expected} was due",
+                message.turn_id, message.seq
+            );
             self.breach(Rule::Seq, what);
         }
         if completed {
-            self.breach(Rule::Last, format!("an update of {} came after its completed", message.turn_id));
+            self.breach(
+                Rule::Last,
+                format!("an update of {} came after its completed", message.turn_id),
+            );
         }
     }
 
@@ -137,40 +154,71 @@ impl Ledger {
         };
         let turn = self.turns.entry(message.turn_id.clone()).or_default();
         if std::mem::replace(&mut turn.completed, true) {
-            self.breach(Rule::Last, format!("{} was completed twice", message.turn_id));
+            self.breach(
+                Rule::Last,
+                format!("{} was completed twice", message.turn_id),
+            );
         }
     }
 
-    fn prompt(&mut self, params: &Value) {
+    fn prompt(&mut self, params: &Value) -> bool {
         let Some(prompt) = self.shaped::<Prompt>("aside/prompt", params) else {
-            return;
+            return true;
         };
         if let Err(what) = prompt.check() {
             self.breach(Rule::Shape, what);
         }
         if prompt.resumable.is_some() {
-            self.breach(Rule::Shape, format!("{} is shown with `resumable`", prompt.prompt_id));
+            self.breach(
+                Rule::Shape,
+                format!("{} is shown with `resumable`", prompt.prompt_id),
+            );
         }
-        if self.turns.get(&prompt.turn_id).is_some_and(|turn| turn.completed) {
-            self.breach(Rule::Last, format!("{} was shown after its turn was completed", prompt.prompt_id));
+        if self
+            .turns
+            .get(&prompt.turn_id)
+            .is_some_and(|turn| turn.completed)
+        {
+            self.breach(
+                Rule::Last,
+                format!(
+                    "{} was shown after its turn was completed",
+                    prompt.prompt_id
+                ),
+            );
         }
-        if !self.open.insert(prompt.prompt_id.clone()) {
-            self.breach(Rule::Once, format!("{} was sent again while it was open", prompt.prompt_id));
+        let is_new = self.open.insert(prompt.prompt_id.clone());
+        if !is_new {
+            self.breach(
+                Rule::Once,
+                format!("{} was sent again while it was open", prompt.prompt_id),
+            );
         }
+        is_new
     }
 
     fn shaped<T: DeserializeOwned>(&mut self, method: &str, params: &Value) -> Option<T> {
         match T::deserialize(params) {
             Ok(message) => Some(message),
             Err(error) => {
-                self.breach(Rule::Shape, format!("`{method}` is not well-formed: {error}"));
+                self.breach(
+                    Rule::Shape,
+                    format!("`{method}` is not well-formed: {error}"),
+                );
                 None
             }
         }
     }
 
     fn breach(&self, rule: Rule, what: String) {
-        let breach = Breach { rule, case: self.case, what };
-        self.breaches.lock().unwrap_or_else(PoisonError::into_inner).push(breach);
+        let breach = Breach {
+            rule,
+            case: self.case,
+            what,
+        };
+        self.breaches
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(breach);
     }
 }

@@ -68,5 +68,9 @@ impl From<std::io::Error> for Failure {
 /// # Errors
 /// Where it does not hold.
 pub fn check(holds: bool, why: impl Into<String>) -> Step {
-    if holds { Ok(()) } else { Err(Failure(why.into())) }
+    if holds {
+        Ok(())
+    } else {
+        Err(Failure(why.into()))
+    }
 }

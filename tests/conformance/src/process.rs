@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     io::{BufReader, Write},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel},
     thread,
@@ -17,6 +17,8 @@ use crate::{Failure, Step, framing};
 
 /// Messages that the reader holds before the driver takes them.
 const HELD: usize = 1024;
+/// Bytes of its standard error that are told.
+const COMPLAINT: usize = 300;
 
 /// A server, running. It is killed when this is dropped.
 #[derive(Debug)]
@@ -25,6 +27,7 @@ pub struct Process {
     input: Option<Sender<Vec<u8>>>,
     output: Receiver<Read>,
     exited: Receiver<()>,
+    stderr: PathBuf,
 }
 
 /// What came from the server.
@@ -48,7 +51,9 @@ impl Process {
             .stdout(Stdio::piped())
             .stderr(File::create(stderr)?)
             .spawn()
-            .map_err(|error| Failure(format!("the server `{program}` cannot be started: {error}")))?;
+            .map_err(|error| {
+                Failure(format!("the server `{program}` cannot be started: {error}"))
+            })?;
         let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err("the server has no pipes".into());
         };
@@ -65,10 +70,19 @@ impl Process {
         let pid = Pid::from_child(&child);
         thread::spawn(move || {
             // It stays a zombie until the driver reaps it, so its id cannot become another's.
-            let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+            let _ = waitid(
+                WaitId::Pid(pid),
+                WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
+            );
             let _ = gone.send(());
         });
-        Ok(Self { child, input: Some(input), output, exited })
+        Ok(Self {
+            child,
+            input: Some(input),
+            output,
+            exited,
+            stderr: stderr.to_owned(),
+        })
     }
 
     /// Queues bytes for it.
@@ -94,6 +108,16 @@ impl Process {
             Err(RecvTimeoutError::Disconnected) => Ok(None),
             Err(RecvTimeoutError::Timeout) => Err(RecvTimeoutError::Timeout),
         }
+    }
+
+    /// The end of what it wrote to its standard error, in one line.
+    pub fn complaint(&self) -> String {
+        let bytes = std::fs::read(&self.stderr).unwrap_or_default();
+        let last = bytes.len().saturating_sub(COMPLAINT);
+        String::from_utf8_lossy(&bytes[last..])
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     /// Waits for its end.

@@ -47,13 +47,19 @@ pub fn play(chosen: &[Case], all: &[Case], setting: &Arc<Setting>, jobs: usize) 
             scope.spawn(|| {
                 while let Some(case) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let verdict = one(case, setting);
-                    played.lock().unwrap_or_else(PoisonError::into_inner).push(verdict);
+                    played
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push(verdict);
                 }
             });
         }
     });
     let mut verdicts = played.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let breaches = setting.breaches.lock().unwrap_or_else(PoisonError::into_inner);
+    let breaches = setting
+        .breaches
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     judge(&mut verdicts, &breaches, all);
     verdicts.sort_by_key(|verdict| all.iter().position(|case| case.name == verdict.name));
     verdicts
@@ -62,7 +68,11 @@ pub fn play(chosen: &[Case], all: &[Case], setting: &Arc<Setting>, jobs: usize) 
 fn one(case: &Case, setting: &Arc<Setting>) -> Verdict {
     let started = Instant::now();
     let played = Stage::new(case.name, Arc::clone(setting)).and_then(|stage| (case.play)(&stage));
-    verdict(case, played.err().map(|failure| failure.to_string()), started.elapsed())
+    verdict(
+        case,
+        played.err().map(|failure| failure.to_string()),
+        started.elapsed(),
+    )
 }
 
 fn verdict(case: &Case, why: Option<String>, took: Duration) -> Verdict {
@@ -77,11 +87,17 @@ fn verdict(case: &Case, why: Option<String>, took: Duration) -> Verdict {
 
 fn judge(verdicts: &mut Vec<Verdict>, breaches: &[Breach], all: &[Case]) {
     for rule in Rule::ALL {
-        let broken: Vec<_> = breaches.iter().filter(|breach| breach.rule == rule).collect();
+        let broken: Vec<_> = breaches
+            .iter()
+            .filter(|breach| breach.rule == rule)
+            .collect();
         if broken.is_empty() {
             continue;
         }
-        let mut why: Vec<_> = broken.iter().map(|breach| format!("{} (in {})", breach.what, breach.case)).collect();
+        let mut why: Vec<_> = broken
+            .iter()
+            .map(|breach| format!("{} (in {})", breach.what, breach.case))
+            .collect();
         why.sort_unstable();
         why.dedup();
         let more = why.len().saturating_sub(TOLD);
@@ -91,10 +107,18 @@ fn judge(verdicts: &mut Vec<Verdict>, breaches: &[Breach], all: &[Case]) {
             // Writing to a string does not fail.
             let _ = write!(why, "; and {more} more");
         }
-        match verdicts.iter_mut().find(|verdict| verdict.name == rule.case()) {
+        match verdicts
+            .iter_mut()
+            .find(|verdict| verdict.name == rule.case())
+        {
             Some(verdict) => {
                 verdict.passed = false;
-                verdict.why = Some(verdict.why.take().map_or(why.clone(), |first| format!("{first}; {why}")));
+                verdict.why = Some(
+                    verdict
+                        .why
+                        .take()
+                        .map_or(why.clone(), |first| format!("{first}; {why}")),
+                );
             }
             None => {
                 let case = all.iter().find(|case| case.name == rule.case());
@@ -106,11 +130,19 @@ fn judge(verdicts: &mut Vec<Verdict>, breaches: &[Breach], all: &[Case]) {
 
 /// The verdicts as a table for people.
 pub fn table(verdicts: &[Verdict]) -> String {
-    let width = verdicts.iter().map(|verdict| verdict.name.len()).max().unwrap_or_default();
+    let width = verdicts
+        .iter()
+        .map(|verdict| verdict.name.len())
+        .max()
+        .unwrap_or_default();
     let mut table = String::new();
     for verdict in verdicts {
         let word = if verdict.passed { "passed" } else { "FAILED" };
-        let _ = writeln!(table, "{word}  {:width$}  {:>6} ms", verdict.name, verdict.ms);
+        let _ = writeln!(
+            table,
+            "{word}  {:width$}  {:>6} ms",
+            verdict.name, verdict.ms
+        );
         if let Some(why) = &verdict.why {
             let _ = writeln!(table, "        {}", verdict.sentence);
             let _ = writeln!(table, "        but: {why}");

@@ -96,18 +96,30 @@ pub struct Ask {
 impl Ask {
     /// A yes or no.
     pub fn boolean(question: &str) -> Self {
-        Self { question: question.to_owned(), kind: "boolean", options: Vec::new() }
+        Self {
+            question: question.to_owned(),
+            kind: "boolean",
+            options: Vec::new(),
+        }
     }
 
     /// One of these.
     pub fn select(question: &str, options: &[&str]) -> Self {
         let options = options.iter().map(|&option| option.to_owned()).collect();
-        Self { question: question.to_owned(), kind: "select", options }
+        Self {
+            question: question.to_owned(),
+            kind: "select",
+            options,
+        }
     }
 
     /// Free text.
     pub fn text(question: &str) -> Self {
-        Self { question: question.to_owned(), kind: "text", options: Vec::new() }
+        Self {
+            question: question.to_owned(),
+            kind: "text",
+            options: Vec::new(),
+        }
     }
 
     fn item(&self) -> Item {
@@ -124,12 +136,19 @@ impl Ask {
 impl Item {
     /// Words.
     pub fn text(text: &str) -> Self {
-        Self { text: Some(text.to_owned()), ..Self::default() }
+        Self {
+            text: Some(text.to_owned()),
+            ..Self::default()
+        }
     }
 
     /// A call.
     pub fn call(tool: &str, arguments: toml::Table) -> Self {
-        Self { call: Some(tool.to_owned()), arguments: Some(arguments), ..Self::default() }
+        Self {
+            call: Some(tool.to_owned()),
+            arguments: Some(arguments),
+            ..Self::default()
+        }
     }
 }
 
@@ -143,7 +162,10 @@ impl Script {
     /// A model that begins each turn with these items, and then says what it was told.
     pub fn says(items: Vec<Item>) -> Self {
         let first = Reply {
-            when: When { step: Some(1), ..When::default() },
+            when: When {
+                step: Some(1),
+                ..When::default()
+            },
             ..Reply::of(items)
         };
         let mut script = Self { reply: vec![first] };
@@ -166,15 +188,28 @@ impl Script {
 
     /// Where the user said this last, the model says this: tried before all others.
     pub fn heard(self, user: &str, items: Vec<Item>) -> Self {
-        let when = When { user: Some(user.to_owned()), ..When::default() };
-        self.before(Reply { when, ..Reply::of(items) })
+        let when = When {
+            user: Some(user.to_owned()),
+            ..When::default()
+        };
+        self.before(Reply {
+            when,
+            ..Reply::of(items)
+        })
     }
 
     /// A turn whose message has this begins with these questions: tried before all others.
     pub fn asks_for(self, user: &str, questions: &[Ask]) -> Self {
-        let when = When { user: Some(user.to_owned()), step: Some(1), result: None };
+        let when = When {
+            user: Some(user.to_owned()),
+            step: Some(1),
+            result: None,
+        };
         let items = questions.iter().map(Ask::item).collect();
-        self.before(Reply { when, ..Reply::of(items) })
+        self.before(Reply {
+            when,
+            ..Reply::of(items)
+        })
     }
 
     /// The first reply never ends.
@@ -190,7 +225,8 @@ impl Script {
     /// # Errors
     /// Where it cannot be spelled as TOML.
     pub fn toml(&self) -> Result<String, Failure> {
-        toml::to_string(self).map_err(|error| Failure(format!("the script cannot be written: {error}")))
+        toml::to_string(self)
+            .map_err(|error| Failure(format!("the script cannot be written: {error}")))
     }
 
     fn before(mut self, reply: Reply) -> Self {
@@ -201,12 +237,24 @@ impl Script {
 
 impl Reply {
     fn of(say: Vec<Item>) -> Self {
-        Self { repeat: true, say, ..Self::default() }
+        Self {
+            repeat: true,
+            say,
+            ..Self::default()
+        }
     }
 
     fn told(part: &str, says: &str) -> Self {
-        let result = Some(ResultIs { contains: part.to_owned() });
-        let when = When { result, ..When::default() };
-        Self { when, ..Self::of(vec![Item::text(says)]) }
+        let result = Some(ResultIs {
+            contains: part.to_owned(),
+        });
+        let when = When {
+            result,
+            ..When::default()
+        };
+        Self {
+            when,
+            ..Self::of(vec![Item::text(says)])
+        }
     }
 }

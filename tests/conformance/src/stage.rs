@@ -46,11 +46,17 @@ impl Stage {
     /// # Errors
     /// Where they cannot be made.
     pub fn new(case: &'static str, setting: Arc<Setting>) -> Step<Self> {
-        let folder = tempfile::Builder::new().prefix("aside-conformance-").tempdir()?;
+        let folder = tempfile::Builder::new()
+            .prefix("aside-conformance-")
+            .tempdir()?;
         for name in ["workspace", "home", "state", "config", "cache"] {
             fs::create_dir(folder.path().join(name))?;
         }
-        Ok(Self { case, setting, folder })
+        Ok(Self {
+            case,
+            setting,
+            folder,
+        })
     }
 
     /// The workspace.
@@ -122,8 +128,7 @@ impl Stage {
             "window": {"showMessage": {"messageActionItem": {"additionalPropertiesSupport": false}}},
         });
         if knows == Knows::Aside {
-            capabilities["experimental"] =
-                json!({"aside": {"version": 1, "prompt": true, "secret": true, "save": false, "tools": []}});
+            capabilities["experimental"] = json!({"aside": {"version": 1, "prompt": true, "secret": true, "save": false, "tools": []}});
         }
         json!({
             "processId": null,
@@ -148,7 +153,11 @@ impl Stage {
         };
         // A relative path is meant from where the driver was started, not from the workspace.
         let path = Path::new(program);
-        let program = if path.components().count() > 1 { fs::canonicalize(path).unwrap_or(path.into()) } else { path.into() };
+        let program = if path.components().count() > 1 {
+            fs::canonicalize(path).unwrap_or(path.into())
+        } else {
+            path.into()
+        };
         let mut command = Command::new(program);
         command.args(arguments).current_dir(self.workspace());
         for (name, _) in std::env::vars_os() {

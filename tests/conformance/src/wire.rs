@@ -2,6 +2,10 @@
 //!
 //! Unknown fields and unknown kinds of updates are let through, since receivers ignore them.
 
+mod prompt;
+
+pub use prompt::{AnswerType, Position, Preview, Prompt, PromptTool, Source};
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -21,28 +25,82 @@ pub struct TurnUpdate {
 
 /// What happened in a turn.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "kind",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
 #[allow(missing_docs, reason = "the fields are those of the contract's table")]
 pub enum Update {
-    Text { step: u32, text: String },
-    Reasoning { step: u32, text: String },
-    ToolCall { step: u32, call_id: String, name: String, title: String, arguments: Value, status: CallStatus },
-    ToolOutput { call_id: String, text: String },
-    ToolResult { call_id: String, status: ResultStatus, summary: String, diff: Option<String> },
+    Text {
+        step: u32,
+        text: String,
+    },
+    Reasoning {
+        step: u32,
+        text: String,
+    },
+    ToolCall {
+        step: u32,
+        call_id: String,
+        name: String,
+        title: String,
+        arguments: Value,
+        status: CallStatus,
+    },
+    ToolOutput {
+        call_id: String,
+        text: String,
+    },
+    ToolResult {
+        call_id: String,
+        status: ResultStatus,
+        summary: String,
+        diff: Option<String>,
+    },
     Question(Question),
-    Inquiry { call_ids: Vec<String>, status: InquiryStatus },
-    Edit { call_id: String, uris: Vec<String> },
-    Steered { text: String },
-    Retry { attempt: u32, after_ms: u64, reason: String, discard_step: Option<u32> },
-    Notice { level: String, text: String },
+    Inquiry {
+        call_ids: Vec<String>,
+        status: InquiryStatus,
+    },
+    Edit {
+        call_id: String,
+        uris: Vec<String>,
+    },
+    Steered {
+        text: String,
+    },
+    Retry {
+        attempt: u32,
+        after_ms: u64,
+        reason: String,
+        discard_step: Option<u32>,
+    },
+    Notice {
+        level: String,
+        text: String,
+    },
     Usage(Usage),
-    Title { title: String },
+    Title {
+        title: String,
+    },
 }
 
 /// The kinds of version 1.
 pub const KINDS: [&str; 13] = [
-    "text", "reasoning", "toolCall", "toolOutput", "toolResult", "question", "inquiry", "edit", "steered", "retry",
-    "notice", "usage", "title",
+    "text",
+    "reasoning",
+    "toolCall",
+    "toolOutput",
+    "toolResult",
+    "question",
+    "inquiry",
+    "edit",
+    "steered",
+    "retry",
+    "notice",
+    "usage",
+    "title",
 ];
 
 /// Whether a call runs already.
@@ -80,7 +138,13 @@ pub enum InquiryStatus {
 #[serde(untagged, rename_all_fields = "camelCase")]
 #[allow(missing_docs, reason = "the fields are those of the contract's table")]
 pub enum Question {
-    Opened { prompt_id: String, call_id: String, prompt_kind: PromptKind, label: String, text: String },
+    Opened {
+        prompt_id: String,
+        call_id: String,
+        prompt_kind: PromptKind,
+        label: String,
+        text: String,
+    },
     Closed(Settled),
 }
 
@@ -192,78 +256,6 @@ pub struct Refusal {
     pub text: String,
 }
 
-/// Params of `aside/prompt`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[allow(missing_docs, reason = "the fields of the contract")]
-pub struct Prompt {
-    pub prompt_id: String,
-    pub conversation_id: String,
-    pub turn_id: String,
-    pub tool: PromptTool,
-    pub kind: PromptKind,
-    pub label: String,
-    pub text: String,
-    pub context: Option<String>,
-    pub answer_type: AnswerType,
-    pub default: Option<Value>,
-    pub remember: bool,
-    pub exclusive: bool,
-    pub source: Source,
-    pub preview: Option<Preview>,
-    pub position: Position,
-    pub resumable: Option<bool>,
-}
-
-/// The call of a prompt.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[allow(missing_docs, reason = "the fields of the contract")]
-pub struct PromptTool {
-    pub name: String,
-    pub call_id: String,
-    pub arguments: Value,
-    pub server: Option<String>,
-}
-
-/// What counts as an answer.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(tag = "type", rename_all = "camelCase")]
-#[allow(missing_docs, reason = "the words of the contract")]
-pub enum AnswerType {
-    Boolean,
-    Select { options: Vec<String> },
-    Text,
-    Secret,
-}
-
-/// Whose question it is.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(tag = "type", rename_all = "camelCase")]
-#[allow(missing_docs, reason = "the words of the contract")]
-pub enum Source {
-    Assistant,
-    Tool { name: String },
-}
-
-/// What a person sees before saying yes.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "camelCase")]
-#[allow(missing_docs, reason = "the fields of the contract")]
-pub enum Preview {
-    Command { text: String, cwd: String },
-    Diff { uri: String, version: Option<i64>, old: String, new: String },
-    Text { text: String },
-}
-
-/// A prompt's place among the open ones of its turn.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[allow(missing_docs, reason = "the fields of the contract")]
-pub struct Position {
-    pub n: usize,
-    pub of: usize,
-}
-
 /// Params of `aside/prompt/dismiss`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -347,12 +339,15 @@ impl Update {
     /// # Errors
     /// What is not as documented.
     pub fn read(value: &Value) -> Result<Option<Self>, String> {
-        let kind = value.get("kind").and_then(Value::as_str).ok_or("an update has no kind")?;
+        let kind = value
+            .get("kind")
+            .and_then(Value::as_str)
+            .ok_or("an update has no kind")?;
         if !KINDS.contains(&kind) {
             return Ok(None);
         }
-        let update: Self =
-            Self::deserialize(value).map_err(|error| format!("an update `{kind}` is not well-formed: {error}: {value}"))?;
+        let update: Self = Self::deserialize(value)
+            .map_err(|error| format!("an update `{kind}` is not well-formed: {error}: {value}"))?;
         if let Self::Question(Question::Closed(settled)) = &update {
             settled.check()?;
         }
@@ -364,56 +359,27 @@ impl Settled {
     fn check(&self) -> Result<(), String> {
         let wrong = |what: &str| Err(format!("the closing of {} {what}", self.prompt_id));
         match (self.outcome, &self.by, &self.reason, &self.answer) {
-            (PromptOutcome::Answered | PromptOutcome::Redacted, None, ..) => wrong("does not say by whom"),
+            (PromptOutcome::Answered | PromptOutcome::Redacted, None, ..) => {
+                wrong("does not say by whom")
+            }
             (PromptOutcome::Redacted, _, _, Some(_)) => wrong("tells a secret"),
             (PromptOutcome::Cancelled, _, None, _) => wrong("has no reason"),
-            (PromptOutcome::Cancelled, _, _, Some(_)) => wrong("has an answer although it was cancelled"),
+            (PromptOutcome::Cancelled, _, _, Some(_)) => {
+                wrong("has an answer although it was cancelled")
+            }
             _ => Ok(()),
         }
     }
 
     /// Whether a person's answer was counted, and it is this one.
     pub fn is_answer(&self, answer: &Value) -> bool {
-        self.outcome == PromptOutcome::Answered && self.by.as_deref() == Some("user") && self.answer.as_ref() == Some(answer)
+        self.outcome == PromptOutcome::Answered
+            && self.by.as_deref() == Some("user")
+            && self.answer.as_ref() == Some(answer)
     }
 
     /// Whether it was cancelled for this reason.
     pub fn is_cancelled(&self, reason: &str) -> bool {
         self.outcome == PromptOutcome::Cancelled && self.reason.as_deref() == Some(reason)
-    }
-}
-
-impl Prompt {
-    /// What of it contradicts itself.
-    ///
-    /// # Errors
-    /// One sentence.
-    pub fn check(&self) -> Result<(), String> {
-        let wrong = |what: &str| Err(format!("the prompt {} {what}", self.prompt_id));
-        if let AnswerType::Select { options } = &self.answer_type {
-            if options.is_empty() {
-                return wrong("offers no option");
-            }
-            if options.iter().enumerate().any(|(place, option)| options[..place].contains(option)) {
-                return wrong("offers an option twice");
-            }
-        }
-        let fits = match (&self.answer_type, &self.default) {
-            (_, None) => true,
-            (AnswerType::Boolean, Some(default)) => default.is_boolean(),
-            (AnswerType::Select { options }, Some(Value::String(default))) => options.contains(default),
-            (AnswerType::Text, Some(default)) => default.is_string(),
-            (AnswerType::Select { .. } | AnswerType::Secret, Some(_)) => false,
-        };
-        if !fits {
-            return wrong("has a default that does not fit");
-        }
-        if self.text.is_empty() || self.text.contains('\n') {
-            return wrong("has a text that is not one line");
-        }
-        if self.position.n == 0 || self.position.n > self.position.of {
-            return wrong("has a position outside of the open ones");
-        }
-        Ok(())
     }
 }

@@ -56,8 +56,14 @@ fn conform(args: Args) -> io::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let all = cases::all();
-    if let Some(name) = args.only.iter().find(|name| all.iter().all(|case| case.name != **name)) {
-        return Err(io::Error::other(format!("there is no case {name}; --list shows them")));
+    if let Some(name) = args
+        .only
+        .iter()
+        .find(|name| all.iter().all(|case| case.name != **name))
+    {
+        return Err(io::Error::other(format!(
+            "there is no case {name}; --list shows them"
+        )));
     }
     let chosen: Vec<_> = all
         .iter()
@@ -77,5 +83,9 @@ fn conform(args: Args) -> io::Result<ExitCode> {
         stdout.write_all(run::table(&verdicts).as_bytes())?;
     }
     let passed = verdicts.iter().all(|verdict| verdict.passed);
-    Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if passed {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }

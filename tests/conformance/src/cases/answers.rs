@@ -84,12 +84,30 @@ fn answer_boolean(stage: &Stage) -> Step {
     let (mut client, turn) = ship_it(stage)?;
     let shown = client.prompt()?;
     let prompt = &shown.prompt;
-    check(prompt.kind == PromptKind::Question, "the prompt is not of kind `question`")?;
-    check(prompt.text == "Ship it?", format!("the prompt's text is {:?}", prompt.text))?;
-    check(prompt.answer_type == AnswerType::Boolean, "the prompt is not boolean")?;
-    check(prompt.exclusive, "a question of `ask_user` is not exclusive")?;
-    check(prompt.source == Source::Assistant, "the source of `ask_user` is not the assistant")?;
-    check(prompt.label == "Assistant", format!("the label is {:?}", prompt.label))?;
+    check(
+        prompt.kind == PromptKind::Question,
+        "the prompt is not of kind `question`",
+    )?;
+    check(
+        prompt.text == "Ship it?",
+        format!("the prompt's text is {:?}", prompt.text),
+    )?;
+    check(
+        prompt.answer_type == AnswerType::Boolean,
+        "the prompt is not boolean",
+    )?;
+    check(
+        prompt.exclusive,
+        "a question of `ask_user` is not exclusive",
+    )?;
+    check(
+        prompt.source == Source::Assistant,
+        "the source of `ask_user` is not the assistant",
+    )?;
+    check(
+        prompt.label == "Assistant",
+        format!("the label is {:?}", prompt.label),
+    )?;
     check(
         (&prompt.conversation_id, &prompt.turn_id) == (&turn.conversation, &turn.turn),
         "the prompt is of another turn",
@@ -105,16 +123,23 @@ fn answer_boolean(stage: &Stage) -> Step {
 
 fn counts(client: &mut Client, prompt: &str, answer: &Value) -> Step {
     let settled = client.settled(prompt)?;
-    check(settled.is_answer(answer), format!("the prompt was closed with {settled:?} where {answer} was due"))
+    check(
+        settled.is_answer(answer),
+        format!("the prompt was closed with {settled:?} where {answer} was due"),
+    )
 }
 
 fn answer_select(stage: &Stage) -> Step {
-    let script = Script::asks(&[Ask::select("Which?", &["oat", "soy"])]).told("\"answer\":\"soy\"", "Told soy.");
+    let script = Script::asks(&[Ask::select("Which?", &["oat", "soy"])])
+        .told("\"answer\":\"soy\"", "Told soy.");
     let mut client = stage.with(&script)?;
     let turn = client.ask("Go")?;
     let shown = client.prompt()?;
     let options = vec!["oat".to_owned(), "soy".to_owned()];
-    check(shown.prompt.answer_type == AnswerType::Select { options }, "the options are not those of the question")?;
+    check(
+        shown.prompt.answer_type == AnswerType::Select { options },
+        "the options are not those of the question",
+    )?;
     client.reply(&shown, answer("soy"));
     counts(&mut client, &shown.prompt.prompt_id, &json!("soy"))?;
     completes(&mut client, &turn, "Told soy.").map(drop)
@@ -122,7 +147,8 @@ fn answer_select(stage: &Stage) -> Step {
 
 fn answer_text(stage: &Stage) -> Step {
     let text = "Grüße, 世界 — “no” <b>\\n</b>";
-    let script = Script::asks(&[Ask::text("Which name?")]).told("Grüße, 世界 — “no” <b>", "Told the name.");
+    let script =
+        Script::asks(&[Ask::text("Which name?")]).told("Grüße, 世界 — “no” <b>", "Told the name.");
     let mut client = stage.with(&script)?;
     let turn = client.ask("Go")?;
     let shown = client.prompt()?;
@@ -136,19 +162,30 @@ fn answer_error(stage: &Stage) -> Step {
     let shown = client.prompt()?;
     client.reply_error(&shown, "the window is gone");
     let settled = client.settled(&shown.prompt.prompt_id)?;
-    check(settled.is_cancelled("backend_error"), format!("the prompt was closed with {settled:?}"))?;
+    check(
+        settled.is_cancelled("backend_error"),
+        format!("the prompt was closed with {settled:?}"),
+    )?;
     completes(&mut client, &turn, TOLD_NOT_SHOWN).map(drop)
 }
 
 fn decline_with_note(stage: &Stage) -> Step {
-    let script = Script::asks(&[Ask::boolean("Ship it?")])
-        .told("The user said: Ask me on Monday.", "The model was told the note.");
+    let script = Script::asks(&[Ask::boolean("Ship it?")]).told(
+        "The user said: Ask me on Monday.",
+        "The model was told the note.",
+    );
     let mut client = stage.with(&script)?;
     let turn = client.ask("Go")?;
     let shown = client.prompt()?;
-    client.reply(&shown, json!({"action": "decline", "note": "Ask me on Monday."}));
+    client.reply(
+        &shown,
+        json!({"action": "decline", "note": "Ask me on Monday."}),
+    );
     let settled = client.settled(&shown.prompt.prompt_id)?;
-    check(settled.is_cancelled("user"), format!("the prompt was closed with {settled:?}"))?;
+    check(
+        settled.is_cancelled("user"),
+        format!("the prompt was closed with {settled:?}"),
+    )?;
     completes(&mut client, &turn, "The model was told the note.").map(drop)
 }
 
@@ -157,7 +194,10 @@ fn cancel_action(stage: &Stage) -> Step {
     let shown = client.prompt()?;
     client.reply(&shown, json!({"action": "cancel"}));
     let settled = client.settled(&shown.prompt.prompt_id)?;
-    check(settled.is_cancelled("user"), format!("the prompt was closed with {settled:?}"))?;
+    check(
+        settled.is_cancelled("user"),
+        format!("the prompt was closed with {settled:?}"),
+    )?;
     completes(&mut client, &turn, TOLD_DISMISSED).map(drop)
 }
 
@@ -167,10 +207,16 @@ fn silence(stage: &Stage) -> Step {
     cancel(&mut client, &turn)?;
     client.dismissed(&shown.prompt.prompt_id)?;
     let settled = client.settled(&shown.prompt.prompt_id)?;
-    check(settled.is_cancelled("withdrawn"), format!("the prompt was closed with {settled:?}"))?;
+    check(
+        settled.is_cancelled("withdrawn"),
+        format!("the prompt was closed with {settled:?}"),
+    )?;
     ends(&mut client, &turn, Outcome::Cancelled)?;
     let pending = client.pending()?;
-    check(pending.is_empty(), "the prompt is still pending after its turn was cancelled")
+    check(
+        pending.is_empty(),
+        "the prompt is still pending after its turn was cancelled",
+    )
 }
 
 fn late_after_cancel(stage: &Stage) -> Step {
@@ -179,16 +225,26 @@ fn late_after_cancel(stage: &Stage) -> Step {
     cancel(&mut client, &turn)?;
     ends(&mut client, &turn, Outcome::Cancelled)?;
     let id = shown.prompt.prompt_id.clone();
-    check(client.settled(&id)?.is_cancelled("withdrawn"), "the prompt was not withdrawn")?;
+    check(
+        client.settled(&id)?.is_cancelled("withdrawn"),
+        "the prompt was not withdrawn",
+    )?;
     client.reply(&shown, answer(true));
     let turns = read(&mut client, &turn)?;
     let [on_record] = turns.as_slice() else {
         return Err(format!("the conversation has {} turns where 1 was due", turns.len()).into());
     };
-    check(on_record.outcome == Some(Outcome::Cancelled), "the outcome on record is not `cancelled`")?;
-    let counted = on_record.updates.iter().any(|update| update["promptId"] == *id && update["outcome"] == "answered");
+    check(
+        on_record.outcome == Some(Outcome::Cancelled),
+        "the outcome on record is not `cancelled`",
+    )?;
+    let counted = on_record
+        .updates
+        .iter()
+        .any(|update| update["promptId"] == *id && update["outcome"] == "answered");
     check(!counted, "the late answer is on record as an answer")?;
-    let again = client.take(&|message: &_| crate::client::update(message).filter(|(of, _)| *of == turn.turn));
+    let again = client
+        .take(&|message: &_| crate::client::update(message).filter(|(of, _)| *of == turn.turn));
     let again = again.filter(|(_, update)| matches!(update, Update::Question(Question::Closed(_))));
     check(again.is_none(), "the late answer closed the prompt again")
 }
@@ -256,5 +312,8 @@ fn closed_once(client: &mut Client, id: &str) -> Step {
         Update::Question(Question::Closed(settled)) if settled.prompt_id == id => Some(settled),
         _ => None,
     });
-    check(again.is_none(), format!("the prompt was closed twice: {again:?}"))
+    check(
+        again.is_none(),
+        format!("the prompt was closed twice: {again:?}"),
+    )
 }

@@ -3,13 +3,12 @@
 
 use serde_json::json;
 
-use super::{Case, cancel, completes, ends};
+use super::{Case, completes};
 use crate::{
     Step,
     client::answer,
     script::{Ask, Item, Script, TOLD_YES},
     stage::Stage,
-    wire::Outcome,
 };
 
 pub(super) const CASES: &[Case] = &[
@@ -35,10 +34,13 @@ pub(super) const CASES: &[Case] = &[
     },
 ];
 
-/// Words and two questions, then a turn that is cancelled, then the end of the session.
+/// Two questions, then words, then the end of the session.
 fn ordinary(stage: &Stage) -> Step {
-    let script = Script::asks(&[Ask::boolean("Ship it?"), Ask::select("Which?", &["oat", "soy"])])
-        .heard("Just talk", vec![Item::text("Words, words, words.")]);
+    let script = Script::asks(&[
+        Ask::boolean("Ship it?"),
+        Ask::select("Which?", &["oat", "soy"]),
+    ])
+    .heard("Just talk", vec![Item::text("Words, words, words.")]);
     let mut client = stage.with(&script)?;
     let turn = client.ask("Go")?;
     let (ship, which) = (client.prompt()?, client.prompt()?);
@@ -47,10 +49,6 @@ fn ordinary(stage: &Stage) -> Step {
     completes(&mut client, &turn, TOLD_YES)?;
     let talk = client.turn(json!({"conversationId": turn.conversation, "prompt": "Just talk"}))?;
     completes(&mut client, &talk, "Words, words, words.")?;
-    let cancelled = client.ask("Go")?;
-    client.prompt()?;
-    cancel(&mut client, &cancelled)?;
-    ends(&mut client, &cancelled, Outcome::Cancelled)?;
     client.leave()
 }
 

@@ -34,14 +34,21 @@ const NOTIFICATIONS: usize = 2000;
 
 /// Opens all prompts at once.
 fn many(stage: &Stage) -> Step<(Client, Turn, Vec<Shown>)> {
-    let questions: Vec<Ask> = (1..=PROMPTS).map(|n| Ask::text(&format!("Question {n}?"))).collect();
+    let questions: Vec<Ask> = (1..=PROMPTS)
+        .map(|n| Ask::text(&format!("Question {n}?")))
+        .collect();
     let mut client = stage.with(&Script::asks(&questions))?;
     let turn = client.ask("Go")?;
-    let prompts = (0..PROMPTS).map(|_| client.prompt()).collect::<Step<Vec<_>>>()?;
+    let prompts = (0..PROMPTS)
+        .map(|_| client.prompt())
+        .collect::<Step<Vec<_>>>()?;
     let mut texts: Vec<_> = prompts.iter().map(|shown| &shown.prompt.text).collect();
     texts.sort_unstable();
     texts.dedup();
-    check(texts.len() == PROMPTS, format!("the {PROMPTS} prompts have {} texts", texts.len()))?;
+    check(
+        texts.len() == PROMPTS,
+        format!("the {PROMPTS} prompts have {} texts", texts.len()),
+    )?;
     Ok((client, turn, prompts))
 }
 
@@ -63,11 +70,16 @@ fn all_count(client: &mut Client, turn: &Turn, prompts: &[Shown]) -> Step {
     let turns = super::turns_of(client, &turn.conversation)?;
     let updates: Vec<_> = turns.iter().flat_map(|turn| &turn.updates).collect();
     let counted = |shown: &&Shown| {
-        let mut own = updates.iter().filter(|update| update["promptId"] == *shown.prompt.prompt_id);
+        let mut own = updates
+            .iter()
+            .filter(|update| update["promptId"] == *shown.prompt.prompt_id);
         own.any(|update| update["answer"] == own_answer(shown))
     };
     let on_record = prompts.iter().filter(counted).count();
-    check(on_record == PROMPTS, format!("{on_record} of {PROMPTS} answers are on record"))
+    check(
+        on_record == PROMPTS,
+        format!("{on_record} of {PROMPTS} answers are on record"),
+    )
 }
 
 fn flood(stage: &Stage) -> Step {
@@ -80,10 +92,19 @@ fn flood(stage: &Stage) -> Step {
         client.notify("$/unknown", json!({"n": n}));
         let change = json!({"range": {"start": start, "end": start}, "text": "x"});
         let document = json!({"uri": uri, "version": n});
-        client.notify("textDocument/didChange", json!({"textDocument": document, "contentChanges": [change]}));
+        client.notify(
+            "textDocument/didChange",
+            json!({"textDocument": document, "contentChanges": [change]}),
+        );
     }
     let pending = client.pending()?;
-    check(pending.len() == PROMPTS, format!("{} prompts are pending where {PROMPTS} are open", pending.len()))?;
+    check(
+        pending.len() == PROMPTS,
+        format!(
+            "{} prompts are pending where {PROMPTS} are open",
+            pending.len()
+        ),
+    )?;
     for shown in &prompts {
         let own = own_answer(shown);
         client.reply(shown, answer(own));
@@ -101,7 +122,6 @@ fn random_order(stage: &Stage) -> Step {
             client.reply(shown, own);
         } else {
             client.answer_elsewhere(&shown.prompt.prompt_id, own)?;
-            client.dismissed(&shown.prompt.prompt_id)?;
             client.reply(shown, json!({"action": "cancel"}));
         }
     }
@@ -111,10 +131,15 @@ fn random_order(stage: &Stage) -> Step {
 
 fn many_requests(stage: &Stage) -> Step {
     let mut client = stage.with(&Script::asks(&[]))?;
-    let ids: Vec<i64> = (0..200).map(|_| client.request("aside/prompt/pending", json!({}))).collect();
+    let ids: Vec<i64> = (0..200)
+        .map(|_| client.request("aside/prompt/pending", json!({})))
+        .collect();
     for &id in ids.iter().rev() {
         let response = client.response(id, "`aside/prompt/pending`")?;
-        check(response.is_ok(), format!("`aside/prompt/pending` was answered with {response:?}"))?;
+        check(
+            response.is_ok(),
+            format!("`aside/prompt/pending` was answered with {response:?}"),
+        )?;
     }
     client.pending()?;
     let again = client.take(&|message: &_| match message {

@@ -48,7 +48,12 @@ fn initialize(stage: &Stage) -> Step {
     let mut client = stage.start()?;
     let result = client.handshake(&stage.initialize(Knows::Aside))?;
     let capabilities = &result["capabilities"];
-    let has = |holds: bool, what: &str| check(holds, format!("the capabilities have no {what}: {capabilities}"));
+    let has = |holds: bool, what: &str| {
+        check(
+            holds,
+            format!("the capabilities have no {what}: {capabilities}"),
+        )
+    };
     let aside = &capabilities["experimental"]["aside"];
     has(aside["version"] == 1, "`experimental.aside.version` 1")?;
     has(aside["server"].is_string(), "`experimental.aside.server`")?;
@@ -56,13 +61,25 @@ fn initialize(stage: &Stage) -> Step {
     has(sync["change"] == 2, "incremental `textDocumentSync.change`")?;
     has(sync["openClose"] == true, "`textDocumentSync.openClose`")?;
     has(offered(&sync["save"]), "`textDocumentSync.save`")?;
-    has(offered(&capabilities["codeActionProvider"]), "`codeActionProvider`")?;
-    has(capabilities["workspace"]["workspaceFolders"]["supported"] == true, "`workspace.workspaceFolders`")?;
-    has(capabilities["positionEncoding"] == "utf-8", "`positionEncoding` utf-8, which the client offers")?;
+    has(
+        offered(&capabilities["codeActionProvider"]),
+        "`codeActionProvider`",
+    )?;
+    has(
+        capabilities["workspace"]["workspaceFolders"]["supported"] == true,
+        "`workspace.workspaceFolders`",
+    )?;
+    has(
+        capabilities["positionEncoding"] == "utf-8",
+        "`positionEncoding` utf-8, which the client offers",
+    )?;
     let commands = capabilities["executeCommandProvider"]["commands"].as_array();
     for name in ["ask", "cancel", "answer", "undo", "resume", "transcript"] {
         let name = format!("aside.server.{name}");
-        has(commands.is_some_and(|commands| commands.contains(&json!(name))), &format!("command `{name}`"))?;
+        has(
+            commands.is_some_and(|commands| commands.contains(&json!(name))),
+            &format!("command `{name}`"),
+        )?;
     }
     Ok(())
 }

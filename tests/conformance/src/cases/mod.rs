@@ -50,8 +50,12 @@ pub fn all() -> Vec<Case> {
 
 /// The cases as the table in README.md.
 pub fn table() -> String {
-    let rows = all().into_iter().map(|case| format!("| `{}` | {} |\n", case.name, case.sentence));
-    std::iter::once("| case | what has to hold |\n|---|---|\n".to_owned()).chain(rows).collect()
+    let rows = all()
+        .into_iter()
+        .map(|case| format!("| `{}` | {} |\n", case.name, case.sentence));
+    std::iter::once("| case | what has to hold |\n|---|---|\n".to_owned())
+        .chain(rows)
+        .collect()
 }
 
 /// Waits for the end of a turn, which has to be `completed`, and the model has to have said this last.
@@ -72,21 +76,32 @@ fn ends(client: &mut Client, turn: &Turn, outcome: Outcome) -> Step<Completed> {
     let completed = client.completed(turn)?;
     check(
         completed.outcome == outcome,
-        format!("the turn ended {:?} where {outcome:?} was due", completed.outcome),
+        format!(
+            "the turn ended {:?} where {outcome:?} was due",
+            completed.outcome
+        ),
     )?;
     Ok(completed)
 }
 
 /// Cancels a turn.
 fn cancel(client: &mut Client, turn: &Turn) -> Step {
-    client.call("aside/turn/cancel", json!({"turnId": turn.turn})).map(drop)
+    client
+        .call("aside/turn/cancel", json!({"turnId": turn.turn}))
+        .map(drop)
 }
 
 /// The turns of a conversation, as they are on record.
 fn turns_of(client: &mut Client, conversation: &str) -> Step<Vec<ReadTurn>> {
-    let mut result = client.call("aside/conversation/read", json!({"conversationId": conversation}))?;
-    serde_json::from_value(result["turns"].take())
-        .map_err(|error| Failure(format!("the result of `aside/conversation/read` is not well-formed: {error}")))
+    let mut result = client.call(
+        "aside/conversation/read",
+        json!({"conversationId": conversation}),
+    )?;
+    serde_json::from_value(result["turns"].take()).map_err(|error| {
+        Failure(format!(
+            "the result of `aside/conversation/read` is not well-formed: {error}"
+        ))
+    })
 }
 
 /// No prompt may be among what has come until a request was answered.
@@ -94,6 +109,9 @@ fn nothing_is_shown(client: &mut Client, why: &str) -> Step {
     client.pending()?;
     match client.shown() {
         None => Ok(()),
-        Some(shown) => Err(Failure(format!("{} was shown {why}", shown.prompt.prompt_id))),
+        Some(shown) => Err(Failure(format!(
+            "{} was shown {why}",
+            shown.prompt.prompt_id
+        ))),
     }
 }

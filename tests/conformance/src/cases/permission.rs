@@ -8,18 +8,18 @@ use crate::{
     client::{Client, Shown, Turn, answer},
     script::{Item, Script},
     stage::Stage,
-    wire::{AnswerType, Outcome, Preview, PromptKind},
+    wire::{AnswerType, CallStatus, Outcome, Preview, PromptKind, ResultStatus, Update},
 };
 
 pub(super) const CASES: &[Case] = &[
     Case {
         name: "permission_once",
-        sentence: "An edit is asked for with its diff, and is made after `once`, not before.",
+        sentence: "An edit is asked for with its diff, is made after `once`, not before, and is told as `toolCall`, `edit` and `toolResult`.",
         play: permission_once,
     },
     Case {
         name: "permission_no",
-        sentence: "After `no` the file is not there, and the model is told.",
+        sentence: "After `no` the file is not there, the call is told as `denied`, and the model is told.",
         play: permission_no,
     },
     Case {
@@ -64,22 +64,48 @@ fn note(stage: &Stage) -> Step<(Client, Turn, Shown)> {
 
 fn is_written(stage: &Stage, text: Option<&str>) -> Step {
     let found = std::fs::read_to_string(stage.workspace().join("note.txt")).ok();
-    check(found.as_deref() == text, format!("the file holds {found:?} where {text:?} was due"))
+    check(
+        found.as_deref() == text,
+        format!("the file holds {found:?} where {text:?} was due"),
+    )
 }
 
 fn permission_once(stage: &Stage) -> Step {
     let (mut client, turn, shown) = note(stage)?;
     let prompt = &shown.prompt;
-    check(prompt.kind == PromptKind::RunTool, "the prompt is not of kind `runTool`")?;
+    check(
+        prompt.kind == PromptKind::RunTool,
+        "the prompt is not of kind `runTool`",
+    )?;
     let options = ["once", "turn", "no"].map(str::to_owned).to_vec();
-    check(prompt.answer_type == AnswerType::Select { options }, format!("the options are {:?}", prompt.answer_type))?;
+    check(
+        prompt.answer_type == AnswerType::Select { options },
+        format!("the options are {:?}", prompt.answer_type),
+    )?;
     let Some(Preview::Diff { uri, old, new, .. }) = &prompt.preview else {
-        return Err(Failure(format!("the preview is no diff: {:?}", prompt.preview)));
+        return Err(Failure(format!(
+            "the preview is no diff: {:?}",
+            prompt.preview
+        )));
     };
     check(uri.ends_with("/note.txt"), format!("the diff is of {uri}"))?;
-    check(old.is_empty() && new == "oat milk\n", "the diff is not that of the call")?;
+    check(
+        old.is_empty() && new == "oat milk\n",
+        "the diff is not that of the call",
+    )?;
     is_written(stage, None)?;
     client.reply(&shown, answer("once"));
+    let call = &shown.prompt.tool.call_id;
+    client.update(&turn, "the call's update `running`", |update| {
+        matches!(update, Update::ToolCall { call_id, status: CallStatus::Running, .. } if call_id == call)
+    })?;
+    client.update(&turn, "the update `edit` of the file", |update| {
+        matches!(update, Update::Edit { call_id, uris } if call_id == call
+            && matches!(uris.as_slice(), [uri] if uri.ends_with("/note.txt")))
+    })?;
+    client.update(&turn, "the call's result `ok`", |update| {
+        matches!(update, Update::ToolResult { call_id, status: ResultStatus::Ok, .. } if call_id == call)
+    })?;
     completes(&mut client, &turn, WRITTEN)?;
     is_written(stage, Some("oat milk\n"))
 }
@@ -87,13 +113,20 @@ fn permission_once(stage: &Stage) -> Step {
 fn permission_no(stage: &Stage) -> Step {
     let (mut client, turn, shown) = note(stage)?;
     client.reply(&shown, answer("no"));
+    let call = &shown.prompt.tool.call_id;
+    client.update(&turn, "the call's result `denied`", |update| {
+        matches!(update, Update::ToolResult { call_id, status: ResultStatus::Denied, .. } if call_id == call)
+    })?;
     completes(&mut client, &turn, NOT_ALLOWED)?;
     is_written(stage, None)
 }
 
 fn permission_new_text(stage: &Stage) -> Step {
     let (mut client, turn, shown) = note(stage)?;
-    client.reply(&shown, json!({"action": "answer", "answer": "once", "newText": "soy milk\n"}));
+    client.reply(
+        &shown,
+        json!({"action": "answer", "answer": "once", "newText": "soy milk\n"}),
+    );
     ends(&mut client, &turn, Outcome::Completed)?;
     is_written(stage, Some("soy milk\n"))
 }

@@ -75,14 +75,25 @@ fn message(client: &mut Client) -> Step<(Value, ShowMessage)> {
 }
 
 fn titles(shown: &ShowMessage) -> Vec<&str> {
-    shown.actions.iter().map(|action| action.title.as_str()).collect()
+    shown
+        .actions
+        .iter()
+        .map(|action| action.title.as_str())
+        .collect()
 }
 
 /// Which of the model's last words come.
 fn told(text: &str) -> Option<&'static str> {
-    [TOLD_YES, TOLD_NO, TOLD_DISMISSED, TOLD_NOT_SHOWN, TOLD_ELSE, "The model was told soy."]
-        .into_iter()
-        .find(|words| text.contains(words))
+    [
+        TOLD_YES,
+        TOLD_NO,
+        TOLD_DISMISSED,
+        TOLD_NOT_SHOWN,
+        TOLD_ELSE,
+        "The model was told soy.",
+    ]
+    .into_iter()
+    .find(|words| text.contains(words))
 }
 
 fn says(client: &mut Client, due: &str) -> Step {
@@ -91,12 +102,18 @@ fn says(client: &mut Client, due: &str) -> Step {
             .into_iter()
             .find_map(|method| told(&notification::<ShowMessage>(message, method)?.message))
     })?;
-    check(said == due, format!("the model said {said:?} where {due:?} was due"))
+    check(
+        said == due,
+        format!("the model said {said:?} where {due:?} was due"),
+    )
 }
 
 fn chooses(client: &mut Client, title: &str) -> Step {
     let (id, shown) = message(client)?;
-    check(titles(&shown).contains(&title), format!("the message offers {:?} and no {title}", titles(&shown)))?;
+    check(
+        titles(&shown).contains(&title),
+        format!("the message offers {:?} and no {title}", titles(&shown)),
+    )?;
     client.respond(&id, json!({"title": title}));
     Ok(())
 }
@@ -104,8 +121,14 @@ fn chooses(client: &mut Client, title: &str) -> Step {
 fn plain_yes(stage: &Stage) -> Step {
     let mut client = ask(stage, &[Ask::boolean("Ship it?")])?;
     let (id, shown) = message(&mut client)?;
-    check(shown.message.contains("Ship it?"), format!("the message is {:?}", shown.message))?;
-    check(titles(&shown) == ["Yes", "No"], format!("the message offers {:?}", titles(&shown)))?;
+    check(
+        shown.message.contains("Ship it?"),
+        format!("the message is {:?}", shown.message),
+    )?;
+    check(
+        titles(&shown) == ["Yes", "No"],
+        format!("the message offers {:?}", titles(&shown)),
+    )?;
     client.respond(&id, json!({"title": "Yes"}));
     says(&mut client, TOLD_YES)
 }
@@ -144,11 +167,16 @@ fn plain_wrong_title(stage: &Stage) -> Step {
         match next {
             Ok((again, _)) => id = again,
             Err(said) => {
-                return check(said == TOLD_NOT_SHOWN, format!("after a wrong title the model said {said:?}"));
+                return check(
+                    said == TOLD_NOT_SHOWN,
+                    format!("after a wrong title the model said {said:?}"),
+                );
             }
         }
     }
-    Err(Failure("after a wrong title the message came more than twice again".into()))
+    Err(Failure(
+        "after a wrong title the message came more than twice again".into(),
+    ))
 }
 
 fn plain_error(stage: &Stage) -> Step {
@@ -159,11 +187,26 @@ fn plain_error(stage: &Stage) -> Step {
 }
 
 fn plain_one_at_a_time(stage: &Stage) -> Step {
-    let mut client = ask(stage, &[Ask::boolean("Ship it?"), Ask::select("Which?", &["oat", "soy"])])?;
+    let mut client = ask(
+        stage,
+        &[
+            Ask::boolean("Ship it?"),
+            Ask::select("Which?", &["oat", "soy"]),
+        ],
+    )?;
     let (id, first) = message(&mut client)?;
-    check(first.message.contains("Ship it?"), "the second question is asked first")?;
-    check(client.pending()?.len() == 2, "not both questions are pending")?;
-    check(client.take(&request).is_none(), "two messages are open at the same time")?;
+    check(
+        first.message.contains("Ship it?"),
+        "the second question is asked first",
+    )?;
+    check(
+        client.pending()?.len() == 2,
+        "not both questions are pending",
+    )?;
+    check(
+        client.take(&request).is_none(),
+        "two messages are open at the same time",
+    )?;
     client.respond(&id, json!({"title": "Yes"}));
     chooses(&mut client, "soy")?;
     says(&mut client, "The model was told soy.")

@@ -51,14 +51,26 @@ pub(super) const CASES: &[Case] = &[
 fn unknown_prompt(stage: &Stage) -> Step {
     let mut client = stage.with(&Script::asks(&[]))?;
     let params = json!({"promptId": "no-such-prompt", "answer": answer(true)});
-    client.refused("aside/prompt/answer", params, -32012).map(drop)
+    client
+        .refused("aside/prompt/answer", params, -32012)
+        .map(drop)
 }
 
 fn unknown_turn(stage: &Stage) -> Step {
     let mut client = stage.with(&Script::asks(&[]))?;
-    client.refused("aside/turn/cancel", json!({"turnId": "no-such-turn"}), -32011)?;
-    client.refused("aside/turn/steer", json!({"turnId": "no-such-turn", "prompt": "Go on"}), -32011)?;
-    client.refused("aside/turn/undo", json!({"turnId": "no-such-turn"}), -32011).map(drop)
+    client.refused(
+        "aside/turn/cancel",
+        json!({"turnId": "no-such-turn"}),
+        -32011,
+    )?;
+    client.refused(
+        "aside/turn/steer",
+        json!({"turnId": "no-such-turn", "prompt": "Go on"}),
+        -32011,
+    )?;
+    client
+        .refused("aside/turn/undo", json!({"turnId": "no-such-turn"}), -32011)
+        .map(drop)
 }
 
 fn unknown_conversation(stage: &Stage) -> Step {
@@ -85,10 +97,22 @@ fn unfit_prompt_answer(stage: &Stage) -> Step {
     let shown = client.prompt()?;
     let id = &shown.prompt.prompt_id;
     // More often than a reply may be unfit: none of them counts.
-    for unfit in [answer("yes"), answer(Value::Null), json!({"action": "agree"}), json!({"action": "answer"})] {
-        client.refused("aside/prompt/answer", json!({"promptId": id, "answer": unfit}), -32602)?;
+    for unfit in [
+        answer("yes"),
+        answer(Value::Null),
+        json!({"action": "agree"}),
+        json!({"action": "answer"}),
+    ] {
+        client.refused(
+            "aside/prompt/answer",
+            json!({"promptId": id, "answer": unfit}),
+            -32602,
+        )?;
         let pending = client.pending()?;
-        check(pending.iter().any(|prompt| prompt.prompt_id == *id), "the prompt did not stay open")?;
+        check(
+            pending.iter().any(|prompt| prompt.prompt_id == *id),
+            "the prompt did not stay open",
+        )?;
     }
     client.reply(&shown, answer(true));
     completes(&mut client, &turn, TOLD_YES).map(drop)
@@ -103,7 +127,11 @@ fn missing_field(stage: &Stage) -> Step {
         ("aside/turn/cancel", json!({}), "turnId"),
         ("aside/turn/resume", json!({}), "conversationId"),
         ("aside/conversation/read", json!({}), "conversationId"),
-        ("aside/prompt/answer", json!({"answer": answer(true)}), "promptId"),
+        (
+            "aside/prompt/answer",
+            json!({"answer": answer(true)}),
+            "promptId",
+        ),
         ("aside/prompt/answer", json!({"promptId": "p"}), "answer"),
     ] {
         names(&mut client, method, params, field)?;
@@ -115,9 +143,17 @@ fn wrong_field(stage: &Stage) -> Step {
     let mut client = stage.with(&Script::asks(&[]))?;
     for (method, params, field) in [
         ("aside/turn/start", json!({"prompt": 1}), "prompt"),
-        ("aside/turn/start", json!({"prompt": "Go", "mode": "reckless"}), "mode"),
+        (
+            "aside/turn/start",
+            json!({"prompt": "Go", "mode": "reckless"}),
+            "mode",
+        ),
         ("aside/turn/cancel", json!({"turnId": ["t"]}), "turnId"),
-        ("aside/conversation/read", json!({"conversationId": {}}), "conversationId"),
+        (
+            "aside/conversation/read",
+            json!({"conversationId": {}}),
+            "conversationId",
+        ),
     ] {
         names(&mut client, method, params, field)?;
     }
@@ -128,7 +164,10 @@ fn names(client: &mut Client, method: &str, params: Value, field: &str) -> Step 
     let error = client.refused(method, params, -32602)?;
     check(
         error.message.contains(field),
-        format!("the error of `{method}` does not name `{field}`: {}", error.message),
+        format!(
+            "the error of `{method}` does not name `{field}`: {}",
+            error.message
+        ),
     )
 }
 

@@ -45,12 +45,17 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 fn steer(stage: &Stage) -> Step {
-    let script = Script::asks(&[Ask::boolean("Ship it?")])
-        .heard("Leave the tests alone.", vec![Item::text("The model was steered.")]);
+    let script = Script::asks(&[Ask::boolean("Ship it?")]).heard(
+        "Leave the tests alone.",
+        vec![Item::text("The model was steered.")],
+    );
     let mut client = stage.with(&script)?;
     let turn = client.ask("Go")?;
     let shown = client.prompt()?;
-    client.call("aside/turn/steer", json!({"turnId": turn.turn, "prompt": "Leave the tests alone."}))?;
+    client.call(
+        "aside/turn/steer",
+        json!({"turnId": turn.turn, "prompt": "Leave the tests alone."}),
+    )?;
     client.update(
         &turn,
         "the update `steered`",
@@ -66,11 +71,16 @@ fn cancel_in_the_middle(stage: &Stage) -> Step {
     let turn = client.ask("Go")?;
     let mut said = String::new();
     while said != "I will look at" {
-        let piece = client.update(&turn, "the model's words", |update| matches!(update, Update::Text { .. }))?;
+        let piece = client.update(&turn, "the model's words", |update| {
+            matches!(update, Update::Text { .. })
+        })?;
         if let Update::Text { text, .. } = piece {
             said += &text;
         }
-        check("I will look at".starts_with(&said), format!("the pieces of the text are {said:?}"))?;
+        check(
+            "I will look at".starts_with(&said),
+            format!("the pieces of the text are {said:?}"),
+        )?;
     }
     cancel(&mut client, &turn)?;
     let completed = ends(&mut client, &turn, Outcome::Cancelled)?;
@@ -88,13 +98,23 @@ fn cancel_finished(stage: &Stage) -> Step {
     while client.take(&|message: &_| update(message)).is_some() {}
     let id = client.request("aside/turn/cancel", json!({"turnId": turn.turn}));
     if let Err(error) = client.response(id, "aside/turn/cancel")? {
-        check(error.code == -32011, format!("cancelling a finished turn was refused with {}", error.code))?;
+        check(
+            error.code == -32011,
+            format!("cancelling a finished turn was refused with {}", error.code),
+        )?;
     }
     let after = super::turns_of(&mut client, &turn.conversation)?;
-    let ends = |turns: &[crate::wire::ReadTurn]| turns.iter().map(|turn| turn.outcome).collect::<Vec<_>>();
-    check(ends(&before) == ends(&after), "cancelling a finished turn changed its outcome")?;
+    let ends =
+        |turns: &[crate::wire::ReadTurn]| turns.iter().map(|turn| turn.outcome).collect::<Vec<_>>();
+    check(
+        ends(&before) == ends(&after),
+        "cancelling a finished turn changed its outcome",
+    )?;
     let said = client.take(&|message: &_| update(message).filter(|(of, _)| *of == turn.turn));
-    check(said.is_none(), "cancelling a finished turn made an update of it")
+    check(
+        said.is_none(),
+        "cancelling a finished turn made an update of it",
+    )
 }
 
 fn turn_after_turn(stage: &Stage) -> Step {
@@ -103,11 +123,21 @@ fn turn_after_turn(stage: &Stage) -> Step {
     client.prompt()?;
     cancel(&mut client, &first)?;
     ends(&mut client, &first, Outcome::Cancelled)?;
-    let second = client.turn(json!({"conversationId": first.conversation, "prompt": "Go again"}))?;
-    check(second.conversation == first.conversation, "the second turn is in another conversation")?;
-    check(second.turn != first.turn, "the second turn has the id of the first")?;
+    let second =
+        client.turn(json!({"conversationId": first.conversation, "prompt": "Go again"}))?;
+    check(
+        second.conversation == first.conversation,
+        "the second turn is in another conversation",
+    )?;
+    check(
+        second.turn != first.turn,
+        "the second turn has the id of the first",
+    )?;
     let shown = client.prompt()?;
-    check(shown.prompt.turn_id == second.turn, "the prompt is not the second turn's")?;
+    check(
+        shown.prompt.turn_id == second.turn,
+        "the prompt is not the second turn's",
+    )?;
     client.reply(&shown, answer(true));
     completes(&mut client, &second, TOLD_YES)?;
     let turns = super::turns_of(&mut client, &first.conversation)?;
@@ -121,7 +151,10 @@ fn turn_after_turn(stage: &Stage) -> Step {
 fn own_turn_id(stage: &Stage) -> Step {
     let mut client = stage.with(&Script::says(vec![Item::text("Done.")]))?;
     let turn = client.turn(json!({"prompt": "Go", "turnId": "turn-of-the-client"}))?;
-    check(turn.turn == "turn-of-the-client", format!("the turn's id is {}", turn.turn))?;
+    check(
+        turn.turn == "turn-of-the-client",
+        format!("the turn's id is {}", turn.turn),
+    )?;
     completes(&mut client, &turn, "Done.").map(drop)
 }
 
@@ -134,9 +167,18 @@ fn two_conversations(stage: &Stage) -> Step {
     let first_shown = client.prompt()?;
     let second = client.ask("Go to the second")?;
     let second_shown = client.prompt()?;
-    check(first.conversation != second.conversation, "both turns are in one conversation")?;
-    check(first_shown.prompt.turn_id == first.turn, "the first prompt is not the first turn's")?;
-    check(second_shown.prompt.turn_id == second.turn, "the second prompt is not the second turn's")?;
+    check(
+        first.conversation != second.conversation,
+        "both turns are in one conversation",
+    )?;
+    check(
+        first_shown.prompt.turn_id == first.turn,
+        "the first prompt is not the first turn's",
+    )?;
+    check(
+        second_shown.prompt.turn_id == second.turn,
+        "the second prompt is not the second turn's",
+    )?;
     client.reply(&second_shown, answer(false));
     completes(&mut client, &second, TOLD_NO)?;
     let pending = client.pending()?;

@@ -78,19 +78,28 @@ fn insists(stage: &Stage, reply: &Value) -> Step<Client> {
     let mut shown = client.prompt()?;
     let id = shown.prompt.prompt_id.clone();
     for _ in 0..3 {
+        unhurried(&mut client)?;
         client.reply(&shown, reply.clone());
         match next(&mut client)? {
             Next::Again(again) => shown = *again,
             Next::Closed(settled) => {
-                check(settled.is_cancelled("backend_error"), format!("{reply} closed the prompt with {settled:?}"))?;
+                check(
+                    settled.is_cancelled("backend_error"),
+                    format!("{reply} closed the prompt with {settled:?}"),
+                )?;
                 completes(&mut client, &turn, TOLD_NOT_SHOWN)?;
                 return Ok(client);
             }
             Next::Ended => return Err("the turn ended and the prompt was not closed".into()),
         }
-        check(shown.prompt.prompt_id == id, "the prompt was shown again under another id")?;
+        check(
+            shown.prompt.prompt_id == id,
+            "the prompt was shown again under another id",
+        )?;
     }
-    Err(Failure(format!("after {reply} the prompt was shown more than twice again")))
+    Err(Failure(format!(
+        "after {reply} the prompt was shown more than twice again"
+    )))
 }
 
 fn answer_null(stage: &Stage) -> Step {
@@ -103,7 +112,10 @@ fn wrong_type(stage: &Stage) -> Step {
         Update::Notice { text, .. } => Some(text),
         _ => None,
     });
-    check(notice.is_some(), "no notice says that the answer was not taken")
+    check(
+        notice.is_some(),
+        "no notice says that the answer was not taken",
+    )
 }
 
 fn unknown_action(stage: &Stage) -> Step {
@@ -115,15 +127,20 @@ fn answer_missing(stage: &Stage) -> Step {
 }
 
 fn unknown_option(stage: &Stage) -> Step {
-    let script = Script::asks(&[Ask::select("Which?", &["oat", "soy"])]).told("\"answer\":\"soy\"", "Told soy.");
+    let script = Script::asks(&[Ask::select("Which?", &["oat", "soy"])])
+        .told("\"answer\":\"soy\"", "Told soy.");
     let mut client = stage.with(&script)?;
     let turn = client.ask("Go")?;
     let shown = client.prompt()?;
+    unhurried(&mut client)?;
     client.reply(&shown, answer("cow"));
     let again = shown_again(&mut client, &shown)?;
     client.reply(&again, answer("soy"));
     let settled = client.settled(&shown.prompt.prompt_id)?;
-    check(settled.is_answer(&json!("soy")), format!("the prompt was closed with {settled:?}"))?;
+    check(
+        settled.is_answer(&json!("soy")),
+        format!("the prompt was closed with {settled:?}"),
+    )?;
     completes(&mut client, &turn, "Told soy.").map(drop)
 }
 
@@ -131,18 +148,27 @@ fn fits_at_last(stage: &Stage) -> Step {
     let (mut client, turn) = ship_it(stage)?;
     let mut shown = client.prompt()?;
     for unfit in [json!("true"), json!(1)] {
+        unhurried(&mut client)?;
         client.reply(&shown, answer(unfit));
         shown = shown_again(&mut client, &shown)?;
     }
+    unhurried(&mut client)?;
     client.reply(&shown, answer(true));
     completes(&mut client, &turn, TOLD_YES).map(drop)
+}
+
+/// What the server sends of a prompt has come before there is a reply: what comes afterwards is due to the reply.
+fn unhurried(client: &mut Client) -> Step {
+    client.pending().map(drop)
 }
 
 fn shown_again(client: &mut Client, before: &Shown) -> Step<Shown> {
     match next(client)? {
         Next::Again(again) if again.prompt.prompt_id == before.prompt.prompt_id => Ok(*again),
         Next::Again(_) => Err("the prompt was shown again under another id".into()),
-        Next::Closed(settled) => Err(Failure(format!("the prompt was not shown again but closed with {settled:?}"))),
+        Next::Closed(settled) => Err(Failure(format!(
+            "the prompt was not shown again but closed with {settled:?}"
+        ))),
         Next::Ended => Err("the turn ended and the prompt was not shown again".into()),
     }
 }

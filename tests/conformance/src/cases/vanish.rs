@@ -103,24 +103,34 @@ fn to_the_prompt(client: &mut Client) -> Step<(Turn, String)> {
 
 /// The prompt was settled by nobody: the server may say that the turn is interrupted, and nothing else.
 fn nothing_was_decided(client: &mut Client, prompt: &str) -> Step {
-    let completed = client.take(&|message: &_| notification::<Completed>(message, "aside/turn/completed"));
+    let completed =
+        client.take(&|message: &_| notification::<Completed>(message, "aside/turn/completed"));
     if let Some(completed) = completed {
         check(
             completed.outcome == Outcome::Interrupted,
-            format!("the turn of a vanished client ended {:?}", completed.outcome),
+            format!(
+                "the turn of a vanished client ended {:?}",
+                completed.outcome
+            ),
         )?;
     }
     let closed = client.take(&|message: &_| match update(message)?.1 {
         Update::Question(Question::Closed(settled)) if settled.prompt_id == prompt => Some(settled),
         _ => None,
     });
-    check(closed.is_none(), format!("the prompt of a vanished client was closed: {closed:?}"))
+    check(
+        closed.is_none(),
+        format!("the prompt of a vanished client was closed: {closed:?}"),
+    )
 }
 
 /// The one prompt that is pending has to be this one, resumable, in an interrupted conversation.
 fn is_resumable(client: &mut Client, prompt: &str) -> Step {
     let pending = client.pending()?;
-    let found: Vec<_> = pending.iter().map(|open| (open.prompt_id.as_str(), open.resumable)).collect();
+    let found: Vec<_> = pending
+        .iter()
+        .map(|open| (open.prompt_id.as_str(), open.resumable))
+        .collect();
     check(
         found == [(prompt, Some(true))],
         format!("the prompt {prompt} has to be pending as resumable, but pending are {found:?}"),
@@ -128,14 +138,20 @@ fn is_resumable(client: &mut Client, prompt: &str) -> Step {
     let item = only_conversation(client)?;
     check(
         item.status == "interrupted" && item.prompts == 1,
-        format!("the conversation is listed as {} with {} prompts", item.status, item.prompts),
+        format!(
+            "the conversation is listed as {} with {} prompts",
+            item.status, item.prompts
+        ),
     )
 }
 
 fn conversations(client: &mut Client) -> Step<Vec<ListItem>> {
     let mut result = client.call("aside/conversation/list", json!({}))?;
-    serde_json::from_value(result["items"].take())
-        .map_err(|error| Failure(format!("the result of `aside/conversation/list` is not well-formed: {error}")))
+    serde_json::from_value(result["items"].take()).map_err(|error| {
+        Failure(format!(
+            "the result of `aside/conversation/list` is not well-formed: {error}"
+        ))
+    })
 }
 
 fn only_conversation(client: &mut Client) -> Step<ListItem> {
@@ -144,7 +160,9 @@ fn only_conversation(client: &mut Client) -> Step<ListItem> {
         (Some(item), 0) => Ok(item),
         (item, more) => {
             let count = more + usize::from(item.is_some());
-            Err(Failure(format!("{count} conversations are listed where 1 was due")))
+            Err(Failure(format!(
+                "{count} conversations are listed where 1 was due"
+            )))
         }
     }
 }
@@ -155,7 +173,10 @@ fn resumes(client: &mut Client, turn: &Turn, prompt: &str) -> Step {
     let shown = client.prompt()?;
     check(
         shown.prompt.prompt_id == prompt,
-        format!("the resumed turn shows {} and not {prompt}", shown.prompt.prompt_id),
+        format!(
+            "the resumed turn shows {} and not {prompt}",
+            shown.prompt.prompt_id
+        ),
     )?;
     client.reply(&shown, answer(true));
     completes(client, turn, TOLD_YES).map(drop)
@@ -168,9 +189,15 @@ fn vanish_at_the_prompt(stage: &Stage) -> Step {
     nothing_was_decided(&mut client, &prompt)?;
     let mut client = stage.again()?;
     is_resumable(&mut client, &prompt)?;
-    check(client.shown().is_none(), "the prompt is shown before its turn is resumed")?;
+    check(
+        client.shown().is_none(),
+        "the prompt is shown before its turn is resumed",
+    )?;
     resumes(&mut client, &turn, &prompt)?;
-    check(client.pending()?.is_empty(), "the prompt is still pending after it was answered")
+    check(
+        client.pending()?.is_empty(),
+        "the prompt is still pending after it was answered",
+    )
 }
 
 fn exit_at_the_prompt(stage: &Stage) -> Step {
@@ -191,7 +218,10 @@ fn vanish_twice(stage: &Stage) -> Step {
     let mut client = stage.again()?;
     client.resume(&turn)?;
     let shown = client.prompt()?;
-    check(shown.prompt.prompt_id == prompt, "the resumed prompt has another id")?;
+    check(
+        shown.prompt.prompt_id == prompt,
+        "the resumed prompt has another id",
+    )?;
     client.vanish()?;
     nothing_was_decided(&mut client, &prompt)?;
     let mut client = stage.again()?;
@@ -219,17 +249,26 @@ fn vanish_between_prompts(stage: &Stage) -> Step {
     let (name, ship) = (client.prompt()?, client.prompt()?);
     let (named, open) = (name.prompt.prompt_id.clone(), ship.prompt.prompt_id.clone());
     client.reply(&name, answer("oat"));
-    check(client.settled(&named)?.is_answer(&json!("oat")), "the first answer was not counted")?;
+    check(
+        client.settled(&named)?.is_answer(&json!("oat")),
+        "the first answer was not counted",
+    )?;
     client.vanish()?;
     nothing_was_decided(&mut client, &open)?;
     let mut client = stage.again()?;
     is_resumable(&mut client, &open)?;
     resumes(&mut client, &turn, &open)?;
-    check(client.shown().is_none(), "the answered prompt is shown again")?;
+    check(
+        client.shown().is_none(),
+        "the answered prompt is shown again",
+    )?;
     let turns = turns_of(&mut client, &turn.conversation)?;
     let mut updates = turns.iter().flat_map(|turn| &turn.updates);
     let counted = updates.any(|update| update["promptId"] == *named && update["answer"] == "oat");
-    check(counted, "the first answer is not on record after the resume")
+    check(
+        counted,
+        "the first answer is not on record after the resume",
+    )
 }
 
 /// Brings the one conversation to its end, whatever state it was left in.
@@ -240,7 +279,10 @@ fn goes_on(client: &mut Client) -> Step {
         let Some(last) = turns.last() else {
             return Err("an interrupted conversation has no turn".into());
         };
-        let turn = Turn { conversation: item.conversation_id.clone(), turn: last.turn_id.clone() };
+        let turn = Turn {
+            conversation: item.conversation_id.clone(),
+            turn: last.turn_id.clone(),
+        };
         client.resume(&turn)?;
         if let Some(shown) = client.prompt_or_end(&turn)? {
             client.reply(&shown, answer(true));
@@ -249,7 +291,10 @@ fn goes_on(client: &mut Client) -> Step {
     }
     let turns = turns_of(client, &item.conversation_id)?;
     let outcomes: Vec<_> = turns.iter().map(|turn| turn.outcome).collect();
-    check(outcomes == [Some(Outcome::Completed)], format!("the outcomes on record are {outcomes:?}"))?;
+    check(
+        outcomes == [Some(Outcome::Completed)],
+        format!("the outcomes on record are {outcomes:?}"),
+    )?;
     let mut updates = turns.iter().flat_map(|turn| &turn.updates);
     check(
         updates.any(|update| update["text"] == TOLD_YES),
@@ -281,10 +326,19 @@ fn vanish_after_completed(stage: &Stage) -> Step {
     completes(&mut client, &turn, TOLD_YES)?;
     client.vanish()?;
     let mut client = stage.again()?;
-    check(client.pending()?.is_empty(), "a prompt of a completed turn is pending")?;
+    check(
+        client.pending()?.is_empty(),
+        "a prompt of a completed turn is pending",
+    )?;
     let item = only_conversation(&mut client)?;
-    check(item.status == "idle", format!("the conversation is listed as {}", item.status))?;
+    check(
+        item.status == "idle",
+        format!("the conversation is listed as {}", item.status),
+    )?;
     let turns = turns_of(&mut client, &turn.conversation)?;
     let outcomes: Vec<_> = turns.iter().map(|turn| turn.outcome).collect();
-    check(outcomes == [Some(Outcome::Completed)], format!("the outcomes on record are {outcomes:?}"))
+    check(
+        outcomes == [Some(Outcome::Completed)],
+        format!("the outcomes on record are {outcomes:?}"),
+    )
 }

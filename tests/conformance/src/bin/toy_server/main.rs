@@ -105,7 +105,10 @@ impl Toy {
     }
 
     fn handle(&mut self, mut message: Value) {
-        let params = message.get_mut("params").map(Value::take).unwrap_or_default();
+        let params = message
+            .get_mut("params")
+            .map(Value::take)
+            .unwrap_or_default();
         let method = message.get("method").and_then(Value::as_str);
         match (method, message.get("id")) {
             (Some(method), Some(id)) => {
@@ -137,13 +140,16 @@ impl Toy {
     }
 
     fn send(&mut self, method: &str, params: Value) {
-        self.out.push(json!({"jsonrpc": "2.0", "method": method, "params": params}));
+        self.out
+            .push(json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
     /// Sends a request about a prompt and gives its id.
     fn ask(&mut self, method: &str, params: &Value) -> i64 {
         self.requests += 1;
-        self.out.push(json!({"jsonrpc": "2.0", "id": self.requests, "method": method, "params": params}));
+        self.out.push(
+            json!({"jsonrpc": "2.0", "id": self.requests, "method": method, "params": params}),
+        );
         self.requests
     }
 
@@ -160,6 +166,7 @@ impl Toy {
                 break;
             }
         }
-        Ok(stdout.flush().unwrap_or_default())
+        let _ = stdout.flush();
+        Ok(())
     }
 }

@@ -21,7 +21,10 @@ pub(crate) struct Refused {
 type Result<T = Value> = std::result::Result<T, Refused>;
 
 fn refused<T>(code: i64, message: impl Into<String>) -> Result<T> {
-    Err(Refused { code, message: message.into() })
+    Err(Refused {
+        code,
+        message: message.into(),
+    })
 }
 
 fn string(params: &Value, field: &str) -> Result<String> {
@@ -95,7 +98,11 @@ impl Toy {
                 Ok(json!({"turns": turns}))
             }
             "transcript" => {
-                let prompts: Vec<_> = conversation.turns.iter().map(|turn| turn.prompt.as_str()).collect();
+                let prompts: Vec<_> = conversation
+                    .turns
+                    .iter()
+                    .map(|turn| turn.prompt.as_str())
+                    .collect();
                 Ok(json!({"text": prompts.join("\n\n")}))
             }
             "rename" => {
@@ -103,31 +110,47 @@ impl Toy {
                 Ok(json!({}))
             }
             "fork" => {
-                let copy = Conversation { id: fork.clone(), ..conversation.clone() };
+                let copy = Conversation {
+                    id: fork.clone(),
+                    ..conversation.clone()
+                };
                 self.store.conversations.push(copy);
                 Ok(json!({"conversationId": fork}))
             }
             _ => {
-                self.store.conversations.retain(|conversation| conversation.id != id);
+                self.store
+                    .conversations
+                    .retain(|conversation| conversation.id != id);
                 Ok(json!({}))
             }
         }
     }
 
     fn initialize(&mut self, params: &Value) -> Result {
-        let model = params["initializationOptions"]["config"]["assistant"]["model"].as_str().unwrap_or_default();
+        let model = params["initializationOptions"]["config"]["assistant"]["model"]
+            .as_str()
+            .unwrap_or_default();
         let path = model.strip_prefix("rehearsal/").unwrap_or_default();
         let read = fs::read_to_string(path).map_err(|error| error.to_string());
-        let script = read.and_then(|text| toml::from_str::<Script>(&text).map_err(|error| error.to_string()));
+        let script = read
+            .and_then(|text| toml::from_str::<Script>(&text).map_err(|error| error.to_string()));
         self.script = match script {
             Ok(script) => script,
-            Err(error) => return refused(-32016, format!("the script {path} cannot be played: {error}")),
+            Err(error) => {
+                return refused(
+                    -32016,
+                    format!("the script {path} cannot be played: {error}"),
+                );
+            }
         };
-        let root = params["workspaceFolders"][0]["uri"].as_str().unwrap_or_default();
+        let root = params["workspaceFolders"][0]["uri"]
+            .as_str()
+            .unwrap_or_default();
         self.root = PathBuf::from(root.strip_prefix("file://").unwrap_or_default());
         self.knows = params["capabilities"]["experimental"]["aside"]["prompt"] == true;
         self.ready = true;
-        let commands = ["ask", "cancel", "answer", "undo", "resume", "transcript"].map(|name| format!("aside.server.{name}"));
+        let commands = ["ask", "cancel", "answer", "undo", "resume", "transcript"]
+            .map(|name| format!("aside.server.{name}"));
         Ok(json!({"capabilities": {
             "positionEncoding": "utf-8",
             "textDocumentSync": {"openClose": true, "change": 2, "save": true},
@@ -155,7 +178,11 @@ impl Toy {
             Some(id) => id,
             None => {
                 let id = self.store.id("c");
-                let conversation = Conversation { id: id.clone(), title: prompt.clone(), turns: Vec::new() };
+                let conversation = Conversation {
+                    id: id.clone(),
+                    title: prompt.clone(),
+                    turns: Vec::new(),
+                };
                 self.store.conversations.push(conversation);
                 id
             }
@@ -164,10 +191,18 @@ impl Toy {
         let Some(found) = self.store.conversation(&conversation) else {
             return refused(-32010, "there is no such conversation");
         };
-        if found.turns.iter().any(|turn| self.live.contains_key(&turn.id)) {
+        if found
+            .turns
+            .iter()
+            .any(|turn| self.live.contains_key(&turn.id))
+        {
             return refused(-32013, "a turn is running in this conversation");
         }
-        found.turns.push(Turn { id: id.clone(), prompt, ..Turn::default() });
+        found.turns.push(Turn {
+            id: id.clone(),
+            prompt,
+            ..Turn::default()
+        });
         self.live.insert(id.clone(), 0);
         self.step(&id);
         Ok(json!({"conversationId": conversation, "turnId": id}))
@@ -178,7 +213,12 @@ impl Toy {
         let Some(conversation) = self.store.conversation(&id) else {
             return refused(-32010, "there is no such conversation");
         };
-        let Some(turn) = conversation.turns.last().filter(|turn| turn.outcome.is_none()).map(|turn| turn.id.clone()) else {
+        let Some(turn) = conversation
+            .turns
+            .last()
+            .filter(|turn| turn.outcome.is_none())
+            .map(|turn| turn.id.clone())
+        else {
             return refused(-32011, "no turn of this conversation was interrupted");
         };
         if self.live.insert(turn.clone(), 0).is_some() {
@@ -201,7 +241,9 @@ impl Toy {
     fn pending(&mut self) -> Value {
         let mut prompts = Vec::new();
         for open in self.open_prompts() {
-            let Some(mut prompt) = self.prompt(&open.prompt) else { continue };
+            let Some(mut prompt) = self.prompt(&open.prompt) else {
+                continue;
+            };
             if !self.live.contains_key(&open.turn) {
                 prompt["resumable"] = json!(true);
             }
@@ -224,7 +266,10 @@ impl Toy {
         }
         let given = replies::read(answer);
         let fits = match &given {
-            Given::Answer(answer, _) => self.store.call(&prompt).is_some_and(|call| call.fits(answer)),
+            Given::Answer(answer, _) => self
+                .store
+                .call(&prompt)
+                .is_some_and(|call| call.fits(answer)),
             given => !matches!(given, Given::Unfit(_)),
         };
         if !fits {
@@ -232,20 +277,32 @@ impl Toy {
         }
         self.elsewhere.insert(prompt.clone());
         if self.knows && !self.is(Wrong::NoDismiss) {
-            self.send("aside/prompt/dismiss", json!({"promptId": prompt, "reason": "answered"}));
+            self.send(
+                "aside/prompt/dismiss",
+                json!({"promptId": prompt, "reason": "answered"}),
+            );
         }
         self.settle(&prompt, given);
         Ok(json!({}))
     }
 
     fn list(&self) -> Value {
-        let items: Vec<_> = self.store.conversations.iter().rev().map(|conversation| self.item(conversation)).collect();
+        let items: Vec<_> = self
+            .store
+            .conversations
+            .iter()
+            .rev()
+            .map(|conversation| self.item(conversation))
+            .collect();
         json!({"items": items})
     }
 
     fn item(&self, conversation: &Conversation) -> Value {
         let open = conversation.turns.iter().flat_map(Turn::open).count();
-        let last = conversation.turns.last().filter(|turn| turn.outcome.is_none());
+        let last = conversation
+            .turns
+            .last()
+            .filter(|turn| turn.outcome.is_none());
         let status = match last {
             None => "idle",
             Some(turn) if !self.live.contains_key(&turn.id) => "interrupted",

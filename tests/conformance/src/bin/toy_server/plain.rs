@@ -10,13 +10,25 @@ impl Toy {
         if !self.asked.is_empty() {
             return;
         }
-        let Some(open) = self.open_prompts().into_iter().find(|open| self.live.contains_key(&open.turn)) else {
+        let Some(open) = self
+            .open_prompts()
+            .into_iter()
+            .find(|open| self.live.contains_key(&open.turn))
+        else {
             return;
         };
-        let Some(call) = self.store.call(&open.prompt) else { return };
-        let actions: Vec<_> = titles(call).into_iter().map(|(title, _)| json!({"title": title})).collect();
+        let Some(call) = self.store.call(&open.prompt) else {
+            return;
+        };
+        let actions: Vec<_> = titles(call)
+            .into_iter()
+            .map(|(title, _)| json!({"title": title}))
+            .collect();
         let message = format!("{}: {}", call.tool, call.text());
-        let request = self.ask("window/showMessageRequest", &json!({"type": 3, "message": message, "actions": actions}));
+        let request = self.ask(
+            "window/showMessageRequest",
+            &json!({"type": 3, "message": message, "actions": actions}),
+        );
         self.asked.insert(request, open.prompt);
     }
 
@@ -25,10 +37,17 @@ impl Toy {
         if result.is_null() {
             return Given::Dismissed(None);
         }
-        let titles = self.store.call(prompt).map(|call| titles(call)).unwrap_or_default();
-        match titles.into_iter().find(|(title, _)| result["title"] == **title) {
+        let titles = self
+            .store
+            .call(prompt)
+            .map(|call| titles(call))
+            .unwrap_or_default();
+        match titles
+            .into_iter()
+            .find(|(title, _)| result["title"] == **title)
+        {
             Some((_, answer)) => Given::Answer(answer, None),
-            None if self.is(Wrong::WrongTitleIsYes) => self.yes(prompt),
+            None if self.is(Wrong::AnyTitleIsYes) => self.yes(prompt),
             None => Given::Unfit("there is no such title".into()),
         }
     }

@@ -30,7 +30,10 @@ pub(crate) struct Open {
 pub(crate) fn read(result: &Value) -> Given {
     match result["action"].as_str() {
         Some("answer") => match result.get("answer") {
-            Some(answer) => Given::Answer(answer.clone(), result["newText"].as_str().map(str::to_owned)),
+            Some(answer) => Given::Answer(
+                answer.clone(),
+                result["newText"].as_str().map(str::to_owned),
+            ),
             None => Given::Unfit("it has no `answer`".into()),
         },
         Some("decline") => Given::Dismissed(result["note"].as_str().map(str::to_owned)),
@@ -42,9 +45,18 @@ pub(crate) fn read(result: &Value) -> Given {
 impl Toy {
     /// All prompts that wait for somebody.
     pub(crate) fn open_prompts(&self) -> Vec<Open> {
-        let turns = self.store.conversations.iter().flat_map(|conversation| &conversation.turns);
+        let turns = self
+            .store
+            .conversations
+            .iter()
+            .flat_map(|conversation| &conversation.turns);
         turns
-            .flat_map(|turn| turn.open().map(|call| Open { prompt: call.prompt.clone(), turn: turn.id.clone() }))
+            .flat_map(|turn| {
+                turn.open().map(|call| Open {
+                    prompt: call.prompt.clone(),
+                    turn: turn.id.clone(),
+                })
+            })
             .collect()
     }
 
@@ -75,30 +87,50 @@ impl Toy {
 
     /// What a yes to this prompt would be.
     pub(crate) fn yes(&mut self, prompt: &str) -> Given {
-        let permission = self.store.call(prompt).is_some_and(|call| call.is_permission());
-        Given::Answer(if permission { json!("once") } else { json!(true) }, None)
+        let permission = self
+            .store
+            .call(prompt)
+            .is_some_and(|call| call.is_permission());
+        Given::Answer(
+            if permission {
+                json!("once")
+            } else {
+                json!(true)
+            },
+            None,
+        )
     }
 
     /// Nobody waits for this any more. Only a wrong server makes something of it.
     fn late(&mut self, prompt: &str, given: Given) {
-        let Given::Answer(answer, _) = given else { return };
+        let Given::Answer(answer, _) = given else {
+            return;
+        };
         if self.is(Wrong::LateCounted) && !self.elsewhere.contains(prompt) {
-            let Some(turn) = self.store.turn_of_prompt(prompt) else { return };
+            let Some(turn) = self.store.turn_of_prompt(prompt) else {
+                return;
+            };
             self.tell(&turn, closed_by_user(prompt, &answer));
         }
         if self.is(Wrong::SecondCounted)
             && self.elsewhere.contains(prompt)
             && let Some(call) = self.store.call(prompt)
         {
-            call.result = Some(json!({"answer_type": call.answer_type()["type"], "answer": answer}).to_string());
+            call.result = Some(
+                json!({"answer_type": call.answer_type()["type"], "answer": answer}).to_string(),
+            );
         }
     }
 
     /// Settles an open prompt, or shows it again.
     pub(crate) fn settle(&mut self, prompt: &str, mut given: Given) {
-        let Some(turn) = self.store.turn_of_prompt(prompt) else { return };
+        let Some(turn) = self.store.turn_of_prompt(prompt) else {
+            return;
+        };
         let any = self.is(Wrong::AnyAnswerFits);
-        let Some(call) = self.store.call(prompt) else { return };
+        let Some(call) = self.store.call(prompt) else {
+            return;
+        };
         if let Given::Answer(answer, _) = &given
             && !call.fits(answer)
             && !any
@@ -108,7 +140,10 @@ impl Toy {
         if matches!(given, Given::Unfit(_)) {
             call.unfit += 1;
             let again = call.unfit <= UNFIT;
-            self.tell(&turn, json!({"kind": "notice", "level": "warning", "text": "The answer was not taken."}));
+            self.tell(
+                &turn,
+                json!({"kind": "notice", "level": "warning", "text": "The answer was not taken."}),
+            );
             if again {
                 return self.show_one(prompt);
             }
@@ -118,10 +153,12 @@ impl Toy {
             Given::Dismissed(_) => cancelled(prompt, "user"),
             Given::Failed(_) | Given::Unfit(_) => cancelled(prompt, "backend_error"),
         };
+        self.tell(&turn, update);
         if let Some(call) = self.store.call(prompt) {
             call.result = Some(Self::result(&self.root, call, &given));
+            let call = call.clone();
+            self.tell_result(&turn, &call, &given);
         }
-        self.tell(&turn, update);
         self.advance(&turn);
     }
 }

@@ -57,7 +57,8 @@ pub(crate) struct Call {
 
 impl Store {
     pub(crate) fn open() -> io::Result<Self> {
-        let folder = env::var_os("XDG_STATE_HOME").ok_or_else(|| Error::other("XDG_STATE_HOME is not set"))?;
+        let folder = env::var_os("XDG_STATE_HOME")
+            .ok_or_else(|| Error::other("XDG_STATE_HOME is not set"))?;
         let path = PathBuf::from(folder).join("toy-server.json");
         let store = match fs::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes)?,
@@ -78,31 +79,51 @@ impl Store {
     }
 
     pub(crate) fn conversation(&mut self, id: &str) -> Option<&mut Conversation> {
-        self.conversations.iter_mut().find(|conversation| conversation.id == id)
+        self.conversations
+            .iter_mut()
+            .find(|conversation| conversation.id == id)
     }
 
     pub(crate) fn turn(&mut self, id: &str) -> Option<&mut Turn> {
-        let mut turns = self.conversations.iter_mut().flat_map(|conversation| &mut conversation.turns);
+        let mut turns = self
+            .conversations
+            .iter_mut()
+            .flat_map(|conversation| &mut conversation.turns);
         turns.find(|turn| turn.id == id)
     }
 
     /// The conversation of a turn.
     pub(crate) fn of_turn(&self, id: &str) -> String {
         let mut conversations = self.conversations.iter();
-        let found = conversations.find(|conversation| conversation.turns.iter().any(|turn| turn.id == id));
-        found.map(|conversation| conversation.id.clone()).unwrap_or_default()
+        let found =
+            conversations.find(|conversation| conversation.turns.iter().any(|turn| turn.id == id));
+        found
+            .map(|conversation| conversation.id.clone())
+            .unwrap_or_default()
     }
 
     /// The call that asked this, open or not.
     pub(crate) fn call(&mut self, prompt: &str) -> Option<&mut Call> {
-        let turns = self.conversations.iter_mut().flat_map(|conversation| &mut conversation.turns);
-        turns.flat_map(|turn| &mut turn.calls).find(|call| call.prompt == prompt)
+        let turns = self
+            .conversations
+            .iter_mut()
+            .flat_map(|conversation| &mut conversation.turns);
+        turns
+            .flat_map(|turn| &mut turn.calls)
+            .find(|call| call.prompt == prompt)
     }
 
     /// The turn that asked this.
     pub(crate) fn turn_of_prompt(&self, prompt: &str) -> Option<String> {
-        let mut turns = self.conversations.iter().flat_map(|conversation| &conversation.turns);
-        let asked = |turn: &&Turn| turn.updates.iter().any(|update| update["promptId"] == prompt);
+        let mut turns = self
+            .conversations
+            .iter()
+            .flat_map(|conversation| &conversation.turns);
+        let asked = |turn: &&Turn| {
+            turn.updates
+                .iter()
+                .any(|update| update["promptId"] == prompt)
+        };
         turns.find(asked).map(|turn| turn.id.clone())
     }
 }
@@ -111,7 +132,9 @@ impl Turn {
     /// Calls without a result, while the turn is not over.
     pub(crate) fn open(&self) -> impl Iterator<Item = &Call> {
         let over = self.outcome.is_some();
-        self.calls.iter().filter(move |call| !over && call.result.is_none())
+        self.calls
+            .iter()
+            .filter(move |call| !over && call.result.is_none())
     }
 }
 
@@ -133,7 +156,11 @@ impl Call {
     }
 
     pub(crate) fn text(&self) -> &str {
-        if self.is_permission() { "Make this change?" } else { self.argument("question") }
+        if self.is_permission() {
+            "Make this change?"
+        } else {
+            self.argument("question")
+        }
     }
 
     pub(crate) fn answer_type(&self) -> Value {
@@ -151,7 +178,9 @@ impl Call {
         let kind = self.answer_type();
         match kind["type"].as_str() {
             Some("boolean") => answer.is_boolean(),
-            Some("select") => kind["options"].as_array().is_some_and(|options| options.contains(answer)),
+            Some("select") => kind["options"]
+                .as_array()
+                .is_some_and(|options| options.contains(answer)),
             _ => answer.is_string(),
         }
     }

@@ -15,7 +15,9 @@ use crate::{
 impl Toy {
     /// The next request of a turn, and what the model says to it.
     pub(crate) fn step(&mut self, id: &str) {
-        let Some(turn) = self.store.turn(id) else { return };
+        let Some(turn) = self.store.turn(id) else {
+            return;
+        };
         turn.step += 1;
         turn.heard = turn.steers.len();
         turn.text.clear();
@@ -42,28 +44,82 @@ impl Toy {
 
     fn call(&mut self, turn: &str, id: String, tool: &str, arguments: Value) {
         let prompt = self.store.id("p");
-        let call = Call { id, tool: tool.to_owned(), arguments, prompt, unfit: 0, result: None };
+        let call = Call {
+            id,
+            tool: tool.to_owned(),
+            arguments,
+            prompt,
+            unfit: 0,
+            result: None,
+        };
+        self.tell_call(turn, &call, "waiting");
         if let Some(turn) = self.store.turn(turn) {
             turn.calls.push(call);
         }
     }
 
+    /// Tells where a call stands; `ask_user` is hidden.
+    fn tell_call(&mut self, turn: &str, call: &Call, status: &str) {
+        if call.is_permission() {
+            let step = self.store.turn(turn).map(|turn| turn.step);
+            self.tell(
+                turn,
+                json!({
+                    "kind": "toolCall", "step": step, "callId": call.id, "name": call.tool,
+                    "title": call.path(), "arguments": call.arguments, "status": status,
+                }),
+            );
+        }
+    }
+
+    /// Tells what a call came to.
+    pub(crate) fn tell_result(&mut self, turn: &str, call: &Call, given: &Given) {
+        if !call.is_permission() {
+            return;
+        }
+        let runs = matches!(given, Given::Answer(answer, _) if answer != "no");
+        if runs {
+            let uri = format!("file://{}", self.root.join(call.path()).display());
+            self.tell_call(turn, call, "running");
+            self.tell(
+                turn,
+                json!({"kind": "edit", "callId": call.id, "uris": [uri]}),
+            );
+        }
+        let status = if runs { "ok" } else { "denied" };
+        let summary = call.result.as_deref().unwrap_or_default();
+        self.tell(
+            turn,
+            json!({"kind": "toolResult", "callId": call.id, "status": status, "summary": summary}),
+        );
+    }
+
     /// Goes on where no call is open.
     pub(crate) fn advance(&mut self, id: &str) {
-        let Some(turn) = self.store.turn(id) else { return };
+        let Some(turn) = self.store.turn(id) else {
+            return;
+        };
         if turn.outcome.is_some() || turn.open().next().is_some() {
             return;
         }
         if turn.calls.is_empty() && turn.heard == turn.steers.len() {
             return self.end(id, "completed");
         }
-        turn.results = turn.calls.drain(..).filter_map(|call| call.result).collect();
+        turn.results = turn
+            .calls
+            .drain(..)
+            .filter_map(|call| call.result)
+            .collect();
         self.step(id);
     }
 
     /// Shows the open prompts of a turn.
     pub(crate) fn show(&mut self, id: &str) {
-        let calls: Vec<Call> = self.store.turn(id).map(|turn| turn.open().cloned().collect()).unwrap_or_default();
+        let calls: Vec<Call> = self
+            .store
+            .turn(id)
+            .map(|turn| turn.open().cloned().collect())
+            .unwrap_or_default();
         for call in &calls {
             self.tell(
                 id,
@@ -81,7 +137,9 @@ impl Toy {
         if !self.knows {
             return self.show_plain();
         }
-        let Some(params) = self.prompt(prompt) else { return };
+        let Some(params) = self.prompt(prompt) else {
+            return;
+        };
         let request = self.ask("aside/prompt", &params);
         self.asked.insert(request, prompt.to_owned());
         if self.is(Wrong::PromptTwice) {
@@ -107,8 +165,7 @@ impl Toy {
             let path = self.root.join(call.path());
             let old = fs::read_to_string(&path).unwrap_or_default();
             params["source"] = json!({"type": "tool", "name": call.tool});
-            params["preview"] =
-                json!({"kind": "diff", "uri": format!("file://{}", path.display()), "old": old, "new": call.content()});
+            params["preview"] = json!({"kind": "diff", "uri": format!("file://{}", path.display()), "old": old, "new": call.content()});
         } else {
             params["source"] = json!({"type": "assistant"});
         }
@@ -138,8 +195,15 @@ impl Toy {
                 }
             }
             Given::Failed(why) | Given::Unfit(why) => {
-                let what = if call.is_permission() { "prompt" } else { "question" };
-                format!("{}: the {what} could not be shown: {why}. Do not retry this tool call in this turn.", call.tool)
+                let what = if call.is_permission() {
+                    "prompt"
+                } else {
+                    "question"
+                };
+                format!(
+                    "{}: the {what} could not be shown: {why}. Do not retry this tool call in this turn.",
+                    call.tool
+                )
             }
         }
     }
@@ -153,7 +217,10 @@ impl Toy {
             .unwrap_or_default();
         for prompt in open {
             if self.knows {
-                self.send("aside/prompt/dismiss", json!({"promptId": prompt, "reason": "withdrawn"}));
+                self.send(
+                    "aside/prompt/dismiss",
+                    json!({"promptId": prompt, "reason": "withdrawn"}),
+                );
             }
             self.tell(
                 id,
@@ -165,12 +232,17 @@ impl Toy {
 
     fn end(&mut self, id: &str, outcome: &str) {
         let conversation = self.store.of_turn(id);
-        let Some(turn) = self.store.turn(id) else { return };
+        let Some(turn) = self.store.turn(id) else {
+            return;
+        };
         turn.outcome = Some(outcome.to_owned());
         let text = turn.text.clone();
         let usage = json!({"inputTokens": 1, "outputTokens": 1, "cacheReadTokens": 0, "cacheWriteTokens": 0});
         let mut last = usage.clone();
         last["kind"] = json!("usage");
+        if self.is(Wrong::FieldMissing) {
+            last["outputTokens"] = Value::Null;
+        }
         let completed = json!({
             "conversationId": conversation, "turnId": id, "outcome": outcome, "answer": text, "usage": usage,
             "refusals": [], "prompts": [],
@@ -199,9 +271,12 @@ impl Toy {
             turn.updates.push(update.clone());
         }
         let step = if self.is(Wrong::SeqGaps) { 2 } else { 1 };
-        let Some(seq) = self.live.get_mut(id) else { return };
+        let Some(seq) = self.live.get_mut(id) else {
+            return;
+        };
         *seq += step;
-        let params = json!({"conversationId": conversation, "turnId": id, "seq": *seq, "update": update});
+        let params =
+            json!({"conversationId": conversation, "turnId": id, "seq": *seq, "update": update});
         if self.knows {
             self.send("aside/turn/update", params);
         }
@@ -209,11 +284,19 @@ impl Toy {
 }
 
 fn kind(call: &Call) -> &'static str {
-    if call.is_permission() { "runTool" } else { "question" }
+    if call.is_permission() {
+        "runTool"
+    } else {
+        "question"
+    }
 }
 
 fn label(call: &Call) -> &str {
-    if call.is_permission() { &call.tool } else { "Assistant" }
+    if call.is_permission() {
+        &call.tool
+    } else {
+        "Assistant"
+    }
 }
 
 /// The reply of the script that fits the next request.
@@ -223,9 +306,10 @@ fn chosen<'a>(script: &'a Script, turn: &Turn) -> Option<&'a Reply> {
         let when = &reply.when;
         when.step.is_none_or(|step| step == turn.step)
             && when.user.as_ref().is_none_or(|part| user.contains(part))
-            && when
-                .result
-                .as_ref()
-                .is_none_or(|wanted| turn.results.iter().any(|result| result.contains(&wanted.contains)))
+            && when.result.as_ref().is_none_or(|wanted| {
+                turn.results
+                    .iter()
+                    .any(|result| result.contains(&wanted.contains))
+            })
     })
 }

@@ -14,7 +14,7 @@ pub(crate) enum Wrong {
     /// A JSON-RPC error is taken as a person's no.
     ErrorIsAnswer,
     /// A title that was not offered is taken as yes.
-    WrongTitleIsYes,
+    AnyTitleIsYes,
     /// Any answer fits.
     AnyAnswerFits,
     /// `aside/prompt/answer` never refuses a prompt that it does not know.
@@ -27,6 +27,8 @@ pub(crate) enum Wrong {
     CompletedEarly,
     /// `completed` comes twice.
     CompletedTwice,
+    /// An update lacks a field.
+    FieldMissing,
     /// `seq` skips numbers.
     SeqGaps,
     /// While a prompt is open, nothing but its reply is read.
