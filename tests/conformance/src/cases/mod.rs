@@ -1,0 +1,117 @@
+//! The cases, by what they are about.
+
+mod answers;
+mod every;
+mod flood;
+mod handshake;
+mod permission;
+mod plain;
+mod refusals;
+mod turns;
+mod unfit;
+mod vanish;
+
+use serde_json::json;
+
+use crate::{
+    Failure, Step, check,
+    client::{Client, Turn},
+    stage::Stage,
+    wire::{Completed, Outcome, ReadTurn},
+};
+
+/// A case.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// For `--only`.
+    pub name: &'static str,
+    /// What has to hold: one sentence.
+    pub sentence: &'static str,
+    /// Plays it.
+    pub play: fn(&Stage) -> Step,
+}
+
+/// All cases, in the order of the report.
+pub fn all() -> Vec<Case> {
+    [
+        handshake::CASES,
+        answers::CASES,
+        unfit::CASES,
+        refusals::CASES,
+        turns::CASES,
+        permission::CASES,
+        vanish::CASES,
+        flood::CASES,
+        plain::CASES,
+        every::CASES,
+    ]
+    .concat()
+}
+
+/// The cases as the table in README.md.
+pub fn table() -> String {
+    let rows = all()
+        .into_iter()
+        .map(|case| format!("| `{}` | {} |\n", case.name, case.sentence));
+    std::iter::once("| case | what has to hold |\n|---|---|\n".to_owned())
+        .chain(rows)
+        .collect()
+}
+
+/// Waits for the end of a turn, which has to be `completed`, and the model has to have said this last.
+fn completes(client: &mut Client, turn: &Turn, says: &str) -> Step<Completed> {
+    let completed = client.completed(turn)?;
+    check(
+        completed.outcome == Outcome::Completed && completed.answer.as_deref() == Some(says),
+        format!(
+            "the turn ended {:?} with the answer {:?}, where {says:?} was due",
+            completed.outcome, completed.answer
+        ),
+    )?;
+    Ok(completed)
+}
+
+/// Waits for the end of a turn, which has to have this outcome.
+fn ends(client: &mut Client, turn: &Turn, outcome: Outcome) -> Step<Completed> {
+    let completed = client.completed(turn)?;
+    check(
+        completed.outcome == outcome,
+        format!(
+            "the turn ended {:?} where {outcome:?} was due",
+            completed.outcome
+        ),
+    )?;
+    Ok(completed)
+}
+
+/// Cancels a turn.
+fn cancel(client: &mut Client, turn: &Turn) -> Step {
+    client
+        .call("aside/turn/cancel", json!({"turnId": turn.turn}))
+        .map(drop)
+}
+
+/// The turns of a conversation, as they are on record.
+fn turns_of(client: &mut Client, conversation: &str) -> Step<Vec<ReadTurn>> {
+    let mut result = client.call(
+        "aside/conversation/read",
+        json!({"conversationId": conversation}),
+    )?;
+    serde_json::from_value(result["turns"].take()).map_err(|error| {
+        Failure(format!(
+            "the result of `aside/conversation/read` is not well-formed: {error}"
+        ))
+    })
+}
+
+/// No prompt may be among what has come until a request was answered.
+fn nothing_is_shown(client: &mut Client, why: &str) -> Step {
+    client.pending()?;
+    match client.shown() {
+        None => Ok(()),
+        Some(shown) => Err(Failure(format!(
+            "{} was shown {why}",
+            shown.prompt.prompt_id
+        ))),
+    }
+}

@@ -1,0 +1,159 @@
+//! Prompts of kind `runTool`: nothing runs before a person said so.
+
+use serde_json::{Value, json};
+
+use super::{Case, cancel, completes, ends};
+use crate::{
+    Failure, Step, check,
+    client::{Client, Shown, Turn, answer},
+    script::{Item, Script},
+    stage::Stage,
+    wire::{AnswerType, CallStatus, Outcome, Preview, PromptKind, ResultStatus, Update},
+};
+
+pub(super) const CASES: &[Case] = &[
+    Case {
+        name: "permission_once",
+        sentence: "An edit is asked for with its diff, is made after `once`, not before, and is told as `toolCall`, `edit` and `toolResult`.",
+        play: permission_once,
+    },
+    Case {
+        name: "permission_no",
+        sentence: "After `no` the file is not there, the call is told as `denied`, and the model is told.",
+        play: permission_no,
+    },
+    Case {
+        name: "permission_new_text",
+        sentence: "An edit that the person changed is made with the person's text.",
+        play: permission_new_text,
+    },
+    Case {
+        name: "permission_error",
+        sentence: "A JSON-RPC error is not a permission: nothing is written.",
+        play: permission_error,
+    },
+    Case {
+        name: "permission_null",
+        sentence: "Null is not a permission, however often it comes: nothing is written.",
+        play: permission_null,
+    },
+    Case {
+        name: "permission_late",
+        sentence: "A permission that comes after its turn was cancelled writes nothing.",
+        play: permission_late,
+    },
+];
+
+const WRITTEN: &str = "The model was told that it is written.";
+const NOT_ALLOWED: &str = "The model was told that it may not.";
+const NOT_SHOWN: &str = "The model was told that nobody saw it.";
+
+fn note(stage: &Stage) -> Step<(Client, Turn, Shown)> {
+    let mut arguments = toml::Table::new();
+    arguments.insert("path".into(), "note.txt".into());
+    arguments.insert("content".into(), "oat milk\n".into());
+    let script = Script::says(vec![Item::call("write_file", arguments)])
+        .told("note.txt", WRITTEN)
+        .told("The user did not allow write_file to run.", NOT_ALLOWED)
+        .told("the prompt could not be shown", NOT_SHOWN);
+    let mut client = stage.with(&script)?;
+    let turn = client.turn(json!({"prompt": "Go", "mode": "ask"}))?;
+    let shown = client.prompt()?;
+    Ok((client, turn, shown))
+}
+
+fn is_written(stage: &Stage, text: Option<&str>) -> Step {
+    let found = std::fs::read_to_string(stage.workspace().join("note.txt")).ok();
+    check(
+        found.as_deref() == text,
+        format!("the file holds {found:?} where {text:?} was due"),
+    )
+}
+
+fn permission_once(stage: &Stage) -> Step {
+    let (mut client, turn, shown) = note(stage)?;
+    let prompt = &shown.prompt;
+    check(
+        prompt.kind == PromptKind::RunTool,
+        "the prompt is not of kind `runTool`",
+    )?;
+    let options = ["once", "turn", "no"].map(str::to_owned).to_vec();
+    check(
+        prompt.answer_type == AnswerType::Select { options },
+        format!("the options are {:?}", prompt.answer_type),
+    )?;
+    let Some(Preview::Diff { uri, old, new, .. }) = &prompt.preview else {
+        return Err(Failure(format!(
+            "the preview is no diff: {:?}",
+            prompt.preview
+        )));
+    };
+    check(uri.ends_with("/note.txt"), format!("the diff is of {uri}"))?;
+    check(
+        old.is_empty() && new == "oat milk\n",
+        "the diff is not that of the call",
+    )?;
+    is_written(stage, None)?;
+    client.reply(&shown, answer("once"));
+    let call = &shown.prompt.tool.call_id;
+    client.update(&turn, "the call's update `running`", |update| {
+        matches!(update, Update::ToolCall { call_id, status: CallStatus::Running, .. } if call_id == call)
+    })?;
+    client.update(&turn, "the update `edit` of the file", |update| {
+        matches!(update, Update::Edit { call_id, uris } if call_id == call
+            && matches!(uris.as_slice(), [uri] if uri.ends_with("/note.txt")))
+    })?;
+    client.update(&turn, "the call's result `ok`", |update| {
+        matches!(update, Update::ToolResult { call_id, status: ResultStatus::Ok, .. } if call_id == call)
+    })?;
+    completes(&mut client, &turn, WRITTEN)?;
+    is_written(stage, Some("oat milk\n"))
+}
+
+fn permission_no(stage: &Stage) -> Step {
+    let (mut client, turn, shown) = note(stage)?;
+    client.reply(&shown, answer("no"));
+    let call = &shown.prompt.tool.call_id;
+    client.update(&turn, "the call's result `denied`", |update| {
+        matches!(update, Update::ToolResult { call_id, status: ResultStatus::Denied, .. } if call_id == call)
+    })?;
+    completes(&mut client, &turn, NOT_ALLOWED)?;
+    is_written(stage, None)
+}
+
+fn permission_new_text(stage: &Stage) -> Step {
+    let (mut client, turn, shown) = note(stage)?;
+    client.reply(
+        &shown,
+        json!({"action": "answer", "answer": "once", "newText": "soy milk\n"}),
+    );
+    ends(&mut client, &turn, Outcome::Completed)?;
+    is_written(stage, Some("soy milk\n"))
+}
+
+fn permission_error(stage: &Stage) -> Step {
+    let (mut client, turn, shown) = note(stage)?;
+    client.reply_error(&shown, "the window is gone");
+    completes(&mut client, &turn, NOT_SHOWN)?;
+    is_written(stage, None)
+}
+
+fn permission_null(stage: &Stage) -> Step {
+    let (mut client, turn, mut shown) = note(stage)?;
+    loop {
+        client.reply(&shown, Value::Null);
+        match client.prompt_or_end(&turn)? {
+            Some(again) => shown = again,
+            None => return is_written(stage, None),
+        }
+    }
+}
+
+fn permission_late(stage: &Stage) -> Step {
+    let (mut client, turn, shown) = note(stage)?;
+    cancel(&mut client, &turn)?;
+    ends(&mut client, &turn, Outcome::Cancelled)?;
+    client.reply(&shown, answer("once"));
+    client.leave()?;
+    is_written(stage, None)
+}

@@ -1,0 +1,213 @@
+//! A client that knows nothing of Aside: commands and `window/showMessageRequest` are all it has.
+//!
+//! What the model was told comes as `window/showMessage` or `window/logMessage`, since this client can show no
+//! document.
+
+use serde_json::{Value, json};
+
+use super::Case;
+use crate::{
+    Failure, Step, check,
+    client::{Client, Knows, Message, notification},
+    script::{Ask, Script, TOLD_DISMISSED, TOLD_ELSE, TOLD_NO, TOLD_NOT_SHOWN, TOLD_YES},
+    stage::Stage,
+    wire::ShowMessage,
+};
+
+pub(super) const CASES: &[Case] = &[
+    Case {
+        name: "plain_yes",
+        sentence: "`aside.server.ask` starts a turn; its question is a message with the actions Yes and No, and Yes counts.",
+        play: plain_yes,
+    },
+    Case {
+        name: "plain_no",
+        sentence: "No counts as false.",
+        play: plain_no,
+    },
+    Case {
+        name: "plain_select",
+        sentence: "The options of a select are the actions, and the chosen title is the answer.",
+        play: plain_select,
+    },
+    Case {
+        name: "plain_null",
+        sentence: "Null, which is how clients say that a message was closed, is a dismissal and not a yes.",
+        play: plain_null,
+    },
+    Case {
+        name: "plain_wrong_title",
+        sentence: "A title that was not offered is no answer: it may be asked twice again, then the question could not be shown.",
+        play: plain_wrong_title,
+    },
+    Case {
+        name: "plain_error",
+        sentence: "A JSON-RPC error to a message is not a person's decision: the question could not be shown.",
+        play: plain_error,
+    },
+    Case {
+        name: "plain_one_at_a_time",
+        sentence: "Of two questions one message is open at a time; the second comes after the reply to the first.",
+        play: plain_one_at_a_time,
+    },
+];
+
+/// Starts a turn; the command has to be answered before anybody answers a question.
+fn ask(stage: &Stage, questions: &[Ask]) -> Step<Client> {
+    stage.script(&Script::asks(questions).told("\"answer\":\"soy\"", "The model was told soy."))?;
+    let mut client = stage.session(Knows::LspAlone)?;
+    let params = json!({"command": "aside.server.ask", "arguments": [{"prompt": "Go"}]});
+    client.call("workspace/executeCommand", params)?;
+    Ok(client)
+}
+
+fn request(message: &Message) -> Option<(Value, ShowMessage)> {
+    match message {
+        Message::Request(id, method, params) if method == "window/showMessageRequest" => {
+            Some((id.clone(), serde_json::from_value(params.clone()).ok()?))
+        }
+        _ => None,
+    }
+}
+
+fn message(client: &mut Client) -> Step<(Value, ShowMessage)> {
+    client.wait("`window/showMessageRequest`", request)
+}
+
+fn titles(shown: &ShowMessage) -> Vec<&str> {
+    shown
+        .actions
+        .iter()
+        .map(|action| action.title.as_str())
+        .collect()
+}
+
+/// Which of the model's last words come.
+fn told(text: &str) -> Option<&'static str> {
+    [
+        TOLD_YES,
+        TOLD_NO,
+        TOLD_DISMISSED,
+        TOLD_NOT_SHOWN,
+        TOLD_ELSE,
+        "The model was told soy.",
+    ]
+    .into_iter()
+    .find(|words| text.contains(words))
+}
+
+fn says(client: &mut Client, due: &str) -> Step {
+    let said = client.wait("the model's answer as a message", |message| {
+        ["window/showMessage", "window/logMessage"]
+            .into_iter()
+            .find_map(|method| told(&notification::<ShowMessage>(message, method)?.message))
+    })?;
+    check(
+        said == due,
+        format!("the model said {said:?} where {due:?} was due"),
+    )
+}
+
+fn chooses(client: &mut Client, title: &str) -> Step {
+    let (id, shown) = message(client)?;
+    check(
+        titles(&shown).contains(&title),
+        format!("the message offers {:?} and no {title}", titles(&shown)),
+    )?;
+    client.respond(&id, json!({"title": title}));
+    Ok(())
+}
+
+fn plain_yes(stage: &Stage) -> Step {
+    let mut client = ask(stage, &[Ask::boolean("Ship it?")])?;
+    let (id, shown) = message(&mut client)?;
+    check(
+        shown.message.contains("Ship it?"),
+        format!("the message is {:?}", shown.message),
+    )?;
+    check(
+        titles(&shown) == ["Yes", "No"],
+        format!("the message offers {:?}", titles(&shown)),
+    )?;
+    client.respond(&id, json!({"title": "Yes"}));
+    says(&mut client, TOLD_YES)
+}
+
+fn plain_no(stage: &Stage) -> Step {
+    let mut client = ask(stage, &[Ask::boolean("Ship it?")])?;
+    chooses(&mut client, "No")?;
+    says(&mut client, TOLD_NO)
+}
+
+fn plain_select(stage: &Stage) -> Step {
+    let mut client = ask(stage, &[Ask::select("Which?", &["oat", "soy"])])?;
+    chooses(&mut client, "soy")?;
+    says(&mut client, "The model was told soy.")
+}
+
+fn plain_null(stage: &Stage) -> Step {
+    let mut client = ask(stage, &[Ask::boolean("Ship it?")])?;
+    let (id, _) = message(&mut client)?;
+    client.respond(&id, Value::Null);
+    says(&mut client, TOLD_DISMISSED)
+}
+
+fn plain_wrong_title(stage: &Stage) -> Step {
+    let mut client = ask(stage, &[Ask::boolean("Ship it?")])?;
+    let (mut id, _) = message(&mut client)?;
+    for _ in 0..3 {
+        client.respond(&id, json!({"title": "Perhaps"}));
+        let next = client.wait("the message once more, or the model's answer", |message| {
+            request(message).map(Ok).or_else(|| {
+                let said = notification::<ShowMessage>(message, "window/showMessage")
+                    .or_else(|| notification::<ShowMessage>(message, "window/logMessage"))?;
+                told(&said.message).map(Err)
+            })
+        })?;
+        match next {
+            Ok((again, _)) => id = again,
+            Err(said) => {
+                return check(
+                    said == TOLD_NOT_SHOWN,
+                    format!("after a wrong title the model said {said:?}"),
+                );
+            }
+        }
+    }
+    Err(Failure(
+        "after a wrong title the message came more than twice again".into(),
+    ))
+}
+
+fn plain_error(stage: &Stage) -> Step {
+    let mut client = ask(stage, &[Ask::boolean("Ship it?")])?;
+    let (id, _) = message(&mut client)?;
+    client.respond_error(&id, "the window is gone");
+    says(&mut client, TOLD_NOT_SHOWN)
+}
+
+fn plain_one_at_a_time(stage: &Stage) -> Step {
+    let mut client = ask(
+        stage,
+        &[
+            Ask::boolean("Ship it?"),
+            Ask::select("Which?", &["oat", "soy"]),
+        ],
+    )?;
+    let (id, first) = message(&mut client)?;
+    check(
+        first.message.contains("Ship it?"),
+        "the second question is asked first",
+    )?;
+    check(
+        client.pending()?.len() == 2,
+        "not both questions are pending",
+    )?;
+    check(
+        client.take(&request).is_none(),
+        "two messages are open at the same time",
+    )?;
+    client.respond(&id, json!({"title": "Yes"}));
+    chooses(&mut client, "soy")?;
+    says(&mut client, "The model was told soy.")
+}

@@ -1,0 +1,174 @@
+//! Replies to `aside/prompt` that do not fit.
+
+use serde_json::{Value, json};
+
+use super::{Case, completes};
+use crate::{
+    Failure, Step, check,
+    client::{Client, Shown, Turn, answer, notification, shown, update},
+    script::{Ask, Script, TOLD_NOT_SHOWN, TOLD_YES},
+    stage::Stage,
+    wire::{Completed, Question, Update},
+};
+
+pub(super) const CASES: &[Case] = &[
+    Case {
+        name: "answer_null",
+        sentence: "The result null is no answer: in the end the prompt is closed as `backend_error`.",
+        play: answer_null,
+    },
+    Case {
+        name: "wrong_type",
+        sentence: "A boolean answered with a string is shown again with a notice, at most twice, then closed as `backend_error`.",
+        play: wrong_type,
+    },
+    Case {
+        name: "unknown_option",
+        sentence: "An option that does not exist is not taken; the prompt is shown again under the same id and can be answered.",
+        play: unknown_option,
+    },
+    Case {
+        name: "unknown_action",
+        sentence: "An action that does not exist is no answer: in the end the prompt is closed as `backend_error`.",
+        play: unknown_action,
+    },
+    Case {
+        name: "answer_missing",
+        sentence: "An `answer` without its value is no answer: in the end the prompt is closed as `backend_error`.",
+        play: answer_missing,
+    },
+    Case {
+        name: "fits_at_last",
+        sentence: "After two answers that do not fit, the third still counts.",
+        play: fits_at_last,
+    },
+];
+
+fn ship_it(stage: &Stage) -> Step<(Client, Turn)> {
+    let mut client = stage.with(&Script::asks(&[Ask::boolean("Ship it?")]))?;
+    let turn = client.ask("Go")?;
+    Ok((client, turn))
+}
+
+/// What follows an answer that does not fit.
+enum Next {
+    Again(Box<Shown>),
+    Closed(crate::wire::Settled),
+    Ended,
+}
+
+fn next(client: &mut Client) -> Step<Next> {
+    client.wait("the prompt once more, or its closing", |message| {
+        if let Some(shown) = shown(message) {
+            return Some(Next::Again(Box::new(shown)));
+        }
+        if notification::<Completed>(message, "aside/turn/completed").is_some() {
+            return Some(Next::Ended);
+        }
+        match update(message)?.1 {
+            Update::Question(Question::Closed(settled)) => Some(Next::Closed(settled)),
+            _ => None,
+        }
+    })
+}
+
+/// Replies with this each time that the prompt is shown; it may be shown three times, under one id.
+fn insists(stage: &Stage, reply: &Value) -> Step<Client> {
+    let (mut client, turn) = ship_it(stage)?;
+    let mut shown = client.prompt()?;
+    let id = shown.prompt.prompt_id.clone();
+    for _ in 0..3 {
+        unhurried(&mut client)?;
+        client.reply(&shown, reply.clone());
+        match next(&mut client)? {
+            Next::Again(again) => shown = *again,
+            Next::Closed(settled) => {
+                check(
+                    settled.is_cancelled("backend_error"),
+                    format!("{reply} closed the prompt with {settled:?}"),
+                )?;
+                completes(&mut client, &turn, TOLD_NOT_SHOWN)?;
+                return Ok(client);
+            }
+            Next::Ended => return Err("the turn ended and the prompt was not closed".into()),
+        }
+        check(
+            shown.prompt.prompt_id == id,
+            "the prompt was shown again under another id",
+        )?;
+    }
+    Err(Failure(format!(
+        "after {reply} the prompt was shown more than twice again"
+    )))
+}
+
+fn answer_null(stage: &Stage) -> Step {
+    insists(stage, &Value::Null).map(drop)
+}
+
+fn wrong_type(stage: &Stage) -> Step {
+    let mut client = insists(stage, &answer("yes"))?;
+    let notice = client.take(&|message: &_| match update(message)?.1 {
+        Update::Notice { text, .. } => Some(text),
+        _ => None,
+    });
+    check(
+        notice.is_some(),
+        "no notice says that the answer was not taken",
+    )
+}
+
+fn unknown_action(stage: &Stage) -> Step {
+    insists(stage, &json!({"action": "agree", "answer": true})).map(drop)
+}
+
+fn answer_missing(stage: &Stage) -> Step {
+    insists(stage, &json!({"action": "answer"})).map(drop)
+}
+
+fn unknown_option(stage: &Stage) -> Step {
+    let script = Script::asks(&[Ask::select("Which?", &["oat", "soy"])])
+        .told("\"answer\":\"soy\"", "Told soy.");
+    let mut client = stage.with(&script)?;
+    let turn = client.ask("Go")?;
+    let shown = client.prompt()?;
+    unhurried(&mut client)?;
+    client.reply(&shown, answer("cow"));
+    let again = shown_again(&mut client, &shown)?;
+    client.reply(&again, answer("soy"));
+    let settled = client.settled(&shown.prompt.prompt_id)?;
+    check(
+        settled.is_answer(&json!("soy")),
+        format!("the prompt was closed with {settled:?}"),
+    )?;
+    completes(&mut client, &turn, "Told soy.").map(drop)
+}
+
+fn fits_at_last(stage: &Stage) -> Step {
+    let (mut client, turn) = ship_it(stage)?;
+    let mut shown = client.prompt()?;
+    for unfit in [json!("true"), json!(1)] {
+        unhurried(&mut client)?;
+        client.reply(&shown, answer(unfit));
+        shown = shown_again(&mut client, &shown)?;
+    }
+    unhurried(&mut client)?;
+    client.reply(&shown, answer(true));
+    completes(&mut client, &turn, TOLD_YES).map(drop)
+}
+
+/// What the server sends of a prompt has come before there is a reply: what comes afterwards is due to the reply.
+fn unhurried(client: &mut Client) -> Step {
+    client.pending().map(drop)
+}
+
+fn shown_again(client: &mut Client, before: &Shown) -> Step<Shown> {
+    match next(client)? {
+        Next::Again(again) if again.prompt.prompt_id == before.prompt.prompt_id => Ok(*again),
+        Next::Again(_) => Err("the prompt was shown again under another id".into()),
+        Next::Closed(settled) => Err(Failure(format!(
+            "the prompt was not shown again but closed with {settled:?}"
+        ))),
+        Next::Ended => Err("the turn ended and the prompt was not shown again".into()),
+    }
+}

@@ -1,0 +1,353 @@
+//! The client goes away, at every step of a dialogue; another server then finds what the first left.
+//!
+//! A client that goes away decides nothing: what was open stays open, under the same ids, until the turn is resumed
+//! and a person answers.
+
+use serde_json::json;
+
+use super::{Case, completes, turns_of};
+use crate::{
+    Failure, Step, check,
+    client::{Client, Knows, Message, Turn, answer, notification, update},
+    script::{Ask, Script, TOLD_YES},
+    stage::Stage,
+    wire::{Completed, ListItem, Outcome, Question, Update},
+};
+
+pub(super) const CASES: &[Case] = &[
+    Case {
+        name: "vanish_before_initialize",
+        sentence: "The server ends when its input ends, though nobody ever spoke.",
+        play: vanish_before_initialize,
+    },
+    Case {
+        name: "vanish_in_a_message",
+        sentence: "The server ends when its input ends in the middle of a message.",
+        play: vanish_in_a_message,
+    },
+    Case {
+        name: "vanish_before_initialized",
+        sentence: "The server ends when its input ends between `initialize` and `initialized`.",
+        play: vanish_before_initialized,
+    },
+    Case {
+        name: "vanish_at_the_start",
+        sentence: "A turn that was started and left at once is not there, or can be brought to its end by the next process.",
+        play: vanish_at_the_start,
+    },
+    Case {
+        name: "vanish_at_the_prompt",
+        sentence: "A prompt whose client vanished is pending in the next process as resumable, under its id; resumed it is shown, answered it completes.",
+        play: vanish_at_the_prompt,
+    },
+    Case {
+        name: "vanish_between_prompts",
+        sentence: "Of two prompts one was answered: only the other is asked again, and both answers are on record.",
+        play: vanish_between_prompts,
+    },
+    Case {
+        name: "vanish_after_the_answer",
+        sentence: "An answer that was sent before the client vanished is counted, or its prompt is open still: never anything else.",
+        play: vanish_after_the_answer,
+    },
+    Case {
+        name: "vanish_after_completed",
+        sentence: "A turn that was completed before the client vanished is completed in the next process, and nothing is pending.",
+        play: vanish_after_completed,
+    },
+    Case {
+        name: "vanish_twice",
+        sentence: "A resumed prompt whose client vanishes again is pending again, under the same id.",
+        play: vanish_twice,
+    },
+    Case {
+        name: "exit_at_the_prompt",
+        sentence: "`exit` without `shutdown` at an open prompt is as vanishing.",
+        play: exit_at_the_prompt,
+    },
+    Case {
+        name: "resume_first",
+        sentence: "`aside/prompt/answer` for a resumable prompt is refused with -32012 until its turn is resumed.",
+        play: resume_first,
+    },
+];
+
+fn script() -> Script {
+    Script::asks(&[Ask::boolean("Ship it?")])
+}
+
+fn vanish_before_initialize(stage: &Stage) -> Step {
+    stage.script(&script())?;
+    stage.start()?.vanish()
+}
+
+fn vanish_in_a_message(stage: &Stage) -> Step {
+    let mut client = stage.with(&script())?;
+    client.send_bytes(b"Content-Length: 100\r\n\r\n{\"jsonrpc\":");
+    client.vanish()
+}
+
+fn vanish_before_initialized(stage: &Stage) -> Step {
+    stage.script(&script())?;
+    let mut client = stage.start()?;
+    client.call("initialize", stage.initialize(Knows::Aside))?;
+    client.vanish()
+}
+
+/// Starts a turn and lets its prompt be shown; gives the prompt's id.
+fn to_the_prompt(client: &mut Client) -> Step<(Turn, String)> {
+    let turn = client.ask("Go")?;
+    let shown = client.prompt()?;
+    Ok((turn, shown.prompt.prompt_id))
+}
+
+/// The prompt was settled by nobody: the server may say that the turn is interrupted, and nothing else.
+fn nothing_was_decided(client: &mut Client, prompt: &str) -> Step {
+    let completed =
+        client.take(&|message: &_| notification::<Completed>(message, "aside/turn/completed"));
+    if let Some(completed) = completed {
+        check(
+            completed.outcome == Outcome::Interrupted,
+            format!(
+                "the turn of a vanished client ended {:?}",
+                completed.outcome
+            ),
+        )?;
+    }
+    let closed = client.take(&|message: &_| match update(message)?.1 {
+        Update::Question(Question::Closed(settled)) if settled.prompt_id == prompt => Some(settled),
+        _ => None,
+    });
+    check(
+        closed.is_none(),
+        format!("the prompt of a vanished client was closed: {closed:?}"),
+    )
+}
+
+/// The one prompt that is pending has to be this one, resumable, in an interrupted conversation.
+fn is_resumable(client: &mut Client, prompt: &str) -> Step {
+    let pending = client.pending()?;
+    let found: Vec<_> = pending
+        .iter()
+        .map(|open| (open.prompt_id.as_str(), open.resumable))
+        .collect();
+    check(
+        found == [(prompt, Some(true))],
+        format!("the prompt {prompt} has to be pending as resumable, but pending are {found:?}"),
+    )?;
+    let item = only_conversation(client)?;
+    check(
+        item.status == "interrupted" && item.prompts == 1,
+        format!(
+            "the conversation is listed as {} with {} prompts",
+            item.status, item.prompts
+        ),
+    )
+}
+
+fn conversations(client: &mut Client) -> Step<Vec<ListItem>> {
+    let mut result = client.call("aside/conversation/list", json!({}))?;
+    serde_json::from_value(result["items"].take()).map_err(|error| {
+        Failure(format!(
+            "the result of `aside/conversation/list` is not well-formed: {error}"
+        ))
+    })
+}
+
+fn only_conversation(client: &mut Client) -> Step<ListItem> {
+    let mut items = conversations(client)?;
+    match (items.pop(), items.len()) {
+        (Some(item), 0) => Ok(item),
+        (item, more) => {
+            let count = more + usize::from(item.is_some());
+            Err(Failure(format!(
+                "{count} conversations are listed where 1 was due"
+            )))
+        }
+    }
+}
+
+/// Resumes, answers what is shown under this id, and sees the turn complete.
+fn resumes(client: &mut Client, turn: &Turn, prompt: &str) -> Step {
+    client.resume(turn)?;
+    let shown = client.prompt()?;
+    check(
+        shown.prompt.prompt_id == prompt,
+        format!(
+            "the resumed turn shows {} and not {prompt}",
+            shown.prompt.prompt_id
+        ),
+    )?;
+    client.reply(&shown, answer(true));
+    completes(client, turn, TOLD_YES).map(drop)
+}
+
+fn vanish_at_the_prompt(stage: &Stage) -> Step {
+    let mut client = stage.with(&script())?;
+    let (turn, prompt) = to_the_prompt(&mut client)?;
+    client.vanish()?;
+    nothing_was_decided(&mut client, &prompt)?;
+    let mut client = stage.again()?;
+    is_resumable(&mut client, &prompt)?;
+    check(
+        client.shown().is_none(),
+        "the prompt is shown before its turn is resumed",
+    )?;
+    resumes(&mut client, &turn, &prompt)?;
+    check(
+        client.pending()?.is_empty(),
+        "the prompt is still pending after it was answered",
+    )
+}
+
+fn exit_at_the_prompt(stage: &Stage) -> Step {
+    let mut client = stage.with(&script())?;
+    let (turn, prompt) = to_the_prompt(&mut client)?;
+    client.notify("exit", serde_json::Value::Null);
+    client.ended()?;
+    nothing_was_decided(&mut client, &prompt)?;
+    let mut client = stage.again()?;
+    is_resumable(&mut client, &prompt)?;
+    resumes(&mut client, &turn, &prompt)
+}
+
+fn vanish_twice(stage: &Stage) -> Step {
+    let mut client = stage.with(&script())?;
+    let (turn, prompt) = to_the_prompt(&mut client)?;
+    client.vanish()?;
+    let mut client = stage.again()?;
+    client.resume(&turn)?;
+    let shown = client.prompt()?;
+    check(
+        shown.prompt.prompt_id == prompt,
+        "the resumed prompt has another id",
+    )?;
+    client.vanish()?;
+    nothing_was_decided(&mut client, &prompt)?;
+    let mut client = stage.again()?;
+    is_resumable(&mut client, &prompt)?;
+    resumes(&mut client, &turn, &prompt)
+}
+
+fn resume_first(stage: &Stage) -> Step {
+    let mut client = stage.with(&script())?;
+    let (turn, prompt) = to_the_prompt(&mut client)?;
+    client.vanish()?;
+    let mut client = stage.again()?;
+    let params = json!({"promptId": prompt, "answer": answer(true)});
+    client.refused("aside/prompt/answer", params, -32012)?;
+    client.resume(&turn)?;
+    client.prompt()?;
+    client.answer_elsewhere(&prompt, answer(true))?;
+    completes(&mut client, &turn, TOLD_YES).map(drop)
+}
+
+fn vanish_between_prompts(stage: &Stage) -> Step {
+    let script = Script::asks(&[Ask::text("Which name?"), Ask::boolean("Ship it?")]);
+    let mut client = stage.with(&script)?;
+    let turn = client.ask("Go")?;
+    let (name, ship) = (client.prompt()?, client.prompt()?);
+    let (named, open) = (name.prompt.prompt_id.clone(), ship.prompt.prompt_id.clone());
+    client.reply(&name, answer("oat"));
+    check(
+        client.settled(&named)?.is_answer(&json!("oat")),
+        "the first answer was not counted",
+    )?;
+    client.vanish()?;
+    nothing_was_decided(&mut client, &open)?;
+    let mut client = stage.again()?;
+    is_resumable(&mut client, &open)?;
+    resumes(&mut client, &turn, &open)?;
+    check(
+        client.shown().is_none(),
+        "the answered prompt is shown again",
+    )?;
+    let turns = turns_of(&mut client, &turn.conversation)?;
+    let mut updates = turns.iter().flat_map(|turn| &turn.updates);
+    let counted = updates.any(|update| update["promptId"] == *named && update["answer"] == "oat");
+    check(
+        counted,
+        "the first answer is not on record after the resume",
+    )
+}
+
+/// Brings the one conversation to its end, whatever state it was left in.
+fn goes_on(client: &mut Client) -> Step {
+    let item = only_conversation(client)?;
+    if item.status == "interrupted" {
+        let turns = turns_of(client, &item.conversation_id)?;
+        let Some(last) = turns.last() else {
+            return Err("an interrupted conversation has no turn".into());
+        };
+        let turn = Turn {
+            conversation: item.conversation_id.clone(),
+            turn: last.turn_id.clone(),
+        };
+        client.resume(&turn)?;
+        if let Some(shown) = client.prompt_or_end(&turn)? {
+            client.reply(&shown, answer(true));
+            client.completed(&turn)?;
+        }
+    }
+    let turns = turns_of(client, &item.conversation_id)?;
+    let outcomes: Vec<_> = turns.iter().map(|turn| turn.outcome).collect();
+    check(
+        outcomes == [Some(Outcome::Completed)],
+        format!("the outcomes on record are {outcomes:?}"),
+    )?;
+    let mut updates = turns.iter().flat_map(|turn| &turn.updates);
+    check(
+        updates.any(|update| update["text"] == TOLD_YES),
+        "the turn is completed, but the model was not told the answer",
+    )
+}
+
+fn vanish_at_the_start(stage: &Stage) -> Step {
+    let mut client = stage.with(&script())?;
+    let id = client.request("aside/turn/start", json!({"prompt": "Go"}));
+    client.vanish()?;
+    let promised = client.take(&|message: &_| match message {
+        Message::Response(to, Ok(_)) if *to == id => Some(()),
+        _ => None,
+    });
+    let mut client = stage.again()?;
+    // What was not answered may have been lost, but not in part.
+    if promised.is_none() && conversations(&mut client)?.is_empty() {
+        return Ok(());
+    }
+    goes_on(&mut client)
+}
+
+fn vanish_after_the_answer(stage: &Stage) -> Step {
+    let mut client = stage.with(&script())?;
+    client.ask("Go")?;
+    let shown = client.prompt()?;
+    client.reply(&shown, answer(true));
+    client.vanish()?;
+    goes_on(&mut stage.again()?)
+}
+
+fn vanish_after_completed(stage: &Stage) -> Step {
+    let mut client = stage.with(&script())?;
+    let turn = client.ask("Go")?;
+    let shown = client.prompt()?;
+    client.reply(&shown, answer(true));
+    completes(&mut client, &turn, TOLD_YES)?;
+    client.vanish()?;
+    let mut client = stage.again()?;
+    check(
+        client.pending()?.is_empty(),
+        "a prompt of a completed turn is pending",
+    )?;
+    let item = only_conversation(&mut client)?;
+    check(
+        item.status == "idle",
+        format!("the conversation is listed as {}", item.status),
+    )?;
+    let turns = turns_of(&mut client, &turn.conversation)?;
+    let outcomes: Vec<_> = turns.iter().map(|turn| turn.outcome).collect();
+    check(
+        outcomes == [Some(Outcome::Completed)],
+        format!("the outcomes on record are {outcomes:?}"),
+    )
+}

@@ -1,0 +1,186 @@
+//! Turns and prompts, as a client handles them.
+
+use serde_json::{Value, json};
+
+use super::{Client, Shown, notification, shown, update};
+use crate::{
+    Failure, Step,
+    wire::{Completed, Dismiss, Prompt, Question, Settled, Update},
+};
+
+/// A turn that was started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Its conversation.
+    pub conversation: String,
+    /// It.
+    pub turn: String,
+}
+
+/// An answer, as a person gives it.
+pub fn answer(value: impl Into<Value>) -> Value {
+    json!({"action": "answer", "answer": value.into()})
+}
+
+impl Client {
+    /// Starts a turn in a new conversation.
+    ///
+    /// # Errors
+    /// Where the server does not.
+    pub fn ask(&mut self, prompt: &str) -> Step<Turn> {
+        self.turn(json!({"prompt": prompt}))
+    }
+
+    /// Starts a turn with these params.
+    ///
+    /// # Errors
+    /// Where the server does not.
+    pub fn turn(&mut self, params: Value) -> Step<Turn> {
+        let result = self.call("aside/turn/start", params)?;
+        let id = |key: &str| {
+            let id = result[key].as_str().map(str::to_owned);
+            id.ok_or_else(|| Failure(format!("the result of `aside/turn/start` has no {key}")))
+        };
+        Ok(Turn {
+            conversation: id("conversationId")?,
+            turn: id("turnId")?,
+        })
+    }
+
+    /// Resumes the interrupted turn of a conversation.
+    ///
+    /// # Errors
+    /// Where the server does not.
+    pub fn resume(&mut self, turn: &Turn) -> Step {
+        self.ledger.resumed(&turn.turn);
+        let result = self.call(
+            "aside/turn/resume",
+            json!({"conversationId": turn.conversation}),
+        )?;
+        crate::check(
+            result["turnId"] == *turn.turn,
+            format!(
+                "`aside/turn/resume` gave {} and not the turn {}",
+                result["turnId"], turn.turn
+            ),
+        )
+    }
+
+    /// Waits for the next prompt.
+    ///
+    /// # Errors
+    /// Where none comes.
+    pub fn prompt(&mut self) -> Step<Shown> {
+        self.wait("`aside/prompt`", shown)
+    }
+
+    /// Replies to a prompt.
+    pub fn reply(&mut self, shown: &Shown, result: Value) {
+        self.ledger.replied(&shown.prompt.prompt_id);
+        self.respond(&shown.request, result);
+    }
+
+    /// Replies to a prompt with a JSON-RPC error.
+    pub fn reply_error(&mut self, shown: &Shown, message: &str) {
+        self.ledger.replied(&shown.prompt.prompt_id);
+        self.respond_error(&shown.request, message);
+    }
+
+    /// Answers a prompt by `aside/prompt/answer`, in place of the reply.
+    ///
+    /// # Errors
+    /// Where that is refused.
+    pub fn answer_elsewhere(&mut self, prompt: &str, result: Value) -> Step {
+        self.call(
+            "aside/prompt/answer",
+            json!({"promptId": prompt, "answer": result}),
+        )
+        .map(drop)
+    }
+
+    /// Waits until the server says what became of a prompt.
+    ///
+    /// # Errors
+    /// Where it does not.
+    pub fn settled(&mut self, prompt: &str) -> Step<Settled> {
+        self.wait(
+            &format!("the closing of {prompt}"),
+            |message| match update(message)?.1 {
+                Update::Question(Question::Closed(settled)) if settled.prompt_id == prompt => {
+                    Some(settled)
+                }
+                _ => None,
+            },
+        )
+    }
+
+    /// Waits for the dismissal of a prompt.
+    ///
+    /// # Errors
+    /// Where none comes.
+    pub fn dismissed(&mut self, prompt: &str) -> Step<Dismiss> {
+        self.wait(&format!("the dismissal of {prompt}"), |message| {
+            let dismiss: Dismiss = notification(message, "aside/prompt/dismiss")?;
+            (dismiss.prompt_id == prompt).then_some(dismiss)
+        })
+    }
+
+    /// Waits for an update of this turn that is `wanted`.
+    ///
+    /// # Errors
+    /// Where none comes.
+    pub fn update(
+        &mut self,
+        turn: &Turn,
+        what: &str,
+        wanted: impl Fn(&Update) -> bool,
+    ) -> Step<Update> {
+        self.wait(what, |message| {
+            let (of, update) = update(message)?;
+            (of == turn.turn && wanted(&update)).then_some(update)
+        })
+    }
+
+    /// Waits for the end of a turn.
+    ///
+    /// # Errors
+    /// Where it does not end.
+    pub fn completed(&mut self, turn: &Turn) -> Step<Completed> {
+        self.wait("`aside/turn/completed`", |message| {
+            let completed: Completed = notification(message, "aside/turn/completed")?;
+            (completed.turn_id == turn.turn).then_some(completed)
+        })
+    }
+
+    /// Waits for the next prompt, or for the end of this turn: then none.
+    ///
+    /// # Errors
+    /// Where neither comes.
+    pub fn prompt_or_end(&mut self, turn: &Turn) -> Step<Option<Shown>> {
+        self.wait("a prompt or the end of the turn", |message| {
+            let completed: Option<Completed> = notification(message, "aside/turn/completed");
+            match completed {
+                Some(completed) => (completed.turn_id == turn.turn).then_some(None),
+                None => shown(message).map(Some),
+            }
+        })
+    }
+
+    /// The open prompts, by `aside/prompt/pending`. What the server did before it answered has come then.
+    ///
+    /// # Errors
+    /// Where the server does not say.
+    pub fn pending(&mut self) -> Step<Vec<Prompt>> {
+        let mut result = self.call("aside/prompt/pending", json!({}))?;
+        serde_json::from_value(result["prompts"].take()).map_err(|error| {
+            Failure(format!(
+                "the result of `aside/prompt/pending` is not well-formed: {error}"
+            ))
+        })
+    }
+
+    /// The next prompt among what has come already.
+    pub fn shown(&mut self) -> Option<Shown> {
+        self.take(&shown)
+    }
+}

@@ -1,0 +1,91 @@
+//! Messages on a pipe: a header with `Content-Length`, an empty line, JSON.
+
+use std::io::{self, BufRead, Error, ErrorKind, Read};
+
+use serde_json::Value;
+
+/// Bytes of a message, at the most.
+pub const MAX_MESSAGE: usize = 64 << 20;
+/// Bytes of a line of the header, at the most.
+const MAX_LINE: u64 = 4096;
+
+/// The next message; none at the end of the input.
+///
+/// # Errors
+/// Where the pipe breaks, or what comes is no message.
+pub fn read(input: &mut impl BufRead) -> io::Result<Option<Value>> {
+    let mut length = None;
+    loop {
+        let mut line = String::new();
+        if input.take(MAX_LINE).read_line(&mut line)? == 0 {
+            return match length {
+                None => Ok(None),
+                Some(_) => Err(invalid("the input ends inside a header")),
+            };
+        }
+        let line = line.trim_end();
+        if line.is_empty() {
+            break;
+        }
+        let Some((name, value)) = line.split_once(':') else {
+            return Err(invalid(&format!("this is no line of a header: {line:?}")));
+        };
+        if name.eq_ignore_ascii_case("content-length") {
+            length = value.trim().parse::<usize>().ok();
+        }
+    }
+    let length = length.ok_or_else(|| invalid("a header has no Content-Length"))?;
+    if length > MAX_MESSAGE {
+        return Err(invalid(&format!("a message claims {length} bytes")));
+    }
+    let mut body = vec![0; length];
+    input.read_exact(&mut body)?;
+    serde_json::from_slice(&body)
+        .map(Some)
+        .map_err(|error| invalid(&format!("a message is not JSON: {error}")))
+}
+
+/// A message as it is written.
+pub fn frame(message: &Value) -> Vec<u8> {
+    let body = message.to_string();
+    format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+}
+
+fn invalid(what: &str) -> Error {
+    Error::new(ErrorKind::InvalidData, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_framed_is_read_back() {
+        let message =
+            serde_json::json!({"jsonrpc": "2.0", "method": "exit", "params": {"text": "grüß"}});
+        let mut pipe = frame(&message);
+        pipe.extend(frame(&message));
+        let mut pipe = pipe.as_slice();
+        assert_eq!(read(&mut pipe).unwrap(), Some(message.clone()));
+        assert_eq!(read(&mut pipe).unwrap(), Some(message));
+        assert_eq!(read(&mut pipe).unwrap(), None);
+    }
+
+    #[test]
+    fn what_is_no_message_is_an_error() {
+        for (bytes, why) in [
+            ("hello\r\n\r\n", "this is no line of a header: \"hello\""),
+            ("Content-Type: x\r\n\r\n", "a header has no Content-Length"),
+            ("Content-Length: 9", "the input ends inside a header"),
+            (
+                "Content-Length: 99999999999\r\n\r\n",
+                "a message claims 99999999999 bytes",
+            ),
+            ("Content-Length: 2\r\n\r\nno", "a message is not JSON"),
+            ("Content-Length: 9\r\n\r\n{}", "failed to fill whole buffer"),
+        ] {
+            let error = read(&mut bytes.as_bytes()).unwrap_err().to_string();
+            assert!(error.starts_with(why), "{bytes:?}: {error}");
+        }
+    }
+}

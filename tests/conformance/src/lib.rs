@@ -1,0 +1,76 @@
+//! Hard clients for any server that speaks the Aside protocol.
+//!
+//! A case is a small function in [`cases`]: it lays out a throwaway [`stage`] with a script for the rehearsal
+//! model, starts the server there as a [`client`] does, says what a hard client would say, and judges what
+//! comes back. Beside the cases a [`ledger`] watches all traffic for rules that hold at every moment.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`cases`] | the cases, by what they are about |
+//! | [`client`] | one session: requests, replies, waits with a deadline |
+//! | [`ledger`] | what every message has to keep: shape, sequence, the end of a turn, prompts |
+//! | [`wire`] | the messages as the contract documents them |
+//! | [`script`] | the part of a rehearsal script that cases need |
+//! | [`stage`] | a workspace, a home and a state folder of its own for each case |
+//! | [`process`] | the server as a child: pipes that never block the driver, and its end |
+//! | [`framing`] | `Content-Length` |
+//! | [`run`] | plays cases side by side and says what became of them |
+//!
+//! Invariant: nothing sleeps. Every wait has a deadline, so a server that hangs fails its case and not the driver.
+
+pub mod cases;
+pub mod client;
+pub mod framing;
+pub mod ledger;
+pub mod process;
+pub mod run;
+pub mod script;
+pub mod stage;
+pub mod wire;
+
+use std::fmt;
+
+/// Why a case failed: one sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure(pub String);
+
+/// What a step of a case gives.
+pub type Step<T = ()> = Result<T, Failure>;
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<String> for Failure {
+    fn from(why: String) -> Self {
+        Self(why)
+    }
+}
+
+impl From<&str> for Failure {
+    fn from(why: &str) -> Self {
+        Self(why.to_owned())
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self(format!("the driver itself failed: {error}"))
+    }
+}
+
+/// Fails with `why` unless `holds`.
+///
+/// # Errors
+/// Where it does not hold.
+pub fn check(holds: bool, why: impl Into<String>) -> Step {
+    if holds {
+        Ok(())
+    } else {
+        Err(Failure(why.into()))
+    }
+}

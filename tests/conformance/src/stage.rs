@@ -1,0 +1,176 @@
+//! A place for one case: a workspace, a home and a state folder that nobody else uses.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    Step,
+    client::{Client, Knows},
+    ledger::{Breaches, Ledger},
+    process::Process,
+    script::Script,
+};
+
+/// What all cases of a run share.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// The server and its arguments; at least the program.
+    pub server: Vec<String>,
+    /// The deadline of each wait.
+    pub timeout: Duration,
+    /// For what comes in a random order.
+    pub seed: u64,
+    /// What the ledgers saw.
+    pub breaches: Breaches,
+}
+
+/// A place for one case.
+#[derive(Debug)]
+pub struct Stage {
+    case: &'static str,
+    setting: Arc<Setting>,
+    folder: TempDir,
+}
+
+impl Stage {
+    /// Lays out the folders.
+    ///
+    /// # Errors
+    /// Where they cannot be made.
+    pub fn new(case: &'static str, setting: Arc<Setting>) -> Step<Self> {
+        let folder = tempfile::Builder::new()
+            .prefix("aside-conformance-")
+            .tempdir()?;
+        for name in ["workspace", "home", "state", "config", "cache"] {
+            fs::create_dir(folder.path().join(name))?;
+        }
+        Ok(Self {
+            case,
+            setting,
+            folder,
+        })
+    }
+
+    /// The workspace.
+    pub fn workspace(&self) -> PathBuf {
+        self.folder.path().join("workspace")
+    }
+
+    /// A URI of a file of the workspace. Its path needs no escape: the driver chose it.
+    pub fn uri(&self, file: &str) -> String {
+        format!("file://{}", self.workspace().join(file).display())
+    }
+
+    /// The seed of the run.
+    pub fn seed(&self) -> u64 {
+        self.setting.seed
+    }
+
+    /// Writes the script that the rehearsal model plays.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn script(&self, script: &Script) -> Step {
+        Ok(fs::write(self.script_path(), script.toml()?)?)
+    }
+
+    /// Starts a server that plays this script, and shakes hands with it.
+    ///
+    /// # Errors
+    /// Where it does not come up.
+    pub fn with(&self, script: &Script) -> Step<Client> {
+        self.script(script)?;
+        self.again()
+    }
+
+    /// Starts another server in the same place, and shakes hands with it.
+    ///
+    /// # Errors
+    /// Where it does not come up.
+    pub fn again(&self) -> Step<Client> {
+        self.session(Knows::Aside)
+    }
+
+    /// The same, as a client of this kind.
+    ///
+    /// # Errors
+    /// Where it does not come up.
+    pub fn session(&self, knows: Knows) -> Step<Client> {
+        let mut client = self.start()?;
+        client.handshake(&self.initialize(knows))?;
+        Ok(client)
+    }
+
+    /// Starts a server and says nothing to it.
+    ///
+    /// # Errors
+    /// Where it cannot be started.
+    pub fn start(&self) -> Step<Client> {
+        let process = Process::start(self.command(), &self.folder.path().join("stderr"))?;
+        let ledger = Ledger::new(self.case, Arc::clone(&self.setting.breaches));
+        Ok(Client::new(process, ledger, self.setting.timeout))
+    }
+
+    /// The params of `initialize` for a client of this kind.
+    pub fn initialize(&self, knows: Knows) -> Value {
+        let root = self.uri("");
+        let root = root.trim_end_matches('/');
+        let mut capabilities = json!({
+            "general": {"positionEncodings": ["utf-8", "utf-16"]},
+            "window": {"showMessage": {"messageActionItem": {"additionalPropertiesSupport": false}}},
+        });
+        if knows == Knows::Aside {
+            capabilities["experimental"] = json!({"aside": {"version": 1, "prompt": true, "secret": true, "save": false, "tools": []}});
+        }
+        json!({
+            "processId": null,
+            "clientInfo": {"name": "conformance", "version": env!("CARGO_PKG_VERSION")},
+            "rootUri": root,
+            "workspaceFolders": [{"uri": root, "name": "workspace"}],
+            "capabilities": capabilities,
+            "initializationOptions": {
+                "config": {"assistant": {"model": format!("rehearsal/{}", self.script_path().display())}},
+                "trusted": true,
+            },
+        })
+    }
+
+    fn script_path(&self) -> PathBuf {
+        self.folder.path().join("script.toml")
+    }
+
+    fn command(&self) -> Command {
+        let [program, arguments @ ..] = self.setting.server.as_slice() else {
+            return Command::new("");
+        };
+        // A relative path is meant from where the driver was started, not from the workspace.
+        let path = Path::new(program);
+        let program = if path.components().count() > 1 {
+            fs::canonicalize(path).unwrap_or(path.into())
+        } else {
+            path.into()
+        };
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(self.workspace());
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("ASIDE_") {
+                command.env_remove(name);
+            }
+        }
+        let at = |name: &str| self.folder.path().join(name);
+        command
+            .env("HOME", at("home"))
+            .env("XDG_STATE_HOME", at("state"))
+            .env("XDG_CONFIG_HOME", at("config"))
+            .env("XDG_CACHE_HOME", at("cache"));
+        command
+    }
+}

@@ -1,0 +1,229 @@
+//! The driver, tried on a toy server that is right, or wrong in one way.
+
+use std::{fs, path::Path, process::Command};
+
+use serde_json::Value;
+
+const CONFORMANCE: &str = env!("CARGO_BIN_EXE_conformance");
+const TOY: &str = env!("CARGO_BIN_EXE_toy-server");
+
+/// Runs the driver on a server; gives its exit code and the verdicts.
+fn conform(options: &[&str], server: &[&str]) -> (i32, Value) {
+    let output = Command::new(CONFORMANCE)
+        .arg("--json")
+        .args(options)
+        .arg("--")
+        .args(server)
+        .output()
+        .unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let verdicts = serde_json::from_str(&stdout).unwrap_or_else(|error| {
+        panic!(
+            "{error}: {stdout}{}",
+            String::from_utf8_lossy(&output.stderr)
+        )
+    });
+    (output.status.code().unwrap(), verdicts)
+}
+
+/// The names of the cases that failed, and all that is said of them.
+fn failed(verdicts: &Value) -> (Vec<&str>, String) {
+    let cases = verdicts["cases"].as_array().unwrap();
+    let failed: Vec<_> = cases
+        .iter()
+        .filter(|case| case["passed"] == false)
+        .collect();
+    let names = failed
+        .iter()
+        .map(|case| case["name"].as_str().unwrap())
+        .collect();
+    let why = failed
+        .iter()
+        .map(|case| format!("{}: {}\n", case["name"], case["why"]))
+        .collect();
+    (names, why)
+}
+
+#[test]
+fn the_right_server_passes_all_cases() {
+    let (code, verdicts) = conform(&["--timeout", "30"], &[TOY]);
+    let (names, why) = failed(&verdicts);
+    assert!(names.is_empty(), "{why}");
+    assert_eq!(code, 0);
+    assert_eq!(
+        verdicts["passed"].as_u64().unwrap(),
+        aside_conformance::cases::all().len() as u64
+    );
+}
+
+#[test]
+fn a_random_order_passes_whatever_the_seed() {
+    for seed in ["2", "3", "4", "5", "6", "7", "8", "9"] {
+        let (code, verdicts) = conform(
+            &["--only", "random_order", "--seed", seed, "--timeout", "30"],
+            &[TOY],
+        );
+        assert_eq!(code, 0, "seed {seed}: {verdicts}");
+    }
+}
+
+/// A wrong server, and the cases that fail on it: these and no others.
+const VARIANTS: [(&str, &[&str]); 15] = [
+    ("late-counted", &["late_after_cancel"]),
+    ("prompt-twice", &["prompts_sent_once"]),
+    (
+        "null-is-yes",
+        &["answer_null", "permission_null", "plain_null"],
+    ),
+    (
+        "error-is-answer",
+        &["answer_error", "permission_error", "plain_error"],
+    ),
+    ("any-title-is-yes", &["plain_wrong_title"]),
+    (
+        "any-answer-fits",
+        &["wrong_type", "unknown_option", "fits_at_last"],
+    ),
+    ("unknown-prompt-accepted", &["unknown_prompt"]),
+    ("second-counted", &["elsewhere_then_reply"]),
+    ("no-dismiss", &["elsewhere_dismisses"]),
+    ("completed-early", &["completed_last_and_once"]),
+    ("completed-twice", &["completed_last_and_once"]),
+    ("field-missing", &["messages_well_formed"]),
+    ("seq-gaps", &["seq_without_gaps"]),
+    // Each of these sends a request, or `exit`, while a prompt is open.
+    (
+        "blocks",
+        &[
+            "silence",
+            "late_after_cancel",
+            "elsewhere",
+            "elsewhere_dismisses",
+            "elsewhere_then_reply",
+            "reply_then_elsewhere",
+            "answer_null",
+            "wrong_type",
+            "unknown_option",
+            "unknown_action",
+            "answer_missing",
+            "fits_at_last",
+            "unfit_prompt_answer",
+            "second_turn",
+            "steer",
+            "turn_after_turn",
+            "two_conversations",
+            "permission_late",
+            "exit_at_the_prompt",
+            "resume_first",
+            "flood",
+            "random_order",
+            "plain_one_at_a_time",
+        ],
+    ),
+    // Each of these leaves a prompt open and resumes it.
+    (
+        "vanish-completes",
+        &[
+            "vanish_at_the_prompt",
+            "vanish_between_prompts",
+            "vanish_twice",
+            "exit_at_the_prompt",
+            "resume_first",
+            "seq_without_gaps",
+        ],
+    ),
+];
+
+#[test]
+fn each_wrong_server_fails_the_cases_that_it_should_and_passes_the_others() {
+    for (wrong, expected) in VARIANTS {
+        // Where nothing comes, the whole deadline is waited for.
+        let (code, verdicts) = conform(
+            &["--timeout", "4", "--jobs", "16"],
+            &[TOY, "--wrong", wrong],
+        );
+        let (names, why) = failed(&verdicts);
+        assert_eq!(names, expected, "{wrong}:\n{why}");
+        assert_eq!(code, 1, "{wrong}");
+    }
+}
+
+#[test]
+fn every_wrong_server_is_in_the_table() {
+    let help = Command::new(TOY).arg("--help").output().unwrap();
+    let help = String::from_utf8_lossy(&help.stdout);
+    let offered: Vec<_> = help
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- ")?.split(':').next())
+        .collect();
+    assert_eq!(offered, VARIANTS.map(|(wrong, _)| wrong), "{help}");
+}
+
+#[test]
+fn a_broken_rule_fails_its_case_though_another_was_chosen() {
+    let (code, verdicts) = conform(&["--only", "answer_boolean"], &[TOY, "--wrong", "seq-gaps"]);
+    let (names, why) = failed(&verdicts);
+    assert_eq!(names, ["seq_without_gaps"]);
+    assert!(
+        why.contains("t-2 has seq 2 where 1 was due (in answer_boolean)"),
+        "{why}"
+    );
+    assert_eq!((code, verdicts["passed"].as_u64()), (1, Some(1)));
+}
+
+#[test]
+fn what_is_no_server_fails_and_does_not_hold_up_the_driver() {
+    for (server, why) in [
+        (
+            &["sleep", "60"][..],
+            "a response to initialize did not come within 1s",
+        ),
+        (&["false"], "did not come: the server ended"),
+        (&["sh", "-c", "echo no idea >&2"], "it said \\\"no idea\\\""),
+        (&["echo", "hello"], "this is no line of a header"),
+        (&["/no/such/server"], "cannot be started"),
+    ] {
+        let (code, verdicts) = conform(&["--only", "initialize", "--timeout", "1"], server);
+        let (_, said) = failed(&verdicts);
+        assert_eq!(code, 1, "{server:?}");
+        assert!(said.contains(why), "{server:?}: {said}");
+    }
+}
+
+#[test]
+fn bad_usage_is_exit_2() {
+    for arguments in [
+        &[][..],
+        &["--only", "nothing", "--", "x"],
+        &["--timeout", "0", "--", "x"],
+    ] {
+        let output = Command::new(CONFORMANCE).args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
+fn the_readme_has_the_table_of_cases() {
+    let readme =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let table = aside_conformance::cases::table();
+    assert!(
+        readme.contains(&table),
+        "the table in README.md has to be that of `conformance --list`:\n{table}"
+    );
+}
+
+#[test]
+fn names_of_cases_are_unique_and_each_rule_has_its_case() {
+    let mut names: Vec<_> = aside_conformance::cases::all()
+        .iter()
+        .map(|case| case.name)
+        .collect();
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), count);
+    for rule in aside_conformance::ledger::Rule::ALL {
+        assert!(names.contains(&rule.case()), "{rule:?}");
+    }
+}
