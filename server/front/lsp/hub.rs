@@ -187,10 +187,7 @@ impl Hub {
 
     /// The client went: every turn is interrupted, and this returns when the last has ended.
     pub(super) async fn leave(&self) {
-        for turn in self.turns.all() {
-            turn.leave().await;
-        }
-        self.turns.ended().await;
+        self.turns.leave().await;
     }
 
     /// Tells how it goes, where that changed.
