@@ -144,6 +144,7 @@ fn host(folder: &TempDir, edits: Arc<Mutex<Edits>>) -> Host {
     let root = folder.path().to_owned();
     Host {
         workspace: Workspace::open(folder.path()).unwrap(),
+        editor: None,
         seen: Mutex::new(Seen::default()),
         record_edit: Box::new(move |edit| {
             let now = fs::read_to_string(root.join(&edit.path)).ok();

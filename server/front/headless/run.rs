@@ -107,6 +107,7 @@ pub(super) fn plan(
         root: place.root.clone(),
         approvals: place.store()?.approvals(),
         supervisor,
+        editor: None,
     })
 }
 

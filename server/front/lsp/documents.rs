@@ -1,34 +1,83 @@
 //! Open documents: what tools read, saved or not.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 use dashmap::DashMap;
+use tokio::sync::oneshot;
 use tower_lsp::lsp_types::{Position, Range, TextDocumentContentChangeEvent, Url};
 
-/// The documents that are open in the client, by URI.
+use super::splices::{Made, Splices};
+
+/// Bytes of a file that is compared with its document.
+const COMPARED: u64 = 64 << 20;
+
+/// The documents that are open in the client.
 #[derive(Debug, Default)]
 pub(super) struct Documents {
     open: DashMap<Url, Document>,
+    /// By the real path of their file, which need not be there.
+    files: DashMap<PathBuf, Url>,
 }
 
 /// An open document.
+#[derive(Debug)]
+struct Document {
+    version: i32,
+    text: String,
+    changed: Changed,
+    path: Option<PathBuf>,
+    awaited: Option<Awaited>,
+}
+
+/// A state of an open document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Document {
+pub(super) struct State {
     /// The client's count of its states.
     pub(super) version: i32,
     /// Its whole text.
     pub(super) text: String,
-    /// It changed since it was opened or saved.
-    pub(super) dirty: bool,
+    /// What came about since it was opened or saved.
+    pub(super) changed: Changed,
+}
+
+/// What came about in a document since it was opened or saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Changed {
+    /// Nothing.
+    No,
+    /// Edits of tools alone.
+    ByTools,
+    /// Something else too: it may be the user's.
+    ByUser,
+}
+
+/// A change that the client was told to make.
+#[derive(Debug)]
+struct Awaited {
+    splices: Splices,
+    /// Part of it was made.
+    begun: bool,
+    /// Is told whether the first state after it is what it should be.
+    tell: oneshot::Sender<bool>,
 }
 
 impl Documents {
     /// A document was opened.
     pub(super) fn open(&self, uri: Url, version: i32, text: String) {
+        let path = uri.to_file_path().ok().map(|path| real(&path));
+        if let Some(path) = &path {
+            self.files.insert(path.clone(), uri.clone());
+        }
         let document = Document {
             version,
             text,
-            dirty: false,
+            changed: Changed::No,
+            path,
+            awaited: None,
         };
         self.open.insert(uri, document);
     }
@@ -44,6 +93,10 @@ impl Documents {
         let Some(mut document) = self.open.get_mut(uri) else {
             return;
         };
+        document.version = version;
+        if changes.is_empty() {
+            return;
+        }
         for change in changes {
             match change.range {
                 None => document.text = change.text,
@@ -53,39 +106,160 @@ impl Documents {
                 }
             }
         }
-        document.version = version;
-        document.dirty = true;
+        document.look();
     }
 
     /// A document was saved.
     pub(super) fn saved(&self, uri: &Url) {
         if let Some(mut document) = self.open.get_mut(uri) {
-            document.dirty = false;
+            document.changed = Changed::No;
+        }
+    }
+
+    /// The client says that it saved the document as it was told. What the user typed since is not saved.
+    pub(super) fn saved_for_tools(&self, uri: &Url) {
+        if let Some(mut document) = self.open.get_mut(uri)
+            && document.changed == Changed::ByTools
+        {
+            document.changed = Changed::No;
         }
     }
 
     /// A document was closed: the file is what counts again.
     pub(super) fn close(&self, uri: &Url) {
-        self.open.remove(uri);
+        if let Some((
+            _,
+            Document {
+                path: Some(path), ..
+            },
+        )) = self.open.remove(uri)
+        {
+            self.files.remove_if(&path, |_, other| other == uri);
+        }
     }
 
     /// The document of this URI.
-    pub(super) fn get(&self, uri: &Url) -> Option<Document> {
-        self.open.get(uri).map(|document| document.clone())
+    pub(super) fn get(&self, uri: &Url) -> Option<State> {
+        self.open.get(uri).map(|document| State {
+            version: document.version,
+            text: document.text.clone(),
+            changed: document.changed,
+        })
     }
 
-    /// The document of this file.
-    pub(super) fn of_file(&self, path: &Path) -> Option<(Url, Document)> {
-        let uri = Url::from_file_path(path).ok()?;
-        let document = self.get(&uri)?;
-        Some((uri, document))
+    /// The document of the file with this real path.
+    pub(super) fn uri_of(&self, path: &Path) -> Option<Url> {
+        self.files.get(path).map(|uri| uri.clone())
     }
 
-    /// Files whose documents have changes that are not saved.
+    /// The state of the document of the file with this real path. What a client opens may have been unsaved all
+    /// along, and a file may have changed behind an editor: then what stands there counts as the user's. Reads the
+    /// file.
+    pub(super) fn of_file(&self, path: &Path) -> Option<(Url, State)> {
+        let uri = self.uri_of(path)?;
+        let mut state = self.get(&uri)?;
+        if state.changed == Changed::No && !is_on_disk(path, &state.text) {
+            state.changed = Changed::ByUser;
+        }
+        Some((uri, state))
+    }
+
+    /// Real paths of files whose documents have changes that are not saved, in order. Reads the files.
     pub(super) fn unsaved(&self) -> Vec<PathBuf> {
-        let open = self.open.iter().filter(|entry| entry.dirty);
-        open.filter_map(|entry| entry.key().to_file_path().ok())
-            .collect()
+        let files = self.files.iter().map(|file| file.key().clone());
+        let mut files: Vec<PathBuf> = files.collect();
+        files.sort();
+        files.retain(|path| {
+            let document = self.of_file(path);
+            document.is_some_and(|(_, state)| state.changed != Changed::No)
+        });
+        files
+    }
+
+    /// Gets told whether the next state of a document is its text with this change; an error if it is closed before.
+    /// `None` where it is not in this state (any more), or another change is awaited.
+    pub(super) fn await_change(
+        &self,
+        uri: &Url,
+        version: i32,
+        base: &str,
+        splices: Splices,
+    ) -> Option<oneshot::Receiver<bool>> {
+        let mut document = self.open.get_mut(uri)?;
+        if document.version != version || document.text != base || document.awaited.is_some() {
+            return None;
+        }
+        let (tell, told) = oneshot::channel();
+        document.awaited = Some(Awaited {
+            splices,
+            begun: false,
+            tell,
+        });
+        Some(told)
+    }
+
+    /// The change is not waited for any more: if it comes, it is the user's.
+    pub(super) fn give_up(&self, uri: &Url) {
+        if let Some(mut document) = self.open.get_mut(uri)
+            && document.awaited.take().is_some_and(|awaited| awaited.begun)
+        {
+            document.changed = Changed::ByUser;
+        }
+    }
+}
+
+impl Document {
+    /// Looks at a new text: is it what a tool wanted?
+    fn look(&mut self) {
+        let Some(mut awaited) = self.awaited.take() else {
+            self.changed = Changed::ByUser;
+            return;
+        };
+        let made = awaited.splices.made(&self.text);
+        if made == Made::Some {
+            awaited.begun = true;
+            self.awaited = Some(awaited);
+            return;
+        }
+        let all = made == Made::All;
+        self.changed = match self.changed {
+            Changed::No | Changed::ByTools if all => Changed::ByTools,
+            _ => Changed::ByUser,
+        };
+        // Nobody may wait for it any more.
+        let _ = awaited.tell.send(all);
+    }
+}
+
+/// The real path of a file, whether it is there or not.
+pub(super) fn real(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
+    match (parent, path.file_name()) {
+        (Some(parent), Some(name)) => parent.join(name),
+        _ => path.to_owned(),
+    }
+}
+
+/// Whether the file has this text, line by line: editors convert line breaks. What is no text cannot be compared.
+fn is_on_disk(path: &Path, text: &str) -> bool {
+    let Ok(about) = fs::metadata(path) else {
+        return text.is_empty();
+    };
+    if !about.is_file() || about.len() > COMPARED {
+        return true;
+    }
+    let mut bytes = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(COMPARED).read_to_end(&mut bytes));
+    match (read, String::from_utf8(bytes)) {
+        (Ok(_), Ok(file)) => {
+            let file = file.strip_prefix('\u{feff}').unwrap_or(&file);
+            let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+            file.lines().eq(text.lines())
+        }
+        _ => true,
     }
 }
 
@@ -139,26 +313,48 @@ fn line_start(text: &str, line: usize) -> usize {
     at
 }
 
-/// The position of a byte.
-pub(super) fn position(text: &str, byte: usize, utf8: bool) -> Position {
-    let before = &text[..byte];
-    let breaks = before.bytes().enumerate().filter(|(at, letter)| {
-        *letter == b'\n' || (*letter == b'\r' && text.as_bytes().get(at + 1) != Some(&b'\n'))
-    });
-    let (mut line, mut start) = (0, 0);
-    for (at, _) in breaks {
-        line += 1;
-        start = at + 1;
+/// Positions of bytes of a text, asked for from its front to its end.
+pub(super) struct Places<'a> {
+    text: &'a str,
+    utf8: bool,
+    /// As far as lines were counted.
+    at: usize,
+    line: u32,
+    line_start: usize,
+}
+
+impl<'a> Places<'a> {
+    pub(super) fn new(text: &'a str, utf8: bool) -> Self {
+        Self {
+            text,
+            utf8,
+            at: 0,
+            line: 0,
+            line_start: 0,
+        }
     }
-    let within = &before[start..];
-    let character = if utf8 {
-        within.len()
-    } else {
-        within.encode_utf16().count()
-    };
-    Position {
-        line,
-        character: u32::try_from(character).unwrap_or(u32::MAX),
+
+    /// The position of a byte, which does not lie before one that was asked for.
+    pub(super) fn of(&mut self, byte: usize) -> Position {
+        let bytes = self.text.as_bytes();
+        while self.at < byte {
+            let letter = bytes[self.at];
+            self.at += 1;
+            if letter == b'\n' || (letter == b'\r' && bytes.get(self.at) != Some(&b'\n')) {
+                self.line += 1;
+                self.line_start = self.at;
+            }
+        }
+        let within = &self.text[self.line_start..byte];
+        let character = if self.utf8 {
+            within.len()
+        } else {
+            within.encode_utf16().count()
+        };
+        Position {
+            line: self.line,
+            character: u32::try_from(character).unwrap_or(u32::MAX),
+        }
     }
 }
 
@@ -176,7 +372,7 @@ mod tests {
                 if TEXT[..at].ends_with('\r') && TEXT[at..].starts_with('\n') {
                     continue;
                 }
-                let place = position(TEXT, at, utf8);
+                let place = Places::new(TEXT, utf8).of(at);
                 assert_eq!(offset(TEXT, place, utf8), at, "{place:?}");
             }
             let past = |line, character| offset(TEXT, Position { line, character }, utf8);
@@ -184,11 +380,11 @@ mod tests {
             assert_eq!(past(9, 0), TEXT.len());
         }
         assert_eq!(
-            position(TEXT, TEXT.find("clef").unwrap(), false),
+            Places::new(TEXT, false).of(TEXT.find("clef").unwrap()),
             Position::new(2, 3)
         );
         assert_eq!(
-            position(TEXT, TEXT.find("clef").unwrap(), true),
+            Places::new(TEXT, true).of(TEXT.find("clef").unwrap()),
             Position::new(2, 5)
         );
     }
@@ -211,10 +407,10 @@ mod tests {
         documents.change(&uri, 2, changes, false);
         let document = documents.get(&uri).unwrap();
         assert_eq!(
-            (document.text.as_str(), document.version, document.dirty),
-            ("twö €\r\nG clef\rlast", 2, true)
+            (document.text.as_str(), document.version, document.changed),
+            ("twö €\r\nG clef\rlast", 2, Changed::ByUser)
         );
         documents.saved(&uri);
-        assert_eq!(documents.unsaved(), Vec::<PathBuf>::new());
+        assert_eq!(documents.get(&uri).unwrap().changed, Changed::No);
     }
 }

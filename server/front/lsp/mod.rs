@@ -14,6 +14,7 @@
 //! | [`pieces`] | joins the text pieces of a turn that wait for a slow client (pure) |
 //! | `prompts` | prompts in flight |
 //! | `documents` | open documents: what tools read, saved or not |
+//! | `edits`, `splices` | open documents as tools change them; the smallest edits for it (pure) |
 //! | `error` | the protocol's errors |
 //!
 //! Invariant: no handler waits for a client, a provider, a tool or a human, and the future of a request to the
@@ -21,6 +22,7 @@
 
 pub mod claim;
 mod documents;
+mod edits;
 pub mod end;
 mod error;
 pub mod frame;
@@ -32,6 +34,7 @@ mod prompts;
 pub mod pump;
 mod server;
 mod settings;
+mod splices;
 mod start;
 mod turns;
 

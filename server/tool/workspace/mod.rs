@@ -20,6 +20,8 @@ use rustix::fs::OFlags;
 
 use crate::digest::sha256;
 
+use super::editor::Buffer;
+
 mod names;
 mod write;
 
@@ -55,6 +57,8 @@ pub struct TextFile {
     pub text: String,
     /// The SHA-256 of its bytes.
     pub hash: String,
+    /// The document that it comes from, where it is open in an editor.
+    pub buffer: Option<Buffer>,
 }
 
 /// A folder.
@@ -235,6 +239,17 @@ impl Workspace {
         Ok(place)
     }
 
+    /// The real path from the root of a file that is not there, and whether reading it must be asked for.
+    ///
+    /// # Errors
+    /// A [`Refusal`].
+    pub(super) fn absent_file(&self, path: &str) -> Result<(String, bool), Refusal> {
+        let inside = self.inside(path)?;
+        let real = self.absent(path, &inside)?;
+        let secret = names::is_secret(&inside) || names::is_secret(Path::new(&real));
+        Ok((real, secret))
+    }
+
     /// The real path from the root of a file that is not there: the real path of the nearest folder that
     /// is, and the rest as it was written.
     fn absent(&self, path: &str, inside: &Path) -> Result<String, Refusal> {
@@ -314,6 +329,7 @@ impl Opened {
                 path: self.path,
                 text,
                 hash,
+                buffer: None,
             }),
             _ => Err(Refusal::Binary(self.path)),
         }
