@@ -2,6 +2,7 @@
 
 mod commands;
 mod kill;
+mod lsp;
 mod process;
 mod run;
 mod structure;
