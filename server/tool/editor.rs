@@ -191,3 +191,6 @@ impl TextSource {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

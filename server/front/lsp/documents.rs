@@ -413,4 +413,50 @@ mod tests {
         documents.saved(&uri);
         assert_eq!(documents.get(&uri).unwrap().changed, Changed::No);
     }
+
+    #[test]
+    fn a_document_is_found_by_the_real_path_of_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        fs::write(at("a.txt"), "one\n").unwrap();
+        std::os::unix::fs::symlink("a.txt", at("link")).unwrap();
+        let documents = Documents::default();
+        let link = Url::from_file_path(at("link")).unwrap();
+        documents.open(link.clone(), 1, "one\n".into());
+        documents.open(
+            Url::from_file_path(at("new file")).unwrap(),
+            1,
+            "new".into(),
+        );
+        documents.open(Url::parse("untitled:1").unwrap(), 1, "draft".into());
+        assert_eq!(documents.uri_of(&at("a.txt")), Some(link.clone()));
+        assert_eq!(documents.unsaved(), [at("new file")]);
+        documents.close(&link);
+        assert_eq!(documents.uri_of(&at("a.txt")), None);
+    }
+
+    #[test]
+    fn what_is_not_on_disk_counts_as_the_users() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap().join("a.txt");
+        let check = |file: Option<&[u8]>, text: &str, changed: Changed| {
+            let _ = fs::remove_file(&path);
+            if let Some(bytes) = file {
+                fs::write(&path, bytes).unwrap();
+            }
+            let documents = Documents::default();
+            documents.open(Url::from_file_path(&path).unwrap(), 1, text.into());
+            let (_, state) = documents.of_file(&path).unwrap();
+            assert_eq!(state.changed, changed, "{file:?} and {text:?}");
+        };
+        check(Some(b"one\n"), "one\n", Changed::No);
+        check(Some(b"one\n"), "two\n", Changed::ByUser);
+        check(Some(b"one\n"), "one\n\n", Changed::ByUser);
+        check(None, "", Changed::No);
+        check(None, "one", Changed::ByUser);
+        // What editors convert when they open a file.
+        check(Some(b"\xef\xbb\xbfone\r\ntwo"), "one\ntwo\n", Changed::No);
+        // Another encoding: nobody knows.
+        check(Some(b"gr\xfc\xdfe\n"), "gr\u{fc}\u{df}e\n", Changed::No);
+    }
 }

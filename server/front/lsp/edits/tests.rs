@@ -55,7 +55,7 @@ impl Sent {
         self
     }
 
-    fn is_cancelled(self) -> Self {
+    fn cancels(self) -> Self {
         self.cancelled.cancel();
         self
     }
@@ -122,7 +122,7 @@ async fn a_document_that_is_closed_meanwhile_confirms_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_call_does_not_wait() {
-    let sent = Sent::new().is_cancelled();
+    let sent = Sent::new().cancels();
     sent.check(Err(EditError::Cancelled), AT_ONCE).await;
 }
 
