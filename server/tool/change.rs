@@ -78,7 +78,7 @@ pub(super) fn known(host: &Host, path: &str) -> Result<(String, Option<TextFile>
 impl Change {
     pub(super) fn new(path: String, old: Option<TextFile>, new: String) -> Self {
         Self {
-            new: in_its_line_breaks(old.as_ref(), new),
+            new: fitted(old.as_ref(), new),
             path,
             old,
             follows: false,
@@ -183,7 +183,7 @@ impl Change {
     /// The text that is to be there: the person's own, where there is one.
     fn wanted(&self, work: &CallWork) -> String {
         match &work.new_text {
-            Some(own) => in_its_line_breaks(self.old.as_ref(), own.clone()),
+            Some(own) => fitted(self.old.as_ref(), own.clone()),
             None => self.new.clone(),
         }
     }
@@ -291,19 +291,25 @@ impl Change {
     }
 }
 
-/// Editors know one line break for a document, and convert what comes with another.
-fn in_its_line_breaks(old: Option<&TextFile>, text: String) -> String {
+/// A new text of an open document in its line breaks, the last one included: editors know one kind for a document,
+/// and some no text without the last one. The text of a file stays as it is.
+fn fitted(old: Option<&TextFile>, text: String) -> String {
     let Some(document) = old.filter(|file| file.buffer.is_some()) else {
         return text;
     };
     let old = &document.text;
     let (all, wide) = (old.matches('\n').count(), old.matches("\r\n").count());
-    match wide {
-        _ if all == 0 => text,
-        0 => text.replace("\r\n", "\n"),
-        _ if wide == all => text.replace("\r\n", "\n").replace('\n', "\r\n"),
-        _ => text,
+    let narrow = |text: String| text.replace("\r\n", "\n");
+    let (mut text, end) = match wide {
+        _ if all == 0 => return text,
+        0 => (narrow(text), "\n"),
+        _ if wide == all => (narrow(text).replace('\n', "\r\n"), "\r\n"),
+        _ => (text, "\n"),
+    };
+    if old.ends_with('\n') && !text.is_empty() && !text.ends_with('\n') {
+        text.push_str(end);
     }
+    text
 }
 
 /// Plans a change, or makes it, off the async threads.

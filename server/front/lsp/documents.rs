@@ -246,7 +246,7 @@ pub(super) fn real(path: &Path) -> PathBuf {
 /// Whether the file has this text, line by line: editors convert line breaks. What is no text cannot be compared.
 fn is_on_disk(path: &Path, text: &str) -> bool {
     let Ok(about) = fs::metadata(path) else {
-        return text.is_empty();
+        return lines(text).eq([""]);
     };
     if !about.is_file() || about.len() > COMPARED {
         return true;
@@ -254,13 +254,17 @@ fn is_on_disk(path: &Path, text: &str) -> bool {
     let mut bytes = Vec::new();
     let read = fs::File::open(path).and_then(|file| file.take(COMPARED).read_to_end(&mut bytes));
     match (read, String::from_utf8(bytes)) {
-        (Ok(_), Ok(file)) => {
-            let file = file.strip_prefix('\u{feff}').unwrap_or(&file);
-            let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-            file.lines().eq(text.lines())
-        }
+        (Ok(_), Ok(file)) => lines(&file).eq(lines(text)),
         _ => true,
     }
+}
+
+/// The lines of a text, however they end, the last one too; without a byte order mark.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    text.split('\n')
+        .map(|line| line.strip_suffix('\r').unwrap_or(line))
 }
 
 /// The bytes of a range. What lies outside of the text is cut to it, as LSP wants it.
@@ -453,6 +457,8 @@ mod tests {
         check(Some(b"one\n"), "two\n", Changed::ByUser);
         check(Some(b"one\n"), "one\n\n", Changed::ByUser);
         check(None, "", Changed::No);
+        check(Some(b""), "\n", Changed::No);
+        check(None, "\r\n", Changed::No);
         check(None, "one", Changed::ByUser);
         // What editors convert when they open a file.
         check(Some(b"\xef\xbb\xbfone\r\ntwo"), "one\ntwo\n", Changed::No);

@@ -125,6 +125,10 @@ async fn a_text_takes_the_line_breaks_of_its_document() {
         ("a\nb\n", "x\r\ny\r\n", "x\ny\n"),
         ("a\r\nb\n", "x\ny\r\n", "x\ny\r\n"),
         ("a", "x\r\n", "x\r\n"),
+        ("a\n", "x", "x\n"),
+        ("a\r\nb\r\n", "x", "x\r\n"),
+        ("a\n", "", ""),
+        ("a", "x", "x"),
     ] {
         let (mut trial, editor) = trial(Fake::new("a.txt", old));
         trial.call("read_file", json!({"path": "a.txt"})).await;
@@ -136,9 +140,9 @@ async fn a_text_takes_the_line_breaks_of_its_document() {
         trial.run("write_file", write(new)).await;
         assert_eq!(editor.made(), [made], "{old:?} to {new:?}");
         // A person's own text, too.
-        trial.new_text = Some(format!("{new}own"));
+        trial.new_text = Some(format!("own {new}"));
         trial.call("write_file", write("else")).await;
-        assert_eq!(editor.made()[1], format!("{made}own"));
+        assert_eq!(editor.made()[1], format!("own {made}"));
     }
 }
 
