@@ -110,7 +110,7 @@ impl Change {
         }
         let must_ask = buffer.as_ref().filter(|buffer| buffer.users).map(|_| {
             let path = one_line(&self.path, 80);
-            format!("{path} has changes of yours in the editor that are not saved")
+            format!("{path} has changes in the editor that are not saved")
         });
         let version = buffer.as_ref().map(|buffer| buffer.version);
         let uri = match buffer {

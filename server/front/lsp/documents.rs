@@ -158,9 +158,12 @@ impl Documents {
     pub(super) fn of_file(&self, path: &Path) -> Option<(Url, State)> {
         let uri = self.uri_of(path)?;
         let mut state = self.get(&uri)?;
-        if state.changed == Changed::No && !is_on_disk(path, &state.text) {
-            state.changed = Changed::ByUser;
-        }
+        state.changed = match (state.changed, on_disk(path, &state.text)) {
+            // Taken back, or loaded again.
+            (_, OnDisk::Same) => Changed::No,
+            (Changed::No, OnDisk::Otherwise) => Changed::ByUser,
+            (changed, _) => changed,
+        };
         Some((uri, state))
     }
 
@@ -243,19 +246,34 @@ pub(super) fn real(path: &Path) -> PathBuf {
     }
 }
 
-/// Whether the file has this text, line by line: editors convert line breaks. What is no text cannot be compared.
-fn is_on_disk(path: &Path, text: &str) -> bool {
+/// A file, as compared with the text of its document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OnDisk {
+    /// It has just this text.
+    Same,
+    /// What is different is what editors convert, or it cannot be compared.
+    Alike,
+    /// It has another text.
+    Otherwise,
+}
+
+fn on_disk(path: &Path, text: &str) -> OnDisk {
+    let alike = |file: &str| match lines(file).eq(lines(text)) {
+        true => OnDisk::Alike,
+        false => OnDisk::Otherwise,
+    };
     let Ok(about) = fs::metadata(path) else {
-        return lines(text).eq([""]);
+        return alike("");
     };
     if !about.is_file() || about.len() > COMPARED {
-        return true;
+        return OnDisk::Alike;
     }
     let mut bytes = Vec::new();
     let read = fs::File::open(path).and_then(|file| file.take(COMPARED).read_to_end(&mut bytes));
     match (read, String::from_utf8(bytes)) {
-        (Ok(_), Ok(file)) => lines(&file).eq(lines(text)),
-        _ => true,
+        (Ok(_), Ok(file)) if file == text => OnDisk::Same,
+        (Ok(_), Ok(file)) => alike(&file),
+        _ => OnDisk::Alike,
     }
 }
 
@@ -450,8 +468,18 @@ mod tests {
             }
             let documents = Documents::default();
             documents.open(Url::from_file_path(&path).unwrap(), 1, text.into());
-            let (_, state) = documents.of_file(&path).unwrap();
-            assert_eq!(state.changed, changed, "{file:?} and {text:?}");
+            let of_file = || documents.of_file(&path).unwrap().1.changed;
+            assert_eq!(of_file(), changed, "{file:?} and {text:?}");
+            // A file that was loaded again, after it was changed behind the editor.
+            let again = TextDocumentContentChangeEvent {
+                range: None,
+                range_length: None,
+                text: "again\n".into(),
+            };
+            documents.change(&Url::from_file_path(&path).unwrap(), 2, vec![again], true);
+            assert_eq!(of_file(), Changed::ByUser);
+            fs::write(&path, "again\n").unwrap();
+            assert_eq!(of_file(), Changed::No);
         };
         check(Some(b"one\n"), "one\n", Changed::No);
         check(Some(b"one\n"), "two\n", Changed::ByUser);

@@ -123,7 +123,7 @@ fn an_edit_of_what_the_user_did_not_save_asks_and_says_why() {
     let prompt = editor.allow();
     assert_eq!(
         prompt["context"],
-        "a.txt has changes of yours in the editor that are not saved"
+        "a.txt has changes in the editor that are not saved"
     );
     let after = "one\n2\nmine\n";
     let diff =
