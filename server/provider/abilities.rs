@@ -7,6 +7,8 @@ mod table;
 
 use serde::{Deserialize, Serialize};
 
+use crate::turn::response::Usage;
+
 pub use self::table::{abilities, built_in, default_model, known};
 
 /// What a model can do.
@@ -163,6 +165,19 @@ pub struct Tokens {
     pub output: u64,
 }
 
+impl Tokens {
+    /// What is told of them, with what they cost where that is known.
+    pub(super) fn usage(&self, prices: Option<&Prices>) -> Usage {
+        Usage {
+            input: self.input,
+            cache_read: self.cache_read,
+            cache_write: self.cache_write.saturating_add(self.cache_write_long),
+            output: self.output,
+            cost: prices.map(|prices| prices.cost(self)),
+        }
+    }
+}
+
 impl Default for Abilities {
     /// Of a model that nobody knows anything about: it is asked for what is usual, and learns by what is refused.
     fn default() -> Self {
@@ -221,7 +236,9 @@ impl Prices {
             cache_write_long,
             output,
         } = *tokens;
-        let all = input + cache_read + cache_write + cache_write_long;
+        let all = [cache_read, cache_write, cache_write_long]
+            .into_iter()
+            .fold(input, u64::saturating_add);
         if let (Some(up_to), Some(beyond)) = (self.up_to, &self.beyond)
             && all > up_to
         {

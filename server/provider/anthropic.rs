@@ -4,7 +4,6 @@
 //! What is said to the model in mid-conversation is a system message, where the model takes one.
 
 mod block;
-mod errors;
 mod history;
 mod listed;
 mod reasoning;
@@ -13,13 +12,11 @@ mod response;
 mod tests;
 mod usage;
 
-use std::collections::BTreeSet;
-
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::{Map, Value, json};
 
 use super::{
-    ToolSpec,
+    ToolSpec, answer,
     api::{Api, Ask, Decoder, Encoder, Framing, Frozen, Listed},
     options::Keep,
     retry::ApiError,
@@ -84,17 +81,10 @@ impl Api for Anthropic {
             text += &format!(r#""system":[{system}],"#);
             breakpoints.push(text.len() - "}],".len());
         }
-        if has_tools(ask) {
-            let mut names = BTreeSet::new();
-            // Two tools of one name are refused, and with them the request.
-            let tools: Vec<String> = ask
-                .head
-                .tools
-                .iter()
-                .filter(|spec| names.insert(&spec.name))
-                .map(|spec| tool(spec, ask).to_string())
-                .collect();
-            text += &format!(r#""tools":[{}],"#, tools.join(","));
+        let tools = ask.tools();
+        if !tools.is_empty() {
+            let tools = tools.into_iter().map(|spec| tool(spec, ask)).collect();
+            text += &format!(r#""tools":{},"#, Value::Array(tools));
             breakpoints.push(text.len() - "}],".len());
         }
         text += r#""messages":["#;
@@ -109,7 +99,7 @@ impl Api for Anthropic {
         if items.iter().any(Item::is_of_model) {
             history::assistant(items, native, out);
         } else {
-            history::user(items, history::takes_system(ask), out);
+            history::user(items, ask.takes_system(), out);
         }
     }
 
@@ -132,7 +122,7 @@ impl Api for Anthropic {
     }
 
     fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError {
-        errors::of_answer(status, headers, body)
+        answer::error(status, headers, body, response::error)
     }
 
     fn models_path(&self, page: Option<&str>) -> String {
@@ -144,14 +134,8 @@ impl Api for Anthropic {
     }
 }
 
-fn has_tools(ask: &Ask<'_>) -> bool {
-    ask.options.abilities.tools && !ask.head.tools.is_empty()
-}
-
 fn tool(spec: &ToolSpec, ask: &Ask<'_>) -> Value {
-    let strict =
-        spec.strict && ask.options.abilities.strict && !ask.without.contains(&Feature::Strict);
-    let strict = strict
+    let strict = (spec.strict && ask.takes_strict())
         .then(|| schema::for_anthropic(&spec.parameters))
         .flatten();
     let mut tool = json!({"name": spec.name, "description": spec.description});
@@ -171,10 +155,10 @@ fn tool(spec: &ToolSpec, ask: &Ask<'_>) -> Value {
 
 /// The tools stay in the request whatever the choice is: earlier thinking is bound to them.
 fn tool_choice(ask: &Ask<'_>) -> Option<Value> {
-    if !has_tools(ask) {
+    if ask.tools().is_empty() {
         return None;
     }
-    let forced = !ask.without.contains(&Feature::ForcedTool);
+    let forced = !ask.refused(Feature::ForcedTool);
     Some(match ask.tool_choice {
         ToolChoice::None => json!({"type": "none"}),
         ToolChoice::Required if forced => json!({"type": "any"}),
@@ -188,9 +172,7 @@ fn output_config(ask: &Ask<'_>, effort: Option<String>) -> Option<Value> {
     if let Some(effort) = effort {
         config.insert("effort".to_owned(), json!(effort));
     }
-    let format = ask.options.abilities.schema && !ask.without.contains(&Feature::Schema);
-    let schema = ask.schema.filter(|_| format);
-    if let Some(schema) = schema.and_then(schema::for_anthropic) {
+    if let Some(schema) = ask.answer_schema().and_then(schema::for_anthropic) {
         let format = json!({"type": "json_schema", "schema": schema});
         config.insert("format".to_owned(), format);
     }

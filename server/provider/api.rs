@@ -3,13 +3,21 @@
 //! A body is written as `{` opening frozen history messages closing `}`: what a request may vary first, then system
 //! text and tools, and the history last, so that a later body only ever adds to the end of an earlier one.
 
-use std::collections::BTreeSet;
+use std::{
+    borrow::Cow,
+    collections::{BTreeSet, HashSet},
+};
 
 use http::{HeaderMap, header::HeaderName};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
-use super::{Head, options::Options, retry::ApiError};
+use super::{
+    Head, ToolSpec,
+    abilities::ReasoningKind,
+    options::{Effort, Options},
+    retry::ApiError,
+};
 use crate::turn::{
     event::Attachment,
     response::{Feature, Piece},
@@ -34,6 +42,64 @@ pub(super) struct Ask<'a> {
     pub(super) without: &'a BTreeSet<Feature>,
     /// The conversation: equal in all its requests, and in no others.
     pub(super) conversation: &'a str,
+}
+
+/// What a request says of reasoning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reasoning {
+    /// Nothing.
+    Unsaid,
+    /// There is to be none.
+    Off,
+    /// There is to be some; where nobody says how much, as much as the model does by itself.
+    On(Option<Effort>),
+}
+
+impl<'a> Ask<'a> {
+    /// The tools that are sent: none to a model without tools, and each name once.
+    pub(super) fn tools(&self) -> Vec<&'a ToolSpec> {
+        if !self.options.abilities.tools {
+            return Vec::new();
+        }
+        let mut names = HashSet::new();
+        let tools = self.head.tools.iter();
+        tools.filter(|tool| names.insert(&tool.name)).collect()
+    }
+
+    /// The model may be asked to hold arguments to their schema.
+    pub(super) fn takes_strict(&self) -> bool {
+        self.options.abilities.strict && !self.refused(Feature::Strict)
+    }
+
+    /// The model takes a system message in the middle of a conversation.
+    pub(super) fn takes_system(&self) -> bool {
+        self.options.abilities.system_messages && !self.refused(Feature::SystemMessage)
+    }
+
+    /// The schema that the model is asked to hold its answer to.
+    pub(super) fn answer_schema(&self) -> Option<&'a Value> {
+        let takes = self.options.abilities.schema && !self.refused(Feature::Schema);
+        self.schema.filter(|_| takes)
+    }
+
+    /// How much the model is to reason.
+    pub(super) fn reasoning(&self) -> Reasoning {
+        let abilities = &self.options.abilities;
+        if abilities.reasoning == ReasoningKind::None || self.refused(Feature::Reasoning) {
+            return Reasoning::Unsaid;
+        }
+        let wanted = self.options.reasoning;
+        let unwanted = !self.reasoning || wanted == Some(Effort::Off);
+        if unwanted && abilities.reasoning_off && !self.refused(Feature::ReasoningOff) {
+            return Reasoning::Off;
+        }
+        Reasoning::On(wanted)
+    }
+
+    /// The model refused it.
+    pub(super) fn refused(&self, feature: Feature) -> bool {
+        self.without.contains(&feature)
+    }
 }
 
 /// One wire API.
@@ -158,6 +224,21 @@ pub(super) fn user_text(text: &str, attachments: &[Attachment]) -> String {
     whole
 }
 
+/// Raw arguments as the text of a JSON object: as they are, where they are one.
+pub(super) fn object(arguments: &str) -> Cow<'_, str> {
+    let trimmed = arguments.trim();
+    if trimmed.is_empty() {
+        return "{}".into();
+    }
+    let is_json = serde_json::from_str::<&RawValue>(trimmed).is_ok();
+    if is_json && trimmed.starts_with('{') {
+        return trimmed.into();
+    }
+    serde_json::json!({ "INVALID_JSON": arguments })
+        .to_string()
+        .into()
+}
+
 /// Takes the elements of the history.
 #[derive(Debug, Default)]
 pub(super) struct Encoder {
@@ -214,5 +295,25 @@ impl Encoder {
     /// The bytes, whether there is an element now, and the last place of a breakpoint in the bytes.
     pub(super) fn finish(self) -> (Vec<u8>, bool, Option<usize>) {
         (self.bytes, self.begun, self.breakpoint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_go_as_an_object_whatever_they_are() {
+        for (raw, expected) in [
+            ("", "{}"),
+            (" \n", "{}"),
+            (r#"{"b": 1,  "a": 1.50}"#, r#"{"b": 1,  "a": 1.50}"#),
+            (r#"{"a": "#, r#"{"INVALID_JSON":"{\"a\": "}"#),
+            (r#"{} {}"#, r#"{"INVALID_JSON":"{} {}"}"#),
+            ("[1]", r#"{"INVALID_JSON":"[1]"}"#),
+            ("null", r#"{"INVALID_JSON":"null"}"#),
+        ] {
+            assert_eq!(object(raw), expected);
+        }
     }
 }

@@ -1,18 +1,21 @@
 //! Models: what a request is, and how a response comes.
 
 pub mod abilities;
+mod answer;
 mod anthropic;
 mod api;
 mod body;
+mod call_ids;
 pub mod client;
+mod effort;
 mod flatten;
 mod google;
 mod http;
 pub mod key;
 mod list;
-mod neutral;
 mod ollama;
 mod openai_chat;
+mod openai_error;
 mod openai_responses;
 pub mod options;
 pub mod rehearsal;

@@ -14,8 +14,8 @@ use serde_json::Value;
 
 use super::{
     abilities::{Forced, ReasoningKind, Told},
+    answer,
     api::{Api, Ask, Decoder, Encoder, Framing, Frozen, Listed},
-    neutral,
     retry::ApiError,
 };
 use crate::turn::transcript::Item;
@@ -57,19 +57,7 @@ impl Api for Ollama {
     }
 
     fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError {
-        let said = serde_json::from_slice(body).ok();
-        let error = said.as_ref().and_then(response::error);
-        let error = error.unwrap_or_else(|| ApiError {
-            message: neutral::shown(body),
-            ..ApiError::default()
-        });
-        let hints = neutral::hints(headers);
-        ApiError {
-            status: Some(status),
-            kind: error.kind,
-            message: error.message,
-            ..hints
-        }
+        answer::error(status, headers, body, response::error)
     }
 
     fn models_path(&self, _page: Option<&str>) -> String {

@@ -280,7 +280,7 @@ fn reasoning_is_told_as_the_model_takes_it() {
             adaptive(),
             "high",
         ),
-        (Adaptive, true, &["odd"], Some(Max), true, adaptive(), ""),
+        (Adaptive, true, &["odd"], Some(Max), true, adaptive(), "odd"),
         (Budget, true, &[], None, false, off(), ""),
         (Budget, true, &[], Some(Low), true, budget(2_048), ""),
         (Budget, true, &[], Some(Medium), true, budget(8_192), ""),
