@@ -36,6 +36,8 @@ pub struct Abilities {
     pub reasoning: ReasoningKind,
     /// Its reasoning can be turned off.
     pub reasoning_off: bool,
+    /// It reasons between its calls only where that is asked for by itself.
+    pub interleaves: bool,
     /// The words for how much it reasons, from little to much.
     pub efforts: Vec<String>,
     /// US dollars, where they are known.
@@ -68,6 +70,8 @@ pub struct Told {
     pub reasoning: Option<ReasoningKind>,
     /// See [`Abilities::reasoning_off`].
     pub reasoning_off: Option<bool>,
+    /// See [`Abilities::interleaves`].
+    pub interleaves: Option<bool>,
     /// See [`Abilities::efforts`].
     pub efforts: Option<Vec<String>>,
     /// See [`Abilities::prices`].
@@ -193,6 +197,7 @@ impl Default for Abilities {
             system_messages: false,
             reasoning: ReasoningKind::None,
             reasoning_off: true,
+            interleaves: false,
             efforts: Vec::new(),
             prices: None,
         }
@@ -218,6 +223,7 @@ impl Abilities {
         set(&mut self.system_messages, told.system_messages.as_ref());
         set(&mut self.reasoning, told.reasoning.as_ref());
         set(&mut self.reasoning_off, told.reasoning_off.as_ref());
+        set(&mut self.interleaves, told.interleaves.as_ref());
         set(&mut self.efforts, told.efforts.as_ref());
         if told.prices.is_some() {
             self.prices.clone_from(&told.prices);

@@ -27,6 +27,9 @@ use crate::turn::{response::Feature, rules::ToolChoice, transcript::Item};
 /// The version of the API that this is written for.
 const VERSION: &str = "2026-10-21";
 
+/// Lets models think between their calls that else think before all of them.
+const INTERLEAVED: &str = "interleaved-thinking-2025-05-14";
+
 /// The API. The key goes in a header of its own.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Anthropic;
@@ -40,17 +43,19 @@ impl Api for Anthropic {
         (HeaderName::from_static("x-api-key"), "")
     }
 
-    fn headers(&self) -> HeaderMap {
-        HeaderMap::from_iter([
-            (
-                HeaderName::from_static("anthropic-version"),
-                HeaderValue::from_static(VERSION),
-            ),
-            (
-                header::ACCEPT,
-                HeaderValue::from_static("text/event-stream"),
-            ),
-        ])
+    fn headers(&self, ask: Option<&Ask<'_>>) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        let version = HeaderValue::from_static(VERSION);
+        headers.insert(HeaderName::from_static("anthropic-version"), version);
+        if let Some(ask) = ask {
+            let stream = HeaderValue::from_static("text/event-stream");
+            headers.insert(header::ACCEPT, stream);
+            if ask.options.abilities.interleaves && reasoning::is_budgeted(ask) {
+                let beta = HeaderValue::from_static(INTERLEAVED);
+                headers.insert(HeaderName::from_static("anthropic-beta"), beta);
+            }
+        }
+        headers
     }
 
     fn opening(&self, ask: &Ask<'_>) -> String {

@@ -14,7 +14,7 @@ use serde_json::{Value, value::RawValue};
 
 use super::{
     Head, ToolSpec,
-    abilities::ReasoningKind,
+    abilities::{ReasoningKind, Told},
     options::{Effort, Options},
     retry::ApiError,
 };
@@ -110,8 +110,10 @@ pub(super) trait Api: Send + Sync {
     /// The header that carries the key, and what stands before the key in it.
     fn key_header(&self) -> (HeaderName, &'static str);
 
-    /// Other headers.
-    fn headers(&self) -> HeaderMap;
+    /// Other headers, of a request or (`None`) of something else that is asked.
+    fn headers(&self, _ask: Option<&Ask<'_>>) -> HeaderMap {
+        HeaderMap::new()
+    }
 
     /// The members that a request may vary, each with a comma after it.
     fn opening(&self, ask: &Ask<'_>) -> String;
@@ -151,6 +153,19 @@ pub(super) trait Api: Send + Sync {
     /// # Errors
     /// Where it is no such list, in words.
     fn models(&self, page: &Value) -> Result<(Vec<Listed>, Option<String>), String>;
+
+    /// The path and the body of a request that asks more of a model than the list says; none where there is no such.
+    fn description_of(&self, _model: &str) -> Option<(&'static str, Value)> {
+        None
+    }
+
+    /// Reads the answer to it.
+    ///
+    /// # Errors
+    /// Where it is no such description, in words.
+    fn description(&self, _answer: &Value) -> Result<Told, String> {
+        Ok(Told::default())
+    }
 }
 
 /// A model, as its provider's list has it.
@@ -159,7 +174,7 @@ pub(super) struct Listed {
     /// As requests name it.
     pub(super) model: String,
     /// What the list says that it can do, in the keys of `[providers.<name>.models.<model>]`.
-    pub(super) abilities: super::abilities::Told,
+    pub(super) abilities: Told,
 }
 
 /// System text and tools, encoded.

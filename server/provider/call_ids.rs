@@ -19,9 +19,10 @@ impl CallIds {
     /// By what the response is told apart from the conversation's other ones: its id, or when it was made. The first
     /// word counts; nothing says nothing.
     pub(super) fn of_response(&mut self, id: &str) {
-        if !self.response.is_empty() {
+        if id.is_empty() || !self.response.is_empty() {
             return;
         }
+        tracing::debug!(target: "aside::provider", response = id, "responds");
         let plain = id.chars().filter(char::is_ascii_alphanumeric);
         let plain: String = plain.collect();
         let from = plain.len().saturating_sub(TAIL);

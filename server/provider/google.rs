@@ -30,10 +30,6 @@ impl Api for Google {
         (HeaderName::from_static("x-goog-api-key"), "")
     }
 
-    fn headers(&self) -> HeaderMap {
-        HeaderMap::new()
-    }
-
     fn opening(&self, ask: &Ask<'_>) -> String {
         request::opening(ask)
     }

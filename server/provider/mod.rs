@@ -36,7 +36,12 @@ use self::{
     anthropic::Anthropic, api::Api, client::Client, google::Google, http::Http, ollama::Ollama,
     openai_chat::OpenaiChat, openai_responses::OpenaiResponses, options::Options,
 };
-pub use self::{body::Shared, flatten::flatten, http::FindKey, list::list_models};
+pub use self::{
+    body::Shared,
+    flatten::flatten,
+    http::FindKey,
+    list::{describe_models, list_models},
+};
 use crate::turn::{
     inquiry::{Message, Strategy},
     response::{Failure, Feature, Piece},

@@ -10,7 +10,7 @@ use http::{
     header::{self, HeaderName},
 };
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     abilities::{Forced, ReasoningKind, Told},
@@ -30,10 +30,6 @@ impl Api for Ollama {
 
     fn key_header(&self) -> (HeaderName, &'static str) {
         (header::AUTHORIZATION, "Bearer ")
-    }
-
-    fn headers(&self) -> HeaderMap {
-        HeaderMap::new()
     }
 
     fn opening(&self, ask: &Ask<'_>) -> String {
@@ -68,6 +64,14 @@ impl Api for Ollama {
         let list = List::deserialize(page)
             .map_err(|error| format!("the list of models is not as expected ({error})"))?;
         Ok((list.models.into_iter().filter_map(listed).collect(), None))
+    }
+
+    fn description_of(&self, model: &str) -> Option<(&'static str, Value)> {
+        Some(("/api/show", json!({ "model": model })))
+    }
+
+    fn description(&self, answer: &Value) -> Result<Told, String> {
+        show(answer)
     }
 }
 
@@ -121,10 +125,7 @@ struct Shown {
 }
 
 /// What `/api/show` says of a model.
-///
-/// # Errors
-/// Where it is no such description, in words.
-pub(super) fn show(description: &Value) -> Result<Told, String> {
+fn show(description: &Value) -> Result<Told, String> {
     let shown = Shown::deserialize(description)
         .map_err(|error| format!("the description of the model is not as expected ({error})"))?;
     let family = shown.model_info.get("general.architecture");

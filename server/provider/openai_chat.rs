@@ -84,10 +84,6 @@ impl Api for OpenaiChat {
         (header::AUTHORIZATION, "Bearer ")
     }
 
-    fn headers(&self) -> HeaderMap {
-        HeaderMap::new()
-    }
-
     fn opening(&self, ask: &Ask<'_>) -> String {
         let without = |feature| ask.refused(feature);
         let mut members = Members::default();

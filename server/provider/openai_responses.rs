@@ -33,7 +33,7 @@ impl Api for OpenaiResponses {
         (AUTHORIZATION, "Bearer ")
     }
 
-    fn headers(&self) -> HeaderMap {
+    fn headers(&self, _ask: Option<&Ask<'_>>) -> HeaderMap {
         HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("text/event-stream"))])
     }
 

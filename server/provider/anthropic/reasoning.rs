@@ -52,6 +52,12 @@ pub(super) fn thinking(ask: &Ask<'_>) -> Thinking {
     }
 }
 
+/// The model is told to think by a number of tokens.
+pub(super) fn is_budgeted(ask: &Ask<'_>) -> bool {
+    let member = thinking(ask).member;
+    member.is_some_and(|member| member["type"] == "enabled")
+}
+
 /// Tokens for thinking. A quarter of the answer's is left for its words; none where both cannot be.
 fn budget(options: &Options) -> Option<u64> {
     let kind = options.abilities.reasoning;

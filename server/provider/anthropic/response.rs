@@ -157,6 +157,10 @@ impl Decoder for Reader {
             }
             "message_delta" => {
                 if let Some(reason) = event.delta["stop_reason"].as_str() {
+                    if reason == "refusal" {
+                        let why = &event.delta["stop_details"];
+                        tracing::warn!(target: "aside::provider", %why, "the model refused to go on");
+                    }
                     self.stopped(reason, out);
                 }
                 out.push(Piece::Usage(self.usage.take(&event.usage)));

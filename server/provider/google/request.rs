@@ -84,7 +84,12 @@ fn thinking(ask: &Ask<'_>) -> Option<Value> {
     }
     if by_level {
         let level = effort.and_then(|effort| effort::word(effort, &abilities.efforts));
-        out.extend(level.map(|level| ("thinkingLevel".to_owned(), level.into())));
+        out.extend(level.map(|level| {
+            (
+                "thinkingLevel".to_owned(),
+                level.to_ascii_uppercase().into(),
+            )
+        }));
     } else {
         let budget = match (off, abilities.reasoning) {
             (true, _) => Some(0),

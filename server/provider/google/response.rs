@@ -243,12 +243,15 @@ fn read(error: &Value) -> ApiError {
         details.iter().find(is).unwrap_or(&Value::Null)
     };
     let reason = &detail("ErrorInfo")["reason"];
-    // Its name says whether it is of a minute or of a day.
-    let quota = &detail("QuotaFailure")["violations"][0]["quotaId"];
+    // Its name says whether it is of a minute or of a day; the longest wait counts.
+    let violations = detail("QuotaFailure")["violations"].as_array();
+    let quotas = violations.into_iter().flatten();
+    let quotas = quotas.filter_map(|violation| violation["quotaId"].as_str());
+    let quota = quotas.max_by_key(|quota| quota.to_ascii_lowercase().contains("perday"));
     let delay = detail("RetryInfo")["retryDelay"].as_str();
     ApiError {
         kind: text(&error["status"]),
-        code: text(if reason.is_string() { reason } else { quota }),
+        code: quota.map_or_else(|| text(reason), str::to_owned),
         message: text(&error["message"]),
         param: text(&detail("BadRequest")["fieldViolations"][0]["field"]),
         retry_after: delay.and_then(delay_of),

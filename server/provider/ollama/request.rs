@@ -56,7 +56,8 @@ fn think(ask: &Ask<'_>) -> Option<Value> {
         (Reasoning::On(effort), ReasoningKind::Effort) => {
             effort::word(effort?, &abilities.efforts).map(Value::from)
         }
-        (Reasoning::On(_), _) => Some(true.into()),
+        // Unless told otherwise, those that can reason do; to those that cannot nothing may be said.
+        (Reasoning::On(effort), _) => effort.map(|_| true.into()),
     }
 }
 
