@@ -1,18 +1,21 @@
 //! Models: what a request is, and how a response comes.
 
 pub mod abilities;
+mod answer;
 mod anthropic;
 mod api;
 mod body;
+mod call_ids;
 pub mod client;
+mod effort;
 mod flatten;
 mod google;
 mod http;
 pub mod key;
 mod list;
-mod neutral;
 mod ollama;
 mod openai_chat;
+mod openai_error;
 mod openai_responses;
 pub mod options;
 pub mod rehearsal;
@@ -33,7 +36,12 @@ use self::{
     anthropic::Anthropic, api::Api, client::Client, google::Google, http::Http, ollama::Ollama,
     openai_chat::OpenaiChat, openai_responses::OpenaiResponses, options::Options,
 };
-pub use self::{body::Shared, flatten::flatten, http::FindKey, list::list_models};
+pub use self::{
+    body::Shared,
+    flatten::flatten,
+    http::FindKey,
+    list::{describe_models, list_models},
+};
 use crate::turn::{
     inquiry::{Message, Strategy},
     response::{Failure, Feature, Piece},

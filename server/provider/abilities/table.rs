@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::OnceLock};
 
 use serde::Deserialize;
 
-use super::{super::ApiKind, Abilities, Told};
+use super::{super::ApiKind, Abilities, ReasoningKind, Told};
 
 /// See there what the rows mean.
 const TABLE: &str = include_str!("../models.toml");
@@ -23,7 +23,12 @@ pub fn abilities(
 ) -> Abilities {
     let mut abilities = built_in(kind, model);
     if let Some(listed) = listed {
+        let known = abilities.reasoning;
         abilities.take(listed);
+        // That a model reasons is said by its list, but not by which words.
+        if known == ReasoningKind::Effort && abilities.reasoning == ReasoningKind::Switch {
+            abilities.reasoning = known;
+        }
     }
     if kind == ApiKind::Ollama {
         abilities.context_window = abilities.context_window.map(|all| all.min(OLLAMA_CONTEXT));
@@ -122,7 +127,7 @@ fn table() -> &'static BTreeMap<String, Section> {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{Forced, Prices, ReasoningKind, Tokens},
+        super::{Forced, Prices, Tokens},
         *,
     };
 

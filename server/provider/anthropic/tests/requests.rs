@@ -115,7 +115,8 @@ fn headers_are_those_of_the_sample() {
     let (name, before) = Anthropic.key_header();
     let request = format!("POST {} HTTP/1.1", Anthropic.path("claude-opus-5-5"));
     assert_eq!(lines.next(), Some(request.as_str()));
-    let headers = Anthropic.headers();
+    let trial = trial();
+    let headers = Anthropic.headers(Some(&trial.ask()));
     let mut ours: Vec<String> = headers
         .iter()
         .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))
@@ -280,7 +281,7 @@ fn reasoning_is_told_as_the_model_takes_it() {
             adaptive(),
             "high",
         ),
-        (Adaptive, true, &["odd"], Some(Max), true, adaptive(), ""),
+        (Adaptive, true, &["odd"], Some(Max), true, adaptive(), "odd"),
         (Budget, true, &[], None, false, off(), ""),
         (Budget, true, &[], Some(Low), true, budget(2_048), ""),
         (Budget, true, &[], Some(Medium), true, budget(8_192), ""),
