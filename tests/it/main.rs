@@ -1,6 +1,7 @@
 //! Integration tests: the real program, on real files, pipes, terminals and processes.
 
 mod commands;
+mod cost;
 mod keys;
 mod kill;
 mod lsp;
