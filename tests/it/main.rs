@@ -1,6 +1,7 @@
 //! Integration tests: the real program, on real files, pipes, terminals and processes.
 
 mod commands;
+mod grown;
 mod keys;
 mod kill;
 mod process;
