@@ -14,7 +14,7 @@ const HISTORIES: [&str; 3] = ["messages", "input", "contents"];
 #[derive(Clone, Debug)]
 pub(super) struct Sent {
     pub(super) kind: Kind,
-    pub(super) body: Vec<u8>,
+    pub(super) body: String,
 }
 
 /// What a request is for.
@@ -40,12 +40,12 @@ pub(super) struct Broken {
 /// Whether each body begins with those that it goes on from: a turn's with the one before it up to its tail, and with
 /// what the inquiries since then share with it; an inquiry's with the turn's; a repair's with what it repairs.
 pub(super) fn grown(row: &[Sent]) -> Result<(), Broken> {
-    let stripped: Vec<Vec<u8>> = row.iter().map(|sent| without_marks(&sent.body)).collect();
-    let mut turn: Option<&[u8]> = None;
-    let mut asked: Option<&[u8]> = None;
-    let mut inquiries: Vec<&[u8]> = Vec::new();
+    let stripped: Vec<String> = row.iter().map(|sent| without_marks(&sent.body)).collect();
+    let mut turn: Option<&str> = None;
+    let mut asked: Option<&str> = None;
+    let mut inquiries: Vec<&str> = Vec::new();
     for (request, (sent, body)) in row.iter().zip(&stripped).enumerate() {
-        let begins = |with: &[u8], length: usize| match difference(&with[..length], body) {
+        let begins = |with: &str, length: usize| match difference(&with[..length], body) {
             None => Ok(()),
             Some(at) => Err(Broken {
                 request,
@@ -78,31 +78,23 @@ pub(super) fn grown(row: &[Sent]) -> Result<(), Broken> {
 
 /// Without the members `cache_control`. In a string each quote has a backslash before it, so that a comma and a quote
 /// in a row are never inside of one; and the member's own value has no braces but its own.
-pub(super) fn without_marks(body: &[u8]) -> Vec<u8> {
-    const MARK: &[u8] = br#","cache_control":{"#;
-    let mut out = Vec::with_capacity(body.len());
-    let mut rest = body;
-    while let Some(at) = find(rest, MARK) {
-        out.extend_from_slice(&rest[..at]);
-        let close = find(&rest[at..], b"}").expect("the end of a member");
-        rest = &rest[at + close + 1..];
-    }
-    out.extend_from_slice(rest);
-    out
-}
-
-/// Where a text begins for the first time.
-pub(super) fn find(bytes: &[u8], text: &[u8]) -> Option<usize> {
-    bytes.windows(text.len()).position(|at| at == text)
+pub(super) fn without_marks(body: &str) -> String {
+    const MARK: &str = r#","cache_control":{"#;
+    let mut parts = body.split(MARK);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |out, part| {
+        let (_, rest) = part.split_once('}').expect("the end of a member");
+        out + rest
+    })
 }
 
 /// The first byte in which a text does not begin like this.
-fn difference(with: &[u8], text: &[u8]) -> Option<usize> {
-    let same = with
-        .iter()
-        .zip(text)
-        .take_while(|(one, other)| one == other);
-    Some(same.count()).filter(|same| *same < with.len())
+fn difference(with: &str, text: &str) -> Option<usize> {
+    if text.starts_with(with) {
+        return None;
+    }
+    let same = with.bytes().zip(text.bytes());
+    Some(same.take_while(|(one, other)| one == other).count())
 }
 
 /// Where the parts of a body stand.
@@ -118,16 +110,16 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    pub(super) fn of(body: &[u8]) -> Self {
-        let (parts, _) = parts(body, 0);
+    pub(super) fn of(body: &str) -> Self {
+        let bytes = body.as_bytes();
+        let parts = parts(bytes, 0);
         let named = |part: Range<usize>| {
-            let colon = part.start + 1 + find(&body[part.start + 1..], b"\":").expect("a name");
-            let name = String::from_utf8_lossy(&body[part.start + 1..colon]).into_owned();
-            (name, colon + 2..part.end)
+            let (name, value) = body[part.clone()].split_once("\":").expect("a name");
+            (name[1..].to_owned(), part.end - value.len()..part.end)
         };
         let members: Vec<_> = parts.into_iter().map(named).collect();
-        let within = |(_, value): &(String, Range<usize>)| match body[value.start] {
-            b'[' => self::parts(body, value.start).0,
+        let within = |(_, value): &(String, Range<usize>)| match bytes[value.start] {
+            b'[' => self::parts(bytes, value.start),
             _ => Vec::new(),
         };
         let history = |(name, _): &(String, Range<usize>)| HISTORIES.contains(&name.as_str());
@@ -146,7 +138,7 @@ impl Shape {
     }
 
     /// The end of what an inquiry shares with the turn's next request: of the last that the model said.
-    fn shared(&self, body: &[u8]) -> usize {
+    fn shared(&self, body: &str) -> usize {
         let said = |element: &&Range<usize>| is_of_model(&body[(*element).clone()]);
         let last = self.history().iter().rev().find(said);
         last.map_or(0, |element| element.end)
@@ -167,15 +159,15 @@ impl Shape {
 }
 
 /// Whether the model said an element of the history.
-fn is_of_model(element: &[u8]) -> bool {
-    let element: Value = serde_json::from_slice(element).expect("JSON");
+fn is_of_model(element: &str) -> bool {
+    let element: Value = serde_json::from_str(element).expect("JSON");
     let role = element["role"].as_str().unwrap_or_default();
     let kind = element["type"].as_str().unwrap_or_default();
     ["assistant", "model"].contains(&role) || ["function_call", "reasoning"].contains(&kind)
 }
 
-/// The parts of the array or object that opens here, without the commas, and where it closes.
-fn parts(body: &[u8], open: usize) -> (Vec<Range<usize>>, usize) {
+/// The parts of the array or object that opens here, without the commas.
+fn parts(body: &[u8], open: usize) -> Vec<Range<usize>> {
     let (mut parts, mut start, mut depth, mut at) = (Vec::new(), open + 1, 0, open + 1);
     loop {
         match body[at] {
@@ -187,7 +179,7 @@ fn parts(body: &[u8], open: usize) -> (Vec<Range<usize>>, usize) {
             }
             b']' | b'}' if depth == 0 => {
                 parts.extend((start < at).then_some(start..at));
-                return (parts, at);
+                return parts;
             }
             b']' | b'}' => depth -= 1,
             _ => {}
@@ -207,10 +199,10 @@ fn end_of_string(body: &[u8], open: usize) -> usize {
 
 #[test]
 fn marks_are_cut_out_of_members_and_not_of_texts() {
-    let body = br#"{"a":[{"t":"x","cache_control":{"type":"ephemeral","ttl":"1h"}}],"b":"y,\"cache_control\":{z}"}"#;
+    let body = r#"{"a":[{"t":"x","cache_control":{"type":"ephemeral","ttl":"1h"}}],"b":"y,\"cache_control\":{z}"}"#;
     let stripped = without_marks(body);
     assert_eq!(
-        String::from_utf8(stripped).unwrap(),
+        stripped,
         r#"{"a":[{"t":"x"}],"b":"y,\"cache_control\":{z}"}"#
     );
 }
@@ -225,10 +217,7 @@ fn a_row_breaks_where_a_body_does_not_go_on() {
     let next = r#",{"role":"assistant"},{"role":"user","r":1}"#;
     let with = |more: &str| ONE.replace(r#""user"}]"#, &format!(r#""user"}}{more}],"tail":0"#));
     let row = |bodies: [(Kind, String); 3]| {
-        let sent = bodies.map(|(kind, body)| Sent {
-            kind,
-            body: body.into(),
-        });
+        let sent = bodies.map(|(kind, body)| Sent { kind, body });
         grown(&sent).map_err(|broken| format!("{} {}", broken.request, broken.place))
     };
     use Kind::{Inquiry, Repair, Turn};

@@ -1,7 +1,10 @@
 //! A tool loop of sixty steps in three turns: calls side by side, inquiries, a word in between, an answer that is
 //! cancelled. What goes out only ever adds to the end of what went out before.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    ops::Range,
+    sync::{Arc, Mutex},
+};
 
 use aside::turn::event::Outcome;
 use aside_model_server::{
@@ -13,7 +16,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::{
-    body::{Broken, Kind, Sent, Shape, find, grown, without_marks},
+    body::{Broken, Kind, Sent, Shape, grown, without_marks},
+    cached::check_short,
     loopback::{HALF, Loopback, Moment},
     side::{SIDES, Side, inquiries, items},
 };
@@ -131,9 +135,10 @@ impl Model {
                 reply.wait_at(0, &gate)
             }
             CANCELLED => {
-                let half = find(&stream, HALF.as_bytes()).expect("the answer");
-                let more = find(&stream[half..], b"\n").expect("a line") + 2;
-                reply.wait_at(half + more, &Gate::new())
+                let text = String::from_utf8_lossy(&stream);
+                let half = text.find(HALF).expect("the answer");
+                let line = text[half..].find('\n').expect("a line");
+                reply.wait_at(half + line + 2, &Gate::new())
             }
             _ => reply,
         }
@@ -191,7 +196,7 @@ pub(super) fn play(side: Side, settings: &str) -> Vec<Exchange> {
 pub(super) fn row(exchanges: &[Exchange]) -> Vec<Sent> {
     let sent = |exchange: &Exchange| Sent {
         kind: exchange.kind,
-        body: exchange.received.body.to_vec(),
+        body: String::from_utf8(exchange.received.body.to_vec()).unwrap(),
     };
     exchanges.iter().map(sent).collect()
 }
@@ -212,6 +217,7 @@ fn is_clean(side: Side, exchanges: &[Exchange]) {
 
 fn check_loop(side: Side) -> Vec<Sent> {
     let exchanges = play(side, "");
+    check_short(side, &exchanges);
     let of = |kind| exchanges.iter().filter(|it| it.kind == kind).count();
     let counts = [Kind::Turn, Kind::Inquiry, Kind::Repair].map(of);
     assert_eq!(counts, [60, 4, 2], "{}", side.model);
@@ -233,18 +239,17 @@ fn anthropic_requests_grow_and_a_changed_byte_is_found() {
         member.unwrap().1.clone()
     };
     let history = shape.history();
-    let signed = |text: &[u8]| {
-        let at = history
-            .iter()
-            .position(|element| find(&body[element.clone()], text).is_some());
+    let holds = |text: &str| {
+        let found = |element: &Range<usize>| body[element.clone()].find(text);
+        let at = history.iter().position(|element| found(element).is_some());
         let at = at.unwrap();
         (
             at,
-            history[at].start + find(&body[history[at].clone()], text).unwrap() + text.len(),
+            history[at].start + found(&history[at]).unwrap() + text.len(),
         )
     };
-    let (thinking, signature) = signed(br#""signature":""#);
-    let (results, result) = signed(br#""tool_result","tool_use_id":""#);
+    let (thinking, signature) = holds(r#""signature":""#);
+    let (results, result) = holds(r#""tool_result","tool_use_id":""#);
     for (at, place) in [
         (named("model").start + 3, "model".to_owned()),
         (named("system").start + 40, "system/0".to_owned()),
@@ -254,14 +259,13 @@ fn anthropic_requests_grow_and_a_changed_byte_is_found() {
         (result, format!("messages/{results}")),
     ] {
         let mut changed = row.clone();
-        let mut bytes = body.clone();
-        bytes[at] = if bytes[at] == b'#' { b'_' } else { b'#' };
-        changed[request].body = bytes;
+        changed[request].body = body.clone();
+        changed[request].body.replace_range(at..=at, "#");
         assert_eq!(grown(&changed), Err(Broken { request, place }));
     }
     // Of what no later request may count on, nothing is said.
     let mut changed = row.clone();
-    changed[request].body = [&body[..shape.end], b"],\"tail\":1}"].concat();
+    changed[request].body = format!("{}],\"tail\":1}}", &body[..shape.end]);
     assert_eq!(grown(&changed), Ok(()));
 }
 
