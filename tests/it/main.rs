@@ -2,6 +2,7 @@
 
 mod commands;
 mod cost;
+mod grown;
 mod keys;
 mod kill;
 mod lsp;
