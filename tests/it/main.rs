@@ -3,6 +3,7 @@
 mod commands;
 mod keys;
 mod kill;
+mod models;
 mod process;
 mod run;
 mod structure;

@@ -1,0 +1,1 @@
+//! Every sample stream, cut at every byte.
