@@ -6,6 +6,7 @@ mod grown;
 mod keys;
 mod kill;
 mod lsp;
+mod models;
 mod process;
 mod run;
 mod structure;

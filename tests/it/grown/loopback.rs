@@ -127,6 +127,7 @@ impl Loopback {
             root,
             approvals: self.store.approvals(),
             supervisor: PathBuf::from(ASIDE),
+            editor: None,
         }
     }
 }
