@@ -14,6 +14,9 @@
 //! | [`pieces`] | joins the text pieces of a turn that wait for a slow client (pure) |
 //! | `prompts` | prompts in flight |
 //! | `conversations` | the list of conversations, and what can be done to one |
+//! | `undo`, `pending` | taking a turn's changes back; the prompts of interrupted turns |
+//! | `configured`, `health` | settings, models and trust on request; how it goes, for a status line |
+//! | `params`, `parent` | params by field; the client's process |
 //! | `documents` | open documents: what tools read, saved or not |
 //! | `error` | the protocol's errors |
 //!
@@ -21,14 +24,19 @@
 //! client is never dropped. tower-lsp is used here and nowhere else.
 
 pub mod claim;
+mod configured;
 mod conversations;
 mod documents;
 pub mod end;
 mod error;
 pub mod frame;
+mod health;
 mod hub;
 pub mod inbox;
 pub mod outbox;
+mod params;
+mod parent;
+mod pending;
 pub mod pieces;
 mod prompts;
 pub mod pump;
@@ -36,6 +44,7 @@ mod server;
 mod settings;
 mod start;
 mod turns;
+mod undo;
 
 use std::{io, time::Duration};
 
@@ -54,15 +63,24 @@ const LAST: Duration = Duration::from_millis(1500);
 pub async fn serve() -> io::Result<u8> {
     let pump = Pump::start(claim::claim_stdin()?, claim::claim_stdout()?)?;
     let (output, mut signals) = (pump.output.clone(), pump.signals);
-    let (service, socket) = server::service(|client| Hub::new(client, output.clone()));
+    let (service, socket) =
+        server::service(|client| Hub::new(client, output.clone(), signals.clone()));
     let hub = service.inner().hub.clone();
     // One after another: none of the handlers waits.
     let serving = tower_lsp::Server::new(pump.input, pump.output, socket)
         .concurrency_level(1)
         .serve(service);
     let serving = tokio::spawn(serving);
-    let end = signals.ended().await;
-    tracing::info!(%end, "the connection is over");
+    let code = tokio::select! {
+        end = signals.ended() => {
+            tracing::info!(%end, "the connection is over");
+            end.code()
+        }
+        () = hub.parent_gone() => {
+            tracing::info!("the client's process is gone");
+            1
+        }
+    };
     let last = async {
         hub.leave().await;
         output.drained(1).await;
@@ -71,5 +89,5 @@ pub async fn serve() -> io::Result<u8> {
         tracing::warn!("what was left to do at the end took too long");
     }
     serving.abort();
-    Ok(end.code())
+    Ok(code)
 }
