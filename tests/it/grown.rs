@@ -8,4 +8,3 @@ mod long;
 mod loopback;
 
 mod side;
-

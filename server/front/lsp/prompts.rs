@@ -8,9 +8,13 @@ use tower_lsp::lsp_types::request::Request;
 
 use super::hub::{Dismiss, Hub, SharedHub};
 use crate::{
-    engine::TurnHandle,
+    engine::{TurnHandle, clock::Clock},
     front::wire::{self, requests::DismissParams},
-    turn::{event::PromptId, input::PromptAnswer},
+    session::record::Entry,
+    turn::{
+        event::{Event, PromptId},
+        input::PromptAnswer,
+    },
 };
 
 /// `aside/prompt`.
@@ -93,6 +97,8 @@ async fn request(hub: SharedHub, open: Open) {
         return;
     }
     let answer = match reply {
+        // A client that goes away decides nothing.
+        Err(_) if hub.is_over() => return,
         Err(error) => PromptAnswer::Failed(error.message.into_owned()),
         Ok(reply) => match serde_json::from_value::<wire::PromptAnswer>(reply) {
             Ok(answer) => answer.into(),
@@ -107,10 +113,37 @@ async fn request(hub: SharedHub, open: Open) {
         // The acknowledgement of a dismissal.
         return;
     }
-    open.turn.answer(PromptId(id.clone()), answer).await;
+    let is_answer = !matches!(answer, PromptAnswer::Cancel | PromptAnswer::Failed(_));
+    let taken = open.turn.answer(PromptId(id.clone()), answer).await;
+    if !taken && is_answer {
+        hub.late(&open).await;
+    }
 }
 
 impl Hub {
+    /// Puts an answer on record that came after its turn, if nobody has the conversation open. It changes nothing.
+    async fn late(&self, open: &Open) {
+        let id = &open.turn.conversation;
+        // The turn's own last lines come first.
+        self.turns.idle(id).await;
+        let Ok((conversation, _)) = self.conversation(id) else {
+            return;
+        };
+        // Nothing is waited for while the log is open, so that no turn finds it so.
+        let now = Clock::start().now();
+        let prompt = PromptId(open.prompt.prompt_id.clone());
+        let entry = Entry::from(Event::LateAnswer { prompt });
+        let appended = conversation.log(now).map(|mut log| {
+            let turn = Some(open.turn.turn.as_str());
+            log.append(now, turn, &entry)
+        });
+        match appended {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "a late answer is not on record"),
+            Err(error) => tracing::info!(%error, "a late answer is not on record"),
+        }
+    }
+
     /// Takes a prompt off the client's screen.
     pub(super) async fn dismiss(&self, id: &str, reason: &str) {
         self.prompts.settle(id);

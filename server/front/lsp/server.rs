@@ -18,8 +18,11 @@ use tower_lsp::{
 };
 
 use super::{
+    configured::client_settings,
+    conversations::off_thread,
     error::{internal, invalid, unknown_prompt, unknown_turn},
     hub::{Hub, SharedHub, Told, lock},
+    params::Given,
     settings::ClientSettings,
     start::begin_turn,
 };
@@ -60,14 +63,19 @@ pub(super) fn service(hub: impl Fn(Client) -> Hub) -> (LspService<Server>, Clien
         .custom_method("aside/turn/resume", Server::turn_resume)
         .custom_method("aside/turn/steer", Server::turn_steer)
         .custom_method("aside/turn/cancel", Server::turn_cancel)
+        .custom_method("aside/turn/undo", Server::turn_undo)
         .custom_method("aside/prompt/pending", Server::prompt_pending)
         .custom_method("aside/prompt/answer", Server::prompt_answer)
+        .custom_method("aside/model/list", Server::model_list)
+        .custom_method("aside/config/read", Server::config_read)
+        .custom_method("aside/workspace/trust", Server::workspace_trust)
         .finish()
 }
 
 #[tower_lsp::async_trait]
 impl LanguageServer for Server {
     async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
+        let parent = params.process_id;
         let (told, settings, folders) = read(params)?;
         let aside = requests::ServerCapabilities {
             version: told
@@ -79,6 +87,12 @@ impl LanguageServer for Server {
         let capabilities = capabilities(told.utf8, &aside);
         *lock(&self.hub.settings) = settings;
         *lock(&self.hub.folders) = folders;
+        if let Some(parent) = parent {
+            match super::parent::watch(parent) {
+                Ok(gone) => self.hub.parent_is(gone),
+                Err(error) => tracing::warn!(%error, "the client's process is not watched"),
+            }
+        }
         // A second `initialize` is refused by tower-lsp.
         let _ = self.hub.told.set(told);
         Ok(InitializeResult {
@@ -90,7 +104,9 @@ impl LanguageServer for Server {
         })
     }
 
-    async fn initialized(&self, _: InitializedParams) {}
+    async fn initialized(&self, _: InitializedParams) {
+        self.hub.begin();
+    }
 
     async fn shutdown(&self) -> Result<()> {
         // The turns end on their own time; that they have is waited for at the end of the connection.
@@ -127,10 +143,7 @@ impl LanguageServer for Server {
     }
 
     async fn did_change_configuration(&self, params: DidChangeConfigurationParams) {
-        // From the next turn on. Settings that are not ours are no concern of ours.
-        if let Ok(options) = serde_json::from_value::<InitializationOptions>(params.settings) {
-            *lock(&self.hub.settings) = client_settings(options);
-        }
+        self.configuration_changed(params);
     }
 
     async fn did_change_workspace_folders(&self, params: DidChangeWorkspaceFoldersParams) {
@@ -142,11 +155,14 @@ impl LanguageServer for Server {
         }
         let added = params.event.added.into_iter();
         folders.extend(added.filter_map(|folder| folder.uri.to_file_path().ok()));
+        drop(folders);
+        self.hub.look_again();
     }
 }
 
 impl Server {
-    async fn turn_start(&self, params: StartParams) -> Result<StartResult> {
+    async fn turn_start(&self, params: Given<StartParams>) -> Result<StartResult> {
+        let params = params.read()?;
         let wanted = self.hub.wanted(params)?;
         let handle = begin_turn(&self.hub, wanted).await?;
         Ok(StartResult {
@@ -155,7 +171,8 @@ impl Server {
         })
     }
 
-    async fn turn_resume(&self, params: ConversationRef) -> Result<TurnId> {
+    async fn turn_resume(&self, params: Given<ConversationRef>) -> Result<TurnId> {
+        let params = params.read()?;
         let wanted = self.hub.wanted_resume(&params.conversation_id)?;
         let handle = begin_turn(&self.hub, wanted).await?;
         Ok(TurnId {
@@ -163,27 +180,35 @@ impl Server {
         })
     }
 
-    async fn turn_steer(&self, params: SteerParams) -> Result<Empty> {
+    async fn turn_steer(&self, params: Given<SteerParams>) -> Result<Empty> {
+        let params = params.read()?;
         let turn = self.hub.turns.get(&params.turn_id);
         let turn = turn.ok_or_else(|| unknown_turn(&params.turn_id))?;
         turn.steer(params.prompt).await;
         Ok(Empty {})
     }
 
-    async fn turn_cancel(&self, params: TurnId) -> Result<Empty> {
-        // Cancelling a finished turn does nothing.
-        if let Some(turn) = self.hub.turns.get(&params.turn_id) {
-            turn.cancel().await;
+    async fn turn_cancel(&self, params: Given<TurnId>) -> Result<Empty> {
+        let params = params.read()?;
+        match self.hub.turns.get(&params.turn_id) {
+            Some(turn) => turn.cancel().await,
+            // Cancelling a finished turn does nothing.
+            None if self.hub.turns.conversation_of(&params.turn_id).is_some() => {}
+            None => return Err(unknown_turn(&params.turn_id)),
         }
         Ok(Empty {})
     }
 
-    async fn prompt_pending(&self, _: Empty) -> Result<PendingResult> {
-        let prompts = self.hub.prompts.all();
+    async fn prompt_pending(&self, _: Given<Empty>) -> Result<PendingResult> {
+        let mut prompts = self.hub.prompts.all();
+        let hub = self.hub.clone();
+        let resumable = off_thread(move || hub.resumable());
+        prompts.extend(resumable.await?);
         Ok(PendingResult { prompts })
     }
 
-    async fn prompt_answer(&self, params: AnswerParams) -> Result<Empty> {
+    async fn prompt_answer(&self, params: Given<AnswerParams>) -> Result<Empty> {
+        let params = params.read_unseen()?;
         let id = &params.prompt_id;
         let open = self.hub.prompts.get(id).ok_or_else(|| unknown_prompt(id))?;
         if open.prompt.answer_type == AnswerType::Secret
@@ -259,14 +284,6 @@ fn read(params: InitializeParams) -> Result<(Told, ClientSettings, Vec<PathBuf>)
         state_dir,
     };
     Ok((told, client_settings(options), folders))
-}
-
-fn client_settings(options: InitializationOptions) -> ClientSettings {
-    ClientSettings {
-        config: options.config,
-        workspace_config: options.workspace_config,
-        trusted: options.trusted,
-    }
 }
 
 fn capabilities(utf8: bool, aside: &requests::ServerCapabilities) -> ServerCapabilities {

@@ -136,9 +136,17 @@ impl Hub {
         Ok(Attachment { name, text })
     }
 
-    async fn assembled(&self, wanted: &Wanted) -> jsonrpc::Result<(Assembled, Vec<String>)> {
+    async fn assembled(
+        self: &SharedHub,
+        wanted: &Wanted,
+    ) -> jsonrpc::Result<(Assembled, Vec<String>)> {
         let options = &wanted.options;
-        let effective = self.configuration(&wanted.root, flags(options))?;
+        let mut effective = self.configuration(&wanted.root, flags(options))?;
+        let outside = self.outside(&effective.configuration.settings)?;
+        if let Some(model) = self.model_flag(&effective, &outside)? {
+            let flags = flags(options).into_iter().chain([model]).collect();
+            effective = self.configuration(&wanted.root, flags)?;
+        }
         let mode = options.mode.as_deref().and_then(mode_of);
         if !effective.trusted && matches!(mode, Some(Mode::Edits | Mode::Auto)) {
             let text = "the workspace is not trusted, so mode edits or auto cannot be had; trust it first, \
@@ -152,7 +160,6 @@ impl Hub {
             schema: options.schema.clone(),
             ..Wishes::default()
         };
-        let outside = self.outside(&effective.configuration.settings)?;
         let assembled = assemble(&effective.configuration, &wishes, &outside)
             .await
             .map_err(of_assemble)?;
@@ -242,7 +249,8 @@ fn mode_of(name: &str) -> Option<Mode> {
         .find(|mode| mode.name() == name)
 }
 
-fn is_turn_id(id: &str) -> bool {
+/// Whether a text can be a turn's id.
+pub(super) fn is_turn_id(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     (1..=64).contains(&id.len()) && id.bytes().all(plain)
 }

@@ -25,6 +25,8 @@ use crate::{
 
 /// Bytes that may wait for the client before updates are held back and joined.
 const ENOUGH: usize = 64 * 1024;
+/// Turns whose conversation is known, at the most.
+const KNOWN: usize = 4096;
 /// Conversations that are kept in memory after their turn, at the most.
 const KEPT: usize = 8;
 
@@ -41,6 +43,8 @@ struct Inner {
     /// By conversation; nothing yet for one whose turn is about to begin.
     running: HashMap<String, Option<TurnHandle>>,
     kept: VecDeque<(String, Before)>,
+    /// Turns that this process began, and their conversations, oldest first.
+    known: VecDeque<(String, String)>,
 }
 
 impl Turns {
@@ -66,10 +70,24 @@ impl Turns {
     /// The turn runs.
     pub(super) fn runs(&self, handle: &TurnHandle) {
         let running = Some(handle.clone());
-        lock(&self.inner)
-            .running
-            .insert(handle.conversation.clone(), running);
+        let mut inner = lock(&self.inner);
+        inner.running.insert(handle.conversation.clone(), running);
+        let known = (handle.turn.clone(), handle.conversation.clone());
+        inner.known.push_back(known);
+        if inner.known.len() > KNOWN {
+            inner.known.pop_front();
+        }
+        drop(inner);
         self.change.notify_waiters();
+    }
+
+    /// The conversation in which this process last ran the turn; none where it never did.
+    pub(super) fn conversation_of(&self, turn: &str) -> Option<String> {
+        let inner = lock(&self.inner);
+        let mut known = inner.known.iter().rev();
+        known
+            .find(|(id, _)| id == turn)
+            .map(|(_, conversation)| conversation.clone())
     }
 
     /// The turn is over, or never began.
@@ -111,6 +129,17 @@ impl Turns {
                 turn.leave().await;
             }
             if !self.any() {
+                return;
+            }
+            change.await;
+        }
+    }
+
+    /// Waits until no turn runs in the conversation.
+    pub(super) async fn idle(&self, conversation: &str) {
+        loop {
+            let change = self.change.notified();
+            if !self.is_running(conversation) {
                 return;
             }
             change.await;
