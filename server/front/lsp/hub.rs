@@ -12,6 +12,7 @@ use super::{
     documents::Documents,
     error::{error, internal, of_store},
     outbox::Outbox,
+    plain::Plain,
     prompts::Prompts,
     settings::ClientSettings,
     turns::Turns,
@@ -34,6 +35,8 @@ pub(super) struct Hub {
     pub(super) documents: Documents,
     pub(super) turns: Turns,
     pub(super) prompts: Prompts,
+    /// What is open in a client that knows nothing of the protocol.
+    pub(super) plain: Plain,
     /// What models are opened with, from the first turn on.
     outside: OnceLock<Outside>,
     output: Outbox,
@@ -102,6 +105,7 @@ impl Hub {
             documents: Documents::default(),
             turns: Turns::default(),
             prompts: Prompts::default(),
+            plain: Plain::default(),
             outside: OnceLock::new(),
             output,
             stores: Mutex::default(),

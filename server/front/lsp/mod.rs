@@ -13,6 +13,7 @@
 //! | `turns` | the turns that run, and what each tells the client |
 //! | [`pieces`] | joins the text pieces of a turn that wait for a slow client (pure) |
 //! | `prompts` | prompts in flight |
+//! | `plain` | prompts, answers and commands for a client that knows nothing of the protocol |
 //! | `conversations` | the list of conversations, and what can be done to one |
 //! | `documents` | open documents: what tools read, saved or not |
 //! | `error` | the protocol's errors |
@@ -30,6 +31,7 @@ mod hub;
 pub mod inbox;
 pub mod outbox;
 pub mod pieces;
+mod plain;
 mod prompts;
 pub mod pump;
 mod server;

@@ -8,18 +8,20 @@ use tower_lsp::{
     Client, ClientSocket, LanguageServer, LspService,
     jsonrpc::Result,
     lsp_types::{
-        DidChangeConfigurationParams, DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams,
-        DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams,
+        CodeActionParams, CodeActionResponse, DidChangeConfigurationParams,
+        DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams,
+        DidOpenTextDocumentParams, DidSaveTextDocumentParams, ExecuteCommandParams,
         InitializeParams, InitializeResult, InitializedParams, OneOf, PositionEncodingKind,
         SaveOptions, ServerCapabilities, ServerInfo, TextDocumentSyncCapability,
-        TextDocumentSyncKind, TextDocumentSyncOptions, Url, WorkspaceFoldersServerCapabilities,
-        WorkspaceServerCapabilities,
+        TextDocumentSyncKind, TextDocumentSyncOptions, Url, WorkDoneProgressCancelParams,
+        WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
     },
 };
 
 use super::{
     error::{internal, invalid, unknown_prompt, unknown_turn},
     hub::{Hub, SharedHub, Told, lock},
+    plain,
     settings::ClientSettings,
     start::begin_turn,
 };
@@ -62,6 +64,7 @@ pub(super) fn service(hub: impl Fn(Client) -> Hub) -> (LspService<Server>, Clien
         .custom_method("aside/turn/cancel", Server::turn_cancel)
         .custom_method("aside/prompt/pending", Server::prompt_pending)
         .custom_method("aside/prompt/answer", Server::prompt_answer)
+        .custom_method("window/workDoneProgress/cancel", Server::progress_cancel)
         .finish()
 }
 
@@ -76,7 +79,8 @@ impl LanguageServer for Server {
                 .map_or(VERSION, |aside| aside.version.clamp(1, VERSION)),
             server: env!("CARGO_PKG_VERSION").to_owned(),
         };
-        let capabilities = capabilities(told.utf8, &aside);
+        let mut capabilities = capabilities(told.utf8, &aside);
+        plain::declare(&mut capabilities, &told);
         *lock(&self.hub.settings) = settings;
         *lock(&self.hub.folders) = folders;
         // A second `initialize` is refused by tower-lsp.
@@ -120,6 +124,7 @@ impl LanguageServer for Server {
 
     async fn did_save(&self, params: DidSaveTextDocumentParams) {
         self.hub.documents.saved(&params.text_document.uri);
+        self.hub.plain.saved();
     }
 
     async fn did_close(&self, params: DidCloseTextDocumentParams) {
@@ -142,6 +147,14 @@ impl LanguageServer for Server {
         }
         let added = params.event.added.into_iter();
         folders.extend(added.filter_map(|folder| folder.uri.to_file_path().ok()));
+    }
+
+    async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<Value>> {
+        self.perform(params).await
+    }
+
+    async fn code_action(&self, params: CodeActionParams) -> Result<Option<CodeActionResponse>> {
+        Ok(Some(plain::actions::offered(&self.hub, params)))
     }
 }
 
@@ -178,12 +191,19 @@ impl Server {
         Ok(Empty {})
     }
 
+    async fn progress_cancel(&self, params: WorkDoneProgressCancelParams) {
+        let turn = plain::cancelled_turn(&params.token);
+        if let Some(turn) = turn.and_then(|turn| self.hub.turns.get(turn)) {
+            turn.cancel().await;
+        }
+    }
+
     async fn prompt_pending(&self, _: Empty) -> Result<PendingResult> {
         let prompts = self.hub.prompts.all();
         Ok(PendingResult { prompts })
     }
 
-    async fn prompt_answer(&self, params: AnswerParams) -> Result<Empty> {
+    pub(super) async fn prompt_answer(&self, params: AnswerParams) -> Result<Empty> {
         let id = &params.prompt_id;
         let open = self.hub.prompts.get(id).ok_or_else(|| unknown_prompt(id))?;
         if open.prompt.answer_type == AnswerType::Secret
