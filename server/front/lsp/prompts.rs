@@ -8,9 +8,10 @@ use std::sync::{
 use dashmap::DashMap;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use tower_lsp::lsp_types::request::Request;
+use tower_lsp::{jsonrpc, lsp_types::request::Request};
 
 use super::{
+    error::{invalid, unknown_prompt},
     hub::{Dismiss, Hub, SharedHub},
     plain,
 };
@@ -157,6 +158,21 @@ async fn request(hub: SharedHub, open: Open) {
 }
 
 impl Hub {
+    /// Answers an open prompt in another way than where it was shown.
+    pub(super) async fn answer(&self, open: &Open, answer: PromptAnswer) -> jsonrpc::Result<()> {
+        let id = &open.prompt.prompt_id;
+        let prompt = PromptId(id.clone());
+        match open.turn.fits(prompt.clone(), answer.clone()).await {
+            None => Err(unknown_prompt(id)),
+            Some(Err(misfit)) => Err(invalid(format!("answer: {misfit}"))),
+            Some(Ok(())) => {
+                open.turn.answer(prompt, answer).await;
+                self.dismiss(id, "answered in another way").await;
+                Ok(())
+            }
+        }
+    }
+
     /// Takes a prompt off the client's screen.
     pub(super) async fn dismiss(&self, id: &str, reason: &str) {
         self.prompts.settle(id);

@@ -34,7 +34,7 @@ use crate::{
         },
     },
     session::store::default_state_dir,
-    turn::{event::PromptId, input, question::AnswerType, rules},
+    turn::{question::AnswerType, rules},
 };
 
 /// The server's side of a connection.
@@ -203,7 +203,7 @@ impl Server {
         Ok(PendingResult { prompts })
     }
 
-    pub(super) async fn prompt_answer(&self, params: AnswerParams) -> Result<Empty> {
+    async fn prompt_answer(&self, params: AnswerParams) -> Result<Empty> {
         let id = &params.prompt_id;
         let open = self.hub.prompts.get(id).ok_or_else(|| unknown_prompt(id))?;
         if open.prompt.answer_type == AnswerType::Secret
@@ -213,17 +213,8 @@ impl Server {
                 "answer: a secret is typed where it was asked for, and nowhere else",
             ));
         }
-        let answer: input::PromptAnswer = params.answer.into();
-        let prompt = PromptId(id.clone());
-        match open.turn.fits(prompt.clone(), answer.clone()).await {
-            None => Err(unknown_prompt(id)),
-            Some(Err(misfit)) => Err(invalid(format!("answer: {misfit}"))),
-            Some(Ok(())) => {
-                open.turn.answer(prompt, answer).await;
-                self.hub.dismiss(id, "answered in another way").await;
-                Ok(Empty {})
-            }
-        }
+        self.hub.answer(&open, params.answer.into()).await?;
+        Ok(Empty {})
     }
 }
 

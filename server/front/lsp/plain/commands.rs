@@ -26,11 +26,10 @@ use super::{
 };
 use crate::{
     front::wire::{
-        PromptAnswer, PromptKind,
-        requests::{AnswerParams, AttachmentParam, StartParams, code},
+        PromptKind,
+        requests::{AttachmentParam, StartParams, code},
     },
     session::conversation::{Listed, Status},
-    turn::input::SecretValue,
 };
 
 /// The commands.
@@ -160,14 +159,7 @@ impl Server {
                  aside.server.answer without arguments shows what is open",
             ));
         }
-        let answer = PromptAnswer::Answer {
-            answer: SecretValue(answer),
-            remember: None,
-            new_text: None,
-        };
-        let prompt_id = open.prompt.prompt_id.clone();
-        self.prompt_answer(AnswerParams { prompt_id, answer })
-            .await?;
+        self.hub.answer(open, super::answer(answer)).await?;
         Ok(None)
     }
 
