@@ -16,6 +16,7 @@ use super::{
     error::{error, internal, of_store},
     health::Standing,
     outbox::Outbox,
+    plain::Plain,
     prompts::Prompts,
     settings::ClientSettings,
     turns::Turns,
@@ -38,6 +39,8 @@ pub(super) struct Hub {
     pub(super) documents: Documents,
     pub(super) turns: Turns,
     pub(super) prompts: Prompts,
+    /// What is open in a client that knows nothing of the protocol.
+    pub(super) plain: Plain,
     /// What models are opened with, from the first turn on.
     outside: OnceLock<Outside>,
     pub(super) standing: Standing,
@@ -113,6 +116,7 @@ impl Hub {
             documents: Documents::default(),
             turns: Turns::default(),
             prompts: Prompts::default(),
+            plain: Plain::default(),
             outside: OnceLock::new(),
             standing: Standing::default(),
             asking: IsAsking::default(),

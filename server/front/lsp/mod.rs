@@ -13,6 +13,7 @@
 //! | `turns` | the turns that run, and what each tells the client |
 //! | [`pieces`] | joins the text pieces of a turn that wait for a slow client (pure) |
 //! | `prompts` | prompts in flight |
+//! | `plain` | prompts, answers and commands for a client that knows nothing of the protocol |
 //! | `conversations` | the list of conversations, and what can be done to one |
 //! | `undo`, `pending` | taking a turn's changes back; the prompts of interrupted turns |
 //! | `configured`, `health` | settings, models and trust on request; how it goes, for a status line |
@@ -40,6 +41,7 @@ mod params;
 mod parent;
 mod pending;
 pub mod pieces;
+mod plain;
 mod prompts;
 pub mod pump;
 mod server;

@@ -8,12 +8,13 @@ use tower_lsp::{
     Client, ClientSocket, LanguageServer, LspService,
     jsonrpc::Result,
     lsp_types::{
-        DidChangeConfigurationParams, DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams,
-        DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams,
+        CodeActionParams, CodeActionResponse, DidChangeConfigurationParams,
+        DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams,
+        DidOpenTextDocumentParams, DidSaveTextDocumentParams, ExecuteCommandParams,
         InitializeParams, InitializeResult, InitializedParams, OneOf, PositionEncodingKind,
         SaveOptions, ServerCapabilities, ServerInfo, TextDocumentSyncCapability,
-        TextDocumentSyncKind, TextDocumentSyncOptions, Url, WorkspaceFoldersServerCapabilities,
-        WorkspaceServerCapabilities,
+        TextDocumentSyncKind, TextDocumentSyncOptions, Url, WorkDoneProgressCancelParams,
+        WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
     },
 };
 
@@ -23,6 +24,7 @@ use super::{
     error::{internal, invalid, unknown_prompt, unknown_turn},
     hub::{Hub, SharedHub, Told, lock},
     params::Given,
+    plain,
     settings::ClientSettings,
     start::begin_turn,
 };
@@ -35,7 +37,7 @@ use crate::{
         },
     },
     session::store::default_state_dir,
-    turn::{event::PromptId, input, question::AnswerType, rules},
+    turn::{question::AnswerType, rules},
 };
 
 /// The server's side of a connection.
@@ -69,6 +71,7 @@ pub(super) fn service(hub: impl Fn(Client) -> Hub) -> (LspService<Server>, Clien
         .custom_method("aside/model/list", Server::model_list)
         .custom_method("aside/config/read", Server::config_read)
         .custom_method("aside/workspace/trust", Server::workspace_trust)
+        .custom_method("window/workDoneProgress/cancel", Server::progress_cancel)
         .finish()
 }
 
@@ -84,7 +87,8 @@ impl LanguageServer for Server {
                 .map_or(VERSION, |aside| aside.version.clamp(1, VERSION)),
             server: env!("CARGO_PKG_VERSION").to_owned(),
         };
-        let capabilities = capabilities(told.utf8, &aside);
+        let mut capabilities = capabilities(told.utf8, &aside);
+        plain::declare(&mut capabilities, &told);
         *lock(&self.hub.settings) = settings;
         *lock(&self.hub.folders) = folders;
         if let Some(parent) = parent {
@@ -136,6 +140,7 @@ impl LanguageServer for Server {
 
     async fn did_save(&self, params: DidSaveTextDocumentParams) {
         self.hub.documents.saved(&params.text_document.uri);
+        self.hub.plain.saved();
     }
 
     async fn did_close(&self, params: DidCloseTextDocumentParams) {
@@ -157,6 +162,14 @@ impl LanguageServer for Server {
         folders.extend(added.filter_map(|folder| folder.uri.to_file_path().ok()));
         drop(folders);
         self.hub.look_again();
+    }
+
+    async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<Value>> {
+        self.perform(params).await
+    }
+
+    async fn code_action(&self, params: CodeActionParams) -> Result<Option<CodeActionResponse>> {
+        Ok(Some(plain::actions::offered(&self.hub, params)))
     }
 }
 
@@ -207,6 +220,13 @@ impl Server {
         Ok(PendingResult { prompts })
     }
 
+    async fn progress_cancel(&self, params: WorkDoneProgressCancelParams) {
+        let turn = plain::cancelled_turn(&params.token);
+        if let Some(turn) = turn.and_then(|turn| self.hub.turns.get(turn)) {
+            turn.cancel().await;
+        }
+    }
+
     async fn prompt_answer(&self, params: Given<AnswerParams>) -> Result<Empty> {
         let params = params.read_unseen()?;
         let id = &params.prompt_id;
@@ -218,17 +238,8 @@ impl Server {
                 "answer: a secret is typed where it was asked for, and nowhere else",
             ));
         }
-        let answer: input::PromptAnswer = params.answer.into();
-        let prompt = PromptId(id.clone());
-        match open.turn.fits(prompt.clone(), answer.clone()).await {
-            None => Err(unknown_prompt(id)),
-            Some(Err(misfit)) => Err(invalid(format!("answer: {misfit}"))),
-            Some(Ok(())) => {
-                open.turn.answer(prompt, answer).await;
-                self.hub.dismiss(id, "answered in another way").await;
-                Ok(Empty {})
-            }
-        }
+        self.hub.answer(&open, params.answer.into()).await?;
+        Ok(Empty {})
     }
 }
 

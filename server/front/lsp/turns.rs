@@ -13,7 +13,7 @@ use tokio::{
 use super::{
     hub::{Changed, Completed, SharedHub, Update, lock},
     pieces::Pending,
-    prompts,
+    plain, prompts,
 };
 use crate::{
     engine::{Before, ToFront, TurnHandle},
@@ -164,6 +164,8 @@ struct Watched {
     handle: TurnHandle,
     seq: u64,
     pending: Pending,
+    /// For a client that knows nothing of the protocol.
+    plain: Option<plain::Teller>,
 }
 
 /// Tells the client what a turn says, to its end. What the engine says is taken at once, so that it never waits for
@@ -174,11 +176,13 @@ pub(super) async fn watch(
     mut messages: mpsc::Receiver<ToFront>,
     task: JoinHandle<Option<Before>>,
 ) {
+    let turn = TurnRef {
+        conversation_id: handle.conversation.clone(),
+        turn_id: handle.turn.clone(),
+    };
     let mut watched = Watched {
-        turn: TurnRef {
-            conversation_id: handle.conversation.clone(),
-            turn_id: handle.turn.clone(),
-        },
+        plain: plain::Teller::start(&hub, &turn).await,
+        turn,
         hub,
         handle,
         seq: 0,
@@ -211,6 +215,9 @@ impl Watched {
                 let update = wire::Update::from(update);
                 if let wire::Update::Question(QuestionUpdate::Closed { prompt_id, .. }) = &update {
                     self.hub.prompts.settle(prompt_id);
+                }
+                if let Some(plain) = &mut self.plain {
+                    return plain.update(&update).await;
                 }
                 self.pending.push(update);
             }
@@ -262,11 +269,14 @@ impl Watched {
     }
 
     /// The last message of a turn, after which the next one may begin.
-    async fn end(self, end: Option<End>, kept: Option<Before>) {
+    async fn end(mut self, end: Option<End>, kept: Option<Before>) {
         self.hub.prompts.forget_turn(&self.turn.turn_id);
         self.hub.turns.free(&self.turn.conversation_id, kept);
-        if let Some(end) = end {
-            let completed = TurnCompleted::new(&self.turn, end);
+        let completed = end.map(|end| TurnCompleted::new(&self.turn, end));
+        if let Some(plain) = self.plain.take() {
+            plain.end(completed.as_ref()).await;
+        }
+        if let Some(completed) = completed {
             self.hub.notify::<Completed>(completed).await;
         }
         self.changed().await;

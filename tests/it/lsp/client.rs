@@ -96,6 +96,30 @@ impl Client {
         self.send(&json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }));
     }
 
+    /// Answers a request of the server with an error.
+    pub(crate) fn fail(&mut self, request: &Value, code: i64, message: &str) {
+        let error = json!({ "code": code, "message": message });
+        self.send(&json!({ "jsonrpc": "2.0", "id": request["id"], "error": error }));
+    }
+
+    /// Sends a request that is refused, and returns the error.
+    #[track_caller]
+    pub(crate) fn refused(&mut self, method: &str, params: Value) -> Value {
+        self.last += 1;
+        let id = self.last;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        let reply = self.next(method, |it| it["id"] == id && it["method"].is_null());
+        assert_eq!(reply["result"], Value::Null, "{method} was not refused");
+        reply["error"].clone()
+    }
+
+    /// How many messages of this method came that were not asked for.
+    pub(crate) fn came(&mut self, method: &str) -> usize {
+        self.waiting.extend(self.messages.try_iter());
+        let all = self.waiting.iter();
+        all.filter(|it| it["method"] == method).count()
+    }
+
     /// The next request or notification of this method. Other messages stay.
     #[track_caller]
     pub(crate) fn expect(&mut self, method: &str) -> Value {
