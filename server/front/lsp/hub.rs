@@ -10,6 +10,7 @@ use tower_lsp::{Client, jsonrpc, lsp_types::notification::Notification};
 
 use super::{
     documents::Documents,
+    end::Signals,
     error::{error, internal, of_store},
     outbox::Outbox,
     prompts::Prompts,
@@ -37,6 +38,7 @@ pub(super) struct Hub {
     /// What models are opened with, from the first turn on.
     outside: OnceLock<Outside>,
     output: Outbox,
+    signals: Signals,
     stores: Mutex<HashMap<PathBuf, Store>>,
     status: Mutex<Option<StatusParams>>,
 }
@@ -93,7 +95,9 @@ impl Notification for Dismiss {
 }
 
 impl Hub {
-    pub(super) fn new(client: Client, output: Outbox) -> Self {
+    /// `connection`: what waits for the client, and word of its end.
+    pub(super) fn new(client: Client, connection: (Outbox, Signals)) -> Self {
+        let (output, signals) = connection;
         Self {
             client,
             told: OnceLock::new(),
@@ -104,6 +108,7 @@ impl Hub {
             prompts: Prompts::default(),
             outside: OnceLock::new(),
             output,
+            signals,
             stores: Mutex::default(),
             status: Mutex::default(),
         }
@@ -170,6 +175,11 @@ impl Hub {
         Ok(self.outside.get_or_init(|| outside).clone())
     }
 
+    /// The client went.
+    pub(super) fn is_over(&self) -> bool {
+        self.signals.now().is_some()
+    }
+
     /// Waits until fewer bytes than this wait for the client.
     pub(super) async fn room(&self, bytes: usize) {
         self.output.drained(bytes).await;
@@ -177,10 +187,7 @@ impl Hub {
 
     /// The client went: every turn is interrupted, and this returns when the last has ended.
     pub(super) async fn leave(&self) {
-        for turn in self.turns.all() {
-            turn.leave().await;
-        }
-        self.turns.ended().await;
+        self.turns.leave().await;
     }
 
     /// Tells how it goes, where that changed.

@@ -41,7 +41,7 @@ use std::{io, time::Duration};
 
 use tokio::time::timeout;
 
-use self::{hub::Hub, pump::Pump};
+use self::{end::End, hub::Hub, pump::Pump};
 
 /// How long turns and the last messages may take once the connection is over.
 const LAST: Duration = Duration::from_millis(1500);
@@ -54,17 +54,23 @@ const LAST: Duration = Duration::from_millis(1500);
 pub async fn serve() -> io::Result<u8> {
     let pump = Pump::start(claim::claim_stdin()?, claim::claim_stdout()?)?;
     let (output, mut signals) = (pump.output.clone(), pump.signals);
-    let (service, socket) = server::service(|client| Hub::new(client, output.clone()));
+    let connection = (output.clone(), signals.clone());
+    let (service, socket) = server::service(|client| Hub::new(client, connection.clone()));
     let hub = service.inner().hub.clone();
     // One after another: none of the handlers waits.
     let serving = tower_lsp::Server::new(pump.input, pump.output, socket)
         .concurrency_level(1)
         .serve(service);
-    let serving = tokio::spawn(serving);
+    let mut serving = tokio::spawn(serving);
     let end = signals.ended().await;
     tracing::info!(%end, "the connection is over");
     let last = async {
         hub.leave().await;
+        if matches!(end, End::Exit { .. } | End::Input { .. }) {
+            // What was sent before the end is still handled, and may have begun a turn.
+            let _ = (&mut serving).await;
+            hub.leave().await;
+        }
         output.drained(1).await;
     };
     if timeout(LAST, last).await.is_err() {

@@ -88,6 +88,10 @@ async fn request(hub: SharedHub, open: Open) {
         .client
         .send_request::<AskPrompt>(open.prompt.as_ref().clone())
         .await;
+    if reply.is_err() && hub.is_over() {
+        // A client that went away decides nothing.
+        return;
+    }
     let answer = match reply {
         Err(error) => PromptAnswer::Failed(error.message.into_owned()),
         Ok(reply) => match serde_json::from_value::<wire::PromptAnswer>(reply) {

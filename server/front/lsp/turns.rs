@@ -32,8 +32,8 @@ const KEPT: usize = 8;
 #[derive(Default)]
 pub(super) struct Turns {
     inner: Mutex<Inner>,
-    /// Told when a turn is over.
-    over: Notify,
+    /// Told when a turn runs or is over.
+    change: Notify,
 }
 
 #[derive(Default)]
@@ -69,6 +69,7 @@ impl Turns {
         lock(&self.inner)
             .running
             .insert(handle.conversation.clone(), running);
+        self.change.notify_waiters();
     }
 
     /// The turn is over, or never began.
@@ -82,7 +83,7 @@ impl Turns {
             inner.kept.pop_front();
         }
         drop(inner);
-        self.over.notify_waiters();
+        self.change.notify_waiters();
     }
 
     /// Whether a turn runs in the conversation.
@@ -102,14 +103,17 @@ impl Turns {
         lock(&self.inner).kept.retain(|(id, _)| id != conversation);
     }
 
-    /// Waits until no turn runs.
-    pub(super) async fn ended(&self) {
+    /// The client went: every turn is interrupted, also one that is about to begin. Returns when none runs.
+    pub(super) async fn leave(&self) {
         loop {
-            let over = self.over.notified();
+            let change = self.change.notified();
+            for turn in self.all() {
+                turn.leave().await;
+            }
             if !self.any() {
                 return;
             }
-            over.await;
+            change.await;
         }
     }
 
