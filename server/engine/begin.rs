@@ -29,7 +29,7 @@ use crate::{
         record::{Changed, Entry, Frozen, FrozenTool, TurnOptions},
         replay,
     },
-    tool::{Host, Seen, workspace::Workspace},
+    tool::{Host, Seen, editor::Editor, workspace::Workspace},
     turn::{
         Setup, Turn,
         effect::Update,
@@ -61,6 +61,8 @@ pub struct Plan {
     pub approvals: Approvals,
     /// The program that holds child processes: `aside` itself.
     pub supervisor: PathBuf,
+    /// The editor whose open documents stand for their files.
+    pub editor: Option<Arc<dyn Editor>>,
 }
 
 /// What a turn begins with.
@@ -438,6 +440,7 @@ fn host(plan: &Plan, hooks: Hooks, workspace: Workspace, seen: Seen) -> Host {
     let edits = hooks.clone();
     Host {
         workspace,
+        editor: plan.editor.clone(),
         seen: Mutex::new(seen),
         record_edit: Box::new(move |edit| edits.record_edit(&root, edit)),
         keep_blob: Box::new(move |bytes| keep.keep(bytes)),

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use super::{tasks::Happening, writer::Writer};
 use crate::{
     session::record::{self, Entry},
-    tool::Edit,
+    tool::{Edit, workspace::file_uri},
     turn::{
         effect::CallWork,
         event::CallKey,
@@ -101,7 +101,7 @@ impl Hooks {
             mode: None,
         });
         self.writer.append(&entry)?;
-        let uri = format!("file://{}", root.join(&edit.path).display());
+        let uri = file_uri(&root.join(&edit.path));
         self.say(Happening::Edit(edit.call, uri));
         Ok(())
     }

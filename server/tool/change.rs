@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     digest::sha256,
@@ -16,6 +17,7 @@ use crate::{
 
 use super::{
     Edit, Host,
+    editor::{Buffer, BufferEdit, EditError, TextSource},
     host::AsPrepared,
     visible::{cut, hidden_added, one_line},
     workspace::{Refusal, TextFile},
@@ -37,11 +39,27 @@ pub(super) struct Change {
     pub(super) follows: bool,
 }
 
+/// Where a text was put.
+#[derive(Debug, PartialEq, Eq)]
+enum Put {
+    OnDisk,
+    /// In the editor, which saved it.
+    Saved,
+    /// In the editor, which changed it once more when it saved it.
+    SavedOtherwise,
+    /// In the editor only; why.
+    Unsaved(String),
+    /// Nobody knows.
+    Cancelled,
+}
+
 /// The text of a file that the model is about to change: the one that it read, or none where no file is.
 pub(super) fn known(host: &Host, path: &str) -> Result<(String, Option<TextFile>), String> {
     let place = host.workspace.place(path).map_err(sentence)?;
-    let Some(opened) = place.old else {
-        return Ok((place.path, None));
+    let source = match (host.document(&place.path), place.old) {
+        (Some(document), _) => TextSource::Document(document),
+        (None, Some(opened)) => TextSource::File(opened),
+        (None, None) => return Ok((place.path, None)),
     };
     // Looked at before the text is: what was never read is not compared with anything either.
     let Some(seen) = host.seen().hash(&place.path).map(str::to_owned) else {
@@ -50,14 +68,23 @@ pub(super) fn known(host: &Host, path: &str) -> Result<(String, Option<TextFile>
             place.path
         ));
     };
-    let file = opened.text().map_err(sentence)?;
+    let file = source.text(place.path).map_err(sentence)?;
     if file.hash != seen {
         return Err(sentence(Refusal::Stale(file.path)));
     }
-    Ok((place.path, Some(file)))
+    Ok((file.path.clone(), Some(file)))
 }
 
 impl Change {
+    pub(super) fn new(path: String, old: Option<TextFile>, new: String) -> Self {
+        Self {
+            new: fitted(old.as_ref(), new),
+            path,
+            old,
+            follows: false,
+        }
+    }
+
     /// What a person sees, and what an approval is bound to.
     pub(super) fn prepared(self, host: &Host, work: &CallWork) -> Prepared {
         let hash = self.hash();
@@ -68,6 +95,7 @@ impl Change {
             follows: self.follows,
         };
         host.seen().prepared(work.call, as_prepared);
+        let buffer = self.old.as_ref().and_then(|file| file.buffer.clone());
         let old = self.old.map(|file| file.text);
         let verb = if old.is_some() { "Edit" } else { "Create" };
         let old = old.unwrap_or_default();
@@ -80,19 +108,27 @@ impl Change {
                 hidden.join(", ")
             ));
         }
-        let uri = host.workspace.uri(&self.path);
+        let must_ask = buffer.as_ref().filter(|buffer| buffer.users).map(|_| {
+            let path = one_line(&self.path, 80);
+            format!("{path} has changes in the editor that are not saved")
+        });
+        let version = buffer.as_ref().map(|buffer| buffer.version);
+        let uri = match buffer {
+            Some(buffer) => buffer.uri,
+            None => host.workspace.uri(&self.path),
+        };
         Prepared {
             class: Class::Edits,
             title,
             preview: Some(Preview::Diff {
                 uri,
-                version: None,
+                version,
                 old,
                 new: self.new,
             }),
             approved: (host.approved)(&hash),
             hash,
-            must_ask: None,
+            must_ask,
             // The gate holds it inside the workspace.
             sandboxed: true,
         }
@@ -101,43 +137,105 @@ impl Change {
     /// Makes it.
     ///
     /// # Errors
-    /// The sentence for the model; nothing was changed then.
-    pub(super) fn apply(self, host: &Host, work: &CallWork) -> Result<ToolOutcome, String> {
+    /// The sentence for the model; nothing was changed then, but where the editor did not confirm it.
+    pub(super) fn apply(
+        self,
+        host: &Host,
+        work: &CallWork,
+        cancelled: &CancellationToken,
+    ) -> Result<ToolOutcome, String> {
         if !self.is_what_was_shown(host, work) {
             return Err(sentence(Refusal::Stale(self.path)));
         }
-        let text = work.new_text.as_ref().unwrap_or(&self.new);
+        let text = self.wanted(work);
         let old = self.old.as_ref();
-        if old.is_some_and(|file| file.text == *text) {
+        if old.is_some_and(|file| file.text == text) {
             return Ok(self.kept_as_it_was(work));
         }
         let failed = |error| format!("`{}` was not changed: {error}.", self.path);
         let before = old
             .map(|file| (host.keep_blob)(file.text.as_bytes()))
             .transpose();
+        let after = sha256(text.as_bytes());
         let edit = Edit {
             call: work.call,
             path: self.path.clone(),
             before: before.map_err(failed)?,
-            after: Some(sha256(text.as_bytes())),
+            after: Some(after.clone()),
         };
         (host.record_edit)(&edit).map_err(failed)?;
-        let expected = old.map(|file| file.hash.as_str());
-        host.workspace
-            .write(&self.path, expected, text.as_bytes())
-            .map_err(sentence)?;
-        let after = sha256(text.as_bytes());
-        if let Some(before) = expected {
-            host.seen().edited(&self.path, before, &after);
+        let put = match old.and_then(|file| file.buffer.as_ref()) {
+            None => self.put_on_disk(host, &text)?,
+            Some(buffer) => self.put_in_editor(host, buffer, &text, cancelled)?,
+        };
+        if put == Put::Cancelled {
+            return Ok(ToolOutcome::Stopped);
+        }
+        if let Some(before) = old {
+            host.seen().edited(&self.path, &before.hash, &after);
         }
         let details = host.seen().note(&self.path, &after);
-        let mut output = self.told(text);
+        let mut output = self.told(&text, &put);
         output.details = Some(details);
         Ok(ToolOutcome::Success(output))
     }
 
+    /// The text that is to be there: the person's own, where there is one.
+    fn wanted(&self, work: &CallWork) -> String {
+        match &work.new_text {
+            Some(own) => fitted(self.old.as_ref(), own.clone()),
+            None => self.new.clone(),
+        }
+    }
+
+    fn put_on_disk(&self, host: &Host, text: &str) -> Result<Put, String> {
+        let expected = self.old.as_ref().map(|file| file.hash.as_str());
+        host.workspace
+            .write(&self.path, expected, text.as_bytes())
+            .map_err(sentence)?;
+        Ok(Put::OnDisk)
+    }
+
+    /// What the user did not save stays unsaved; what was clean is clean again.
+    fn put_in_editor(
+        &self,
+        host: &Host,
+        buffer: &Buffer,
+        text: &str,
+        cancelled: &CancellationToken,
+    ) -> Result<Put, String> {
+        let Some(editor) = host.editor.as_ref() else {
+            return Err(sentence(Refusal::Stale(self.path.clone())));
+        };
+        let path = host.workspace.root().join(&self.path);
+        let edit = BufferEdit {
+            path: &path,
+            version: buffer.version,
+            base: self.old.as_ref().map_or("", |file| &file.text),
+            new: text,
+        };
+        match editor.apply(&edit, cancelled) {
+            Ok(()) => {}
+            Err(EditError::Stale) => return Err(sentence(Refusal::Stale(self.path.clone()))),
+            Err(EditError::Cancelled) => return Ok(Put::Cancelled),
+            Err(error) => return Err(format!("`{}`: {error}.", self.path)),
+        }
+        if buffer.users {
+            let why = "it has changes of the user's that are not saved".to_owned();
+            return Ok(Put::Unsaved(why));
+        }
+        if let Err(why) = editor.save(&path, cancelled) {
+            return Ok(Put::Unsaved(why));
+        }
+        let now = editor.document(&path);
+        Ok(match now.is_none_or(|now| now.text == text) {
+            true => Put::Saved,
+            false => Put::SavedOtherwise,
+        })
+    }
+
     /// The model is told how the file is now, where it is not as it wanted it.
-    fn told(&self, text: &str) -> ToolOutput {
+    fn told(&self, text: &str, put: &Put) -> ToolOutput {
         let old = self.old.as_ref().map_or("", |file| &file.text);
         let verb = if self.old.is_some() {
             "Changed"
@@ -145,6 +243,15 @@ impl Change {
             "Created"
         };
         let mut content = format!("{verb} `{}`.", self.path);
+        match put {
+            Put::OnDisk | Put::Saved | Put::Cancelled => {}
+            Put::SavedOtherwise => content.push_str(
+                "\nThe editor changed it when it saved it; read the file again before you change it.",
+            ),
+            Put::Unsaved(why) => {
+                content.push_str(&format!("\nIt is not saved in the editor: {why}."));
+            }
+        }
         if *text != self.new {
             content.push_str(
                 "\nThe user changed your text before it was written. From your text to what is in the file now:\n",
@@ -182,6 +289,27 @@ impl Change {
         let old = old.map_or("", |file| &file.text);
         crate::digest::of_parts(&["edit", &self.path, &there, old, &self.new])
     }
+}
+
+/// A new text of an open document in its line breaks, the last one included: editors know one kind for a document,
+/// and some no text without the last one. The text of a file stays as it is.
+fn fitted(old: Option<&TextFile>, text: String) -> String {
+    let Some(document) = old.filter(|file| file.buffer.is_some()) else {
+        return text;
+    };
+    let old = &document.text;
+    let (all, wide) = (old.matches('\n').count(), old.matches("\r\n").count());
+    let narrow = |text: String| text.replace("\r\n", "\n");
+    let (mut text, end) = match wide {
+        _ if all == 0 => return text,
+        0 => (narrow(text), "\n"),
+        _ if wide == all => (narrow(text).replace('\n', "\r\n"), "\r\n"),
+        _ => (text, "\n"),
+    };
+    if old.ends_with('\n') && !text.is_empty() && !text.ends_with('\n') {
+        text.push_str(end);
+    }
+    text
 }
 
 /// Plans a change, or makes it, off the async threads.

@@ -87,11 +87,12 @@ impl Tool for EditFile {
         &self,
         work: &CallWork,
         host: &Arc<Host>,
-        _cancelled: &CancellationToken,
+        cancelled: &CancellationToken,
     ) -> ToolOutcome {
+        let token = cancelled.clone();
         outcome(
-            off_thread(work, host, |work, host| match plan(work, host)? {
-                Plan::Change(change) => change.apply(host, work),
+            off_thread(work, host, move |work, host| match plan(work, host)? {
+                Plan::Change(change) => change.apply(host, work, &token),
                 Plan::Ask(question) => Ok(ToolOutcome::NeedsInput(question)),
             })
             .await,
@@ -148,12 +149,9 @@ fn plan(work: &CallWork, host: &Host) -> Result<Plan, String> {
         }
     };
     let new = replaced(&old.text, &chosen, wanted.len(), &put);
-    Ok(Plan::Change(Change {
-        path,
-        old: Some(old),
-        new,
-        follows: places.len() == 1,
-    }))
+    let mut change = Change::new(path, Some(old), new);
+    change.follows = places.len() == 1;
+    Ok(Plan::Change(change))
 }
 
 /// Old and new text with the line breaks of the file: models write `\n` also where it has `\r\n`.

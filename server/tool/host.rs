@@ -5,7 +5,7 @@ use std::{
     fmt, io,
     ops::Range,
     path::PathBuf,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::turn::event::CallKey;
 
-use super::workspace::Workspace;
+use super::{editor::Editor, workspace::Workspace};
 
 /// What a tool may use. The engine makes one for a conversation and shares it among its calls.
 #[expect(
@@ -24,6 +24,8 @@ use super::workspace::Workspace;
 pub struct Host {
     /// The files.
     pub workspace: Workspace,
+    /// The editor that has some of them open.
+    pub editor: Option<Arc<dyn Editor>>,
     /// What the model read.
     pub seen: Mutex<Seen>,
     /// Puts an edit on record. Called, and returned, before the file changes.

@@ -22,6 +22,7 @@ mod ask_user;
 mod change;
 mod describe_tools;
 mod edit_file;
+pub mod editor;
 mod environment;
 mod host;
 mod list_files;

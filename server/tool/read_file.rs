@@ -15,10 +15,11 @@ use crate::turn::{
 use super::{
     About, Host, Tool, arguments, blocking,
     change::sentence,
+    editor::Readable,
     host::AsPrepared,
     invalid, outcome, preparation,
     visible::{cut, one_line},
-    workspace::{Opened, TextFile},
+    workspace::TextFile,
 };
 
 /// What follows a line that was cut.
@@ -59,7 +60,7 @@ impl ReadFile {
 }
 
 /// Opens the file and says what reading it is, so that a run reads what was asked for.
-fn open(work: &CallWork, host: &Host) -> Result<(Args, Opened, String), String> {
+fn open(work: &CallWork, host: &Host) -> Result<(Args, Readable, String), String> {
     let args: Args = arguments(work)?;
     if args
         .to_line
@@ -67,7 +68,7 @@ fn open(work: &CallWork, host: &Host) -> Result<(Args, Opened, String), String> 
     {
         return Err(invalid(&work.tool, "`to_line` is before `from_line`"));
     }
-    let opened = host.workspace.file(&args.path).map_err(sentence)?;
+    let opened = host.readable(&args.path).map_err(sentence)?;
     let hash = crate::digest::of_parts(&["read_file", &opened.path]);
     Ok((args, opened, hash))
 }

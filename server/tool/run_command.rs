@@ -141,19 +141,35 @@ async fn run(
         env: vec![],
         time: time.min(host.limits.time),
     };
+    let gate = host.clone();
+    let unsaved = blocking(&work.tool, move || gate.unsaved()).await?;
     let ended = process::run(&job, host, cancelled).await;
     let ended = ended.map_err(|error| format!("The command could not be run: {error}."))?;
-    Ok(told(&ended, job.time))
+    Ok(told(&ended, job.time, &unsaved))
+}
+
+/// What the command did not see, as the result begins with it.
+fn without(unsaved: &[String]) -> String {
+    if unsaved.is_empty() {
+        return String::new();
+    }
+    format!(
+        "Unsaved in the editor: {}\n",
+        one_line(&unsaved.join(", "), 1000)
+    )
 }
 
 /// A failing command is a result like any other: the model reads it and goes on.
-fn told(ended: &Ended, time: Duration) -> ToolOutcome {
+fn told(ended: &Ended, time: Duration, unsaved: &[String]) -> ToolOutcome {
     let line = ended.how.line(time);
     let output = match ended.output.trim_end() {
         "" => "(no output)",
         text => text,
     };
-    let text = ToolOutput::text(format!("{line}\n{output}"));
+    let text = ToolOutput {
+        summary: line.clone(),
+        ..ToolOutput::text(format!("{}{line}\n{output}", without(unsaved)))
+    };
     match ended.how {
         How::Exit(_) | How::Signal(_) => ToolOutcome::Success(text),
         How::NotStarted(_) | How::TimedOut | How::Lost => ToolOutcome::Error(text),

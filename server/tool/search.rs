@@ -17,11 +17,12 @@ use crate::turn::{
 use super::{
     About, Host, Tool, arguments, blocking,
     change::sentence,
+    editor::{Readable, TextSource},
     host::AsPrepared,
     outcome, preparation,
     visible::{counted, one_line, visible},
     walk::{End, Walk},
-    workspace::{Opened, Refusal},
+    workspace::Refusal,
 };
 
 /// Lines that match, of all files.
@@ -68,9 +69,9 @@ impl Search {
 }
 
 /// The file, where a file is named; a folder is walked.
-fn named_file(args: &Args, host: &Host) -> Result<Option<Opened>, String> {
+fn named_file(args: &Args, host: &Host) -> Result<Option<Readable>, String> {
     let path = args.path.as_deref().unwrap_or(".");
-    match host.workspace.file(path) {
+    match host.readable(path) {
         Ok(opened) => Ok(Some(opened)),
         Err(Refusal::IsFolder(_)) => Ok(None),
         Err(refusal) => Err(sentence(refusal)),
@@ -78,7 +79,7 @@ fn named_file(args: &Args, host: &Host) -> Result<Option<Opened>, String> {
 }
 
 /// What a search is: its arguments, and the file that they lead to, if any.
-fn hash(work: &CallWork, file: Option<&Opened>) -> String {
+fn hash(work: &CallWork, file: Option<&Readable>) -> String {
     let path = file.map_or("", |opened| &opened.path);
     crate::digest::of_parts(&["search", &work.arguments.to_string(), path])
 }
@@ -186,30 +187,45 @@ impl Found {
             glob,
             cancelled,
         };
-        walk.each(|path| {
-            match host.workspace.file(path) {
-                // Nobody was asked for it.
-                Ok(opened) if opened.secret => self.secrets += 1,
-                Ok(opened) => self.file(opened),
-                Err(_) => self.unread += 1,
+        let end = walk.each(|path| self.readable(host.readable(path)))?;
+        if end != End::Complete {
+            return Ok(end);
+        }
+        // The walk does not come to documents whose files were never saved.
+        for path in host.unsaved() {
+            let is_file = host.workspace.file(&path).is_ok();
+            if !is_file && walk.covers(&path)? && !self.readable(host.readable(&path)) {
+                return Ok(End::Cut);
             }
-            !self.is_full()
-        })
+        }
+        Ok(end)
     }
 
-    fn file(&mut self, opened: Opened) {
+    /// Searches what could be opened. False once it is enough.
+    fn readable(&mut self, opened: Result<Readable, Refusal>) -> bool {
+        match opened {
+            // Nobody was asked for it.
+            Ok(opened) if opened.secret => self.secrets += 1,
+            Ok(opened) => self.file(opened),
+            Err(_) => self.unread += 1,
+        }
+        !self.is_full()
+    }
+
+    fn file(&mut self, opened: Readable) {
         let before = self.matches;
         let path = visible(&opened.path).into_owned();
-        let file = opened.into_file();
         let (matcher, mut searcher) = (self.matcher.clone(), self.searcher.clone());
-        let searched = searcher.search_file(
-            &matcher,
-            &file,
-            Lines {
-                found: self,
-                path: &path,
-            },
-        );
+        let lines = Lines {
+            found: self,
+            path: &path,
+        };
+        let searched = match opened.source {
+            TextSource::File(file) => searcher.search_file(&matcher, &file.into_file(), lines),
+            TextSource::Document(document) => {
+                searcher.search_slice(&matcher, document.text.as_bytes(), lines)
+            }
+        };
         self.unread += usize::from(searched.is_err());
         self.files += usize::from(self.matches > before);
     }

@@ -18,7 +18,7 @@ use crate::turn::{
     question::Answer,
 };
 
-use super::{Edit, Host, Registry, Seen, ToolLimits, workspace::Workspace};
+use super::{Edit, Host, Registry, Seen, ToolLimits, editor::Editor, workspace::Workspace};
 
 /// Edits that were put on record, each with what the file held at that moment.
 type Edits = Vec<(Edit, Option<String>)>;
@@ -37,9 +37,18 @@ pub(super) struct Trial {
 
 impl Trial {
     pub(super) fn new(files: &[(&str, &str)]) -> Self {
+        Self::in_editor(files, None)
+    }
+
+    /// With an editor that has some files open.
+    pub(super) fn in_editor(files: &[(&str, &str)], editor: Option<Arc<dyn Editor>>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let edits = Arc::new(Mutex::new(Vec::new()));
-        let host = Arc::new(host(&folder, edits.clone()));
+        let host = Host {
+            editor,
+            ..host(&folder, edits.clone())
+        };
+        let host = Arc::new(host);
         let trial = Self {
             folder,
             host,
@@ -144,6 +153,7 @@ fn host(folder: &TempDir, edits: Arc<Mutex<Edits>>) -> Host {
     let root = folder.path().to_owned();
     Host {
         workspace: Workspace::open(folder.path()).unwrap(),
+        editor: None,
         seen: Mutex::new(Seen::default()),
         record_edit: Box::new(move |edit| {
             let now = fs::read_to_string(root.join(&edit.path)).ok();

@@ -80,6 +80,19 @@ impl Walk<'_> {
         }
         Ok(End::Complete)
     }
+
+    /// Whether a file would be shown if it were there, by folder and glob alone.
+    ///
+    /// # Errors
+    /// As of [`Walk::each`].
+    pub(super) fn covers(&self, path: &str) -> Result<bool, String> {
+        let folder = self.workspace.folder(self.folder).map_err(sentence)?;
+        let glob = self.glob.map(|glob| matcher(&folder.real, glob));
+        let glob = glob.transpose()?;
+        let path = self.workspace.root().join(path);
+        let counts = glob.is_none_or(|glob| glob.matched(&path, false).is_whitelist());
+        Ok(counts && path.starts_with(&folder.real))
+    }
 }
 
 fn matcher(folder: &Path, glob: &str) -> Result<Override, String> {

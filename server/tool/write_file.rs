@@ -56,12 +56,7 @@ fn plan(work: &CallWork, host: &Host) -> Result<Change, String> {
         return Err(invalid(&work.tool, "`content` is larger than 16 MiB"));
     }
     let (path, old) = known(host, &args.path)?;
-    Ok(Change {
-        path,
-        old,
-        new: args.content,
-        follows: false,
-    })
+    Ok(Change::new(path, old, args.content))
 }
 
 #[async_trait]
@@ -83,8 +78,14 @@ impl Tool for WriteFile {
         &self,
         work: &CallWork,
         host: &Arc<Host>,
-        _cancelled: &CancellationToken,
+        cancelled: &CancellationToken,
     ) -> ToolOutcome {
-        outcome(off_thread(work, host, |work, host| plan(work, host)?.apply(host, work)).await)
+        let token = cancelled.clone();
+        outcome(
+            off_thread(work, host, move |work, host| {
+                plan(work, host)?.apply(host, work, &token)
+            })
+            .await,
+        )
     }
 }

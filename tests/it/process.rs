@@ -44,6 +44,7 @@ impl Ground {
         let kept = blobs.clone();
         let host = Arc::new(Host {
             workspace: Workspace::open(folder.path()).unwrap(),
+            editor: None,
             seen: Mutex::new(Seen::default()),
             record_edit: Box::new(|_| Ok(())),
             keep_blob: Box::new(move |bytes| {

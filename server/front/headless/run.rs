@@ -104,6 +104,7 @@ pub(super) fn plan(
         root: place.root.clone(),
         approvals: place.store()?.approvals(),
         supervisor: own_program()?,
+        editor: None,
     })
 }
 

@@ -1,34 +1,83 @@
 //! Open documents: what tools read, saved or not.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 use dashmap::DashMap;
+use tokio::sync::oneshot;
 use tower_lsp::lsp_types::{Position, Range, TextDocumentContentChangeEvent, Url};
 
-/// The documents that are open in the client, by URI.
+use super::splices::{Made, Splices};
+
+/// Bytes of a file that is compared with its document.
+const COMPARED: u64 = 64 << 20;
+
+/// The documents that are open in the client.
 #[derive(Debug, Default)]
 pub(super) struct Documents {
     open: DashMap<Url, Document>,
+    /// By the real path of their file, which need not be there.
+    files: DashMap<PathBuf, Url>,
 }
 
 /// An open document.
+#[derive(Debug)]
+struct Document {
+    version: i32,
+    text: String,
+    changed: Changed,
+    path: Option<PathBuf>,
+    awaited: Option<Awaited>,
+}
+
+/// A state of an open document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Document {
+pub(super) struct State {
     /// The client's count of its states.
     pub(super) version: i32,
     /// Its whole text.
     pub(super) text: String,
-    /// It changed since it was opened or saved.
-    pub(super) dirty: bool,
+    /// What came about since it was opened or saved.
+    pub(super) changed: Changed,
+}
+
+/// What came about in a document since it was opened or saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Changed {
+    /// Nothing.
+    No,
+    /// Edits of tools alone.
+    ByTools,
+    /// Something else too: it may be the user's.
+    ByUser,
+}
+
+/// A change that the client was told to make.
+#[derive(Debug)]
+struct Awaited {
+    splices: Splices,
+    /// Part of it was made.
+    begun: bool,
+    /// Is told whether the first state after it is what it should be.
+    tell: oneshot::Sender<bool>,
 }
 
 impl Documents {
     /// A document was opened.
     pub(super) fn open(&self, uri: Url, version: i32, text: String) {
+        let path = uri.to_file_path().ok().map(|path| real(&path));
+        if let Some(path) = &path {
+            self.files.insert(path.clone(), uri.clone());
+        }
         let document = Document {
             version,
             text,
-            dirty: false,
+            changed: Changed::No,
+            path,
+            awaited: None,
         };
         self.open.insert(uri, document);
     }
@@ -44,6 +93,10 @@ impl Documents {
         let Some(mut document) = self.open.get_mut(uri) else {
             return;
         };
+        document.version = version;
+        if changes.is_empty() {
+            return;
+        }
         for change in changes {
             match change.range {
                 None => document.text = change.text,
@@ -53,40 +106,183 @@ impl Documents {
                 }
             }
         }
-        document.version = version;
-        document.dirty = true;
+        document.look();
     }
 
     /// A document was saved.
     pub(super) fn saved(&self, uri: &Url) {
         if let Some(mut document) = self.open.get_mut(uri) {
-            document.dirty = false;
+            document.changed = Changed::No;
+        }
+    }
+
+    /// The client says that it saved the document as it was told. What the user typed since is not saved.
+    pub(super) fn saved_for_tools(&self, uri: &Url) {
+        if let Some(mut document) = self.open.get_mut(uri)
+            && document.changed == Changed::ByTools
+        {
+            document.changed = Changed::No;
         }
     }
 
     /// A document was closed: the file is what counts again.
     pub(super) fn close(&self, uri: &Url) {
-        self.open.remove(uri);
+        if let Some((
+            _,
+            Document {
+                path: Some(path), ..
+            },
+        )) = self.open.remove(uri)
+        {
+            self.files.remove_if(&path, |_, other| other == uri);
+        }
     }
 
     /// The document of this URI.
-    pub(super) fn get(&self, uri: &Url) -> Option<Document> {
-        self.open.get(uri).map(|document| document.clone())
+    pub(super) fn get(&self, uri: &Url) -> Option<State> {
+        self.open.get(uri).map(|document| State {
+            version: document.version,
+            text: document.text.clone(),
+            changed: document.changed,
+        })
     }
 
-    /// The document of this file.
-    pub(super) fn of_file(&self, path: &Path) -> Option<(Url, Document)> {
-        let uri = Url::from_file_path(path).ok()?;
-        let document = self.get(&uri)?;
-        Some((uri, document))
+    /// The document of the file with this real path.
+    pub(super) fn uri_of(&self, path: &Path) -> Option<Url> {
+        self.files.get(path).map(|uri| uri.clone())
     }
 
-    /// Files whose documents have changes that are not saved.
+    /// The state of the document of the file with this real path. What a client opens may have been unsaved all
+    /// along, and a file may have changed behind an editor: then what stands there counts as the user's. Reads the
+    /// file.
+    pub(super) fn of_file(&self, path: &Path) -> Option<(Url, State)> {
+        let uri = self.uri_of(path)?;
+        let mut state = self.get(&uri)?;
+        state.changed = match (state.changed, on_disk(path, &state.text)) {
+            // Taken back, or loaded again.
+            (_, OnDisk::Same) => Changed::No,
+            (Changed::No, OnDisk::Otherwise) => Changed::ByUser,
+            (changed, _) => changed,
+        };
+        Some((uri, state))
+    }
+
+    /// Real paths of files whose documents have changes that are not saved, in order. Reads the files.
     pub(super) fn unsaved(&self) -> Vec<PathBuf> {
-        let open = self.open.iter().filter(|entry| entry.dirty);
-        open.filter_map(|entry| entry.key().to_file_path().ok())
-            .collect()
+        let files = self.files.iter().map(|file| file.key().clone());
+        let mut files: Vec<PathBuf> = files.collect();
+        files.sort();
+        files.retain(|path| {
+            let document = self.of_file(path);
+            document.is_some_and(|(_, state)| state.changed != Changed::No)
+        });
+        files
     }
+
+    /// Gets told whether the next state of a document is its text with this change; an error if it is closed before.
+    /// `None` where it is not in this state (any more), or another change is awaited.
+    pub(super) fn await_change(
+        &self,
+        uri: &Url,
+        version: i32,
+        base: &str,
+        splices: Splices,
+    ) -> Option<oneshot::Receiver<bool>> {
+        let mut document = self.open.get_mut(uri)?;
+        if document.version != version || document.text != base || document.awaited.is_some() {
+            return None;
+        }
+        let (tell, told) = oneshot::channel();
+        document.awaited = Some(Awaited {
+            splices,
+            begun: false,
+            tell,
+        });
+        Some(told)
+    }
+
+    /// The change is not waited for any more: if it comes, it is the user's.
+    pub(super) fn give_up(&self, uri: &Url) {
+        if let Some(mut document) = self.open.get_mut(uri)
+            && document.awaited.take().is_some_and(|awaited| awaited.begun)
+        {
+            document.changed = Changed::ByUser;
+        }
+    }
+}
+
+impl Document {
+    /// Looks at a new text: is it what a tool wanted?
+    fn look(&mut self) {
+        let Some(mut awaited) = self.awaited.take() else {
+            self.changed = Changed::ByUser;
+            return;
+        };
+        let made = awaited.splices.made(&self.text);
+        if made == Made::Some {
+            awaited.begun = true;
+            self.awaited = Some(awaited);
+            return;
+        }
+        let all = made == Made::All;
+        self.changed = match self.changed {
+            Changed::No | Changed::ByTools if all => Changed::ByTools,
+            _ => Changed::ByUser,
+        };
+        // Nobody may wait for it any more.
+        let _ = awaited.tell.send(all);
+    }
+}
+
+/// The real path of a file, whether it is there or not.
+pub(super) fn real(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
+    match (parent, path.file_name()) {
+        (Some(parent), Some(name)) => parent.join(name),
+        _ => path.to_owned(),
+    }
+}
+
+/// A file, as compared with the text of its document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OnDisk {
+    /// It has just this text.
+    Same,
+    /// What is different is what editors convert, or it cannot be compared.
+    Alike,
+    /// It has another text.
+    Otherwise,
+}
+
+fn on_disk(path: &Path, text: &str) -> OnDisk {
+    let alike = |file: &str| match lines(file).eq(lines(text)) {
+        true => OnDisk::Alike,
+        false => OnDisk::Otherwise,
+    };
+    let Ok(about) = fs::metadata(path) else {
+        return alike("");
+    };
+    if !about.is_file() || about.len() > COMPARED {
+        return OnDisk::Alike;
+    }
+    let mut bytes = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(COMPARED).read_to_end(&mut bytes));
+    match (read, String::from_utf8(bytes)) {
+        (Ok(_), Ok(file)) if file == text => OnDisk::Same,
+        (Ok(_), Ok(file)) => alike(&file),
+        _ => OnDisk::Alike,
+    }
+}
+
+/// The lines of a text, however they end, the last one too; without a byte order mark.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    text.split('\n')
+        .map(|line| line.strip_suffix('\r').unwrap_or(line))
 }
 
 /// The bytes of a range. What lies outside of the text is cut to it, as LSP wants it.
@@ -139,26 +335,48 @@ fn line_start(text: &str, line: usize) -> usize {
     at
 }
 
-/// The position of a byte.
-pub(super) fn position(text: &str, byte: usize, utf8: bool) -> Position {
-    let before = &text[..byte];
-    let breaks = before.bytes().enumerate().filter(|(at, letter)| {
-        *letter == b'\n' || (*letter == b'\r' && text.as_bytes().get(at + 1) != Some(&b'\n'))
-    });
-    let (mut line, mut start) = (0, 0);
-    for (at, _) in breaks {
-        line += 1;
-        start = at + 1;
+/// Positions of bytes of a text, asked for from its front to its end.
+pub(super) struct Places<'a> {
+    text: &'a str,
+    utf8: bool,
+    /// As far as lines were counted.
+    at: usize,
+    line: u32,
+    line_start: usize,
+}
+
+impl<'a> Places<'a> {
+    pub(super) fn new(text: &'a str, utf8: bool) -> Self {
+        Self {
+            text,
+            utf8,
+            at: 0,
+            line: 0,
+            line_start: 0,
+        }
     }
-    let within = &before[start..];
-    let character = if utf8 {
-        within.len()
-    } else {
-        within.encode_utf16().count()
-    };
-    Position {
-        line,
-        character: u32::try_from(character).unwrap_or(u32::MAX),
+
+    /// The position of a byte, which does not lie before one that was asked for.
+    pub(super) fn of(&mut self, byte: usize) -> Position {
+        let bytes = self.text.as_bytes();
+        while self.at < byte {
+            let letter = bytes[self.at];
+            self.at += 1;
+            if letter == b'\n' || (letter == b'\r' && bytes.get(self.at) != Some(&b'\n')) {
+                self.line += 1;
+                self.line_start = self.at;
+            }
+        }
+        let within = &self.text[self.line_start..byte];
+        let character = if self.utf8 {
+            within.len()
+        } else {
+            within.encode_utf16().count()
+        };
+        Position {
+            line: self.line,
+            character: u32::try_from(character).unwrap_or(u32::MAX),
+        }
     }
 }
 
@@ -176,7 +394,7 @@ mod tests {
                 if TEXT[..at].ends_with('\r') && TEXT[at..].starts_with('\n') {
                     continue;
                 }
-                let place = position(TEXT, at, utf8);
+                let place = Places::new(TEXT, utf8).of(at);
                 assert_eq!(offset(TEXT, place, utf8), at, "{place:?}");
             }
             let past = |line, character| offset(TEXT, Position { line, character }, utf8);
@@ -184,11 +402,11 @@ mod tests {
             assert_eq!(past(9, 0), TEXT.len());
         }
         assert_eq!(
-            position(TEXT, TEXT.find("clef").unwrap(), false),
+            Places::new(TEXT, false).of(TEXT.find("clef").unwrap()),
             Position::new(2, 3)
         );
         assert_eq!(
-            position(TEXT, TEXT.find("clef").unwrap(), true),
+            Places::new(TEXT, true).of(TEXT.find("clef").unwrap()),
             Position::new(2, 5)
         );
     }
@@ -211,10 +429,68 @@ mod tests {
         documents.change(&uri, 2, changes, false);
         let document = documents.get(&uri).unwrap();
         assert_eq!(
-            (document.text.as_str(), document.version, document.dirty),
-            ("twö €\r\nG clef\rlast", 2, true)
+            (document.text.as_str(), document.version, document.changed),
+            ("twö €\r\nG clef\rlast", 2, Changed::ByUser)
         );
         documents.saved(&uri);
-        assert_eq!(documents.unsaved(), Vec::<PathBuf>::new());
+        assert_eq!(documents.get(&uri).unwrap().changed, Changed::No);
+    }
+
+    #[test]
+    fn a_document_is_found_by_the_real_path_of_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        fs::write(at("a.txt"), "one\n").unwrap();
+        std::os::unix::fs::symlink("a.txt", at("link")).unwrap();
+        let documents = Documents::default();
+        let link = Url::from_file_path(at("link")).unwrap();
+        documents.open(link.clone(), 1, "one\n".into());
+        documents.open(
+            Url::from_file_path(at("new file")).unwrap(),
+            1,
+            "new".into(),
+        );
+        documents.open(Url::parse("untitled:1").unwrap(), 1, "draft".into());
+        assert_eq!(documents.uri_of(&at("a.txt")), Some(link.clone()));
+        assert_eq!(documents.unsaved(), [at("new file")]);
+        documents.close(&link);
+        assert_eq!(documents.uri_of(&at("a.txt")), None);
+    }
+
+    #[test]
+    fn what_is_not_on_disk_counts_as_the_users() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap().join("a.txt");
+        let check = |file: Option<&[u8]>, text: &str, changed: Changed| {
+            let _ = fs::remove_file(&path);
+            if let Some(bytes) = file {
+                fs::write(&path, bytes).unwrap();
+            }
+            let documents = Documents::default();
+            documents.open(Url::from_file_path(&path).unwrap(), 1, text.into());
+            let of_file = || documents.of_file(&path).unwrap().1.changed;
+            assert_eq!(of_file(), changed, "{file:?} and {text:?}");
+            // A file that was loaded again, after it was changed behind the editor.
+            let again = TextDocumentContentChangeEvent {
+                range: None,
+                range_length: None,
+                text: "again\n".into(),
+            };
+            documents.change(&Url::from_file_path(&path).unwrap(), 2, vec![again], true);
+            assert_eq!(of_file(), Changed::ByUser);
+            fs::write(&path, "again\n").unwrap();
+            assert_eq!(of_file(), Changed::No);
+        };
+        check(Some(b"one\n"), "one\n", Changed::No);
+        check(Some(b"one\n"), "two\n", Changed::ByUser);
+        check(Some(b"one\n"), "one\n\n", Changed::ByUser);
+        check(None, "", Changed::No);
+        check(Some(b""), "\n", Changed::No);
+        check(None, "\r\n", Changed::No);
+        check(None, "one", Changed::ByUser);
+        // What editors convert when they open a file.
+        check(Some(b"\xef\xbb\xbfone\r\ntwo"), "one\ntwo\n", Changed::No);
+        // Another encoding: nobody knows.
+        check(Some(b"gr\xfc\xdfe\n"), "gr\u{fc}\u{df}e\n", Changed::No);
     }
 }

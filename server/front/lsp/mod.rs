@@ -15,6 +15,7 @@
 //! | `prompts` | prompts in flight |
 //! | `conversations` | the list of conversations, and what can be done to one |
 //! | `documents` | open documents: what tools read, saved or not |
+//! | `edits`, `splices` | open documents as tools change them; the smallest edits for it (pure) |
 //! | `error` | the protocol's errors |
 //!
 //! Invariant: no handler waits for a client, a provider, a tool or a human, and the future of a request to the
@@ -23,6 +24,7 @@
 pub mod claim;
 mod conversations;
 mod documents;
+mod edits;
 pub mod end;
 mod error;
 pub mod frame;
@@ -34,6 +36,7 @@ mod prompts;
 pub mod pump;
 mod server;
 mod settings;
+mod splices;
 mod start;
 mod turns;
 

@@ -1,6 +1,9 @@
 //! `aside/turn/start` and `aside/turn/resume`: from params to a running turn.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -8,6 +11,7 @@ use tower_lsp::{jsonrpc, lsp_types::Url};
 
 use super::{
     documents::span,
+    edits::OpenEditor,
     error::{error, internal, invalid, of_assemble, of_begin, of_store, unknown_conversation},
     hub::{Hub, SharedHub},
     turns::watch,
@@ -199,6 +203,7 @@ async fn begin_reserved(
         assembled,
         root: wanted.root,
         supervisor: std::env::current_exe().map_err(internal)?,
+        editor: Some(Arc::new(OpenEditor(hub.clone()))),
     };
     let (front, messages) = mpsc::channel(QUEUE);
     let (handle, task) = begin(plan, kept, front.clone())

@@ -20,6 +20,8 @@ use rustix::fs::OFlags;
 
 use crate::digest::sha256;
 
+use super::editor::Buffer;
+
 mod names;
 mod write;
 
@@ -55,6 +57,8 @@ pub struct TextFile {
     pub text: String,
     /// The SHA-256 of its bytes.
     pub hash: String,
+    /// The document that it comes from, where it is open in an editor.
+    pub buffer: Option<Buffer>,
 }
 
 /// A folder.
@@ -115,6 +119,21 @@ pub enum Refusal {
     },
 }
 
+/// The `file://` URI of an absolute path.
+#[must_use]
+pub fn file_uri(path: &Path) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    let mut uri = String::from("file://");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        if plain(*byte) {
+            uri.push(char::from(*byte));
+        } else {
+            uri.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    uri
+}
+
 impl Workspace {
     /// Takes a folder as the root.
     ///
@@ -145,16 +164,7 @@ impl Workspace {
     /// The `file://` URI of a path from the root.
     #[must_use]
     pub fn uri(&self, path: &str) -> String {
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
-        let mut uri = String::from("file://");
-        for byte in self.path.join(path).as_os_str().as_encoded_bytes() {
-            if plain(*byte) {
-                uri.push(char::from(*byte));
-            } else {
-                uri.push_str(&format!("%{byte:02X}"));
-            }
-        }
-        uri
+        file_uri(&self.path.join(path))
     }
 
     /// Opens a regular file for reading.
@@ -233,6 +243,17 @@ impl Workspace {
             return Err(Refusal::Protected(path.to_owned()));
         }
         Ok(place)
+    }
+
+    /// The real path from the root of a file that is not there, and whether reading it must be asked for.
+    ///
+    /// # Errors
+    /// A [`Refusal`].
+    pub(super) fn absent_file(&self, path: &str) -> Result<(String, bool), Refusal> {
+        let inside = self.inside(path)?;
+        let real = self.absent(path, &inside)?;
+        let secret = names::is_secret(&inside) || names::is_secret(Path::new(&real));
+        Ok((real, secret))
     }
 
     /// The real path from the root of a file that is not there: the real path of the nearest folder that
@@ -314,6 +335,7 @@ impl Opened {
                 path: self.path,
                 text,
                 hash,
+                buffer: None,
             }),
             _ => Err(Refusal::Binary(self.path)),
         }

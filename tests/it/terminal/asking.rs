@@ -91,6 +91,7 @@ async fn program(model: &str) -> Result<u8, Failure> {
         root: place.root.clone(),
         approvals: place.store()?.approvals(),
         supervisor: ASIDE.into(),
+        editor: None,
     };
     let watch = Watch {
         terminal: Some(Terminal::open(paint).unwrap()),

@@ -1,0 +1,136 @@
+//! A change of a document as few small edits, so that cursors and marks elsewhere stay where they are; and what a
+//! later text says of these edits. Pure.
+
+use std::{ops::Range, time::Duration};
+
+use similar::DiffTag;
+use tower_lsp::lsp_types::{self as lsp, TextEdit};
+
+use super::documents::Places;
+
+/// How long the smallest edits are looked for; after it, larger ones do.
+const LOOKED_FOR: Duration = Duration::from_millis(200);
+
+/// A change of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Splices {
+    base: String,
+    /// In order, apart from each other.
+    all: Vec<Splice>,
+}
+
+/// A part of the base that another text takes the place of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Splice {
+    /// Bytes of the base.
+    range: Range<usize>,
+    text: String,
+}
+
+/// What a text is to a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Made {
+    /// The base with the whole change.
+    All,
+    /// The base with the first edits, or the last: some clients tell of each as it is made.
+    Some,
+    /// Anything else.
+    Otherwise,
+}
+
+impl Splices {
+    /// The change from one text to another.
+    pub(super) fn between(base: &str, new: &str) -> Self {
+        let diff = similar::TextDiff::configure()
+            .timeout(LOOKED_FOR)
+            .diff_lines(base, new);
+        let (old_lines, new_lines) = (ends(diff.iter_old_slices()), ends(diff.iter_new_slices()));
+        let changed = diff.ops().iter().filter(|op| op.tag() != DiffTag::Equal);
+        let all = changed.map(|op| {
+            let bytes = |lines: Range<usize>, ends: &[usize]| ends[lines.start]..ends[lines.end];
+            let old = bytes(op.old_range(), &old_lines);
+            let new_text = &new[bytes(op.new_range(), &new_lines)];
+            trimmed(base, old, new_text)
+        });
+        Self {
+            all: all.collect(),
+            base: base.to_owned(),
+        }
+    }
+
+    /// As LSP wants it, in the negotiated encoding.
+    pub(super) fn text_edits(&self, utf8: bool) -> Vec<TextEdit> {
+        let mut places = Places::new(&self.base, utf8);
+        let edit = |splice: &Splice| TextEdit {
+            range: lsp::Range {
+                start: places.of(splice.range.start),
+                end: places.of(splice.range.end),
+            },
+            new_text: splice.text.clone(),
+        };
+        self.all.iter().map(edit).collect()
+    }
+
+    /// What this text is to the change.
+    pub(super) fn made(&self, text: &str) -> Made {
+        if self.is_with(&self.all, text) {
+            return Made::All;
+        }
+        let some = (1..self.all.len()).any(|count| {
+            self.is_with(&self.all[..count], text) || self.is_with(&self.all[count..], text)
+        });
+        if some { Made::Some } else { Made::Otherwise }
+    }
+
+    /// Whether the text is the base with these edits.
+    fn is_with(&self, splices: &[Splice], text: &str) -> bool {
+        let (mut rest, mut at) = (text, 0);
+        for splice in splices {
+            let kept = rest.strip_prefix(&self.base[at..splice.range.start]);
+            let Some(after) = kept.and_then(|rest| rest.strip_prefix(splice.text.as_str())) else {
+                return false;
+            };
+            (rest, at) = (after, splice.range.end);
+        }
+        rest == &self.base[at..]
+    }
+}
+
+/// Where each line begins, and where the last one ends.
+fn ends<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<usize> {
+    let mut ends = vec![0];
+    let mut at = 0;
+    for line in lines {
+        at += line.len();
+        ends.push(at);
+    }
+    ends
+}
+
+/// Without what is the same at both ends. A position between CR and LF is none, so these stay together.
+fn trimmed(base: &str, range: Range<usize>, new: &str) -> Splice {
+    let old = &base[range.clone()];
+    let same = |(a, b): &(char, char)| a == b;
+    let length = |pairs: &mut dyn Iterator<Item = (char, char)>| -> usize {
+        pairs.take_while(same).map(|(a, _)| a.len_utf8()).sum()
+    };
+    let mut front = length(&mut old.chars().zip(new.chars()));
+    let breaks = old[front..].starts_with('\n') || new[front..].starts_with('\n');
+    if breaks && old[..front].ends_with('\r') {
+        front -= 1;
+    }
+    let (old_rest, new_rest) = (&old[front..], &new[front..]);
+    let mut back = length(&mut old_rest.chars().rev().zip(new_rest.chars().rev()));
+    let (old_cut, same_end) = old_rest.split_at(old_rest.len() - back);
+    let breaks = old_cut.ends_with('\r') || new_rest[..new_rest.len() - back].ends_with('\r');
+    if breaks && same_end.starts_with('\n') {
+        back -= 1;
+    }
+    Splice {
+        range: range.start + front..range.end - back,
+        text: new_rest[..new_rest.len() - back].to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+//! The editor as tools see it: what is open there is read from it and changed through it, saved or not.
+//!
+//! The path gate comes first: a path is checked as that of any file, and only then the document of the real
+//! path is taken instead of the file's bytes.
+
+use std::path::{Path, PathBuf};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::digest::sha256;
+
+use super::{
+    Host,
+    workspace::{MAX_FILE, Opened, Refusal, TextFile},
+};
+
+/// An editor that has documents open. Everything here is called on threads that may wait.
+pub trait Editor: Send + Sync {
+    /// The open document of a file, by its real path. The file need not be there.
+    fn document(&self, path: &Path) -> Option<OpenDocument>;
+
+    /// Real paths of the documents with changes that are not saved, in order.
+    fn unsaved(&self) -> Vec<PathBuf>;
+
+    /// Changes an open document, and returns when the editor has shown that it did. Waits 2 s at the most, and not
+    /// after `cancelled`.
+    ///
+    /// # Errors
+    /// An [`EditError`]; what each says of the document is said there.
+    fn apply(&self, edit: &BufferEdit<'_>, cancelled: &CancellationToken) -> Result<(), EditError>;
+
+    /// Saves an open document. Waits 5 s at the most, and not after `cancelled`.
+    ///
+    /// # Errors
+    /// Why it is not known to be saved, without a dot.
+    fn save(&self, path: &Path, cancelled: &CancellationToken) -> Result<(), String>;
+}
+
+/// An open document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenDocument {
+    /// What stands in the editor.
+    pub text: String,
+    /// Which document and state that is.
+    pub buffer: Buffer,
+}
+
+/// Which state of which open document a text is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// The document, as the editor names it.
+    pub uri: String,
+    /// The editor's count of its states.
+    pub version: i32,
+    /// It has changes that are not saved.
+    pub dirty: bool,
+    /// Some of these are the user's own, not only edits of tools.
+    pub users: bool,
+}
+
+/// A change of an open document.
+#[derive(Clone, Copy, Debug)]
+pub struct BufferEdit<'a> {
+    /// The document's real path.
+    pub path: &'a Path,
+    /// The state that it starts from.
+    pub version: i32,
+    /// The text of that state.
+    pub base: &'a str,
+    /// The text that it shall have.
+    pub new: &'a str,
+}
+
+/// Why an open document was not changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EditError {
+    /// It is not in the state that the edit starts from. Nothing was changed.
+    #[error("the document changed meanwhile; read the file again")]
+    Stale,
+    /// The editor said no. Nothing was changed.
+    #[error("the editor refused the edit{}", .0.as_ref().map(|why| format!(": {why}")).unwrap_or_default())]
+    Refused(Option<String>),
+    /// The editor cannot be told to change a document. Nothing was changed.
+    #[error(
+        "it is open in an editor that cannot be told to change it; ask the user to close it there"
+    )]
+    Incapable,
+    /// Nobody knows what was changed.
+    #[error("the editor did not confirm the edit; read the file again")]
+    Unconfirmed,
+    /// The call was cancelled. Nobody knows what was changed.
+    #[error("the edit was cancelled")]
+    Cancelled,
+}
+
+/// Something that may be read: a file, or the open document in its place.
+#[derive(Debug)]
+pub(super) struct Readable {
+    /// Its real path from the root, with `/`.
+    pub(super) path: String,
+    /// Reading it must be asked for: it may hold secrets.
+    pub(super) secret: bool,
+    /// Where its text is.
+    pub(super) source: TextSource,
+}
+
+/// Where a text is.
+#[derive(Debug)]
+pub(super) enum TextSource {
+    File(Opened),
+    Document(OpenDocument),
+}
+
+impl Host {
+    /// Opens a file for reading, or the document that stands for it.
+    ///
+    /// # Errors
+    /// A [`Refusal`].
+    pub(super) fn readable(&self, path: &str) -> Result<Readable, Refusal> {
+        match self.workspace.file(path) {
+            Ok(opened) => Ok(Readable {
+                path: opened.path.clone(),
+                secret: opened.secret,
+                source: match self.document(&opened.path) {
+                    Some(document) => TextSource::Document(document),
+                    None => TextSource::File(opened),
+                },
+            }),
+            // A document whose file was never saved.
+            Err(Refusal::Missing(missing)) => {
+                let unsaved = self.workspace.absent_file(path).ok();
+                let document = unsaved.and_then(|(path, secret)| {
+                    let source = TextSource::Document(self.document(&path)?);
+                    Some(Readable {
+                        path,
+                        secret,
+                        source,
+                    })
+                });
+                document.ok_or(Refusal::Missing(missing))
+            }
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    /// The open document of a file, by its real path from the root.
+    pub(super) fn document(&self, path: &str) -> Option<OpenDocument> {
+        let editor = self.editor.as_ref()?;
+        editor.document(&self.workspace.root().join(path))
+    }
+
+    /// Paths from the root of documents with changes that are not saved.
+    pub(super) fn unsaved(&self) -> Vec<String> {
+        let unsaved = self.editor.as_ref().map(|editor| editor.unsaved());
+        let inside = unsaved.into_iter().flatten().filter_map(|path| {
+            let path = path.strip_prefix(self.workspace.root()).ok()?;
+            path.to_str().map(str::to_owned)
+        });
+        inside.collect()
+    }
+}
+
+impl Readable {
+    /// The whole text.
+    ///
+    /// # Errors
+    /// Where it is too large, or not text.
+    pub(super) fn text(self) -> Result<TextFile, Refusal> {
+        self.source.text(self.path)
+    }
+}
+
+impl TextSource {
+    /// The whole text, as that of the file with this real path.
+    ///
+    /// # Errors
+    /// Where it is too large, or not text.
+    pub(super) fn text(self, path: String) -> Result<TextFile, Refusal> {
+        let OpenDocument { text, buffer } = match self {
+            Self::File(opened) => return opened.text(),
+            Self::Document(document) => document,
+        };
+        if text.len() as u64 > MAX_FILE {
+            return Err(Refusal::TooLarge(path));
+        }
+        Ok(TextFile {
+            path,
+            hash: sha256(text.as_bytes()),
+            text,
+            buffer: Some(buffer),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

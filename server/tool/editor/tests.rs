@@ -1,0 +1,195 @@
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{tool::trial::Trial, turn::input::Preview};
+
+/// An editor that has one file open, and does what it is told.
+struct Fake {
+    name: &'static str,
+    open: Mutex<OpenDocument>,
+    /// What it says to each edit, in place of doing it.
+    refuses: Option<EditError>,
+    /// What is wrong with saving.
+    unsaved: Option<&'static str>,
+    /// The text that it made of each edit.
+    made: Mutex<Vec<String>>,
+}
+
+impl Fake {
+    fn new(name: &'static str, text: &str) -> Self {
+        let buffer = Buffer {
+            uri: format!("editor:{name}"),
+            version: 7,
+            dirty: false,
+            users: false,
+        };
+        let text = text.to_owned();
+        Self {
+            name,
+            open: Mutex::new(OpenDocument { text, buffer }),
+            refuses: None,
+            unsaved: None,
+            made: Mutex::default(),
+        }
+    }
+
+    fn made(&self) -> Vec<String> {
+        self.made.lock().unwrap().clone()
+    }
+}
+
+impl Editor for Fake {
+    fn document(&self, path: &Path) -> Option<OpenDocument> {
+        path.ends_with(self.name)
+            .then(|| self.open.lock().unwrap().clone())
+    }
+
+    fn unsaved(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    fn apply(&self, edit: &BufferEdit<'_>, _: &CancellationToken) -> Result<(), EditError> {
+        if let Some(no) = &self.refuses {
+            return Err(no.clone());
+        }
+        let mut open = self.open.lock().unwrap();
+        assert_eq!(
+            (edit.version, edit.base),
+            (open.buffer.version, open.text.as_str())
+        );
+        open.text = edit.new.to_owned();
+        open.buffer.version += 1;
+        self.made.lock().unwrap().push(edit.new.to_owned());
+        Ok(())
+    }
+
+    fn save(&self, _: &Path, _: &CancellationToken) -> Result<(), String> {
+        self.unsaved.map_or(Ok(()), |why| Err(why.to_owned()))
+    }
+}
+
+/// A workspace whose `a.txt` holds `disk` and is open in this editor.
+fn trial(editor: Fake) -> (Trial, Arc<Fake>) {
+    let editor = Arc::new(editor);
+    (
+        Trial::in_editor(&[("a.txt", "disk\n")], Some(editor.clone())),
+        editor,
+    )
+}
+
+fn write(text: &str) -> Value {
+    json!({"path": "a.txt", "content": text})
+}
+
+#[tokio::test]
+async fn the_document_of_the_real_path_is_read() {
+    let (trial, _) = trial(Fake::new("a.txt", "typed\n"));
+    trial.link("link", "a.txt");
+    trial.put("b.txt", "other\n");
+    for (path, text) in [
+        ("a.txt", "ok: typed\n"),
+        ("link", "ok: typed\n"),
+        ("b.txt", "ok: other\n"),
+    ] {
+        trial.check("read_file", json!({"path": path}), text).await;
+    }
+}
+
+#[tokio::test]
+async fn a_document_whose_file_is_not_there_is_a_text_like_any_other() {
+    let (trial, editor) = trial(Fake::new("new.txt", "draft\n"));
+    let args = json!({"path": "new.txt", "content": "final\n"});
+    trial
+        .check(
+            "write_file",
+            args.clone(),
+            "error: You have not read `new.txt`; read the file first.",
+        )
+        .await;
+    let read = json!({"path": "new.txt"});
+    trial.check("read_file", read, "ok: draft\n").await;
+    trial
+        .check("write_file", args, "ok: Changed `new.txt`.")
+        .await;
+    assert_eq!(editor.made(), ["final\n"]);
+    assert_eq!(trial.text("new.txt"), None, "saving it is the editor's");
+}
+
+#[tokio::test]
+async fn a_text_takes_the_line_breaks_of_its_document() {
+    for (old, new, made) in [
+        ("a\r\nb\r\n", "x\ny\n", "x\r\ny\r\n"),
+        ("a\r\nb\r\n", "x\r\ny\n", "x\r\ny\r\n"),
+        ("a\nb\n", "x\r\ny\r\n", "x\ny\n"),
+        ("a\r\nb\n", "x\ny\r\n", "x\ny\r\n"),
+        ("a", "x\r\n", "x\r\n"),
+        ("a\n", "x", "x\n"),
+        ("a\r\nb\r\n", "x", "x\r\n"),
+        ("a\n", "", ""),
+        ("a", "x", "x"),
+    ] {
+        let (mut trial, editor) = trial(Fake::new("a.txt", old));
+        trial.call("read_file", json!({"path": "a.txt"})).await;
+        let prepared = trial.prepared("write_file", write(new)).await;
+        let Some(Preview::Diff { new: shown, .. }) = prepared.preview else {
+            panic!("no diff: {prepared:?}");
+        };
+        assert_eq!(shown, made, "what is shown is what is made");
+        trial.run("write_file", write(new)).await;
+        assert_eq!(editor.made(), [made], "{old:?} to {new:?}");
+        // A person's own text, too.
+        trial.new_text = Some(format!("own {new}"));
+        trial.call("write_file", write("else")).await;
+        assert_eq!(editor.made()[1], format!("own {made}"));
+    }
+}
+
+#[tokio::test]
+async fn the_model_is_told_what_came_of_its_edit() {
+    let refused = |why: EditError| Fake {
+        refuses: Some(why),
+        ..Fake::new("a.txt", "old\n")
+    };
+    let unsaved = Fake {
+        unsaved: Some("it is read-only"),
+        ..Fake::new("a.txt", "old\n")
+    };
+    for (editor, told) in [
+        (Fake::new("a.txt", "old\n"), "ok: Changed `a.txt`."),
+        (
+            unsaved,
+            "ok: Changed `a.txt`.\nIt is not saved in the editor: it is read-only.",
+        ),
+        (
+            refused(EditError::Stale),
+            "error: `a.txt` changed since you read it; read it again before you change it.",
+        ),
+        (
+            refused(EditError::Refused(None)),
+            "error: `a.txt`: the editor refused the edit.",
+        ),
+        (
+            refused(EditError::Unconfirmed),
+            "error: `a.txt`: the editor did not confirm the edit; read the file again.",
+        ),
+        (refused(EditError::Cancelled), "stopped"),
+    ] {
+        let (trial, _) = trial(editor);
+        trial.call("read_file", json!({"path": "a.txt"})).await;
+        trial.check("write_file", write("new\n"), told).await;
+        assert_eq!(trial.text("a.txt").unwrap(), "disk\n");
+        // On record before it happens, and so also where it did not.
+        let edits = trial.edits.lock().unwrap();
+        let hashes = |edit: &crate::tool::Edit| (edit.before.clone(), edit.after.clone());
+        let expected = (Some(sha256(b"old\n")), Some(sha256(b"new\n")));
+        assert_eq!(
+            edits
+                .iter()
+                .map(|(edit, _)| hashes(edit))
+                .collect::<Vec<_>>(),
+            [expected]
+        );
+    }
+}
