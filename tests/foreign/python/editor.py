@@ -180,13 +180,17 @@ class Editor:
         return await asyncio.wait_for(self.client.workspace_execute_command_async(params), LONG)
 
     async def close(self):
-        """Messages that are still on the screen are closed with it."""
+        """Messages that are still on the screen are closed with it. Gives how the server ended."""
         for left_open in self.left_open.values():
             left_open.set_result(None)
-        await self.client.shutdown_session()
-        code = self.client._server.returncode
+        server = self.client._server
+        try:
+            await asyncio.wait_for(self.client.shutdown_session(), LONG)
+        except TimeoutError:
+            server.kill()
+            await server.wait()
         await self.client.stop()
-        return code
+        return server.returncode
 
     # What was seen.
 
