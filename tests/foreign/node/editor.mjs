@@ -44,23 +44,26 @@ export class Editor {
   leftOpen = new Map();
   waiting = new Set();
 
+  // Starts the program in a place of its own.
+  constructor() {
+    this.folder = mkdtempSync(join(tmpdir(), 'aside-foreign-'));
+    this.workspace = join(this.folder, 'workspace');
+    cpSync(join(GIVEN, 'workspace'), this.workspace, { recursive: true });
+    const env = { PATH: process.env.PATH, HOME: this.folder, XDG_STATE_HOME: join(this.folder, 'state') };
+    this.server = spawn(process.env.ASIDE, ['lsp', '--stdio'], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+    this.ended = new Promise((resolve) => this.server.once('exit', (code, signal) => resolve(code ?? signal)));
+    this.reader = new Reader(this.server.stdout);
+    this.writer = new lsp.StreamMessageWriter(this.server.stdin);
+    this.connection = lsp.createProtocolConnection(this.reader, this.writer);
+    this.#listen();
+  }
+
   // `answers` is what the person says, by the text of the question; other questions are left alone.
-  static async start({ script, knowsAside, answers = {}, mode = 'ask' }) {
-    const editor = new Editor();
-    editor.answers = answers;
-    editor.folder = mkdtempSync(join(tmpdir(), 'aside-foreign-'));
-    editor.workspace = join(editor.folder, 'workspace');
-    cpSync(join(GIVEN, 'workspace'), editor.workspace, { recursive: true });
-    const env = { PATH: process.env.PATH, HOME: editor.folder, XDG_STATE_HOME: join(editor.folder, 'state') };
-    editor.server = spawn(process.env.ASIDE, ['lsp', '--stdio'], { env, stdio: ['pipe', 'pipe', 'inherit'] });
-    editor.ended = new Promise((resolve) => editor.server.once('exit', (code, signal) => resolve(code ?? signal)));
-    editor.reader = new Reader(editor.server.stdout);
-    editor.writer = new lsp.StreamMessageWriter(editor.server.stdin);
-    editor.connection = lsp.createProtocolConnection(editor.reader, editor.writer);
-    editor.#listen();
-    const uri = pathToFileURL(editor.workspace).href;
+  async initialize({ script, knowsAside, answers = {}, mode = 'ask' }) {
+    this.answers = answers;
+    const uri = pathToFileURL(this.workspace).href;
     const aside = { version: 1, prompt: true, secret: true, save: true, tools: [] };
-    const result = await editor.connection.sendRequest(lsp.InitializeRequest.type, {
+    const result = await this.#within('initialize', this.connection.sendRequest(lsp.InitializeRequest.type, {
       processId: process.pid,
       rootUri: uri,
       workspaceFolders: [{ uri, name: 'workspace' }],
@@ -76,11 +79,10 @@ export class Editor {
           conversation: { mode },
         },
       },
-    });
+    }));
     assert.equal(result.capabilities.positionEncoding ?? 'utf-16', 'utf-16');
     assert.equal(result.capabilities.experimental.aside.version, 1);
-    await editor.connection.sendNotification(lsp.InitializedNotification.type, {});
-    return editor;
+    await this.connection.sendNotification(lsp.InitializedNotification.type, {});
   }
 
   // What comes from the server.
@@ -272,8 +274,9 @@ export class Editor {
 // Runs a test with an editor that is closed, and its server ended by itself, after it.
 export function withEditor(options, play) {
   return async () => {
-    const editor = await Editor.start(options);
+    const editor = new Editor();
     try {
+      await editor.initialize(options);
       await play(editor);
       assert.equal(await editor.close(), 0);
     } finally {

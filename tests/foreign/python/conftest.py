@@ -1,5 +1,6 @@
 """The real program under pytest-lsp, each time in a place of its own."""
 
+import asyncio
 import os
 import shutil
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest_asyncio
 from lsprotocol import types
 from pytest_lsp import ClientServerConfig
 
-from editor import Editor, new_client
+from editor import LONG, Editor, new_client
 
 GIVEN = Path(__file__).parent.parent / "given"
 
@@ -51,7 +52,7 @@ async def start(tmp_path):
                 },
             },
         )
-        result = await client.initialize_session(params)
+        result = await asyncio.wait_for(client.initialize_session(params), LONG)
         assert result.capabilities.position_encoding == "utf-8"
         assert result.capabilities.experimental["aside"]["version"] == 1
         return editor
