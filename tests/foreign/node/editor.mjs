@@ -224,13 +224,13 @@ export class Editor {
     await this.connection.sendNotification(lsp.ExitNotification.type);
     const code = await this.#within('the end', this.ended);
     this.connection.dispose();
-    rmSync(this.folder, { recursive: true });
     return code;
   }
 
-  // Ends a server that a failed test left behind.
+  // Ends a server that a failed test left behind, and takes its place away.
   abandon() {
     this.server.kill('SIGKILL');
+    rmSync(this.folder, { recursive: true, force: true });
   }
 
   // What was seen.
