@@ -25,7 +25,7 @@ use crate::{
     tool::{self, Registry, ToolLimits},
     turn::{
         inquiry::ANSWER_INQUIRY,
-        rules::{Mode, Rules},
+        rules::{Mode, Model, Rules},
     },
 };
 
@@ -143,43 +143,12 @@ pub async fn assemble(
         .open(&model, &settings.assistant, settings)
         .map_err(AssembleError::NoProvider)?;
 
-    let unsandboxed = wishes.unsandboxed || settings.unsandboxed;
-    let facts = enabled.iter().filter_map(|name| {
-        let about = registry.get(name)?.about();
-        let facts = ToolFacts {
-            asks_for_assistant: about.asks_for_assistant,
-            ..ToolFacts::default()
-        };
-        Some((name.clone(), facts))
-    });
-    let rules = settings.rules(&RunContext {
-        trusted: wishes.trusted,
-        mode: wishes.mode,
-        detached: wishes.detached.clone(),
-        answers: wishes.answers.clone(),
-        tools: facts.collect(),
-        model: provider.model().clone(),
-        schema: wishes.schema.is_some(),
-    });
+    let rules = rules(settings, wishes, &registry, &enabled, provider.model());
     let limits = &settings.conversation.limits;
-    let (described, turns_model) = (settings.clone(), model.to_string());
-    let outside = outside.clone();
     Ok(Assembled {
         rules,
         provider,
-        find_assistant: Arc::new(move |name| {
-            let assistant = described.inquiry_assistant(name);
-            let id = assistant.model.as_ref().unwrap_or(&turns_model);
-            let model = ModelId::parse(id, &described)?;
-            let system = inquiry_system(&assistant);
-            Ok(InquiryAssistant {
-                provider: outside.open(&model, &assistant, &described)?,
-                head: Arc::new(Head {
-                    system,
-                    tools: Vec::new(),
-                }),
-            })
-        }),
+        find_assistant: find_assistant(settings, &model, outside),
         specs: specs(settings, &registry, &enabled),
         descriptions: descriptions(settings, &registry, &enabled),
         registry: Arc::new(registry),
@@ -191,7 +160,51 @@ pub async fn assemble(
             time: Duration::from_secs(limits.tool_seconds)
                 .saturating_sub(Duration::from_millis(500)),
         },
-        unsandboxed,
+        unsandboxed: wishes.unsandboxed || settings.unsandboxed,
+    })
+}
+
+fn rules(
+    settings: &Settings,
+    wishes: &Wishes,
+    registry: &Registry,
+    enabled: &[String],
+    model: &Model,
+) -> Rules {
+    let facts = enabled.iter().filter_map(|name| {
+        let about = registry.get(name)?.about();
+        let facts = ToolFacts {
+            asks_for_assistant: about.asks_for_assistant,
+            ..ToolFacts::default()
+        };
+        Some((name.clone(), facts))
+    });
+    settings.rules(&RunContext {
+        trusted: wishes.trusted,
+        mode: wishes.mode,
+        detached: wishes.detached.clone(),
+        answers: wishes.answers.clone(),
+        tools: facts.collect(),
+        model: model.clone(),
+        schema: wishes.schema.is_some(),
+    })
+}
+
+/// Finds assistants of their own for inquiries; one that names no model takes the turn's.
+fn find_assistant(settings: &Settings, model: &ModelId, outside: &Outside) -> FindAssistant {
+    let (settings, turns_model, outside) = (settings.clone(), model.to_string(), outside.clone());
+    Arc::new(move |name| {
+        let assistant = settings.inquiry_assistant(name);
+        let id = assistant.model.as_ref().unwrap_or(&turns_model);
+        let model = ModelId::parse(id, &settings)?;
+        let system = inquiry_system(&assistant);
+        Ok(InquiryAssistant {
+            provider: outside.open(&model, &assistant, &settings)?,
+            head: Arc::new(Head {
+                system,
+                tools: Vec::new(),
+            }),
+        })
     })
 }
 

@@ -134,8 +134,11 @@ impl Http {
             headers.insert(name, value);
             *self.sent.lock().unwrap_or_else(PoisonError::into_inner) = Some(key);
         }
-        let own = self.options.headers.iter();
-        headers.extend(own.filter_map(|(name, value)| Some((name.clone(), value.header("")?))));
+        for (name, value) in &self.options.headers {
+            if let Some(value) = value.header("") {
+                headers.insert(name.clone(), value);
+            }
+        }
         Ok(headers)
     }
 

@@ -1,4 +1,18 @@
-//! Models: what a request is, and how a response comes.
+//! Models: what a request is, and how a response comes. Of the rest of the program it knows the turn alone.
+//!
+//! A request's body grows: what was sent once is kept as bytes, and never written again (`body`). An API writes and
+//! reads without input or output (`api`), so that its tests are samples and their outcome (`trial`).
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `api`, `body`, `sse` | what the APIs share: the trait, bodies that grow, events of a stream |
+//! | `anthropic`, `openai_responses`, `openai_chat`, `google`, `ollama` | one wire API each; what servers of Chat Completions do differently is a table, `openai_chat/server.rs` |
+//! | `answer`, `openai_error`, `retry` | errors: how they are read, and the one place that says what they mean |
+//! | `effort`, `call_ids`, `schema`, `slots` | words for reasoning, ids of calls, JSON schemas as APIs take them, items in a row |
+//! | `http`, [`client`], [`key`], `list` | the network: sending, one client for the process, secrets, lists of models |
+//! | [`options`], [`abilities`] | one model as it is configured; what models can do and cost (`models.toml`) |
+//! | `flatten` | a conversation as text, for a model that did not lead it |
+//! | [`rehearsal`] | a script in place of a model |
 
 pub mod abilities;
 mod answer;

@@ -132,6 +132,22 @@ mod tests {
     };
 
     #[test]
+    fn a_list_that_says_that_a_model_reasons_leaves_open_how() {
+        let listed = |reasoning| Told {
+            reasoning: Some(reasoning),
+            ..Told::default()
+        };
+        for (model, said, expected) in [
+            ("gpt-oss:20b", ReasoningKind::Switch, ReasoningKind::Effort),
+            ("qwen3:8b", ReasoningKind::Switch, ReasoningKind::Switch),
+            ("gpt-oss:20b", ReasoningKind::None, ReasoningKind::None),
+        ] {
+            let found = abilities(ApiKind::Ollama, model, Some(&listed(said)), None);
+            assert_eq!(found.reasoning, expected, "{model}");
+        }
+    }
+
+    #[test]
     fn the_table_can_be_read() {
         let table: Result<BTreeMap<String, Section>, _> = toml::from_str(TABLE);
         let table = table.unwrap();
