@@ -49,6 +49,10 @@ impl Api for OpenaiResponses {
         request::encode(items, native, ask, out);
     }
 
+    fn breakpoint(&self, ask: &Ask<'_>) -> Option<String> {
+        request::breakpoint(ask)
+    }
+
     fn framing(&self) -> Framing {
         Framing::Sse
     }

@@ -24,11 +24,12 @@ const MODELS: [(&str, &str); 5] = [
 
 fn main() {
     println!(
-        "{:<18} {:<30} {:>9} {:>8} {:>9} {:>9} {:>8} {:>9} | {:>20}",
+        "{:<18} {:<30} {:>9} {:>8} {:>9} {:>9} {:>9} {:>8} {:>9} | {:>20}",
         "model",
         "strategy",
         "questions",
         "requests",
+        "cached",
         "read",
         "written",
         "new",
@@ -84,11 +85,12 @@ fn line(case: Case<'_>, bill: &Bill) {
     let sum =
         |tokens: fn(&scene::Paid) -> u64| -> u64 { inquiries.iter().copied().map(tokens).sum() };
     println!(
-        "{:<18} {:<30} {:>9} {:>8} {:>9} {:>9} {:>8} {:>9.5} | {:>20.5}",
+        "{:<18} {:<30} {:>9} {:>8} {:>9} {:>9} {:>9} {:>8} {:>9.5} | {:>20.5}",
         name(case.model),
         format!("{}{on}", case.strategy),
         case.questions,
         inquiries.len(),
+        bill.before().input(),
         sum(|paid| paid.cached.read),
         sum(|paid| paid.cached.written),
         sum(|paid| paid.cached.new),

@@ -58,6 +58,30 @@ fn ten_questions_at_once_are_one_request() {
 }
 
 #[test]
+fn questions_to_another_model_share_the_conversation_among_themselves() {
+    let assistants = ["anthropic/claude-haiku-5-5", "openai/gpt-6-luna"];
+    for assistant in assistants {
+        let bill = play(Case {
+            before: LONG,
+            model: MODELS[0],
+            strategy: "structured",
+            assistant: Some(assistant),
+            questions: 3,
+        });
+        let inquiries = bill.inquiries();
+        assert_eq!(inquiries.len(), 3, "{assistant}");
+        let first = inquiries[0].input();
+        for paid in &inquiries[1..] {
+            let read = paid.cached.read;
+            assert!(
+                read * 100 >= first * 99,
+                "{assistant}: {read} of {first} tokens were read from the cache"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_turn_of_sixty_steps_and_its_inquiries_use_one_connection() {
     let before = Before {
         steps: 58,

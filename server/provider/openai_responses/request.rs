@@ -87,8 +87,8 @@ fn text(ask: &Ask<'_>) -> Option<Value> {
     Some(json!({"format": format}))
 }
 
-/// The key leads the requests of a conversation to the same cache. The server places the breakpoint itself; where
-/// only explicit ones count, and there is none, nothing is kept.
+/// The key leads the requests of a conversation to the same cache. The server places a breakpoint at the end itself;
+/// where only explicit ones count, and there is none, nothing is kept.
 fn cache(ask: &Ask<'_>) -> Vec<(&'static str, Value)> {
     if ask.refused(Feature::CacheHint) {
         return Vec::new();
@@ -105,6 +105,14 @@ fn cache(ask: &Ask<'_>) -> Vec<(&'static str, Value)> {
         Keep::Short => vec![key, options("30m")],
         Keep::Long => vec![key, options("12h")],
     }
+}
+
+/// Where the answer has a schema, nothing of the conversation's other requests is in the cache, and what follows the
+/// conversation is another question each time: the server's own breakpoint behind that would never be found again.
+pub(super) fn breakpoint(ask: &Ask<'_>) -> Option<String> {
+    let may = ask.options.cache != Keep::Off && !ask.without.contains(&Feature::CacheHint);
+    (may && ask.schema.is_some())
+        .then(|| r#","prompt_cache_breakpoint":{"mode":"explicit"}"#.to_owned())
 }
 
 /// Instructions and tools.
@@ -255,8 +263,15 @@ fn message(of: Role, text: &str, out: &mut Encoder) {
         Role::System => ("developer", "input_text"),
         Role::Assistant => ("assistant", "output_text"),
     };
-    let content = json!([{"type": part, "text": text}]);
-    out.push(&json!({"type": "message", "role": role, "content": content}));
+    out.element();
+    out.raw(&format!(
+        r#"{{"type":"message","role":"{role}","content":[{{"type":"{part}","text":"#
+    ));
+    out.json(&text);
+    if part == "input_text" {
+        out.breakpoint_here();
+    }
+    out.raw("}]}");
     out.last = of;
 }
 

@@ -87,7 +87,7 @@ impl Conversation {
 
     /// What the model says: a call, or words where the turn ends.
     pub(crate) fn reply(&mut self) {
-        if self.requests % self.steps == 0 {
+        if self.requests.is_multiple_of(self.steps) {
             let text = "That was the one. ".repeat(6);
             self.push(Event::Text { text, opaque: None });
         } else {
