@@ -2,6 +2,9 @@
 //! as it was asked. The engine is the real one, on real files; the model is a server on loopback.
 
 mod body;
+mod ladder;
+mod learned;
+mod run;
 mod cached;
 
 mod long;
