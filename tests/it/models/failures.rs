@@ -3,7 +3,7 @@
 use aside_model_server::{
     Api,
     play::{Fault, Play, Said},
-    server::Reply,
+    server::{Gate, Reply},
 };
 use rustix::process::Signal;
 use serde_json::json;
@@ -17,18 +17,24 @@ use super::{
 fn an_error_inside_a_good_response_takes_back_what_was_shown() {
     row(|api| {
         let broken = Play::new("broken")
-            .say(Said::text("Half a sentence"))
+            .say(Said::text(["Half a ", "sentence"]))
             .error_inside(1, Fault::Server);
+        // What is shown is taken back: so it has to be shown before the error comes.
+        let gate = Gate::new();
+        let (held, at) = (gate.clone(), place(&broken, api, "sentence"));
         let stage = Stage::new(
             api,
             vec![
-                says(broken),
+                sent(broken, move |reply| reply.wait_at(at, &held)),
                 says(Play::new("whole").say(Said::text("All of it."))),
             ],
         );
-        let done = stage.run("Speak.", &[]).exits(0);
+        let mut run = stage.start("Speak.", &[]);
+        run.update("text");
+        gate.open();
+        let done = run.end().exits(0);
         let expected = "\
-text Half a sentence
+text Half a 
 retry 1, without step 1
 text All of it.
 completed All of it.
@@ -71,7 +77,7 @@ retry 1, without step 1
 text I run it now.
 retry 2, without step 1
 text I run it now.
-call echo ran >> runs: ok
+call Run `echo ran >> runs`: ok
 text It ran.
 completed It ran.
 ";

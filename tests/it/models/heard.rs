@@ -32,8 +32,13 @@ fn line(lines: &mut Vec<String>, who: &str, what: &Value) {
     let what = what
         .as_str()
         .map_or_else(|| what.to_string(), str::to_owned);
-    if !what.is_empty() {
-        lines.push(format!("{who} {what}"));
+    // Chat Completions has no other way to mark a result that is an error.
+    let told = match who {
+        "result" => what.strip_prefix("error: ").unwrap_or(&what).trim_end(),
+        _ => &what,
+    };
+    if !told.is_empty() {
+        lines.push(format!("{who} {told}"));
     }
 }
 

@@ -38,6 +38,18 @@ pub(super) fn answers(received: &Received) -> Play {
     calls.fold(Play::new("answers"), Play::say)
 }
 
+/// A file with two places where one is meant.
+pub(super) const TWICE: &str = "x\nx\n";
+
+/// The model reads these: only a file that was read may be edited.
+pub(super) fn reads(paths: &[&str]) -> Step {
+    let calls = paths.iter().enumerate().map(|(at, path)| {
+        let arguments = json!({"path": path});
+        Said::call(&format!("read_{at}"), "read_file", arguments.to_string())
+    });
+    says(calls.fold(Play::new("reads"), Play::say))
+}
+
 /// A call that asks which of two places is meant.
 pub(super) fn edit(id: &str, path: &str) -> Said {
     let arguments = json!({"path": path, "old_text": "x", "new_text": "y"});
@@ -65,6 +77,7 @@ fn asking(place: usize, pipe: std::path::PathBuf) -> Vec<Step> {
         answers(received)
     };
     vec![
+        reads(&["a.txt"]),
         says(play),
         asked(answer),
         says(Play::new("end").say(Said::text("Done."))),
@@ -75,7 +88,7 @@ fn asking(place: usize, pipe: std::path::PathBuf) -> Vec<Step> {
 fn check(place: usize) {
     row(|api| {
         let stage = Stage::new(api, Vec::new());
-        stage.world.write("a.txt", "x x\n");
+        stage.world.write("a.txt", TWICE);
         let pipe = stage.world.at("pipe");
         assert!(
             Command::new("mkfifo")
@@ -86,11 +99,11 @@ fn check(place: usize) {
         );
         stage.goes_on(asking(place, pipe));
         let done = stage.run("Go on.", &AUTO).exits(0);
-        assert_eq!(stage.world.read("a.txt"), "y y\n");
+        assert_eq!(stage.world.read("a.txt"), "y\ny\n");
         println!(
             "{api:?} {} {} {}",
             shown(&done),
-            heard(&stage.requests()[1]),
+            heard(&stage.requests()[2]),
             stage.heard()
         );
         stage.is_clean();
@@ -120,23 +133,24 @@ fn three_questions_share_one_request() {
             play.say(edit(&format!("call_{path}").replace('.', "_"), path))
         });
         let script = vec![
+            reads(&paths),
             says(play),
             asked(answers),
             says(Play::new("end").say(Said::text("Done."))),
         ];
         let stage = Stage::new(api, script);
         for path in paths {
-            stage.world.write(path, "x x\n");
+            stage.world.write(path, TWICE);
         }
         let done = stage.run("Go on.", &AUTO).exits(0);
         println!(
             "{api:?} {} {} {}",
             shown(&done),
-            heard(&stage.requests()[1]),
+            heard(&stage.requests()[2]),
             stage.heard()
         );
         for path in paths {
-            assert_eq!(stage.world.read(path), "y y\n");
+            assert_eq!(stage.world.read(path), "y\ny\n");
         }
         stage.is_clean();
     });
@@ -156,6 +170,7 @@ fn forced(api: Api, received: &Received) -> String {
 fn an_answer_is_forced_where_the_model_takes_it() {
     row(|api| {
         let script = vec![
+            reads(&["a.txt"]),
             says(
                 Play::new("calls")
                     .say(Said::reasoning("One edit."))
@@ -165,7 +180,7 @@ fn an_answer_is_forced_where_the_model_takes_it() {
             says(Play::new("end").say(Said::text("Done."))),
         ];
         let stage = Stage::new(api, script);
-        stage.world.write("a.txt", "x x\n");
+        stage.world.write("a.txt", TWICE);
         let forces = ["--set", "conversation.inquiry.strategy='forced_tool'"];
         let mut args = [AUTO.as_slice(), &forces].concat();
         if api == Api::Anthropic {
@@ -176,9 +191,9 @@ fn an_answer_is_forced_where_the_model_takes_it() {
         println!(
             "{api:?} {} {}",
             shown(&done),
-            forced(api, &stage.requests()[1])
+            forced(api, &stage.requests()[2])
         );
-        assert_eq!(stage.world.read("a.txt"), "y y\n");
+        assert_eq!(stage.world.read("a.txt"), "y\ny\n");
         stage.is_clean();
     });
 }

@@ -120,11 +120,16 @@ impl Stage {
         command
     }
 
-    /// Starts a turn on this message with the column's model.
+    /// Starts a turn on this message, with the column's model where the arguments name none.
     pub(super) fn start(&self, message: &str, args: &[&str]) -> Live {
         let model = column::model(self.api);
-        let all = ["run", "-m", model, "--output", "jsonl", "--trust"];
-        Live::start(self.command(&[&all, args, &[message]].concat()))
+        let of_column: &[&str] = if args.contains(&"-m") {
+            &[]
+        } else {
+            &["-m", model]
+        };
+        let all = ["run", "--output", "jsonl", "--trust"];
+        Live::start(self.command(&[&all, of_column, args, &[message]].concat()))
     }
 
     /// A turn on this message, to its end.

@@ -75,8 +75,7 @@ fn reasoning_is_shown_and_comes_back() {
         let expected = "\
 reasoning A file has to be read.
 text I look at it.
-Read a.txt running
-result ok
+call Read a.txt: ok
 reasoning Clear.
 text It says A.
 completed It says A.
@@ -90,6 +89,18 @@ completed It says A.
             .exits(0);
         println!("{api:?} {}", stage.heard());
         println!("{api:?} {}", says_reasoning(api, &stage.requests()[0]));
+        stage.is_clean();
+    });
+}
+
+#[test]
+fn reasoning_that_is_turned_off() {
+    row(|api| {
+        let stage = Stage::new(api, vec![says(Play::new("text").say(Said::text("Yes.")))]);
+        stage
+            .run("Is it so?", &["--set", "assistant.reasoning='off'"])
+            .exits(0);
+        println!("{api:?} off {}", says_reasoning(api, &stage.requests()[0]));
         stage.is_clean();
     });
 }
