@@ -89,6 +89,8 @@ fn thinking(ask: &Ask<'_>) -> Option<Value> {
     if by_level {
         let effort = if off { Some(Effort::Off) } else { effort };
         let level = effort.and_then(|effort| neutral::word(effort, &abilities.efforts));
+        // The words are the table's, the API writes them in capitals.
+        let level = level.map(str::to_ascii_uppercase);
         out.extend(level.map(|level| ("thinkingLevel".to_owned(), level.into())));
     } else {
         let budget = match (off, abilities.reasoning) {

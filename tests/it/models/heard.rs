@@ -20,6 +20,12 @@ pub(super) fn heard(received: &Received) -> String {
     lines.join("\n")
 }
 
+/// Reasoning goes back as text. Gemini wants its signatures alone, and a server of Chat Completions nothing, unless it
+/// is known to want it.
+pub(super) fn tells_reasoning(api: Api) -> bool {
+    !matches!(api, Api::Gemini | Api::OpenaiChat)
+}
+
 fn messages(all: &Value, say: fn(&Value, &mut Vec<String>)) -> Vec<String> {
     let mut lines = Vec::new();
     for message in all.as_array().into_iter().flatten() {

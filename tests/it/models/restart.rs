@@ -21,10 +21,22 @@ fn killed(stage: &Stage, requests: usize) -> Done {
     Live::start(stage.command(&[args.as_slice(), &AUTO].concat())).end()
 }
 
+/// The request that goes out when an inquiry was answered.
+const AFTER_INQUIRY: usize = 3;
+
+fn bytes(stage: &Stage, number: usize) -> String {
+    String::from_utf8(stage.requests()[number].body.to_vec()).unwrap()
+}
+
+/// A body without the marks of Anthropic's prompt cache, which are no part of what the model reads.
+fn unmarked(body: &str) -> String {
+    body.replace(r#","cache_control":{"type":"ephemeral"}"#, "")
+}
+
 /// A body without what belongs to one world: the conversation's id, which goes along as a hint for the cache, and the
 /// folder.
 fn neutral(stage: &Stage, number: usize) -> String {
-    let body = String::from_utf8(stage.requests()[number].body.to_vec()).unwrap();
+    let body = bytes(stage, number);
     let folder = stage.world.folder().display().to_string();
     body.replace(&stage.world.conversation(), "ID")
         .replace(&folder, "FOLDER")
@@ -71,12 +83,21 @@ fn check(at: usize) {
         stage.run("Thanks.", &["--continue"]).exits(0);
         stage.is_clean();
 
-        let requests = stage.requests();
-        assert_eq!(requests[at].body, requests[at + 1].body, "{api:?}");
+        let (killed, resumed) = (bytes(&stage, at), bytes(&stage, at + 1));
+        if at == AFTER_INQUIRY {
+            // An inquiry has moved Anthropic's breakpoint, and no log tells where to; what is marked is the same.
+            assert_eq!(unmarked(&killed), unmarked(&resumed), "{api:?}");
+        } else {
+            assert_eq!(killed, resumed, "{api:?}");
+        }
         assert_eq!(stage.world.read("a.txt"), "y\ny\n", "{api:?}");
         for number in at..plain.requests().len() {
             let (here, there) = (neutral(&stage, number + 1), neutral(&plain, number));
-            assert_eq!(here, there, "{api:?} {number}");
+            if at == AFTER_INQUIRY {
+                assert_eq!(unmarked(&here), unmarked(&there), "{api:?} {number}");
+            } else {
+                assert_eq!(here, there, "{api:?} {number}");
+            }
         }
     });
 }
@@ -93,5 +114,5 @@ fn a_turn_that_was_killed_while_a_tool_waits_for_its_answer_asks_the_same_again(
 
 #[test]
 fn a_turn_that_was_killed_after_its_tools_asks_the_same_again() {
-    check(3);
+    check(AFTER_INQUIRY);
 }
