@@ -19,6 +19,17 @@ pub(super) fn model(api: Api) -> &'static str {
     }
 }
 
+/// The variable that holds an API's key.
+pub(super) fn key_variable(api: Api) -> &'static str {
+    match api {
+        Api::Anthropic => "ANTHROPIC_API_KEY",
+        Api::OpenaiResponses => "OPENAI_API_KEY",
+        Api::OpenaiChat => "LOCAL_API_KEY",
+        Api::Gemini => "GEMINI_API_KEY",
+        Api::Ollama => "OLLAMA_API_KEY",
+    }
+}
+
 /// What the environment says of the providers, all of them at this address.
 pub(super) fn environment(address: &str) -> Vec<(&'static str, String)> {
     let mut all = vec![
@@ -27,14 +38,7 @@ pub(super) fn environment(address: &str) -> Vec<(&'static str, String)> {
         ("GOOGLE_GEMINI_BASE_URL", format!("http://{address}")),
         ("OLLAMA_HOST", format!("http://{address}")),
     ];
-    let keys = [
-        "ANTHROPIC_API_KEY",
-        "OPENAI_API_KEY",
-        "GEMINI_API_KEY",
-        "OLLAMA_API_KEY",
-        "LOCAL_API_KEY",
-    ];
-    all.extend(keys.map(|name| (name, KEY.to_owned())));
+    all.extend(Api::ALL.map(|api| (key_variable(api), KEY.to_owned())));
     all
 }
 

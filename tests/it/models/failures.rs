@@ -3,30 +3,36 @@
 use aside_model_server::{
     Api,
     play::{Fault, Play, Said},
-    server::Reply,
+    server::{Gate, Reply},
 };
 use rustix::process::Signal;
 use serde_json::json;
 
 use super::{
     shown::shown,
-    stage::{AUTO, Stage, http, place, row, says, sent},
+    stage::{AUTO, Stage, after, http, place, row, says, sent},
 };
 
 #[test]
 fn an_error_inside_a_good_response_takes_back_what_was_shown() {
     row(|api| {
         let broken = Play::new("broken")
-            .say(Said::text("Half a sentence"))
+            .say(Said::text(["Half a sentence"]))
             .error_inside(1, Fault::Server);
+        // What is shown is taken back: so it has to be shown before the error comes.
+        let gate = Gate::new();
+        let (held, at) = (gate.clone(), after(&broken, api, "sentence"));
         let stage = Stage::new(
             api,
             vec![
-                says(broken),
+                sent(broken, move |reply| reply.wait_at(at, &held)),
                 says(Play::new("whole").say(Said::text("All of it."))),
             ],
         );
-        let done = stage.run("Speak.", &[]).exits(0);
+        let mut run = stage.start("Speak.", &[]);
+        run.update("text");
+        gate.open();
+        let done = run.end().exits(0);
         let expected = "\
 text Half a sentence
 retry 1, without step 1
@@ -71,7 +77,7 @@ retry 1, without step 1
 text I run it now.
 retry 2, without step 1
 text I run it now.
-call echo ran >> runs: ok
+call Run `echo ran >> runs`: ok
 text It ran.
 completed It ran.
 ";
@@ -147,7 +153,7 @@ fn a_429_without_a_time_is_waited_for_but_not_with_anthropic() {
         if api == Api::Anthropic {
             let done = run.end().exits(1);
             assert!(!done.stdout.contains("\"retry\""), "{done:?}");
-            println!("{}", done.stderr);
+            assert!(done.stderr.contains("no credit left"), "{done:?}");
         } else {
             assert_eq!(run.update("retry")["afterMs"], 500, "{api:?}");
             run.signal(Signal::INT);

@@ -20,6 +20,12 @@ pub(super) fn heard(received: &Received) -> String {
     lines.join("\n")
 }
 
+/// Reasoning goes back as text. Gemini wants its signatures alone, and a server of Chat Completions nothing, unless it
+/// is known to want it.
+pub(super) fn tells_reasoning(api: Api) -> bool {
+    !matches!(api, Api::Gemini | Api::OpenaiChat)
+}
+
 fn messages(all: &Value, say: fn(&Value, &mut Vec<String>)) -> Vec<String> {
     let mut lines = Vec::new();
     for message in all.as_array().into_iter().flatten() {
@@ -32,8 +38,13 @@ fn line(lines: &mut Vec<String>, who: &str, what: &Value) {
     let what = what
         .as_str()
         .map_or_else(|| what.to_string(), str::to_owned);
-    if !what.is_empty() {
-        lines.push(format!("{who} {what}"));
+    // Chat Completions has no other way to mark a result that is an error.
+    let told = match who {
+        "result" => what.strip_prefix("error: ").unwrap_or(&what).trim_end(),
+        _ => &what,
+    };
+    if !told.is_empty() {
+        lines.push(format!("{who} {told}"));
     }
 }
 

@@ -1,6 +1,9 @@
 //! Responses that end at the token limit.
 
-use aside_model_server::play::{Finish, Play, Said};
+use aside_model_server::{
+    Api,
+    play::{Finish, Play, Said},
+};
 
 use super::{
     shown::shown,
@@ -27,7 +30,22 @@ fn a_call_that_was_cut_at_the_token_limit_is_dropped_and_the_model_is_told() {
             ],
         );
         let done = stage.run("Run it.", &AUTO).exits(0);
-        println!("{api:?} {} {}", shown(&done), stage.heard());
+        let expected = "\
+text I run it.
+notice The response was cut off; the model is asked to go on.
+text Shorter.
+completed Shorter.
+";
+        assert_eq!(shown(&done), expected, "{api:?}");
+        // A message of Aside's own, where the model takes one in mid-conversation; else the user's side says it.
+        let who = match api {
+            Api::OpenaiResponses => "system",
+            _ => "user",
+        };
+        let told = "Your last response was cut off before anything in it was complete. \
+            Go on from there, in smaller steps.";
+        let expected = format!("user Run it.\nassistant I run it.\n{who} {told}\n");
+        assert_eq!(stage.heard(), expected, "{api:?}");
         assert!(!stage.world.at("runs").exists());
         stage.is_clean();
     });
@@ -46,7 +64,10 @@ fn a_whole_call_before_the_one_that_was_cut_runs() {
         );
         stage.world.write("a.txt", "A\n");
         let done = stage.run("Run it.", &AUTO).exits(0);
-        println!("{api:?} {} {}", shown(&done), stage.heard());
+        let expected = "call Read a.txt: ok\ntext It says A.\ncompleted It says A.\n";
+        assert_eq!(shown(&done), expected, "{api:?}");
+        let expected = "user Run it.\ncall read_file {\"path\":\"a.txt\"}\nresult A\n";
+        assert_eq!(stage.heard(), expected, "{api:?}");
         assert!(!stage.world.at("runs").exists());
         stage.is_clean();
     });

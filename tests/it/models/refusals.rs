@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 
 use super::{
     column::{self, KEY},
+    shown::shown,
     stage::{Stage, Step, http, row, says},
 };
-use crate::world::Done;
+use crate::world::{Done, start};
 
 /// An error as an API writes it: its status, and its own word for it.
 fn error(api: Api, status: u16, word: &str, message: &str) -> Step {
@@ -33,27 +34,25 @@ fn error(api: Api, status: u16, word: &str, message: &str) -> Step {
 
 /// Runs with all that is logged, and checks that the key is nowhere.
 fn run(stage: &Stage) -> Done {
+    run_at(stage, &stage.server.address().to_string())
+}
+
+/// The same, with the providers at another address.
+fn run_at(stage: &Stage, address: &str) -> Done {
     let log = stage.world.folder().join("trace.log");
     let model = column::model(stage.api);
-    let args = [
-        "run",
-        "-m",
-        model,
-        "--trust",
-        "--log-file",
-        log.to_str().unwrap(),
-    ];
-    let limits = ["--set", "conversation.limits.retries=0", "Go on."];
-    let mut command = stage.command(&[args.as_slice(), &limits].concat());
-    let done = crate::world::start(command.env("ASIDE_LOG", "trace")).end();
-    assert!(
-        !done.stdout.contains(KEY) && !done.stderr.contains(KEY),
-        "{done:?}"
-    );
-    assert!(
-        fs::read_to_string(&log).unwrap().contains("failed"),
-        "nothing in the log"
-    );
+    let limits = "conversation.limits.retries=0";
+    let args = ["run", "-m", model, "--trust", "--set", limits, "--log-file"];
+    let mut command =
+        stage.command(&[args.as_slice(), &[log.to_str().unwrap(), "Go on."]].concat());
+    command
+        .envs(column::environment(address))
+        .env("ASIDE_LOG", "trace");
+    let done = start(&mut command).end();
+    assert!(!done.stdout.contains(KEY), "{done:?}");
+    assert!(!done.stderr.contains(KEY), "{done:?}");
+    let log = fs::read_to_string(&log).unwrap();
+    assert!(log.contains("aside::provider"), "nothing is logged: {log}");
     no_key_in(stage.world.folder());
     done
 }
@@ -71,119 +70,139 @@ fn no_key_in(folder: &Path) {
     }
 }
 
-/// One row: how each API says it, the exit code, and the sentence after the model's name.
-fn check(says: impl Fn(Api) -> Step + Sync, code: i32, sentence: impl Fn(Api) -> String + Sync) {
+/// The first line on standard error: who, and then this.
+#[track_caller]
+fn assert_says(api: Api, done: &Done, sentence: &str) {
+    let said = done.stderr.lines().find(|line| line.starts_with("error: "));
+    let expected = format!("error: {}: {sentence}", column::model(api));
+    assert_eq!(said, Some(expected.as_str()), "{done:?}");
+    assert_eq!(done.stdout, "", "{api:?}");
+}
+
+/// One row: how each API says it, the exit code, what happened in Aside's words and what to do.
+fn check(
+    code: i32,
+    what: &str,
+    next: &str,
+    says: impl Fn(Api) -> (u16, &'static str, &'static str) + Sync,
+) {
     row(|api| {
-        let stage = Stage::new(api, vec![says(api)]);
-        let done = run(&stage);
-        println!("{api:?} {} {}", done.code, done.stderr);
+        let (status, word, message) = says(api);
+        let stage = Stage::new(api, vec![error(api, status, word, message)]);
+        let done = run(&stage).exits(code);
+        let what = what.replace("KEY", column::key_variable(api));
+        let sentence = format!("{what} ({message} (key [hidden])); {next}");
+        assert_says(api, &done, &sentence);
         stage.is_clean();
-        let _ = (code, &sentence);
     });
 }
 
 #[test]
 fn a_wrong_key() {
-    let says = |api| {
-        let (status, word) = match api {
-            Api::Anthropic => (401, "authentication_error"),
-            Api::OpenaiResponses | Api::OpenaiChat => (401, "invalid_api_key"),
-            Api::Gemini => (400, "INVALID_ARGUMENT"),
-            Api::Ollama => (401, ""),
-        };
-        error(api, status, word, "API key not valid.")
-    };
-    check(says, 6, |_| String::new());
+    let what = "127.0.0.1 does not accept the key from KEY for this";
+    check(6, what, "set one that it accepts", |api| match api {
+        Api::Anthropic => (401, "authentication_error", "invalid x-api-key"),
+        Api::OpenaiResponses | Api::OpenaiChat => (401, "invalid_api_key", "Incorrect API key."),
+        Api::Gemini => (400, "INVALID_ARGUMENT", "API key not valid."),
+        Api::Ollama => (401, "", "unauthorized"),
+    });
 }
 
 #[test]
 fn an_unknown_model() {
-    let says = |api| {
-        let word = match api {
-            Api::Anthropic => "not_found_error",
-            Api::OpenaiResponses | Api::OpenaiChat => "model_not_found",
-            Api::Gemini => "NOT_FOUND",
-            Api::Ollama => "",
-        };
-        error(api, 404, word, "The model is not there.")
-    };
-    check(says, 6, |_| String::new());
+    let what = "127.0.0.1 has no such model";
+    check(
+        6,
+        what,
+        "choose one of `aside model list`",
+        |api| match api {
+            Api::Anthropic => (404, "not_found_error", "model: claude-opus-5-5"),
+            Api::OpenaiResponses | Api::OpenaiChat => (404, "model_not_found", "It is not there."),
+            Api::Gemini => (404, "NOT_FOUND", "models/gemini-4-argon is not found."),
+            Api::Ollama => (404, "", "model 'qwen3.5:9b' not found"),
+        },
+    );
 }
 
 #[test]
 fn no_credit() {
-    let says = |api| {
-        let (status, word) = match api {
-            Api::Anthropic => (429, "rate_limit_error"),
-            Api::OpenaiResponses => (429, "insufficient_quota"),
-            Api::OpenaiChat => (402, "402"),
-            Api::Gemini => (402, "FAILED_PRECONDITION"),
-            Api::Ollama => (402, ""),
-        };
-        error(api, status, word, "There is nothing left.")
-    };
-    check(says, 1, |_| String::new());
+    let what = "the account has no credit left, or reached its limit";
+    let next = "add credit or raise the limit with the provider, or choose another model";
+    check(1, what, next, |api| match api {
+        // A 429 that does not say when to come back.
+        Api::Anthropic => (429, "rate_limit_error", "You reached your spend limit."),
+        Api::OpenaiResponses => (429, "insufficient_quota", "You exceeded your quota."),
+        Api::OpenaiChat => (402, "402", "Insufficient credits."),
+        Api::Gemini => (402, "FAILED_PRECONDITION", "Enable billing."),
+        Api::Ollama => (402, "", "payment required"),
+    });
 }
 
 #[test]
 fn a_full_context() {
-    let says = |api| {
-        let (word, message) = match api {
-            Api::Anthropic => (
-                "invalid_request_error",
-                "prompt is too long: 1000001 tokens > 1000000 maximum",
-            ),
-            Api::OpenaiResponses | Api::OpenaiChat => {
-                ("context_length_exceeded", "Your input is too long.")
-            }
-            Api::Gemini => (
-                "INVALID_ARGUMENT",
-                "The input token count (1048577) exceeds the maximum number of tokens allowed",
-            ),
-            Api::Ollama => ("", "the input length exceeds the context length"),
-        };
-        error(api, 400, word, message)
-    };
-    check(says, 1, |_| String::new());
+    let what = "the conversation no longer fits the model's context";
+    let next = "begin a new one, or choose a model with a larger context";
+    check(1, what, next, |api| match api {
+        Api::Anthropic => (
+            400,
+            "invalid_request_error",
+            "prompt is too long: 1000001 tokens",
+        ),
+        Api::OpenaiResponses | Api::OpenaiChat => (400, "context_length_exceeded", "Too long."),
+        Api::Gemini => (
+            400,
+            "INVALID_ARGUMENT",
+            "The input token count (1048577) exceeds the maximum.",
+        ),
+        Api::Ollama => (400, "", "the input length exceeds the context length"),
+    });
 }
 
-#[test]
-fn a_refusal() {
-    let declines = |api| match api {
-        Api::Anthropic | Api::OpenaiResponses | Api::OpenaiChat => {
-            says(Play::new("no").finish(Finish::Refusal("I will not do that.".into())))
-        }
-        // These two have no way to decline but words.
-        Api::Gemini | Api::Ollama => says(Play::new("no").say(Said::text("I will not do that."))),
-    };
+/// The model ends like this; what it said until then is taken back.
+fn ends(finish: fn(Api) -> Option<Finish>, sentence: fn(Api) -> &'static str) {
     row(|api| {
-        let stage = Stage::new(api, vec![declines(api)]);
-        let done = stage.run("Go on.", &[]);
-        println!("{api:?} {} {} {}", done.code, done.stderr, done.stdout);
+        let play = Play::new("no").say(Said::text("To begin"));
+        let Some(finish) = finish(api) else {
+            // It has no way to end but with words.
+            let stage = Stage::new(api, vec![says(play)]);
+            let done = stage.run("Go on.", &[]).exits(0);
+            assert!(shown(&done).ends_with("completed To begin\n"), "{done:?}");
+            return stage.is_clean();
+        };
+        let end = says(Play::new("end").say(Said::text("Better.")));
+        let stage = Stage::new(api, vec![says(play.finish(finish)), end]);
+        let done = stage.run("Go on.", &[]).exits(1);
+        assert!(shown(&done).ends_with("failed refused\n"), "{done:?}");
+        let expected = format!("error: {}", sentence(api));
+        assert!(done.stderr.lines().any(|line| line == expected), "{done:?}");
+        stage.run("And now?", &["--continue"]).exits(0);
+        let heard = stage.heard();
+        assert!(!heard.contains("To begin"), "{api:?}: {heard}");
         stage.is_clean();
     });
 }
 
 #[test]
+fn a_refusal() {
+    let refuses = |api| {
+        let finish = Finish::Refusal("I will not do that.".into());
+        finish.exists_in(api).then_some(finish)
+    };
+    ends(refuses, |_| "The model refused to go on.");
+}
+
+#[test]
 fn a_content_filter() {
-    row(|api| {
-        let step = match api {
-            Api::Anthropic => says(
-                Play::new("no")
-                    .say(Said::text("To begin"))
-                    .finish(Finish::Refusal("".into())),
-            ),
-            Api::Ollama => return,
-            _ => says(
-                Play::new("no")
-                    .say(Said::text("To begin"))
-                    .finish(Finish::ContentFilter),
-            ),
-        };
-        let stage = Stage::new(api, vec![step]);
-        let done = stage.run("Go on.", &[]);
-        println!("{api:?} {} {} {}", done.code, done.stderr, done.stdout);
-        stage.is_clean();
+    // Anthropic's filters refuse in the model's name.
+    let filters = |api| match api {
+        Api::Anthropic => Some(Finish::Refusal(String::new())),
+        api => Finish::ContentFilter
+            .exists_in(api)
+            .then_some(Finish::ContentFilter),
+    };
+    ends(filters, |api| match api {
+        Api::Anthropic => "The model refused to go on.",
+        _ => "The provider's content filter stopped the response.",
     });
 }
 
@@ -195,22 +214,12 @@ fn nobody_there() {
             .local_addr()
             .unwrap();
         let stage = Stage::new(api, Vec::new());
-        stage
-            .world
-            .user_config(&column::configuration(&closed.to_string()));
-        let model = column::model(api);
-        let args = [
-            "run",
-            "-m",
-            model,
-            "--set",
-            "conversation.limits.retries=0",
-            "Go on.",
-        ];
-        let mut command = stage.command(&args);
-        command.envs(column::environment(&closed.to_string()));
-        let done = crate::world::start(&mut command).end();
-        println!("{api:?} {} {}", done.code, done.stderr);
+        let address = closed.to_string();
+        stage.world.user_config(&column::configuration(&address));
+        let done = run_at(&stage, &address).exits(1);
+        let sentence = "127.0.0.1 cannot be reached, or the connection to it broke \
+            (Connection refused (os error 111)); look whether it runs and whether you are online";
+        assert_says(api, &done, sentence);
     });
 }
 
@@ -218,14 +227,19 @@ fn nobody_there() {
 fn a_redirect_does_not_carry_the_key_elsewhere() {
     row(|api| {
         let elsewhere = ModelServer::start(|_| Reply::json(200, Value::Null));
-        let to = format!(
-            "http://localhost:{}/v1/elsewhere",
-            elsewhere.address().port()
-        );
-        let stage = Stage::new(api, vec![http(Reply::redirect(&to))]);
-        let done = run(&stage);
-        println!("{api:?} {} {}", done.code, done.stderr);
+        let to = format!("http://localhost:{}/v1", elsewhere.address().port());
+        for status in [301, 302, 307, 308] {
+            let mut reply = Reply::redirect(&to);
+            reply.status = status;
+            let stage = Stage::new(api, vec![http(reply)]);
+            let done = run(&stage).exits(1);
+            let sentence = format!(
+                "127.0.0.1 redirects to another place (HTTP status {status}); \
+                 set the provider's base_url to that"
+            );
+            assert_says(api, &done, &sentence);
+            stage.is_clean();
+        }
         assert_eq!(elsewhere.connections(), 0, "{api:?}");
-        stage.is_clean();
     });
 }

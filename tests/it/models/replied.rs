@@ -14,6 +14,7 @@ pub(super) fn items(api: Api, body: &str) -> Vec<Value> {
         Api::OpenaiResponses => events
             .filter(|event: &Value| event["type"] == "response.output_item.done")
             .map(|event| event["item"].clone())
+            .filter(|item| item["status"] != "incomplete")
             .collect(),
         Api::Gemini => events
             .flat_map(|event: Value| {

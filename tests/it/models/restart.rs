@@ -5,7 +5,7 @@ use rustix::process::Signal;
 
 use super::{
     live::{LONG, Live},
-    questions::{answers, edit},
+    questions::{TWICE, answers, edit, reads},
     stage::{AUTO, Stage, Step, asked, row, says, stalls},
 };
 use crate::world::Done;
@@ -21,10 +21,22 @@ fn killed(stage: &Stage, requests: usize) -> Done {
     Live::start(stage.command(&[args.as_slice(), &AUTO].concat())).end()
 }
 
+/// The request that goes out when an inquiry was answered.
+const AFTER_INQUIRY: usize = 3;
+
+fn bytes(stage: &Stage, number: usize) -> String {
+    String::from_utf8(stage.requests()[number].body.to_vec()).unwrap()
+}
+
+/// A body without the marks of Anthropic's prompt cache, which are no part of what the model reads.
+fn unmarked(body: &str) -> String {
+    body.replace(r#","cache_control":{"type":"ephemeral"}"#, "")
+}
+
 /// A body without what belongs to one world: the conversation's id, which goes along as a hint for the cache, and the
 /// folder.
 fn neutral(stage: &Stage, number: usize) -> String {
-    let body = String::from_utf8(stage.requests()[number].body.to_vec()).unwrap();
+    let body = bytes(stage, number);
     let folder = stage.world.folder().display().to_string();
     body.replace(&stage.world.conversation(), "ID")
         .replace(&folder, "FOLDER")
@@ -37,6 +49,7 @@ fn script() -> Vec<Step> {
         .say(Said::call("call_read", "read_file", r#"{"path":"b.txt"}"#))
         .say(edit("call_edit", "a.txt"));
     vec![
+        reads(&["a.txt"]),
         says(calls),
         asked(answers),
         says(
@@ -49,7 +62,7 @@ fn script() -> Vec<Step> {
 }
 
 fn prepare(stage: &Stage) {
-    stage.world.write("a.txt", "x x\n");
+    stage.world.write("a.txt", TWICE);
     stage.world.write("b.txt", "B\n");
 }
 
@@ -70,12 +83,21 @@ fn check(at: usize) {
         stage.run("Thanks.", &["--continue"]).exits(0);
         stage.is_clean();
 
-        let requests = stage.requests();
-        assert_eq!(requests[at].body, requests[at + 1].body, "{api:?}");
-        assert_eq!(stage.world.read("a.txt"), "y y\n", "{api:?}");
+        let (killed, resumed) = (bytes(&stage, at), bytes(&stage, at + 1));
+        if at == AFTER_INQUIRY {
+            // An inquiry has moved Anthropic's breakpoint, and no log tells where to; what is marked is the same.
+            assert_eq!(unmarked(&killed), unmarked(&resumed), "{api:?}");
+        } else {
+            assert_eq!(killed, resumed, "{api:?}");
+        }
+        assert_eq!(stage.world.read("a.txt"), "y\ny\n", "{api:?}");
         for number in at..plain.requests().len() {
             let (here, there) = (neutral(&stage, number + 1), neutral(&plain, number));
-            assert_eq!(here, there, "{api:?} {number}");
+            if at == AFTER_INQUIRY {
+                assert_eq!(unmarked(&here), unmarked(&there), "{api:?} {number}");
+            } else {
+                assert_eq!(here, there, "{api:?} {number}");
+            }
         }
     });
 }
@@ -87,10 +109,10 @@ fn a_turn_that_was_killed_before_the_first_byte_asks_the_same_again() {
 
 #[test]
 fn a_turn_that_was_killed_while_a_tool_waits_for_its_answer_asks_the_same_again() {
-    check(1);
+    check(2);
 }
 
 #[test]
 fn a_turn_that_was_killed_after_its_tools_asks_the_same_again() {
-    check(2);
+    check(AFTER_INQUIRY);
 }

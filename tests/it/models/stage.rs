@@ -40,7 +40,7 @@ pub(super) fn says(play: Play) -> Step {
 
 /// The model would say this, but nothing of it comes.
 pub(super) fn stalls() -> Step {
-    sent(Play::new("never"), |reply| reply.wait_at(0, &Gate::new()))
+    Box::new(|_, api| Turn::Http(Reply::stream(api, "never").wait_at(0, &Gate::new())))
 }
 
 /// The model says this, and it is sent in another way.
@@ -70,6 +70,8 @@ pub(super) struct Stage {
 struct Books {
     script: VecDeque<Step>,
     seen: Seen,
+    /// Replies of a model so far.
+    replies: usize,
     /// Requests to a model.
     requests: Vec<Arc<Received>>,
     broken: Vec<String>,
@@ -120,11 +122,16 @@ impl Stage {
         command
     }
 
-    /// Starts a turn on this message with the column's model.
+    /// Starts a turn on this message, with the column's model where the arguments name none.
     pub(super) fn start(&self, message: &str, args: &[&str]) -> Live {
         let model = column::model(self.api);
-        let all = ["run", "-m", model, "--output", "jsonl", "--trust"];
-        Live::start(self.command(&[&all, args, &[message]].concat()))
+        let of_column: &[&str] = if args.contains(&"-m") {
+            &[]
+        } else {
+            &["-m", model]
+        };
+        let all = ["run", "--output", "jsonl", "--trust"];
+        Live::start(self.command(&[&all, of_column, args, &[message]].concat()))
     }
 
     /// A turn on this message, to its end.
@@ -191,7 +198,8 @@ impl Books {
             Turn::Says(play) => (play, Box::new(|reply| reply)),
             Turn::Sent(play, how) => (play, how),
         };
-        let reply = how(column::dressed(play, number).reply(api));
+        self.replies += 1;
+        let reply = how(column::dressed(play, self.replies).reply(api));
         self.seen
             .response(&request, &replied::items(api, &text(&reply)));
         reply
@@ -234,13 +242,30 @@ fn text(reply: &Reply) -> String {
 
 /// Where a text begins in the stream of a play: at the start of its event.
 pub(super) fn place(play: &Play, api: Api, text: &str) -> usize {
-    let stream = column::dressed(play.clone(), 1).stream(api);
-    let stream = String::from_utf8_lossy(&stream).into_owned();
-    let at = stream.find(text).expect("the text in the stream");
-    let gap = if api == Api::Ollama { "\n" } else { "\n\n" };
+    let (stream, at) = found(play, api, text);
+    let gap = gap(api);
     stream[..at]
         .rfind(gap)
         .map_or(0, |before| before + gap.len())
+}
+
+/// Where the event with a text ends in the stream of a play.
+pub(super) fn after(play: &Play, api: Api, text: &str) -> usize {
+    let (stream, at) = found(play, api, text);
+    let gap = gap(api);
+    at + stream[at..].find(gap).expect("the end of its event") + gap.len()
+}
+
+fn found(play: &Play, api: Api, text: &str) -> (String, usize) {
+    let stream = column::dressed(play.clone(), 1).stream(api);
+    let stream = String::from_utf8_lossy(&stream).into_owned();
+    let at = stream.find(text).expect("the text in the stream");
+    (stream, at)
+}
+
+/// What stands between two events.
+fn gap(api: Api) -> &'static str {
+    if api == Api::Ollama { "\n" } else { "\n\n" }
 }
 
 /// A row: the scenario with each API, side by side.

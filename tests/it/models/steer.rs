@@ -132,7 +132,15 @@ fn what_the_user_adds_between_two_results_follows_them() {
             message["method"] == "aside/turn/completed"
         });
         assert_eq!(end["params"]["outcome"], "completed", "{end}");
-        println!("{api:?} {}", stage.heard());
+        let expected = "\
+user Paint it.
+call read_file {\"path\":\"a.txt\"}
+call ask_user {\"question\":\"Which colour?\"}
+result A
+result {\"answer_type\":\"text\",\"answer\":\"blue\"}
+user But not red.
+";
+        assert_eq!(stage.heard(), expected, "{api:?}");
         stage.is_clean();
     });
 }

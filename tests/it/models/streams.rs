@@ -6,7 +6,10 @@ use aside_model_server::{
     server::{Gate, Received},
 };
 
+use serde_json::{Value, json};
+
 use super::{
+    heard::tells_reasoning,
     shown::shown,
     stage::{Stage, place, row, says, sent},
 };
@@ -30,18 +33,15 @@ fn text_is_shown_as_it_comes() {
     });
 }
 
-/// How a request says that the model is to reason, and how that it is not to.
-fn says_reasoning(api: Api, received: &Received) -> String {
+/// What a request says of how much the model is to reason.
+fn says_reasoning(api: Api, received: &Received) -> Value {
     let body = &received.json;
     match api {
-        Api::Anthropic => body["thinking"]["type"].to_string(),
-        Api::OpenaiResponses => body["reasoning"]["effort"].to_string(),
-        Api::OpenaiChat => format!(
-            "{} {}",
-            body["reasoning_effort"], body["chat_template_kwargs"]
-        ),
-        Api::Gemini => body["generationConfig"]["thinkingConfig"].to_string(),
-        Api::Ollama => body["think"].to_string(),
+        Api::Anthropic => json!([body["thinking"]["type"], body["output_config"]["effort"]]),
+        Api::OpenaiResponses => body["reasoning"]["effort"].clone(),
+        Api::OpenaiChat => body["reasoning_effort"].clone(),
+        Api::Gemini => body["generationConfig"]["thinkingConfig"]["thinkingLevel"].clone(),
+        Api::Ollama => body["think"].clone(),
     }
 }
 
@@ -75,8 +75,7 @@ fn reasoning_is_shown_and_comes_back() {
         let expected = "\
 reasoning A file has to be read.
 text I look at it.
-Read a.txt running
-result ok
+call Read a.txt: ok
 reasoning Clear.
 text It says A.
 completed It says A.
@@ -88,8 +87,45 @@ completed It says A.
                 &["--continue", "--set", "assistant.reasoning='high'"],
             )
             .exits(0);
-        println!("{api:?} {}", stage.heard());
-        println!("{api:?} {}", says_reasoning(api, &stage.requests()[0]));
+        let thought = |text: &str| match tells_reasoning(api) {
+            true => format!("thought {text}\n"),
+            false => String::new(),
+        };
+        let expected = format!(
+            "user What is in a.txt?\n{}assistant I look at it.\n\
+             call read_file {{\"path\":\"a.txt\"}}\nresult A\n\
+             {}assistant It says A.\nuser Thanks.\n",
+            thought("A file has to be read."),
+            thought("Clear."),
+        );
+        assert_eq!(stage.heard(), expected, "{api:?}");
+        let expected = match api {
+            Api::Anthropic => json!(["adaptive", "high"]),
+            Api::OpenaiResponses | Api::OpenaiChat => json!("high"),
+            Api::Gemini => json!("HIGH"),
+            // It is on or off.
+            Api::Ollama => json!(true),
+        };
+        assert_eq!(says_reasoning(api, &stage.requests()[0]), expected);
+        stage.is_clean();
+    });
+}
+
+#[test]
+fn reasoning_that_is_turned_off() {
+    row(|api| {
+        let stage = Stage::new(api, vec![says(Play::new("text").say(Said::text("Yes.")))]);
+        stage
+            .run("Is it so?", &["--set", "assistant.reasoning='off'"])
+            .exits(0);
+        let expected = match api {
+            // These models always reason: as little as they can.
+            Api::Anthropic => json!(["adaptive", "low"]),
+            Api::OpenaiResponses | Api::OpenaiChat => json!("low"),
+            Api::Gemini => json!("LOW"),
+            Api::Ollama => json!(false),
+        };
+        assert_eq!(says_reasoning(api, &stage.requests()[0]), expected);
         stage.is_clean();
     });
 }
@@ -110,7 +146,21 @@ fn two_calls_side_by_side_have_their_results_in_call_order() {
         stage.world.write("a.txt", "A\n");
         stage.world.write("b.txt", "B\n");
         let done = stage.run("Read both.", &[]).exits(0);
-        println!("{api:?} {} {}", shown(&done), stage.heard());
+        let expected = "\
+call Read a.txt: ok
+call Read b.txt: ok
+text A and B.
+completed A and B.
+";
+        assert_eq!(shown(&done), expected, "{api:?}");
+        let expected = "\
+user Read both.
+call read_file {\"path\":\"a.txt\"}
+call read_file {\"path\":\"b.txt\"}
+result A
+result B
+";
+        assert_eq!(stage.heard(), expected, "{api:?}");
         stage.is_clean();
     });
 }

@@ -7,9 +7,13 @@ use aside_model_server::{
 
 use super::{
     column,
+    heard::tells_reasoning,
     shown::shown,
     stage::{Stage, row, says},
 };
+
+const NOTICE: &str =
+    "notice Since the last turn the model changed, so the prompt cache starts again.\n";
 
 /// The text of an API's reasoning.
 fn thought(api: Api) -> String {
@@ -43,10 +47,26 @@ fn each_api_goes_on_where_another_began() {
         stage.world.write("a.txt", "A\n");
         let others = Api::ALL.into_iter().filter(|other| *other > api);
         let order: Vec<Api> = others.flat_map(|other| [api, other]).chain([api]).collect();
+        let mut before = String::new();
         for (number, api) in order.iter().enumerate() {
-            let shown = turn(&stage, *api, number);
-            println!("{number} {api:?} {shown}");
-            println!("{}", stage.heard());
+            let notice = if number == 0 { "" } else { NOTICE };
+            let thought = thought(*api);
+            let expected = format!(
+                "{notice}reasoning {thought}\ncall Read a.txt: ok\nreasoning {thought}\n\
+                 text Answer {number}.\ncompleted Answer {number}.\n"
+            );
+            assert_eq!(turn(&stage, *api, number), expected, "{order:?} {number}");
+            let question = format!("user Question {number}.\n");
+            let call = "call read_file {\"path\":\"a.txt\"}\nresult A\n";
+            // Of reasoning a model is told its own, of this turn: what was said before it came belongs to another.
+            let own = if tells_reasoning(*api) {
+                format!("thought {thought}\n")
+            } else {
+                String::new()
+            };
+            let expected = format!("{before}{question}{own}{call}");
+            assert_eq!(stage.heard(), expected, "{order:?} {number}");
+            before = format!("{before}{question}{call}assistant Answer {number}.\n");
         }
         for request in stage.requests() {
             let body = String::from_utf8(request.body.to_vec()).unwrap();
