@@ -101,7 +101,9 @@ impl Hooks {
             mode: None,
         });
         self.writer.append(&entry)?;
-        let uri = format!("file://{}", root.join(&edit.path).display());
+        let path = root.join(&edit.path);
+        let uri = url::Url::from_file_path(&path)
+            .map_or_else(|()| path.display().to_string(), String::from);
         self.say(Happening::Edit(edit.call, uri));
         Ok(())
     }

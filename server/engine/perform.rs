@@ -267,8 +267,8 @@ impl Stage {
     pub(super) async fn close(mut self, end: End) -> Option<Before> {
         self.tasks.close(Duration::from_secs(2)).await;
         let outcome = end.outcome;
-        let writer = self.writer.clone();
-        let sync = tokio::task::spawn_blocking(move || writer.sync());
+        // It may take long; the next turn opens the log meanwhile.
+        let sync = tokio::task::spawn_blocking(self.writer.sync());
         // A parked turn may wait for days: it must survive a loss of power. Otherwise nobody waits for the disk.
         if outcome == Outcome::Interrupted
             && let Ok(Err(error)) = sync.await

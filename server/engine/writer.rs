@@ -47,13 +47,9 @@ impl Writer {
         self.log().append(self.clock.now(), turn, entry).map(|_| ())
     }
 
-    /// Makes sure that what was appended survives a loss of power. Blocks.
-    ///
-    /// # Errors
-    /// As `fdatasync`.
-    pub(super) fn sync(&self) -> io::Result<()> {
-        let sync = self.log().sync();
-        sync()
+    /// What makes sure that what was appended survives a loss of power. It blocks, and does not keep the log open.
+    pub(super) fn sync(&self) -> impl FnOnce() -> io::Result<()> + Send + use<> {
+        self.log().sync()
     }
 
     /// The number of the next event.

@@ -3,6 +3,7 @@
 mod commands;
 mod keys;
 mod kill;
+mod lsp;
 mod process;
 mod run;
 mod structure;

@@ -1,0 +1,4 @@
+//! The Language Server over standard input and output, as an editor sees it.
+
+mod client;
+mod turns;

@@ -1,0 +1,284 @@
+//! A client of the server: it sends what it is told to, and gives each message that comes when it is asked for.
+
+use std::{
+    collections::VecDeque,
+    io::{BufRead, BufReader, Read, Write},
+    process::{Child, ChildStdin, ChildStdout, Stdio},
+    sync::mpsc::{Receiver, channel},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+/// How long a message may take before a test gives up on it.
+const LONG: Duration = Duration::from_secs(20);
+
+/// A client. The server is ended when this is dropped.
+pub(crate) struct Client {
+    server: Child,
+    input: Option<ChildStdin>,
+    messages: Receiver<Value>,
+    /// What came and was not asked for yet.
+    waiting: VecDeque<Value>,
+    /// The id of the last request.
+    last: u64,
+}
+
+impl Client {
+    /// Starts the server in the workspace and initializes it. The script is what the model plays; the workspace is
+    /// trusted.
+    pub(crate) fn start(world: &World, script: &str, capabilities: Value) -> Self {
+        let model = world.script(script);
+        let options = json!({ "trusted": true, "config": { "assistant": { "model": model } } });
+        Self::with(world, capabilities, options)
+    }
+
+    /// Starts the server in the workspace and initializes it with these options.
+    pub(crate) fn with(world: &World, capabilities: Value, options: Value) -> Self {
+        let mut client = Self::spawn(world);
+        client.request("initialize", initialize(world, capabilities, options));
+        client.notify("initialized", json!({}));
+        client
+    }
+
+    /// Starts the server, to which nothing was said yet.
+    pub(crate) fn spawn(world: &World) -> Self {
+        let mut server = world
+            .command(&["lsp", "--stdio"])
+            .stdin(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let (input, output) = (server.stdin.take(), server.stdout.take().unwrap());
+        let (say, messages) = channel();
+        std::thread::spawn(move || {
+            let mut output = BufReader::new(output);
+            while let Some(message) = read(&mut output) {
+                if say.send(message).is_err() {
+                    return;
+                }
+            }
+        });
+        Self {
+            server,
+            input,
+            messages,
+            waiting: VecDeque::new(),
+            last: 0,
+        }
+    }
+
+    /// Sends a notification.
+    pub(crate) fn notify(&mut self, method: &str, params: Value) {
+        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    /// Sends a request and returns the result. Other messages that come meanwhile stay.
+    #[track_caller]
+    pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
+        self.last += 1;
+        let id = self.last;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        let reply = self.next(method, |it| it["id"] == id && it["method"].is_null());
+        assert_eq!(reply["error"], Value::Null, "{method} failed");
+        reply["result"].clone()
+    }
+
+    /// Sends a request and returns the error that it is answered with: its code and message.
+    #[track_caller]
+    pub(crate) fn refused(&mut self, method: &str, params: Value) -> (i64, String) {
+        let error = self.error(method, params);
+        let text = error["message"].as_str().unwrap().to_owned();
+        (error["code"].as_i64().unwrap(), text)
+    }
+
+    /// The same, the whole error.
+    #[track_caller]
+    pub(crate) fn error(&mut self, method: &str, params: Value) -> Value {
+        self.last += 1;
+        let id = self.last;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        let reply = self.next(method, |it| it["id"] == id && it["method"].is_null());
+        assert!(reply["result"].is_null(), "{method} was answered: {reply}");
+        reply["error"].clone()
+    }
+
+    /// Answers a request of the server with an error.
+    pub(crate) fn fail(&mut self, request: &Value, text: &str) {
+        let error = json!({ "code": -32603, "message": text });
+        self.send(&json!({ "jsonrpc": "2.0", "id": request["id"], "error": error }));
+    }
+
+    /// Starts a turn and returns its params: `conversationId` and `turnId`.
+    #[track_caller]
+    pub(crate) fn turn(&mut self, params: Value) -> Value {
+        self.request("aside/turn/start", params)
+    }
+
+    /// Waits for the end of this turn while a person answers its prompts. Returns its updates and its end.
+    #[track_caller]
+    pub(crate) fn play(
+        &mut self,
+        turn: &Value,
+        mut person: impl FnMut(&Value) -> Value,
+    ) -> (Vec<Value>, Value) {
+        let mut updates = Vec::new();
+        loop {
+            let of_turn = |it: &Value| it["params"]["turnId"] == turn["turnId"];
+            let message = self.next("a message of the turn", of_turn);
+            match message["method"].as_str().unwrap() {
+                "aside/turn/update" => {
+                    updates.push(message["params"]["update"].clone());
+                    assert_eq!(message["params"]["seq"], updates.len(), "{message}");
+                }
+                "aside/prompt" => {
+                    let answer = person(&message["params"]);
+                    self.reply(&message, answer);
+                }
+                "aside/turn/completed" => return (updates, message["params"].clone()),
+                other => panic!("{other} came"),
+            }
+        }
+    }
+
+    /// The server's process.
+    pub(crate) fn id(&self) -> u32 {
+        self.server.id()
+    }
+
+    /// Closes the server's standard input, and waits until it has ended.
+    pub(crate) fn leave(mut self) {
+        drop(self.input.take());
+        self.ended();
+    }
+
+    /// Ends the server as a crash does.
+    pub(crate) fn crash(mut self) {
+        self.server.kill().unwrap();
+        self.server.wait().unwrap();
+    }
+
+    /// Waits until the server has ended, and returns its exit code.
+    #[track_caller]
+    pub(crate) fn ended(&mut self) -> Option<i32> {
+        let begin = Instant::now();
+        loop {
+            if let Some(status) = self.server.try_wait().unwrap() {
+                return status.code();
+            }
+            assert!(begin.elapsed() < LONG, "the server does not end");
+            std::thread::park_timeout(Duration::from_millis(2));
+        }
+    }
+
+    /// Answers a request of the server.
+    pub(crate) fn reply(&mut self, request: &Value, result: Value) {
+        self.send(&json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }));
+    }
+
+    /// The next request or notification of this method. Other messages stay.
+    #[track_caller]
+    pub(crate) fn expect(&mut self, method: &str) -> Value {
+        self.next(method, |it| it["method"] == method)
+    }
+
+    /// The next `aside/turn/update` of this kind. Other messages stay.
+    #[track_caller]
+    pub(crate) fn update(&mut self, kind: &str) -> Value {
+        let message = self.next(kind, |it| it["params"]["update"]["kind"] == kind);
+        message["params"]["update"].clone()
+    }
+
+    /// Waits for the end of the turn, and returns its params. No request may have come that nobody asked for.
+    #[track_caller]
+    pub(crate) fn completed(&mut self) -> Value {
+        let end = self.expect("aside/turn/completed");
+        let open: Vec<&Value> = self
+            .waiting
+            .iter()
+            .filter(|it| !it["id"].is_null())
+            .collect();
+        assert!(open.is_empty(), "not asked for: {open:#?}");
+        end["params"].clone()
+    }
+
+    #[track_caller]
+    fn next(&mut self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
+        let begin = Instant::now();
+        loop {
+            if let Some(at) = self.waiting.iter().position(&fits) {
+                return self.waiting.remove(at).unwrap();
+            }
+            let left = LONG.saturating_sub(begin.elapsed());
+            match self.messages.recv_timeout(left) {
+                Ok(message) => self.waiting.push_back(message),
+                Err(error) => panic!("no {what} came ({error}), but {:#?}", self.waiting),
+            }
+        }
+    }
+
+    fn send(&mut self, message: &Value) {
+        let body = message.to_string();
+        let input = self.input.as_mut().unwrap();
+        write!(input, "Content-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+        input.flush().unwrap();
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+/// The params of `initialize`.
+pub(crate) fn initialize(world: &World, capabilities: Value, options: Value) -> Value {
+    json!({
+        "processId": null,
+        "rootUri": uri(world, ""),
+        "capabilities": capabilities,
+        "initializationOptions": options,
+    })
+}
+
+/// A client that answers prompts.
+pub(crate) fn prompts() -> Value {
+    json!({ "experimental": { "aside": { "version": 1, "prompt": true } } })
+}
+
+/// The person's answer.
+pub(crate) fn answer(value: impl Into<Value>) -> Value {
+    json!({ "action": "answer", "answer": value.into() })
+}
+
+/// Nobody is to be asked.
+pub(crate) fn nobody(prompt: &Value) -> Value {
+    panic!("somebody was asked: {prompt}")
+}
+
+/// The URI of a path in the workspace.
+pub(crate) fn uri(world: &World, path: &str) -> String {
+    let path = world.at(path);
+    format!("file://{}", path.display())
+        .trim_end_matches('/')
+        .to_owned()
+}
+
+fn read(output: &mut BufReader<ChildStdout>) -> Option<Value> {
+    let mut length = None;
+    loop {
+        let mut line = String::new();
+        output.read_line(&mut line).ok()?;
+        match line.trim_end().split_once(": ") {
+            Some(("Content-Length", bytes)) => length = bytes.parse().ok(),
+            Some(_) => {}
+            None => break,
+        }
+    }
+    let mut body = vec![0; length?];
+    output.read_exact(&mut body).ok()?;
+    serde_json::from_slice(&body).ok()
+}
