@@ -22,7 +22,7 @@ use crate::{
         settings::{Assistant, Settings},
     },
     provider::{Head, Provider, ToolSpec},
-    tool::{self, Registry, ToolLimits},
+    tool::{self, Registry, Tool, ToolLimits},
     turn::{
         inquiry::ANSWER_INQUIRY,
         rules::{Mode, Model, Rules},
@@ -36,7 +36,7 @@ const INQUIRY_SYSTEM: &str = "You answer questions that an assistant's tools ask
 are given the conversation between the two, then a question. Answer what the user would want, from the conversation.";
 
 /// What a user said for one turn, beside the configuration.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Wishes {
     /// The workspace.
     pub root: PathBuf,
@@ -54,6 +54,8 @@ pub struct Wishes {
     pub schema: Option<Value>,
     /// Commands may run without a sandbox.
     pub unsandboxed: bool,
+    /// Tools that are no part of Aside.
+    pub more: Vec<Arc<dyn Tool>>,
 }
 
 /// All that a turn needs of the configuration.
@@ -129,7 +131,11 @@ pub async fn assemble(
     outside: &Outside,
 ) -> Result<Assembled, AssembleError> {
     let settings = &configuration.settings;
-    let registry = Registry::builtin();
+    let mut registry = Registry::builtin();
+    for tool in &wishes.more {
+        let added = registry.add(tool.clone());
+        added.map_err(|bad| AssembleError::Usage(bad.to_string()))?;
+    }
     let enabled =
         tools_that_are_on(settings, &registry, &wishes.toggles).map_err(AssembleError::Usage)?;
     known_answers(&registry, &wishes.answers).map_err(AssembleError::Usage)?;
@@ -171,9 +177,11 @@ fn rules(
     enabled: &[String],
     model: &Model,
 ) -> Rules {
+    let is_outside = |name: &str| wishes.more.iter().any(|tool| tool.about().name == name);
     let facts = enabled.iter().filter_map(|name| {
         let about = registry.get(name)?.about();
         let facts = ToolFacts {
+            outside: is_outside(name),
             asks_for_assistant: about.asks_for_assistant,
             ..ToolFacts::default()
         };

@@ -2,10 +2,10 @@
 //! as it was asked. The engine is the real one, on real files; the model is a server on loopback.
 
 mod body;
+mod cached;
 mod ladder;
 mod learned;
 mod run;
-mod cached;
 
 mod long;
 mod loopback;

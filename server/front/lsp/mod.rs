@@ -17,6 +17,7 @@
 //! | `conversations` | the list of conversations, and what can be done to one |
 //! | `undo`, `pending` | taking a turn's changes back; the prompts of interrupted turns |
 //! | `configured`, `health` | settings, models and trust on request; how it goes, for a status line |
+//! | `client_tools` | tools that run in the editor |
 //! | `params`, `parent` | params by field; the client's process |
 //! | `documents` | open documents: what tools read, saved or not |
 //! | `edits`, `splices` | open documents as tools change them; the smallest edits for it (pure) |
@@ -26,6 +27,7 @@
 //! client is never dropped. tower-lsp is used here and nowhere else.
 
 pub mod claim;
+mod client_tools;
 mod configured;
 mod conversations;
 mod documents;

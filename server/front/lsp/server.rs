@@ -19,6 +19,7 @@ use tower_lsp::{
 };
 
 use super::{
+    client_tools::check,
     configured::client_settings,
     conversations::off_thread,
     error::{internal, invalid, unknown_prompt, unknown_turn},
@@ -259,6 +260,7 @@ fn read(params: InitializeParams) -> Result<(Told, ClientSettings, Vec<PathBuf>)
         .transpose()
         .map_err(|why| invalid(format!("capabilities.experimental.aside: {why}")))?;
     let aside: Option<requests::ClientCapabilities> = aside;
+    check(aside.as_ref().map_or(&[], |aside| aside.tools.as_slice()))?;
     let info = params.client_info;
     let client = rules::Client {
         name: info

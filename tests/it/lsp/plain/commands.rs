@@ -30,10 +30,10 @@ fn they_are_declared() {
     );
     client.notify("initialized", json!({}));
     let params = json!({ "command": "aside.server.dance", "arguments": [] });
-    let refused = client.refused("workspace/executeCommand", params);
+    let refused = client.error("workspace/executeCommand", params);
     assert_eq!(refused["code"], -32602);
     let params = json!({ "command": "aside.server.ask", "arguments": ["Go"] });
-    let refused = client.refused("workspace/executeCommand", params);
+    let refused = client.error("workspace/executeCommand", params);
     assert_eq!(refused["code"], -32602);
 }
 
@@ -59,7 +59,7 @@ fn an_answer_without_pages_is_given_by_command() {
         r#"{"answer_type":"text","answer":"trunk"}"#
     );
     let params = json!({ "command": "aside.server.answer", "arguments": [{ "promptId": id, "answer": "x" }] });
-    let refused = client.refused("workspace/executeCommand", params);
+    let refused = client.error("workspace/executeCommand", params);
     assert_eq!(refused["code"], -32012);
 }
 
@@ -99,7 +99,7 @@ fn an_interrupted_turn_goes_on() {
     let end = ends(&mut client);
     assert!(end.ends_with("Done."), "{end}");
     let params = json!({ "command": "aside.server.resume", "arguments": [] });
-    let refused = client.refused("workspace/executeCommand", params);
+    let refused = client.error("workspace/executeCommand", params);
     assert_eq!(refused["code"], -32011);
 }
 

@@ -69,7 +69,7 @@ fn what_is_no_title_is_no_answer() {
         let world = World::new();
         let (mut client, prompt) = asked(&world, question);
         match reply.get("error").and_then(Value::as_str) {
-            Some(error) => client.fail(&prompt, -32601, error),
+            Some(error) => client.fail(&prompt, error),
             None => client.reply(&prompt, reply["result"].clone()),
         }
         ends(&mut client);
@@ -111,7 +111,7 @@ fn what_cannot_be_shown_whole_can_only_be_refused() {
     ask(&mut client);
     let prompt = prompt(&mut client);
     assert_eq!(titles(&prompt), ["No"]);
-    let refused = client.refused(
+    let refused = client.error(
         "workspace/executeCommand",
         json!({ "command": "aside.server.answer", "arguments": [{ "answer": "once" }] }),
     );
