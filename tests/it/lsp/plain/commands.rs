@@ -97,7 +97,7 @@ fn an_interrupted_turn_goes_on() {
     let again = prompt(&mut client);
     choose(&mut client, &again, "Yes");
     let end = ends(&mut client);
-    assert!(end.ends_with("Done."), "{end}");
+    assert!(end.contains("\n\nDone.\n\n**Completed**."), "{end}");
     let params = json!({ "command": "aside.server.resume", "arguments": [] });
     let refused = client.error("workspace/executeCommand", params);
     assert_eq!(refused["code"], -32011);
@@ -162,7 +162,10 @@ fn code_actions_ask_about_a_selection_or_follow_a_comment() {
             page(&mut client);
         } else {
             let end = client.expect("window/showMessage");
-            assert!(message(&end).ends_with("Sorted."), "{end}");
+            assert!(
+                message(&end).contains("\n\nSorted.\n\n**Completed**."),
+                "{end}"
+            );
         }
     }
     let conversations = world.conversations();

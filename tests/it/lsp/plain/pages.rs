@@ -11,11 +11,15 @@ use crate::{lsp::client::Client, world::World};
 fn a_change_is_shown_on_a_page_before_it_is_asked_for() {
     let world = World::new();
     world.write("a.txt", "one\ntwo\n");
-    let script = calling(
-        "edit_file",
-        "path = 'a.txt', old_text = 'two', new_text = 'three'",
-    );
-    let mut client = Client::start(&world, &script, able());
+    let script = r#"
+        [[reply]]
+        say = [{ call = "read_file", arguments = { path = "a.txt" } }]
+        [[reply]]
+        say = [{ call = "edit_file", arguments = { path = "a.txt", old_text = "two", new_text = "three" } }]
+        [[reply]]
+        say = [{ text = "Done." }]
+    "#;
+    let mut client = Client::start(&world, script, able());
     ask(&mut client);
     let diff = page(&mut client);
     let text = fs::read_to_string(&diff).unwrap();
@@ -108,7 +112,10 @@ fn the_answer_is_a_transcript() {
     assert_eq!(transcript.file_name().unwrap(), "transcript.md");
     let text = fs::read_to_string(&transcript).unwrap();
     assert!(text.contains("**User:** Go"), "{text}");
-    assert!(text.ends_with("All *is* well.\n"), "{text}");
+    assert!(
+        text.contains("\n\nAll *is* well.\n\n**Completed**."),
+        "{text}"
+    );
     fs::remove_file(&transcript).unwrap();
     command(&mut client, "transcript", json!({}));
     assert_eq!(fs::read_to_string(page(&mut client)).unwrap(), text);

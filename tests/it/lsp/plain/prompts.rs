@@ -17,7 +17,7 @@ fn check(question: &str, shown: &str, actions: &[&str], title: &str, told: &str)
     assert_eq!(titles(&prompt), actions);
     choose(&mut client, &prompt, title);
     let end = ends(&mut client);
-    assert!(end.ends_with("Done."), "{end}");
+    assert!(end.contains("\n\nDone.\n\n**Completed**."), "{end}");
     assert_eq!(world.log().told("it"), told);
 }
 
@@ -55,31 +55,25 @@ fn a_question_is_a_message_with_its_answers() {
 
 #[test]
 fn what_is_no_title_is_no_answer() {
-    let world = World::new();
     let question = "question = 'Push?', answer_type = 'boolean'";
+    let not_shown = "ask_user: the question could not be shown: not here. Do not retry this tool call in this turn.";
     for (reply, told, reason) in [
-        (json!({ "result": null }), DISMISSED, "user"),
-        (json!({ "result": { "title": "yes" } }), DISMISSED, "user"),
-        (
-            json!({ "error": "not here" }),
-            "Inquiry failed: not here",
-            "backend_error",
-        ),
+        (Ok(Value::Null), DISMISSED, "user"),
+        (Ok(json!({ "title": "yes" })), DISMISSED, "user"),
+        (Ok(json!({ "title": "true" })), DISMISSED, "user"),
+        (Err("not here"), not_shown, "backend_error"),
     ] {
         let world = World::new();
         let (mut client, prompt) = asked(&world, question);
-        match reply.get("error").and_then(Value::as_str) {
-            Some(error) => client.fail(&prompt, error),
-            None => client.reply(&prompt, reply["result"].clone()),
+        match reply {
+            Ok(result) => client.reply(&prompt, result),
+            Err(error) => client.fail(&prompt, error),
         }
         ends(&mut client);
         let log = world.log();
-        let text = log.told("it");
-        let shown = "ask_user: the question could not be shown: not here. Do not retry this tool call in this turn.";
-        assert_eq!(text, if reason == "user" { told } else { shown });
+        assert_eq!(log.told("it"), told);
         assert_eq!(log.one("inquiry_response")["reason"], reason);
     }
-    drop(world);
 }
 
 #[test]
@@ -174,11 +168,11 @@ fn open_prompts_are_shown_again_where_their_message_is_out_of_sight() {
     assert_eq!(message(&again), message(&first));
     choose(&mut client, &again, "Yes");
     let end = ends(&mut client);
-    assert!(end.ends_with("Done."), "{end}");
+    assert!(end.contains("\n\nDone.\n\n**Completed**."), "{end}");
 }
 
 #[test]
-fn a_secret_is_not_asked_and_a_client_may_have_plain_prompts_beside_updates() {
+fn a_client_of_the_protocol_may_have_plain_prompts() {
     let world = World::new();
     let aside =
         json!({ "experimental": { "aside": { "version": 1, "prompt": false, "secret": true } } });
