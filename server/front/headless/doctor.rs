@@ -349,8 +349,7 @@ mod tests {
         for text in ["one", "two"] {
             let text = text.to_owned();
             let entry = Entry::Turn(Event::Directive { text });
-            log.append(Duration::ZERO, None, &entry)
-                .expect("appended");
+            log.append(Duration::ZERO, None, &entry).expect("appended");
         }
         drop(log);
         check("ok       conversations: 1 in this workspace, each log is whole\n");
