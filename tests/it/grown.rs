@@ -4,6 +4,7 @@
 mod body;
 mod ladder;
 mod learned;
+mod others;
 mod run;
 mod cached;
 
@@ -11,4 +12,5 @@ mod long;
 mod loopback;
 
 mod side;
+mod structured;
 
