@@ -1,4 +1,7 @@
 //! The Language Server over standard input and output, as an editor sees it.
 
 mod client;
+mod errors;
+mod people;
+mod trust;
 mod turns;
