@@ -3,4 +3,7 @@
 mod client;
 mod edits;
 mod plain;
+mod errors;
+mod people;
+mod trust;
 mod turns;

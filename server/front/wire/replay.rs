@@ -184,6 +184,17 @@ impl Put<'_> {
     }
 
     fn answered(&mut self, pair: &str, call: CallKey, response: &InquiryResponse) {
+        if let InquiryResponse::Answered {
+            effort: Some(effort),
+            ..
+        }
+        | InquiryResponse::Cancelled {
+            effort: Some(effort),
+            ..
+        } = response
+        {
+            self.usage.count(&effort.usage);
+        }
         let prompt = self.prompts.iter();
         let prompt = prompt
             .filter(|(_, about)| about.as_deref() == Some(pair))
