@@ -39,7 +39,7 @@ use self::{
     written::Written,
 };
 use super::{
-    hub::{SharedHub, Told},
+    hub::{Hub, SharedHub, Told},
     prompts::Open,
 };
 use crate::{
@@ -69,6 +69,12 @@ impl Plain {
     pub(super) fn saved(&self) {
         self.saved.notify_waiters();
     }
+}
+
+/// Prompts are put to the client in what LSP has.
+pub(super) fn asks_plainly(hub: &Hub) -> bool {
+    let aside = hub.told.get().and_then(|told| told.aside.as_ref());
+    !aside.is_some_and(|aside| aside.prompt)
 }
 
 /// What the server can do for such a client.
@@ -130,6 +136,10 @@ async fn put(hub: &SharedHub, open: &Open) -> Meaning {
         return Meaning::Settles(PromptAnswer::Failed(why.into()));
     }
     let whole = open_whole(hub, open).await;
+    if open.closed.is_cancelled() {
+        // It was settled while its page was opened.
+        return Meaning::Settles(PromptAnswer::Cancel);
+    }
     open.sight.shown(whole != Whole::Nowhere);
     let message = message(prompt, &whole, hub.shows_pages());
     let kind = match prompt.kind {

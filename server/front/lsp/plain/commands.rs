@@ -30,6 +30,7 @@ use crate::{
         requests::{AttachmentParam, StartParams, code},
     },
     session::conversation::{Listed, Status},
+    turn::question::AnswerType,
 };
 
 /// The commands.
@@ -147,10 +148,12 @@ impl Server {
                 return Err(invalid(format!("promptId: several are open: {ids}")));
             }
         };
-        let answer = match answer {
-            Value::String(text) => written::value(&open.prompt.answer_type, &text)
-                .map_err(|misfit| invalid(format!("answer: {misfit}")))?,
-            other => other,
+        let answer = match (&open.prompt.answer_type, answer) {
+            (AnswerType::Boolean, Value::String(text)) => {
+                written::value(&AnswerType::Boolean, &text)
+                    .map_err(|misfit| invalid(format!("answer: {misfit}")))?
+            }
+            (_, answer) => answer,
         };
         let says_no = answer == json!("no") || answer == json!(false);
         if open.prompt.kind != PromptKind::Question && !says_no && !open.sight.was_whole() {
@@ -238,37 +241,37 @@ async fn write_and_ask(hub: SharedHub, folder: std::path::PathBuf, ask: Ask) {
         let text = written::message_page(&about.unwrap_or_default());
         pages::create(&folder, "ask-", ".txt", &text).map_err(internal)
     });
-    let shown = match page.await {
-        Ok(path) => {
-            let page = Written::new(path.clone());
-            hub.show_page(&path, true).await.then_some((path, page))
-        }
+    let path = match page.await {
+        Ok(path) => path,
         Err(why) => {
             tracing::warn!(%why, "a page for a message cannot be written");
-            None
+            return say_how_to_ask(&hub).await;
         }
     };
-    let Some((path, mut page)) = shown else {
-        let text = "Ask with the command aside.server.ask {\"prompt\":\"…\"}.";
-        return hub.client.show_message(MessageType::INFO, text).await;
-    };
-    let written = timeout(WRITING, page.next(&hub.plain.saved, &unwanted)).await;
-    if let Ok(Some(prompt)) = written {
-        let ask = Ask {
-            prompt: Some(prompt),
-            ..ask
-        };
-        if let Err(failed) = begin(&hub, ask).await {
+    // What is saved from now on counts.
+    let mut page = Written::new(path.clone());
+    if hub.show_page(&path, true).await {
+        let written = timeout(WRITING, page.next(&hub.plain.saved, &unwanted)).await;
+        if let Ok(prompt @ Some(_)) = written
+            && let Err(failed) = begin(&hub, Ask { prompt, ..ask }).await
+        {
             let client = &hub.client;
             client
                 .show_message(MessageType::ERROR, failed.message)
                 .await;
         }
+    } else {
+        say_how_to_ask(&hub).await;
     }
     let removed = off_thread(move || std::fs::remove_file(path).map_err(internal)).await;
     if let Err(why) = removed {
         tracing::warn!(%why, "the page of a message cannot be removed");
     }
+}
+
+async fn say_how_to_ask(hub: &Hub) {
+    let text = "Ask with the command aside.server.ask {\"prompt\":\"…\"}.";
+    hub.client.show_message(MessageType::INFO, text).await;
 }
 
 /// The conversation of the workspace that was changed last, of those that are wanted.

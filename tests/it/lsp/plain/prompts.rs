@@ -180,6 +180,7 @@ fn a_client_of_the_protocol_may_have_plain_prompts() {
     let mut client = Client::start(&world, &script, aside);
     client.request("aside/turn/start", json!({ "prompt": "Go" }));
     let prompt = prompt(&mut client);
+    assert_eq!(client.update("question")["label"], "Assistant");
     choose(&mut client, &prompt, "Yes");
     assert_eq!(client.completed()["answer"], "Done.");
     assert_eq!(client.came("window/showMessage"), 0);
