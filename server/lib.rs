@@ -2,17 +2,18 @@
 //!
 //! One program, `aside`, runs an agent's turn — a model, tools, files — and asks where it must. This page is
 //! the map. Arrows point one way: `front → engine → {provider, tool, session} → turn`; a test keeps them so.
+//! [`config`] is known to `front` and `engine`, [`digest`] to all.
 //!
 //! | module | what lives there |
 //! |---|---|
 //! | `aside_turn` (`server/turn`) | the turn, its calls and inquiries as pure state machines: all that is *decided* |
 //! | [`config`] | `aside.toml` and its layers, where each value comes from, trust, the JSON schema |
-//! | [`provider`] | models: the trait, and `rehearsal`, which plays a script |
+//! | [`provider`] | models: the trait, five wire APIs behind it, what models can do and cost, and `rehearsal`, which plays a script |
 //! | [`tool`] | the built-in tools, the path gate, the one way to start a child process |
 //! | [`session`] | the log on disk: append, lock, repair, replay, export, undo |
 //! | [`engine`] | performs what the turn decides: the only owner of tasks, time and cancellation |
 //! | [`digest`] | SHA-256 in hex: what files, blobs and approvals are known by |
-//! | [`front`] | what people see: `headless` for terminals and CI |
+//! | [`front`] | what people see: `headless` for terminals and CI, `lsp` for editors |
 //!
 //! The words: a *conversation* is a log of events; a *turn* goes from a user's message to the final answer; a
 //! *cycle* is one request to a provider and the calls that it returned; a *question* is what a tool returns

@@ -13,6 +13,8 @@ pub struct Known {
     pub base_url: &'static str,
     /// The environment variable with another place, which other programs read too.
     pub base_env: Option<&'static str>,
+    /// The environment variable with headers for every request, a line each, which other programs read too.
+    pub headers_env: Option<&'static str>,
     /// The environment variables with its key; the first that is set counts.
     pub key_env: &'static [&'static str],
     /// It runs on this computer, as a rule: it takes no key, and is not asked unless somebody names it.
@@ -26,6 +28,7 @@ pub const BEARER: &str = "ANTHROPIC_AUTH_TOKEN";
 pub const KNOWN: &[Known] = &[
     Known {
         base_env: Some("ANTHROPIC_BASE_URL"),
+        headers_env: Some("ANTHROPIC_CUSTOM_HEADERS"),
         ..remote(
             "anthropic",
             Api::Anthropic,
@@ -95,6 +98,7 @@ const fn remote(
         api,
         base_url,
         base_env: None,
+        headers_env: None,
         key_env,
         local: false,
     }

@@ -64,6 +64,17 @@ pub struct Configuration {
     merged: Merged,
 }
 
+/// An effective value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effective {
+    /// The key, as it is written in TOML.
+    pub key: String,
+    /// It; what may be a secret is hidden.
+    pub value: Value,
+    /// The layer that it comes from.
+    pub origin: Origin,
+}
+
 /// Merges the layers. `tool_defaults` is what goes into the built-in layer as `conversation.tools`: a table for
 /// each built-in tool, if only an empty one, so that a workspace cannot define a tool of that name.
 ///
@@ -122,25 +133,36 @@ impl Configuration {
     /// # Errors
     /// A sentence where the key is not one that can be set.
     pub fn show(&self, key: Option<&str>) -> Result<String, String> {
+        let values = self.values(key)?;
+        if let (true, Some(key)) = (values.is_empty(), key) {
+            return Ok(format!(
+                "# {} is not set\n",
+                dotted(&sources::parse_key(key)?)
+            ));
+        }
+        let line =
+            |of: &Effective| format!("{} = {}  # from {}\n", of.key, inline(&of.value), of.origin);
+        Ok(values.iter().map(line).collect())
+    }
+
+    /// The same as values.
+    ///
+    /// # Errors
+    /// A sentence where the key is not one that can be set.
+    pub fn values(&self, key: Option<&str>) -> Result<Vec<Effective>, String> {
         let path = key.map_or(Ok(Vec::new()), sources::parse_key)?;
         if schema::at(&path).is_none() {
             return Err(unknown(&path));
         }
-        let mut text = String::new();
-        for (path, value, origin) in self.merged.below(&path) {
-            if value.as_object().is_some_and(serde_json::Map::is_empty) {
-                continue;
-            }
-            text += &format!(
-                "{} = {}  # from {origin}\n",
-                dotted(path),
-                shown(path, value)
-            );
-        }
-        if text.is_empty() {
-            text = format!("# {} is not set\n", dotted(&path));
-        }
-        Ok(text)
+        let set = self.merged.below(&path);
+        let set =
+            set.filter(|(_, value, _)| !value.as_object().is_some_and(serde_json::Map::is_empty));
+        let effective = |(path, value, origin): (&Vec<String>, &Value, &Origin)| Effective {
+            key: dotted(path),
+            value: shown(path, value),
+            origin: origin.clone(),
+        };
+        Ok(set.map(effective).collect())
     }
 
     /// Where the value of a key comes from, if it is set.
@@ -182,11 +204,11 @@ fn unknown(path: &[String]) -> String {
 }
 
 /// A value as it is shown. The environment of a server may hold secrets.
-fn shown(path: &[String], value: &Value) -> String {
+fn shown(path: &[String], value: &Value) -> Value {
     let parts: Vec<&str> = path.iter().map(String::as_str).collect();
     match parts[..] {
-        ["mcp", "servers", _, "env", _] => names::quoted(HIDDEN),
-        _ => inline(value),
+        ["mcp", "servers", _, "env", _] => HIDDEN.into(),
+        _ => value.clone(),
     }
 }
 

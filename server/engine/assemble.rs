@@ -22,10 +22,10 @@ use crate::{
         settings::{Assistant, Settings},
     },
     provider::{Head, Provider, ToolSpec},
-    tool::{self, Registry, ToolLimits},
+    tool::{self, Registry, Tool, ToolLimits},
     turn::{
         inquiry::ANSWER_INQUIRY,
-        rules::{Mode, Rules},
+        rules::{Mode, Model, Rules},
     },
 };
 
@@ -36,7 +36,7 @@ const INQUIRY_SYSTEM: &str = "You answer questions that an assistant's tools ask
 are given the conversation between the two, then a question. Answer what the user would want, from the conversation.";
 
 /// What a user said for one turn, beside the configuration.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Wishes {
     /// The workspace.
     pub root: PathBuf,
@@ -54,6 +54,8 @@ pub struct Wishes {
     pub schema: Option<Value>,
     /// Commands may run without a sandbox.
     pub unsandboxed: bool,
+    /// Tools that are no part of Aside.
+    pub more: Vec<Arc<dyn Tool>>,
 }
 
 /// All that a turn needs of the configuration.
@@ -129,7 +131,11 @@ pub async fn assemble(
     outside: &Outside,
 ) -> Result<Assembled, AssembleError> {
     let settings = &configuration.settings;
-    let registry = Registry::builtin();
+    let mut registry = Registry::builtin();
+    for tool in &wishes.more {
+        let added = registry.add(tool.clone());
+        added.map_err(|bad| AssembleError::Usage(bad.to_string()))?;
+    }
     let enabled =
         tools_that_are_on(settings, &registry, &wishes.toggles).map_err(AssembleError::Usage)?;
     known_answers(&registry, &wishes.answers).map_err(AssembleError::Usage)?;
@@ -143,43 +149,12 @@ pub async fn assemble(
         .open(&model, &settings.assistant, settings)
         .map_err(AssembleError::NoProvider)?;
 
-    let unsandboxed = wishes.unsandboxed || settings.unsandboxed;
-    let facts = enabled.iter().filter_map(|name| {
-        let about = registry.get(name)?.about();
-        let facts = ToolFacts {
-            asks_for_assistant: about.asks_for_assistant,
-            ..ToolFacts::default()
-        };
-        Some((name.clone(), facts))
-    });
-    let rules = settings.rules(&RunContext {
-        trusted: wishes.trusted,
-        mode: wishes.mode,
-        detached: wishes.detached.clone(),
-        answers: wishes.answers.clone(),
-        tools: facts.collect(),
-        model: provider.model().clone(),
-        schema: wishes.schema.is_some(),
-    });
+    let rules = rules(settings, wishes, &registry, &enabled, provider.model());
     let limits = &settings.conversation.limits;
-    let (described, turns_model) = (settings.clone(), model.to_string());
-    let outside = outside.clone();
     Ok(Assembled {
         rules,
         provider,
-        find_assistant: Arc::new(move |name| {
-            let assistant = described.inquiry_assistant(name);
-            let id = assistant.model.as_ref().unwrap_or(&turns_model);
-            let model = ModelId::parse(id, &described)?;
-            let system = inquiry_system(&assistant);
-            Ok(InquiryAssistant {
-                provider: outside.open(&model, &assistant, &described)?,
-                head: Arc::new(Head {
-                    system,
-                    tools: Vec::new(),
-                }),
-            })
-        }),
+        find_assistant: find_assistant(settings, &model, outside),
         specs: specs(settings, &registry, &enabled),
         descriptions: descriptions(settings, &registry, &enabled),
         registry: Arc::new(registry),
@@ -191,7 +166,53 @@ pub async fn assemble(
             time: Duration::from_secs(limits.tool_seconds)
                 .saturating_sub(Duration::from_millis(500)),
         },
-        unsandboxed,
+        unsandboxed: wishes.unsandboxed || settings.unsandboxed,
+    })
+}
+
+fn rules(
+    settings: &Settings,
+    wishes: &Wishes,
+    registry: &Registry,
+    enabled: &[String],
+    model: &Model,
+) -> Rules {
+    let is_outside = |name: &str| wishes.more.iter().any(|tool| tool.about().name == name);
+    let facts = enabled.iter().filter_map(|name| {
+        let about = registry.get(name)?.about();
+        let facts = ToolFacts {
+            outside: is_outside(name),
+            asks_for_assistant: about.asks_for_assistant,
+            ..ToolFacts::default()
+        };
+        Some((name.clone(), facts))
+    });
+    settings.rules(&RunContext {
+        trusted: wishes.trusted,
+        mode: wishes.mode,
+        detached: wishes.detached.clone(),
+        answers: wishes.answers.clone(),
+        tools: facts.collect(),
+        model: model.clone(),
+        schema: wishes.schema.is_some(),
+    })
+}
+
+/// Finds assistants of their own for inquiries; one that names no model takes the turn's.
+fn find_assistant(settings: &Settings, model: &ModelId, outside: &Outside) -> FindAssistant {
+    let (settings, turns_model, outside) = (settings.clone(), model.to_string(), outside.clone());
+    Arc::new(move |name| {
+        let assistant = settings.inquiry_assistant(name);
+        let id = assistant.model.as_ref().unwrap_or(&turns_model);
+        let model = ModelId::parse(id, &settings)?;
+        let system = inquiry_system(&assistant);
+        Ok(InquiryAssistant {
+            provider: outside.open(&model, &assistant, &settings)?,
+            head: Arc::new(Head {
+                system,
+                tools: Vec::new(),
+            }),
+        })
     })
 }
 

@@ -36,7 +36,7 @@ use crate::{
         event::{Attachment, Level, PromptId},
         response::Feature,
         resume::ResumeError,
-        rules::{Client, RunRule, ToolRules},
+        rules::{Client, Rules, RunRule, ToolRules},
         transcript::Transcript,
     },
 };
@@ -135,12 +135,7 @@ pub async fn begin(
         Start::Message { .. } => None,
         Start::Resume { .. } => Some(last_interrupted(&plan.conversation, &mut before)?),
     };
-    for (model, refuses) in &before.learned {
-        // What earlier reasoning was refused for is over: it is not sent again.
-        if let Some(feature) = Feature::of(refuses).filter(|of| *of != Feature::History) {
-            plan.assembled.rules.refuse(model, feature);
-        }
-    }
+    refuse(&mut plan.assembled.rules, &before);
     let id = match &resumed {
         Some(turn) => turn.id.clone(),
         None => plan.turn.take().unwrap_or_else(new_turn_id),
@@ -182,6 +177,16 @@ pub async fn begin(
     let stage = stage(plan, head, writer, before, workspace, front);
     let task = tokio::spawn(drive(turn, stage, messages, clock));
     Ok((handle, task))
+}
+
+/// What models refused earlier in the conversation is not asked for again.
+fn refuse(rules: &mut Rules, before: &Before) {
+    for (model, refuses) in &before.learned {
+        // What earlier reasoning was refused for is over: it is not sent again.
+        if let Some(feature) = Feature::of(refuses).filter(|of| *of != Feature::History) {
+            rules.refuse(model, feature);
+        }
+    }
 }
 
 /// A new turn's id: short enough to type, without a dot.

@@ -22,6 +22,18 @@ pub(super) async fn drive(
             }
         }
         if let Some(end) = stage.ended() {
+            // What came too late is on record still; what comes from now on goes nowhere, and the sender knows.
+            mailbox.close();
+            while let Ok(mail) = mailbox.try_recv() {
+                if let Mail::Input(input) = mail {
+                    turn.handle(clock.now(), input);
+                }
+            }
+            while let Some(effect) = turn.poll_effect() {
+                if let Err(error) = stage.perform(effect).await {
+                    tracing::warn!(%error, "a late answer is not on record");
+                }
+            }
             return stage.close(end).await;
         }
         let deadline = turn.deadline().map(|time| clock.instant(time));

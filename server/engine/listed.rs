@@ -49,6 +49,13 @@ impl Lists {
         list.models.get(model)
     }
 
+    /// All that a provider at this place said; none where it was not asked there.
+    #[must_use]
+    pub fn all(&self, provider: &str, base: &str) -> Option<&BTreeMap<String, Told>> {
+        let list = self.0.get(provider).filter(|list| list.base == base)?;
+        Some(&list.models)
+    }
+
     /// Takes in a provider's list, in place of an earlier one.
     pub fn set(&mut self, provider: &str, base: &str, models: &[(String, Told)]) {
         let list = List {

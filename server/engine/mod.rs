@@ -7,6 +7,8 @@
 //! | [`begin`] | opens a conversation and begins, resumes or closes a turn in it |
 //! | `drive` | the loop: effects out, inputs in |
 //! | `perform`, `tasks`, `hooks`, `trace` | each effect: a line in the log, a task, a message to the front end |
+//! | [`undo`] | takes back what a turn changed in files |
+//! | [`models`] | the models of the usable providers, as far as they are known |
 //! | [`clock`], `writer` | the time that the turn is told; the log that it is recorded in |
 //!
 //! Invariant: nothing is decided here. A task that panics becomes an error of what it was doing, and a tool's
@@ -20,10 +22,12 @@ mod drive;
 mod hooks;
 pub mod key;
 pub mod listed;
+pub mod models;
 pub mod open;
 mod perform;
 mod tasks;
 mod trace;
+pub mod undo;
 mod writer;
 
 use tokio::sync::{mpsc, oneshot};
@@ -96,8 +100,10 @@ enum Mail {
 
 impl TurnHandle {
     /// A person's answer to a prompt, or a client's failure to show it.
-    pub async fn answer(&self, prompt: PromptId, answer: PromptAnswer) {
-        self.tell(Input::Answer(prompt, answer)).await;
+    ///
+    /// False where the turn is over and the answer went nowhere.
+    pub async fn answer(&self, prompt: PromptId, answer: PromptAnswer) -> bool {
+        self.tell(Input::Answer(prompt, answer)).await
     }
 
     /// The user adds something.
@@ -128,8 +134,8 @@ impl TurnHandle {
         replied.await.ok()?
     }
 
-    async fn tell(&self, input: Input) {
-        // A closed mailbox is a turn that has ended: there is nobody to tell.
-        let _ = self.mailbox.send(Mail::Input(input)).await;
+    /// A closed mailbox is a turn that has ended: there is nobody to tell.
+    async fn tell(&self, input: Input) -> bool {
+        self.mailbox.send(Mail::Input(input)).await.is_ok()
     }
 }

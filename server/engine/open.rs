@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
+use http::HeaderName;
 use tokio::time::timeout;
 use url::Url;
 
@@ -19,6 +20,8 @@ use crate::{
         self, ApiKind, Provider,
         abilities::{self, Abilities, Told},
         client::{Client, Roots},
+        describe_models,
+        key::Key,
         list_models,
         options::{Effort, Keep, Options},
         rehearsal::Rehearsal,
@@ -158,6 +161,8 @@ impl Outside {
                 base,
                 key_source: key.words(),
                 bearer: key.bearer(),
+                headers: known
+                    .map_or_else(|| Ok(Vec::new()), |known| own_headers(known, &self.env))?,
                 abilities: abilities::built_in(kind, &model.model),
                 reasoning: None,
                 max_output: None,
@@ -177,6 +182,13 @@ impl Outside {
         list_models(endpoint.kind, options, client, find)
             .await
             .map_err(|failure| failure.text)
+    }
+
+    /// Asks the provider for what its list does not say of these models, where there is such a thing.
+    pub async fn describe(&self, endpoint: &Endpoint, models: &mut [(String, Told)]) {
+        let find = self.keys.find(endpoint.key.clone());
+        let (options, client) = (endpoint.options.clone(), self.client.clone());
+        describe_models(endpoint.kind, options, client, find, models).await;
     }
 
     /// Whether somebody said that there is an Ollama.
@@ -212,6 +224,25 @@ impl Outside {
         let (model, _) = listed.find(|(_, told)| told.tools == Some(true))?;
         Some(ModelId { model, ..any })
     }
+}
+
+/// The headers that the user wants in every request, a line each: `Name: value`. What stands in them is not repeated.
+fn own_headers(known: &Known, env: &Env) -> Result<Vec<(HeaderName, Key)>, String> {
+    let Some((variable, text)) = known.headers_env.and_then(|name| Some((name, env(name)?))) else {
+        return Ok(Vec::new());
+    };
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let header = |line: &str| {
+        let (name, value) = line.split_once(':')?;
+        let value = Key::new(value);
+        value
+            .is_sendable()
+            .then_some((name.trim().parse().ok()?, value))
+    };
+    let headers: Option<Vec<_>> = lines.map(header).collect();
+    headers.ok_or_else(|| {
+        format!("{variable} has a line that is no header; write each as `Name: value`, or unset it")
+    })
 }
 
 const NO_MODEL: &str = "there is no model: no key is in ANTHROPIC_API_KEY, OPENAI_API_KEY or GOOGLE_API_KEY, and no \

@@ -8,6 +8,7 @@
 mod from_turn;
 pub mod replay;
 pub mod requests;
+pub mod resumable;
 #[cfg(test)]
 mod tests;
 

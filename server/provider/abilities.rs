@@ -7,6 +7,8 @@ mod table;
 
 use serde::{Deserialize, Serialize};
 
+use crate::turn::response::Usage;
+
 pub use self::table::{abilities, built_in, default_model, known};
 
 /// What a model can do.
@@ -34,6 +36,8 @@ pub struct Abilities {
     pub reasoning: ReasoningKind,
     /// Its reasoning can be turned off.
     pub reasoning_off: bool,
+    /// It reasons between its calls only where that is asked for by itself.
+    pub interleaves: bool,
     /// The words for how much it reasons, from little to much.
     pub efforts: Vec<String>,
     /// US dollars, where they are known.
@@ -66,6 +70,8 @@ pub struct Told {
     pub reasoning: Option<ReasoningKind>,
     /// See [`Abilities::reasoning_off`].
     pub reasoning_off: Option<bool>,
+    /// See [`Abilities::interleaves`].
+    pub interleaves: Option<bool>,
     /// See [`Abilities::efforts`].
     pub efforts: Option<Vec<String>>,
     /// See [`Abilities::prices`].
@@ -163,6 +169,19 @@ pub struct Tokens {
     pub output: u64,
 }
 
+impl Tokens {
+    /// What is told of them, with what they cost where that is known.
+    pub(super) fn usage(&self, prices: Option<&Prices>) -> Usage {
+        Usage {
+            input: self.input,
+            cache_read: self.cache_read,
+            cache_write: self.cache_write.saturating_add(self.cache_write_long),
+            output: self.output,
+            cost: prices.map(|prices| prices.cost(self)),
+        }
+    }
+}
+
 impl Default for Abilities {
     /// Of a model that nobody knows anything about: it is asked for what is usual, and learns by what is refused.
     fn default() -> Self {
@@ -178,6 +197,7 @@ impl Default for Abilities {
             system_messages: false,
             reasoning: ReasoningKind::None,
             reasoning_off: true,
+            interleaves: false,
             efforts: Vec::new(),
             prices: None,
         }
@@ -203,6 +223,7 @@ impl Abilities {
         set(&mut self.system_messages, told.system_messages.as_ref());
         set(&mut self.reasoning, told.reasoning.as_ref());
         set(&mut self.reasoning_off, told.reasoning_off.as_ref());
+        set(&mut self.interleaves, told.interleaves.as_ref());
         set(&mut self.efforts, told.efforts.as_ref());
         if told.prices.is_some() {
             self.prices.clone_from(&told.prices);
@@ -221,7 +242,9 @@ impl Prices {
             cache_write_long,
             output,
         } = *tokens;
-        let all = input + cache_read + cache_write + cache_write_long;
+        let all = [cache_read, cache_write, cache_write_long]
+            .into_iter()
+            .fold(input, u64::saturating_add);
         if let (Some(up_to), Some(beyond)) = (self.up_to, &self.beyond)
             && all > up_to
         {

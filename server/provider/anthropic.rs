@@ -4,7 +4,6 @@
 //! What is said to the model in mid-conversation is a system message, where the model takes one.
 
 mod block;
-mod errors;
 mod history;
 mod listed;
 mod reasoning;
@@ -13,13 +12,11 @@ mod response;
 mod tests;
 mod usage;
 
-use std::collections::BTreeSet;
-
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::{Map, Value, json};
 
 use super::{
-    ToolSpec,
+    ToolSpec, answer,
     api::{Api, Ask, Decoder, Encoder, Framing, Frozen, Listed},
     options::Keep,
     retry::ApiError,
@@ -29,6 +26,9 @@ use crate::turn::{response::Feature, rules::ToolChoice, transcript::Item};
 
 /// The version of the API that this is written for.
 const VERSION: &str = "2026-10-21";
+
+/// Lets models think between their calls that else think before all of them.
+const INTERLEAVED: &str = "interleaved-thinking-2025-05-14";
 
 /// The API. The key goes in a header of its own.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,17 +43,19 @@ impl Api for Anthropic {
         (HeaderName::from_static("x-api-key"), "")
     }
 
-    fn headers(&self) -> HeaderMap {
-        HeaderMap::from_iter([
-            (
-                HeaderName::from_static("anthropic-version"),
-                HeaderValue::from_static(VERSION),
-            ),
-            (
-                header::ACCEPT,
-                HeaderValue::from_static("text/event-stream"),
-            ),
-        ])
+    fn headers(&self, ask: Option<&Ask<'_>>) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        let version = HeaderValue::from_static(VERSION);
+        headers.insert(HeaderName::from_static("anthropic-version"), version);
+        if let Some(ask) = ask {
+            let stream = HeaderValue::from_static("text/event-stream");
+            headers.insert(header::ACCEPT, stream);
+            if ask.options.abilities.interleaves && reasoning::is_budgeted(ask) {
+                let beta = HeaderValue::from_static(INTERLEAVED);
+                headers.insert(HeaderName::from_static("anthropic-beta"), beta);
+            }
+        }
+        headers
     }
 
     fn opening(&self, ask: &Ask<'_>) -> String {
@@ -84,17 +86,10 @@ impl Api for Anthropic {
             text += &format!(r#""system":[{system}],"#);
             breakpoints.push(text.len() - "}],".len());
         }
-        if has_tools(ask) {
-            let mut names = BTreeSet::new();
-            // Two tools of one name are refused, and with them the request.
-            let tools: Vec<String> = ask
-                .head
-                .tools
-                .iter()
-                .filter(|spec| names.insert(&spec.name))
-                .map(|spec| tool(spec, ask).to_string())
-                .collect();
-            text += &format!(r#""tools":[{}],"#, tools.join(","));
+        let tools = ask.tools();
+        if !tools.is_empty() {
+            let tools = tools.into_iter().map(|spec| tool(spec, ask)).collect();
+            text += &format!(r#""tools":{},"#, Value::Array(tools));
             breakpoints.push(text.len() - "}],".len());
         }
         text += r#""messages":["#;
@@ -109,7 +104,7 @@ impl Api for Anthropic {
         if items.iter().any(Item::is_of_model) {
             history::assistant(items, native, out);
         } else {
-            history::user(items, history::takes_system(ask), out);
+            history::user(items, ask.takes_system(), out);
         }
     }
 
@@ -132,7 +127,7 @@ impl Api for Anthropic {
     }
 
     fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError {
-        errors::of_answer(status, headers, body)
+        answer::error(status, headers, body, response::error)
     }
 
     fn models_path(&self, page: Option<&str>) -> String {
@@ -144,14 +139,8 @@ impl Api for Anthropic {
     }
 }
 
-fn has_tools(ask: &Ask<'_>) -> bool {
-    ask.options.abilities.tools && !ask.head.tools.is_empty()
-}
-
 fn tool(spec: &ToolSpec, ask: &Ask<'_>) -> Value {
-    let strict =
-        spec.strict && ask.options.abilities.strict && !ask.without.contains(&Feature::Strict);
-    let strict = strict
+    let strict = (spec.strict && ask.takes_strict())
         .then(|| schema::for_anthropic(&spec.parameters))
         .flatten();
     let mut tool = json!({"name": spec.name, "description": spec.description});
@@ -171,10 +160,10 @@ fn tool(spec: &ToolSpec, ask: &Ask<'_>) -> Value {
 
 /// The tools stay in the request whatever the choice is: earlier thinking is bound to them.
 fn tool_choice(ask: &Ask<'_>) -> Option<Value> {
-    if !has_tools(ask) {
+    if ask.tools().is_empty() {
         return None;
     }
-    let forced = !ask.without.contains(&Feature::ForcedTool);
+    let forced = !ask.refused(Feature::ForcedTool);
     Some(match ask.tool_choice {
         ToolChoice::None => json!({"type": "none"}),
         ToolChoice::Required if forced => json!({"type": "any"}),
@@ -188,9 +177,7 @@ fn output_config(ask: &Ask<'_>, effort: Option<String>) -> Option<Value> {
     if let Some(effort) = effort {
         config.insert("effort".to_owned(), json!(effort));
     }
-    let format = ask.options.abilities.schema && !ask.without.contains(&Feature::Schema);
-    let schema = ask.schema.filter(|_| format);
-    if let Some(schema) = schema.and_then(schema::for_anthropic) {
+    if let Some(schema) = ask.answer_schema().and_then(schema::for_anthropic) {
         let format = json!({"type": "json_schema", "schema": schema});
         config.insert("format".to_owned(), format);
     }

@@ -3,13 +3,21 @@
 //! A body is written as `{` opening frozen history messages closing `}`: what a request may vary first, then system
 //! text and tools, and the history last, so that a later body only ever adds to the end of an earlier one.
 
-use std::collections::BTreeSet;
+use std::{
+    borrow::Cow,
+    collections::{BTreeSet, HashSet},
+};
 
 use http::{HeaderMap, header::HeaderName};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
-use super::{Head, options::Options, retry::ApiError};
+use super::{
+    Head, ToolSpec,
+    abilities::{ReasoningKind, Told},
+    options::{Effort, Options},
+    retry::ApiError,
+};
 use crate::turn::{
     event::Attachment,
     response::{Feature, Piece},
@@ -36,6 +44,64 @@ pub(super) struct Ask<'a> {
     pub(super) conversation: &'a str,
 }
 
+/// What a request says of reasoning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reasoning {
+    /// Nothing.
+    Unsaid,
+    /// There is to be none.
+    Off,
+    /// There is to be some; where nobody says how much, as much as the model does by itself.
+    On(Option<Effort>),
+}
+
+impl<'a> Ask<'a> {
+    /// The tools that are sent: none to a model without tools, and each name once.
+    pub(super) fn tools(&self) -> Vec<&'a ToolSpec> {
+        if !self.options.abilities.tools {
+            return Vec::new();
+        }
+        let mut names = HashSet::new();
+        let tools = self.head.tools.iter();
+        tools.filter(|tool| names.insert(&tool.name)).collect()
+    }
+
+    /// The model may be asked to hold arguments to their schema.
+    pub(super) fn takes_strict(&self) -> bool {
+        self.options.abilities.strict && !self.refused(Feature::Strict)
+    }
+
+    /// The model takes a system message in the middle of a conversation.
+    pub(super) fn takes_system(&self) -> bool {
+        self.options.abilities.system_messages && !self.refused(Feature::SystemMessage)
+    }
+
+    /// The schema that the model is asked to hold its answer to.
+    pub(super) fn answer_schema(&self) -> Option<&'a Value> {
+        let takes = self.options.abilities.schema && !self.refused(Feature::Schema);
+        self.schema.filter(|_| takes)
+    }
+
+    /// How much the model is to reason.
+    pub(super) fn reasoning(&self) -> Reasoning {
+        let abilities = &self.options.abilities;
+        if abilities.reasoning == ReasoningKind::None || self.refused(Feature::Reasoning) {
+            return Reasoning::Unsaid;
+        }
+        let wanted = self.options.reasoning;
+        let unwanted = !self.reasoning || wanted == Some(Effort::Off);
+        if unwanted && abilities.reasoning_off && !self.refused(Feature::ReasoningOff) {
+            return Reasoning::Off;
+        }
+        Reasoning::On(wanted)
+    }
+
+    /// The model refused it.
+    pub(super) fn refused(&self, feature: Feature) -> bool {
+        self.without.contains(&feature)
+    }
+}
+
 /// One wire API.
 pub(super) trait Api: Send + Sync {
     /// Where requests go, below the base URL, with the query.
@@ -44,8 +110,10 @@ pub(super) trait Api: Send + Sync {
     /// The header that carries the key, and what stands before the key in it.
     fn key_header(&self) -> (HeaderName, &'static str);
 
-    /// Other headers.
-    fn headers(&self) -> HeaderMap;
+    /// Other headers, of a request or (`None`) of something else that is asked.
+    fn headers(&self, _ask: Option<&Ask<'_>>) -> HeaderMap {
+        HeaderMap::new()
+    }
 
     /// The members that a request may vary, each with a comma after it.
     fn opening(&self, ask: &Ask<'_>) -> String;
@@ -85,6 +153,19 @@ pub(super) trait Api: Send + Sync {
     /// # Errors
     /// Where it is no such list, in words.
     fn models(&self, page: &Value) -> Result<(Vec<Listed>, Option<String>), String>;
+
+    /// The path and the body of a request that asks more of a model than the list says; none where there is no such.
+    fn description_of(&self, _model: &str) -> Option<(&'static str, Value)> {
+        None
+    }
+
+    /// Reads the answer to it.
+    ///
+    /// # Errors
+    /// Where it is no such description, in words.
+    fn description(&self, _answer: &Value) -> Result<Told, String> {
+        Ok(Told::default())
+    }
 }
 
 /// A model, as its provider's list has it.
@@ -93,7 +174,7 @@ pub(super) struct Listed {
     /// As requests name it.
     pub(super) model: String,
     /// What the list says that it can do, in the keys of `[providers.<name>.models.<model>]`.
-    pub(super) abilities: super::abilities::Told,
+    pub(super) abilities: Told,
 }
 
 /// System text and tools, encoded.
@@ -158,6 +239,21 @@ pub(super) fn user_text(text: &str, attachments: &[Attachment]) -> String {
     whole
 }
 
+/// Raw arguments as the text of a JSON object: as they are, where they are one.
+pub(super) fn object(arguments: &str) -> Cow<'_, str> {
+    let trimmed = arguments.trim();
+    if trimmed.is_empty() {
+        return "{}".into();
+    }
+    let is_json = serde_json::from_str::<&RawValue>(trimmed).is_ok();
+    if is_json && trimmed.starts_with('{') {
+        return trimmed.into();
+    }
+    serde_json::json!({ "INVALID_JSON": arguments })
+        .to_string()
+        .into()
+}
+
 /// Takes the elements of the history.
 #[derive(Debug, Default)]
 pub(super) struct Encoder {
@@ -214,5 +310,25 @@ impl Encoder {
     /// The bytes, whether there is an element now, and the last place of a breakpoint in the bytes.
     pub(super) fn finish(self) -> (Vec<u8>, bool, Option<usize>) {
         (self.bytes, self.begun, self.breakpoint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_go_as_an_object_whatever_they_are() {
+        for (raw, expected) in [
+            ("", "{}"),
+            (" \n", "{}"),
+            (r#"{"b": 1,  "a": 1.50}"#, r#"{"b": 1,  "a": 1.50}"#),
+            (r#"{"a": "#, r#"{"INVALID_JSON":"{\"a\": "}"#),
+            (r#"{} {}"#, r#"{"INVALID_JSON":"{} {}"}"#),
+            ("[1]", r#"{"INVALID_JSON":"[1]"}"#),
+            ("null", r#"{"INVALID_JSON":"null"}"#),
+        ] {
+            assert_eq!(object(raw), expected);
+        }
     }
 }

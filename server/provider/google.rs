@@ -12,8 +12,8 @@ use url::form_urlencoded::byte_serialize;
 
 use super::{
     abilities::{ReasoningKind, Told},
+    answer,
     api::{Api, Ask, Decoder, Encoder, Framing, Frozen, Listed},
-    neutral,
     retry::ApiError,
 };
 use crate::turn::transcript::Item;
@@ -28,10 +28,6 @@ impl Api for Google {
 
     fn key_header(&self) -> (HeaderName, &'static str) {
         (HeaderName::from_static("x-goog-api-key"), "")
-    }
-
-    fn headers(&self) -> HeaderMap {
-        HeaderMap::new()
     }
 
     fn opening(&self, ask: &Ask<'_>) -> String {
@@ -58,19 +54,7 @@ impl Api for Google {
     }
 
     fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError {
-        let hints = neutral::hints(headers);
-        let error = std::str::from_utf8(body).ok().and_then(response::error);
-        let error = error.unwrap_or_else(|| ApiError {
-            message: neutral::shown(body),
-            ..ApiError::default()
-        });
-        ApiError {
-            status: Some(status),
-            retry_after: hints.retry_after.or(error.retry_after),
-            should_retry: hints.should_retry,
-            request_id: hints.request_id,
-            ..error
-        }
+        answer::error(status, headers, body, response::error)
     }
 
     fn models_path(&self, page: Option<&str>) -> String {

@@ -14,6 +14,8 @@ use tokio::time::timeout;
 
 use super::{
     Pieces, Provider, Request,
+    abilities::Told,
+    answer,
     api::{Api, Ask, Decoder},
     body::Body,
     client::Client,
@@ -35,7 +37,7 @@ const LAST: Duration = Duration::from_millis(20);
 const MAX_RESPONSE: usize = 256 * 1024 * 1024;
 /// Bytes of an error's body that are read.
 const MAX_ERROR: usize = 64 * 1024;
-/// Bytes of a list of models, at the most.
+/// Bytes of a list of models, or of what is said of one, at the most.
 const MAX_LIST: usize = 16 * 1024 * 1024;
 
 /// Finds the key, each time it is needed: it may change while the program runs.
@@ -79,7 +81,8 @@ impl Provider for Http {
         );
         let decoder = self.api.decoder(&ask);
         let url = self.url(&self.api.path(&self.options.model))?;
-        let response = self.post(url, body).await?;
+        let headers = self.headers(Some(&ask)).await?;
+        let response = self.post(url, headers, body).await?;
         let mut stream = Stream {
             cutter: Cutter::new(self.api.framing()),
             response,
@@ -105,13 +108,13 @@ impl Http {
         })
     }
 
-    async fn headers(&self) -> Result<HeaderMap, Failure> {
+    async fn headers(&self, ask: Option<&Ask<'_>>) -> Result<HeaderMap, Failure> {
         let failed = |text| Failure {
             class: FailureClass::Auth,
             text,
             retry_after: None,
         };
-        let mut headers = self.api.headers();
+        let mut headers = self.api.headers(ask);
         headers.insert(
             header::CONTENT_TYPE,
             HeaderValue::from_static("application/json"),
@@ -131,11 +134,15 @@ impl Http {
             headers.insert(name, value);
             *self.sent.lock().unwrap_or_else(PoisonError::into_inner) = Some(key);
         }
+        for (name, value) in &self.options.headers {
+            if let Some(value) = value.header("") {
+                headers.insert(name.clone(), value);
+            }
+        }
         Ok(headers)
     }
 
-    async fn post(&self, url: Url, body: Body) -> Result<Response, Failure> {
-        let headers = self.headers().await?;
+    async fn post(&self, url: Url, headers: HeaderMap, body: Body) -> Result<Response, Failure> {
         let client = self.client().await?;
         let sent = client
             .post(url)
@@ -165,6 +172,12 @@ impl Http {
         };
         let status = response.status();
         if status.is_success() {
+            tracing::debug!(
+                target: "aside::provider",
+                model = self.options.id(),
+                request_id = answer::request_id(response.headers()),
+                "answered"
+            );
             return Ok(response);
         }
         let headers = response.headers().clone();
@@ -182,8 +195,30 @@ impl Http {
     /// Reads a page of the list of models.
     pub(super) async fn list(&self, page: Option<&str>) -> Result<serde_json::Value, Failure> {
         let url = self.url(&self.api.models_path(page))?;
-        let headers = self.headers().await?;
+        let headers = self.headers(None).await?;
         let sent = self.client().await?.get(url).headers(headers).send();
+        self.json(sent).await
+    }
+
+    /// What the provider says of a model; `None` where there is nothing to ask.
+    pub(super) async fn describe(&self, model: &str) -> Option<Result<Told, Failure>> {
+        let (path, body) = self.api.description_of(model)?;
+        let told = async {
+            let url = self.url(path)?;
+            let headers = self.headers(None).await?;
+            let request = self.client().await?.post(url).headers(headers);
+            let answer = self.json(request.body(body.to_string()).send()).await?;
+            let garbled = |why| self.failure(&ApiError::garbled(why));
+            self.api.description(&answer).map_err(garbled)
+        };
+        Some(told.await)
+    }
+
+    /// A document that is not too long.
+    async fn json(
+        &self,
+        sent: impl Future<Output = reqwest::Result<Response>>,
+    ) -> Result<serde_json::Value, Failure> {
         let mut response = self.answer(sent).await?;
         let mut body = Vec::new();
         while let Some(chunk) = read(&mut response)
@@ -191,13 +226,13 @@ impl Http {
             .map_err(|error| self.failure(&error))?
         {
             if body.len() + chunk.len() > MAX_LIST {
-                return Err(self.failure(&ApiError::garbled("the list of models is too long")));
+                return Err(self.failure(&ApiError::garbled("the document is too long")));
             }
             body.extend_from_slice(&chunk);
         }
         serde_json::from_slice(&body).map_err(|error| {
             self.failure(&ApiError::garbled(format!(
-                "the list of models is no JSON ({error})"
+                "the document is no JSON ({error})"
             )))
         })
     }
@@ -210,9 +245,9 @@ impl Http {
             key_source: &self.options.key_source,
         };
         let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
-        let error = &sent
-            .as_ref()
-            .map_or_else(|| error.clone(), |key| error.without(key));
+        let own = self.options.headers.iter().map(|(_, value)| value);
+        let secrets = sent.iter().chain(own);
+        let error = &secrets.fold(error.clone(), |error, secret| error.without(secret));
         let failure = failure(error, &who);
         tracing::warn!(
             target: "aside::provider",

@@ -1,4 +1,4 @@
-//! A provider's key: a type that cannot be printed.
+//! A provider's key, or another secret of its requests: a type that cannot be printed.
 
 use std::fmt;
 
@@ -41,6 +41,12 @@ impl Key {
             shown += HIDDEN;
         }
         shown
+    }
+
+    /// A header can carry it.
+    #[must_use]
+    pub fn is_sendable(&self) -> bool {
+        self.header("").is_some()
     }
 
     /// The value of a header; `None` for a key that no header can carry.

@@ -14,6 +14,8 @@ use crate::turn::response::{Failure, FailureClass};
 const MOST: usize = 10_000;
 /// Pages of a list, at the most.
 const PAGES: usize = 100;
+/// Models that more is asked of, at the most: there are so many only where they are not on this computer.
+const DESCRIBED: usize = 200;
 /// How long all pages may take together.
 const TIME: Duration = Duration::from_secs(30);
 
@@ -38,6 +40,31 @@ pub async fn list_models(
         http.failure(&ApiError::connection(words))
     };
     timeout(TIME, pages(&http)).await.map_err(|_| late())?
+}
+
+/// Asks a provider for more than its list says of these models, where it is an API that has more to say. What is not
+/// told in time, or at all, is left as it was.
+pub async fn describe_models(
+    kind: ApiKind,
+    options: Options,
+    client: Client,
+    key: FindKey,
+    models: &mut [(String, Told)],
+) {
+    let Ok(http) = http(kind, options, client, key) else {
+        return;
+    };
+    let all = async {
+        for (model, told) in models.iter_mut().take(DESCRIBED) {
+            match http.describe(model).await {
+                Some(Ok(more)) => *told = more,
+                // Why is in the log.
+                Some(Err(_)) => {}
+                None => return,
+            }
+        }
+    };
+    let _ = timeout(TIME, all).await;
 }
 
 async fn pages(http: &Http) -> Result<Vec<(String, Told)>, Failure> {

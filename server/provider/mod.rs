@@ -1,18 +1,35 @@
-//! Models: what a request is, and how a response comes.
+//! Models: what a request is, and how a response comes. Of the rest of the program it knows the turn alone.
+//!
+//! A request's body grows: what was sent once is kept as bytes, and never written again (`body`). An API writes and
+//! reads without input or output (`api`), so that its tests are samples and their outcome (`trial`).
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `api`, `body`, `sse` | what the APIs share: the trait, bodies that grow, events of a stream |
+//! | `anthropic`, `openai_responses`, `openai_chat`, `google`, `ollama` | one wire API each; what servers of Chat Completions do differently is a table, `openai_chat/server.rs` |
+//! | `answer`, `openai_error`, `retry` | errors: how they are read, and the one place that says what they mean |
+//! | `effort`, `call_ids`, `schema`, `slots` | words for reasoning, ids of calls, JSON schemas as APIs take them, items in a row |
+//! | `http`, [`client`], [`key`], `list` | the network: sending, one client for the process, secrets, lists of models |
+//! | [`options`], [`abilities`] | one model as it is configured; what models can do and cost (`models.toml`) |
+//! | `flatten` | a conversation as text, for a model that did not lead it |
+//! | [`rehearsal`] | a script in place of a model |
 
 pub mod abilities;
+mod answer;
 mod anthropic;
 mod api;
 mod body;
+mod call_ids;
 pub mod client;
+mod effort;
 mod flatten;
 mod google;
 mod http;
 pub mod key;
 mod list;
-mod neutral;
 mod ollama;
 mod openai_chat;
+mod openai_error;
 mod openai_responses;
 pub mod options;
 pub mod rehearsal;
@@ -33,7 +50,12 @@ use self::{
     anthropic::Anthropic, api::Api, client::Client, google::Google, http::Http, ollama::Ollama,
     openai_chat::OpenaiChat, openai_responses::OpenaiResponses, options::Options,
 };
-pub use self::{body::Shared, flatten::flatten, http::FindKey, list::list_models};
+pub use self::{
+    body::Shared,
+    flatten::flatten,
+    http::FindKey,
+    list::{describe_models, list_models},
+};
 use crate::turn::{
     inquiry::{Message, Strategy},
     response::{Failure, Feature, Piece},

@@ -10,12 +10,12 @@ use http::{
     header::{self, HeaderName},
 };
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     abilities::{Forced, ReasoningKind, Told},
+    answer,
     api::{Api, Ask, Decoder, Encoder, Framing, Frozen, Listed},
-    neutral,
     retry::ApiError,
 };
 use crate::turn::transcript::Item;
@@ -30,10 +30,6 @@ impl Api for Ollama {
 
     fn key_header(&self) -> (HeaderName, &'static str) {
         (header::AUTHORIZATION, "Bearer ")
-    }
-
-    fn headers(&self) -> HeaderMap {
-        HeaderMap::new()
     }
 
     fn opening(&self, ask: &Ask<'_>) -> String {
@@ -57,19 +53,7 @@ impl Api for Ollama {
     }
 
     fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError {
-        let said = serde_json::from_slice(body).ok();
-        let error = said.as_ref().and_then(response::error);
-        let error = error.unwrap_or_else(|| ApiError {
-            message: neutral::shown(body),
-            ..ApiError::default()
-        });
-        let hints = neutral::hints(headers);
-        ApiError {
-            status: Some(status),
-            kind: error.kind,
-            message: error.message,
-            ..hints
-        }
+        answer::error(status, headers, body, response::error)
     }
 
     fn models_path(&self, _page: Option<&str>) -> String {
@@ -80,6 +64,14 @@ impl Api for Ollama {
         let list = List::deserialize(page)
             .map_err(|error| format!("the list of models is not as expected ({error})"))?;
         Ok((list.models.into_iter().filter_map(listed).collect(), None))
+    }
+
+    fn description_of(&self, model: &str) -> Option<(&'static str, Value)> {
+        Some(("/api/show", json!({ "model": model })))
+    }
+
+    fn description(&self, answer: &Value) -> Result<Told, String> {
+        show(answer)
     }
 }
 
@@ -133,10 +125,7 @@ struct Shown {
 }
 
 /// What `/api/show` says of a model.
-///
-/// # Errors
-/// Where it is no such description, in words.
-pub(super) fn show(description: &Value) -> Result<Told, String> {
+fn show(description: &Value) -> Result<Told, String> {
     let shown = Shown::deserialize(description)
         .map_err(|error| format!("the description of the model is not as expected ({error})"))?;
     let family = shown.model_info.get("general.architecture");

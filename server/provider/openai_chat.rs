@@ -4,7 +4,6 @@
 //! the turn, and left out here.
 
 mod chunk;
-mod error;
 mod models;
 mod reasoned;
 mod reasoning;
@@ -25,10 +24,12 @@ use serde_json::{Value, json};
 
 use self::{request::Writer, response::Reader, server::Server};
 use super::{
-    ToolSpec,
+    ToolSpec, answer,
     api::{Api, Ask, Decoder, Encoder, Framing, Frozen, Listed},
+    openai_error,
     options::Keep,
     retry::ApiError,
+    schema::for_openai,
 };
 use crate::turn::{response::Feature, rules::ToolChoice, transcript::Item};
 
@@ -62,7 +63,7 @@ impl OpenaiChat {
 
     fn tool_choice(&self, ask: &Ask<'_>) -> Option<Value> {
         let required = self.server.required?;
-        if ask.without.contains(&Feature::ForcedTool) {
+        if ask.refused(Feature::ForcedTool) {
             return None;
         }
         Some(match ask.tool_choice {
@@ -83,12 +84,8 @@ impl Api for OpenaiChat {
         (header::AUTHORIZATION, "Bearer ")
     }
 
-    fn headers(&self) -> HeaderMap {
-        HeaderMap::new()
-    }
-
     fn opening(&self, ask: &Ask<'_>) -> String {
-        let without = |feature| ask.without.contains(&feature);
+        let without = |feature| ask.refused(feature);
         let mut members = Members::default();
         members.add("model", &json!(ask.options.model));
         members.add("stream", &json!(true));
@@ -123,10 +120,7 @@ impl Api for OpenaiChat {
         if tools && let Some(choice) = self.tool_choice(ask) {
             members.add("tool_choice", &choice);
         }
-        if let Some(schema) = ask.schema
-            && ask.options.abilities.schema
-            && !without(Feature::Schema)
-        {
+        if let Some(schema) = ask.answer_schema() {
             members.add("response_format", &response_format(schema, ask));
         }
         members.0
@@ -164,7 +158,7 @@ impl Api for OpenaiChat {
     }
 
     fn breakpoint(&self, ask: &Ask<'_>) -> Option<String> {
-        if !self.marked(ask) || ask.without.contains(&Feature::CacheHint) {
+        if !self.marked(ask) || ask.refused(Feature::CacheHint) {
             return None;
         }
         let kind = match ask.options.cache {
@@ -184,7 +178,7 @@ impl Api for OpenaiChat {
     }
 
     fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError {
-        error::of_answer(status, headers, body)
+        answer::error(status, headers, body, openai_error::read)
     }
 
     fn models_path(&self, _page: Option<&str>) -> String {
@@ -206,22 +200,12 @@ impl Members {
     }
 }
 
-/// The tools that the model is told of, each name once.
+/// The tools that the model is told of.
 fn tools<'a>(ask: &Ask<'a>) -> Vec<&'a ToolSpec> {
-    let mut tools: Vec<&ToolSpec> = Vec::new();
-    if ask.options.abilities.tools && *ask.tool_choice != ToolChoice::None {
-        for tool in &ask.head.tools {
-            if tools.iter().all(|known| known.name != tool.name) {
-                tools.push(tool);
-            }
-        }
+    match ask.tool_choice {
+        ToolChoice::None => Vec::new(),
+        _ => ask.tools(),
     }
-    tools
-}
-
-/// The provider is asked to hold something to its schema.
-fn strict(ask: &Ask<'_>) -> bool {
-    ask.options.abilities.strict && !ask.without.contains(&Feature::Strict)
 }
 
 fn described(tool: &ToolSpec, ask: &Ask<'_>) -> Value {
@@ -229,7 +213,7 @@ fn described(tool: &ToolSpec, ask: &Ask<'_>) -> Value {
     if !tool.description.is_empty() {
         function["description"] = json!(tool.description);
     }
-    let held = (tool.strict && strict(ask)).then(|| for_openai(&tool.parameters));
+    let held = (tool.strict && ask.takes_strict()).then(|| for_openai(&tool.parameters));
     match held.flatten() {
         Some(schema) => {
             function["parameters"] = schema;
@@ -242,7 +226,7 @@ fn described(tool: &ToolSpec, ask: &Ask<'_>) -> Value {
 
 fn response_format(schema: &Value, ask: &Ask<'_>) -> Value {
     let mut format = json!({"name": "answer"});
-    match strict(ask).then(|| for_openai(schema)).flatten() {
+    match ask.takes_strict().then(|| for_openai(schema)).flatten() {
         Some(schema) => {
             format["strict"] = true.into();
             format["schema"] = schema;
@@ -250,31 +234,4 @@ fn response_format(schema: &Value, ask: &Ask<'_>) -> Value {
         None => format["schema"] = schema.clone(),
     }
     json!({"type": "json_schema", "json_schema": format})
-}
-
-/// The schema where it can be held to as it is.
-fn for_openai(schema: &Value) -> Option<Value> {
-    fn fits(schema: &Value) -> bool {
-        let Some(members) = schema.as_object() else {
-            return false;
-        };
-        let refused = ["const", "$ref", "allOf", "anyOf", "oneOf", "not", "if"];
-        if refused.iter().any(|name| members.contains_key(*name)) {
-            return false;
-        }
-        let items = members.get("items").is_none_or(fits);
-        if members.get("type") != Some(&json!("object")) {
-            return items;
-        }
-        let empty = serde_json::Map::new();
-        let properties = schema["properties"].as_object().unwrap_or(&empty);
-        let required = schema["required"].as_array();
-        let is_required = |name: &String| {
-            required.is_some_and(|names| names.iter().any(|known| known.as_str() == Some(name)))
-        };
-        schema["additionalProperties"] == false
-            && properties.keys().all(is_required)
-            && properties.values().all(fits)
-    }
-    (schema["type"] == "object" && fits(schema)).then(|| schema.clone())
 }

@@ -1,7 +1,6 @@
 //! OpenAI Responses, with nothing stored at the server: every request carries the whole conversation, and what the
 //! model gave goes back item by item as it came, its encrypted reasoning included.
 
-mod neutral;
 mod request;
 mod response;
 #[cfg(test)]
@@ -15,7 +14,9 @@ use serde_json::Value;
 
 use super::{
     abilities::Told,
+    answer,
     api::{Api, Ask, Decoder, Encoder, Framing, Frozen, Listed},
+    openai_error,
     retry::ApiError,
 };
 use crate::turn::transcript::Item;
@@ -32,7 +33,7 @@ impl Api for OpenaiResponses {
         (AUTHORIZATION, "Bearer ")
     }
 
-    fn headers(&self) -> HeaderMap {
+    fn headers(&self, _ask: Option<&Ask<'_>>) -> HeaderMap {
         HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("text/event-stream"))])
     }
 
@@ -48,6 +49,10 @@ impl Api for OpenaiResponses {
         request::encode(items, native, ask, out);
     }
 
+    fn breakpoint(&self, ask: &Ask<'_>) -> Option<String> {
+        request::breakpoint(ask)
+    }
+
     fn framing(&self) -> Framing {
         Framing::Sse
     }
@@ -60,21 +65,7 @@ impl Api for OpenaiResponses {
     }
 
     fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError {
-        let said = serde_json::from_slice(body)
-            .ok()
-            .and_then(|body: Value| said(body.get("error")?))
-            .unwrap_or_else(|| ApiError {
-                message: neutral::shown(body),
-                ..ApiError::default()
-            });
-        let hints = neutral::hints(headers);
-        ApiError {
-            status: Some(status),
-            retry_after: hints.retry_after,
-            should_retry: hints.should_retry,
-            request_id: hints.request_id,
-            ..said
-        }
+        answer::error(status, headers, body, openai_error::read)
     }
 
     fn models_path(&self, _page: Option<&str>) -> String {
@@ -93,25 +84,4 @@ impl Api for OpenaiResponses {
         };
         Ok((data.iter().filter_map(listed).collect(), None))
     }
-}
-
-/// An error as the API tells it, also in events; `None` where there is none. Some servers have but a text.
-fn said(error: &Value) -> Option<ApiError> {
-    if error.is_null() {
-        return None;
-    }
-    let word = |name: &str| match error.get(name) {
-        Some(Value::String(word)) => word.clone(),
-        Some(Value::Number(number)) => number.to_string(),
-        _ => String::new(),
-    };
-    Some(ApiError {
-        kind: word("type"),
-        code: word("code"),
-        message: error
-            .as_str()
-            .map_or_else(|| word("message"), str::to_owned),
-        param: word("param"),
-        ..ApiError::default()
-    })
 }

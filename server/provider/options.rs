@@ -1,8 +1,12 @@
 //! One model, where it is, and how it is configured.
 
+use http::HeaderName;
 use reqwest::Url;
 
-use super::abilities::{Abilities, Forced, ReasoningKind};
+use super::{
+    abilities::{Abilities, Forced, ReasoningKind},
+    key::Key,
+};
 use crate::turn::rules::Model;
 
 /// One model, where it is, and how it is configured.
@@ -18,6 +22,9 @@ pub struct Options {
     pub key_source: String,
     /// The key goes after `Bearer` into `authorization`, whatever the API does with keys.
     pub bearer: bool,
+    /// Headers that the user wants in every request, whatever the API sends under their names. Their values may be
+    /// secrets.
+    pub headers: Vec<(HeaderName, Key)>,
     /// What the model can do.
     pub abilities: Abilities,
     /// How much it reasons; unset is its own default.

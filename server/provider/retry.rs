@@ -354,85 +354,63 @@ fn class(meaning: Meaning) -> FailureClass {
 
 /// One sentence: who, what happened, in the provider's own words too, and what to do.
 fn text(meaning: Meaning, error: &ApiError, who: &Who<'_>) -> String {
-    let Who {
-        model,
-        host,
-        key_source,
-    } = who;
-    let (what, next) = match meaning {
-        M::Offline => (
-            format!("{host} cannot be reached, or the connection to it broke"),
-            "look whether it runs and whether you are online",
-        ),
-        M::Cut => (
-            format!("the response from {host} ended before it was complete"),
-            "try again",
-        ),
-        M::Garbled => (
-            format!("what came from {host} is no response of the API"),
-            "try again, or correct the provider's base_url and api",
-        ),
-        M::BadKey if key_source.is_empty() => (
-            format!("{host} wants a key, and there is none"),
-            "set the provider's api_key_env",
-        ),
-        M::BadKey => (
-            format!("{host} does not accept the key from {key_source} for this"),
-            "set one that it accepts",
-        ),
-        M::UnknownModel => (
-            format!("{host} has no such model"),
-            "choose one of `aside model list`",
-        ),
-        M::NoApi => (
-            format!("there is no such API at {host}"),
-            "correct the provider's base_url and api",
-        ),
-        M::Money => (
-            "the account has no credit left, or reached its limit".to_owned(),
-            "add credit or raise the limit with the provider, or choose another model",
-        ),
-        M::Rate => (
-            format!("{host} takes no more requests for now"),
-            "wait a while, then try again",
-        ),
-        M::Overload => (
-            format!("{host} is overloaded"),
-            "wait a while, then try again",
-        ),
-        M::Transient => (format!("{host} failed"), "try again"),
-        M::Context => (
-            "the conversation no longer fits the model's context".to_owned(),
-            "begin a new one, or choose a model with a larger context",
-        ),
-        M::Refusal => (
-            "the provider refuses this content".to_owned(),
-            "say it in other words, or choose another model",
-        ),
-        M::Refused(feature) => (
-            format!("{host} does not take {} of a request", words(feature)),
-            "choose another model",
-        ),
-        M::NoTools => (
-            "the model calls no tools".to_owned(),
-            "choose one that does, or turn tools off with -T",
-        ),
-        M::Redirect => (
-            format!("{host} redirects to another place"),
-            "set the provider's base_url to that",
-        ),
-        M::Other => (
-            format!("{host} did not do it"),
-            "see what it says, and change the request or the configuration",
-        ),
-    };
+    let (what, next) = (what(meaning, who), next(meaning, who));
     let said = said(error);
     let said = if said.is_empty() {
         said
     } else {
         format!(" ({said})")
     };
-    format!("{model}: {what}{said}; {next}")
+    format!("{}: {what}{said}; {next}", who.model)
+}
+
+/// What happened.
+fn what(meaning: Meaning, who: &Who<'_>) -> String {
+    let Who {
+        host, key_source, ..
+    } = who;
+    match meaning {
+        M::Offline => format!("{host} cannot be reached, or the connection to it broke"),
+        M::Cut => format!("the response from {host} ended before it was complete"),
+        M::Garbled => format!("what came from {host} is no response of the API"),
+        M::BadKey if key_source.is_empty() => format!("{host} wants a key, and there is none"),
+        M::BadKey => format!("{host} does not accept the key from {key_source} for this"),
+        M::UnknownModel => format!("{host} has no such model"),
+        M::NoApi => format!("there is no such API at {host}"),
+        M::Money => "the account has no credit left, or reached its limit".to_owned(),
+        M::Rate => format!("{host} takes no more requests for now"),
+        M::Overload => format!("{host} is overloaded"),
+        M::Context => "the conversation no longer fits the model's context".to_owned(),
+        M::Refusal => "the provider refuses this content".to_owned(),
+        M::Refused(feature) => format!("{host} does not take {} of a request", words(feature)),
+        M::NoTools => "the model calls no tools".to_owned(),
+        M::Redirect => format!("{host} redirects to another place"),
+        M::Transient => format!("{host} failed"),
+        M::Other => format!("{host} did not do it"),
+    }
+}
+
+/// What to do next.
+fn next(meaning: Meaning, who: &Who<'_>) -> &'static str {
+    match meaning {
+        M::Offline => "look whether it runs and whether you are online",
+        M::Cut => "try again",
+        M::Garbled => "try again, or correct the provider's base_url and api",
+        M::BadKey if who.key_source.is_empty() => "set the provider's api_key_env",
+        M::BadKey => "set one that it accepts",
+        M::UnknownModel => "choose one of `aside model list`",
+        M::NoApi => "correct the provider's base_url and api",
+        M::Money => "add credit or raise the limit with the provider, or choose another model",
+        M::Rate => "wait a while, then try again",
+        M::Overload => "wait a while, then try again",
+        M::Context => "begin a new one, or choose a model with a larger context",
+        M::Refusal => "say it in other words, or choose another model",
+        M::Refused(_) => "choose another model",
+        M::NoTools => "choose one that does, or turn tools off with -T",
+        M::Redirect => "set the provider's base_url to that",
+        M::Transient => "try again",
+        M::Other => "see what it says, and change the request or the configuration",
+    }
 }
 
 /// What a feature is called in a sentence.

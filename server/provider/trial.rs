@@ -41,6 +41,7 @@ pub(super) fn options(id: &str, abilities: Abilities) -> Options {
         base: "http://127.0.0.1:9/".parse().unwrap(),
         key_source: "THE_KEY".into(),
         bearer: false,
+        headers: Vec::new(),
         abilities,
         reasoning: None,
         max_output: Some(16_000),
@@ -244,7 +245,8 @@ impl Trial {
         }
     }
 
-    fn ask(&self) -> Ask<'_> {
+    /// What the next request says besides the conversation.
+    pub(super) fn ask(&self) -> Ask<'_> {
         Ask {
             options: &self.options,
             head: &self.head,

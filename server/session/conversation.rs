@@ -111,6 +111,25 @@ impl Conversation {
         lines::read_last_turn(&self.folder)
     }
 
+    /// Whether it has a turn of this id. Reads lines until one is found.
+    ///
+    /// # Errors
+    /// Where the file cannot be read.
+    pub fn has_turn(&self, id: &str) -> io::Result<bool> {
+        let mut reader = BufReader::new(File::open(self.folder.join(EVENTS))?);
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line)? > 0 {
+            let text = line.strip_suffix(b"\n").unwrap_or(&line);
+            // Most lines need not be decoded to see that they are not of this turn.
+            let may_be = text.windows(id.len()).any(|part| part == id.as_bytes());
+            if may_be && record::decode(text).is_ok_and(|it| it.turn.as_deref() == Some(id)) {
+                return Ok(true);
+            }
+            line.clear();
+        }
+        Ok(false)
+    }
+
     /// What the list shows of it.
     ///
     /// # Errors

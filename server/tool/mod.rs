@@ -20,6 +20,7 @@ use crate::turn::{
 mod answer_inquiry;
 mod ask_user;
 mod change;
+pub mod client;
 mod describe_tools;
 mod edit_file;
 pub mod editor;

@@ -69,7 +69,7 @@ fn start(world: &World) {
 /// From a turn's start to its request.
 fn requests(world: &World) {
     let model = Model::start();
-    let mut request = |client: &mut Client| {
+    let request = |client: &mut Client| {
         let turn = client.turn(json!({ "prompt": "go" }));
         ms(model.last_request() - turn.asked)
     };

@@ -3,3 +3,5 @@
 mod client;
 mod edits;
 mod flood;
+mod plain;
+mod turns;

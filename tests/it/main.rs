@@ -1,9 +1,12 @@
 //! Integration tests: the real program, on real files, pipes, terminals and processes.
 
 mod commands;
+mod cost;
+mod grown;
 mod keys;
 mod kill;
 mod lsp;
+mod models;
 mod process;
 mod run;
 mod structure;

@@ -40,6 +40,8 @@ fn arrows_between_modules_point_one_way() {
                     format!("crate::{other}::"),
                     format!("    {other}::"),
                     format!("aside::{other}::"),
+                    format!("crate::{{{other}::"),
+                    format!(", {other}::"),
                 ] {
                     let used = text
                         .lines()

@@ -79,6 +79,9 @@ pub struct ModelSettings {
     /// Its reasoning can be turned off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_off: Option<bool>,
+    /// It reasons between its calls only where that is asked for by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interleaves: Option<bool>,
     /// Its words for how much it reasons, from little to much.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub efforts: Option<Vec<String>>,

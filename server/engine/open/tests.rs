@@ -1,3 +1,9 @@
+use aside_model_server::{
+    self as model_server,
+    server::{ModelServer, Reply},
+};
+use serde_json::{Value, json};
+
 use super::*;
 
 /// An environment of these variables, as `NAME=value`.
@@ -231,6 +237,7 @@ fn every_key_of_a_model_can_be_configured() {
         system_messages = true
         reasoning = 'switch'
         reasoning_off = true
+        interleaves = true
         efforts = ['little', 'much']
         prices = { input = 1, output = 2, cache_write = 3, up_to = 9, beyond = { input = 4, output = 5 } }
     ";
@@ -283,4 +290,73 @@ async fn without_a_key_and_without_ollama_it_says_what_to_set() {
     let settings = Settings::default();
     let chosen = outside.choose(Choice::FirstOfOllama, &settings).await;
     assert_eq!(chosen, Err(NO_MODEL.to_owned()));
+}
+
+#[tokio::test]
+async fn ollama_is_asked_for_what_its_list_does_not_say() {
+    let sample = |name: &str| -> Value {
+        let path = format!(
+            "{}/tests/model_server/wire/ollama/{name}",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    };
+    let server = ModelServer::start(move |received| match received.path.as_str() {
+        "/api/tags" => Reply::json(200, sample("08_tags.json")),
+        "/api/show" => Reply::json(200, sample("09_show.json")),
+        _ => Reply::json(404, json!({"error": "not found"})),
+    });
+    let text = format!(
+        "providers.ollama.base_url = '{}'",
+        server.url(model_server::Api::Ollama)
+    );
+    let settings = settings(&text);
+    let outside = outside(&[], std::path::Path::new("/nowhere"));
+    let any = ModelId::of_provider("ollama", &settings).unwrap();
+    let endpoint = outside.endpoint(&any, &settings).unwrap();
+    let mut models = outside.list(&endpoint).await.unwrap();
+    assert!(!models.is_empty());
+    assert_eq!(models[0].1.context_window, None);
+    outside.describe(&endpoint, &mut models).await;
+    for (model, told) in models {
+        assert_eq!(told.context_window, Some(262_144), "{model}");
+    }
+}
+
+#[tokio::test]
+async fn headers_of_the_users_own_are_sent_and_what_stands_in_them_is_not_repeated() {
+    let server = ModelServer::start(|received| {
+        let own = received.header("x-team").unwrap_or("nothing").to_owned();
+        Reply::json(
+            401,
+            json!({"error": {"type": "x", "message": format!("no {own} here")}}),
+        )
+    });
+    let text = format!(
+        "providers.anthropic.base_url = '{}'",
+        server.url(model_server::Api::Anthropic)
+    );
+    let settings = settings(&text);
+    let any = ModelId::of_provider("anthropic", &settings).unwrap();
+    let asked = |set: &'static [&'static str]| {
+        let outside = outside(set, std::path::Path::new("/nowhere"));
+        let endpoint = outside.endpoint(&any, &settings);
+        async move { outside.list(&endpoint?).await }
+    };
+    let found =
+        asked(&["ANTHROPIC_CUSTOM_HEADERS= X-Team: hunter2-hunter2 \n\nanthropic-version: 1\n"])
+            .await;
+    let why = found.unwrap_err();
+    assert!(why.contains("(no [hidden] here)"), "{why}");
+    assert_eq!(server.received()[0].header("anthropic-version"), Some("1"));
+    for broken in [
+        "ANTHROPIC_CUSTOM_HEADERS=secret",
+        "ANTHROPIC_CUSTOM_HEADERS=a b: secret",
+    ] {
+        let found = asked(Box::leak(Box::new([broken]))).await;
+        assert_eq!(
+            found.unwrap_err(),
+            "ANTHROPIC_CUSTOM_HEADERS has a line that is no header; write each as `Name: value`, or unset it"
+        );
+    }
 }

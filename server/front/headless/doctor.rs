@@ -343,14 +343,13 @@ mod tests {
         };
         check("ok       conversations: 0 in this workspace\n");
         let store = place.store().expect("a store");
-        let conversation = store.create(None, std::time::Duration::ZERO);
+        let conversation = store.create(None, Duration::ZERO);
         let conversation = conversation.expect("a conversation");
-        let mut log = conversation.log(std::time::Duration::ZERO).expect("a log");
+        let mut log = conversation.log(Duration::ZERO).expect("a log");
         for text in ["one", "two"] {
             let text = text.to_owned();
             let entry = Entry::Turn(Event::Directive { text });
-            log.append(std::time::Duration::ZERO, None, &entry)
-                .expect("appended");
+            log.append(Duration::ZERO, None, &entry).expect("appended");
         }
         drop(log);
         check("ok       conversations: 1 in this workspace, each log is whole\n");

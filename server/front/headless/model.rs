@@ -57,7 +57,8 @@ struct Answer {
 async fn ask(name: &str, settings: &Settings, outside: &Outside) -> Result<Answer, String> {
     let id = ModelId::of_provider(name, settings)?;
     let endpoint = outside.endpoint(&id, settings)?;
-    let models = outside.list(&endpoint).await?;
+    let mut models = outside.list(&endpoint).await?;
+    outside.describe(&endpoint, &mut models).await;
     let base = endpoint.options.base.to_string();
     let configured = settings.providers.get(name).map(|own| &own.models);
     let unlisted = configured

@@ -100,7 +100,9 @@ impl Watch {
                     last = Some(signal);
                 }
                 answer = next_answer(&mut answers) => match answer {
-                    Some((prompt, answer)) => handle.answer(prompt, answer).await,
+                    Some((prompt, answer)) => {
+                        handle.answer(prompt, answer).await;
+                    }
                     // The terminal went away: a client that does decides nothing.
                     None => {
                         answers = None;

@@ -7,6 +7,7 @@ use tower_lsp::{jsonrpc::Result, lsp_types::Url};
 use super::{
     error::{error, internal, invalid, of_store, unknown_conversation},
     hub::{Changed, Hub},
+    params::Given,
     server::Server,
 };
 use crate::{
@@ -34,8 +35,9 @@ const PAGE: usize = 50;
 impl Server {
     pub(super) async fn conversation_create(
         &self,
-        params: CreateParams,
+        params: Given<CreateParams>,
     ) -> Result<ConversationRef> {
+        let params = params.read()?;
         let store = self.hub.store(&self.hub.root(None))?;
         let title = params
             .title
@@ -49,10 +51,9 @@ impl Server {
         Ok(ConversationRef { conversation_id })
     }
 
-    pub(super) async fn conversation_list(&self, params: ListParams) -> Result<ListResult> {
-        let root = self.hub.root(None);
-        let store = self.hub.store(&root)?;
-        let list = off_thread(move || store.list().map_err(|failed| of_store(&failed))).await?;
+    pub(super) async fn conversation_list(&self, params: Given<ListParams>) -> Result<ListResult> {
+        let params = params.read()?;
+        let list = self.hub.listed().await?;
         let query = params.query.unwrap_or_default().to_lowercase();
         // A page ends with a time and an id; the next one has what is older.
         let cursor = params
@@ -83,7 +84,8 @@ impl Server {
         Ok(ListResult { items, next_cursor })
     }
 
-    pub(super) async fn conversation_read(&self, params: ReadParams) -> Result<ReadResult> {
+    pub(super) async fn conversation_read(&self, params: Given<ReadParams>) -> Result<ReadResult> {
+        let params = params.read()?;
         let (conversation, root) = self.hub.conversation(&params.conversation_id)?;
         let read = off_thread(move || {
             let lines = conversation.read_all().map_err(internal)?;
@@ -120,14 +122,19 @@ impl Server {
 
     pub(super) async fn conversation_transcript(
         &self,
-        params: ConversationRef,
+        params: Given<ConversationRef>,
     ) -> Result<TranscriptResult> {
+        let params = params.read()?;
         let (conversation, _) = self.hub.conversation(&params.conversation_id)?;
         let text = off_thread(move || transcript(&conversation)).await?;
         Ok(TranscriptResult { text })
     }
 
-    pub(super) async fn conversation_fork(&self, params: ForkParams) -> Result<ConversationRef> {
+    pub(super) async fn conversation_fork(
+        &self,
+        params: Given<ForkParams>,
+    ) -> Result<ConversationRef> {
+        let params = params.read()?;
         let (conversation, root) = self.hub.conversation(&params.conversation_id)?;
         let store = self.hub.store(&root)?;
         let forked = off_thread(move || {
@@ -140,7 +147,8 @@ impl Server {
         Ok(ConversationRef { conversation_id })
     }
 
-    pub(super) async fn conversation_rename(&self, params: RenameParams) -> Result<Empty> {
+    pub(super) async fn conversation_rename(&self, params: Given<RenameParams>) -> Result<Empty> {
+        let params = params.read()?;
         if params.title.trim().is_empty() {
             return Err(invalid("title is empty"));
         }
@@ -156,7 +164,11 @@ impl Server {
         Ok(Empty {})
     }
 
-    pub(super) async fn conversation_delete(&self, params: ConversationRef) -> Result<Empty> {
+    pub(super) async fn conversation_delete(
+        &self,
+        params: Given<ConversationRef>,
+    ) -> Result<Empty> {
+        let params = params.read()?;
         let (conversation, root) = self.hub.conversation(&params.conversation_id)?;
         self.hub.not_running(conversation.id())?;
         let store = self.hub.store(&root)?;
@@ -171,7 +183,7 @@ impl Server {
         Ok(Empty {})
     }
 
-    async fn tell_changed(&self, conversation: &str) {
+    pub(super) async fn tell_changed(&self, conversation: &str) {
         let conversation_id = conversation.to_owned();
         self.hub
             .notify::<Changed>(ConversationRef { conversation_id })
@@ -182,13 +194,29 @@ impl Server {
 impl Hub {
     /// The conversation of this id, whole, in whichever folder of the workspace, and that folder.
     pub(super) fn conversation(&self, id: &str) -> Result<(Conversation, PathBuf)> {
-        for root in self.roots() {
+        for root in self.places() {
             let found = self.store(&root)?.find(id);
             if let Some(found) = found.ok().filter(|found| found.id() == id) {
                 return Ok((found, root));
             }
         }
         Err(unknown_conversation(id))
+    }
+
+    /// The conversations of all folders, newest first.
+    async fn listed(&self) -> Result<Vec<Listed>> {
+        let places = self.places();
+        let stores = places.iter().map(|root| self.store(root));
+        let stores = stores.collect::<Result<Vec<_>>>()?;
+        off_thread(move || {
+            let mut all = Vec::new();
+            for store in stores {
+                all.extend(store.list().map_err(|failed| of_store(&failed))?);
+            }
+            all.sort_by(|one, other| (other.updated, &other.id).cmp(&(one.updated, &one.id)));
+            Ok(all)
+        })
+        .await
     }
 
     /// No turn may run in the conversation for this.
@@ -233,7 +261,7 @@ pub(super) async fn off_thread<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.map_err(internal)?
 }
 
-fn uri(root: &Path, path: &str) -> String {
+pub(super) fn uri(root: &Path, path: &str) -> String {
     let path = root.join(path);
     Url::from_file_path(&path).map_or_else(|()| path.display().to_string(), String::from)
 }

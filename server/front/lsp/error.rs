@@ -60,7 +60,9 @@ pub(super) fn unknown_turn(id: &str) -> Error {
 pub(super) fn unknown_prompt(id: &str) -> Error {
     error(
         code::UNKNOWN_PROMPT,
-        format!("there is no open prompt {id:?}"),
+        format!(
+            "there is no open prompt {id:?}; where its turn was interrupted, resume that first"
+        ),
     )
 }
 

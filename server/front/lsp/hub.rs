@@ -1,18 +1,22 @@
 //! What the handlers share: the client, what it told, the conversations, and what is open in it.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
+use tokio::sync::{Notify, oneshot};
 use tower_lsp::{Client, jsonrpc, lsp_types::notification::Notification};
 
 use super::{
+    configured::IsAsking,
     documents::Documents,
     end::Signals,
     error::{error, internal, of_store},
+    health::Standing,
     outbox::Outbox,
+    plain::Plain,
     prompts::Prompts,
     settings::ClientSettings,
     turns::Turns,
@@ -20,7 +24,7 @@ use super::{
 use crate::{
     config::Settings,
     engine::open::Outside,
-    front::wire::requests::{ClientCapabilities, Health, StatusParams},
+    front::wire::requests::{ClientCapabilities, StatusParams},
     session::store::Store,
     turn::rules,
 };
@@ -35,10 +39,18 @@ pub(super) struct Hub {
     pub(super) documents: Documents,
     pub(super) turns: Turns,
     pub(super) prompts: Prompts,
+    /// What is open in a client that knows nothing of the protocol.
+    pub(super) plain: Plain,
     /// What models are opened with, from the first turn on.
     outside: OnceLock<Outside>,
-    output: Outbox,
+    pub(super) standing: Standing,
+    /// Providers are being asked for their models.
+    pub(super) asking: IsAsking,
+    /// Tells when the client's process is gone.
+    parent: Mutex<Option<oneshot::Receiver<()>>>,
+    parent_known: Notify,
     signals: Signals,
+    output: Outbox,
     stores: Mutex<HashMap<PathBuf, Store>>,
     status: Mutex<Option<StatusParams>>,
 }
@@ -95,9 +107,7 @@ impl Notification for Dismiss {
 }
 
 impl Hub {
-    /// `connection`: what waits for the client, and word of its end.
-    pub(super) fn new(client: Client, connection: (Outbox, Signals)) -> Self {
-        let (output, signals) = connection;
+    pub(super) fn new(client: Client, output: Outbox, signals: Signals) -> Self {
         Self {
             client,
             told: OnceLock::new(),
@@ -106,9 +116,14 @@ impl Hub {
             documents: Documents::default(),
             turns: Turns::default(),
             prompts: Prompts::default(),
+            plain: Plain::default(),
             outside: OnceLock::new(),
-            output,
+            standing: Standing::default(),
+            asking: IsAsking::default(),
+            parent: Mutex::default(),
+            parent_known: Notify::new(),
             signals,
+            output,
             stores: Mutex::default(),
             status: Mutex::default(),
         }
@@ -146,6 +161,16 @@ impl Hub {
             .collect()
     }
 
+    /// The folders of the workspace, and those that turns were started in.
+    pub(super) fn places(&self) -> Vec<PathBuf> {
+        let mut places = self.roots();
+        let more: Vec<PathBuf> = lock(&self.stores).keys().cloned().collect();
+        places.extend(more);
+        let mut known = HashSet::new();
+        places.retain(|place| known.insert(place.clone()));
+        places
+    }
+
     /// The conversations of a workspace.
     pub(super) fn store(&self, root: &Path) -> jsonrpc::Result<Store> {
         let mut stores = lock(&self.stores);
@@ -175,9 +200,28 @@ impl Hub {
         Ok(self.outside.get_or_init(|| outside).clone())
     }
 
-    /// The client went.
+    /// The connection is over: what a request to the client comes to now is nobody's decision.
     pub(super) fn is_over(&self) -> bool {
         self.signals.now().is_some()
+    }
+
+    /// The client's process is watched.
+    pub(super) fn parent_is(&self, gone: oneshot::Receiver<()>) {
+        *lock(&self.parent) = Some(gone);
+        self.parent_known.notify_one();
+    }
+
+    /// Waits until the client's process is gone; for ever where it is not known.
+    pub(super) async fn parent_gone(&self) {
+        self.parent_known.notified().await;
+        let gone = lock(&self.parent).take();
+        if let Some(gone) = gone {
+            // The thread that would tell went without a word: nothing is known then.
+            if gone.await.is_ok() {
+                return;
+            }
+        }
+        std::future::pending().await
     }
 
     /// Waits until fewer bytes than this wait for the client.
@@ -195,11 +239,13 @@ impl Hub {
         let now = {
             let mut last = lock(&self.status);
             let before = last.clone();
+            let found = self.standing.found();
+            let of_last_turn = || before.as_ref().and_then(|last| last.model.clone());
             let now = StatusParams {
-                health: Health::Ok,
+                health: found.health,
                 busy: self.turns.any(),
-                message: None,
-                model: model.or_else(|| before.as_ref().and_then(|last| last.model.clone())),
+                message: found.message,
+                model: model.or_else(of_last_turn).or(found.model),
                 pending_prompts: self.prompts.count(),
             };
             if before.as_ref() == Some(&now) {

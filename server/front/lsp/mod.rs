@@ -13,7 +13,12 @@
 //! | `turns` | the turns that run, and what each tells the client |
 //! | [`pieces`] | joins the text pieces of a turn that wait for a slow client (pure) |
 //! | `prompts` | prompts in flight |
+//! | `plain` | prompts, answers and commands for a client that knows nothing of the protocol |
 //! | `conversations` | the list of conversations, and what can be done to one |
+//! | `undo`, `pending` | taking a turn's changes back; the prompts of interrupted turns |
+//! | `configured`, `health` | settings, models and trust on request; how it goes, for a status line |
+//! | `client_tools` | tools that run in the editor |
+//! | `params`, `parent` | params by field; the client's process |
 //! | `documents` | open documents: what tools read, saved or not |
 //! | `edits`, `splices` | open documents as tools change them; the smallest edits for it (pure) |
 //! | `error` | the protocol's errors |
@@ -22,16 +27,23 @@
 //! client is never dropped. tower-lsp is used here and nowhere else.
 
 pub mod claim;
+mod client_tools;
+mod configured;
 mod conversations;
 mod documents;
 mod edits;
 pub mod end;
 mod error;
 pub mod frame;
+mod health;
 mod hub;
 pub mod inbox;
 pub mod outbox;
+mod params;
+mod parent;
+mod pending;
 pub mod pieces;
+mod plain;
 mod prompts;
 pub mod pump;
 mod server;
@@ -39,6 +51,7 @@ mod settings;
 mod splices;
 mod start;
 mod turns;
+mod undo;
 
 use std::{io, time::Duration};
 
@@ -57,19 +70,27 @@ const LAST: Duration = Duration::from_millis(1500);
 pub async fn serve() -> io::Result<u8> {
     let pump = Pump::start(claim::claim_stdin()?, claim::claim_stdout()?)?;
     let (output, mut signals) = (pump.output.clone(), pump.signals);
-    let connection = (output.clone(), signals.clone());
-    let (service, socket) = server::service(|client| Hub::new(client, connection.clone()));
+    let (service, socket) =
+        server::service(|client| Hub::new(client, output.clone(), signals.clone()));
     let hub = service.inner().hub.clone();
     // One after another: none of the handlers waits.
     let serving = tower_lsp::Server::new(pump.input, pump.output, socket)
         .concurrency_level(1)
         .serve(service);
     let mut serving = tokio::spawn(serving);
-    let end = signals.ended().await;
-    tracing::info!(%end, "the connection is over");
+    let (code, reads) = tokio::select! {
+        end = signals.ended() => {
+            tracing::info!(%end, "the connection is over");
+            (end.code(), matches!(end, End::Exit { .. } | End::Input { .. }))
+        }
+        () = hub.parent_gone() => {
+            tracing::info!("the client's process is gone");
+            (1, false)
+        }
+    };
     let last = async {
         hub.leave().await;
-        if matches!(end, End::Exit { .. } | End::Input { .. }) {
+        if reads {
             // What was sent before the end is still handled, and may have begun a turn.
             let _ = (&mut serving).await;
             hub.leave().await;
@@ -80,5 +101,5 @@ pub async fn serve() -> io::Result<u8> {
         tracing::warn!("what was left to do at the end took too long");
     }
     serving.abort();
-    Ok(end.code())
+    Ok(code)
 }

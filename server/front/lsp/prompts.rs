@@ -1,16 +1,28 @@
 //! Prompts in flight: put to the client, answered by it or by another way, dismissed.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU8, Ordering},
+};
 
 use dashmap::DashMap;
 use serde_json::Value;
-use tower_lsp::lsp_types::request::Request;
+use tokio_util::sync::CancellationToken;
+use tower_lsp::{jsonrpc, lsp_types::request::Request};
 
-use super::hub::{Dismiss, Hub, SharedHub};
+use super::{
+    error::{invalid, unknown_prompt},
+    hub::{Dismiss, Hub, SharedHub},
+    plain,
+};
 use crate::{
-    engine::TurnHandle,
+    engine::{TurnHandle, clock::Clock},
     front::wire::{self, requests::DismissParams},
-    turn::{event::PromptId, input::PromptAnswer},
+    session::record::Entry,
+    turn::{
+        event::{Event, PromptId},
+        input::PromptAnswer,
+    },
 };
 
 /// `aside/prompt`.
@@ -33,6 +45,31 @@ pub(super) struct Prompts {
 pub(super) struct Open {
     pub(super) prompt: Arc<wire::Prompt>,
     pub(super) turn: TurnHandle,
+    /// Cancelled when it is settled.
+    pub(super) closed: CancellationToken,
+    /// What the client has shown of it.
+    pub(super) sight: Arc<Sight>,
+}
+
+/// What a client has shown of a prompt: nothing, a part, or the whole.
+#[derive(Debug, Default)]
+pub(super) struct Sight(AtomicU8);
+
+impl Sight {
+    /// It was shown, whole or in part. What was once shown whole stays so.
+    pub(super) fn shown(&self, whole: bool) {
+        self.0.fetch_max(1 + u8::from(whole), Ordering::Relaxed);
+    }
+
+    /// Something of it was shown.
+    pub(super) fn was_shown(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+
+    /// All of it was shown.
+    pub(super) fn was_whole(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 1
+    }
 }
 
 impl Prompts {
@@ -47,6 +84,11 @@ impl Prompts {
         all.map(|open| open.prompt.as_ref().clone()).collect()
     }
 
+    /// Those that are open, with their turns.
+    pub(super) fn opened(&self) -> Vec<Open> {
+        self.open.iter().map(|open| open.clone()).collect()
+    }
+
     /// The prompt of this id, if it is open.
     pub(super) fn get(&self, id: &str) -> Option<Open> {
         self.open.get(id).map(|open| open.clone())
@@ -54,12 +96,22 @@ impl Prompts {
 
     /// The prompt is settled. False where it was already.
     pub(super) fn settle(&self, id: &str) -> bool {
-        self.open.remove(id).is_some()
+        let settled = self.open.remove(id);
+        settled.is_some_and(|(_, open)| {
+            open.closed.cancel();
+            true
+        })
     }
 
     /// A turn is over: none of its prompts is open.
     pub(super) fn forget_turn(&self, turn: &str) {
-        self.open.retain(|_, open| open.turn.turn != turn);
+        self.open.retain(|_, open| {
+            let stays = open.turn.turn != turn;
+            if !stays {
+                open.closed.cancel();
+            }
+            stays
+        });
     }
 }
 
@@ -68,18 +120,21 @@ pub(super) fn ask(hub: &SharedHub, prompt: wire::Prompt, turn: &TurnHandle) {
     let open = Open {
         prompt: Arc::new(prompt),
         turn: turn.clone(),
+        closed: CancellationToken::new(),
+        sight: Arc::default(),
     };
-    hub.prompts
-        .open
-        .insert(open.prompt.prompt_id.clone(), open.clone());
+    let id = open.prompt.prompt_id.clone();
+    if let Some(before) = hub.prompts.open.insert(id, open.clone()) {
+        // Its answer did not fit, and it is asked again.
+        before.closed.cancel();
+    }
     let answers = hub.told.get().and_then(|told| told.aside.as_ref());
     if answers.is_some_and(|aside| aside.prompt) {
+        open.sight.shown(true);
         // The task owns the request to its end: a reply to one that was dropped would end the process.
         tokio::spawn(request(hub.clone(), open));
     } else {
-        let why = "this client cannot show prompts".to_owned();
-        let (turn, id) = (turn.clone(), PromptId(open.prompt.prompt_id.clone()));
-        tokio::spawn(async move { turn.answer(id, PromptAnswer::Failed(why)).await });
+        plain::ask(hub, open);
     }
 }
 
@@ -93,6 +148,8 @@ async fn request(hub: SharedHub, open: Open) {
         return;
     }
     let answer = match reply {
+        // A client that goes away decides nothing.
+        Err(_) if hub.is_over() => return,
         Err(error) => PromptAnswer::Failed(error.message.into_owned()),
         Ok(reply) => match serde_json::from_value::<wire::PromptAnswer>(reply) {
             Ok(answer) => answer.into(),
@@ -107,10 +164,52 @@ async fn request(hub: SharedHub, open: Open) {
         // The acknowledgement of a dismissal.
         return;
     }
-    open.turn.answer(PromptId(id.clone()), answer).await;
+    let is_answer = !matches!(answer, PromptAnswer::Cancel | PromptAnswer::Failed(_));
+    let taken = open.turn.answer(PromptId(id.clone()), answer).await;
+    if !taken && is_answer {
+        hub.late(&open).await;
+    }
 }
 
 impl Hub {
+    /// Puts an answer on record that came after its turn, if nobody has the conversation open. It changes nothing.
+    async fn late(&self, open: &Open) {
+        let id = &open.turn.conversation;
+        // The turn's own last lines come first.
+        self.turns.idle(id).await;
+        let Ok((conversation, _)) = self.conversation(id) else {
+            return;
+        };
+        // Nothing is waited for while the log is open, so that no turn finds it so.
+        let now = Clock::start().now();
+        let prompt = PromptId(open.prompt.prompt_id.clone());
+        let entry = Entry::from(Event::LateAnswer { prompt });
+        let appended = conversation.log(now).map(|mut log| {
+            let turn = Some(open.turn.turn.as_str());
+            log.append(now, turn, &entry)
+        });
+        match appended {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "a late answer is not on record"),
+            Err(error) => tracing::info!(%error, "a late answer is not on record"),
+        }
+    }
+
+    /// Answers an open prompt in another way than where it was shown.
+    pub(super) async fn answer(&self, open: &Open, answer: PromptAnswer) -> jsonrpc::Result<()> {
+        let id = &open.prompt.prompt_id;
+        let prompt = PromptId(id.clone());
+        match open.turn.fits(prompt.clone(), answer.clone()).await {
+            None => Err(unknown_prompt(id)),
+            Some(Err(misfit)) => Err(invalid(format!("answer: {misfit}"))),
+            Some(Ok(())) => {
+                open.turn.answer(prompt, answer).await;
+                self.dismiss(id, "answered in another way").await;
+                Ok(())
+            }
+        }
+    }
+
     /// Takes a prompt off the client's screen.
     pub(super) async fn dismiss(&self, id: &str, reason: &str) {
         self.prompts.settle(id);

@@ -8,18 +8,24 @@ use tower_lsp::{
     Client, ClientSocket, LanguageServer, LspService,
     jsonrpc::Result,
     lsp_types::{
-        DidChangeConfigurationParams, DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams,
-        DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams,
+        CodeActionParams, CodeActionResponse, DidChangeConfigurationParams,
+        DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams,
+        DidOpenTextDocumentParams, DidSaveTextDocumentParams, ExecuteCommandParams,
         InitializeParams, InitializeResult, InitializedParams, OneOf, PositionEncodingKind,
         SaveOptions, ServerCapabilities, ServerInfo, TextDocumentSyncCapability,
-        TextDocumentSyncKind, TextDocumentSyncOptions, Url, WorkspaceFoldersServerCapabilities,
-        WorkspaceServerCapabilities,
+        TextDocumentSyncKind, TextDocumentSyncOptions, Url, WorkDoneProgressCancelParams,
+        WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
     },
 };
 
 use super::{
+    client_tools::check,
+    configured::client_settings,
+    conversations::off_thread,
     error::{internal, invalid, unknown_prompt, unknown_turn},
     hub::{Hub, SharedHub, Told, lock},
+    params::Given,
+    plain,
     settings::ClientSettings,
     start::begin_turn,
 };
@@ -32,7 +38,7 @@ use crate::{
         },
     },
     session::store::default_state_dir,
-    turn::{event::PromptId, input, question::AnswerType, rules},
+    turn::{question::AnswerType, rules},
 };
 
 /// The server's side of a connection.
@@ -60,14 +66,20 @@ pub(super) fn service(hub: impl Fn(Client) -> Hub) -> (LspService<Server>, Clien
         .custom_method("aside/turn/resume", Server::turn_resume)
         .custom_method("aside/turn/steer", Server::turn_steer)
         .custom_method("aside/turn/cancel", Server::turn_cancel)
+        .custom_method("aside/turn/undo", Server::turn_undo)
         .custom_method("aside/prompt/pending", Server::prompt_pending)
         .custom_method("aside/prompt/answer", Server::prompt_answer)
+        .custom_method("aside/model/list", Server::model_list)
+        .custom_method("aside/config/read", Server::config_read)
+        .custom_method("aside/workspace/trust", Server::workspace_trust)
+        .custom_method("window/workDoneProgress/cancel", Server::progress_cancel)
         .finish()
 }
 
 #[tower_lsp::async_trait]
 impl LanguageServer for Server {
     async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
+        let parent = params.process_id;
         let (told, settings, folders) = read(params)?;
         let aside = requests::ServerCapabilities {
             version: told
@@ -76,9 +88,16 @@ impl LanguageServer for Server {
                 .map_or(VERSION, |aside| aside.version.clamp(1, VERSION)),
             server: env!("CARGO_PKG_VERSION").to_owned(),
         };
-        let capabilities = capabilities(told.utf8, &aside);
+        let mut capabilities = capabilities(told.utf8, &aside);
+        plain::declare(&mut capabilities, &told);
         *lock(&self.hub.settings) = settings;
         *lock(&self.hub.folders) = folders;
+        if let Some(parent) = parent {
+            match super::parent::watch(parent) {
+                Ok(gone) => self.hub.parent_is(gone),
+                Err(error) => tracing::warn!(%error, "the client's process is not watched"),
+            }
+        }
         // A second `initialize` is refused by tower-lsp.
         let _ = self.hub.told.set(told);
         Ok(InitializeResult {
@@ -90,7 +109,9 @@ impl LanguageServer for Server {
         })
     }
 
-    async fn initialized(&self, _: InitializedParams) {}
+    async fn initialized(&self, _: InitializedParams) {
+        self.hub.begin();
+    }
 
     async fn shutdown(&self) -> Result<()> {
         // The turns end on their own time; that they have is waited for at the end of the connection.
@@ -120,6 +141,7 @@ impl LanguageServer for Server {
 
     async fn did_save(&self, params: DidSaveTextDocumentParams) {
         self.hub.documents.saved(&params.text_document.uri);
+        self.hub.plain.saved();
     }
 
     async fn did_close(&self, params: DidCloseTextDocumentParams) {
@@ -127,10 +149,7 @@ impl LanguageServer for Server {
     }
 
     async fn did_change_configuration(&self, params: DidChangeConfigurationParams) {
-        // From the next turn on. Settings that are not ours are no concern of ours.
-        if let Ok(options) = serde_json::from_value::<InitializationOptions>(params.settings) {
-            *lock(&self.hub.settings) = client_settings(options);
-        }
+        self.configuration_changed(params);
     }
 
     async fn did_change_workspace_folders(&self, params: DidChangeWorkspaceFoldersParams) {
@@ -142,11 +161,22 @@ impl LanguageServer for Server {
         }
         let added = params.event.added.into_iter();
         folders.extend(added.filter_map(|folder| folder.uri.to_file_path().ok()));
+        drop(folders);
+        self.hub.look_again();
+    }
+
+    async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<Value>> {
+        self.perform(params).await
+    }
+
+    async fn code_action(&self, params: CodeActionParams) -> Result<Option<CodeActionResponse>> {
+        Ok(Some(plain::actions::offered(&self.hub, params)))
     }
 }
 
 impl Server {
-    async fn turn_start(&self, params: StartParams) -> Result<StartResult> {
+    async fn turn_start(&self, params: Given<StartParams>) -> Result<StartResult> {
+        let params = params.read()?;
         let wanted = self.hub.wanted(params)?;
         let handle = begin_turn(&self.hub, wanted).await?;
         Ok(StartResult {
@@ -155,7 +185,8 @@ impl Server {
         })
     }
 
-    async fn turn_resume(&self, params: ConversationRef) -> Result<TurnId> {
+    async fn turn_resume(&self, params: Given<ConversationRef>) -> Result<TurnId> {
+        let params = params.read()?;
         let wanted = self.hub.wanted_resume(&params.conversation_id)?;
         let handle = begin_turn(&self.hub, wanted).await?;
         Ok(TurnId {
@@ -163,27 +194,42 @@ impl Server {
         })
     }
 
-    async fn turn_steer(&self, params: SteerParams) -> Result<Empty> {
+    async fn turn_steer(&self, params: Given<SteerParams>) -> Result<Empty> {
+        let params = params.read()?;
         let turn = self.hub.turns.get(&params.turn_id);
         let turn = turn.ok_or_else(|| unknown_turn(&params.turn_id))?;
         turn.steer(params.prompt).await;
         Ok(Empty {})
     }
 
-    async fn turn_cancel(&self, params: TurnId) -> Result<Empty> {
-        // Cancelling a finished turn does nothing.
-        if let Some(turn) = self.hub.turns.get(&params.turn_id) {
-            turn.cancel().await;
+    async fn turn_cancel(&self, params: Given<TurnId>) -> Result<Empty> {
+        let params = params.read()?;
+        match self.hub.turns.get(&params.turn_id) {
+            Some(turn) => turn.cancel().await,
+            // Cancelling a finished turn does nothing.
+            None if self.hub.turns.conversation_of(&params.turn_id).is_some() => {}
+            None => return Err(unknown_turn(&params.turn_id)),
         }
         Ok(Empty {})
     }
 
-    async fn prompt_pending(&self, _: Empty) -> Result<PendingResult> {
-        let prompts = self.hub.prompts.all();
+    async fn prompt_pending(&self, _: Given<Empty>) -> Result<PendingResult> {
+        let mut prompts = self.hub.prompts.all();
+        let hub = self.hub.clone();
+        let resumable = off_thread(move || hub.resumable());
+        prompts.extend(resumable.await?);
         Ok(PendingResult { prompts })
     }
 
-    async fn prompt_answer(&self, params: AnswerParams) -> Result<Empty> {
+    async fn progress_cancel(&self, params: WorkDoneProgressCancelParams) {
+        let turn = plain::cancelled_turn(&params.token);
+        if let Some(turn) = turn.and_then(|turn| self.hub.turns.get(turn)) {
+            turn.cancel().await;
+        }
+    }
+
+    async fn prompt_answer(&self, params: Given<AnswerParams>) -> Result<Empty> {
+        let params = params.read_unseen()?;
         let id = &params.prompt_id;
         let open = self.hub.prompts.get(id).ok_or_else(|| unknown_prompt(id))?;
         if open.prompt.answer_type == AnswerType::Secret
@@ -193,17 +239,8 @@ impl Server {
                 "answer: a secret is typed where it was asked for, and nowhere else",
             ));
         }
-        let answer: input::PromptAnswer = params.answer.into();
-        let prompt = PromptId(id.clone());
-        match open.turn.fits(prompt.clone(), answer.clone()).await {
-            None => Err(unknown_prompt(id)),
-            Some(Err(misfit)) => Err(invalid(format!("answer: {misfit}"))),
-            Some(Ok(())) => {
-                open.turn.answer(prompt, answer).await;
-                self.hub.dismiss(id, "answered in another way").await;
-                Ok(Empty {})
-            }
-        }
+        self.hub.answer(&open, params.answer.into()).await?;
+        Ok(Empty {})
     }
 }
 
@@ -223,6 +260,7 @@ fn read(params: InitializeParams) -> Result<(Told, ClientSettings, Vec<PathBuf>)
         .transpose()
         .map_err(|why| invalid(format!("capabilities.experimental.aside: {why}")))?;
     let aside: Option<requests::ClientCapabilities> = aside;
+    check(aside.as_ref().map_or(&[], |aside| aside.tools.as_slice()))?;
     let info = params.client_info;
     let client = rules::Client {
         name: info
@@ -259,14 +297,6 @@ fn read(params: InitializeParams) -> Result<(Told, ClientSettings, Vec<PathBuf>)
         state_dir,
     };
     Ok((told, client_settings(options), folders))
-}
-
-fn client_settings(options: InitializationOptions) -> ClientSettings {
-    ClientSettings {
-        config: options.config,
-        workspace_config: options.workspace_config,
-        trusted: options.trusted,
-    }
 }
 
 fn capabilities(utf8: bool, aside: &requests::ServerCapabilities) -> ServerCapabilities {

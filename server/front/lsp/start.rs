@@ -44,22 +44,24 @@ pub(super) struct Wanted {
 impl Hub {
     /// What the params come to. Nothing is changed yet, but for a new conversation.
     pub(super) fn wanted(&self, params: StartParams) -> jsonrpc::Result<Wanted> {
-        let root = self.root(params.root.as_deref().map(folder).transpose()?.as_deref());
+        let named = params.root.as_deref().map(folder).transpose();
+        let named = named.map_err(|error| invalid(format!("root: {}", error.message)))?;
+        let mut root = self.root(named.as_deref());
         if let Some(id) = params.turn_id.as_deref().filter(|id| !is_turn_id(id)) {
             return Err(invalid(format!(
-                "turnId {id:?} cannot be a turn's id; it has 1 to 64 letters, digits, `-` and `_`"
+                "turnId: {id:?} cannot be a turn's id; it has 1 to 64 letters, digits, `-` and `_`"
             )));
         }
         if let Some(mode) = &params.mode {
             mode_of(mode).ok_or_else(|| {
                 invalid(format!(
-                    "mode {mode:?} is none of ask, edits, plan and auto"
+                    "mode: {mode:?} is none of ask, edits, plan and auto"
                 ))
             })?;
         }
         if let Some(schema) = &params.schema {
             jsonschema::validator_for(schema)
-                .map_err(|why| invalid(format!("schema is not a JSON schema: {why}")))?;
+                .map_err(|why| invalid(format!("schema: it is not a JSON schema: {why}")))?;
         }
         let attachments = params
             .attachments
@@ -68,7 +70,15 @@ impl Hub {
         let attachments = attachments.collect::<jsonrpc::Result<Vec<_>>>()?;
         let store = self.store(&root)?;
         let conversation = match &params.conversation_id {
-            Some(id) => store.find(id).map_err(|_| unknown_conversation(id))?,
+            Some(id) => {
+                let (found, place) = self.conversation(id)?;
+                // It belongs to its folder; another root is not its workspace.
+                if named.is_some() && place != root {
+                    return Err(unknown_conversation(id));
+                }
+                root = place;
+                found
+            }
             None => store
                 .create(None, Clock::start().now())
                 .map_err(|failed| of_store(&failed))?,
@@ -93,9 +103,7 @@ impl Hub {
 
     /// The interrupted turn of a conversation, to go on as it was started.
     pub(super) fn wanted_resume(&self, id: &str) -> jsonrpc::Result<Wanted> {
-        let root = self.root(None);
-        let store = self.store(&root)?;
-        let conversation = store.find(id).map_err(|_| unknown_conversation(id))?;
+        let (conversation, root) = self.conversation(id)?;
         let lines = conversation.read_last_turn().map_err(internal)?;
         let options = replay::turns(&lines.records).pop().map(|turn| turn.options);
         let options = options.unwrap_or_default();
@@ -113,7 +121,7 @@ impl Hub {
 
     fn attachment(&self, given: &AttachmentParam) -> jsonrpc::Result<Attachment> {
         let uri = Url::parse(&given.uri)
-            .map_err(|why| invalid(format!("attachment {:?} is not a URI: {why}", given.uri)))?;
+            .map_err(|why| invalid(format!("attachments: {:?} is not a URI: {why}", given.uri)))?;
         let name = uri
             .to_file_path()
             .map_or_else(|()| given.uri.clone(), |path| path.display().to_string());
@@ -124,7 +132,7 @@ impl Hub {
                 let whole = match self.documents.get(&uri) {
                     Some(document) => document.text,
                     None => read_file(&uri).map_err(|why| {
-                        invalid(format!("attachment {name:?} cannot be read: {why}"))
+                        invalid(format!("attachments: {name:?} cannot be read: {why}"))
                     })?,
                 };
                 match given.range {
@@ -136,9 +144,17 @@ impl Hub {
         Ok(Attachment { name, text })
     }
 
-    async fn assembled(&self, wanted: &Wanted) -> jsonrpc::Result<(Assembled, Vec<String>)> {
+    async fn assembled(
+        self: &SharedHub,
+        wanted: &Wanted,
+    ) -> jsonrpc::Result<(Assembled, Vec<String>)> {
         let options = &wanted.options;
-        let effective = self.configuration(&wanted.root, flags(options))?;
+        let mut effective = self.configuration(&wanted.root, flags(options))?;
+        let outside = self.outside(&effective.configuration.settings)?;
+        if let Some(model) = self.model_flag(&effective, &outside)? {
+            let flags = flags(options).into_iter().chain([model]).collect();
+            effective = self.configuration(&wanted.root, flags)?;
+        }
         let mode = options.mode.as_deref().and_then(mode_of);
         if !effective.trusted && matches!(mode, Some(Mode::Edits | Mode::Auto)) {
             let text = "the workspace is not trusted, so mode edits or auto cannot be had; trust it first, \
@@ -150,9 +166,12 @@ impl Hub {
             trusted: effective.trusted,
             mode,
             schema: options.schema.clone(),
+            more: self.client_tools(
+                effective.trusted,
+                effective.configuration.settings.forced_tool(),
+            )?,
             ..Wishes::default()
         };
-        let outside = self.outside(&effective.configuration.settings)?;
         let assembled = assemble(&effective.configuration, &wishes, &outside)
             .await
             .map_err(of_assemble)?;
@@ -242,7 +261,8 @@ fn mode_of(name: &str) -> Option<Mode> {
         .find(|mode| mode.name() == name)
 }
 
-fn is_turn_id(id: &str) -> bool {
+/// Whether a text can be a turn's id.
+pub(super) fn is_turn_id(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     (1..=64).contains(&id.len()) && id.bytes().all(plain)
 }

@@ -13,7 +13,7 @@ use tokio::{
 use super::{
     hub::{Changed, Completed, SharedHub, Update, lock},
     pieces::Pending,
-    prompts,
+    plain, prompts,
 };
 use crate::{
     engine::{Before, ToFront, TurnHandle},
@@ -25,6 +25,8 @@ use crate::{
 
 /// Bytes that may wait for the client before updates are held back and joined.
 const ENOUGH: usize = 64 * 1024;
+/// Turns whose conversation is known, at the most.
+const KNOWN: usize = 4096;
 /// Conversations that are kept in memory after their turn, at the most.
 const KEPT: usize = 8;
 
@@ -41,6 +43,8 @@ struct Inner {
     /// By conversation; nothing yet for one whose turn is about to begin.
     running: HashMap<String, Option<TurnHandle>>,
     kept: VecDeque<(String, Before)>,
+    /// Turns that this process began, and their conversations, oldest first.
+    known: VecDeque<(String, String)>,
 }
 
 impl Turns {
@@ -66,10 +70,24 @@ impl Turns {
     /// The turn runs.
     pub(super) fn runs(&self, handle: &TurnHandle) {
         let running = Some(handle.clone());
-        lock(&self.inner)
-            .running
-            .insert(handle.conversation.clone(), running);
+        let mut inner = lock(&self.inner);
+        inner.running.insert(handle.conversation.clone(), running);
+        let known = (handle.turn.clone(), handle.conversation.clone());
+        inner.known.push_back(known);
+        if inner.known.len() > KNOWN {
+            inner.known.pop_front();
+        }
+        drop(inner);
         self.change.notify_waiters();
+    }
+
+    /// The conversation in which this process last ran the turn; none where it never did.
+    pub(super) fn conversation_of(&self, turn: &str) -> Option<String> {
+        let inner = lock(&self.inner);
+        let mut known = inner.known.iter().rev();
+        known
+            .find(|(id, _)| id == turn)
+            .map(|(_, conversation)| conversation.clone())
     }
 
     /// The turn is over, or never began.
@@ -117,6 +135,17 @@ impl Turns {
         }
     }
 
+    /// Waits until no turn runs in the conversation.
+    pub(super) async fn idle(&self, conversation: &str) {
+        loop {
+            let change = self.change.notified();
+            if !self.is_running(conversation) {
+                return;
+            }
+            change.await;
+        }
+    }
+
     /// All that run.
     pub(super) fn all(&self) -> Vec<TurnHandle> {
         lock(&self.inner)
@@ -135,6 +164,8 @@ struct Watched {
     handle: TurnHandle,
     seq: u64,
     pending: Pending,
+    /// For a client that knows nothing of the protocol.
+    plain: Option<plain::Teller>,
 }
 
 /// Tells the client what a turn says, to its end. What the engine says is taken at once, so that it never waits for
@@ -145,11 +176,13 @@ pub(super) async fn watch(
     mut messages: mpsc::Receiver<ToFront>,
     task: JoinHandle<Option<Before>>,
 ) {
+    let turn = TurnRef {
+        conversation_id: handle.conversation.clone(),
+        turn_id: handle.turn.clone(),
+    };
     let mut watched = Watched {
-        turn: TurnRef {
-            conversation_id: handle.conversation.clone(),
-            turn_id: handle.turn.clone(),
-        },
+        plain: plain::Teller::start(&hub, &turn).await,
+        turn,
         hub,
         handle,
         seq: 0,
@@ -182,6 +215,9 @@ impl Watched {
                 let update = wire::Update::from(update);
                 if let wire::Update::Question(QuestionUpdate::Closed { prompt_id, .. }) = &update {
                     self.hub.prompts.settle(prompt_id);
+                }
+                if let Some(plain) = &mut self.plain {
+                    return plain.update(&update).await;
                 }
                 self.pending.push(update);
             }
@@ -233,11 +269,14 @@ impl Watched {
     }
 
     /// The last message of a turn, after which the next one may begin.
-    async fn end(self, end: Option<End>, kept: Option<Before>) {
+    async fn end(mut self, end: Option<End>, kept: Option<Before>) {
         self.hub.prompts.forget_turn(&self.turn.turn_id);
         self.hub.turns.free(&self.turn.conversation_id, kept);
-        if let Some(end) = end {
-            let completed = TurnCompleted::new(&self.turn, end);
+        let completed = end.map(|end| TurnCompleted::new(&self.turn, end));
+        if let Some(plain) = self.plain.take() {
+            plain.end(completed.as_ref()).await;
+        }
+        if let Some(completed) = completed {
             self.hub.notify::<Completed>(completed).await;
         }
         self.changed().await;

@@ -204,8 +204,11 @@ impl Put<'_> {
             _ => return,
         };
         if let Some((call_id, _)) = self.calls.get(&call).cloned() {
-            let call_ids = vec![call_id];
-            self.updates.push(Update::Inquiry { call_ids, status });
+            // When it was asked is not on record.
+            for status in [InquiryStatus::Asked, status] {
+                let call_ids = vec![call_id.clone()];
+                self.updates.push(Update::Inquiry { call_ids, status });
+            }
         }
     }
 

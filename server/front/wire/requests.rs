@@ -30,7 +30,7 @@ pub mod code {
 }
 
 /// `capabilities.experimental.aside` of a client.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClientCapabilities {
     /// The newest version that it speaks.
@@ -67,16 +67,19 @@ pub struct ServerCapabilities {
 }
 
 /// `initializationOptions`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct InitializationOptions {
     /// Settings of the user's scope.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<Value>,
     /// Settings that the workspace has a say in.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace_config: Option<Value>,
     /// The user trusts the workspace.
     pub trusted: bool,
     /// Where state is kept, instead of the usual place.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub state_dir: Option<String>,
 }
 
@@ -85,6 +88,7 @@ pub struct InitializationOptions {
 #[serde(rename_all = "camelCase", default)]
 pub struct CreateParams {
     /// Else the first line of the first prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
 
@@ -101,10 +105,13 @@ pub struct ConversationRef {
 #[serde(rename_all = "camelCase", default)]
 pub struct ListParams {
     /// Where the page before ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// How many at the most.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
     /// Only those whose title has this, in any case.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
 }
 
@@ -160,10 +167,10 @@ pub struct ReadParams {
     /// Which.
     pub conversation_id: String,
     /// Only turns after that of this id.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
     /// How many turns at the most.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
 }
 
@@ -209,7 +216,7 @@ pub struct ForkParams {
     /// Which.
     pub conversation_id: String,
     /// Up to and with this turn; else all.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
 }
 
@@ -228,30 +235,30 @@ pub struct RenameParams {
 #[serde(rename_all = "camelCase")]
 pub struct StartParams {
     /// A new conversation without one.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<String>,
     /// The turn's id, where the client chooses it; without a dot.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
     /// What the user asks for.
     pub prompt: String,
     /// What goes along.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<AttachmentParam>,
     /// `provider/model`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// `ask`, `edits`, `plan` or `auto`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
     /// `auto`, `none`, `required`, or a tool's name.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<String>,
     /// The schema of the final answer.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
     /// The workspace; else the first folder.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
 }
 
@@ -262,10 +269,10 @@ pub struct AttachmentParam {
     /// The file.
     pub uri: String,
     /// Only these lines and characters of it.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<tower_lsp::lsp_types::Range>,
     /// Its text; else it is read.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
@@ -304,7 +311,7 @@ pub struct UndoParams {
     /// Which.
     pub turn_id: String,
     /// Only these files.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uris: Option<Vec<String>>,
 }
 
@@ -326,6 +333,7 @@ pub struct PendingResult {
 
 /// Params of `aside/prompt/answer`. It may hold a secret, so it is only read.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(Serialize))]
 #[serde(rename_all = "camelCase")]
 pub struct AnswerParams {
     /// Which.
@@ -390,6 +398,7 @@ pub struct PricesItem {
 #[serde(default)]
 pub struct ConfigReadParams {
     /// A key, or the beginning of some; else all.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
 }
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::OnceLock};
 
 use serde::Deserialize;
 
-use super::{super::ApiKind, Abilities, Told};
+use super::{super::ApiKind, Abilities, ReasoningKind, Told};
 
 /// See there what the rows mean.
 const TABLE: &str = include_str!("../models.toml");
@@ -23,7 +23,12 @@ pub fn abilities(
 ) -> Abilities {
     let mut abilities = built_in(kind, model);
     if let Some(listed) = listed {
+        let known = abilities.reasoning;
         abilities.take(listed);
+        // That a model reasons is said by its list, but not by which words.
+        if known == ReasoningKind::Effort && abilities.reasoning == ReasoningKind::Switch {
+            abilities.reasoning = known;
+        }
     }
     if kind == ApiKind::Ollama {
         abilities.context_window = abilities.context_window.map(|all| all.min(OLLAMA_CONTEXT));
@@ -122,9 +127,25 @@ fn table() -> &'static BTreeMap<String, Section> {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{Forced, Prices, ReasoningKind, Tokens},
+        super::{Forced, Prices, Tokens},
         *,
     };
+
+    #[test]
+    fn a_list_that_says_that_a_model_reasons_leaves_open_how() {
+        let listed = |reasoning| Told {
+            reasoning: Some(reasoning),
+            ..Told::default()
+        };
+        for (model, said, expected) in [
+            ("gpt-oss:20b", ReasoningKind::Switch, ReasoningKind::Effort),
+            ("qwen3:8b", ReasoningKind::Switch, ReasoningKind::Switch),
+            ("gpt-oss:20b", ReasoningKind::None, ReasoningKind::None),
+        ] {
+            let found = abilities(ApiKind::Ollama, model, Some(&listed(said)), None);
+            assert_eq!(found.reasoning, expected, "{model}");
+        }
+    }
 
     #[test]
     fn the_table_can_be_read() {

@@ -1,10 +1,10 @@
 //! The history, as messages of content blocks.
 
 use serde::Deserialize;
-use serde_json::{json, value::RawValue};
+use serde_json::json;
 
-use super::super::api::{Ask, Encoder, Role, user_text};
-use crate::turn::{response::Feature, transcript::Item};
+use super::super::api::{Encoder, Role, object, user_text};
+use crate::turn::transcript::Item;
 
 /// What stands for the answer that a request never got: after a system message it has to be the model's turn.
 const NO_ANSWER: &str = "[no answer]";
@@ -21,11 +21,6 @@ struct Block {
     cacheable: bool,
     /// It is thinking, whether it can be read or not.
     thinking: bool,
-}
-
-/// The model takes a system message in the middle of a conversation.
-pub(super) fn takes_system(ask: &Ask<'_>) -> bool {
-    ask.options.abilities.system_messages && !ask.without.contains(&Feature::SystemMessage)
 }
 
 /// A request's share: results first, in one message with the rest. What Aside says itself follows in a system
@@ -154,7 +149,7 @@ fn model_block(item: &Item, native: bool) -> Option<Block> {
         } => {
             let (id, name) = (call_id(id), tool_name(name));
             // Names and ids are plain; the arguments go back as they came.
-            let (id, name, input) = (json!(id), json!(name), input(arguments));
+            let (id, name, input) = (json!(id), json!(name), object(arguments));
             let json = format!(r#"{{"type":"tool_use","id":{id},"name":{name},"input":{input}}}"#);
             Some(Block::new(json))
         }
@@ -194,20 +189,6 @@ impl Block {
 
 fn has_words(text: &str) -> bool {
     !text.trim().is_empty()
-}
-
-/// Arguments as the object that the API wants, verbatim where they are one.
-fn input(arguments: &str) -> String {
-    let arguments = arguments.trim();
-    if arguments.is_empty() {
-        return "{}".to_owned();
-    }
-    let whole = arguments.starts_with('{') && serde_json::from_str::<&RawValue>(arguments).is_ok();
-    if whole {
-        arguments.to_owned()
-    } else {
-        json!({"INVALID_JSON": arguments}).to_string()
-    }
 }
 
 /// The id of a call. Another provider's may have characters that this one refuses; two that differ stay different.

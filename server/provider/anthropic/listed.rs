@@ -3,12 +3,10 @@
 use serde_json::Value;
 use url::form_urlencoded;
 
-use super::{
-    super::{
-        abilities::{ReasoningKind, Told},
-        api::Listed,
-    },
-    reasoning::WORDS,
+use super::super::{
+    abilities::{ReasoningKind, Told},
+    api::Listed,
+    effort::WORDS,
 };
 
 /// Models of one page.

@@ -4,15 +4,13 @@ use serde_json::{Value, json};
 
 use super::super::{
     abilities::ReasoningKind,
-    api::Ask,
+    api::{Ask, Reasoning},
+    effort,
     options::{Effort, Options},
 };
-use crate::turn::response::Feature;
 
 /// The fewest tokens that may be given to thinking.
 const LEAST: u64 = 1024;
-/// Words for efforts, from little to much.
-pub(super) const WORDS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 /// What a request says of thinking.
 #[derive(Debug, Default, PartialEq)]
@@ -26,18 +24,18 @@ pub(super) struct Thinking {
 /// What a request says of thinking. A change from one request to the next loses the cached messages, so that it
 /// depends on nothing else than what is configured, known and asked for.
 pub(super) fn thinking(ask: &Ask<'_>) -> Thinking {
+    let effort = match ask.reasoning() {
+        Reasoning::Unsaid => return Thinking::default(),
+        Reasoning::Off => {
+            // Without an effort: the highest ones are refused together with it.
+            return Thinking {
+                member: Some(json!({"type": "disabled"})),
+                effort: None,
+            };
+        }
+        Reasoning::On(effort) => effort,
+    };
     let abilities = &ask.options.abilities;
-    if abilities.reasoning == ReasoningKind::None || ask.without.contains(&Feature::Reasoning) {
-        return Thinking::default();
-    }
-    let switches = abilities.reasoning_off && !ask.without.contains(&Feature::ReasoningOff);
-    if switches && !(ask.reasoning && ask.options.reasons()) {
-        // Without an effort: the highest ones are refused together with it.
-        return Thinking {
-            member: Some(json!({"type": "disabled"})),
-            effort: None,
-        };
-    }
     // Summarized, or what the model says between its calls would come as thinking without a word.
     let adaptive = json!({"type": "adaptive", "display": "summarized"});
     let member = match abilities.reasoning {
@@ -47,11 +45,17 @@ pub(super) fn thinking(ask: &Ask<'_>) -> Thinking {
             budget(ask.options).map(|tokens| json!({"type": "enabled", "budget_tokens": tokens}))
         }
     };
-    let effort = ask.options.reasoning;
+    let word = effort.and_then(|effort| effort::word(effort, &abilities.efforts));
     Thinking {
         member,
-        effort: effort.and_then(|effort| nearest(effort, &abilities.efforts)),
+        effort: word.map(str::to_owned),
     }
+}
+
+/// The model is told to think by a number of tokens.
+pub(super) fn is_budgeted(ask: &Ask<'_>) -> bool {
+    let member = thinking(ask).member;
+    member.is_some_and(|member| member["type"] == "enabled")
 }
 
 /// Tokens for thinking. A quarter of the answer's is left for its words; none where both cannot be.
@@ -67,21 +71,4 @@ fn budget(options: &Options) -> Option<u64> {
     };
     let output = options.output();
     (output > LEAST).then(|| wanted.min(output / 4 * 3).max(LEAST))
-}
-
-/// The word that comes nearest to an effort, the lower one of two; none where no word is known.
-fn nearest(effort: Effort, words: &[String]) -> Option<String> {
-    let rank = |word: &str| WORDS.iter().position(|known| *known == word);
-    let wanted = match effort {
-        Effort::Off => "none",
-        Effort::Low => "low",
-        Effort::Medium => "medium",
-        Effort::High => "high",
-        Effort::Max => "max",
-    };
-    let wanted = rank(wanted)?;
-    let known = words.iter().filter_map(|word| Some((rank(word)?, word)));
-    known
-        .min_by_key(|(rank, _)| (rank.abs_diff(wanted), *rank))
-        .map(|(_, word)| word.clone())
 }

@@ -1,14 +1,13 @@
 //! Reads a response.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
 use super::{
-    super::{abilities::Prices, api::Decoder, retry::ApiError},
+    super::{abilities::Prices, api::Decoder, call_ids::CallIds, retry::ApiError},
     block::Block,
-    errors,
     usage::Tally,
 };
 use crate::turn::response::{Finish, Kind, Piece};
@@ -23,9 +22,7 @@ pub(super) struct Reader {
     /// The block that ended last.
     ended: Option<(u32, Block)>,
     slots: u32,
-    /// Ids of calls.
-    ids: BTreeSet<String>,
-    has_call: bool,
+    ids: CallIds,
     /// A call's arguments are no JSON.
     malformed: bool,
     stop_reason: Option<String>,
@@ -55,8 +52,7 @@ impl Reader {
             open: BTreeMap::new(),
             ended: None,
             slots: 0,
-            ids: BTreeSet::new(),
-            has_call: false,
+            ids: CallIds::default(),
             malformed: false,
             stop_reason: None,
         }
@@ -70,8 +66,7 @@ impl Reader {
         let slot = self.slots;
         self.slots += 1;
         if let Kind::ToolCall { id, .. } = &mut block.kind {
-            self.has_call = true;
-            *id = unique(&mut self.ids, id, slot);
+            *id = self.ids.next(id);
         }
         let kind = block.kind.clone();
         out.push(Piece::Open { slot, kind });
@@ -117,7 +112,7 @@ impl Reader {
         let finish = match self.stop_reason.as_deref() {
             Some("end_turn" | "tool_use") | None if self.malformed => Finish::MalformedCall,
             Some("tool_use") => Finish::ToolUse,
-            None if self.has_call => Finish::ToolUse,
+            None if self.ids.count() > 0 => Finish::ToolUse,
             Some("end_turn") | None => Finish::Stop,
             Some("max_tokens") => Finish::MaxTokens,
             Some("stop_sequence") => Finish::StopSequence,
@@ -137,6 +132,8 @@ impl Decoder for Reader {
         })?;
         match event.kind.as_str() {
             "message_start" => {
+                let id = event.message["id"].as_str();
+                self.ids.of_response(id.unwrap_or_default());
                 out.push(Piece::Usage(self.usage.take(&event.message["usage"])));
             }
             "content_block_start" => {
@@ -160,6 +157,10 @@ impl Decoder for Reader {
             }
             "message_delta" => {
                 if let Some(reason) = event.delta["stop_reason"].as_str() {
+                    if reason == "refusal" {
+                        let why = &event.delta["stop_details"];
+                        tracing::warn!(target: "aside::provider", %why, "the model refused to go on");
+                    }
                     self.stopped(reason, out);
                 }
                 out.push(Piece::Usage(self.usage.take(&event.usage)));
@@ -167,7 +168,7 @@ impl Decoder for Reader {
             "message_stop" => self.finish(out),
             "error" => {
                 let unread = || ApiError::garbled("an error of the response says nothing");
-                return Err(error(data).unwrap_or_else(unread));
+                return Err(error_in(data).unwrap_or_else(unread));
             }
             _ => out.push(Piece::KeepAlive),
         }
@@ -176,19 +177,26 @@ impl Decoder for Reader {
 
     fn end(&mut self, stray: &str, _out: &mut Vec<Piece>) -> Result<(), ApiError> {
         // Some servers answer with the status of success and an error that is no event.
-        Err(error(stray).unwrap_or_else(ApiError::cut))
+        Err(error_in(stray).unwrap_or_else(ApiError::cut))
     }
 }
 
-fn error(text: &str) -> Option<ApiError> {
-    errors::of_json(&serde_json::from_str(text).ok()?)
+fn error_in(text: &str) -> Option<ApiError> {
+    error(&serde_json::from_str(text).ok()?)
 }
 
-/// The id of a call; where it is empty, or another call's, one that is made of it and of the call's place.
-fn unique(known: &mut BTreeSet<String>, id: &str, slot: u32) -> String {
-    let mut unique = id.to_owned();
-    while unique.is_empty() || !known.insert(unique.clone()) {
-        unique = format!("{unique}call_{slot}");
-    }
-    unique
+/// Reads an error as the API words it; `None` for anything else.
+pub(super) fn error(body: &Value) -> Option<ApiError> {
+    let error = body.get("error").filter(|error| !error.is_null())?;
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    Some(ApiError {
+        kind: word(&error["type"]),
+        code: word(&error["details"]["error_code"]),
+        message: match error {
+            Value::String(message) => message.clone(),
+            error => word(&error["message"]),
+        },
+        request_id: body["request_id"].as_str().map(str::to_owned),
+        ..ApiError::default()
+    })
 }

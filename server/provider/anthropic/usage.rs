@@ -47,12 +47,6 @@ impl Tally {
             cache_write_long: long,
             output: self.output,
         };
-        Usage {
-            input: self.input,
-            cache_read: self.cache_read,
-            cache_write: self.cache_write,
-            output: self.output,
-            cost: self.prices.as_ref().map(|prices| prices.cost(&tokens)),
-        }
+        tokens.usage(self.prices.as_ref())
     }
 }

@@ -6,8 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::super::{
     abilities::{Forced, ReasoningKind},
-    api::{Ask, Encoder, Role, user_text},
-    neutral,
+    api::{Ask, Encoder, Reasoning, Role, object, user_text},
+    call_ids::MADE_UP,
+    effort,
     options::Effort,
     schema::for_gemini,
 };
@@ -15,8 +16,6 @@ use crate::turn::{response::Feature, rules::ToolChoice, transcript::Item};
 
 /// Stands in for the signature of a call that another model made: without one, a step with calls is refused.
 const FOREIGN: &str = "skip_thought_signature_validator";
-/// Ids of calls that came without one begin so; the API never sees them.
-pub(super) const OWN_ID: &str = "aside-";
 /// The member with which a response that paused goes on.
 pub(super) const CONTINUE: &str = "continuationToken";
 
@@ -33,8 +32,7 @@ pub(super) fn opening(ask: &Ask<'_>) -> String {
 
 fn generation(ask: &Ask<'_>) -> Value {
     let mut out = Map::new();
-    let takes = ask.options.abilities.schema && !ask.without.contains(&Feature::Schema);
-    if let Some(schema) = ask.schema.filter(|_| takes) {
+    if let Some(schema) = ask.answer_schema() {
         out.insert("responseMimeType".into(), "application/json".into());
         let schema = ordered(&for_gemini(schema));
         out.insert("responseJsonSchema".into(), schema);
@@ -71,13 +69,11 @@ fn ordered(schema: &Value) -> Value {
 /// How the model is told to reason; nothing leaves it to itself.
 fn thinking(ask: &Ask<'_>) -> Option<Value> {
     let abilities = &ask.options.abilities;
-    let effort = ask.options.reasoning;
-    let refuses = |feature| ask.without.contains(&feature);
-    if abilities.reasoning == ReasoningKind::None || refuses(Feature::Reasoning) {
-        return None;
-    }
-    let unwanted = !ask.reasoning || effort == Some(Effort::Off);
-    let off = unwanted && abilities.reasoning_off && !refuses(Feature::ReasoningOff);
+    let (off, effort) = match ask.reasoning() {
+        Reasoning::Unsaid => return None,
+        Reasoning::Off => (true, Some(Effort::Off)),
+        Reasoning::On(effort) => (false, effort),
+    };
     let by_level = matches!(
         abilities.reasoning,
         ReasoningKind::Effort | ReasoningKind::Adaptive
@@ -87,9 +83,13 @@ fn thinking(ask: &Ask<'_>) -> Option<Value> {
         out.insert("includeThoughts".into(), true.into());
     }
     if by_level {
-        let effort = if off { Some(Effort::Off) } else { effort };
-        let level = effort.and_then(|effort| neutral::word(effort, &abilities.efforts));
-        out.extend(level.map(|level| ("thinkingLevel".to_owned(), level.into())));
+        let level = effort.and_then(|effort| effort::word(effort, &abilities.efforts));
+        out.extend(level.map(|level| {
+            (
+                "thinkingLevel".to_owned(),
+                level.to_ascii_uppercase().into(),
+            )
+        }));
     } else {
         let budget = match (off, abilities.reasoning) {
             (true, _) => Some(0),
@@ -116,13 +116,12 @@ fn budget(effort: Effort, ask: &Ask<'_>) -> u64 {
 
 /// Which calls there may be; nothing where there are no tools.
 fn calling(ask: &Ask<'_>) -> Option<Value> {
-    let tools = neutral::tools(ask);
+    let tools = ask.tools();
     if tools.is_empty() {
         return None;
     }
-    let abilities = &ask.options.abilities;
-    let refuses = |feature| ask.without.contains(&feature);
-    let forces = abilities.forced_tools != Forced::No && !refuses(Feature::ForcedTool);
+    let may_force = ask.options.abilities.forced_tools != Forced::No;
+    let forces = may_force && !ask.refused(Feature::ForcedTool);
     Some(match ask.tool_choice {
         // An answer by a schema is no call.
         _ if ask.schema.is_some() => json!({"mode": "NONE"}),
@@ -131,7 +130,7 @@ fn calling(ask: &Ask<'_>) -> Option<Value> {
         ToolChoice::Name(name) if forces => {
             json!({"mode": "ANY", "allowedFunctionNames": [wire_name(name)]})
         }
-        _ if abilities.strict && !refuses(Feature::Strict) => json!({"mode": "VALIDATED"}),
+        _ if ask.takes_strict() => json!({"mode": "VALIDATED"}),
         _ => json!({"mode": "AUTO"}),
     })
 }
@@ -160,7 +159,7 @@ pub(super) fn frozen(ask: &Ask<'_>) -> String {
         let system = json!({"parts": [{"text": ask.head.system}]});
         let _ = write!(out, "\"systemInstruction\":{system},");
     }
-    let tools = neutral::tools(ask);
+    let tools = ask.tools();
     if !tools.is_empty() {
         let tool = |tool: &&super::super::ToolSpec| {
             json!({
@@ -255,7 +254,7 @@ fn result(item: &Item, content: &mut Content<'_>) {
         return;
     };
     let mut response = Map::new();
-    if !id.starts_with(OWN_ID) {
+    if !id.starts_with(MADE_UP) {
         response.insert("id".into(), id.as_str().into());
     }
     response.insert("name".into(), wire_name(name).into());
@@ -317,7 +316,7 @@ fn is_continuation(rest: &str) -> bool {
 /// A call, without the brace that closes its part.
 fn call(id: &str, name: &str, arguments: &str, out: &mut Encoder) {
     out.raw("{\"functionCall\":{");
-    if !id.starts_with(OWN_ID) {
+    if !id.starts_with(MADE_UP) {
         out.raw("\"id\":");
         out.json(&id);
         out.raw(",");
@@ -325,6 +324,6 @@ fn call(id: &str, name: &str, arguments: &str, out: &mut Encoder) {
     out.raw("\"name\":");
     out.json(&wire_name(name));
     out.raw(",\"args\":");
-    out.raw(&neutral::object(arguments));
+    out.raw(&object(arguments));
     out.raw("}");
 }

@@ -7,20 +7,20 @@ use serde_json::{Value, json, value::RawValue};
 
 use super::super::{
     abilities::{Prices, Tokens},
+    answer,
     api::Decoder,
-    neutral,
+    call_ids::CallIds,
     retry::ApiError,
     slots::{Slots, words},
 };
-use super::request::{CONTINUE, OWN_ID, own_name};
+use super::request::{CONTINUE, own_name};
 use crate::turn::response::{Finish, Kind, Piece, Usage};
 
 /// Reads one response.
 pub(super) struct Reader {
     prices: Option<Prices>,
     slots: Slots,
-    /// Calls so far.
-    calls: u32,
+    calls: CallIds,
 }
 
 #[derive(Deserialize)]
@@ -91,7 +91,7 @@ impl Reader {
         Self {
             prices,
             slots: Slots::default(),
-            calls: 0,
+            calls: CallIds::default(),
         }
     }
 
@@ -106,16 +106,10 @@ impl Reader {
                 .saturating_add(count(counts.thoughts_token_count)),
             ..Tokens::default()
         };
-        Usage {
-            input: tokens.input,
-            cache_read: tokens.cache_read,
-            cache_write: 0,
-            output: tokens.output,
-            cost: self.prices.as_ref().map(|prices| prices.cost(&tokens)),
-        }
+        tokens.usage(self.prices.as_ref())
     }
 
-    fn part(&mut self, raw: &RawValue, response: &str, out: &mut Vec<Piece>) {
+    fn part(&mut self, raw: &RawValue, out: &mut Vec<Piece>) {
         let verbatim = || Some(raw.get().to_owned());
         let Ok(part) = serde_json::from_str::<Part<'_>>(raw.get()) else {
             return self.slots.whole(Kind::Opaque, "", verbatim(), out);
@@ -123,7 +117,7 @@ impl Reader {
         let reasoning = part.thought == Some(true);
         let signed = part.thought_signature.is_some_and(|text| !text.is_empty());
         match (part.function_call, part.text) {
-            (Some(call), _) => self.call(&call, response, signed, raw, out),
+            (Some(call), _) => self.call(&call, signed, raw, out),
             (None, Some(text)) => match (signed, text.is_empty()) {
                 (false, true) => {}
                 (false, false) => self.slots.say(reasoning, text, out),
@@ -136,38 +130,29 @@ impl Reader {
         }
     }
 
-    fn call(
-        &mut self,
-        call: &Call<'_>,
-        response: &str,
-        signed: bool,
-        raw: &RawValue,
-        out: &mut Vec<Piece>,
-    ) {
+    fn call(&mut self, call: &Call<'_>, signed: bool, raw: &RawValue, out: &mut Vec<Piece>) {
         let arguments = call.args.map_or("null", RawValue::get);
         let arguments = if arguments == "null" { "{}" } else { arguments };
-        let own = || format!("{OWN_ID}{response}-{}", self.calls);
-        let given = call.id.clone().filter(|id| !id.is_empty());
+        let given = call.id.as_deref().unwrap_or_default();
+        let id = self.calls.next(given);
         // What came without an id goes back without one.
-        let opaque = (signed || given.is_none()).then(|| raw.get().to_owned());
-        let id = given.unwrap_or_else(own);
-        self.calls += 1;
+        let opaque = (signed || given.is_empty()).then(|| raw.get().to_owned());
         let name = own_name(&call.name).to_owned();
         let kind = Kind::ToolCall { id, name };
         self.slots.whole(kind, arguments, opaque, out);
     }
 
-    fn candidate(&mut self, candidate: Candidate<'_>, response: &str, out: &mut Vec<Piece>) {
+    fn candidate(&mut self, candidate: Candidate<'_>, out: &mut Vec<Piece>) {
         let parts = candidate.content.and_then(|content| content.parts);
         for raw in parts.unwrap_or_default() {
-            self.part(raw, response, out);
+            self.part(raw, out);
         }
         if let Some(token) = candidate.continuation_token {
             let opaque = json!({ CONTINUE: token }).to_string();
             self.slots.whole(Kind::Opaque, "", Some(opaque), out);
         }
         if let Some(reason) = candidate.finish_reason {
-            let finish = finish(reason, self.calls > 0);
+            let finish = finish(reason, self.calls.count() > 0);
             self.slots.close(finish != Finish::MaxTokens, out);
             out.push(Piece::Finish(finish));
         }
@@ -178,7 +163,7 @@ impl Decoder for Reader {
     fn event(&mut self, data: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
         let chunk: Chunk<'_> = serde_json::from_str(data).map_err(|what| {
             let garbled = || ApiError::garbled(format!("a part of the response: {what}"));
-            error(data).unwrap_or_else(garbled)
+            error_in(data).unwrap_or_else(garbled)
         })?;
         if let Some(what) = chunk.error {
             return Err(read(&what));
@@ -187,13 +172,14 @@ impl Decoder for Reader {
         if let Some(counts) = chunk.usage_metadata {
             out.push(Piece::Usage(self.usage(&counts)));
         }
-        let response = chunk.response_id.unwrap_or_default();
+        self.calls
+            .of_response(chunk.response_id.as_deref().unwrap_or_default());
         let candidate = chunk.candidates.unwrap_or_default().into_iter().next();
         let blocked = chunk
             .prompt_feedback
             .and_then(|feedback| feedback.block_reason);
         match candidate {
-            Some(candidate) => self.candidate(candidate, &response, out),
+            Some(candidate) => self.candidate(candidate, out),
             None if blocked.is_some() => {
                 self.slots.close(true, out);
                 out.push(Piece::Finish(Finish::ContentFilter));
@@ -208,7 +194,7 @@ impl Decoder for Reader {
 
     /// An error may stand in the middle of a stream without being an event of it.
     fn end(&mut self, stray: &str, _: &mut Vec<Piece>) -> Result<(), ApiError> {
-        Err(error(stray).unwrap_or_else(ApiError::cut))
+        Err(error_in(stray).unwrap_or_else(ApiError::cut))
     }
 }
 
@@ -235,11 +221,14 @@ fn finish(reason: String, called: bool) -> Finish {
     }
 }
 
-/// An error of the API, where the text is one.
-pub(super) fn error(text: &str) -> Option<ApiError> {
-    let value: Value = serde_json::from_str(text).ok()?;
+fn error_in(text: &str) -> Option<ApiError> {
+    error(&serde_json::from_str(text).ok()?)
+}
+
+/// An error of the API, where the value is one.
+pub(super) fn error(value: &Value) -> Option<ApiError> {
     // Sometimes it is the only one of a list.
-    let holder = value.get(0).unwrap_or(&value);
+    let holder = value.get(0).unwrap_or(value);
     holder.get("error").map(read)
 }
 
@@ -254,12 +243,15 @@ fn read(error: &Value) -> ApiError {
         details.iter().find(is).unwrap_or(&Value::Null)
     };
     let reason = &detail("ErrorInfo")["reason"];
-    // Its name says whether it is of a minute or of a day.
-    let quota = &detail("QuotaFailure")["violations"][0]["quotaId"];
+    // Its name says whether it is of a minute or of a day; the longest wait counts.
+    let violations = detail("QuotaFailure")["violations"].as_array();
+    let quotas = violations.into_iter().flatten();
+    let quotas = quotas.filter_map(|violation| violation["quotaId"].as_str());
+    let quota = quotas.max_by_key(|quota| quota.to_ascii_lowercase().contains("perday"));
     let delay = detail("RetryInfo")["retryDelay"].as_str();
     ApiError {
         kind: text(&error["status"]),
-        code: text(if reason.is_string() { reason } else { quota }),
+        code: quota.map_or_else(|| text(reason), str::to_owned),
         message: text(&error["message"]),
         param: text(&detail("BadRequest")["fieldViolations"][0]["field"]),
         retry_after: delay.and_then(delay_of),
@@ -269,5 +261,5 @@ fn read(error: &Value) -> ApiError {
 
 /// `38s`.
 fn delay_of(text: &str) -> Option<Duration> {
-    neutral::seconds(text.strip_suffix('s')?)
+    answer::seconds(text.strip_suffix('s')?)
 }

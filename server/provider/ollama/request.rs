@@ -7,12 +7,12 @@ use serde_json::{Map, Value, json};
 use super::super::{
     ToolSpec,
     abilities::ReasoningKind,
-    api::{Ask, Encoder, Frozen, Role, user_text},
-    neutral,
-    options::{Effort, Options},
+    api::{Ask, Encoder, Frozen, Reasoning, Role, object, user_text},
+    effort,
+    options::Options,
     schema::for_ollama,
 };
-use crate::turn::{response::Feature, rules::ToolChoice, transcript::Item};
+use crate::turn::{rules::ToolChoice, transcript::Item};
 
 /// Tokens of context where nobody knows what the model has: the server's own choice may be a few thousand.
 const CONTEXT: u64 = 32_768;
@@ -30,8 +30,7 @@ pub(super) fn opening(ask: &Ask<'_>) -> String {
     if let Some(think) = think(ask) {
         members.insert("think".into(), think);
     }
-    let takes = ask.options.abilities.schema && !ask.without.contains(&Feature::Schema);
-    if let Some(schema) = ask.schema.filter(|_| takes) {
+    if let Some(schema) = ask.answer_schema() {
         members.insert("format".into(), for_ollama(schema));
     }
     let options = json!({"num_ctx": context(ask.options), "num_predict": ask.options.output()});
@@ -51,25 +50,21 @@ pub(super) fn opening(ask: &Ask<'_>) -> String {
 /// Whether, or how much, the model reasons; nothing leaves it to itself.
 fn think(ask: &Ask<'_>) -> Option<Value> {
     let abilities = &ask.options.abilities;
-    let effort = ask.options.reasoning;
-    if abilities.reasoning == ReasoningKind::None || ask.without.contains(&Feature::Reasoning) {
-        return None;
-    }
-    let unwanted = !ask.reasoning || effort == Some(Effort::Off);
-    let refuses_off = ask.without.contains(&Feature::ReasoningOff);
-    if unwanted && abilities.reasoning_off && !refuses_off {
-        return Some(false.into());
-    }
-    match abilities.reasoning {
-        ReasoningKind::Effort => neutral::word(effort?, &abilities.efforts).map(|word| word.into()),
-        _ => Some(true.into()),
+    match (ask.reasoning(), abilities.reasoning) {
+        (Reasoning::Unsaid, _) => None,
+        (Reasoning::Off, _) => Some(false.into()),
+        (Reasoning::On(effort), ReasoningKind::Effort) => {
+            effort::word(effort?, &abilities.efforts).map(Value::from)
+        }
+        // Unless told otherwise, those that can reason do; to those that cannot nothing may be said.
+        (Reasoning::On(effort), _) => effort.map(|_| true.into()),
     }
 }
 
 /// The tools, and the system text as the first message.
 pub(super) fn frozen(ask: &Ask<'_>) -> Frozen {
     let mut out = String::new();
-    let mut tools = neutral::tools(ask);
+    let mut tools = ask.tools();
     if *ask.tool_choice == ToolChoice::None {
         // There is no other way to say so.
         tools.clear();
@@ -108,8 +103,7 @@ pub(super) fn encode(items: &[Item], native: bool, ask: &Ask<'_>, out: &mut Enco
     if items.iter().any(Item::is_of_model) {
         return said(items, native, out);
     }
-    let system =
-        ask.options.abilities.system_messages && !ask.without.contains(&Feature::SystemMessage);
+    let system = ask.takes_system();
     for item in items {
         let (role, text) = match item {
             Item::ToolResult {
@@ -174,7 +168,7 @@ fn said(items: &[Item], native: bool, out: &mut Encoder) {
         out.json(name);
         // The server keeps the order of the members.
         out.raw(",\"arguments\":");
-        out.raw(&neutral::object(arguments));
+        out.raw(&object(arguments));
         out.raw("}}");
     }
     out.raw(if calls.is_empty() { "}" } else { "]}" });

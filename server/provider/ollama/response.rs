@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
-use super::super::{api::Decoder, retry::ApiError, slots::Slots};
+use super::super::{api::Decoder, call_ids::CallIds, retry::ApiError, slots::Slots};
 use crate::turn::response::{Finish, Kind, Piece, Usage};
 
 /// In the error of a server that could not read its model's call; which one depends on how the model writes them.
@@ -14,8 +14,7 @@ pub(super) struct Reader {
     /// Tokens of context that were asked for.
     context: u64,
     slots: Slots,
-    /// Calls so far.
-    calls: u32,
+    calls: CallIds,
 }
 
 #[derive(Deserialize)]
@@ -59,11 +58,11 @@ impl Reader {
         Self {
             context,
             slots: Slots::default(),
-            calls: 0,
+            calls: CallIds::default(),
         }
     }
 
-    fn message(&mut self, message: Message<'_>, time: &str, out: &mut Vec<Piece>) {
+    fn message(&mut self, message: Message<'_>, out: &mut Vec<Piece>) {
         self.slots
             .say(true, message.thinking.unwrap_or_default(), out);
         self.slots
@@ -71,12 +70,7 @@ impl Reader {
         for Call { id, function } in message.tool_calls.unwrap_or_default() {
             let arguments = function.arguments.map_or("null", RawValue::get);
             let arguments = if arguments == "null" { "{}" } else { arguments };
-            let id = id.filter(|id| !id.is_empty());
-            let id = id.unwrap_or_else(|| {
-                let time: String = time.chars().filter(char::is_ascii_alphanumeric).collect();
-                format!("aside-{time}-{}", self.calls)
-            });
-            self.calls += 1;
+            let id = self.calls.next(&id.unwrap_or_default());
             let name = function.name;
             let call = Kind::ToolCall { id, name };
             self.slots.whole(call, arguments, None, out);
@@ -107,7 +101,7 @@ impl Reader {
                 Finish::ContextFull
             }
             Some("length") => Finish::MaxTokens,
-            Some("stop") | None if self.calls > 0 => Finish::ToolUse,
+            Some("stop") | None if self.calls.count() > 0 => Finish::ToolUse,
             Some("stop") | None => Finish::Stop,
             Some(other) => Finish::Other(other.to_owned()),
         };
@@ -127,8 +121,9 @@ impl Decoder for Reader {
         }
         let before = out.len();
         if let Some(message) = line.message.take() {
-            let time = line.created_at.take().unwrap_or_default();
-            self.message(message, &time, out);
+            self.calls
+                .of_response(line.created_at.as_deref().unwrap_or_default());
+            self.message(message, out);
         }
         if line.done == Some(true) {
             self.finish(&line, out);

@@ -32,6 +32,7 @@ fn qwen() -> Options {
     };
     let mut options = options("ollama/qwen3.5:9b", abilities);
     options.max_output = Some(4_096);
+    options.reasoning = Some(Effort::Medium);
     options
 }
 
@@ -123,7 +124,7 @@ fn whether_it_reasons() {
     let nothing = Value::Null;
     // How, whether it can be turned off, how much, whether it is asked to, what it refused.
     let table = [
-        (As::Switch, true, None, true, None, json!(true)),
+        (As::Switch, true, None, true, None, nothing.clone()),
         (As::Switch, true, Some(Low), true, None, json!(true)),
         (As::Switch, true, Some(Off), false, None, json!(false)),
         (As::Switch, true, None, false, None, json!(false)),
@@ -134,7 +135,7 @@ fn whether_it_reasons() {
             None,
             false,
             Some(Feature::ReasoningOff),
-            json!(true),
+            nothing.clone(),
         ),
         (
             As::Switch,

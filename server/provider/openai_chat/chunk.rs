@@ -8,6 +8,10 @@ use serde_json::value::RawValue;
 #[serde(default)]
 pub(super) struct Chunk<'a> {
     #[serde(borrow)]
+    pub(super) id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) created: Option<&'a RawValue>,
+    #[serde(borrow)]
     pub(super) object: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) choices: Option<&'a RawValue>,

@@ -5,12 +5,8 @@ use serde_json::{Value, json, value::RawValue};
 use super::server::{Ids, Server};
 use crate::{
     digest::of_parts,
-    provider::api::{Ask, Encoder, Role},
-    turn::{
-        event::{Attachment, CallKey},
-        response::Feature,
-        transcript::Item,
-    },
+    provider::api::{Ask, Encoder, Role, object, user_text},
+    turn::{event::CallKey, transcript::Item},
 };
 
 /// What is said for the model where a server has it speak between a result and the user.
@@ -64,7 +60,7 @@ impl Writer<'_> {
                     out.last = Role::User;
                     result = true;
                 }
-                Item::Directive(text) if self.takes_system_messages() && !text.is_empty() => {
+                Item::Directive(text) if self.ask.takes_system() && !text.is_empty() => {
                     self.user(&mut texts, &mut result, out);
                     self.message(self.server.system, "", text, out);
                     out.last = Role::System;
@@ -76,11 +72,6 @@ impl Writer<'_> {
             }
         }
         self.user(&mut texts, &mut result, out);
-    }
-
-    fn takes_system_messages(&self) -> bool {
-        self.ask.options.abilities.system_messages
-            && !self.ask.without.contains(&Feature::SystemMessage)
     }
 
     fn user(&self, texts: &mut Vec<String>, after_result: &mut bool, out: &mut Encoder) {
@@ -158,16 +149,11 @@ impl Writer<'_> {
         else {
             return None;
         };
-        let arguments = match arguments.trim() {
-            "" => "{}".to_owned(),
-            _ if is_json(arguments, '{') => arguments.clone(),
-            // A string here; but templates of many servers read it.
-            _ => json!({"INVALID_JSON": arguments}).to_string(),
-        };
         Some(json!({
             "id": self.call_id(id, *call),
             "type": "function",
-            "function": {"name": name, "arguments": arguments},
+            // A string here; but templates of many servers read it.
+            "function": {"name": name, "arguments": object(arguments)},
         }))
     }
 
@@ -226,16 +212,4 @@ fn details(items: &[Item]) -> Vec<String> {
 /// The text is JSON and begins like this.
 fn is_json(text: &str, begin: char) -> bool {
     text.trim_start().starts_with(begin) && serde_json::from_str::<&RawValue>(text).is_ok()
-}
-
-/// A user's message with what is attached to it.
-fn user_text(text: &str, attachments: &[Attachment]) -> String {
-    let attached = attachments.iter().map(|Attachment { name, text }| {
-        let name = name.replace('"', "&quot;");
-        let newline = if text.ends_with('\n') { "" } else { "\n" };
-        format!("<attachment name=\"{name}\">\n{text}{newline}</attachment>\n")
-    });
-    let mut whole: String = attached.collect();
-    whole.push_str(text);
-    whole
 }

@@ -7,13 +7,12 @@ use serde_json::{Value, value::RawValue};
 
 use super::{
     chunk::{Choice, Chunk, Delta, Fragment, Function, lenient, list, text},
-    error,
     reasoned::{Reasoned, text_of, thought},
     tags::{Part, Tags},
     tokens::Count,
 };
 use crate::{
-    provider::{abilities::Prices, api::Decoder, retry::ApiError},
+    provider::{abilities::Prices, api::Decoder, call_ids::CallIds, openai_error, retry::ApiError},
     turn::response::{Finish, Kind, Piece},
 };
 
@@ -26,6 +25,7 @@ pub(super) struct Reader {
     text: Option<u32>,
     reasoned: Option<Reasoned>,
     calls: Vec<Call>,
+    ids: CallIds,
     /// The slot that was added to last.
     newest: Option<u32>,
     refused: bool,
@@ -39,8 +39,6 @@ struct Call {
     index: Option<u64>,
     /// As the server has it.
     given: String,
-    /// Of no other call of the response.
-    id: String,
     name: String,
     arguments: String,
     /// Unset until its name came.
@@ -255,16 +253,9 @@ impl Reader {
 
     /// Opens a call, with what came of it before its name.
     fn open(&mut self, place: usize, out: &mut Vec<Piece>) {
-        let mut id = self.calls[place].given.clone();
-        if id.is_empty() {
-            id = format!("call_{place}");
-        }
-        while self.calls.iter().any(|call| call.id == id) {
-            id += &format!("_{place}");
-        }
+        let id = self.ids.next(&self.calls[place].given);
         let slot = self.slot();
         let call = &mut self.calls[place];
-        call.id.clone_from(&id);
         call.slot = Some(slot);
         let (name, before) = (call.name.clone(), call.arguments.clone());
         out.push(Piece::Open {
@@ -344,7 +335,10 @@ impl Decoder for Reader {
             .map_err(|fault| ApiError::garbled(format!("an event is no JSON ({fault})")))?;
         let chunk: Chunk<'_> = lenient(Some(raw));
         if chunk.error.is_some() || text(chunk.object) == "error" {
-            return Err(error::of_data(&lenient(Some(raw))));
+            return Err(openai_error::of_data(&lenient(Some(raw))));
+        }
+        for name in [chunk.id, chunk.created] {
+            self.ids.of_response(name.map_or("", RawValue::get));
         }
         let before = out.len();
         let usage: Value = lenient(chunk.usage);

@@ -58,12 +58,10 @@ impl Count {
             cache_write_long: 0,
             output,
         };
+        let usage = tokens.usage(prices);
         Some(Usage {
-            input,
-            cache_read,
-            cache_write,
-            output,
-            cost: self.cost.or(prices.map(|prices| prices.cost(&tokens))),
+            cost: self.cost.or(usage.cost),
+            ..usage
         })
     }
 }

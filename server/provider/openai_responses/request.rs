@@ -3,13 +3,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, value::RawValue};
 
-use super::neutral;
 use crate::{
     digest,
     provider::{
-        abilities::ReasoningKind,
-        api::{Ask, Encoder, Frozen, Role},
-        options::{Effort, Keep},
+        api::{Ask, Encoder, Frozen, Reasoning, Role, user_text},
+        effort,
+        options::Keep,
         schema,
     },
     turn::{response::Feature, rules::ToolChoice, transcript::Item},
@@ -25,13 +24,13 @@ pub(super) fn opening(ask: &Ask<'_>) -> String {
         ("stream", json!(true)),
         ("store", json!(false)),
     ];
-    if asks_reasoning(ask) {
+    if ask.reasoning() != Reasoning::Unsaid {
         // Models without reasoning refuse it.
         members.push(("include", json!(["reasoning.encrypted_content"])));
     }
-    if !neutral::tools(ask).is_empty() {
+    if !ask.tools().is_empty() {
         members.push(("tool_choice", tool_choice(ask.tool_choice)));
-        if !ask.without.contains(&Feature::ParallelCalls) {
+        if !ask.refused(Feature::ParallelCalls) {
             members.push(("parallel_tool_calls", json!(true)));
         }
     }
@@ -39,7 +38,7 @@ pub(super) fn opening(ask: &Ask<'_>) -> String {
     members.push(("max_output_tokens", json!(ask.options.output())));
     members.extend(text(ask).map(|text| ("text", text)));
     members.extend(cache(ask));
-    if !ask.without.contains(&Feature::StreamUsage) {
+    if !ask.refused(Feature::StreamUsage) {
         // Else each delta is padded, so that its length tells nothing. A server that knows no options of a stream is
         // known by the one that other APIs send.
         members.push(("stream_options", json!({"include_obfuscation": false})));
@@ -59,30 +58,16 @@ fn tool_choice(choice: &ToolChoice) -> Value {
     }
 }
 
-fn asks_reasoning(ask: &Ask<'_>) -> bool {
-    ask.options.abilities.reasoning != ReasoningKind::None
-        && !ask.without.contains(&Feature::Reasoning)
-}
-
 /// How much the model reasons, that it shows a summary, and that it is shown its reasoning of earlier turns.
 pub(super) fn reasoning(ask: &Ask<'_>) -> Option<Value> {
-    if !asks_reasoning(ask) {
-        return None;
-    }
-    let abilities = &ask.options.abilities;
-    let can_be_off = abilities.reasoning_off && !ask.without.contains(&Feature::ReasoningOff);
-    let wanted = match ask.options.reasoning {
-        _ if !ask.reasoning && can_be_off => return Some(json!({"effort": "none"})),
-        Some(Effort::Off) if can_be_off => return Some(json!({"effort": "none"})),
-        wanted => wanted,
+    let wanted = match ask.reasoning() {
+        Reasoning::Unsaid => return None,
+        Reasoning::Off => return Some(json!({"effort": effort::NONE})),
+        Reasoning::On(wanted) => wanted,
     };
-    let on = abilities.efforts.iter().filter(|word| *word != "none");
-    let mut on: Vec<String> = on.cloned().collect();
-    if on.is_empty() {
-        on = ["low", "medium", "high"].map(str::to_owned).into();
-    }
     let mut reasoning = json!({"summary": "auto", "context": "all_turns"});
-    if let Some(word) = wanted.and_then(|wanted| neutral::word(wanted, &on)) {
+    if let Some(wanted) = wanted {
+        let word = effort::usual_word(wanted, &ask.options.abilities.efforts);
         reasoning = json!({"effort": word, "summary": "auto", "context": "all_turns"});
     }
     Some(reasoning)
@@ -91,10 +76,7 @@ pub(super) fn reasoning(ask: &Ask<'_>) -> Option<Value> {
 /// The schema of the answer. Without one there is nothing to say: text is what a model answers with unless it is told
 /// otherwise, and how verbose it is, is its own.
 fn text(ask: &Ask<'_>) -> Option<Value> {
-    let schema = ask.schema?;
-    if !ask.options.abilities.schema || ask.without.contains(&Feature::Schema) {
-        return None;
-    }
+    let schema = ask.answer_schema()?;
     let strict = schema::for_openai(schema);
     let format = json!({
         "type": "json_schema",
@@ -105,10 +87,10 @@ fn text(ask: &Ask<'_>) -> Option<Value> {
     Some(json!({"format": format}))
 }
 
-/// The key leads the requests of a conversation to the same cache. The server places the breakpoint itself; where
-/// only explicit ones count, and there is none, nothing is kept.
+/// The key leads the requests of a conversation to the same cache. The server places a breakpoint at the end itself;
+/// where only explicit ones count, and there is none, nothing is kept.
 fn cache(ask: &Ask<'_>) -> Vec<(&'static str, Value)> {
-    if ask.without.contains(&Feature::CacheHint) {
+    if ask.refused(Feature::CacheHint) {
         return Vec::new();
     }
     let key = ("prompt_cache_key", json!(ask.conversation));
@@ -125,6 +107,14 @@ fn cache(ask: &Ask<'_>) -> Vec<(&'static str, Value)> {
     }
 }
 
+/// Where the answer has a schema, nothing of the conversation's other requests is in the cache, and what follows the
+/// conversation is another question each time: the server's own breakpoint behind that would never be found again.
+pub(super) fn breakpoint(ask: &Ask<'_>) -> Option<String> {
+    let may = ask.options.cache != Keep::Off && !ask.without.contains(&Feature::CacheHint);
+    (may && ask.schema.is_some())
+        .then(|| r#","prompt_cache_breakpoint":{"mode":"explicit"}"#.to_owned())
+}
+
 /// Instructions and tools.
 pub(super) fn frozen(ask: &Ask<'_>) -> Frozen {
     #[derive(Serialize)]
@@ -136,12 +126,13 @@ pub(super) fn frozen(ask: &Ask<'_>) -> Frozen {
         #[serde(skip_serializing_if = "Option::is_none")]
         strict: Option<bool>,
     }
-    let may_be_strict = ask.options.abilities.strict && !ask.without.contains(&Feature::Strict);
+    let may_be_strict = ask.takes_strict();
     let mut bytes = String::new();
     if !ask.head.system.is_empty() {
         bytes += &format!("\"instructions\":{},", json!(ask.head.system));
     }
-    let tools: Vec<String> = neutral::tools(ask)
+    let tools: Vec<String> = ask
+        .tools()
         .into_iter()
         .map(|tool| {
             let strict = Some(&tool.parameters)
@@ -216,13 +207,19 @@ fn is_reasoning(raw: &str) -> bool {
 fn in_words(item: &Item, native: bool, ask: &Ask<'_>, out: &mut Encoder) {
     match item {
         Item::User { text, attachments } => {
-            message(Role::User, &neutral::user_text(text, attachments), out);
+            message(Role::User, &user_text(text, attachments), out);
         }
         Item::Steer(text) => message(Role::User, text, out),
         Item::Directive(text) => {
-            let may = ask.options.abilities.system_messages
-                && !ask.without.contains(&Feature::SystemMessage);
-            message(if may { Role::System } else { Role::User }, text, out);
+            message(
+                if ask.takes_system() {
+                    Role::System
+                } else {
+                    Role::User
+                },
+                text,
+                out,
+            );
         }
         Item::Text { text, .. } => message(Role::Assistant, text, out),
         Item::Reasoning { .. } => {}
@@ -266,8 +263,15 @@ fn message(of: Role, text: &str, out: &mut Encoder) {
         Role::System => ("developer", "input_text"),
         Role::Assistant => ("assistant", "output_text"),
     };
-    let content = json!([{"type": part, "text": text}]);
-    out.push(&json!({"type": "message", "role": role, "content": content}));
+    out.element();
+    out.raw(&format!(
+        r#"{{"type":"message","role":"{role}","content":[{{"type":"{part}","text":"#
+    ));
+    out.json(&text);
+    if part == "input_text" {
+        out.breakpoint_here();
+    }
+    out.raw("}]}");
     out.last = of;
 }
 

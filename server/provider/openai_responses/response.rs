@@ -2,8 +2,6 @@
 
 mod wire;
 
-use std::collections::HashSet;
-
 use serde_json::{Value, value::RawValue};
 
 use self::wire::{Cached, Counts, Delta, Parts, Summary, Terminal, Typed, Whole, read};
@@ -12,14 +10,13 @@ use crate::{
     provider::{
         abilities::{Prices, Tokens},
         api::Decoder,
+        call_ids::CallIds,
+        openai_error,
         options::Keep,
         retry::ApiError,
     },
     turn::response::{Finish, Kind, Piece, Usage},
 };
-
-/// Characters of the response's id that go into the id of a call that came without one.
-const ID_TAIL: usize = 40;
 
 /// Reads one response.
 #[derive(Debug, Default)]
@@ -30,9 +27,8 @@ pub(super) struct Reader {
     id: String,
     /// In order of first appearance; the place is the slot.
     items: Vec<Item>,
-    call_ids: HashSet<String>,
+    call_ids: CallIds,
     refused: bool,
-    called: bool,
 }
 
 /// An output item as it comes.
@@ -58,6 +54,7 @@ impl Decoder for Reader {
         match r#type.as_str() {
             "response.created" => {
                 let Terminal { response } = read(data)?;
+                self.call_ids.of_response(&response.id);
                 self.id = response.id;
                 out.push(Piece::KeepAlive);
             }
@@ -139,27 +136,14 @@ impl Reader {
             "message" => Kind::Text,
             "reasoning" => Kind::Reasoning,
             "function_call" => {
-                self.called = true;
                 let Parts { call_id, name, .. } = read(raw.get()).unwrap_or_default();
-                let id = self.own_id(&call_id);
+                let id = self.call_ids.next(&call_id);
                 differs = id != call_id;
                 Kind::ToolCall { id, name }
             }
             _ => Kind::Opaque,
         };
         self.begin(index, kind, differs, out)
-    }
-
-    /// Results are told apart by the ids of their calls: each must be there, and once.
-    fn own_id(&mut self, given: &str) -> String {
-        let mut id = given.to_owned();
-        if id.is_empty() || self.call_ids.contains(&id) {
-            let from = self.id.len().saturating_sub(ID_TAIL);
-            let tail = self.id.get(from..).unwrap_or_default();
-            id = format!("call_{tail}_{}", self.items.len());
-        }
-        self.call_ids.insert(id.clone());
-        id
     }
 
     fn delta(&mut self, kind: &str, data: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
@@ -243,7 +227,7 @@ impl Reader {
         response: Summary<'_>,
         out: &mut Vec<Piece>,
     ) -> Result<(), ApiError> {
-        if let Some(error) = super::said(&response.error) {
+        if let Some(error) = said(&response.error) {
             return Err(self.with_id(error));
         }
         if kind == "response.failed" {
@@ -280,7 +264,7 @@ impl Reader {
             (_, Some(reason)) => Finish::Other(reason.to_owned()),
             ("response.incomplete", None) => Finish::Other("incomplete".to_owned()),
             _ if self.refused => Finish::Refusal,
-            _ if self.called => Finish::ToolUse,
+            _ if self.call_ids.count() > 0 => Finish::ToolUse,
             _ => Finish::Stop,
         }));
         Ok(())
@@ -303,19 +287,13 @@ impl Reader {
             cache_write_long: long,
             output: counts.output_tokens,
         };
-        Usage {
-            input: tokens.input,
-            cache_read: tokens.cache_read,
-            cache_write: written,
-            output: tokens.output,
-            cost: self.prices.as_ref().map(|prices| prices.cost(&tokens)),
-        }
+        tokens.usage(self.prices.as_ref())
     }
 
     /// An error amid the stream, in either of the forms that it has; else something that nobody knows.
     fn error(&self, event: &Value, out: &mut Vec<Piece>) -> Result<(), ApiError> {
-        let nested = event.get("error").and_then(super::said);
-        let plain = || super::said(event).filter(|_| event["type"] == "error");
+        let nested = event.get("error").and_then(said);
+        let plain = || said(event).filter(|_| event["type"] == "error");
         match nested.or_else(plain) {
             Some(error) => Err(self.with_id(error)),
             None => {
@@ -332,6 +310,11 @@ impl Reader {
         error.request_id = Some(self.id.clone()).filter(|id| !id.is_empty());
         error
     }
+}
+
+/// An error as the API tells it; `None` where there is none.
+fn said(error: &Value) -> Option<ApiError> {
+    (!error.is_null()).then(|| openai_error::of_data(error))
 }
 
 impl Item {

@@ -482,9 +482,6 @@ fn the_example_of_the_readme_plays() {
 
 #[test]
 fn a_model_is_called_like_its_script() {
-    let rehearsal = super::Rehearsal::open("demo").unwrap();
-    assert_eq!(
-        crate::provider::Provider::model(&rehearsal).id,
-        "rehearsal/demo"
-    );
+    let rehearsal = Rehearsal::open("demo").unwrap();
+    assert_eq!(rehearsal.model().id, "rehearsal/demo");
 }

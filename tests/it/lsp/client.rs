@@ -31,19 +31,14 @@ impl Client {
     /// trusted.
     pub(crate) fn start(world: &World, script: &str, capabilities: Value) -> Self {
         let model = world.script(script);
+        let options = json!({ "trusted": true, "config": { "assistant": { "model": model } } });
+        Self::with(world, capabilities, options)
+    }
+
+    /// Starts the server in the workspace and initializes it with these options.
+    pub(crate) fn with(world: &World, capabilities: Value, options: Value) -> Self {
         let mut client = Self::spawn(world);
-        client.request(
-            "initialize",
-            json!({
-                "processId": null,
-                "rootUri": uri(world, ""),
-                "capabilities": capabilities,
-                "initializationOptions": {
-                    "trusted": true,
-                    "config": { "assistant": { "model": model } },
-                },
-            }),
-        );
+        client.request("initialize", initialize(world, capabilities, options));
         client.notify("initialized", json!({}));
         client
     }
@@ -89,6 +84,100 @@ impl Client {
         let reply = self.next(method, |it| it["id"] == id && it["method"].is_null());
         assert_eq!(reply["error"], Value::Null, "{method} failed");
         reply["result"].clone()
+    }
+
+    /// Sends a request and returns the error that it is answered with: its code and message.
+    #[track_caller]
+    pub(crate) fn refused(&mut self, method: &str, params: Value) -> (i64, String) {
+        let error = self.error(method, params);
+        let text = error["message"].as_str().unwrap().to_owned();
+        (error["code"].as_i64().unwrap(), text)
+    }
+
+    /// The same, the whole error.
+    #[track_caller]
+    pub(crate) fn error(&mut self, method: &str, params: Value) -> Value {
+        self.last += 1;
+        let id = self.last;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        let reply = self.next(method, |it| it["id"] == id && it["method"].is_null());
+        assert!(reply["result"].is_null(), "{method} was answered: {reply}");
+        reply["error"].clone()
+    }
+
+    /// Answers a request of the server with an error.
+    pub(crate) fn fail(&mut self, request: &Value, text: &str) {
+        let error = json!({ "code": -32603, "message": text });
+        self.send(&json!({ "jsonrpc": "2.0", "id": request["id"], "error": error }));
+    }
+
+    /// How many messages of this method came that were not asked for.
+    pub(crate) fn came(&mut self, method: &str) -> usize {
+        self.waiting.extend(self.messages.try_iter());
+        let all = self.waiting.iter();
+        all.filter(|it| it["method"] == method).count()
+    }
+
+    /// Starts a turn and returns its params: `conversationId` and `turnId`.
+    #[track_caller]
+    pub(crate) fn turn(&mut self, params: Value) -> Value {
+        self.request("aside/turn/start", params)
+    }
+
+    /// Waits for the end of this turn while a person answers its prompts. Returns its updates and its end.
+    #[track_caller]
+    pub(crate) fn play(
+        &mut self,
+        turn: &Value,
+        mut person: impl FnMut(&Value) -> Value,
+    ) -> (Vec<Value>, Value) {
+        let mut updates = Vec::new();
+        loop {
+            let of_turn = |it: &Value| it["params"]["turnId"] == turn["turnId"];
+            let message = self.next("a message of the turn", of_turn);
+            match message["method"].as_str().unwrap() {
+                "aside/turn/update" => {
+                    updates.push(message["params"]["update"].clone());
+                    assert_eq!(message["params"]["seq"], updates.len(), "{message}");
+                }
+                "aside/prompt" => {
+                    let answer = person(&message["params"]);
+                    self.reply(&message, answer);
+                }
+                "aside/turn/completed" => return (updates, message["params"].clone()),
+                other => panic!("{other} came"),
+            }
+        }
+    }
+
+    /// The server's process.
+    pub(crate) fn id(&self) -> u32 {
+        self.server.id()
+    }
+
+    /// Closes the server's standard input, and waits until it has ended.
+    pub(crate) fn leave(mut self) {
+        drop(self.input.take());
+        self.ended();
+    }
+
+    /// Ends the server as a crash does.
+    pub(crate) fn crash(mut self) {
+        self.server.kill().unwrap();
+        self.server.wait().unwrap();
+    }
+
+    /// Waits until the server has ended, and returns its exit code.
+    #[track_caller]
+    pub(crate) fn ended(&mut self) -> Option<i32> {
+        let begin = Instant::now();
+        loop {
+            if let Some(status) = self.server.try_wait().unwrap() {
+                return status.code();
+            }
+            assert!(begin.elapsed() < LONG, "the server does not end");
+            std::thread::park_timeout(Duration::from_millis(2));
+        }
     }
 
     /// Answers a request of the server.
@@ -150,6 +239,31 @@ impl Drop for Client {
         let _ = self.server.kill();
         let _ = self.server.wait();
     }
+}
+
+/// The params of `initialize`.
+pub(crate) fn initialize(world: &World, capabilities: Value, options: Value) -> Value {
+    json!({
+        "processId": null,
+        "rootUri": uri(world, ""),
+        "capabilities": capabilities,
+        "initializationOptions": options,
+    })
+}
+
+/// A client that answers prompts.
+pub(crate) fn prompts() -> Value {
+    json!({ "experimental": { "aside": { "version": 1, "prompt": true } } })
+}
+
+/// The person's answer.
+pub(crate) fn answer(value: impl Into<Value>) -> Value {
+    json!({ "action": "answer", "answer": value.into() })
+}
+
+/// Nobody is to be asked.
+pub(crate) fn nobody(prompt: &Value) -> Value {
+    panic!("somebody was asked: {prompt}")
 }
 
 /// The URI of a path in the workspace.

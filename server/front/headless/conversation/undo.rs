@@ -4,19 +4,18 @@ use std::path::Path;
 
 use super::{Numbered, all, find_turn, unreadable};
 use crate::{
-    engine::clock::Clock,
+    engine::{
+        clock::Clock,
+        undo::{self, Failed, Which, listed},
+    },
     front::headless::{failure::Failure, streams::Streams, text::one_line},
     session::{
         conversation::Conversation,
         lines::Lines,
-        log::Log,
-        record::{Entry, Undone},
         replay,
         store::StoreError,
-        undo::{self, Change, Plan, UndoError},
+        undo::{Change, Plan, UndoError},
     },
-    tool::Registry,
-    turn::Event,
 };
 
 /// Takes back what a turn changed in files, the last turn where none is named, and puts it on record, for the
@@ -40,23 +39,13 @@ pub(super) fn run(
             "{fault}; if it was a change of a file, that is not taken back."
         ));
     }
-    let plan = plan(&lines, &which, root)?;
-    undo::apply(&plan, root, &conversation.blobs()).map_err(|error| failed(&which, &error))?;
-    if !plan.changes.is_empty() {
-        record(&mut log, &which, &plan).map_err(|error| {
-            Failure::internal(format!(
-                "the files were put back, but the model cannot be told of it: {error}"
-            ))
-        })?;
-    }
+    let plan = undo::plan(&lines, &which, root, None).map_err(|error| failed(&which, &error))?;
+    let done = undo::carry_out(&plan, &which, conversation, root, &mut log);
+    done.map_err(|error| match error {
+        Failed::Undo(error) => failed(&which, &error),
+        Failed::Record(_) => Failure::internal(error.to_string()),
+    })?;
     streams.say(&account(&which, &plan))
-}
-
-/// The turn to take back.
-struct Which {
-    id: String,
-    /// As the model and the user are told of it.
-    name: String,
 }
 
 /// The lines that it takes to undo the turn, and the turn. The last one is found from the end of the log.
@@ -85,18 +74,6 @@ fn which(conversation: &Conversation, turn: Option<&str>) -> Result<(Lines, Whic
     }
 }
 
-fn plan(lines: &Lines, which: &Which, root: &Path) -> Result<Plan, Failure> {
-    let registry = Registry::builtin();
-    // Nobody knows what a tool did that is not there any more.
-    let runs_commands = |tool: &str| {
-        registry
-            .get(tool)
-            .is_none_or(|tool| tool.about().runs_commands)
-    };
-    undo::plan(&lines.records, &which.id, root, None, runs_commands)
-        .map_err(|error| failed(which, &error))
-}
-
 fn failed(which: &Which, error: &UndoError) -> Failure {
     let name = &which.name;
     Failure::internal(match error {
@@ -107,28 +84,6 @@ fn failed(which: &Which, error: &UndoError) -> Failure {
         ),
         other => format!("{name} was not undone: {other}"),
     })
-}
-
-/// Neither belongs to a turn: a turn that has ended stays so.
-fn record(log: &mut Log, which: &Which, plan: &Plan) -> std::io::Result<()> {
-    let files: Vec<String> = plan
-        .changes
-        .iter()
-        .map(|change| change.path.clone())
-        .collect();
-    let text = format!(
-        "The user took back the changes that {} made to: {}. These files are as they were before it.",
-        which.name,
-        listed(files.iter().map(String::as_str))
-    );
-    let undone = Entry::Undone(Undone {
-        undone: which.id.clone(),
-        files,
-    });
-    for entry in [undone, Event::Directive { text }.into()] {
-        log.append(Clock::start().now(), None, &entry)?;
-    }
-    log.sync()()
 }
 
 /// What was done, for the user.
@@ -151,8 +106,4 @@ fn account(which: &Which, plan: &Plan) -> String {
         text += &format!("Commands ran in {name}, too: what they changed is as they left it.\n");
     }
     text
-}
-
-fn listed<'a>(files: impl Iterator<Item = &'a str>) -> String {
-    files.map(one_line).collect::<Vec<_>>().join(", ")
 }

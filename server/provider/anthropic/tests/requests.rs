@@ -115,7 +115,8 @@ fn headers_are_those_of_the_sample() {
     let (name, before) = Anthropic.key_header();
     let request = format!("POST {} HTTP/1.1", Anthropic.path("claude-opus-5-5"));
     assert_eq!(lines.next(), Some(request.as_str()));
-    let headers = Anthropic.headers();
+    let trial = trial();
+    let headers = Anthropic.headers(Some(&trial.ask()));
     let mut ours: Vec<String> = headers
         .iter()
         .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))
@@ -129,6 +130,51 @@ fn headers_are_those_of_the_sample() {
         .collect();
     theirs.sort_unstable();
     assert_eq!(ours, theirs);
+}
+
+#[test]
+fn models_that_do_not_think_between_calls_by_themselves_are_asked_to() {
+    let mut trial = trial();
+    trial.options.abilities.interleaves = true;
+    trial.options.abilities.reasoning = ReasoningKind::Budget;
+    trial.options.abilities.reasoning_off = true;
+    let beta = |trial: &Trial| {
+        let headers = Anthropic.headers(Some(&trial.ask()));
+        let beta = headers.get("anthropic-beta");
+        beta.map(|beta| beta.to_str().unwrap().to_owned())
+    };
+    let interleaved = Some("interleaved-thinking-2025-05-14".to_owned());
+    assert_eq!(beta(&trial), interleaved);
+    trial.reasoning = false;
+    assert_eq!(beta(&trial), None, "it does not think");
+    trial.reasoning = true;
+    trial.options.abilities.interleaves = false;
+    assert_eq!(beta(&trial), None);
+    assert!(!Anthropic.headers(None).contains_key("anthropic-beta"));
+}
+
+/// The history was encoded with them already.
+#[test]
+fn what_is_learned_in_mid_conversation_is_left_out_of_what_was_said_before() {
+    let mut trial = called();
+    trial.results(&[(0, "a", false), (1, "b", false)]);
+    trial.directive("Be brief.").request();
+    let strict = |body: &Value| body["tools"][1].get("strict").cloned();
+    let roles = |body: &Value| -> Vec<String> {
+        let messages = body["messages"].as_array().unwrap().iter();
+        messages
+            .map(|message| message["role"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    trial.user("Go on.").directive("Be kind.").user("Well?");
+    let before = trial.body(&Anthropic);
+    assert!(roles(&before).contains(&"system".to_owned()), "{before}");
+    assert_eq!(strict(&before), Some(json!(true)));
+    trial.without = [Feature::SystemMessage, Feature::Strict].into();
+    let after = trial.body(&Anthropic);
+    assert!(!roles(&after).contains(&"system".to_owned()), "{after}");
+    assert!(after["messages"].to_string().contains("Be kind."));
+    assert_eq!(strict(&after), None);
 }
 
 #[test]
@@ -280,7 +326,7 @@ fn reasoning_is_told_as_the_model_takes_it() {
             adaptive(),
             "high",
         ),
-        (Adaptive, true, &["odd"], Some(Max), true, adaptive(), ""),
+        (Adaptive, true, &["odd"], Some(Max), true, adaptive(), "odd"),
         (Budget, true, &[], None, false, off(), ""),
         (Budget, true, &[], Some(Low), true, budget(2_048), ""),
         (Budget, true, &[], Some(Medium), true, budget(8_192), ""),

@@ -281,9 +281,12 @@ fn ids_of_calls_are_there_and_differ() {
     let body = response(&[call(""), call("t"), call("t"), call("")], "tool_use");
     assert_eq!(
         end(&body),
-        "0 call call_0 n|0 + {\"a\":1}|0 .|1 call t n|1 + {\"a\":1}|1 .|\
-         2 call tcall_2 n|2 + {\"a\":1}|2 .|3 call call_3 n|3 + {\"a\":1}|3 .|ToolUse"
+        "0 call aside-0 n|0 + {\"a\":1}|0 .|1 call t n|1 + {\"a\":1}|1 .|\
+         2 call aside-2 n|2 + {\"a\":1}|2 .|3 call aside-3 n|3 + {\"a\":1}|3 .|ToolUse"
     );
+    // Of two responses of a conversation too.
+    let named = body.replace(r#""message":{"#, r#""message":{"id":"msg_7","#);
+    assert!(end(&named).starts_with("0 call aside-msg7-0 n|"));
 }
 
 #[test]

@@ -172,7 +172,10 @@ fn errors_are_read() {
     );
     assert!(error.message.contains("thought_signature"), "{error:?}");
     let details = json!({"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "details": [
-        {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [{"quotaId": "RequestsPerDay"}]},
+        {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [
+            {"quotaId": "RequestsPerMinute"}, {"quotaId": "RequestsPerDay"}, {"quotaId": "TokensPerMinute"},
+        ]},
+        {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "RATE_LIMIT_EXCEEDED"},
         {"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [{"field": "contents[0]"}]},
     ]}});
     let error = Google.error(429, &headers, details.to_string().as_bytes());
@@ -180,6 +183,11 @@ fn errors_are_read() {
         (error.code.as_str(), error.param.as_str()),
         ("RequestsPerDay", "contents[0]")
     );
+    let details = json!({"error": {"code": 400, "status": "INVALID_ARGUMENT", "details": [
+        {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"},
+    ]}});
+    let error = Google.error(400, &headers, details.to_string().as_bytes());
+    assert_eq!(error.code, "API_KEY_INVALID");
     let error = Google.error(502, &headers, b"<html>\r\nBad Gateway");
     assert_eq!(
         (error.status, error.message.as_str()),

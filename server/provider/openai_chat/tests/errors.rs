@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::{LOCAL, model};
@@ -72,39 +70,4 @@ fn errors_are_read_in_every_form() {
     check(&"x".repeat(10_000), &"x".repeat(200), ["", "", ""]);
     check("{}", "{}", ["", "", ""]);
     check("", "", ["", "", ""]);
-}
-
-#[test]
-fn headers_say_when_to_come_back() {
-    let date = ("date", "Sun, 22 Nov 2026 10:00:00 GMT");
-    for (headers, seconds) in [
-        (
-            vec![("retry-after-ms", "1500"), ("retry-after", "9")],
-            Some(1.5),
-        ),
-        (vec![("retry-after", "20")], Some(20.0)),
-        (vec![("retry-after", "0.5")], Some(0.5)),
-        (
-            vec![date, ("retry-after", "Sun, 22 Nov 2026 10:01:30 GMT")],
-            Some(90.0),
-        ),
-        (
-            vec![date, ("retry-after", "Sun, 22 Nov 2026 09:00:00 GMT")],
-            None,
-        ),
-        (vec![("retry-after", "Sun, 22 Nov 2026 10:01:30 GMT")], None),
-        (vec![("retry-after", "soon")], None),
-        (vec![("retry-after", "-1")], None),
-        (vec![], None),
-    ] {
-        assert_eq!(
-            error(429, &headers, "{}").retry_after,
-            seconds.map(Duration::from_secs_f64),
-            "{headers:?}"
-        );
-    }
-    let headers = [("x-should-retry", "false"), ("x-generation-id", "gen-01")];
-    let found = error(402, &headers, "{}");
-    assert_eq!(found.should_retry, Some(false));
-    assert_eq!(found.request_id.as_deref(), Some("gen-01"));
 }

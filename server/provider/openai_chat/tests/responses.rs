@@ -163,9 +163,9 @@ fn calls_without_an_id_of_their_own_get_one() {
         ],
         "function_call",
         "
-0 call call_0 x
+0 call aside-0 x
 0 + {}
-1 call call_1 x
+1 call aside-1 x
 1 + {}
 0 end
 1 end
@@ -178,7 +178,7 @@ ToolUse",
         "tool_calls",
         "
 0 call a x
-1 call a_1 x
+1 call aside-1 x
 0 end
 1 end
 ToolUse",

@@ -204,6 +204,40 @@ fn how_much_it_reasons() {
 }
 
 #[test]
+fn questions_under_a_schema_share_the_conversation_before_them() {
+    let schema = Some(json!({"type": "object", "properties": {"answer": {"type": "string"}}}));
+    let none = Value::Null;
+    let there = json!({"mode": "explicit"});
+    let table = [
+        (Keep::Short, false, schema.clone(), &there),
+        (Keep::Long, false, schema.clone(), &there),
+        (Keep::Off, false, schema.clone(), &none),
+        (Keep::Short, true, schema, &none),
+        (Keep::Short, false, None, &none),
+    ];
+    for (cache, refused, schema, expected) in table {
+        let mut trial = conversation(Options { cache, ..sol() });
+        trial.without.extend(refused.then_some(Feature::CacheHint));
+        trial.schema = schema;
+        trial.user("The conversation so far.");
+        trial.messages = vec![Message::User {
+            results: Vec::new(),
+            text: "Which one?".into(),
+        }];
+        let body = trial.body(&API);
+        let marks = ["/input/0", "/input/1"].map(|place| {
+            let part = body.pointer(place).map(|item| &item["content"][0]);
+            part.map(|part| part["prompt_cache_breakpoint"].clone())
+        });
+        assert_eq!(
+            marks,
+            [Some(expected.clone()), Some(Value::Null)],
+            "{cache:?}"
+        );
+    }
+}
+
+#[test]
 fn how_long_the_prefix_is_kept() {
     let table = [
         (Keep::Off, false, json!([null, {"mode": "explicit"}])),

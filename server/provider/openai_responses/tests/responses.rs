@@ -285,10 +285,10 @@ fn servers_that_leave_out_half_of_it_are_understood() {
 0 end, kept m
 1 call fs_grep c
 1 + "{\"a\":"
-2 call fs_grep call_resp_7_2
+2 call fs_grep aside-resp7-1
 2 + "{}"
 2 end
-3 call fs_grep call_resp_7_3
+3 call fs_grep aside-resp7-2
 3 + "{}"
 3 end
 1 + "1}"

@@ -1,33 +1,12 @@
-//! What servers say went wrong, in all the forms that they say it in.
+//! What servers that speak OpenAI's APIs say went wrong, in all the forms that they say it in.
 
-use std::time::Duration;
-
-use http::{HeaderMap, header};
-use jiff::fmt::rfc2822;
 use serde_json::Value;
 
-use crate::provider::retry::ApiError;
+use super::{answer::shown, retry::ApiError};
 
-/// Characters that are kept of a text that is not in the API's form.
-const MAX_TEXT: usize = 200;
-/// Headers that name a request.
-const REQUEST_IDS: [&str; 3] = ["x-request-id", "x-generation-id", "request-id"];
-
-/// An answer with a bad status.
-pub(super) fn of_answer(status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError {
-    let mut error = match serde_json::from_slice::<Value>(body) {
-        Ok(told) if told.is_object() => of_data(&told),
-        _ => ApiError {
-            message: plain(&String::from_utf8_lossy(body)),
-            ..ApiError::default()
-        },
-    };
-    error.status = Some(status);
-    error.retry_after = retry_after(headers);
-    error.should_retry = text(headers, "x-should-retry").and_then(|word| word.parse().ok());
-    let mut ids = REQUEST_IDS.iter().filter_map(|name| text(headers, name));
-    error.request_id = ids.next().map(str::to_owned);
-    error
+/// The error that an answer is; `None` where it is no object.
+pub(super) fn read(told: &Value) -> Option<ApiError> {
+    told.is_object().then(|| of_data(told))
 }
 
 /// An error as data: under `error`, or in its place.
@@ -53,7 +32,7 @@ pub(super) fn of_data(told: &Value) -> ApiError {
         said = format!("{said}: {}", inner(raw, &mut found));
     }
     found.message = if said.is_empty() {
-        plain(&told.to_string())
+        shown(&told.to_string())
     } else {
         said
     };
@@ -63,7 +42,7 @@ pub(super) fn of_data(told: &Value) -> ApiError {
 /// What the server behind a gateway said.
 fn inner(raw: &str, found: &mut ApiError) -> String {
     let Ok(told @ Value::Object(_)) = serde_json::from_str::<Value>(raw) else {
-        return plain(raw);
+        return shown(raw);
     };
     let inner = of_data(&told);
     if found.param.is_empty() {
@@ -104,28 +83,4 @@ fn word(value: &Value) -> String {
         Value::Number(number) => number.to_string(),
         _ => String::new(),
     }
-}
-
-fn plain(text: &str) -> String {
-    let printed = text.chars().filter(|letter| !letter.is_control());
-    printed.take(MAX_TEXT).collect::<String>().trim().to_owned()
-}
-
-fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name)?.to_str().ok()
-}
-
-/// When to come back: in milliseconds, in seconds, or a date, which is told by the server's own clock.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let number = |name: &str| -> Option<f64> { text(headers, name)?.trim().parse().ok() };
-    if let Some(milliseconds) = number("retry-after-ms") {
-        return Duration::try_from_secs_f64(milliseconds / 1e3).ok();
-    }
-    let name = header::RETRY_AFTER.as_str();
-    if let Some(seconds) = number(name) {
-        return Duration::try_from_secs_f64(seconds).ok();
-    }
-    let date = |name: &str| rfc2822::parse(text(headers, name)?).ok();
-    let now = date(header::DATE.as_str())?;
-    date(name)?.duration_since(&now).try_into().ok()
 }

@@ -1,0 +1,174 @@
+//! How it goes apart from turns: whether the configuration can be used, and whether there is a model. Looked at in
+//! the background, so that nobody waits for a disk or a network.
+
+use std::sync::{
+    Mutex,
+    atomic::{AtomicU64, Ordering},
+};
+
+use serde_json::json;
+use tower_lsp::jsonrpc;
+
+use super::{
+    conversations::off_thread,
+    error::error,
+    hub::{Hub, SharedHub, lock},
+    settings::Effective,
+};
+use crate::{
+    config::{self, Choice, Flag, ModelId, Settings},
+    engine::open::Outside,
+    front::wire::requests::{Health, code},
+};
+
+const NOT_TRUSTED: &str =
+    "The workspace is not trusted: tools only read here, and of its settings little counts.";
+
+/// What was found when it was last looked at.
+#[derive(Default)]
+pub(super) struct Standing {
+    found: Mutex<Found>,
+    /// The first model of an Ollama that nobody configured.
+    ollama: Mutex<Probed>,
+    /// Counts the looks: a slow one does not undo what a later one found.
+    looks: AtomicU64,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    pub(super) health: Health,
+    pub(super) message: Option<String>,
+    pub(super) model: Option<String>,
+}
+
+/// What is known of an Ollama on this machine.
+#[derive(Clone, Debug, Default)]
+enum Probed {
+    /// Nothing yet.
+    #[default]
+    Not,
+    /// It is being asked.
+    Asked,
+    /// It has this model.
+    Found(String),
+    /// There is none, or none with a model that takes tools; a sentence.
+    None(String),
+}
+
+impl Standing {
+    pub(super) fn found(&self) -> Found {
+        lock(&self.found).clone()
+    }
+}
+
+impl Hub {
+    /// Looks at the configuration and the model anew, in the background, and tells how it goes.
+    pub(super) fn look_again(self: &SharedHub) {
+        let look = self.standing.looks.fetch_add(1, Ordering::Relaxed) + 1;
+        let hub = self.clone();
+        tokio::spawn(async move {
+            let found = hub.look().await;
+            if hub.standing.looks.load(Ordering::Relaxed) == look {
+                *lock(&hub.standing.found) = found;
+                hub.tell_status(None).await;
+            }
+        });
+    }
+
+    async fn look(self: &SharedHub) -> Found {
+        let hub = self.clone();
+        let read = off_thread(move || {
+            let effective = hub.configuration(&hub.root(None), Vec::new())?;
+            let outside = hub.outside(&effective.configuration.settings)?;
+            Ok((effective, outside))
+        });
+        let (effective, outside) = match read.await {
+            Ok(read) => read,
+            Err(error) => return Found::error(error.message.into_owned()),
+        };
+        let settings = &effective.configuration.settings;
+        let choice = match config::choose_model(settings, outside.env().as_ref()) {
+            Ok(choice) => choice,
+            Err(text) => return Found::error(text),
+        };
+        let model = match choice {
+            Choice::FirstOfOllama => self.probe(settings, &outside).await,
+            choice => outside.choose(choice, settings).await,
+        };
+        let model = model.and_then(|model| {
+            outside.open(&model, &settings.assistant, settings)?;
+            Ok(model.to_string())
+        });
+        match model {
+            Err(text) => Found::error(text),
+            Ok(model) => Found {
+                health: if effective.trusted {
+                    Health::Ok
+                } else {
+                    Health::Warning
+                },
+                message: (!effective.trusted).then(|| NOT_TRUSTED.to_owned()),
+                model: Some(model),
+            },
+        }
+    }
+
+    async fn probe(&self, settings: &Settings, outside: &Outside) -> Result<ModelId, String> {
+        let state = &self.standing.ollama;
+        if !matches!(*lock(state), Probed::Found(_)) {
+            *lock(state) = Probed::Asked;
+        }
+        let found = outside.choose(Choice::FirstOfOllama, settings).await;
+        *lock(state) = match &found {
+            Ok(model) => Probed::Found(model.to_string()),
+            Err(text) => Probed::None(text.clone()),
+        };
+        found
+    }
+
+    /// Where no model is configured and no key is there: the flag that names the one of an Ollama, if one is known.
+    /// Nothing is waited for.
+    ///
+    /// # Errors
+    /// Where none is known (yet); it is looked for anew then.
+    pub(super) fn model_flag(
+        self: &SharedHub,
+        effective: &Effective,
+        outside: &Outside,
+    ) -> jsonrpc::Result<Option<Flag>> {
+        let settings = &effective.configuration.settings;
+        let choice = config::choose_model(settings, outside.env().as_ref());
+        if !matches!(choice, Ok(Choice::FirstOfOllama)) {
+            return Ok(None);
+        }
+        let known = lock(&self.standing.ollama).clone();
+        let why = match known {
+            Probed::Found(model) => {
+                return Ok(Some(Flag::Typed {
+                    name: "model".into(),
+                    key: "assistant.model".into(),
+                    value: json!(model),
+                }));
+            }
+            Probed::Asked => return Err(error(code::NO_PROVIDER, LOOKING)),
+            Probed::None(why) => why,
+            Probed::Not => LOOKING.to_owned(),
+        };
+        self.look_again();
+        Err(error(code::NO_PROVIDER, why))
+    }
+}
+
+const LOOKING: &str = "no model is configured, and whether an Ollama runs here is still being looked for; \
+                       try again in some seconds, or set `assistant.model`";
+
+impl Found {
+    fn error(text: String) -> Self {
+        Self {
+            health: Health::Error,
+            message: Some(text),
+            model: None,
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Code actions: what can be asked about a selection, and instructions in comments.
+
+use serde_json::{Value, json};
+use tower_lsp::lsp_types::{
+    ClientCapabilities, CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, Command,
+    Diagnostic, DiagnosticSeverity, Position, Range,
+};
+
+use super::{super::hub::Hub, commands::ASK, messages::cut};
+use crate::front::headless::text::one_line;
+
+/// The kind of the actions that are no fixes.
+pub(super) const KIND: CodeActionKind = CodeActionKind::new("aside");
+/// Lines around an instruction that go along with it, on each side.
+const AROUND: u32 = 100;
+/// Diagnostics that go along with a fix.
+const DIAGNOSTICS: usize = 20;
+/// UTF-16 units of a diagnostic's message that go along.
+const MESSAGE: usize = 500;
+/// What begins a comment, the longer before the shorter.
+const LEADERS: [&str; 17] = [
+    "<!--", "///", "//!", "//", "/**", "/*", "(*", "{-", "--", "#", ";", "%", "\"", "'", "*", "!",
+    "REM ",
+];
+/// What ends a comment on its line.
+const ENDS: [&str; 4] = ["*/", "-->", "*)", "-}"];
+
+/// An action that can be offered.
+#[derive(Debug, PartialEq)]
+struct Offer {
+    title: String,
+    kind: CodeActionKind,
+    /// The argument of `aside.server.ask`.
+    ask: Value,
+}
+
+/// The client takes actions as such, not only commands.
+pub(super) fn takes_literals(client: &ClientCapabilities) -> bool {
+    let document = client.text_document.as_ref();
+    let actions = document.and_then(|document| document.code_action.as_ref());
+    actions.is_some_and(|actions| actions.code_action_literal_support.is_some())
+}
+
+/// The actions for a range of a document.
+pub(in super::super) fn offered(hub: &Hub, params: CodeActionParams) -> Vec<CodeActionOrCommand> {
+    let uri = params.text_document.uri;
+    let diagnostics = params.context.diagnostics;
+    let text = hub.documents.get(&uri).map(|document| document.text);
+    let line = text
+        .as_deref()
+        .and_then(|text| line(text, params.range.start.line));
+    let mut offers = offers(uri.as_str(), params.range, &diagnostics, line);
+    if let Some(only) = &params.context.only {
+        offers.retain(|offer| only.iter().any(|wanted| is_within(&offer.kind, wanted)));
+    }
+    let literals = hub.told.get().is_some_and(|told| takes_literals(&told.lsp));
+    let offers = offers.into_iter();
+    offers
+        .map(|offer| as_action(offer, &diagnostics, literals))
+        .collect()
+}
+
+fn offers(uri: &str, range: Range, diagnostics: &[Diagnostic], line: Option<&str>) -> Vec<Offer> {
+    let mut offers = Vec::new();
+    if let Some(instruction) = line.and_then(instruction) {
+        let at = range.start.line;
+        let around = Range::new(
+            Position::new(at.saturating_sub(AROUND), 0),
+            Position::new(at.saturating_add(AROUND + 1), 0),
+        );
+        let prompt = format!(
+            "{instruction}\n\nThe instruction is a comment, in line {}.",
+            at + 1
+        );
+        offers.push(Offer {
+            title: format!("Aside: {}", cut(&one_line(instruction), 60)),
+            kind: KIND,
+            ask: json!({ "prompt": prompt, "uri": uri, "range": around }),
+        });
+    }
+    if range.start == range.end {
+        return offers;
+    }
+    let about = |prompt: &str| json!({ "prompt": prompt, "uri": uri, "range": range });
+    let offer = |title: &str, kind, ask| Offer {
+        title: title.to_owned(),
+        kind,
+        ask,
+    };
+    offers.extend([
+        offer("Aside: explain", KIND, about("Explain this.")),
+        offer(
+            "Aside: fix",
+            CodeActionKind::QUICKFIX,
+            about(&fix(diagnostics)),
+        ),
+        offer("Aside: ask …", KIND, json!({ "uri": uri, "range": range })),
+    ]);
+    offers
+}
+
+fn fix(diagnostics: &[Diagnostic]) -> String {
+    if diagnostics.is_empty() {
+        return "Fix this.".to_owned();
+    }
+    let said = diagnostics.iter().take(DIAGNOSTICS).map(|diagnostic| {
+        let severity = match diagnostic.severity {
+            Some(DiagnosticSeverity::WARNING) => "warning",
+            Some(DiagnosticSeverity::INFORMATION) => "information",
+            Some(DiagnosticSeverity::HINT) => "hint",
+            _ => "error",
+        };
+        let source = diagnostic.source.as_ref();
+        let source = source.map_or_else(String::new, |source| format!(" ({source})"));
+        let (line, text) = (
+            diagnostic.range.start.line + 1,
+            cut(&diagnostic.message, MESSAGE),
+        );
+        format!("\n- line {line}, {severity}{source}: {text}")
+    });
+    let said: String = said.collect();
+    let more = match diagnostics.len().saturating_sub(DIAGNOSTICS) {
+        0 => String::new(),
+        more => format!("\n- and {more} more"),
+    };
+    format!("Fix this. The editor says:\n{said}{more}")
+}
+
+/// The instruction of a comment that begins with `aside:`, whatever the language.
+fn instruction(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let leader = LEADERS.iter().find_map(|leader| {
+        let start = line.get(..leader.len())?;
+        start
+            .eq_ignore_ascii_case(leader)
+            .then(|| &line[leader.len()..])
+    })?;
+    // A leader may be repeated: `###`, `;;;`.
+    let text = leader
+        .trim_start_matches(['#', ';', '%', '/', '*', '-', '!'])
+        .trim_start();
+    let (name, rest) = (text.get(.."aside:".len())?, text.get("aside:".len()..)?);
+    if !name.eq_ignore_ascii_case("aside:") {
+        return None;
+    }
+    let rest = rest.trim();
+    let ended = ENDS.iter().find_map(|end| rest.strip_suffix(end));
+    Some(ended.unwrap_or(rest).trim()).filter(|text| !text.is_empty())
+}
+
+/// The line of a text, counted from 0.
+fn line(text: &str, number: u32) -> Option<&str> {
+    text.lines().nth(usize::try_from(number).ok()?)
+}
+
+/// Kinds are paths: `quickfix.a` is within `quickfix`, and everything within the empty kind.
+fn is_within(kind: &CodeActionKind, wanted: &CodeActionKind) -> bool {
+    let (kind, wanted) = (kind.as_str(), wanted.as_str());
+    let rest = kind.strip_prefix(wanted);
+    wanted.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+fn as_action(offer: Offer, diagnostics: &[Diagnostic], literals: bool) -> CodeActionOrCommand {
+    let command = Command::new(offer.title.clone(), ASK.to_owned(), Some(vec![offer.ask]));
+    if !literals {
+        return CodeActionOrCommand::Command(command);
+    }
+    let fixes = offer.kind == CodeActionKind::QUICKFIX && !diagnostics.is_empty();
+    CodeActionOrCommand::CodeAction(CodeAction {
+        title: offer.title,
+        kind: Some(offer.kind),
+        diagnostics: fixes.then(|| diagnostics.to_vec()),
+        command: Some(command),
+        ..CodeAction::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instruction_is_a_comment_that_begins_with_aside() {
+        for (line, expected) in [
+            ("// aside: make it faster", Some("make it faster")),
+            ("\t/// Aside: document it", Some("document it")),
+            ("# aside: sort", Some("sort")),
+            ("### aside: sort", Some("sort")),
+            (";; ASIDE: sort", Some("sort")),
+            ("-- aside: index this", Some("index this")),
+            ("% aside: cite", Some("cite")),
+            ("\" aside: map it", Some("map it")),
+            ("rem aside: go to", Some("go to")),
+            ("/* aside: free it */", Some("free it")),
+            (" * aside: free it", Some("free it")),
+            ("<!-- aside: a list --> ", Some("a list")),
+            ("(* aside: prove *)", Some("prove")),
+            ("{- aside: fold -}", Some("fold")),
+            ("// see aside: not here", None),
+            ("aside: no comment", None),
+            ("let aside = 1;", None),
+            ("// aside:", None),
+            ("//", None),
+            ("€ aside: x", None),
+            ("", None),
+        ] {
+            assert_eq!(instruction(line), expected, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_selection_has_three_actions_and_a_comment_one() {
+        let selected = Range::new(Position::new(2, 0), Position::new(3, 5));
+        let cursor = Range::new(Position::new(2, 4), Position::new(2, 4));
+        let titles = |range, line| {
+            let offers = offers("file:///a.rs", range, &[], line);
+            offers
+                .into_iter()
+                .map(|offer| offer.title)
+                .collect::<Vec<_>>()
+        };
+        let all = ["Aside: explain", "Aside: fix", "Aside: ask …"];
+        assert_eq!(titles(selected, Some("let x = 1;")), all);
+        assert_eq!(titles(cursor, Some("let x = 1;")), [""; 0]);
+        assert_eq!(
+            titles(cursor, Some("// aside: sort it")),
+            ["Aside: sort it"]
+        );
+        assert_eq!(titles(selected, Some("// aside: sort it")).len(), 4);
+        let comment = &offers("file:///a.rs", cursor, &[], Some("# aside: sort it"))[0];
+        assert_eq!(
+            comment.ask,
+            json!({
+                "prompt": "sort it\n\nThe instruction is a comment, in line 3.",
+                "uri": "file:///a.rs",
+                "range": {"start": {"line": 0, "character": 0}, "end": {"line": 103, "character": 0}},
+            })
+        );
+    }
+
+    #[test]
+    fn a_fix_says_what_the_editor_says() {
+        let diagnostic = |line, message: &str| Diagnostic {
+            range: Range::new(Position::new(line, 0), Position::new(line, 1)),
+            source: Some("rustc".into()),
+            ..Diagnostic::new_simple(Range::default(), message.into())
+        };
+        assert_eq!(
+            fix(&[diagnostic(4, "mismatched types")]),
+            "Fix this. The editor says:\n\n- line 5, error (rustc): mismatched types"
+        );
+        let many: Vec<Diagnostic> = (0..30).map(|line| diagnostic(line, "x")).collect();
+        assert!(fix(&many).ends_with("\n- and 10 more"), "{}", fix(&many));
+    }
+
+    #[test]
+    fn only_kinds_that_are_asked_for_are_offered() {
+        let kind = |name: &'static str| CodeActionKind::new(name);
+        for (of, wanted, expected) in [
+            ("quickfix", "quickfix", true),
+            ("quickfix.a", "quickfix", true),
+            ("quickfix", "quick", false),
+            ("aside", "source.fixAll", false),
+            ("aside", "", true),
+        ] {
+            assert_eq!(
+                is_within(&kind(of), &kind(wanted)),
+                expected,
+                "{of} {wanted}"
+            );
+        }
+    }
+}

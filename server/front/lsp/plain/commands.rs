@@ -1,0 +1,293 @@
+//! `aside.server.…`: what a person can do from any client's command line. The prefix is one that no adapter uses
+//! for its own, since some clients register a server's commands by themselves.
+
+use std::time::Duration;
+
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tower_lsp::{
+    jsonrpc::Result,
+    lsp_types::{ExecuteCommandParams, MessageType, Range},
+};
+
+use super::{
+    super::{
+        conversations::off_thread,
+        error::{error, internal, invalid, unknown_prompt},
+        hub::{Hub, SharedHub, lock},
+        server::Server,
+        start::begin_turn,
+    },
+    pages, show_again,
+    told::{Extent, show_transcript},
+    written::{self, Written},
+};
+use crate::{
+    front::wire::{
+        PromptKind,
+        requests::{AttachmentParam, StartParams, code},
+    },
+    session::conversation::{Listed, Status},
+};
+
+/// The commands.
+pub(in super::super) const ALL: [&str; 5] = [
+    ASK,
+    "aside.server.cancel",
+    "aside.server.answer",
+    "aside.server.resume",
+    "aside.server.transcript",
+];
+/// Asks the model.
+pub(super) const ASK: &str = "aside.server.ask";
+/// How long a message may be written on.
+const WRITING: Duration = Duration::from_secs(60 * 60);
+
+/// Arguments of `aside.server.ask`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Ask {
+    /// Without one, it is written on a page.
+    prompt: Option<String>,
+    /// A document that goes along.
+    uri: Option<String>,
+    /// Only this of it.
+    range: Option<Range>,
+    /// A new conversation without one.
+    conversation_id: Option<String>,
+}
+
+/// Arguments of `aside.server.answer`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Answer {
+    /// The only open one without it.
+    prompt_id: Option<String>,
+    /// Without one, the open prompts are shown again.
+    answer: Option<Value>,
+}
+
+/// Arguments of the others: what they are about, if not what is nearest.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct About {
+    conversation_id: Option<String>,
+    turn_id: Option<String>,
+}
+
+impl Server {
+    /// Performs a command.
+    pub(in super::super) async fn perform(
+        &self,
+        params: ExecuteCommandParams,
+    ) -> Result<Option<Value>> {
+        let given = params.arguments.into_iter().next();
+        match params.command.as_str() {
+            ASK => self.ask(arguments(given)?).await,
+            "aside.server.cancel" => self.cancel(arguments(given)?).await,
+            "aside.server.answer" => self.answer(arguments(given)?).await,
+            "aside.server.resume" => self.resume(arguments(given)?).await,
+            "aside.server.transcript" => self.transcript(arguments(given)?).await,
+            other => Err(invalid(format!(
+                "there is no command {other:?}; there are {}",
+                ALL.join(", ")
+            ))),
+        }
+    }
+
+    async fn ask(&self, ask: Ask) -> Result<Option<Value>> {
+        match &ask.prompt {
+            Some(prompt) if !prompt.trim().is_empty() => begin(&self.hub, ask).await.map(Some),
+            _ => {
+                let page = self.hub.told()?.state_dir.join("pages");
+                // The person writes in peace; the command is done.
+                tokio::spawn(write_and_ask(self.hub.clone(), page, ask));
+                Ok(None)
+            }
+        }
+    }
+
+    async fn cancel(&self, about: About) -> Result<Option<Value>> {
+        let turns = match (&about.turn_id, &about.conversation_id) {
+            (Some(id), _) => self.hub.turns.get(id).into_iter().collect(),
+            (None, id) => {
+                let mut all = self.hub.turns.all();
+                all.retain(|turn| id.as_ref().is_none_or(|id| *id == turn.conversation));
+                all
+            }
+        };
+        for turn in turns {
+            turn.cancel().await;
+        }
+        Ok(None)
+    }
+
+    async fn answer(&self, given: Answer) -> Result<Option<Value>> {
+        let Some(answer) = given.answer else {
+            if !show_again(&self.hub) {
+                let text = "No prompt is open.";
+                self.hub.client.show_message(MessageType::INFO, text).await;
+            }
+            return Ok(None);
+        };
+        let mut open = self.hub.prompts.opened();
+        if let Some(id) = &given.prompt_id {
+            open.retain(|open| open.prompt.prompt_id == *id);
+        }
+        let open = match (open.as_slice(), &given.prompt_id) {
+            ([only], _) => only,
+            ([], Some(id)) => return Err(unknown_prompt(id)),
+            ([], None) => return Err(error(code::UNKNOWN_PROMPT, "no prompt is open")),
+            (several, _) => {
+                let ids = several.iter().map(|open| open.prompt.prompt_id.as_str());
+                let ids: Vec<&str> = ids.collect();
+                let ids = ids.join(", ");
+                return Err(invalid(format!("promptId: several are open: {ids}")));
+            }
+        };
+        let answer = match answer {
+            Value::String(text) => written::value(&open.prompt.answer_type, &text)
+                .map_err(|misfit| invalid(format!("answer: {misfit}")))?,
+            other => other,
+        };
+        let says_no = answer == json!("no") || answer == json!(false);
+        if open.prompt.kind != PromptKind::Question && !says_no && !open.sight.was_whole() {
+            return Err(invalid(
+                "answer: it was not shown whole yet, so it can only be refused; \
+                 aside.server.answer without arguments shows what is open",
+            ));
+        }
+        self.hub.answer(open, super::answer(answer)).await?;
+        Ok(None)
+    }
+
+    async fn resume(&self, about: About) -> Result<Option<Value>> {
+        let id = match about.conversation_id {
+            Some(id) => id,
+            None => newest(&self.hub, |listed| listed.status == Status::Interrupted)
+                .await?
+                .ok_or_else(|| error(code::UNKNOWN_TURN, "no turn was interrupted here"))?,
+        };
+        let wanted = self.hub.wanted_resume(&id)?;
+        let handle = begin_turn(&self.hub, wanted).await?;
+        Ok(Some(json!({ "turnId": handle.turn })))
+    }
+
+    async fn transcript(&self, about: About) -> Result<Option<Value>> {
+        let id = match about.conversation_id {
+            Some(id) => id,
+            None => newest(&self.hub, |_| true).await?.ok_or_else(|| {
+                error(code::UNKNOWN_CONVERSATION, "there is no conversation here")
+            })?,
+        };
+        // That there is one is said here; that it cannot be shown is said later.
+        self.hub.conversation(&id)?;
+        let hub = self.hub.clone();
+        tokio::spawn(async move {
+            if let Err(failed) = show_transcript(&hub, &id, Extent::All).await {
+                let client = &hub.client;
+                client
+                    .show_message(MessageType::ERROR, failed.message)
+                    .await;
+            }
+        });
+        Ok(None)
+    }
+}
+
+/// The one object that a command takes; none is one without members.
+fn arguments<T: DeserializeOwned + Default>(given: Option<Value>) -> Result<T> {
+    match given {
+        None | Some(Value::Null) => Ok(T::default()),
+        Some(given) => {
+            serde_json::from_value(given).map_err(|why| invalid(format!("arguments: {why}")))
+        }
+    }
+}
+
+async fn begin(hub: &SharedHub, ask: Ask) -> Result<Value> {
+    let (uri, range) = (ask.uri, ask.range);
+    let attachment = uri.map(|uri| AttachmentParam {
+        uri,
+        range,
+        text: None,
+    });
+    let wanted = hub.wanted(StartParams {
+        conversation_id: ask.conversation_id,
+        turn_id: None,
+        prompt: ask.prompt.unwrap_or_default(),
+        attachments: attachment.into_iter().collect(),
+        model: None,
+        mode: None,
+        tool_choice: None,
+        schema: None,
+        root: None,
+    })?;
+    let handle = begin_turn(hub, wanted).await?;
+    Ok(json!({ "conversationId": handle.conversation, "turnId": handle.turn }))
+}
+
+/// Takes the prompt from a page that the person writes it on. Only the last such page counts.
+async fn write_and_ask(hub: SharedHub, folder: std::path::PathBuf, ask: Ask) {
+    let unwanted = CancellationToken::new();
+    std::mem::replace(&mut *lock(&hub.plain.writing), unwanted.clone()).cancel();
+    let about = ask.uri.as_ref().map(|uri| format!(" about {uri}"));
+    let page = off_thread(move || {
+        let text = written::message_page(&about.unwrap_or_default());
+        pages::create(&folder, "ask-", ".txt", &text).map_err(internal)
+    });
+    let shown = match page.await {
+        Ok(path) => {
+            let page = Written::new(path.clone());
+            hub.show_page(&path, true).await.then_some((path, page))
+        }
+        Err(why) => {
+            tracing::warn!(%why, "a page for a message cannot be written");
+            None
+        }
+    };
+    let Some((path, mut page)) = shown else {
+        let text = "Ask with the command aside.server.ask {\"prompt\":\"…\"}.";
+        return hub.client.show_message(MessageType::INFO, text).await;
+    };
+    let written = timeout(WRITING, page.next(&hub.plain.saved, &unwanted)).await;
+    if let Ok(Some(prompt)) = written {
+        let ask = Ask {
+            prompt: Some(prompt),
+            ..ask
+        };
+        if let Err(failed) = begin(&hub, ask).await {
+            let client = &hub.client;
+            client
+                .show_message(MessageType::ERROR, failed.message)
+                .await;
+        }
+    }
+    let removed = off_thread(move || std::fs::remove_file(path).map_err(internal)).await;
+    if let Err(why) = removed {
+        tracing::warn!(%why, "the page of a message cannot be removed");
+    }
+}
+
+/// The conversation of the workspace that was changed last, of those that are wanted.
+async fn newest(hub: &Hub, wanted: fn(&Listed) -> bool) -> Result<Option<String>> {
+    let stores = hub
+        .roots()
+        .iter()
+        .map(|root| hub.store(root))
+        .collect::<Result<Vec<_>>>()?;
+    off_thread(move || {
+        let mut all = Vec::new();
+        for store in stores {
+            all.extend(store.list().map_err(internal)?);
+        }
+        all.retain(wanted);
+        Ok(all
+            .into_iter()
+            .max_by_key(|listed| listed.updated)
+            .map(|listed| listed.id))
+    })
+    .await
+}

@@ -1,0 +1,346 @@
+//! A prompt as a message with actions, and what a reply to it means. Pure.
+//!
+//! Clients cut a message near 1,000 characters, show it on one line, and some make links of its text. What a
+//! person says yes to is therefore either in the message whole and unmistakable, or in a page that was opened
+//! before; where neither is to be had, there is nothing but `No`.
+
+use serde_json::Value;
+use similar::TextDiff;
+use tower_lsp::{jsonrpc, lsp_types::MessageActionItem};
+
+use crate::{
+    front::{
+        headless::text::{one_line, visible},
+        wire::{Preview, Prompt, PromptKind},
+    },
+    turn::{
+        input::{PromptAnswer, SecretValue},
+        question::AnswerType,
+    },
+};
+
+#[cfg(test)]
+mod tests;
+
+/// UTF-16 units of a message that clients show.
+const SHOWN: usize = 1000;
+/// Characters of an action's title.
+const TITLE: usize = 60;
+/// Actions of one message.
+const ACTIONS: usize = 8;
+
+/// A message for `window/showMessageRequest`.
+#[derive(Debug, PartialEq)]
+pub(super) struct Message {
+    pub(super) text: String,
+    pub(super) actions: Vec<Action>,
+}
+
+/// An action of a message.
+#[derive(Debug, PartialEq)]
+pub(super) struct Action {
+    /// Unique in its message.
+    pub(super) title: String,
+    pub(super) does: Does,
+}
+
+/// What an action does.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Does {
+    /// It answers.
+    Answer { value: Value, remember: bool },
+    /// The answer will be written.
+    Write,
+    /// It dismisses the prompt.
+    Dismiss,
+}
+
+/// Where the whole of a prompt is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Whole {
+    /// In the message.
+    Inline,
+    /// In a page of this name, which the client shows.
+    Page(String),
+    /// Nowhere: the client can show no page.
+    Nowhere,
+}
+
+/// What is opened before a message, since it does not fit into one.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Page {
+    /// The ending of the file's name, by which editors know how to show it.
+    pub(super) ending: &'static str,
+    pub(super) text: String,
+}
+
+/// The page of a prompt that does not fit into a message.
+pub(super) fn page(prompt: &Prompt) -> Option<Page> {
+    let is_diff = matches!(prompt.preview, Some(Preview::Diff { .. }));
+    let becomes_a_link = needs_approval(prompt) && one_line_preview(prompt).contains("](");
+    if !is_diff && !becomes_a_link && units(&inline(prompt)) <= SHOWN {
+        return None;
+    }
+    let mut text = format!("{}\n\n", one_line(&prompt.label));
+    if let Some(context) = &prompt.context {
+        text.push_str(&format!("{}\n\n", visible(context.trim_end())));
+    }
+    match whole_preview(prompt) {
+        Some(Preview::Command { text: command, cwd }) => {
+            text.push_str(&format!(
+                "in {}:\n\n{}\n\n",
+                one_line(&cwd),
+                visible(&command)
+            ));
+        }
+        Some(Preview::Text { text: shown }) => text.push_str(&format!("{}\n\n", visible(&shown))),
+        Some(Preview::Diff { uri, old, new, .. }) => {
+            let name = one_line(&uri);
+            let diff = TextDiff::configure()
+                .timeout(std::time::Duration::from_millis(500))
+                .diff_lines(old.as_str(), new.as_str());
+            let diff = diff.unified_diff().header(&name, &name).to_string();
+            text.push_str(&format!("{}\n", visible(&diff)));
+        }
+        None => {}
+    }
+    text.push_str(&format!("{}\n", one_line(&prompt.text)));
+    let ending = if is_diff { ".diff" } else { ".txt" };
+    Some(Page { ending, text })
+}
+
+/// The message of a prompt: the label, the context, the text last. `pages`: the client can show pages, so an
+/// answer can be written in one.
+pub(super) fn message(prompt: &Prompt, whole: &Whole, pages: bool) -> Message {
+    let mut text = match whole {
+        Whole::Inline => inline(prompt),
+        Whole::Page(name) => format!(
+            "{}: {name} is open and has all of it.\n{}",
+            label(prompt),
+            cut(&plain(&one_line(&prompt.text)), SHOWN / 2)
+        ),
+        Whole::Nowhere => cut_short(prompt),
+    };
+    let written = needs_writing(prompt);
+    if written {
+        text = cut(&text, SHOWN);
+        if !pages {
+            text.push_str(&format!(
+                "\nAnswer it with {}.",
+                by_command(&prompt.prompt_id)
+            ));
+        }
+    }
+    let actions = match (written, whole) {
+        (true, _) => written_actions(prompt),
+        (false, Whole::Nowhere) if needs_approval(prompt) => choices(prompt)
+            .into_iter()
+            .filter(|action| action.title == "No")
+            .collect(),
+        (false, _) => choices(prompt),
+    };
+    Message { text, actions }
+}
+
+/// The command that answers a prompt, with its arguments.
+pub(super) fn by_command(prompt: &str) -> String {
+    format!("the command aside.server.answer {{\"promptId\":\"{prompt}\",\"answer\":\"…\"}}")
+}
+
+/// What a client's reply to a message does.
+pub(super) enum Meaning {
+    Settles(PromptAnswer),
+    /// The person wants to write the answer.
+    Write,
+}
+
+/// What a reply means: a title that was offered does what it says, an error is the client's failure, and
+/// whatever else there is dismisses the prompt. No reply is a yes but a title that says so.
+pub(super) fn meaning(
+    message: &Message,
+    reply: jsonrpc::Result<Option<MessageActionItem>>,
+) -> Meaning {
+    let chosen = match reply {
+        Err(error) => return Meaning::Settles(PromptAnswer::Failed(error.message.into_owned())),
+        Ok(chosen) => chosen,
+    };
+    let action = chosen.and_then(|chosen| {
+        let mut actions = message.actions.iter();
+        actions.find(|action| action.title == chosen.title)
+    });
+    match action.map(|action| action.does.clone()) {
+        Some(Does::Answer { value, remember }) => Meaning::Settles(PromptAnswer::Answer {
+            value: SecretValue(value),
+            remember,
+            new_text: None,
+        }),
+        Some(Does::Write) => Meaning::Write,
+        Some(Does::Dismiss) | None => Meaning::Settles(PromptAnswer::Cancel),
+    }
+}
+
+/// A yes to it lets something happen, so it has to be seen whole.
+fn needs_approval(prompt: &Prompt) -> bool {
+    prompt.kind != PromptKind::Question
+}
+
+/// All of a prompt, in one message.
+fn inline(prompt: &Prompt) -> String {
+    let mut parts = Vec::new();
+    if let Some(context) = &prompt.context {
+        parts.push(plain(visible(context.trim_end()).as_ref()));
+    }
+    let preview = one_line_preview(prompt);
+    if !preview.is_empty() {
+        parts.push(preview);
+    }
+    if let Some(default) = long_default(prompt) {
+        parts.push(format!("Default: {}", plain(&one_line(default))));
+    }
+    parts.push(plain(&one_line(&prompt.text)));
+    format!("{}: {}", label(prompt), parts.join("\n"))
+}
+
+fn cut_short(prompt: &Prompt) -> String {
+    let why = if needs_approval(prompt) {
+        "(It cannot be shown whole here, so it can only be refused.)"
+    } else {
+        "(It was cut: it cannot be shown whole here.)"
+    };
+    let text = cut(&plain(&one_line(&prompt.text)), SHOWN / 2);
+    let room = SHOWN.saturating_sub(units(&text) + units(why) + 2);
+    let mut start = inline(prompt);
+    if let Some(before) = start.strip_suffix(&text).map(str::len) {
+        start.truncate(before);
+    }
+    format!("{}\n{why}\n{text}", cut(start.trim_end(), room))
+}
+
+fn label(prompt: &Prompt) -> String {
+    cut(&plain(&one_line(&prompt.label)), 2 * TITLE)
+}
+
+/// What a person sees before allowing something. A call without a preview of its own shows its arguments:
+/// nothing is allowed unseen.
+fn whole_preview(prompt: &Prompt) -> Option<Preview> {
+    match (&prompt.preview, prompt.kind) {
+        (Some(preview), _) => Some(preview.clone()),
+        (None, PromptKind::RunTool) => Some(Preview::Text {
+            text: serde_json::to_string_pretty(&prompt.tool.arguments).unwrap_or_default(),
+        }),
+        (None, _) => None,
+    }
+}
+
+/// The preview on one line that says where its lines end, since clients drop that.
+fn one_line_preview(prompt: &Prompt) -> String {
+    match (&prompt.preview, prompt.kind) {
+        (Some(Preview::Command { text, cwd }), _) => {
+            format!("in {}: {}", one_line(cwd), one_line(text))
+        }
+        (Some(Preview::Text { text }), _) => one_line(text),
+        (Some(Preview::Diff { uri, .. }), _) => one_line(uri),
+        (None, PromptKind::RunTool) => one_line(&prompt.tool.arguments.to_string()),
+        (None, _) => String::new(),
+    }
+}
+
+/// An answer that has to be written: a text, or one of more or longer options than actions take.
+pub(super) fn needs_writing(prompt: &Prompt) -> bool {
+    match &prompt.answer_type {
+        AnswerType::Boolean => false,
+        AnswerType::Text | AnswerType::Secret => true,
+        AnswerType::Select { .. } if prompt.kind == PromptKind::RunTool => false,
+        AnswerType::Select { options } => {
+            let is_title = |option: &String| {
+                !option.is_empty() && one_line(option) == *option && option.chars().count() <= TITLE
+            };
+            options.len() > ACTIONS || !options.iter().all(is_title)
+        }
+    }
+}
+
+fn choices(prompt: &Prompt) -> Vec<Action> {
+    let action = |title: &str, value: Value, remember| Action {
+        title: title.to_owned(),
+        does: Does::Answer { value, remember },
+    };
+    match &prompt.answer_type {
+        AnswerType::Boolean => {
+            let mut actions = vec![
+                action("Yes", true.into(), false),
+                action("No", false.into(), false),
+            ];
+            if prompt.remember {
+                actions.push(action("Yes, for this turn", true.into(), true));
+                actions.push(action("No, for this turn", false.into(), true));
+            }
+            actions
+        }
+        AnswerType::Select { options } => {
+            let title = |option: &str| match (prompt.kind, option) {
+                (PromptKind::RunTool, "once") => "Run once".to_owned(),
+                (PromptKind::RunTool, "turn") => "Run in this turn".to_owned(),
+                (PromptKind::RunTool, "always") => "Always".to_owned(),
+                (PromptKind::RunTool, "no") => "No".to_owned(),
+                (_, option) => option.to_owned(),
+            };
+            let options = options.iter();
+            options
+                .map(|option| action(&title(option), option.as_str().into(), false))
+                .collect()
+        }
+        AnswerType::Text | AnswerType::Secret => Vec::new(),
+    }
+}
+
+fn written_actions(prompt: &Prompt) -> Vec<Action> {
+    let default = prompt.default.as_ref().map(|value| Action {
+        title: match value.as_str().filter(|_| long_default(prompt).is_none()) {
+            Some(default) => format!("Use \"{default}\""),
+            None => "Use the default".to_owned(),
+        },
+        does: Does::Answer {
+            value: value.clone(),
+            remember: false,
+        },
+    });
+    let others = [("Write an answer", Does::Write), ("Cancel", Does::Dismiss)];
+    let others = others.map(|(title, does)| Action {
+        title: title.to_owned(),
+        does,
+    });
+    default.into_iter().chain(others).collect()
+}
+
+/// The default of an answer that is written, where it is too long for a title.
+fn long_default(prompt: &Prompt) -> Option<&str> {
+    let default = prompt.default.as_ref()?.as_str()?;
+    let fits = default.chars().count() <= TITLE - 6 && one_line(default) == default;
+    (needs_writing(prompt) && !fits).then_some(default)
+}
+
+/// Text that no client makes a link of.
+fn plain(text: &str) -> String {
+    text.replace("](", "] (")
+}
+
+fn units(text: &str) -> usize {
+    text.encode_utf16().count()
+}
+
+/// The text, or its start with an ellipsis, in this many UTF-16 units.
+pub(super) fn cut(text: &str, most: usize) -> String {
+    if units(text) <= most {
+        return text.to_owned();
+    }
+    let mut left = most.saturating_sub(1);
+    let fits = |letter: &char| {
+        let room = left.checked_sub(letter.len_utf16());
+        left = room.unwrap_or(0);
+        room.is_some()
+    };
+    let mut start: String = text.chars().take_while(fits).collect();
+    start.push('…');
+    start
+}

@@ -1,0 +1,319 @@
+//! Prompts as the exact messages and actions that a client is asked to show.
+
+use serde_json::json;
+use tower_lsp::lsp_types::MessageActionItem;
+
+use super::*;
+use crate::{
+    front::wire::{Position, PromptTool},
+    turn::question::Source,
+};
+
+fn prompt(kind: PromptKind, answer_type: AnswerType) -> Prompt {
+    Prompt {
+        prompt_id: "p1".into(),
+        conversation_id: "c1".into(),
+        turn_id: "t1".into(),
+        tool: PromptTool {
+            name: "deploy".into(),
+            call_id: "call_1".into(),
+            arguments: json!({"to": "live", "note": "a\nb"}),
+            server: None,
+        },
+        kind,
+        label: "deploy".into(),
+        text: "Go on?".into(),
+        context: None,
+        answer_type,
+        default: None,
+        remember: false,
+        exclusive: true,
+        source: Source::Tool {
+            name: "deploy".into(),
+        },
+        preview: None,
+        position: Position { n: 1, of: 1 },
+        resumable: None,
+    }
+}
+
+fn question(answer_type: AnswerType) -> Prompt {
+    prompt(PromptKind::Question, answer_type)
+}
+
+fn select(options: &[&str]) -> AnswerType {
+    let options = options.iter().map(ToString::to_string).collect();
+    AnswerType::Select { options }
+}
+
+fn run_tool(preview: Option<Preview>) -> Prompt {
+    let options: &[&str] = match preview {
+        Some(Preview::Diff { .. }) => &["once", "turn", "no"],
+        _ => &["once", "turn", "always", "no"],
+    };
+    Prompt {
+        text: "Run deploy?".into(),
+        preview,
+        ..prompt(PromptKind::RunTool, select(options))
+    }
+}
+
+/// The message, then a line an action: its title and what it does.
+fn shown(prompt: &Prompt, whole: &Whole, pages: bool) -> String {
+    let message = message(prompt, whole, pages);
+    let actions = message.actions.iter().map(|action| {
+        let does = match &action.does {
+            Does::Answer { value, remember } => {
+                format!("{value}{}", if *remember { " remembered" } else { "" })
+            }
+            Does::Write => "write".into(),
+            Does::Dismiss => "dismiss".into(),
+        };
+        format!("\n  [{}] {does}", action.title)
+    });
+    format!("{}{}", message.text, actions.collect::<String>())
+}
+
+#[track_caller]
+fn check(prompt: &Prompt, expected: &str) {
+    assert_eq!(page(prompt), None);
+    assert_eq!(shown(prompt, &Whole::Inline, true), expected);
+}
+
+#[test]
+fn every_kind_of_prompt_is_a_message_with_actions() {
+    let yes_no = "\n  [Yes] true\n  [No] false";
+    for default in [None, Some(json!(true))] {
+        let boolean = Prompt {
+            default,
+            ..question(AnswerType::Boolean)
+        };
+        check(&boolean, &format!("deploy: Go on?{yes_no}"));
+        let remembered = Prompt {
+            remember: true,
+            ..boolean
+        };
+        check(
+            &remembered,
+            &format!(
+                "deploy: Go on?{yes_no}\n  [Yes, for this turn] true remembered\
+                 \n  [No, for this turn] false remembered"
+            ),
+        );
+    }
+    for default in [None, Some(json!("two words"))] {
+        let select = Prompt {
+            context: Some("Two ways.\nBoth work.\n".into()),
+            default,
+            ..question(select(&["one", "two words"]))
+        };
+        check(
+            &select,
+            "deploy: Two ways.\nBoth work.\nGo on?\n  [one] \"one\"\n  [two words] \"two words\"",
+        );
+    }
+    let write = "\n  [Write an answer] write\n  [Cancel] dismiss";
+    let text = question(AnswerType::Text);
+    check(&text, &format!("deploy: Go on?{write}"));
+    let with_default = Prompt {
+        default: Some(json!("main")),
+        ..text.clone()
+    };
+    check(
+        &with_default,
+        &format!("deploy: Go on?\n  [Use \"main\"] \"main\"{write}"),
+    );
+    let long = "x".repeat(55);
+    let with_long_default = Prompt {
+        default: Some(json!(long)),
+        ..text
+    };
+    check(
+        &with_long_default,
+        &format!("deploy: Default: {long}\nGo on?\n  [Use the default] \"{long}\"{write}"),
+    );
+    let deliver = Prompt {
+        text: "May the model see this?".into(),
+        preview: Some(Preview::Text {
+            text: "line 1\nline 2\n".into(),
+        }),
+        ..prompt(PromptKind::DeliverResult, AnswerType::Boolean)
+    };
+    check(
+        &deliver,
+        &format!("deploy: line 1␊line 2\nMay the model see this?{yes_no}"),
+    );
+}
+
+#[test]
+fn what_would_run_is_shown_with_its_line_ends() {
+    let actions = "\n  [Run once] \"once\"\n  [Run in this turn] \"turn\"\n  [Always] \"always\"\n  [No] \"no\"";
+    let command = |text: &str| {
+        run_tool(Some(Preview::Command {
+            text: text.into(),
+            cwd: "/w".into(),
+        }))
+    };
+    check(
+        &command("make\nrm -r \u{202e}x"),
+        &format!("deploy: in /w: make␊rm -r <U+202E>x\nRun deploy?{actions}"),
+    );
+    check(
+        &run_tool(None),
+        &format!("deploy: {{\"to\":\"live\",\"note\":\"a\\nb\"}}\nRun deploy?{actions}"),
+    );
+    // A client may show this as a link, without what is in the parentheses.
+    let link = command("echo [x](command:y)");
+    assert_eq!(
+        page(&link).unwrap().text,
+        "deploy\n\nin /w:\n\necho [x](command:y)\n\nRun deploy?\n"
+    );
+}
+
+#[test]
+fn what_does_not_fit_is_on_a_page_or_can_only_be_refused() {
+    let command = format!("echo {}", "x".repeat(2000));
+    let long = run_tool(Some(Preview::Command {
+        text: command.clone(),
+        cwd: "/w".into(),
+    }));
+    assert_eq!(
+        page(&long),
+        Some(Page {
+            ending: ".txt",
+            text: format!("deploy\n\nin /w:\n\n{command}\n\nRun deploy?\n"),
+        })
+    );
+    let on_page = Whole::Page("prompt-1.txt".into());
+    assert_eq!(
+        shown(&long, &on_page, true),
+        "deploy: prompt-1.txt is open and has all of it.\nRun deploy?\n  [Run once] \"once\"\
+         \n  [Run in this turn] \"turn\"\n  [Always] \"always\"\n  [No] \"no\""
+    );
+    let refused = shown(&long, &Whole::Nowhere, false);
+    assert!(refused.starts_with("deploy: in /w: echo xxx"), "{refused}");
+    assert!(
+        refused.ends_with(
+            "xxx…\n(It cannot be shown whole here, so it can only be refused.)\nRun deploy?\n  [No] \"no\""
+        ),
+        "{refused}"
+    );
+
+    let question = Prompt {
+        context: Some("why ".repeat(400)),
+        ..question(AnswerType::Boolean)
+    };
+    assert!(page(&question).is_some());
+    let cut = shown(&question, &Whole::Nowhere, false);
+    assert!(
+        cut.ends_with(
+            "…\n(It was cut: it cannot be shown whole here.)\nGo on?\n  [Yes] true\n  [No] false"
+        ),
+        "{cut}"
+    );
+    for prompt in [&long, &question] {
+        let message = message(prompt, &Whole::Nowhere, false);
+        assert!(units(&message.text) <= SHOWN, "{}", units(&message.text));
+    }
+}
+
+#[test]
+fn a_change_is_always_on_a_page() {
+    let change = run_tool(Some(Preview::Diff {
+        uri: "file:///w/a.txt".into(),
+        version: None,
+        old: "one\ntwo\n".into(),
+        new: "one\nthree\n".into(),
+    }));
+    assert_eq!(
+        page(&change),
+        Some(Page {
+            ending: ".diff",
+            text: "deploy\n\n--- file:///w/a.txt\n+++ file:///w/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n\nRun deploy?\n".into(),
+        })
+    );
+    assert_eq!(
+        shown(&change, &Whole::Page("prompt-1.diff".into()), true),
+        "deploy: prompt-1.diff is open and has all of it.\nRun deploy?\n  [Run once] \"once\"\
+         \n  [Run in this turn] \"turn\"\n  [No] \"no\""
+    );
+    assert_eq!(
+        shown(&change, &Whole::Nowhere, true),
+        "deploy: file:///w/a.txt\n(It cannot be shown whole here, so it can only be refused.)\
+         \nRun deploy?\n  [No] \"no\""
+    );
+}
+
+#[test]
+fn options_that_are_no_titles_are_written() {
+    let nine = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
+    for (options, written) in [
+        (&nine[..8], false),
+        (&nine, true),
+        (&["a", &"x".repeat(60)], false),
+        (&["a", &"x".repeat(61)], true),
+        (&["a", " a"], true),
+        (&["a", "two\nlines"], true),
+        (&["a", ""], true),
+    ] {
+        let prompt = question(select(options));
+        assert_eq!(needs_writing(&prompt), written, "{options:?}");
+    }
+    let default = Prompt {
+        default: Some(json!("9")),
+        ..question(select(&nine))
+    };
+    assert_eq!(
+        shown(&default, &Whole::Inline, false),
+        "deploy: Go on?\nAnswer it with the command aside.server.answer \
+         {\"promptId\":\"p1\",\"answer\":\"…\"}.\n  [Use \"9\"] \"9\"\
+         \n  [Write an answer] write\n  [Cancel] dismiss"
+    );
+}
+
+#[test]
+fn only_a_title_that_was_offered_answers() {
+    let question = Prompt {
+        remember: true,
+        ..question(AnswerType::Boolean)
+    };
+    let message = message(&question, &Whole::Inline, true);
+    let says = |reply| match meaning(&message, reply) {
+        Meaning::Write => "write".to_owned(),
+        Meaning::Settles(PromptAnswer::Answer {
+            value, remember, ..
+        }) => format!("{} {remember}", value.0),
+        Meaning::Settles(other) => format!("{other:?}"),
+    };
+    let item = |title: &str| {
+        Ok(Some(MessageActionItem {
+            title: title.into(),
+            properties: std::collections::HashMap::new(),
+        }))
+    };
+    assert_eq!(says(item("Yes")), "true false");
+    assert_eq!(says(item("No, for this turn")), "false true");
+    assert_eq!(says(Ok(None)), "Cancel");
+    for unknown in ["yes", "Yes ", "true", "", "Run once"] {
+        assert_eq!(says(item(unknown)), "Cancel", "{unknown:?}");
+    }
+    let error = jsonrpc::Error {
+        message: "no such method".into(),
+        ..jsonrpc::Error::method_not_found()
+    };
+    assert_eq!(says(Err(error)), "Failed(\"no such method\")");
+}
+
+#[test]
+fn no_text_becomes_a_link() {
+    let link = Prompt {
+        context: Some("see [this](command:evil)".into()),
+        text: "[Go](command:on)?".into(),
+        label: "[a](b)".into(),
+        ..question(AnswerType::Boolean)
+    };
+    check(
+        &link,
+        "[a] (b): see [this] (command:evil)\n[Go] (command:on)?\n  [Yes] true\n  [No] false",
+    );
+}

@@ -1,0 +1,117 @@
+//! Files that the client is shown: what does not fit into a message, what is written in, transcripts. They are
+//! the user's alone, in the folder of their conversation, and go with it.
+
+use std::{
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use tokio::{sync::oneshot, time::timeout};
+use tower_lsp::lsp_types::{ShowDocumentParams, Url};
+
+use super::super::hub::Hub;
+use crate::session::conversation::Conversation;
+
+/// How long a client may take to show a page before it counts as not shown.
+const SHOWING: Duration = Duration::from_secs(10);
+
+impl Hub {
+    /// The client can show files.
+    pub(super) fn shows_pages(&self) -> bool {
+        let window = self.told.get().and_then(|told| told.lsp.window.as_ref());
+        let shows = window.and_then(|window| window.show_document.as_ref());
+        shows.is_some_and(|shows| shows.support)
+    }
+
+    /// Shows a file in the editor. False where the client cannot, did not, or does not say in time.
+    pub(super) async fn show_page(&self, path: &Path, focus: bool) -> bool {
+        let Ok(uri) = Url::from_file_path(path) else {
+            return false;
+        };
+        if !self.shows_pages() {
+            return false;
+        }
+        let params = ShowDocumentParams {
+            uri,
+            external: Some(false),
+            take_focus: Some(focus),
+            selection: None,
+        };
+        let (client, (tell, told)) = (self.client.clone(), oneshot::channel());
+        // The task owns the request to its end, however long nobody waits for it any more.
+        tokio::spawn(async move {
+            let shown = client.show_document(params).await.unwrap_or(false);
+            let _ = tell.send(shown);
+        });
+        matches!(timeout(SHOWING, told).await, Ok(Ok(true)))
+    }
+}
+
+/// Where a conversation's pages are.
+pub(super) fn folder(conversation: &Conversation) -> PathBuf {
+    conversation.folder().join("pages")
+}
+
+/// Takes away the pages of a conversation's earlier turns.
+///
+/// # Errors
+/// Where they cannot be removed.
+pub(super) fn clear(conversation: &Conversation) -> io::Result<()> {
+    match fs::remove_dir_all(folder(conversation)) {
+        Err(why) if why.kind() != io::ErrorKind::NotFound => Err(why),
+        _ => Ok(()),
+    }
+}
+
+/// A new page that only the user may read.
+///
+/// # Errors
+/// Where it cannot be written.
+pub(super) fn create(folder: &Path, name: &str, ending: &str, text: &str) -> io::Result<PathBuf> {
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::Builder::new()
+        .prefix(name)
+        .suffix(ending)
+        .tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    let (_, path) = file.keep().map_err(|failed| failed.error)?;
+    Ok(path)
+}
+
+/// Writes a page anew, at once and whole.
+///
+/// # Errors
+/// Where it cannot be written.
+pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(path);
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path).map_err(|failed| failed.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn pages_are_the_users_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = create(&folder.path().join("pages"), "prompt-", ".txt", "one").unwrap();
+        assert!(
+            path.file_name()
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .starts_with("prompt-")
+        );
+        replace(&path, "two").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "two");
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+}

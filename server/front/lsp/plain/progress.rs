@@ -1,0 +1,188 @@
+//! The progress of a turn: its title, the last line that was said, and a way to cancel it.
+
+use std::time::Duration;
+
+use tokio::{sync::watch, time::sleep};
+use tower_lsp::lsp_types::{
+    ProgressParams, ProgressParamsValue, ProgressToken, WorkDoneProgress, WorkDoneProgressBegin,
+    WorkDoneProgressCreateParams, WorkDoneProgressEnd, WorkDoneProgressReport, notification,
+    request::WorkDoneProgressCreate,
+};
+
+use super::{
+    super::hub::{Hub, SharedHub},
+    messages::cut,
+};
+use crate::front::{
+    headless::text::one_line,
+    wire::{CallStatus, QuestionUpdate, TurnRef, Update},
+};
+
+/// What tokens of turns begin with.
+const TOKEN: &str = "aside/turn/";
+/// The shortest time between two reports.
+const PACE: Duration = Duration::from_millis(100);
+/// Bytes that may wait for the client before reports wait too.
+const ENOUGH: usize = 64 * 1024;
+/// UTF-16 units of a line that are shown.
+const WIDTH: usize = 100;
+
+/// Shows a turn's progress until the sender of its last line is dropped.
+pub(super) fn start(hub: &SharedHub, turn: &TurnRef) -> watch::Sender<String> {
+    let (tell, line) = watch::channel(String::new());
+    let window = hub.told.get().and_then(|told| told.lsp.window.as_ref());
+    if window.and_then(|window| window.work_done_progress) == Some(true) {
+        tokio::spawn(show(hub.clone(), turn.clone(), line));
+    }
+    tell
+}
+
+/// The turn that a progress token belongs to.
+pub(in super::super) fn cancelled_turn(token: &ProgressToken) -> Option<&str> {
+    match token {
+        ProgressToken::String(token) => token.strip_prefix(TOKEN),
+        ProgressToken::Number(_) => None,
+    }
+}
+
+async fn show(hub: SharedHub, turn: TurnRef, mut line: watch::Receiver<String>) {
+    let token = ProgressToken::String(format!("{TOKEN}{}", turn.turn_id));
+    let params = WorkDoneProgressCreateParams {
+        token: token.clone(),
+    };
+    let created = hub
+        .client
+        .send_request::<WorkDoneProgressCreate>(params)
+        .await;
+    // A turn that is over by now has nothing to show.
+    if created.is_err() || line.has_changed().is_err() {
+        return;
+    }
+    let begin = WorkDoneProgressBegin {
+        title: title(&hub, &turn.conversation_id),
+        cancellable: Some(true),
+        ..WorkDoneProgressBegin::default()
+    };
+    tell(&hub, &token, WorkDoneProgress::Begin(begin)).await;
+    while line.changed().await.is_ok() {
+        let report = WorkDoneProgressReport {
+            cancellable: Some(true),
+            message: Some(line.borrow_and_update().clone()),
+            percentage: None,
+        };
+        hub.room(ENOUGH).await;
+        tell(&hub, &token, WorkDoneProgress::Report(report)).await;
+        sleep(PACE).await;
+    }
+    let end = WorkDoneProgressEnd::default();
+    tell(&hub, &token, WorkDoneProgress::End(end)).await;
+}
+
+async fn tell(hub: &SharedHub, token: &ProgressToken, value: WorkDoneProgress) {
+    let params = ProgressParams {
+        token: token.clone(),
+        value: ProgressParamsValue::WorkDone(value),
+    };
+    hub.client
+        .send_notification::<notification::Progress>(params)
+        .await;
+}
+
+fn title(hub: &Hub, conversation: &str) -> String {
+    let found = hub.conversation(conversation).ok();
+    let listed = found.and_then(|(conversation, _)| conversation.listed().ok());
+    match listed.map(|listed| cut(&one_line(&listed.title), WIDTH / 2)) {
+        Some(title) if !title.is_empty() => format!("Aside: {title}"),
+        _ => "Aside".to_owned(),
+    }
+}
+
+/// The last line that a turn said.
+#[derive(Debug, Default)]
+pub(super) struct LastLine {
+    /// The text of the step from its last line on.
+    text: String,
+}
+
+impl LastLine {
+    /// Takes in what happened, and gives the line that is now the last; `None` where that is no news.
+    pub(super) fn update(&mut self, update: &Update) -> Option<String> {
+        let line = match update {
+            Update::Text { text, .. } => return self.piece(text),
+            Update::ToolCall {
+                name,
+                title,
+                status: CallStatus::Running,
+                ..
+            } if title.is_empty() => name.clone(),
+            Update::ToolCall {
+                title,
+                status: CallStatus::Running,
+                ..
+            } => title.clone(),
+            Update::Question(QuestionUpdate::Opened { text, .. }) => {
+                format!("waits for you: {text}")
+            }
+            Update::Retry { reason, .. } => format!("tries again: {reason}"),
+            _ => return None,
+        };
+        self.text.clear();
+        Some(shown(&line))
+    }
+
+    fn piece(&mut self, piece: &str) -> Option<String> {
+        self.text.push_str(piece);
+        let kept = self.text.trim_end().rfind('\n').map_or(0, |end| end + 1);
+        self.text.drain(..kept);
+        let line = self.text.trim();
+        (!line.is_empty()).then(|| shown(line))
+    }
+}
+
+fn shown(line: &str) -> String {
+    cut(&one_line(line), WIDTH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_is_the_last_that_says_something() {
+        let mut line = LastLine::default();
+        let text = |text: &str| Update::Text {
+            step: 1,
+            text: text.into(),
+        };
+        let running = |title: &str| Update::ToolCall {
+            step: 1,
+            call_id: "c".into(),
+            name: "search".into(),
+            title: title.into(),
+            arguments: "{}".into(),
+            status: CallStatus::Running,
+        };
+        for (update, expected) in [
+            (text("First"), Some("First")),
+            (text(" line\n"), Some("First line")),
+            (text("\n"), Some("First line")),
+            (text("Second \x1b\n\nThird"), Some("Third")),
+            (running("Search for x"), Some("Search for x")),
+            (running(""), Some("search")),
+            (text("\n"), None),
+            (text("After"), Some("After")),
+        ] {
+            assert_eq!(line.update(&update).as_deref(), expected, "{update:?}");
+        }
+        let long = line.update(&text(&"x".repeat(500)));
+        assert_eq!(long.map(|line| line.chars().count()), Some(WIDTH));
+    }
+
+    #[test]
+    fn a_token_names_its_turn() {
+        let token = |text: &str| ProgressToken::String(text.into());
+        assert_eq!(cancelled_turn(&token("aside/turn/t1")), Some("t1"));
+        assert_eq!(cancelled_turn(&token("other")), None);
+        assert_eq!(cancelled_turn(&ProgressToken::Number(1)), None);
+    }
+}

@@ -1,0 +1,178 @@
+//! What is said of a turn: notices, why it failed, and the transcript when it is over.
+
+use tokio::sync::watch;
+use tower_lsp::{jsonrpc, lsp_types::MessageType};
+
+use super::{
+    super::{
+        conversations::{off_thread, transcript},
+        error::internal,
+        hub::SharedHub,
+    },
+    pages, progress,
+};
+use crate::{
+    front::{
+        headless::text::visible,
+        wire::{TurnCompleted, TurnRef, Update},
+    },
+    session::{conversation::Conversation, export::markdown, replay},
+    turn::event::{Level, Outcome},
+};
+
+/// UTF-16 units of a message that clients show.
+const SHOWN: usize = 1000;
+
+/// Tells a client that knows nothing of the protocol how a turn goes.
+pub(in super::super) struct Teller {
+    hub: SharedHub,
+    line: watch::Sender<String>,
+    last: progress::LastLine,
+}
+
+impl Teller {
+    /// A turn begins. `None` for a client that is told in the protocol's own way.
+    pub(in super::super) async fn start(hub: &SharedHub, turn: &TurnRef) -> Option<Self> {
+        if let Ok((conversation, _)) = hub.conversation(&turn.conversation_id) {
+            let clear = off_thread(move || pages::clear(&conversation).map_err(internal));
+            if let Err(why) = clear.await {
+                tracing::warn!(%why, "old pages cannot be removed");
+            }
+        }
+        if hub.speaks_aside() {
+            return None;
+        }
+        Some(Self {
+            hub: hub.clone(),
+            line: progress::start(hub, turn),
+            last: progress::LastLine::default(),
+        })
+    }
+
+    /// Something happened.
+    pub(in super::super) async fn update(&mut self, update: &Update) {
+        if let Update::Notice { level, text } = update {
+            let text = visible(text);
+            match level {
+                Level::Warning => {
+                    self.hub
+                        .client
+                        .show_message(MessageType::WARNING, text)
+                        .await
+                }
+                Level::Info => self.hub.client.log_message(MessageType::INFO, text).await,
+            }
+        }
+        if let Some(line) = self.last.update(update) {
+            self.line.send_replace(line);
+        }
+    }
+
+    /// The turn is over. With nothing said of how, the client only sees that.
+    pub(in super::super) async fn end(self, completed: Option<&TurnCompleted>) {
+        let Some(completed) = completed else {
+            return;
+        };
+        let client = &self.hub.client;
+        if let Some(error) = &completed.error {
+            let text = visible(&error.message);
+            client.show_message(MessageType::ERROR, text).await;
+        }
+        if completed.outcome == Outcome::Interrupted {
+            let text = "The turn was interrupted; the command aside.server.resume goes on with it.";
+            return client.show_message(MessageType::WARNING, text).await;
+        }
+        let (hub, id) = (self.hub.clone(), completed.conversation_id.clone());
+        tokio::spawn(async move {
+            if let Err(failed) = show_transcript(&hub, &id, Extent::LastTurn).await {
+                hub.client
+                    .show_message(MessageType::ERROR, failed.message)
+                    .await;
+            }
+        });
+    }
+}
+
+/// How much of a conversation is said where it cannot be shown as a page.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Extent {
+    LastTurn,
+    All,
+}
+
+/// Shows a conversation's transcript: as a page, else its end as a message and the rest in the log.
+pub(super) async fn show_transcript(
+    hub: &SharedHub,
+    id: &str,
+    extent: Extent,
+) -> jsonrpc::Result<()> {
+    let (conversation, _) = hub.conversation(id)?;
+    if hub.shows_pages() {
+        let of = conversation.clone();
+        let write = move || {
+            let path = of.folder().join("transcript.md");
+            pages::replace(&path, &transcript(&of)?).map_err(internal)?;
+            Ok(path)
+        };
+        if hub.show_page(&off_thread(write).await?, false).await {
+            return Ok(());
+        }
+    }
+    let text = off_thread(move || match extent {
+        Extent::LastTurn => last_turn(&conversation),
+        Extent::All => transcript(&conversation),
+    });
+    let text = text.await?;
+    let (rest, end) = split_end(text.trim_end(), SHOWN);
+    if !rest.is_empty() {
+        hub.client.log_message(MessageType::INFO, rest).await;
+    }
+    hub.client.show_message(MessageType::INFO, end).await;
+    Ok(())
+}
+
+fn last_turn(conversation: &Conversation) -> jsonrpc::Result<String> {
+    let lines = conversation.read_all().map_err(internal)?;
+    let title = conversation.listed().map_err(internal)?.title;
+    let turns = replay::turns(&lines.records);
+    let last = turns.len().saturating_sub(1);
+    Ok(markdown(&title, last + 1, &turns[last..]))
+}
+
+/// The text up to its end, and its end: whole lines, if one fits, of this many UTF-16 units at the most.
+fn split_end(text: &str, most: usize) -> (&str, &str) {
+    let mut left = most;
+    let mut start = text.len();
+    for (at, letter) in text.char_indices().rev() {
+        match left.checked_sub(letter.len_utf16()) {
+            Some(room) => left = room,
+            None => break,
+        }
+        start = at;
+    }
+    if start > 0 && !text[..start].ends_with('\n') {
+        let line = text[start..].find('\n').map(|end| start + end + 1);
+        start = line.filter(|line| *line < text.len()).unwrap_or(start);
+    }
+    text.split_at(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_text_begins_with_a_line() {
+        for (text, most, expected) in [
+            ("short", 10, ("", "short")),
+            ("one\ntwo\nthree", 10, ("one\n", "two\nthree")),
+            ("one\ntwo\nthree", 9, ("one\n", "two\nthree")),
+            ("one\ntwo\nthree", 8, ("one\ntwo\n", "three")),
+            ("a long line", 4, ("a long ", "line")),
+            ("𝄞𝄞𝄞", 4, ("𝄞", "𝄞𝄞")),
+            ("", 4, ("", "")),
+        ] {
+            assert_eq!(split_end(text, most), expected, "{text:?}");
+        }
+    }
+}

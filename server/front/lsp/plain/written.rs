@@ -1,0 +1,246 @@
+//! Pages to write in: an answer, or a message to the model. The first save with text below the mark counts.
+//!
+//! The server looks at the file itself, for clients tell of saves of what they edit for it only by chance. It is
+//! looked at twice a second, and only while such a page is open.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use serde_json::Value;
+use tokio::{
+    sync::Notify,
+    time::{MissedTickBehavior, interval},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    front::{
+        headless::text::{one_line, visible},
+        wire::Prompt,
+    },
+    turn::question::AnswerType,
+};
+
+/// The line below which the text begins.
+const MARK: &str = "-------- write below this line, then save --------";
+/// How often the file is looked at.
+const EVERY: Duration = Duration::from_millis(500);
+/// Bytes of the file that are read.
+const LARGEST: u64 = 1024 * 1024;
+
+/// The page in which a prompt is answered.
+pub(super) fn page(prompt: &Prompt) -> String {
+    let mut head = format!("{}: {}\n", one_line(&prompt.label), one_line(&prompt.text));
+    if let Some(context) = &prompt.context {
+        head.push_str(&format!("\n{}\n", visible(context.trim_end())));
+    }
+    if let AnswerType::Select { options } = &prompt.answer_type {
+        head.push_str("\nWrite one of these, or its number:\n");
+        for (at, option) in options.iter().enumerate() {
+            head.push_str(&format!("{}. {}\n", at + 1, one_line(option)));
+        }
+    }
+    if let Some(default) = prompt.default.as_ref().and_then(Value::as_str) {
+        head.push_str(&format!("\nDefault: {}\n", visible(default)));
+    }
+    with_mark(&head)
+}
+
+/// The page in which a message to the model is written.
+pub(super) fn message_page(about: &str) -> String {
+    with_mark(&format!("A message to Aside{about}.\n"))
+}
+
+/// No line of the head can be taken for the mark.
+fn with_mark(head: &str) -> String {
+    let lines = head.lines().map(|line| match line {
+        "" => "#\n".to_owned(),
+        line => format!("# {line}\n"),
+    });
+    lines.chain([format!("{MARK}\n\n")]).collect()
+}
+
+/// What was written below the mark; nothing where there is no mark or no text.
+pub(super) fn below_mark(text: &str) -> Option<&str> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        at += line.len();
+        if line.trim_end() == MARK {
+            return Some(text[at..].trim()).filter(|written| !written.is_empty());
+        }
+    }
+    None
+}
+
+/// The value that a written text stands for, by the prompt's type.
+///
+/// # Errors
+/// What would be an answer.
+pub(super) fn value(answer_type: &AnswerType, text: &str) -> Result<Value, String> {
+    match answer_type {
+        AnswerType::Text => Ok(text.into()),
+        AnswerType::Boolean => match text.to_ascii_lowercase().as_str() {
+            "true" | "yes" => Ok(true.into()),
+            "false" | "no" => Ok(false.into()),
+            _ => Err(answer_type.expectation()),
+        },
+        AnswerType::Select { options } => {
+            let same = |option: &&String| option.trim() == text;
+            let numbered = || {
+                let number: usize = text.trim_end_matches('.').parse().ok()?;
+                options.get(number.checked_sub(1)?)
+            };
+            let chosen = options.iter().find(same).or_else(numbered);
+            match chosen {
+                Some(option) => Ok(option.as_str().into()),
+                None => Err(answer_type.expectation()),
+            }
+        }
+        AnswerType::Secret => {
+            Err("A secret is typed where it was asked for, and nowhere else.".into())
+        }
+    }
+}
+
+/// A page that is open in the client.
+pub(super) struct Written {
+    path: PathBuf,
+    /// As it was when it was read last.
+    read: Option<Stamp>,
+}
+
+/// Whether a file changed.
+type Stamp = (SystemTime, u64);
+
+impl Written {
+    /// The page at this path, as it is now.
+    pub(super) fn new(path: PathBuf) -> Self {
+        let read = stamp(&path);
+        Self { path, read }
+    }
+
+    /// Waits for the next save with text below the mark, and gives that; `None` when nobody wants it any more.
+    /// `saved` says that the client saved something.
+    pub(super) async fn next(
+        &mut self,
+        saved: &Notify,
+        unwanted: &CancellationToken,
+    ) -> Option<String> {
+        let mut ticks = interval(EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // A file that is still being written is not read: it has to be the same twice.
+        let mut before = self.read;
+        loop {
+            let told = tokio::select! {
+                () = unwanted.cancelled() => return None,
+                () = saved.notified() => true,
+                _ = ticks.tick() => false,
+            };
+            let path = self.path.clone();
+            let now = tokio::task::spawn_blocking(move || stamp(&path))
+                .await
+                .ok()?;
+            let is_done = told || now == before;
+            before = now;
+            if now.is_none() || now == self.read || !is_done {
+                continue;
+            }
+            self.read = now;
+            let path = self.path.clone();
+            let text = tokio::task::spawn_blocking(move || read(&path))
+                .await
+                .ok()?;
+            if let Some(written) = text.ok().as_deref().and_then(below_mark) {
+                return Some(written.to_owned());
+            }
+        }
+    }
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let about = path.metadata().ok().filter(|about| about.is_file())?;
+    Some((about.modified().ok()?, about.len()))
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(LARGEST).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn only_what_is_below_the_mark_is_an_answer() {
+        let page = with_mark(&format!("Assistant: Why?\n\n{MARK}\n"));
+        assert_eq!(
+            page,
+            format!("# Assistant: Why?\n#\n# {MARK}\n{MARK}\n\n"),
+            "the head cannot hold the mark"
+        );
+        for (written, expected) in [
+            (page.clone(), None),
+            (format!("{page}  \n\t\n"), None),
+            (format!("{page}Because.\n"), Some("Because.")),
+            (format!("{page}\r\ntwo\r\nlines\r\n"), Some("two\r\nlines")),
+            (format!("{MARK}\r\nBecause."), Some("Because.")),
+            (format!("above\n{MARK}\n"), None),
+            ("the mark is gone".into(), None),
+        ] {
+            assert_eq!(below_mark(&written), expected, "{written:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_read_by_the_type_of_the_prompt() {
+        let options = ["2", "b c", "long"].map(String::from).to_vec();
+        let select = AnswerType::Select { options };
+        let check = |of: &AnswerType, text, expected: Option<Value>| {
+            assert_eq!(value(of, text).ok(), expected, "{text}");
+        };
+        check(&select, "b c", Some("b c".into()));
+        check(&select, "2", Some("2".into()));
+        check(&select, "3.", Some("long".into()));
+        check(&select, "0", None);
+        check(&select, "4", None);
+        check(&AnswerType::Text, "4", Some("4".into()));
+        check(&AnswerType::Boolean, "Yes", Some(true.into()));
+        check(&AnswerType::Boolean, "perhaps", None);
+        check(&AnswerType::Secret, "hunter2", None);
+    }
+
+    #[tokio::test]
+    async fn the_first_save_with_text_counts_told_or_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("answer.txt");
+        fs::write(&path, with_mark("Why?")).unwrap();
+        let (saved, unwanted) = (Notify::new(), CancellationToken::new());
+        let mut written = Written::new(path.clone());
+
+        fs::write(&path, format!("{}Because.\n", with_mark("Why?"))).unwrap();
+        assert_eq!(
+            written.next(&saved, &unwanted).await.as_deref(),
+            Some("Because.")
+        );
+        fs::write(
+            &path,
+            format!("{}Told of, and replaced.\n", with_mark("Why?")),
+        )
+        .unwrap();
+        saved.notify_one();
+        assert_eq!(
+            written.next(&saved, &unwanted).await.as_deref(),
+            Some("Told of, and replaced.")
+        );
+        unwanted.cancel();
+        assert_eq!(written.next(&saved, &unwanted).await, None);
+    }
+}

@@ -1,0 +1,80 @@
+//! The words of APIs for how much a model reasons.
+
+use super::options::Effort;
+
+/// All that are known, from little to much.
+pub(super) const WORDS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+/// The word that turns reasoning off.
+pub(super) const NONE: &str = WORDS[0];
+
+/// The word that is nearest to an effort; none where there is no word. `words` go from little to much, in small
+/// letters or capitals; of two that are equally near it is the lesser one. To turn reasoning off is not one of them.
+pub(super) fn word(effort: Effort, words: &[String]) -> Option<&str> {
+    let words = words.iter().map(String::as_str);
+    nearest(effort, words.filter(|word| *word != NONE).collect())
+}
+
+/// The same for models of which no words are known: then three count, which all have.
+pub(super) fn usual_word(effort: Effort, words: &[String]) -> &str {
+    word(effort, words)
+        .or_else(|| nearest(effort, vec!["low", "medium", "high"]))
+        .unwrap_or("medium")
+}
+
+fn nearest(effort: Effort, words: Vec<&str>) -> Option<&str> {
+    let wanted = match effort {
+        Effort::Off => return words.first().copied(),
+        Effort::Low => 20,
+        Effort::Medium => 30,
+        Effort::High => 40,
+        Effort::Max => return words.last().copied(),
+    };
+    let last = words.len().saturating_sub(1).max(1);
+    let height = |at: usize, word: &str| {
+        let known = WORDS
+            .iter()
+            .position(|known| known.eq_ignore_ascii_case(word));
+        // A word that nobody knows is as high as its place.
+        known.map_or(20 + 20 * at / last, |known| 10 * known)
+    };
+    let distance = |(at, word): &(usize, &str)| height(*at, word).abs_diff(wanted);
+    let nearest = words.into_iter().enumerate().min_by_key(distance);
+    nearest.map(|(_, word)| word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Effort; 5] = [
+        Effort::Off,
+        Effort::Low,
+        Effort::Medium,
+        Effort::High,
+        Effort::Max,
+    ];
+
+    #[test]
+    fn an_effort_goes_by_the_nearest_word() {
+        let table = [
+            ("low medium high", "low low medium high high"),
+            ("none low medium high", "low low medium high high"),
+            ("MINIMAL LOW MEDIUM HIGH", "MINIMAL LOW MEDIUM HIGH HIGH"),
+            ("LOW HIGH", "LOW LOW LOW HIGH HIGH"),
+            ("low medium high xhigh max", "low low medium high max"),
+            ("high max", "high high high high max"),
+            ("brief deep", "brief brief brief deep deep"),
+            ("", ""),
+        ];
+        for (words, expected) in table {
+            let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+            let found: Vec<&str> = ALL
+                .iter()
+                .filter_map(|effort| word(*effort, &words))
+                .collect();
+            assert_eq!(found.join(" "), expected, "of {words:?}");
+        }
+        let usual = ALL.map(|effort| usual_word(effort, &[]));
+        assert_eq!(usual, ["low", "low", "medium", "high", "high"]);
+    }
+}

@@ -1,0 +1,287 @@
+//! Tools of the client's: they run in the editor, which is asked to.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::turn::{
+    effect::CallWork,
+    input::{Preparation, Prepared, Preview, ToolOutcome, ToolOutput},
+    rules::Class,
+};
+
+use super::{
+    About, Host, Tool, blocking,
+    host::AsPrepared,
+    outcome,
+    visible::{one_line, visible},
+};
+
+/// Bytes of a result that are kept for `read_output`.
+const KEPT: usize = 16 << 20;
+
+/// A call on its way to the client.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClientCall {
+    /// The provider's id of the call.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments, which fit the tool's schema.
+    pub arguments: Value,
+}
+
+/// What the client says came of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientResult {
+    /// The text.
+    pub content: String,
+    /// It is an error's.
+    pub is_error: bool,
+}
+
+/// Puts a call to the client; the error says why there is no result. What is begun goes on when the future is
+/// dropped: nobody waits for it then.
+pub type CallClient =
+    Arc<dyn Fn(ClientCall) -> BoxFuture<'static, Result<ClientResult, String>> + Send + Sync>;
+
+/// A tool that runs in the editor.
+pub struct ClientTool {
+    about: About,
+    call: CallClient,
+}
+
+impl ClientTool {
+    /// A tool as the client describes it. What it does nobody knows, so it does more than reading and editing.
+    #[must_use]
+    pub fn new(name: &str, description: &str, parameters: Value, call: CallClient) -> Self {
+        let mut about = About::new(name, description, parameters);
+        about.class = Class::More;
+        // What it changes is not on record.
+        about.runs_commands = true;
+        Self { about, call }
+    }
+}
+
+#[async_trait]
+impl Tool for ClientTool {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    async fn prepare(&self, work: &CallWork, host: &Arc<Host>) -> Preparation {
+        let hash = hash(work);
+        let as_prepared = AsPrepared {
+            hash: hash.clone(),
+            ..AsPrepared::default()
+        };
+        host.seen().prepared(work.call, as_prepared);
+        let shown = serde_json::to_string_pretty(&work.arguments).unwrap_or_default();
+        Preparation::Ready(Prepared {
+            class: Class::More,
+            title: format!("Run {} in the editor", one_line(&work.tool, 64)),
+            preview: Some(Preview::Text {
+                text: visible(&shown).into_owned(),
+            }),
+            approved: (host.approved)(&hash),
+            hash,
+            must_ask: None,
+            sandboxed: false,
+        })
+    }
+
+    async fn run(
+        &self,
+        work: &CallWork,
+        host: &Arc<Host>,
+        cancelled: &CancellationToken,
+    ) -> ToolOutcome {
+        let call = ClientCall {
+            id: work.id.clone(),
+            name: work.tool.clone(),
+            arguments: work.arguments.clone(),
+        };
+        let time = host.limits.time;
+        let result = tokio::select! {
+            biased;
+            () = cancelled.cancelled() => return ToolOutcome::Stopped,
+            result = tokio::time::timeout(time, (self.call)(call)) => result,
+        };
+        let failed = |why: String| ToolOutcome::Error(ToolOutput::text(why));
+        match result {
+            Err(_) => failed(format!(
+                "{} did not answer within {} s; its effects are unknown.",
+                work.tool,
+                time.as_secs()
+            )),
+            Ok(Err(why)) => failed(format!("{} failed in the editor: {why}", work.tool)),
+            Ok(Ok(result)) => outcome(told(work, host, result).await),
+        }
+    }
+}
+
+/// What an approval is bound to: all that is shown.
+fn hash(work: &CallWork) -> String {
+    crate::digest::of_parts(&["client", &work.tool, &work.arguments.to_string()])
+}
+
+async fn told(
+    work: &CallWork,
+    host: &Arc<Host>,
+    result: ClientResult,
+) -> Result<ToolOutcome, String> {
+    let keeper = host.clone();
+    let content = blocking(&work.tool, move || fitted(&keeper, result.content)).await??;
+    let output = ToolOutput::text(content);
+    Ok(match result.is_error {
+        true => ToolOutcome::Error(output),
+        false => ToolOutcome::Success(output),
+    })
+}
+
+/// The text for the model: whole where it fits, else its beginning and its end, and where the rest is.
+fn fitted(host: &Host, text: String) -> Result<String, String> {
+    let (head, tail) = (host.limits.head, host.limits.tail);
+    if text.len() <= head + tail {
+        return Ok(text);
+    }
+    let kept = &text.as_bytes()[..text.len().min(KEPT)];
+    let id = (host.keep_blob)(kept)
+        .map_err(|error| format!("The result is too long and cannot be kept: {error}."))?;
+    let (start, end) = (
+        text.floor_char_boundary(head),
+        text.ceil_char_boundary(text.len() - tail),
+    );
+    let call = format!("read_output {{\"id\":\"{id}\",\"from\":{start}}}");
+    let left_out = end - start;
+    Ok(format!(
+        "{}\n[{left_out} of {} bytes are left out here: {call}]\n{}",
+        &text[..start],
+        text.len(),
+        &text[end..]
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        tool::{Registry, trial::Trial},
+        turn::event::CallKey,
+    };
+
+    fn tool(result: impl Fn() -> Result<ClientResult, String> + Send + Sync + 'static) -> Registry {
+        let call: CallClient = Arc::new(move |_| Box::pin(ready(result())));
+        registry(call)
+    }
+
+    fn registry(call: CallClient) -> Registry {
+        let parameters = json!({"type": "object", "properties": {"line": {"type": "integer"}}});
+        let mut registry = Registry::builtin();
+        let tool = ClientTool::new("reveal", "Show a line.", parameters, call);
+        registry.add(Arc::new(tool)).unwrap();
+        registry
+    }
+
+    fn work(arguments: Value) -> CallWork {
+        CallWork {
+            call: CallKey(0),
+            id: "call_1".into(),
+            tool: "reveal".into(),
+            arguments,
+            answers: vec![],
+            new_text: None,
+        }
+    }
+
+    async fn run(registry: &Registry, trial: &Trial, token: &CancellationToken) -> String {
+        let outcome = registry
+            .run(&work(json!({"line": 3})), &trial.host, token)
+            .await;
+        match outcome {
+            ToolOutcome::Success(output) => output.content,
+            ToolOutcome::Error(output) => format!("error: {}", output.content),
+            ToolOutcome::Stopped => "stopped".into(),
+            ToolOutcome::NeedsInput(_) => "asks".into(),
+        }
+    }
+
+    #[tokio::test]
+    async fn what_the_client_says_is_the_result() {
+        let trial = Trial::new(&[]);
+        let check = async |result: Result<(&str, bool), &str>, expected: &str| {
+            let result = result.map(|(content, is_error)| ClientResult {
+                content: content.into(),
+                is_error,
+            });
+            let result = result.map_err(ToOwned::to_owned);
+            let registry = tool(move || result.clone());
+            assert_eq!(
+                run(&registry, &trial, &CancellationToken::new()).await,
+                expected
+            );
+        };
+        check(Ok(("Shown.", false)), "Shown.").await;
+        check(Ok(("No such line.", true)), "error: No such line.").await;
+        check(Err("gone"), "error: reveal failed in the editor: gone").await;
+    }
+
+    #[tokio::test]
+    async fn a_cancelled_call_does_not_wait_for_the_client() {
+        let registry = registry(Arc::new(|_| Box::pin(pending())));
+        let token = CancellationToken::new();
+        token.cancel();
+        assert_eq!(run(&registry, &Trial::new(&[]), &token).await, "stopped");
+    }
+
+    #[tokio::test]
+    async fn is_asked_for_with_all_its_arguments() {
+        let registry = tool(|| Err(String::new()));
+        let trial = Trial::new(&[]);
+        let prepared = async |arguments| match registry.prepare(&work(arguments), &trial.host).await
+        {
+            Preparation::Ready(prepared) => prepared,
+            other => panic!("{other:?}"),
+        };
+        let one = prepared(json!({"line": 3})).await;
+        assert_eq!((one.class, one.sandboxed), (Class::More, false));
+        assert_eq!(one.title, "Run reveal in the editor");
+        let text = "{\n  \"line\": 3\n}".to_owned();
+        assert_eq!(one.preview, Some(Preview::Text { text }));
+        assert_eq!(one.hash, prepared(json!({"line": 3})).await.hash);
+        assert_ne!(one.hash, prepared(json!({"line": 4})).await.hash);
+        let misfit = registry
+            .prepare(&work(json!({"line": "3"})), &trial.host)
+            .await;
+        assert!(matches!(misfit, Preparation::Error(_)), "{misfit:?}");
+    }
+
+    #[tokio::test]
+    async fn a_long_result_is_cut_in_the_middle_and_kept() {
+        let trial = Trial::new(&[]);
+        let room = trial.host.limits.head + trial.host.limits.tail;
+        let long = format!("begin {}end", "ä".repeat(room));
+        let content = long.clone();
+        let registry = tool(move || {
+            Ok(ClientResult {
+                content: content.clone(),
+                is_error: false,
+            })
+        });
+        let told = run(&registry, &trial, &CancellationToken::new()).await;
+        assert!(
+            told.starts_with("begin ä") && told.ends_with("äend"),
+            "{}",
+            told.len()
+        );
+        assert!(told.len() < room + 200, "{}", told.len());
+        assert!(told.contains("bytes are left out here: read_output {\"id\":\""));
+    }
+}

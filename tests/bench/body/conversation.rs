@@ -1,0 +1,194 @@
+//! A conversation that grows, and the models that it is led with.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use aside::{
+    provider::{
+        self, ApiKind, FindKey, Head, Provider, Request, Shared, ToolSpec, abilities,
+        client::Client,
+        key::Key,
+        options::{Keep, Options},
+    },
+    turn::{
+        Event,
+        event::{CallKey, Status},
+        inquiry::{CallResult, Message},
+        response::{Finish, Usage},
+        rules::ToolChoice,
+        transcript::{Fork, Transcript},
+    },
+};
+use aside_model_server::{
+    Api,
+    play::{Play, Said},
+};
+use serde_json::json;
+
+use super::REQUESTS;
+
+/// Bytes that a request adds, about: 1,000 of them are 400,000 tokens of four bytes.
+const SHARE: usize = 1_380;
+
+/// A conversation of so many turns.
+pub(crate) struct Conversation {
+    transcript: Transcript,
+    head: Arc<Head>,
+    shared: Arc<Shared>,
+    /// Requests of a turn.
+    steps: usize,
+    requests: usize,
+}
+
+impl Conversation {
+    pub(crate) fn new(turns: usize) -> Self {
+        Self {
+            transcript: Transcript::default(),
+            head: Arc::new(head()),
+            shared: Arc::new(Shared::new("conversation")),
+            steps: REQUESTS.div_ceil(turns),
+            requests: 0,
+        }
+    }
+
+    /// With so many requests, of which none was built; the last has no response.
+    pub(crate) fn grown(turns: usize, requests: usize) -> Self {
+        let mut conversation = Self::new(turns);
+        for at in 0..requests {
+            if at > 0 {
+                conversation.reply();
+            }
+            conversation.ask();
+        }
+        conversation
+    }
+
+    /// What comes from the user's side: a message where a turn begins, else the result of the last call.
+    pub(crate) fn ask(&mut self) {
+        let step = self.requests % self.steps;
+        let text = "let answer = ask(\"which one?\");\n".repeat(SHARE / 33);
+        if step == 0 {
+            self.push(Event::TurnStart);
+            self.push(Event::UserMessage {
+                text,
+                attachments: Vec::new(),
+            });
+        } else {
+            self.push(Event::ToolResult {
+                call: self.call(),
+                status: Status::Ok,
+                content: text,
+                held: false,
+                details: None,
+            });
+        }
+        self.requests += 1;
+        self.push(Event::RequestSent { cycle: 1 });
+    }
+
+    /// What the model says: a call, or words where the turn ends.
+    pub(crate) fn reply(&mut self) {
+        if self.requests.is_multiple_of(self.steps) {
+            let text = "That was the one. ".repeat(6);
+            self.push(Event::Text { text, opaque: None });
+        } else {
+            self.push(Event::ToolCall {
+                call: self.call(),
+                id: format!("call_{}", self.requests),
+                name: "read_file".to_owned(),
+                arguments: json!({"path": format!("folder/file_{}.rs", self.requests)}).to_string(),
+                opaque: None,
+            });
+        }
+        self.push(Event::ResponseEnd {
+            finish: Some(Finish::Stop),
+            usage: Usage::default(),
+        });
+    }
+
+    pub(crate) fn fork(&self) -> Fork {
+        self.transcript.fork()
+    }
+
+    /// The turn's next request, as the engine makes it.
+    pub(crate) fn request(&self) -> Request {
+        Request {
+            head: self.head.clone(),
+            transcript: self.fork(),
+            shared: self.shared.clone(),
+            messages: Vec::new(),
+            inquiry: None,
+            tool_choice: ToolChoice::Auto,
+            reasoning: true,
+            schema: None,
+            without: Default::default(),
+        }
+    }
+
+    fn call(&self) -> CallKey {
+        CallKey(u32::try_from(self.requests).unwrap_or(u32::MAX))
+    }
+
+    fn push(&mut self, event: Event) {
+        self.transcript.push(&event);
+    }
+}
+
+fn head() -> Head {
+    let tool = |number: usize| ToolSpec {
+        name: if number == 0 {
+            "read_file".to_owned()
+        } else {
+            format!("tool_{number}")
+        },
+        description: "Does what its name says. ".repeat(20),
+        parameters: json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"], "additionalProperties": false}),
+        strict: false,
+    };
+    Head {
+        system: "Keep to the habits of the code. ".repeat(1_500),
+        tools: (0..20).map(tool).collect(),
+    }
+}
+
+/// What an inquiry adds.
+pub(crate) fn question() -> Message {
+    Message::User {
+        results: vec![CallResult {
+            id: "call_1005".to_owned(),
+            name: "read_file".to_owned(),
+            content: "Tool paused: Which one is meant?".to_owned(),
+            is_error: false,
+        }],
+        text: "Which one is meant?".to_owned(),
+    }
+}
+
+/// The model, at this address.
+pub(crate) fn provider(kind: ApiKind, model: &str, address: SocketAddr) -> Arc<dyn Provider> {
+    let options = Options {
+        provider: "bench".to_owned(),
+        model: model.to_owned(),
+        base: format!("http://{address}").parse().expect("an address"),
+        key_source: "nowhere".to_owned(),
+        bearer: false,
+        abilities: abilities::built_in(kind, model),
+        reasoning: None,
+        max_output: None,
+        cache: Keep::Short,
+    };
+    let key: FindKey = Arc::new(|| Box::pin(async { Ok(Some(Key::new("key"))) }));
+    provider::open(kind, options, Client::default(), key).expect("a model")
+}
+
+/// A response.
+pub(crate) fn reply(kind: ApiKind) -> Vec<u8> {
+    let api = match kind {
+        ApiKind::Anthropic => Api::Anthropic,
+        ApiKind::OpenaiResponses => Api::OpenaiResponses,
+        ApiKind::OpenaiChat => Api::OpenaiChat,
+        ApiKind::Google => Api::Gemini,
+        ApiKind::Ollama => Api::Ollama,
+    };
+    let play = Play::new("").say(Said::text("Done."));
+    play.stream(api).to_vec()
+}

@@ -1,0 +1,96 @@
+//! What questions cost: tokens that are read from the provider's cache, requests, and connections.
+
+mod scene;
+
+use scene::{Before, Bill, Case, LONG, play};
+
+/// Of each API that says what it cached, models that take a forced tool and that refuse one.
+const MODELS: [&str; 5] = [
+    "anthropic/claude-opus-5",
+    "anthropic/claude-opus-5-5",
+    "anthropic/claude-sonnet-5-5",
+    "openai/gpt-6.1-sol",
+    "google/gemini-4-argon",
+];
+
+fn in_band(model: &str, before: Before, questions: usize) -> Bill {
+    play(Case {
+        before,
+        model,
+        strategy: "in_band",
+        assistant: None,
+        questions,
+    })
+}
+
+fn reads_what_it_shares(model: &str, questions: usize) {
+    let bill = in_band(model, LONG, questions);
+    let shared = bill.before().input();
+    assert!(
+        (94_000..=96_000).contains(&shared),
+        "{model}: {shared} tokens before the questions"
+    );
+    let inquiries = bill.inquiries();
+    let requests = inquiries.len();
+    assert_eq!(requests, 1, "{model}: requests for {questions} questions");
+    let read = inquiries[0].cached.read;
+    assert!(
+        read * 100 >= shared * 99,
+        "{model}: {read} of {shared} tokens were read from the cache"
+    );
+    // The step with the calls is new, and the turn's own next request would have paid for it as well.
+    let after = bill.after().cached.read;
+    assert!(after >= read, "{model}: {after} tokens read afterwards");
+}
+
+#[test]
+fn a_question_reads_the_conversation_from_the_cache() {
+    for model in MODELS {
+        reads_what_it_shares(model, 1);
+    }
+}
+
+#[test]
+fn ten_questions_at_once_are_one_request() {
+    for model in MODELS {
+        reads_what_it_shares(model, 10);
+    }
+}
+
+#[test]
+fn questions_to_another_model_share_the_conversation_among_themselves() {
+    let assistants = ["anthropic/claude-haiku-5-5", "openai/gpt-6-luna"];
+    for assistant in assistants {
+        let bill = play(Case {
+            before: LONG,
+            model: MODELS[0],
+            strategy: "structured",
+            assistant: Some(assistant),
+            questions: 3,
+        });
+        let inquiries = bill.inquiries();
+        assert_eq!(inquiries.len(), 3, "{assistant}");
+        let first = inquiries[0].input();
+        for paid in &inquiries[1..] {
+            let read = paid.cached.read;
+            assert!(
+                read * 100 >= first * 99,
+                "{assistant}: {read} of {first} tokens were read from the cache"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_turn_of_sixty_steps_and_its_inquiries_use_one_connection() {
+    let before = Before {
+        steps: 58,
+        lines: 1,
+        instructions: 0,
+    };
+    for model in MODELS {
+        let bill = in_band(model, before, 3);
+        assert_eq!((bill.own().len(), bill.inquiries().len()), (60, 1));
+        assert_eq!(bill.connections, 1, "{model}");
+    }
+}

@@ -1,0 +1,399 @@
+//! A turn of 95,000 tokens whose last step asks questions: what its requests read from the provider's cache and wrote
+//! to it, reckoned by the server from the bodies alone and held against what the log says.
+//!
+//! The real program reads large files in a loop, and then calls `edit_file` on texts that occur twice: each call asks
+//! which one is meant, and a model answers.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
+
+use aside::provider::{ApiKind, abilities};
+use aside_model_server::{
+    Api,
+    cache::{Cache, Cached, Prices, dollars},
+    check::{Request, Seen, check},
+    play::{Play, Said, Tokens},
+    server::{ModelServer, Received, Reply},
+};
+use serde_json::{Value, json};
+
+use crate::world::{Log, World, start};
+
+/// What was said before the questions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Before {
+    /// Files that are read, one a step.
+    pub(crate) steps: usize,
+    /// Lines of each, of 100 bytes. A result of more than 327 is cut.
+    pub(crate) lines: usize,
+    /// Bytes of the user's instructions.
+    pub(crate) instructions: usize,
+}
+
+/// 15,000 tokens of system text and tools, 80,000 tokens of messages.
+pub(crate) const LONG: Before = Before {
+    steps: 10,
+    lines: 314,
+    instructions: 52_000,
+};
+
+/// What is asked, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Case<'a> {
+    /// What was said before.
+    pub(crate) before: Before,
+    /// `provider/model` of the turn.
+    pub(crate) model: &'a str,
+    /// `conversation.inquiry.strategy`.
+    pub(crate) strategy: &'a str,
+    /// `provider/model` of an assistant that answers in the turn's place.
+    pub(crate) assistant: Option<&'a str>,
+    /// Questions that are open at once.
+    pub(crate) questions: usize,
+}
+
+/// One request, as the server saw it.
+#[derive(Clone, Debug)]
+pub(crate) struct Paid {
+    /// It asks a question of a tool's.
+    pub(crate) inquiry: bool,
+    /// Its input.
+    pub(crate) cached: Cached,
+    /// Tokens of its answer.
+    pub(crate) output: u64,
+    /// US dollars at the prices of the table.
+    pub(crate) dollars: f64,
+}
+
+/// All requests of a turn, in order.
+#[derive(Debug)]
+pub(crate) struct Bill {
+    pub(crate) requests: Vec<Paid>,
+    steps: usize,
+    /// Connections that the server accepted.
+    pub(crate) connections: usize,
+}
+
+impl Paid {
+    /// All of its input.
+    pub(crate) fn input(&self) -> u64 {
+        self.cached.read + self.cached.written + self.cached.new
+    }
+}
+
+impl Bill {
+    /// The inquiries.
+    pub(crate) fn inquiries(&self) -> Vec<&Paid> {
+        self.requests.iter().filter(|paid| paid.inquiry).collect()
+    }
+
+    /// The turn's own requests.
+    pub(crate) fn own(&self) -> Vec<&Paid> {
+        self.requests.iter().filter(|paid| !paid.inquiry).collect()
+    }
+
+    /// The turn's own last request before the questions: what the inquiries have in common with it is cached.
+    pub(crate) fn before(&self) -> &Paid {
+        self.own()[self.steps]
+    }
+
+    /// The turn's own first request after the answers.
+    pub(crate) fn after(&self) -> &Paid {
+        self.own()[self.steps + 1]
+    }
+}
+
+/// Plays the turn. What the server reckoned and what the log records are the same, token for token.
+pub(crate) fn play(case: Case<'_>) -> Bill {
+    let book = Arc::new(Mutex::new(Book::new(case)));
+    let served = book.clone();
+    let server = ModelServer::start(move |received| {
+        let mut book = served.lock().unwrap_or_else(PoisonError::into_inner);
+        book.answer(received)
+    });
+    let world = World::new();
+    prepare(&world, case);
+    let strategy = format!("conversation.inquiry.strategy={}", case.strategy);
+    let mut args = vec!["run", "-m", case.model, "--trust", "--mode", "edits"];
+    args.extend(["--max-cycles", "100"]);
+    args.extend(["--set", &strategy]);
+    let assistant = case
+        .assistant
+        .map(|model| format!("conversation.inquiry.assistant.model={model}"));
+    if let Some(assistant) = &assistant {
+        args.extend(["--set", assistant]);
+    }
+    args.push("Go");
+    let done = start(world.command(&args).envs(places(&server))).end();
+    done.exits(0).writes("Done.\n");
+    for file in 0..case.questions {
+        assert_eq!(world.read(&format!("f{file}.txt")), "x = 2\ny\nx = 2\n");
+    }
+    let requests = book
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .paid
+        .clone();
+    let bill = Bill {
+        requests,
+        steps: case.before.steps,
+        connections: server.connections(),
+    };
+    agrees(&bill, &world.log());
+    bill
+}
+
+/// Where the providers are, and keys for them.
+fn places(server: &ModelServer) -> Vec<(&'static str, String)> {
+    vec![
+        ("ANTHROPIC_BASE_URL", server.url(Api::Anthropic)),
+        ("ANTHROPIC_API_KEY", "key".into()),
+        ("OPENAI_BASE_URL", server.url(Api::OpenaiResponses)),
+        ("OPENAI_API_KEY", "key".into()),
+        ("GOOGLE_GEMINI_BASE_URL", server.url(Api::Gemini)),
+        ("GEMINI_API_KEY", "key".into()),
+    ]
+}
+
+fn prepare(world: &World, case: Case<'_>) {
+    let Before {
+        steps,
+        lines: count,
+        instructions,
+    } = case.before;
+    for file in 0..steps {
+        world.write(&format!("large{file}.txt"), &lines(file, count));
+    }
+    for file in 0..case.questions {
+        world.write(&format!("f{file}.txt"), "x = 1\ny\nx = 1\n");
+    }
+    let instructions = "Keep to the habits of the code. ".repeat(instructions / 32);
+    world.user_config(&format!("assistant.instructions = \"{instructions}\"\n"));
+}
+
+/// A hundred bytes a line.
+fn lines(file: usize, count: usize) -> String {
+    (0..count)
+        .map(|line| {
+            format!(
+                "{file:03} {line:05} {}\n",
+                "abcdefghi ".repeat(9).trim_end()
+            )
+        })
+        .collect()
+}
+
+/// The log has of the questions and of the answers what the server reckoned.
+fn agrees(bill: &Bill, log: &Log) {
+    let recorded = |kind: &str| {
+        let sum = |name: &str| -> u64 {
+            let all = log.all(kind).into_iter();
+            all.filter_map(|event| event["usage"][name].as_u64()).sum()
+        };
+        let tokens = ["cache_read", "cache_write", "input", "output"].map(sum);
+        let all = log.all(kind).into_iter();
+        let cost: f64 = all
+            .filter_map(|event| event["usage"]["cost"].as_f64())
+            .sum();
+        (tokens, (cost * 1e9).round())
+    };
+    let reckoned = |of: Vec<&Paid>| {
+        let sum = |tokens: fn(&Paid) -> u64| of.iter().copied().map(tokens).sum();
+        let tokens = [
+            sum(|paid| paid.cached.read),
+            sum(|paid| paid.cached.written),
+            sum(|paid| paid.cached.new),
+            sum(|paid| paid.output),
+        ];
+        let cost: f64 = of.iter().map(|paid| paid.dollars).sum();
+        (tokens, (cost * 1e9).round())
+    };
+    assert_eq!(recorded("inquiry_response"), reckoned(bill.inquiries()));
+    assert_eq!(recorded("response_end"), reckoned(bill.own()));
+}
+
+/// What the server keeps between requests.
+struct Book {
+    cache: Cache,
+    began: Instant,
+    steps: usize,
+    questions: usize,
+    paid: Vec<Paid>,
+}
+
+impl Book {
+    fn new(case: Case<'_>) -> Self {
+        Self {
+            cache: Cache::default(),
+            began: Instant::now(),
+            steps: case.before.steps,
+            questions: case.questions,
+            paid: Vec::new(),
+        }
+    }
+
+    fn answer(&mut self, received: &Received) -> Reply {
+        let api = received.api.expect("the path of an API");
+        let model = model(received);
+        let body = &received.json;
+        let broken = check(&Request::to(api, &model, body), &Seen::default());
+        assert!(broken.is_empty(), "{broken:#?}");
+        let now = received.at.duration_since(self.began);
+        let (ticket, cached) = self.cache.request(api, &model, body, now);
+        self.cache.started(ticket);
+
+        let asked = Asked::read(body);
+        let own = self.paid.iter().filter(|paid| !paid.inquiry).count();
+        let said = match &asked {
+            Some(asked) => asked.answers(),
+            None => self.step(own),
+        };
+        let output = said.iter().map(length).sum::<u64>().div_ceil(4);
+        self.paid.push(Paid {
+            inquiry: asked.is_some(),
+            cached,
+            output,
+            dollars: dollars(&cached, output, prices(api, &model, cached)),
+        });
+        let play = Play::new("").number(self.paid.len()).tokens(Tokens {
+            input: cached.new,
+            cache_read: cached.read,
+            cache_write: cached.written,
+            output,
+            reasoning: 0,
+        });
+        said.into_iter().fold(play, Play::say).reply(api)
+    }
+
+    /// What the turn's own request of this number is told.
+    fn step(&self, number: usize) -> Vec<Said> {
+        let call = |at: usize, tool: &str, arguments: Value| {
+            Said::call(&format!("call_{number}_{at}"), tool, arguments.to_string())
+        };
+        let files = 0..self.questions;
+        if number < self.steps {
+            let large = call(
+                0,
+                "read_file",
+                json!({"path": format!("large{number}.txt")}),
+            );
+            // An edit wants the file to be known.
+            let small = files.filter(|_| number == 0).map(|file| {
+                call(
+                    file + 1,
+                    "read_file",
+                    json!({"path": format!("f{file}.txt")}),
+                )
+            });
+            std::iter::once(large).chain(small).collect()
+        } else if number == self.steps && self.questions > 0 {
+            let edit = |file| {
+                let path = format!("f{file}.txt");
+                call(
+                    file,
+                    "edit_file",
+                    json!({"path": path, "old_text": "x = 1", "new_text": "x = 2"}),
+                )
+            };
+            files.map(edit).collect()
+        } else {
+            vec![Said::text("Done.")]
+        }
+    }
+}
+
+/// Questions that a request asks.
+struct Asked {
+    ids: Vec<String>,
+    structured: bool,
+}
+
+impl Asked {
+    /// The questions in the last message of a body.
+    fn read(body: &Value) -> Option<Self> {
+        let messages = ["messages", "input", "contents"].map(|member| &body[member]);
+        let messages = messages.into_iter().find_map(Value::as_array)?;
+        let mut texts = Vec::new();
+        strings(messages.last()?, &mut texts);
+        let text = texts.join("\n");
+        let ids = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("Inquiry "));
+        let ids: Vec<String> = ids.map(str::to_owned).collect();
+        (!ids.is_empty()).then(|| Self {
+            ids,
+            structured: text.contains("Reply with the JSON object"),
+        })
+    }
+
+    fn answers(&self) -> Vec<Said> {
+        if self.structured {
+            return vec![Said::text(json!({"answer": "all"}).to_string())];
+        }
+        let answer = |(at, id): (usize, &String)| {
+            let arguments = json!({"inquiry_id": id, "answer": "all"});
+            Said::call(
+                &format!("answer_{at}"),
+                "answer_inquiry",
+                arguments.to_string(),
+            )
+        };
+        self.ids.iter().enumerate().map(answer).collect()
+    }
+}
+
+fn strings<'a>(value: &'a Value, out: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) => out.push(text),
+        Value::Array(items) => items.iter().for_each(|item| strings(item, out)),
+        Value::Object(members) => members.values().for_each(|member| strings(member, out)),
+        _ => {}
+    }
+}
+
+fn length(said: &Said) -> u64 {
+    let length = match said {
+        Said::Text(text) | Said::Reasoning(text) => text.whole().len(),
+        Said::HiddenReasoning => 0,
+        Said::Call {
+            name, arguments, ..
+        } => name.len() + arguments.whole().len(),
+    };
+    length as u64
+}
+
+/// The model asked: in the body, except with Gemini, where it is in the path.
+fn model(received: &Received) -> String {
+    let in_path = || {
+        let last = Path::new(&received.path).file_name()?.to_str()?;
+        Some(last.split(':').next()?.to_owned())
+    };
+    let in_body = received.json["model"].as_str().map(str::to_owned);
+    in_body.or_else(in_path).expect("a request names its model")
+}
+
+fn prices(api: Api, model: &str, cached: Cached) -> Prices {
+    let kind = match api {
+        Api::Anthropic => ApiKind::Anthropic,
+        Api::OpenaiResponses => ApiKind::OpenaiResponses,
+        Api::OpenaiChat => ApiKind::OpenaiChat,
+        Api::Gemini => ApiKind::Google,
+        Api::Ollama => ApiKind::Ollama,
+    };
+    let prices = abilities::built_in(kind, model).prices;
+    let mut prices = prices.expect("a model whose prices are known");
+    let input = cached.read + cached.written + cached.new;
+    if prices.up_to.is_some_and(|up_to| input > up_to) {
+        prices = *prices.beyond.expect("prices beyond a bound");
+    }
+    Prices {
+        input: prices.input,
+        output: prices.output,
+        read: prices.cache_read,
+        write: prices.cache_write,
+        write_long: prices.cache_write_long,
+    }
+}

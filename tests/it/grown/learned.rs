@@ -1,0 +1,330 @@
+//! What a model refuses: found out once, left out at once and from then on, in later turns and other processes too.
+
+use aside_model_server::Api;
+use serde_json::{Value, json};
+
+use super::{
+    run::Run,
+    side::{SIDES, Side, side},
+};
+
+const OPUS: Side = side(Api::Anthropic, "anthropic/claude-opus-5");
+const SCHEMA: &str = r#"{"type":"object","properties":{"n":{"const":1}},"required":["n"],"additionalProperties":false}"#;
+/// A chat server whose model takes everything.
+const TAKES_ALL: &str =
+    "[providers.local.models.devstral]\nsystem_messages = true\nstrict = true\n";
+
+/// A model that refuses a part of a request.
+struct Refusal {
+    side: Side,
+    args: &'static [&'static str],
+    /// How it says so.
+    message: &'static str,
+    /// What it is on record as.
+    word: &'static str,
+    /// Whether a request has that part.
+    has: fn(&Value) -> bool,
+}
+
+fn refusal(
+    side: Side,
+    args: &'static [&'static str],
+    message: &'static str,
+    word: &'static str,
+    has: fn(&Value) -> bool,
+) -> Refusal {
+    Refusal {
+        side,
+        args,
+        message,
+        word,
+        has,
+    }
+}
+
+fn has_role(body: &Value, history: &str, role: &str) -> bool {
+    // The first message is the system text, where that is a message.
+    let messages = body[history].as_array().unwrap().iter().skip(1);
+    messages.into_iter().any(|message| message["role"] == role)
+}
+
+fn is_strict(body: &Value) -> bool {
+    let tools = body["tools"].as_array().unwrap();
+    tools
+        .iter()
+        .any(|tool| tool["strict"] == true || tool["function"]["strict"] == true)
+}
+
+fn refusals() -> Vec<Refusal> {
+    let force = &["--tool-choice", "list_files"];
+    let schema = &["--schema", SCHEMA];
+    let [sonnet, responses, chat, gemini, ollama] = SIDES;
+    vec![
+        refusal(
+            OPUS,
+            force,
+            "tool_choice: `tool` is not supported here",
+            "forced_tool",
+            |body| body["tool_choice"]["type"] == "tool",
+        ),
+        refusal(
+            responses,
+            force,
+            "'tool_choice' may only be 'auto'",
+            "forced_tool",
+            |body| body["tool_choice"]["type"] == "function",
+        ),
+        refusal(
+            chat,
+            force,
+            "Only \"auto\" tool_choice is supported",
+            "forced_tool",
+            |body| body["tool_choice"]["type"] == "function",
+        ),
+        refusal(
+            gemini,
+            force,
+            "functionCallingConfig: mode ANY is not supported",
+            "forced_tool",
+            |body| body["toolConfig"]["functionCallingConfig"]["mode"] == "ANY",
+        ),
+        refusal(
+            sonnet,
+            &[],
+            "thinking: Extra inputs are not permitted",
+            "reasoning",
+            |body| body.get("thinking").is_some(),
+        ),
+        refusal(
+            responses,
+            &[],
+            "Unsupported parameter: 'reasoning.summary'",
+            "reasoning",
+            |body| body.get("reasoning").is_some(),
+        ),
+        refusal(
+            ollama,
+            &[],
+            "\"qwen3.5:9b\" does not support thinking",
+            "reasoning",
+            |body| body.get("think").is_some(),
+        ),
+        refusal(
+            sonnet,
+            &[],
+            "tools.3.custom.strict: Extra inputs are not permitted",
+            "strict",
+            is_strict,
+        ),
+        refusal(
+            responses,
+            &[],
+            "Invalid schema for function 'answer_inquiry'",
+            "strict",
+            is_strict,
+        ),
+        refusal(
+            chat,
+            &[],
+            "tools[0].function.strict: unknown field",
+            "strict",
+            is_strict,
+        ),
+        refusal(
+            sonnet,
+            schema,
+            "output_config.format: not supported by this model",
+            "schema",
+            |body| body["output_config"].get("format").is_some(),
+        ),
+        refusal(
+            responses,
+            schema,
+            "Invalid parameter: 'text.format'",
+            "schema",
+            |body| body["text"].get("format").is_some(),
+        ),
+        refusal(
+            chat,
+            schema,
+            "response_format is not supported",
+            "schema",
+            |body| body.get("response_format").is_some(),
+        ),
+        refusal(
+            gemini,
+            schema,
+            "responseJsonSchema is not supported",
+            "schema",
+            |body| body["generationConfig"].get("responseJsonSchema").is_some(),
+        ),
+        refusal(
+            sonnet,
+            force,
+            "messages.1.role: system is not one of user, assistant",
+            "system_message",
+            |body| has_role(body, "messages", "system"),
+        ),
+        refusal(
+            responses,
+            schema,
+            "Invalid role: developer",
+            "system_message",
+            |body| has_role(body, "input", "developer"),
+        ),
+        refusal(
+            chat,
+            schema,
+            "System message must be at the beginning",
+            "system_message",
+            |body| has_role(body, "messages", "system"),
+        ),
+    ]
+}
+
+/// What a model says that does what it is told: a forced tool is called, an answer fits once it was asked for again.
+fn obedient(
+    side: Side,
+    args: &[&str],
+    number: usize,
+    body: &Value,
+) -> aside_model_server::server::Reply {
+    let text = body.to_string();
+    match args.first() {
+        Some(&"--tool-choice") if !text.contains("call_1") => {
+            side.calls(1, "list_files", &json!({"path": "."}))
+        }
+        Some(&"--schema") if !text.contains("No JSON yet.") => side.says(number, "No JSON yet."),
+        Some(&"--schema") => side.says(number, r#"{"n":1}"#),
+        _ => side.says(number, "Done."),
+    }
+}
+
+#[test]
+fn what_a_model_refuses_is_left_out_at_once_and_for_good() {
+    for Refusal {
+        side,
+        args,
+        message,
+        word,
+        has,
+    } in refusals()
+    {
+        let run = Run::new(side.model, TAKES_ALL, move |request, number| {
+            if has(&request.json) {
+                side.refuses(message)
+            } else {
+                obedient(side, args, number, &request.json)
+            }
+        });
+        run.go(args).exits(0);
+        let log = run.log();
+        let learned = log.all("learned");
+        assert_eq!(learned.len(), 1, "{} {word}: {learned:?}", side.model);
+        let learned = learned[0];
+        assert_eq!(learned["refuses"], word, "{} {word}", side.model);
+        assert_eq!(learned["model"], side.model, "{} {word}", side.model);
+        let first = run.bodies().len();
+        run.go(&[&["--continue"], args].concat()).exits(0);
+        let bodies = run.bodies();
+        assert!(bodies.len() > first, "{} {word}", side.model);
+        let refused = bodies.iter().filter(|body| has(body)).count();
+        assert_eq!(refused, 1, "{} {word}", side.model);
+        assert_eq!(run.log().all("learned").len(), 1, "{} {word}", side.model);
+        run.is_clean();
+    }
+}
+
+/// The choice of tools, and who says what last.
+fn said_last(body: &Value) -> (&str, &str, &str) {
+    let messages = body["messages"].as_array().unwrap();
+    let last = messages.last().unwrap();
+    let text = &last["content"];
+    let text = text.as_str().or(text[0]["text"].as_str()).unwrap();
+    let kind = body["tool_choice"]["type"].as_str().unwrap();
+    (kind, last["role"].as_str().unwrap(), text)
+}
+
+#[test]
+fn a_tool_is_softly_forced_where_the_model_takes_no_force() {
+    let side = SIDES[0];
+    let run = Run::new(side.model, "", move |_, number| {
+        side.says(number, "No need.")
+    });
+    run.go(&["--tool-choice", "list_files"])
+        .exits(0)
+        .writes("No need.\n");
+    run.is_clean();
+    let bodies = run.bodies();
+    let told: Vec<_> = bodies.iter().map(said_last).collect();
+    assert_eq!(
+        told,
+        [
+            (
+                "auto",
+                "system",
+                "Call the tool `list_files` before you answer."
+            ),
+            // Nothing of the user's stands before it, and so it cannot be a system message.
+            (
+                "auto",
+                "user",
+                "You answered without calling `list_files`. Call `list_files` now; do not reply with text alone."
+            ),
+        ]
+    );
+    assert_eq!(run.log().all("learned").len(), 0);
+}
+
+#[test]
+fn a_named_rung_is_the_first_one_where_the_force_is_refused() {
+    let settings = "conversation.inquiry.strategy = \"forced_tool\"\n";
+    let run = Run::new(OPUS.model, settings, |request, number| {
+        let ids = super::side::inquiries(request);
+        if request.json["tool_choice"]["type"] == "tool" {
+            return OPUS.refuses("tool_choice: `tool` is not supported here");
+        }
+        if ids.is_empty() {
+            super::ladder::edits(OPUS, 1, number % 3)
+        } else {
+            super::ladder::answers(OPUS, request, &json!("2"))
+        }
+    });
+    run.go(&[]).exits(0).writes("Done.\n");
+    run.go(&["--continue"]).exits(0).writes("Done.\n");
+    let forced = run
+        .bodies()
+        .iter()
+        .filter(|body| body["tool_choice"]["type"] == "tool")
+        .count();
+    assert_eq!(forced, 1);
+    assert_eq!(run.log().all("inquiry_response").len(), 2);
+}
+
+/// Earlier reasoning that is refused is left out, once; a second refusal is the turn's end.
+#[test]
+fn reasoning_that_is_refused_is_left_out_once() {
+    for (again, code) in [(false, 0), (true, 1)] {
+        let side = SIDES[0];
+        let refuses = |body: &Value| {
+            body["messages"]
+                .to_string()
+                .contains(r#""type":"thinking""#)
+        };
+        let run = Run::new(side.model, "", move |request, number| {
+            if number == 0 {
+                return side.calls(0, "list_files", &json!({"path": "."}));
+            }
+            if number == 1 || again {
+                return side
+                    .refuses("messages.1.content.0: Invalid `signature` in `thinking` block");
+            }
+            side.says(number, "Done.")
+        });
+        let done = run.go(&[]);
+        assert_eq!(done.code, code, "{done:?}");
+        let with: Vec<bool> = run.bodies().iter().map(refuses).collect();
+        assert_eq!(with, [false, true, false]);
+        assert_eq!(run.log().one("learned")["refuses"], "earlier_reasoning");
+    }
+}

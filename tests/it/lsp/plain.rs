@@ -1,0 +1,101 @@
+//! A client that knows nothing of Aside.
+
+mod commands;
+mod pages;
+mod prompts;
+mod turns;
+
+use std::{fs, path::PathBuf};
+
+use serde_json::{Value, json};
+
+use super::client::Client;
+use crate::world::World;
+
+/// An editor that can show files and progress.
+fn able() -> Value {
+    json!({
+        "window": { "showDocument": { "support": true }, "workDoneProgress": true },
+        "textDocument": {
+            "codeAction": { "codeActionLiteralSupport": { "codeActionKind": { "valueSet": [""] } } },
+        },
+    })
+}
+
+/// An editor that can do neither.
+fn bare() -> Value {
+    json!({})
+}
+
+/// A turn in which the model asks this, and says `Done.` when it has the result.
+fn asking(arguments: &str) -> String {
+    calling("ask_user", arguments)
+}
+
+fn calling(tool: &str, arguments: &str) -> String {
+    format!(
+        "[[reply]]\nwhen = {{ step = 1 }}\ntimes = 9\n\
+         say = [{{ call = '{tool}', id = 'it', arguments = {{ {arguments} }} }}]\n\
+         [[reply]]\ntimes = 9\nsay = [{{ text = 'Done.' }}]"
+    )
+}
+
+fn command(client: &mut Client, name: &str, argument: Value) -> Value {
+    let params = json!({ "command": format!("aside.server.{name}"), "arguments": [argument] });
+    client.request("workspace/executeCommand", params)
+}
+
+fn ask(client: &mut Client) -> Value {
+    command(client, "ask", json!({ "prompt": "Go" }))
+}
+
+/// The next prompt.
+#[track_caller]
+fn prompt(client: &mut Client) -> Value {
+    client.expect("window/showMessageRequest")
+}
+
+fn choose(client: &mut Client, prompt: &Value, title: &str) {
+    client.reply(prompt, json!({ "title": title }));
+}
+
+/// The titles of a prompt's actions.
+fn titles(prompt: &Value) -> Vec<&str> {
+    let actions = prompt["params"]["actions"].as_array().unwrap();
+    let titles = actions.iter().map(|action| action["title"].as_str());
+    titles.map(Option::unwrap).collect()
+}
+
+fn message(said: &Value) -> &str {
+    said["params"]["message"].as_str().unwrap()
+}
+
+/// The file that the client is to show next; it says that it does.
+#[track_caller]
+fn page(client: &mut Client) -> PathBuf {
+    let shown = client.expect("window/showDocument");
+    client.reply(&shown, json!({ "success": true }));
+    let uri = shown["params"]["uri"].as_str().unwrap();
+    PathBuf::from(uri.strip_prefix("file://").unwrap())
+}
+
+/// Waits for the end of a turn in a client that shows no files.
+#[track_caller]
+fn ends(client: &mut Client) -> String {
+    message(&client.expect("window/showMessage")).to_owned()
+}
+
+/// Saves a text below the mark of a page.
+fn save(page: &std::path::Path, text: &str) {
+    let head = fs::read_to_string(page).unwrap();
+    let (head, _) = head.rsplit_once("save --------\n").unwrap();
+    fs::write(page, format!("{head}save --------\n{text}\n")).unwrap();
+}
+
+/// Plays a turn that asks this in a client that shows no files, up to the prompt.
+fn asked(world: &World, arguments: &str) -> (Client, Value) {
+    let mut client = Client::start(world, &asking(arguments), bare());
+    ask(&mut client);
+    let prompt = prompt(&mut client);
+    (client, prompt)
+}

@@ -1,0 +1,177 @@
+//! Commands and code actions.
+
+use serde_json::{Value, json};
+
+use super::{able, ask, asked, asking, bare, choose, command, ends, message, page, prompt, titles};
+use crate::{
+    lsp::client::{Client, uri},
+    world::World,
+};
+
+#[test]
+fn they_are_declared() {
+    let world = World::new();
+    let mut client = Client::spawn(&world);
+    let result = client.request("initialize", json!({ "capabilities": able() }));
+    let capabilities = &result["capabilities"];
+    assert_eq!(
+        capabilities["executeCommandProvider"]["commands"],
+        json!([
+            "aside.server.ask",
+            "aside.server.cancel",
+            "aside.server.answer",
+            "aside.server.resume",
+            "aside.server.transcript",
+        ])
+    );
+    assert_eq!(
+        capabilities["codeActionProvider"]["codeActionKinds"],
+        json!(["quickfix", "aside"])
+    );
+    client.notify("initialized", json!({}));
+    let params = json!({ "command": "aside.server.dance", "arguments": [] });
+    let refused = client.error("workspace/executeCommand", params);
+    assert_eq!(refused["code"], -32602);
+    let params = json!({ "command": "aside.server.ask", "arguments": ["Go"] });
+    let refused = client.error("workspace/executeCommand", params);
+    assert_eq!(refused["code"], -32602);
+}
+
+#[test]
+fn an_answer_without_pages_is_given_by_command() {
+    let world = World::new();
+    let (mut client, asked) = asked(&world, "question = 'Name?'");
+    assert_eq!(titles(&asked), ["Write an answer", "Cancel"]);
+    choose(&mut client, &asked, "Write an answer");
+    let how = ends(&mut client);
+    let pending = client.request("aside/prompt/pending", json!({}));
+    let id = &pending["prompts"][0]["promptId"];
+    let by = format!("the command aside.server.answer {{\"promptId\":{id},\"answer\":\"…\"}}");
+    assert!(how.contains(&by), "{how}");
+    command(
+        &mut client,
+        "answer",
+        json!({ "promptId": id, "answer": "trunk" }),
+    );
+    ends(&mut client);
+    assert_eq!(
+        world.log().told("it"),
+        r#"{"answer_type":"text","answer":"trunk"}"#
+    );
+    let params = json!({ "command": "aside.server.answer", "arguments": [{ "promptId": id, "answer": "x" }] });
+    let refused = client.error("workspace/executeCommand", params);
+    assert_eq!(refused["code"], -32012);
+}
+
+#[test]
+fn a_turn_is_cancelled_and_a_conversation_goes_on() {
+    let world = World::new();
+    let script = asking("question = 'Push?', answer_type = 'boolean'")
+        + "\n[[reply]]\nwhen = { user = 'And?' }\nsay = [{ text = 'Well.' }]";
+    let mut client = Client::start(&world, &script, able());
+    let begun = ask(&mut client);
+    prompt(&mut client);
+    command(&mut client, "cancel", json!({}));
+    page(&mut client);
+    assert_eq!(world.log().one("turn_end")["outcome"], "cancelled");
+    let again = command(
+        &mut client,
+        "ask",
+        json!({ "prompt": "Go", "conversationId": begun["conversationId"] }),
+    );
+    assert_eq!(again["conversationId"], begun["conversationId"]);
+    let asked = prompt(&mut client);
+    choose(&mut client, &asked, "Yes");
+    page(&mut client);
+    assert_eq!(world.log().all("turn_end").len(), 2);
+}
+
+#[test]
+fn an_interrupted_turn_goes_on() {
+    let world = World::new();
+    let (client, _) = asked(&world, "question = 'Push?', answer_type = 'boolean'");
+    drop(client);
+    let script = asking("question = 'Push?', answer_type = 'boolean'");
+    let mut client = Client::start(&world, &script, bare());
+    command(&mut client, "resume", json!({}));
+    let again = prompt(&mut client);
+    choose(&mut client, &again, "Yes");
+    let end = ends(&mut client);
+    assert!(end.contains("\n\nDone.\n\n**Completed**."), "{end}");
+    let params = json!({ "command": "aside.server.resume", "arguments": [] });
+    let refused = client.error("workspace/executeCommand", params);
+    assert_eq!(refused["code"], -32011);
+}
+
+/// The actions of a range of a document.
+fn actions(client: &mut Client, uri: &str, range: [u32; 4]) -> Vec<Value> {
+    let [from, at, to, end] = range;
+    let range = json!({
+        "start": { "line": from, "character": at },
+        "end": { "line": to, "character": end },
+    });
+    let diagnostic = json!({ "range": range, "message": "unused variable" });
+    let params = json!({
+        "textDocument": { "uri": uri },
+        "range": range,
+        "context": { "diagnostics": [diagnostic] },
+    });
+    let actions = client.request("textDocument/codeAction", params);
+    actions.as_array().unwrap().clone()
+}
+
+#[test]
+fn code_actions_ask_about_a_selection_or_follow_a_comment() {
+    let world = World::new();
+    world.write("a.rs", "old");
+    let script = "[[reply]]\nwhen = { user = 'Sort it' }\nsay = [{ text = 'Sorted.' }]";
+    for (capabilities, literal) in [(able(), true), (bare(), false)] {
+        let mut client = Client::start(&world, script, capabilities);
+        let uri = uri(&world, "a.rs");
+        let text = "let x = 1;\n// aside: Sort it\n";
+        client.notify(
+            "textDocument/didOpen",
+            json!({ "textDocument": { "uri": uri, "languageId": "rust", "version": 1, "text": text } }),
+        );
+        let selection = actions(&mut client, &uri, [0, 0, 0, 5]);
+        let titles: Vec<&Value> = selection.iter().map(|it| &it["title"]).collect();
+        assert_eq!(titles, ["Aside: explain", "Aside: fix", "Aside: ask …"]);
+        let fix = if literal {
+            &selection[1]["command"]
+        } else {
+            &selection[1]
+        };
+        assert_eq!(fix["command"], "aside.server.ask");
+        assert_eq!(
+            fix["arguments"][0]["prompt"],
+            "Fix this. The editor says:\n\n- line 1, error: unused variable"
+        );
+        let comment = actions(&mut client, &uri, [1, 4, 1, 4]);
+        assert_eq!(comment.len(), 1);
+        assert_eq!(comment[0]["title"], "Aside: Sort it");
+        let action = if literal {
+            &comment[0]["command"]
+        } else {
+            &comment[0]
+        };
+        client.request(
+            "workspace/executeCommand",
+            json!({ "command": action["command"], "arguments": action["arguments"] }),
+        );
+        if literal {
+            page(&mut client);
+        } else {
+            let end = client.expect("window/showMessage");
+            assert!(
+                message(&end).contains("\n\nSorted.\n\n**Completed**."),
+                "{end}"
+            );
+        }
+    }
+    let conversations = world.conversations();
+    let log = std::fs::read_to_string(conversations[0].join("events.jsonl")).unwrap();
+    assert!(
+        log.contains("// aside: Sort it"),
+        "the buffer goes along: {log}"
+    );
+}

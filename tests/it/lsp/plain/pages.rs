@@ -1,0 +1,135 @@
+//! Files that the client shows: what does not fit into a message, answers that are written, transcripts.
+
+use std::{fs, os::unix::fs::PermissionsExt};
+
+use serde_json::json;
+
+use super::{able, ask, asking, calling, choose, command, message, page, prompt, save, titles};
+use crate::{lsp::client::Client, world::World};
+
+#[test]
+fn a_change_is_shown_on_a_page_before_it_is_asked_for() {
+    let world = World::new();
+    world.write("a.txt", "one\ntwo\n");
+    let script = r#"
+        [[reply]]
+        say = [{ call = "read_file", arguments = { path = "a.txt" } }]
+        [[reply]]
+        say = [{ call = "edit_file", arguments = { path = "a.txt", old_text = "two", new_text = "three" } }]
+        [[reply]]
+        say = [{ text = "Done." }]
+    "#;
+    let mut client = Client::start(&world, script, able());
+    ask(&mut client);
+    let diff = page(&mut client);
+    let text = fs::read_to_string(&diff).unwrap();
+    assert!(text.contains("\n one\n-two\n+three\n"), "{text}");
+    let mode = fs::metadata(&diff).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let prompt = prompt(&mut client);
+    let name = diff.file_name().unwrap().to_str().unwrap();
+    assert!(message(&prompt).contains(name), "{prompt}");
+    assert_eq!(titles(&prompt), ["Run once", "Run in this turn", "No"]);
+    choose(&mut client, &prompt, "Run once");
+    page(&mut client);
+    assert_eq!(world.read("a.txt"), "one\nthree\n");
+}
+
+#[test]
+fn a_page_that_is_not_shown_leaves_only_no() {
+    let world = World::new();
+    let script = calling("write_file", "path = 'a.txt', content = 'new'");
+    let mut client = Client::start(&world, &script, able());
+    ask(&mut client);
+    let shown = client.expect("window/showDocument");
+    client.reply(&shown, json!({ "success": false }));
+    let prompt = prompt(&mut client);
+    assert_eq!(titles(&prompt), ["No"]);
+}
+
+#[test]
+fn an_answer_is_written_on_a_page_and_counts_when_it_is_saved() {
+    let world = World::new();
+    let script = asking("question = 'Name?', context = 'For the branch.'");
+    let mut client = Client::start(&world, &script, able());
+    ask(&mut client);
+    let asked = prompt(&mut client);
+    assert_eq!(message(&asked), "Assistant: For the branch.\nName?");
+    choose(&mut client, &asked, "Write an answer");
+    let answer = page(&mut client);
+    assert_eq!(
+        fs::read_to_string(&answer).unwrap(),
+        "# Assistant: Name?\n#\n# For the branch.\n\
+         -------- write below this line, then save --------\n\n"
+    );
+    // Nothing tells of this save.
+    save(&answer, "two\nlines");
+    page(&mut client);
+    assert_eq!(
+        world.log().told("it"),
+        r#"{"answer_type":"text","answer":"two\nlines"}"#
+    );
+}
+
+#[test]
+fn what_is_written_has_to_fit() {
+    let world = World::new();
+    let options: Vec<String> = (1..=9).map(|n| format!("'way {n}'")).collect();
+    let script = asking(&format!(
+        "question = 'Which?', answer_type = 'select', options = [{}]",
+        options.join(", ")
+    ));
+    let mut client = Client::start(&world, &script, able());
+    ask(&mut client);
+    let asked = prompt(&mut client);
+    assert_eq!(titles(&asked), ["Write an answer", "Cancel"]);
+    choose(&mut client, &asked, "Write an answer");
+    let answer = page(&mut client);
+    let text = fs::read_to_string(&answer).unwrap();
+    assert!(text.contains("# 9. way 9\n"), "{text}");
+    save(&answer, "way 10");
+    let told = client.expect("window/showMessage");
+    assert!(message(&told).contains("way 9"), "{told}");
+    save(&answer, "9");
+    client.notify(
+        "textDocument/didSave",
+        json!({ "textDocument": { "uri": format!("file://{}", answer.display()) } }),
+    );
+    page(&mut client);
+    assert_eq!(
+        world.log().told("it"),
+        r#"{"answer_type":"select","answer":"way 9"}"#
+    );
+}
+
+#[test]
+fn the_answer_is_a_transcript() {
+    let world = World::new();
+    let script = "[[reply]]\nsay = [{ text = 'All *is* well.' }]";
+    let mut client = Client::start(&world, script, able());
+    ask(&mut client);
+    let transcript = page(&mut client);
+    assert_eq!(transcript.file_name().unwrap(), "transcript.md");
+    let text = fs::read_to_string(&transcript).unwrap();
+    assert!(text.contains("**User:** Go"), "{text}");
+    assert!(
+        text.contains("\n\nAll *is* well.\n\n**Completed**."),
+        "{text}"
+    );
+    fs::remove_file(&transcript).unwrap();
+    command(&mut client, "transcript", json!({}));
+    assert_eq!(fs::read_to_string(page(&mut client)).unwrap(), text);
+}
+
+#[test]
+fn a_message_to_the_model_is_written_on_a_page() {
+    let world = World::new();
+    let script = "[[reply]]\nwhen = { user = 'Be brief' }\nsay = [{ text = 'Yes.' }]";
+    let mut client = Client::start(&world, script, able());
+    command(&mut client, "ask", json!({}));
+    let written = page(&mut client);
+    save(&written, "Be brief.");
+    let transcript = page(&mut client);
+    let text = fs::read_to_string(transcript).unwrap();
+    assert!(text.contains("**User:** Be brief.\n\nYes."), "{text}");
+}

@@ -1,0 +1,186 @@
+//! Prompts as messages: what is shown, and what each reply does.
+
+use serde_json::{Value, json};
+
+use super::{ask, asked, asking, bare, calling, choose, command, ends, message, prompt, titles};
+use crate::{lsp::client::Client, world::World};
+
+const DISMISSED: &str = "The user dismissed the question. Do not ask it again in this turn; continue without it or \
+                         explain what is missing.";
+
+/// A question, its message and actions, and what the call comes to when this title is chosen.
+#[track_caller]
+fn check(question: &str, shown: &str, actions: &[&str], title: &str, told: &str) {
+    let world = World::new();
+    let (mut client, prompt) = asked(&world, question);
+    assert_eq!(message(&prompt), shown);
+    assert_eq!(titles(&prompt), actions);
+    choose(&mut client, &prompt, title);
+    let end = ends(&mut client);
+    assert!(end.contains("\n\nDone.\n\n**Completed**."), "{end}");
+    assert_eq!(world.log().told("it"), told);
+}
+
+#[test]
+fn a_question_is_a_message_with_its_answers() {
+    check(
+        "question = 'Push?', answer_type = 'boolean', context = \"Tests pass.\\nNobody looked.\"",
+        "Assistant: Tests pass.\nNobody looked.\nPush?",
+        &["Yes", "No"],
+        "No",
+        r#"{"answer_type":"boolean","answer":false}"#,
+    );
+    check(
+        "question = 'Which way?', answer_type = 'select', options = ['rebase', 'merge']",
+        "Assistant: Which way?",
+        &["rebase", "merge"],
+        "merge",
+        r#"{"answer_type":"select","answer":"merge"}"#,
+    );
+    let world = World::new();
+    let (mut client, prompt) = asked(&world, "question = 'Name?', default = 'main'");
+    let start = "Assistant: Name?\nAnswer it with the command aside.server.answer {\"promptId\":\"";
+    assert!(message(&prompt).starts_with(start), "{prompt}");
+    assert_eq!(
+        titles(&prompt),
+        ["Use \"main\"", "Write an answer", "Cancel"]
+    );
+    choose(&mut client, &prompt, "Use \"main\"");
+    ends(&mut client);
+    assert_eq!(
+        world.log().told("it"),
+        r#"{"answer_type":"text","answer":"main"}"#
+    );
+}
+
+#[test]
+fn what_is_no_title_is_no_answer() {
+    let question = "question = 'Push?', answer_type = 'boolean'";
+    let not_shown = "ask_user: the question could not be shown: not here. Do not retry this tool call in this turn.";
+    for (reply, told, reason) in [
+        (Ok(Value::Null), DISMISSED, "user"),
+        (Ok(json!({ "title": "yes" })), DISMISSED, "user"),
+        (Ok(json!({ "title": "true" })), DISMISSED, "user"),
+        (Err("not here"), not_shown, "backend_error"),
+    ] {
+        let world = World::new();
+        let (mut client, prompt) = asked(&world, question);
+        match reply {
+            Ok(result) => client.reply(&prompt, result),
+            Err(error) => client.fail(&prompt, error),
+        }
+        ends(&mut client);
+        let log = world.log();
+        assert_eq!(log.told("it"), told);
+        assert_eq!(log.one("inquiry_response")["reason"], reason);
+    }
+}
+
+#[test]
+fn a_command_runs_only_when_its_title_is_chosen() {
+    for (title, ran) in [("Run once", true), ("No", false), ("run once", false)] {
+        let world = World::new();
+        let script = calling("run_command", "command = 'touch made'");
+        let mut client = Client::start(&world, &script, bare());
+        ask(&mut client);
+        let prompt = prompt(&mut client);
+        let shown = message(&prompt);
+        assert!(shown.starts_with("run_command: "), "{shown}");
+        assert!(shown.contains(": touch made\n"), "{shown}");
+        assert_eq!(
+            titles(&prompt),
+            ["Run once", "Run in this turn", "Always", "No"]
+        );
+        choose(&mut client, &prompt, title);
+        ends(&mut client);
+        assert_eq!(world.at("made").exists(), ran, "{title}");
+    }
+}
+
+#[test]
+fn what_cannot_be_shown_whole_can_only_be_refused() {
+    let world = World::new();
+    let script = calling("write_file", "path = 'a.txt', content = 'new'");
+    let mut client = Client::start(&world, &script, bare());
+    ask(&mut client);
+    let prompt = prompt(&mut client);
+    assert_eq!(titles(&prompt), ["No"]);
+    let refused = client.error(
+        "workspace/executeCommand",
+        json!({ "command": "aside.server.answer", "arguments": [{ "answer": "once" }] }),
+    );
+    assert_eq!(refused["code"], -32602, "{refused}");
+    choose(&mut client, &prompt, "Run once");
+    ends(&mut client);
+    assert!(!world.at("a.txt").exists());
+}
+
+#[test]
+fn one_message_is_open_at_a_time_over_all_conversations() {
+    let world = World::new();
+    let script = asking("question = 'Push?', answer_type = 'boolean'");
+    let mut client = Client::start(&world, &script, bare());
+    ask(&mut client);
+    let first = prompt(&mut client);
+    ask(&mut client);
+    // The second turn waits for its message, which is not shown yet.
+    let pending = loop {
+        let pending = client.request("aside/prompt/pending", json!({}));
+        if pending["prompts"].as_array().unwrap().len() == 2 {
+            break pending;
+        }
+    };
+    assert_eq!(client.came("window/showMessageRequest"), 0);
+    choose(&mut client, &first, "Yes");
+    let second = prompt(&mut client);
+    ends(&mut client);
+    choose(&mut client, &second, "Yes");
+    ends(&mut client);
+    assert_eq!(pending["prompts"][0]["label"], "Assistant");
+}
+
+#[test]
+fn a_late_reply_changes_nothing() {
+    let world = World::new();
+    let script = asking("question = 'Push?', answer_type = 'boolean'")
+        + "\n[[reply]]\nwhen = { turn = 2 }\nsay = [{ text = 'Again.' }]";
+    let mut client = Client::start(&world, &script, bare());
+    ask(&mut client);
+    let shown = prompt(&mut client);
+    command(&mut client, "answer", json!({ "answer": "no" }));
+    ends(&mut client);
+    choose(&mut client, &shown, "Yes");
+    // What follows comes after the reply.
+    command(&mut client, "answer", json!({}));
+    assert_eq!(ends(&mut client), "No prompt is open.");
+    assert_eq!(
+        world.log().told("it"),
+        r#"{"answer_type":"boolean","answer":false}"#
+    );
+}
+
+#[test]
+fn open_prompts_are_shown_again_where_their_message_is_out_of_sight() {
+    let world = World::new();
+    let (mut client, first) = asked(&world, "question = 'Push?', answer_type = 'boolean'");
+    command(&mut client, "answer", json!({}));
+    let again = prompt(&mut client);
+    assert_eq!(message(&again), message(&first));
+    choose(&mut client, &again, "Yes");
+    let end = ends(&mut client);
+    assert!(end.contains("\n\nDone.\n\n**Completed**."), "{end}");
+}
+
+#[test]
+fn a_client_of_the_protocol_may_have_plain_prompts() {
+    let world = World::new();
+    let aside =
+        json!({ "experimental": { "aside": { "version": 1, "prompt": false, "secret": true } } });
+    let script = asking("question = 'Push?', answer_type = 'boolean'");
+    let mut client = Client::start(&world, &script, aside);
+    client.request("aside/turn/start", json!({ "prompt": "Go" }));
+    let prompt = prompt(&mut client);
+    choose(&mut client, &prompt, "Yes");
+    assert_eq!(client.completed()["answer"], "Done.");
+    assert_eq!(client.came("window/showMessage"), 0);
+}

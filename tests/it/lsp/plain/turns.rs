@@ -1,0 +1,85 @@
+//! What is said of a turn while it runs and when it is over.
+
+use serde_json::{Value, json};
+
+use super::{able, ask, asking, bare, choose, message, prompt};
+use crate::{lsp::client::Client, world::World};
+
+fn progress(client: &mut Client) -> Value {
+    client.expect("$/progress")["params"].clone()
+}
+
+#[test]
+fn a_turn_has_progress_that_ends_with_it() {
+    let world = World::new();
+    let script = asking("question = 'Push?', answer_type = 'boolean'");
+    let mut client = Client::start(&world, &script, able());
+    ask(&mut client);
+    let create = client.expect("window/workDoneProgress/create");
+    client.reply(&create, Value::Null);
+    let begin = progress(&mut client);
+    assert_eq!(begin["token"], create["params"]["token"]);
+    assert_eq!(
+        begin["value"],
+        json!({ "kind": "begin", "title": "Aside: Go", "cancellable": true })
+    );
+    let report = progress(&mut client);
+    assert_eq!(report["value"]["message"], "waits for you: Push?");
+    let asked = prompt(&mut client);
+    choose(&mut client, &asked, "Yes");
+    loop {
+        let next = progress(&mut client);
+        match next["value"]["kind"].as_str() {
+            Some("report") => {}
+            kind => break assert_eq!(kind, Some("end")),
+        }
+    }
+}
+
+#[test]
+fn cancelling_the_progress_cancels_the_turn() {
+    let world = World::new();
+    let script = asking("question = 'Push?', answer_type = 'boolean'");
+    let mut client = Client::start(&world, &script, able());
+    ask(&mut client);
+    let create = client.expect("window/workDoneProgress/create");
+    client.reply(&create, Value::Null);
+    prompt(&mut client);
+    client.notify(
+        "window/workDoneProgress/cancel",
+        json!({ "token": create["params"]["token"] }),
+    );
+    while progress(&mut client)["value"]["kind"] != "end" {}
+    assert_eq!(world.log().one("turn_end")["outcome"], "cancelled");
+}
+
+#[test]
+fn without_pages_the_end_is_a_message_and_the_rest_is_logged() {
+    let world = World::new();
+    let lines: Vec<String> = (0..200).map(|n| format!("line {n:04}")).collect();
+    let script = format!("[[reply]]\nsay = [{{ text = \"{}\" }}]", lines.join("\\n"));
+    let mut client = Client::start(&world, &script, bare());
+    ask(&mut client);
+    let rest = client.expect("window/logMessage");
+    let end = client.expect("window/showMessage");
+    assert_eq!(end["params"]["type"], 3);
+    assert!(message(&end).len() <= 1000);
+    assert!(message(&end).starts_with("line 0"), "{end}");
+    let whole = format!("{}{}", message(&rest), message(&end));
+    assert!(
+        whole.contains(&format!("{}\n\n**Completed**.", lines.join("\n"))),
+        "{whole}"
+    );
+    assert_eq!(client.came("window/workDoneProgress/create"), 0);
+}
+
+#[test]
+fn why_a_turn_failed_is_a_message() {
+    let world = World::new();
+    let script = "[[reply]]\nfault = { status = 401, text = 'who are you' }";
+    let mut client = Client::start(&world, script, bare());
+    ask(&mut client);
+    let said = client.expect("window/showMessage");
+    assert_eq!(said["params"]["type"], 1);
+    assert!(message(&said).contains("401"), "{said}");
+}

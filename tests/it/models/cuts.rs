@@ -1,0 +1,190 @@
+//! Every sample stream, cut at every byte: what comes of it is an error, or all that the whole has.
+//!
+//! The provider is asked itself, over one loopback connection: a process for each of the 40,000 cuts would take hours.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+use aside::{
+    provider::{
+        ApiKind, Head, Provider, Request, Shared,
+        abilities::built_in,
+        client::Client,
+        open,
+        options::{Keep, Options},
+    },
+    turn::{
+        event::Event,
+        response::{Finish, Piece, Response},
+        rules::ToolChoice,
+        transcript::Transcript,
+    },
+};
+use aside_model_server::{
+    Api,
+    server::{ModelServer, Reply},
+};
+use futures_util::StreamExt;
+
+use super::{column, stage::row};
+
+fn kind(api: Api) -> ApiKind {
+    match api {
+        Api::Anthropic => ApiKind::Anthropic,
+        Api::OpenaiResponses => ApiKind::OpenaiResponses,
+        Api::OpenaiChat => ApiKind::OpenaiChat,
+        Api::Gemini => ApiKind::Google,
+        Api::Ollama => ApiKind::Ollama,
+    }
+}
+
+/// The streams among the samples of an API, by name.
+fn samples(api: Api) -> Vec<(String, Vec<u8>)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/model_server/wire");
+    let files = fs::read_dir(root.join(api.name())).unwrap();
+    let streams = files.map(|file| file.unwrap()).filter_map(|file| {
+        let name = file.file_name().into_string().unwrap();
+        name.contains("_stream_")
+            .then(|| (name, fs::read(file.path()).unwrap()))
+    });
+    let mut streams: Vec<_> = streams.collect();
+    streams.sort();
+    streams
+}
+
+/// A provider whose server sends what was put down last.
+struct Line {
+    provider: Arc<dyn Provider>,
+    next: Arc<Mutex<Reply>>,
+    request: Request,
+    api: Api,
+    _server: ModelServer,
+}
+
+/// All that came, and how it ended.
+type Came = (Response, Result<Finish, String>);
+
+impl Line {
+    fn new(api: Api) -> Self {
+        let next = Arc::new(Mutex::new(Reply::stream(api, "")));
+        let server = {
+            let next = Arc::clone(&next);
+            ModelServer::start(move |_| next.lock().unwrap().clone())
+        };
+        let (provider, model) = column::model(api).split_once('/').unwrap();
+        let options = Options {
+            provider: provider.into(),
+            model: model.into(),
+            base: server.url(api).parse().unwrap(),
+            key_source: String::new(),
+            bearer: false,
+            abilities: built_in(kind(api), model),
+            reasoning: None,
+            max_output: None,
+            cache: Keep::Short,
+            headers: Vec::new(),
+        };
+        let no_key = Arc::new(|| Box::pin(async { Ok(None) }) as std::pin::Pin<Box<_>>);
+        let provider = open(kind(api), options, Client::default(), no_key).unwrap();
+        let mut transcript = Transcript::default();
+        transcript.push(&Event::TurnStart);
+        transcript.push(&Event::UserMessage {
+            text: "Go on.".into(),
+            attachments: Vec::new(),
+        });
+        transcript.push(&Event::RequestSent { cycle: 1 });
+        let request = Request {
+            head: Arc::new(Head::default()),
+            transcript: transcript.fork(),
+            shared: Arc::new(Shared::new("c-1")),
+            messages: Vec::new(),
+            inquiry: None,
+            tool_choice: ToolChoice::Auto,
+            reasoning: true,
+            schema: None,
+            without: BTreeSet::new(),
+        };
+        Self {
+            provider,
+            next,
+            request,
+            api,
+            _server: server,
+        }
+    }
+
+    async fn ask(&self, reply: Reply) -> Came {
+        *self.next.lock().unwrap() = reply;
+        let mut response = Response::default();
+        let mut pieces = match self.provider.send(self.request.clone()).await {
+            Ok(pieces) => pieces,
+            Err(failure) => return (response, Err(failure.text)),
+        };
+        while let Some(piece) = pieces.next().await {
+            match piece {
+                Ok(Piece::Finish(finish)) => return (response, Ok(finish)),
+                Ok(piece) => response.add(piece),
+                Err(failure) => return (response, Err(failure.text)),
+            }
+        }
+        panic!("neither a finish nor a failure");
+    }
+
+    /// Cuts a stream at every byte.
+    async fn check(&self, name: &str, body: &[u8]) {
+        let whole = self.ask(Reply::stream(self.api, body.to_vec())).await;
+        for at in 0..body.len() {
+            // A proxy that gives up ends the body as if it were whole; the connection lives on.
+            let clean = Reply::stream(self.api, body[..at].to_vec());
+            assert_part(&self.ask(clean).await, &whole, &format!("{name} at {at}"));
+        }
+        for at in (0..body.len()).step_by(97) {
+            let abrupt = Reply::stream(self.api, body.to_vec()).cut_at(at);
+            let place = format!("{name} cut off at {at}");
+            assert_part(&self.ask(abrupt).await, &whole, &place);
+        }
+    }
+}
+
+/// An error, or the same as the whole. What was shown until then is what the whole begins with.
+#[track_caller]
+fn assert_part((part, end): &Came, (whole, whole_end): &Came, place: &str) {
+    match (end, whole_end) {
+        (Ok(end), Ok(whole_end)) => {
+            assert_eq!(end, whole_end, "{place}");
+            assert_eq!(part.items, whole.items, "{place}");
+        }
+        (Ok(end), Err(_)) => panic!("{place}: {end:?}, but the whole fails"),
+        // What came together with an error is not shown.
+        (Err(_), Err(_)) => {}
+        (Err(_), Ok(_)) => {
+            assert!(part.items.len() <= whole.items.len(), "{place}");
+            for (part, whole) in part.items.iter().zip(&whole.items) {
+                assert_eq!(part.kind, whole.kind, "{place}");
+                assert!(whole.text.starts_with(&part.text), "{place}: {}", part.text);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_sample_cut_at_every_byte_is_an_error_or_whole() {
+    row(|api| {
+        let line = Line::new(api);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let all = samples(api);
+        assert!(all.len() >= 3, "{api:?}");
+        runtime.block_on(async {
+            for (name, body) in all {
+                line.check(&name, &body).await;
+            }
+        });
+    });
+}

@@ -1,0 +1,164 @@
+//! What a request says, in words that belong to no API: a line an item.
+//!
+//! Reasoning is `thought`, with its text where it has one; what vouches for it is looked at by the rules of the API.
+//! System text and tools are left out. Context that is added to a message is too: only its first line is told.
+
+use aside_model_server::{Api, server::Received};
+use serde_json::Value;
+
+/// The conversation as the model is told it.
+pub(super) fn heard(received: &Received) -> String {
+    let body = &received.json;
+    let mut lines = match received.api {
+        Some(Api::Anthropic) => messages(&body["messages"], anthropic),
+        Some(Api::OpenaiResponses) => messages(&body["input"], responses),
+        Some(Api::OpenaiChat | Api::Ollama) => messages(&body["messages"], chat),
+        Some(Api::Gemini) => messages(&body["contents"], gemini),
+        None => Vec::new(),
+    };
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+/// Reasoning goes back as text. Gemini wants its signatures alone, and a server of Chat Completions nothing, unless it
+/// is known to want it.
+pub(super) fn tells_reasoning(api: Api) -> bool {
+    !matches!(api, Api::Gemini | Api::OpenaiChat)
+}
+
+fn messages(all: &Value, say: fn(&Value, &mut Vec<String>)) -> Vec<String> {
+    let mut lines = Vec::new();
+    for message in all.as_array().into_iter().flatten() {
+        say(message, &mut lines);
+    }
+    lines
+}
+
+fn line(lines: &mut Vec<String>, who: &str, what: &Value) {
+    let what = what
+        .as_str()
+        .map_or_else(|| what.to_string(), str::to_owned);
+    // Chat Completions has no other way to mark a result that is an error.
+    let told = match who {
+        "result" => what.strip_prefix("error: ").unwrap_or(&what).trim_end(),
+        _ => &what,
+    };
+    if !told.is_empty() {
+        lines.push(format!("{who} {told}"));
+    }
+}
+
+/// Arguments with their members in one order.
+fn called(lines: &mut Vec<String>, name: &Value, arguments: &Value) {
+    let arguments = match arguments {
+        Value::String(text) => serde_json::from_str(text).unwrap_or_else(|_| arguments.clone()),
+        other => other.clone(),
+    };
+    let name = name.as_str().unwrap_or_default();
+    lines.push(format!("call {name} {arguments}"));
+}
+
+/// Content is text, or parts that have text.
+fn content(lines: &mut Vec<String>, who: &str, content: &Value) {
+    match content {
+        Value::Array(parts) => parts
+            .iter()
+            .for_each(|part| line(lines, who, &part["text"])),
+        Value::Null => {}
+        text => line(lines, who, text),
+    }
+}
+
+fn anthropic(message: &Value, lines: &mut Vec<String>) {
+    let who = message["role"].as_str().unwrap_or_default();
+    let Some(blocks) = message["content"].as_array() else {
+        return line(lines, who, &message["content"]);
+    };
+    for block in blocks {
+        match block["type"].as_str().unwrap_or_default() {
+            "text" => line(lines, who, &block["text"]),
+            "thinking" => lines.push(format!(
+                "thought {}",
+                block["thinking"].as_str().unwrap_or_default()
+            )),
+            "redacted_thinking" => lines.push("thought".into()),
+            "tool_use" => called(lines, &block["name"], &block["input"]),
+            "tool_result" => content(lines, "result", &block["content"]),
+            other => lines.push(format!("unknown {other}")),
+        }
+    }
+}
+
+fn responses(item: &Value, lines: &mut Vec<String>) {
+    match item["type"].as_str().unwrap_or("message") {
+        "message" => {
+            let who = match item["role"].as_str().unwrap_or_default() {
+                "developer" => "system",
+                other => other,
+            };
+            content(lines, who, &item["content"]);
+        }
+        "reasoning" => {
+            let summary = item["summary"][0]["text"].as_str().unwrap_or_default();
+            lines.push(format!("thought {summary}"));
+        }
+        "function_call" => called(lines, &item["name"], &item["arguments"]),
+        "function_call_output" => content(lines, "result", &item["output"]),
+        other => lines.push(format!("unknown {other}")),
+    }
+}
+
+/// Chat Completions, and Ollama, which learned from it.
+fn chat(message: &Value, lines: &mut Vec<String>) {
+    let who = match message["role"].as_str().unwrap_or_default() {
+        "tool" => "result",
+        "developer" => "system",
+        other => other,
+    };
+    if who == "system" && lines.is_empty() {
+        return;
+    }
+    for member in ["reasoning_content", "thinking"] {
+        if let Some(text) = message[member]
+            .as_str()
+            .filter(|text| !text.trim().is_empty())
+        {
+            lines.push(format!("thought {text}"));
+        }
+    }
+    content(lines, who, &message["content"]);
+    for call in message["tool_calls"].as_array().into_iter().flatten() {
+        called(
+            lines,
+            &call["function"]["name"],
+            &call["function"]["arguments"],
+        );
+    }
+}
+
+fn gemini(content: &Value, lines: &mut Vec<String>) {
+    let who = if content["role"] == "model" {
+        "assistant"
+    } else {
+        "user"
+    };
+    let mut said = String::new();
+    for part in content["parts"].as_array().into_iter().flatten() {
+        if let Some(call) = part.get("functionCall") {
+            line(lines, who, &std::mem::take(&mut said).into());
+            called(lines, &call["name"], &call["args"]);
+        } else if let Some(result) = part.get("functionResponse") {
+            let told = &result["response"];
+            line(
+                lines,
+                "result",
+                told.get("output").unwrap_or(&told["error"]),
+            );
+        } else if part["thought"] == true {
+            line(lines, "thought", &part["text"]);
+        } else {
+            said += part["text"].as_str().unwrap_or_default();
+        }
+    }
+    line(lines, who, &said.into());
+}

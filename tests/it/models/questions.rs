@@ -1,0 +1,276 @@
+//! Questions of tools that the model answers in a side request.
+
+use std::process::Command;
+
+use aside_model_server::{
+    Api,
+    play::{Play, Said},
+    server::Received,
+};
+use serde_json::{Value, json};
+
+use super::{
+    heard::heard,
+    shown::shown,
+    stage::{AUTO, Stage, Step, asked, row, says},
+};
+
+/// The ids of the inquiries in a request.
+pub(super) fn inquiries(received: &Received) -> Vec<String> {
+    let heard = heard(received);
+    let ids = heard
+        .lines()
+        .filter_map(|line| line.strip_prefix("Inquiry "));
+    ids.map(str::to_owned).collect()
+}
+
+/// Every question is answered alike.
+pub(super) fn answers(received: &Received) -> Play {
+    let all = inquiries(received);
+    let calls = all.iter().enumerate().map(|(at, id)| {
+        let arguments = json!({"inquiry_id": id, "answer": "all"});
+        Said::call(
+            &format!("inquiry_{at}"),
+            "answer_inquiry",
+            arguments.to_string(),
+        )
+    });
+    calls.fold(Play::new("answers"), Play::say)
+}
+
+/// A file with two places where one is meant.
+pub(super) const TWICE: &str = "x\nx\n";
+
+/// The model reads these: only a file that was read may be edited.
+pub(super) fn reads(paths: &[&str]) -> Step {
+    let calls = paths.iter().enumerate().map(|(at, path)| {
+        let arguments = json!({"path": path});
+        Said::call(&format!("read_{at}"), "read_file", arguments.to_string())
+    });
+    says(calls.fold(Play::new("reads"), Play::say))
+}
+
+/// A call that asks which of two places is meant.
+pub(super) fn edit(id: &str, path: &str) -> Said {
+    let arguments = json!({"path": path, "old_text": "x", "new_text": "y"});
+    Said::call(id, "edit_file", arguments.to_string())
+}
+
+/// A command that waits until somebody writes into the pipe of this name.
+fn waits(id: &str) -> Said {
+    Said::call(id, "run_command", r#"{"command":"cat pipe"}"#)
+}
+
+/// A call with an end that needs no time.
+fn fails(id: &str) -> Said {
+    Said::call(id, "read_file", r#"{"path":7}"#)
+}
+
+fn asking(place: usize, pipe: std::path::PathBuf) -> Vec<Step> {
+    let mut calls = vec![fails("call_read"), waits("call_run")];
+    calls.insert(place, edit("call_edit", "a.txt"));
+    let play = calls.into_iter().fold(Play::new("calls"), Play::say);
+    let answer = move |received: &Received| {
+        let pipe = pipe.clone();
+        // The command goes on only now: it runs while the question is asked and answered.
+        std::thread::spawn(move || std::fs::write(pipe, "from the pipe\n").unwrap());
+        answers(received)
+    };
+    vec![
+        reads(&["a.txt"]),
+        says(play),
+        asked(answer),
+        says(Play::new("end").say(Said::text("Done."))),
+    ]
+}
+
+/// What the model is told of a call's question.
+fn question(id: &str, path: &str) -> String {
+    format!(
+        "The tool `edit_file` needs an answer before it can go on.
+Inquiry tool_call.edit_file.{id}.occurrence.1
+1:
+> 1 | x
+  2 | x
+
+2:
+  1 | x
+> 2 | x
+The text to replace occurs 2 times in {path}. Which one is meant?
+Answer with exactly one of:
+1
+2
+all
+"
+    )
+}
+
+/// Lines with one of them put at a place.
+fn with<'a>(mut lines: Vec<&'a str>, place: usize, line: &'a str) -> String {
+    lines.insert(place, line);
+    lines.concat()
+}
+
+/// The asking call is the first, the one in the middle, or the last of three.
+fn check(place: usize) {
+    row(|api| {
+        let stage = Stage::new(api, Vec::new());
+        stage.world.write("a.txt", TWICE);
+        let pipe = stage.world.at("pipe");
+        let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        stage.goes_on(asking(place, pipe));
+        let done = stage.run("Go on.", &AUTO).exits(0);
+        assert_eq!(stage.world.read("a.txt"), "y\ny\n");
+
+        let siblings = vec!["call read_file: error\n", "call Run `cat pipe`: ok\n"];
+        let calls = with(siblings, place, "call Edit a.txt: ok\n");
+        let expected = format!(
+            "call Read a.txt: ok\n{calls}inquiry asked\ninquiry answered\ntext Done.\ncompleted Done.\n"
+        );
+        assert_eq!(shown(&done), expected, "{api:?}");
+
+        let siblings = vec![
+            "call read_file {\"path\":7}\n",
+            "call run_command {\"command\":\"cat pipe\"}\n",
+        ];
+        let edit = "call edit_file {\"path\":\"a.txt\",\"old_text\":\"x\",\"new_text\":\"y\"}\n";
+        let before = format!(
+            "user Go on.\ncall read_file {{\"path\":\"a.txt\"}}\nresult x\nx\n{}",
+            with(siblings, place, edit)
+        );
+        let invalid =
+            "result Invalid arguments for read_file: `path`: 7 is not of type \"string\".\n";
+        let paused = "result Tool paused: The text to replace occurs 2 times in a.txt. Which one is meant?\n";
+        let expected = format!(
+            "{before}{}user {}{ONE}\n",
+            with(vec![invalid, "result Tool still running.\n"], place, paused),
+            question("call_edit", "a.txt"),
+        );
+        assert_eq!(heard(&stage.requests()[2]), expected, "{api:?}");
+
+        let ended = vec![invalid, "result Exit status 0.\nfrom the pipe\n"];
+        let expected = format!(
+            "{before}{}",
+            with(ended, place, "result Changed `a.txt`.\n")
+        );
+        assert_eq!(stage.heard(), expected, "{api:?}");
+        stage.is_clean();
+    });
+}
+
+const ONE: &str = "Call answer_inquiry with this inquiry_id and your answer, once. \
+    Do not call any other tool. Answer directly, from the conversation.";
+const SEVERAL: &str = "Call answer_inquiry once for each of them, with its inquiry_id and your answer. \
+    Do not call any other tool. Answer directly, from the conversation.";
+
+#[test]
+fn a_question_of_the_first_of_three_calls_is_answered_while_a_sibling_runs() {
+    check(0);
+}
+
+#[test]
+fn a_question_of_the_second_of_three_calls_is_answered_while_a_sibling_runs() {
+    check(1);
+}
+
+#[test]
+fn a_question_of_the_last_of_three_calls_is_answered_while_a_sibling_runs() {
+    check(2);
+}
+
+#[test]
+fn three_questions_share_one_request() {
+    row(|api| {
+        let paths = ["a.txt", "b.txt", "c.txt"];
+        let id = |path: &str| format!("call_{}", path.replace('.', "_"));
+        let calls = paths.iter().fold(Play::new("calls"), |play, path| {
+            play.say(edit(&id(path), path))
+        });
+        let end = says(Play::new("end").say(Said::text("Done.")));
+        let stage = Stage::new(api, vec![reads(&paths), says(calls), asked(answers), end]);
+        for path in paths {
+            stage.world.write(path, TWICE);
+        }
+        let done = stage.run("Go on.", &AUTO).exits(0);
+        let each = |line: fn(&str) -> String| paths.map(line).concat();
+        let expected = format!(
+            "{}{}inquiry asked\ninquiry answered\ninquiry answered\ninquiry answered\n\
+             text Done.\ncompleted Done.\n",
+            each(|path| format!("call Read {path}: ok\n")),
+            each(|path| format!("call Edit {path}: ok\n")),
+        );
+        assert_eq!(shown(&done), expected, "{api:?}");
+        for path in paths {
+            assert_eq!(stage.world.read(path), "y\ny\n", "{api:?}");
+        }
+        let questions = paths.map(|path| question(&id(path), path)).join("\n");
+        let expected = format!(
+            "{}user {questions}\n{SEVERAL}\n",
+            each(|path| format!(
+                "result Tool paused: The text to replace occurs 2 times in {path}. Which one is meant?\n"
+            )),
+        );
+        let heard_then = heard(&stage.requests()[2]);
+        assert!(heard_then.ends_with(&expected), "{api:?}: {heard_then}");
+        let expected = each(|path| format!("result Changed `{path}`.\n"));
+        assert!(
+            stage.heard().ends_with(&expected),
+            "{api:?}: {}",
+            stage.heard()
+        );
+        stage.is_clean();
+    });
+}
+
+/// How a request forces `answer_inquiry`; it is the only tool that there is a way to call.
+fn forced(api: Api, received: &Received) -> Value {
+    let body = &received.json;
+    match api {
+        Api::Anthropic | Api::OpenaiResponses | Api::OpenaiChat => body["tool_choice"].clone(),
+        Api::Gemini => body["toolConfig"]["functionCallingConfig"].clone(),
+        // There is no such thing: it is asked in words alone.
+        Api::Ollama => Value::Null,
+    }
+}
+
+#[test]
+fn an_answer_is_forced_where_the_model_takes_it() {
+    row(|api| {
+        let calls = Play::new("calls")
+            .say(Said::reasoning("One edit."))
+            .say(edit("call_edit", "a.txt"));
+        let end = says(Play::new("end").say(Said::text("Done.")));
+        let script = vec![reads(&["a.txt"]), says(calls), asked(answers), end];
+        let stage = Stage::new(api, script);
+        stage.world.write("a.txt", TWICE);
+        let forces = ["--set", "conversation.inquiry.strategy='forced_tool'"];
+        let mut args = [AUTO.as_slice(), &forces].concat();
+        if api == Api::Anthropic {
+            // The newest refuses forced tools.
+            args.extend(["-m", "anthropic/claude-opus-5"]);
+        }
+        let done = stage.run("Go on.", &args).exits(0);
+        let expected = "\
+call Read a.txt: ok
+reasoning One edit.
+call Edit a.txt: ok
+inquiry asked
+inquiry answered
+text Done.
+completed Done.
+";
+        assert_eq!(shown(&done), expected, "{api:?}");
+        let name = "answer_inquiry";
+        let expected = match api {
+            Api::Anthropic => json!({"type": "tool", "name": name}),
+            Api::OpenaiResponses => json!({"type": "function", "name": name}),
+            Api::OpenaiChat => json!({"type": "function", "function": {"name": name}}),
+            Api::Gemini => json!({"mode": "ANY", "allowedFunctionNames": [name]}),
+            Api::Ollama => Value::Null,
+        };
+        assert_eq!(forced(api, &stage.requests()[2]), expected);
+        assert_eq!(stage.world.read("a.txt"), "y\ny\n");
+        stage.is_clean();
+    });
+}

@@ -1,0 +1,245 @@
+//! What no second try mends: one sentence that says who, what and what to do, and never the key.
+
+use std::{fs, net::TcpListener, path::Path};
+
+use aside_model_server::{
+    Api,
+    play::{Finish, Play, Said},
+    server::{ModelServer, Reply},
+};
+use serde_json::{Value, json};
+
+use super::{
+    column::{self, KEY},
+    shown::shown,
+    stage::{Stage, Step, http, row, says},
+};
+use crate::world::{Done, start};
+
+/// An error as an API writes it: its status, and its own word for it.
+fn error(api: Api, status: u16, word: &str, message: &str) -> Step {
+    let message = format!("{message} (key {KEY})");
+    let body = match api {
+        Api::Anthropic => {
+            json!({"type": "error", "error": {"type": word, "message": message}, "request_id": "req_01"})
+        }
+        Api::OpenaiResponses | Api::OpenaiChat => {
+            json!({"error": {"message": message, "type": "invalid_request_error", "param": null, "code": word}})
+        }
+        Api::Gemini => json!({"error": {"code": status, "message": message, "status": word}}),
+        Api::Ollama => json!({"error": message}),
+    };
+    http(Reply::json(status, body))
+}
+
+/// Runs with all that is logged, and checks that the key is nowhere.
+fn run(stage: &Stage) -> Done {
+    run_at(stage, &stage.server.address().to_string())
+}
+
+/// The same, with the providers at another address.
+fn run_at(stage: &Stage, address: &str) -> Done {
+    let log = stage.world.folder().join("trace.log");
+    let model = column::model(stage.api);
+    let limits = "conversation.limits.retries=0";
+    let args = ["run", "-m", model, "--trust", "--set", limits, "--log-file"];
+    let mut command =
+        stage.command(&[args.as_slice(), &[log.to_str().unwrap(), "Go on."]].concat());
+    command
+        .envs(column::environment(address))
+        .env("ASIDE_LOG", "trace");
+    let done = start(&mut command).end();
+    assert!(!done.stdout.contains(KEY), "{done:?}");
+    assert!(!done.stderr.contains(KEY), "{done:?}");
+    let log = fs::read_to_string(&log).unwrap();
+    assert!(log.contains("aside::provider"), "nothing is logged: {log}");
+    no_key_in(stage.world.folder());
+    done
+}
+
+fn no_key_in(folder: &Path) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            no_key_in(&path);
+        } else {
+            let text = fs::read(&path).unwrap();
+            let text = String::from_utf8_lossy(&text);
+            assert!(!text.contains(KEY), "the key is in {}", path.display());
+        }
+    }
+}
+
+/// The first line on standard error: who, and then this.
+#[track_caller]
+fn assert_says(api: Api, done: &Done, sentence: &str) {
+    let said = done.stderr.lines().find(|line| line.starts_with("error: "));
+    let expected = format!("error: {}: {sentence}", column::model(api));
+    assert_eq!(said, Some(expected.as_str()), "{done:?}");
+    assert_eq!(done.stdout, "", "{api:?}");
+}
+
+/// One row: how each API says it, the exit code, what happened in Aside's words and what to do.
+fn check(
+    code: i32,
+    what: &str,
+    next: &str,
+    says: impl Fn(Api) -> (u16, &'static str, &'static str) + Sync,
+) {
+    row(|api| {
+        let (status, word, message) = says(api);
+        let stage = Stage::new(api, vec![error(api, status, word, message)]);
+        let done = run(&stage).exits(code);
+        let what = what.replace("KEY", column::key_variable(api));
+        let sentence = format!("{what} ({message} (key [hidden])); {next}");
+        assert_says(api, &done, &sentence);
+        stage.is_clean();
+    });
+}
+
+#[test]
+fn a_wrong_key() {
+    let what = "127.0.0.1 does not accept the key from KEY for this";
+    check(6, what, "set one that it accepts", |api| match api {
+        Api::Anthropic => (401, "authentication_error", "invalid x-api-key"),
+        Api::OpenaiResponses | Api::OpenaiChat => (401, "invalid_api_key", "Incorrect API key."),
+        Api::Gemini => (400, "INVALID_ARGUMENT", "API key not valid."),
+        Api::Ollama => (401, "", "unauthorized"),
+    });
+}
+
+#[test]
+fn an_unknown_model() {
+    let what = "127.0.0.1 has no such model";
+    check(
+        6,
+        what,
+        "choose one of `aside model list`",
+        |api| match api {
+            Api::Anthropic => (404, "not_found_error", "model: claude-opus-5-5"),
+            Api::OpenaiResponses | Api::OpenaiChat => (404, "model_not_found", "It is not there."),
+            Api::Gemini => (404, "NOT_FOUND", "models/gemini-4-argon is not found."),
+            Api::Ollama => (404, "", "model 'qwen3.5:9b' not found"),
+        },
+    );
+}
+
+#[test]
+fn no_credit() {
+    let what = "the account has no credit left, or reached its limit";
+    let next = "add credit or raise the limit with the provider, or choose another model";
+    check(1, what, next, |api| match api {
+        // A 429 that does not say when to come back.
+        Api::Anthropic => (429, "rate_limit_error", "You reached your spend limit."),
+        Api::OpenaiResponses => (429, "insufficient_quota", "You exceeded your quota."),
+        Api::OpenaiChat => (402, "402", "Insufficient credits."),
+        Api::Gemini => (402, "FAILED_PRECONDITION", "Enable billing."),
+        Api::Ollama => (402, "", "payment required"),
+    });
+}
+
+#[test]
+fn a_full_context() {
+    let what = "the conversation no longer fits the model's context";
+    let next = "begin a new one, or choose a model with a larger context";
+    check(1, what, next, |api| match api {
+        Api::Anthropic => (
+            400,
+            "invalid_request_error",
+            "prompt is too long: 1000001 tokens",
+        ),
+        Api::OpenaiResponses | Api::OpenaiChat => (400, "context_length_exceeded", "Too long."),
+        Api::Gemini => (
+            400,
+            "INVALID_ARGUMENT",
+            "The input token count (1048577) exceeds the maximum.",
+        ),
+        Api::Ollama => (400, "", "the input length exceeds the context length"),
+    });
+}
+
+/// The model ends like this; what it said until then is taken back.
+fn ends(finish: fn(Api) -> Option<Finish>, sentence: fn(Api) -> &'static str) {
+    row(|api| {
+        let play = Play::new("no").say(Said::text("To begin"));
+        let Some(finish) = finish(api) else {
+            // It has no way to end but with words.
+            let stage = Stage::new(api, vec![says(play)]);
+            let done = stage.run("Go on.", &[]).exits(0);
+            assert!(shown(&done).ends_with("completed To begin\n"), "{done:?}");
+            return stage.is_clean();
+        };
+        let end = says(Play::new("end").say(Said::text("Better.")));
+        let stage = Stage::new(api, vec![says(play.finish(finish)), end]);
+        let done = stage.run("Go on.", &[]).exits(1);
+        assert!(shown(&done).ends_with("failed refused\n"), "{done:?}");
+        let expected = format!("error: {}", sentence(api));
+        assert!(done.stderr.lines().any(|line| line == expected), "{done:?}");
+        stage.run("And now?", &["--continue"]).exits(0);
+        let heard = stage.heard();
+        assert!(!heard.contains("To begin"), "{api:?}: {heard}");
+        stage.is_clean();
+    });
+}
+
+#[test]
+fn a_refusal() {
+    let refuses = |api| {
+        let finish = Finish::Refusal("I will not do that.".into());
+        finish.exists_in(api).then_some(finish)
+    };
+    ends(refuses, |_| "The model refused to go on.");
+}
+
+#[test]
+fn a_content_filter() {
+    // Anthropic's filters refuse in the model's name.
+    let filters = |api| match api {
+        Api::Anthropic => Some(Finish::Refusal(String::new())),
+        api => Finish::ContentFilter
+            .exists_in(api)
+            .then_some(Finish::ContentFilter),
+    };
+    ends(filters, |api| match api {
+        Api::Anthropic => "The model refused to go on.",
+        _ => "The provider's content filter stopped the response.",
+    });
+}
+
+#[test]
+fn nobody_there() {
+    row(|api| {
+        let closed = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        let stage = Stage::new(api, Vec::new());
+        let address = closed.to_string();
+        stage.world.user_config(&column::configuration(&address));
+        let done = run_at(&stage, &address).exits(1);
+        let sentence = "127.0.0.1 cannot be reached, or the connection to it broke \
+            (Connection refused (os error 111)); look whether it runs and whether you are online";
+        assert_says(api, &done, sentence);
+    });
+}
+
+#[test]
+fn a_redirect_does_not_carry_the_key_elsewhere() {
+    row(|api| {
+        let elsewhere = ModelServer::start(|_| Reply::json(200, Value::Null));
+        let to = format!("http://localhost:{}/v1", elsewhere.address().port());
+        for status in [301, 302, 307, 308] {
+            let mut reply = Reply::redirect(&to);
+            reply.status = status;
+            let stage = Stage::new(api, vec![http(reply)]);
+            let done = run(&stage).exits(1);
+            let sentence = format!(
+                "127.0.0.1 redirects to another place (HTTP status {status}); \
+                 set the provider's base_url to that"
+            );
+            assert_says(api, &done, &sentence);
+            stage.is_clean();
+        }
+        assert_eq!(elsewhere.connections(), 0, "{api:?}");
+    });
+}
