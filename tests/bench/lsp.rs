@@ -60,10 +60,9 @@ fn start(world: &World) {
         "ms",
         5.0,
     );
-    let mut client = world.client(json!({}));
-    // It has handled all that was sent when it replies.
-    client.request("aside/prompt/pending", json!({}));
-    client.reply();
+    let mut client = world.client(json!({ "assistant": { "model": script(world) } }));
+    // It has looked at its configuration when it tells how it stands.
+    client.until(|message| message["method"] == "aside/status");
     tell(
         "memory of an idle server",
         client.memory().as_slice(),
@@ -210,14 +209,18 @@ fn turns(world: &World) {
         ms(turn.completed - turn.asked)
     });
     tell("a short turn, over HTTP on loopback", &turns, "ms", 3.0);
-    let script = world.script("short", "[[reply]]\nsay = [{ text = \"Done.\" }]\n");
-    let rehearsal = json!({ "assistant": { "model": script } });
+    let rehearsal = json!({ "assistant": { "model": script(world) } });
     many_turns(
         "one conversation",
         &mut world.client(rehearsal.clone()),
         true,
     );
     many_turns("new conversations", &mut world.client(rehearsal), false);
+}
+
+/// A model that says one word.
+fn script(world: &World) -> String {
+    world.script("short", "[[reply]]\nsay = [{ text = \"Done.\" }]\n")
 }
 
 /// The last are as quick as the first, and leave nothing behind.
