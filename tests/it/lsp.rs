@@ -2,6 +2,7 @@
 
 mod client;
 mod edits;
+mod flood;
 mod plain;
 mod errors;
 mod people;

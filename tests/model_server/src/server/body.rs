@@ -3,6 +3,7 @@
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
@@ -59,6 +60,8 @@ async fn play(parts: Vec<Part>, end: End, feed: &mpsc::Sender<io::Result<Bytes>>
             }
             Part::Wait(gate) => gate.wait().await,
             Part::Pause(pause) => tokio::time::sleep(pause).await,
+            // Whoever wanted to know may have gone.
+            Part::Stamp(tell) => _ = tell.send(Instant::now()),
         }
     }
     match end {

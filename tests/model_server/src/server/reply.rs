@@ -1,6 +1,7 @@
 //! What the server is to send, and when.
 
-use std::time::Duration;
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::Response;
@@ -40,6 +41,8 @@ pub enum Part {
     Wait(Gate),
     /// Nothing for so long: to pace a benchmark, never to wait for something.
     Pause(Duration),
+    /// Nothing, but this place is reached now: what comes next is handed to the connection at once.
+    Stamp(Sender<Instant>),
 }
 
 /// How a body ends.

@@ -1,0 +1,351 @@
+//! What the Language Server costs on this machine: `cargo bench --bench lsp`, or only parts of it, as
+//! `cargo bench --bench lsp -- flood ping`. Prints medians, each with what is wanted; nothing here passes or fails.
+//!
+//! Run it on an otherwise idle machine. The server is a process of its own, spoken to over pipes; its provider is a
+//! model server on loopback inside this process. `ASIDE_BENCH_BINARY` names another program to measure.
+
+#![expect(clippy::print_stdout, reason = "a program that prints figures")]
+
+#[path = "lsp/client.rs"]
+mod client;
+#[path = "lsp/model.rs"]
+mod model;
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use self::{
+    client::{Client, Piece, Turn, World},
+    model::{Model, calls, streamed, words},
+};
+
+/// Pieces that come at once.
+const FLOOD: usize = 20_000;
+/// Pieces that come one after another.
+const PACED: usize = 2_000;
+/// Turns after which the server is as quick and as small as before.
+const TURNS: usize = 2_000;
+
+fn main() {
+    let parts: [(&str, fn(&World)); 7] = [
+        ("start", start),
+        ("requests", requests),
+        ("paced", paced),
+        ("flood", flood),
+        ("calls", tool_calls),
+        ("turns", turns),
+        ("ping", ping),
+    ];
+    let named: Vec<String> = std::env::args().skip(1).collect();
+    let named: Vec<&String> = named.iter().filter(|name| !name.starts_with('-')).collect();
+    let world = World::new();
+    for (name, measure) in parts {
+        if named.is_empty() || named.iter().any(|wanted| *wanted == name) {
+            measure(&world);
+        }
+    }
+}
+
+/// From nothing to a server that waits.
+fn start(world: &World) {
+    let start = sample(40, || {
+        let start = Instant::now();
+        let client = world.client(json!({}));
+        ms(client.initialized - start)
+    });
+    tell(
+        "process start to the response of initialize",
+        &start,
+        "ms",
+        5.0,
+    );
+    let mut client = world.client(json!({ "assistant": { "model": script(world) } }));
+    // It has looked at its configuration when it tells how it stands.
+    client.until(|message| message["method"] == "aside/status");
+    tell(
+        "memory of an idle server",
+        client.memory().as_slice(),
+        "MiB",
+        8.0,
+    );
+}
+
+/// From a turn's start to its request.
+fn requests(world: &World) {
+    let model = Model::start();
+    let request = |client: &mut Client| {
+        let turn = client.turn(json!({ "prompt": "go" }));
+        ms(model.last_request() - turn.asked)
+    };
+    let first = sample(15, || request(&mut world.client(model.config())));
+    let mut client = world.client(model.config());
+    let warm = sample(100, || request(&mut client));
+    tell(
+        "turn/start to the provider's request, first",
+        &first,
+        "ms",
+        2.0,
+    );
+    tell(
+        "turn/start to the provider's request, warm",
+        &warm,
+        "ms",
+        2.0,
+    );
+}
+
+/// Pieces that come a millisecond apart.
+fn paced(world: &World) {
+    let model = Model::start();
+    let mut client = world.client(model.config());
+    client.turn(json!({ "prompt": "go" }));
+    let words = words::<PACED>();
+    let (reply, times) = streamed::<PACED>(&words, Some(Duration::from_millis(1)));
+    model.will_reply(reply);
+    let before = client.processor();
+    let turn = client.turn(json!({ "prompt": "go" }));
+    let spent = between(before, client.processor());
+    assert_eq!(
+        together(&turn.pieces),
+        words.concat(),
+        "the text is as it was sent"
+    );
+    let sent: Vec<Instant> = times.try_iter().collect();
+    let late = delays(&sent, &turn.pieces);
+    println!("{PACED} pieces of 5 bytes, 1 ms apart");
+    tell("  a piece's arrival to its turn/update", &late, "ms", 0.2);
+    println!("  nine of ten within {:.3} ms", percentile(&late, 90));
+    if let Some(spent) = spent {
+        println!(
+            "  the server's processor time a piece: {:.1} µs",
+            spent * 1e6 / count(PACED)
+        );
+    }
+}
+
+/// Pieces that come all at once.
+fn flood(world: &World) {
+    let model = Model::start();
+    let mut client = world.client(model.config());
+    client.turn(json!({ "prompt": "go" }));
+    let words = words::<FLOOD>();
+    let mut figures: [Vec<f64>; 5] = Default::default();
+    let mut processor = Vec::new();
+    for _ in 0..7 {
+        let (reply, times) = streamed::<FLOOD>(&words, None);
+        model.will_reply(reply);
+        let before = client.processor();
+        let turn = client.turn(json!({ "prompt": "go" }));
+        processor.extend(between(before, client.processor()).map(|spent| spent * 1e3));
+        assert_eq!(
+            together(&turn.pieces),
+            words.concat(),
+            "the text is as it was sent"
+        );
+        let sent = times.try_recv().expect("the time of the first byte");
+        let each = flood_of(sent, &turn);
+        figures
+            .iter_mut()
+            .zip(each)
+            .for_each(|(all, one)| all.push(one));
+    }
+    let [total, first, gap, bytes, updates] = figures;
+    println!(
+        "{FLOOD} pieces of 5 bytes at once: {:.0} updates",
+        median(&updates)
+    );
+    tell("  first byte to the last update", &total, "ms", 150.0);
+    tell("  processor time of the server", &processor, "ms", 100.0);
+    tell("  first byte to the first update", &first, "ms", 5.0);
+    tell("  largest gap between updates", &gap, "ms", 50.0);
+    tell("  the pipe's bytes a piece", &bytes, "bytes", 20.0);
+}
+
+/// Whole time, first update, largest gap, bytes a piece, updates.
+fn flood_of(sent: Instant, turn: &Turn) -> [f64; 5] {
+    let times: Vec<Instant> = turn.pieces.iter().map(|piece| piece.at).collect();
+    let (first, last) = (times[0], times[times.len() - 1]);
+    let gaps = times.windows(2).map(|two| ms(two[1] - two[0]));
+    let bytes: usize = turn.pieces.iter().map(|piece| piece.bytes).sum();
+    [
+        ms(last - sent),
+        ms(first - sent),
+        gaps.fold(0.0, f64::max),
+        count(bytes) / count(FLOOD),
+        count(times.len()),
+    ]
+}
+
+/// One cycle each.
+fn tool_calls(world: &World) {
+    const CALLS: usize = 50;
+    let model = Model::start();
+    let mut client = world.client(model.config());
+    let mut turn = |calls_first: usize| {
+        for _ in 0..calls_first {
+            model.will_reply(calls("read_file", &[json!({ "path": "small.txt" })]));
+        }
+        let turn = client.turn(json!({ "prompt": "go" }));
+        ms(turn.completed - turn.asked)
+    };
+    let without = median(&sample(10, || turn(0)));
+    let with = median(&sample(10, || turn(CALLS)));
+    let each = (with - without) / count(CALLS);
+    tell(
+        "a call (read a small file), one of 50 cycles",
+        &[each],
+        "ms",
+        2.0,
+    );
+}
+
+/// The provider replies at once.
+fn turns(world: &World) {
+    let model = Model::start();
+    let mut client = world.client(model.config());
+    let turns = sample(300, || {
+        let turn = client.turn(json!({ "prompt": "go" }));
+        ms(turn.completed - turn.asked)
+    });
+    tell("a short turn, over HTTP on loopback", &turns, "ms", 3.0);
+    let rehearsal = json!({ "assistant": { "model": script(world) } });
+    many_turns(
+        "one conversation",
+        &mut world.client(rehearsal.clone()),
+        true,
+    );
+    many_turns("new conversations", &mut world.client(rehearsal), false);
+}
+
+/// A model that says one word.
+fn script(world: &World) -> String {
+    world.script("short", "[[reply]]\nsay = [{ text = \"Done.\" }]\n")
+}
+
+/// The last are as quick as the first, and leave nothing behind.
+fn many_turns(place: &str, client: &mut Client, same: bool) {
+    let (mut times, mut early, mut conversation) = (Vec::new(), None, Value::Null);
+    for number in 0..TURNS {
+        let turn = client.turn(json!({ "prompt": "go", "conversationId": conversation }));
+        times.push(ms(turn.completed - turn.asked));
+        if same {
+            conversation = turn.conversation.into();
+        }
+        if number == 19 {
+            early = client.memory();
+        }
+    }
+    println!("{TURNS} short turns of a script, {place}");
+    let (first, last) = (median(&times[3..20]), median(&times[TURNS - 17..]));
+    tell("  a turn", &times, "ms", 3.0);
+    println!("  about the 5th: {first:.3} ms, about the {TURNS}th: {last:.3} ms");
+    tell("  the ratio of these", &[last / first], "", 1.5);
+    let grown = between(early, client.memory());
+    tell(
+        "  memory after all, less that after 20",
+        grown.as_slice(),
+        "MiB",
+        4.0,
+    );
+}
+
+/// A request behind many notifications while many prompts are open.
+fn ping(world: &World) {
+    const PROMPTS: usize = 50;
+    const NOTIFICATIONS: i32 = 2_000;
+    let model = Model::start();
+    let mut client = world.client(model.config());
+    let ask = |number: usize| json!({ "question": format!("Question {number}?"), "answer_type": "boolean" });
+    let questions: Vec<Value> = (0..PROMPTS).map(ask).collect();
+    model.will_reply(calls("ask_user", &questions));
+    client.request("aside/turn/start", json!({ "prompt": "go" }));
+    for _ in 0..PROMPTS {
+        client.until(|message| message["method"] == "aside/prompt");
+    }
+    let document = format!("{}/small.txt", client.root);
+    client.notify(
+        "textDocument/didOpen",
+        json!({ "textDocument": { "uri": document, "languageId": "text", "version": 0, "text": "a" } }),
+    );
+    let mut version = 0;
+    let pings = sample(20, || {
+        for _ in 0..NOTIFICATIONS {
+            version += 1;
+            client.notify(
+                "textDocument/didChange",
+                json!({
+                    "textDocument": { "uri": document, "version": version },
+                    "contentChanges": [{ "text": "b" }],
+                }),
+            );
+        }
+        let asked = client.request("aside/conversation/list", json!({ "limit": 1 }));
+        ms(client.reply().0 - asked)
+    });
+    tell(
+        "a list behind 2,000 notifications, 50 prompts open",
+        &pings,
+        "ms",
+        10.0,
+    );
+}
+
+/// How long after it was sent each piece was read. A joined update holds several.
+fn delays(sent: &[Instant], updates: &[Piece]) -> Vec<f64> {
+    let mut sent = sent.iter();
+    let mut late = Vec::new();
+    for update in updates {
+        let pieces = update.text.len() / 5;
+        late.extend(sent.by_ref().take(pieces).map(|sent| ms(update.at - *sent)));
+    }
+    late
+}
+
+fn together(pieces: &[Piece]) -> String {
+    pieces.iter().map(|piece| piece.text.as_str()).collect()
+}
+
+fn between(before: Option<f64>, after: Option<f64>) -> Option<f64> {
+    Some(after? - before?)
+}
+
+/// After three runs that do not count.
+fn sample(count: usize, mut measure: impl FnMut() -> f64) -> Vec<f64> {
+    for _ in 0..3 {
+        measure();
+    }
+    (0..count).map(|_| measure()).collect()
+}
+
+fn median(values: &[f64]) -> f64 {
+    percentile(values, 50)
+}
+
+fn percentile(values: &[f64], percent: usize) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[sorted.len() * percent / 100]
+}
+
+/// The median counts; the least is what it is when nothing else goes on.
+fn tell(what: &str, values: &[f64], unit: &str, wanted: f64) {
+    if values.is_empty() {
+        return println!("{what:<56} is not told by this system");
+    }
+    let value = median(values);
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let word = if value < wanted { "ok" } else { "OVER" };
+    println!(
+        "{what:<56} {value:>8.3} {unit:<5} least {least:>8.3}   (wanted: under {wanted})  {word}"
+    );
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+#[expect(clippy::cast_precision_loss, reason = "small numbers")]
+fn count(number: usize) -> f64 {
+    number as f64
+}

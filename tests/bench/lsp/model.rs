@@ -1,0 +1,102 @@
+//! The model server of the benchmark, and what it replies.
+
+use std::{
+    array,
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError, mpsc},
+    time::{Duration, Instant},
+};
+
+use aside_model_server::{
+    Api,
+    play::{Pieces, Play, Said},
+    server::{ModelServer, Part, Reply},
+};
+use serde_json::{Value, json};
+
+const API: Api = Api::Anthropic;
+
+/// A model server that replies what it was told to reply next, else a short text.
+pub(crate) struct Model {
+    server: ModelServer,
+    next: Arc<Mutex<VecDeque<Reply>>>,
+}
+
+impl Model {
+    pub(crate) fn start() -> Self {
+        let next: Arc<Mutex<VecDeque<Reply>>> = Arc::default();
+        let replies = Arc::clone(&next);
+        let short = text(&["Done."]);
+        let server = ModelServer::start(move |_| {
+            let mut replies = replies.lock().unwrap_or_else(PoisonError::into_inner);
+            replies.pop_front().unwrap_or_else(|| short.clone())
+        });
+        Self { server, next }
+    }
+
+    /// The settings with which it is used.
+    pub(crate) fn config(&self) -> Value {
+        json!({
+            "assistant": { "model": "bench/model" },
+            "providers": { "bench": { "api": "anthropic", "base_url": self.server.url(API) } },
+        })
+    }
+
+    pub(crate) fn will_reply(&self, reply: Reply) {
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        next.push_back(reply);
+    }
+
+    /// When the last request had come in.
+    pub(crate) fn last_request(&self) -> Instant {
+        self.server.received().last().expect("a request").at
+    }
+}
+
+/// Says a text in these pieces.
+pub(crate) fn text<const N: usize>(pieces: &[&str; N]) -> Reply {
+    Play::new("bench")
+        .say(Said::text(Pieces::from(*pieces)))
+        .reply(API)
+}
+
+/// Calls a tool once for each of these arguments.
+pub(crate) fn calls(tool: &str, arguments: &[Value]) -> Reply {
+    let calls = arguments.iter().enumerate();
+    let play = calls.fold(Play::new("bench"), |play, (number, arguments)| {
+        let id = format!("call_{number}");
+        play.say(Said::call(&id, tool, arguments.to_string()))
+    });
+    play.reply(API)
+}
+
+/// `N` different pieces of five bytes.
+pub(crate) fn words<const N: usize>() -> Vec<String> {
+    (0..N).map(|number| format!("{number:05}")).collect()
+}
+
+/// A reply of these pieces, and when each was handed to the connection: all at once, or one after another.
+pub(crate) fn streamed<const N: usize>(
+    words: &[String],
+    pace: Option<Duration>,
+) -> (Reply, mpsc::Receiver<Instant>) {
+    let mut reply = text::<N>(&array::from_fn(|number| words[number].as_str()));
+    let (tell, times) = mpsc::channel();
+    let Some(pace) = pace else {
+        reply.body.insert(0, Part::Stamp(tell));
+        return (reply, times);
+    };
+    let Some(Part::Bytes(mut rest)) = reply.body.pop() else {
+        return (reply, times);
+    };
+    while !rest.is_empty() {
+        let end = rest.windows(2).position(|two| two == b"\n\n");
+        let event = rest.split_to(end.map_or(rest.len(), |end| end + 2));
+        if event.starts_with(b"event: content_block_delta") {
+            reply.body.push(Part::Pause(pace));
+            reply.body.push(Part::Stamp(tell.clone()));
+        }
+        reply.body.push(Part::Bytes(event));
+    }
+    (reply, times)
+}
