@@ -13,4 +13,3 @@ mod loopback;
 
 mod side;
 mod structured;
-

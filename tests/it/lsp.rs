@@ -2,9 +2,9 @@
 
 mod client;
 mod edits;
-mod flood;
-mod plain;
 mod errors;
+mod flood;
 mod people;
+mod plain;
 mod trust;
 mod turns;

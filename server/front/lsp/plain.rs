@@ -121,8 +121,9 @@ async fn show(hub: SharedHub, open: Open) {
         Some(Meaning::Settles(answer)) => {
             let says_nothing = matches!(answer, PromptAnswer::Cancel | PromptAnswer::Failed(_));
             // A message that is over cannot be taken off the screen: that it goes says nothing.
-            if !(says_nothing && open.closed.is_cancelled()) {
-                settle(&open, answer).await;
+            let is_moot = open.closed.is_cancelled() || hub.is_over();
+            if !(says_nothing && is_moot) {
+                settle(&hub, &open, answer).await;
             }
         }
         Some(Meaning::Write) => write(&hub, &open).await,
@@ -222,7 +223,7 @@ async fn write(hub: &SharedHub, open: &Open) {
     };
     while let Some(text) = page.next(&hub.plain.saved, &open.closed).await {
         match written::value(&prompt.answer_type, &text) {
-            Ok(value) => return settle(open, answer(value)).await,
+            Ok(value) => return settle(hub, open, answer(value)).await,
             Err(misfit) => {
                 let text = format!("The answer was not taken. {misfit}");
                 hub.client.show_message(MessageType::WARNING, text).await;
@@ -231,9 +232,11 @@ async fn write(hub: &SharedHub, open: &Open) {
     }
 }
 
-async fn settle(open: &Open, answer: PromptAnswer) {
+async fn settle(hub: &SharedHub, open: &Open, answer: PromptAnswer) {
     let id = PromptId(open.prompt.prompt_id.clone());
-    open.turn.answer(id, answer).await;
+    if !open.turn.answer(id, answer).await {
+        hub.late(open).await;
+    }
 }
 
 fn answer(value: Value) -> PromptAnswer {

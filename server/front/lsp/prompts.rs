@@ -172,7 +172,7 @@ async fn request(hub: SharedHub, open: Open) {
 
 impl Hub {
     /// Puts an answer on record that came after its turn, if nobody has the conversation open. It changes nothing.
-    async fn late(&self, open: &Open) {
+    pub(super) async fn late(&self, open: &Open) {
         let id = &open.turn.conversation;
         // The turn's own last lines come first.
         self.turns.idle(id).await;

@@ -29,15 +29,19 @@ use crate::{
         PromptKind,
         requests::{AttachmentParam, StartParams, code},
     },
-    session::conversation::{Listed, Status},
+    session::{
+        conversation::{Listed, Status},
+        replay,
+    },
     turn::question::AnswerType,
 };
 
 /// The commands.
-pub(in super::super) const ALL: [&str; 5] = [
+pub(in super::super) const ALL: [&str; 6] = [
     ASK,
     "aside.server.cancel",
     "aside.server.answer",
+    "aside.server.undo",
     "aside.server.resume",
     "aside.server.transcript",
 ];
@@ -89,6 +93,7 @@ impl Server {
             ASK => self.ask(arguments(given)?).await,
             "aside.server.cancel" => self.cancel(arguments(given)?).await,
             "aside.server.answer" => self.answer(arguments(given)?).await,
+            "aside.server.undo" => self.undo(arguments(given)?).await,
             "aside.server.resume" => self.resume(arguments(given)?).await,
             "aside.server.transcript" => self.transcript(arguments(given)?).await,
             other => Err(invalid(format!(
@@ -178,6 +183,34 @@ impl Server {
         Ok(Some(json!({ "turnId": handle.turn })))
     }
 
+    /// Takes a turn's changes back, those of the newest conversation's last one where none is named.
+    async fn undo(&self, about: About) -> Result<Option<Value>> {
+        let turn = match about.turn_id {
+            Some(turn) => turn,
+            None => {
+                let id = match about.conversation_id {
+                    Some(id) => id,
+                    None => newest(&self.hub, |_| true).await?.ok_or_else(|| {
+                        error(code::UNKNOWN_CONVERSATION, "there is no conversation here")
+                    })?,
+                };
+                last_turn(&self.hub, &id).await?
+            }
+        };
+        let params = json!({ "turnId": turn });
+        let undone = self.turn_undo(params.into()).await?;
+        let mut text = match undone.files.len() {
+            0 => "There was nothing to undo.".to_owned(),
+            1 => "One file is as it was before the turn.".to_owned(),
+            count => format!("{count} files are as they were before the turn."),
+        };
+        if undone.untracked {
+            text += " What commands changed is as they left it.";
+        }
+        self.hub.client.show_message(MessageType::INFO, text).await;
+        serde_json::to_value(undone).map(Some).map_err(internal)
+    }
+
     async fn transcript(&self, about: About) -> Result<Option<Value>> {
         let id = match about.conversation_id {
             Some(id) => id,
@@ -198,6 +231,17 @@ impl Server {
         });
         Ok(None)
     }
+}
+
+/// The last turn of a conversation.
+async fn last_turn(hub: &SharedHub, id: &str) -> Result<String> {
+    let (conversation, _) = hub.conversation(id)?;
+    let last = off_thread(move || {
+        let lines = conversation.read_last_turn().map_err(internal)?;
+        Ok(replay::turns(&lines.records).pop())
+    });
+    let last = last.await?.map(|turn| turn.id);
+    last.ok_or_else(|| error(code::UNKNOWN_TURN, "there is no turn to undo"))
 }
 
 /// The one object that a command takes; none is one without members.

@@ -172,10 +172,11 @@ pub(super) fn meaning(
         Err(error) => return Meaning::Settles(PromptAnswer::Failed(error.message.into_owned())),
         Ok(chosen) => chosen,
     };
-    let action = chosen.and_then(|chosen| {
-        let mut actions = message.actions.iter();
-        actions.find(|action| action.title == chosen.title)
-    });
+    let Some(chosen) = chosen else {
+        return Meaning::Settles(PromptAnswer::Cancel);
+    };
+    let mut actions = message.actions.iter();
+    let action = actions.find(|action| action.title == chosen.title);
     match action.map(|action| action.does.clone()) {
         Some(Does::Answer { value, remember }) => Meaning::Settles(PromptAnswer::Answer {
             value: SecretValue(value),
@@ -183,7 +184,13 @@ pub(super) fn meaning(
             new_text: None,
         }),
         Some(Does::Write) => Meaning::Write,
-        Some(Does::Dismiss) | None => Meaning::Settles(PromptAnswer::Cancel),
+        Some(Does::Dismiss) => Meaning::Settles(PromptAnswer::Cancel),
+        // Nobody was offered this: it fits no question, and is refused as an answer that does not.
+        None => Meaning::Settles(PromptAnswer::Answer {
+            value: SecretValue(Value::Null),
+            remember: false,
+            new_text: None,
+        }),
     }
 }
 
