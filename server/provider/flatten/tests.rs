@@ -162,9 +162,8 @@ fn the_cut_stays_put_while_a_conversation_grows() {
         let mut turns: Vec<u64> = Vec::new();
         let (mut before, mut moves) = (0, 0);
         for _ in 0..120 {
-            turns.push(0);
+            turns.push(random.u64(1..most));
             for _ in 0..random.u64(1..4) {
-                *turns.last_mut().unwrap() += random.u64(1..most);
                 let now = cut(&turns, budget);
                 let left: u64 = turns[before..].iter().sum();
                 if now != before {
@@ -177,6 +176,7 @@ fn the_cut_stays_put_while_a_conversation_grows() {
                     assert!(left <= budget || old < budget / 10);
                 }
                 before = now;
+                *turns.last_mut().unwrap() += random.u64(1..most);
             }
         }
         let all: u64 = turns.iter().sum();
