@@ -167,6 +167,10 @@ impl Store {
     /// # Errors
     /// [`StoreError::Unknown`] and [`StoreError::Several`].
     pub fn find(&self, prefix: &str) -> Result<Conversation, StoreError> {
+        // A whole id is found without a look at all the others.
+        if is_plain(prefix) && self.at(prefix).folder.join(EVENTS).exists() {
+            return Ok(self.at(prefix));
+        }
         let mut ids = self.ids()?;
         if let Some(exact) = ids.iter().find(|id| *id == prefix) {
             return Ok(self.at(exact));
@@ -331,6 +335,12 @@ impl Store {
         }
         Ok(ids)
     }
+}
+
+/// It names something in the store's folder, and nothing else: ids are no paths.
+fn is_plain(id: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    !id.is_empty() && id.bytes().all(plain)
 }
 
 /// Closes the last turn of a fork that is not in its place yet, and says in it what it is.
