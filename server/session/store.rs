@@ -7,6 +7,10 @@ use std::{
     io::{self, Write},
     os::unix::{ffi::OsStrExt, fs::PermissionsExt},
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -34,6 +38,8 @@ const ABANDONED: Duration = Duration::from_secs(60 * 60);
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
+    /// What crashes left here was looked for, which takes as long as there are conversations.
+    swept: Arc<AtomicBool>,
 }
 
 /// Why something cannot be done with conversations.
@@ -135,7 +141,10 @@ impl Store {
                 folder: state_dir.to_owned(),
                 source,
             })?;
-        Ok(Self { folder })
+        Ok(Self {
+            folder,
+            swept: Arc::default(),
+        })
     }
 
     /// The user's lasting approvals in this workspace.
@@ -291,7 +300,9 @@ impl Store {
         &self,
         fill: impl FnOnce(&Path) -> io::Result<()>,
     ) -> Result<Conversation, StoreError> {
-        self.sweep();
+        if !self.swept.swap(true, Ordering::Relaxed) {
+            self.sweep();
+        }
         let new_folder = || {
             let new = tempfile::Builder::new()
                 .prefix(NEW)
