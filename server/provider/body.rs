@@ -161,6 +161,8 @@ impl Prefix {
             .take_while(|link| !is_known(link))
             .collect();
         new.reverse();
+        // One chunk for all of it: a long conversation that was read from its log comes at once.
+        let mut added = Vec::new();
         for link in new {
             let mut out = Encoder::new(self.begun, self.last);
             api.encode(&link.items, link.epoch == self.epoch, ask, &mut out);
@@ -168,13 +170,14 @@ impl Prefix {
             self.after = out.after.take();
             let (bytes, begun, breakpoint) = out.finish();
             self.begun = begun;
-            self.mark = breakpoint.map(|at| self.history.len + at);
+            self.mark = breakpoint.map(|at| self.history.len + added.len() + at);
             if !link.is_of_model() {
                 // Its request wrote to the cache up to its end.
                 self.write(self.mark);
             }
-            self.history.push(bytes.into());
+            added.extend_from_slice(&bytes);
         }
+        self.history.push(added.into());
         self.newest.clone_from(&transcript.newest);
     }
 

@@ -11,40 +11,34 @@ use crate::turn::{
 const CHARACTERS: u64 = 3;
 /// The share of a window that a conversation may fill, in tenths. The rest is for the question and its answer.
 const SHARE: u64 = 8;
+/// What stands before the conversation.
+const BEGIN: &str = "This is a conversation between a user and an assistant that uses tools.\n\n";
+/// What follows where it is not all there.
+const LEFT_OUT: &str = "[Its beginning was left out.]\n\n";
 
 /// The conversation, then what an inquiry adds, for a model with a window of so many tokens. Where it is too long,
-/// whole older turns are left out, in steps of a tenth of the window, so that the cut stays where it is for many
-/// inquiries; the current turn is never cut.
+/// whole older turns are left out, in steps of a tenth of what there is room for, so that the cut stays where it is
+/// for many inquiries; the current turn is never cut.
+///
+/// Each request's and each response's share is a text of its own: what providers cache are whole texts.
 #[must_use]
 pub fn flatten(
     transcript: &Fork,
     messages: &[Message],
     window: Option<u64>,
 ) -> (Fork, Vec<Message>) {
-    let mut turns: Vec<(u32, String)> = Vec::new();
-    let mut links: Vec<&Link> = transcript.newest_first().collect();
-    links.reverse();
-    for link in links {
-        let text = link_text(link);
-        match turns.last_mut() {
-            Some((turn, said)) if *turn == link.turn => *said += &text,
-            _ => turns.push((link.turn, text)),
-        }
+    let turns = by_turn(transcript);
+    let length = |texts: &Vec<String>| texts.iter().map(|text| text.len() as u64).sum();
+    let lengths: Vec<u64> = turns.iter().map(length).collect();
+    let cut = window.map_or(0, |window| cut(&lengths, budget(window)));
+    let mut begin = BEGIN.to_owned();
+    if cut > 0 {
+        begin += LEFT_OUT;
     }
-    let kept = keep(&turns, window);
-    let mut text =
-        String::from("This is a conversation between a user and an assistant that uses tools.\n\n");
-    if kept > 0 {
-        text += "[Its beginning was left out.]\n\n";
-    }
-    text.extend(turns[kept..].iter().map(|(_, said)| said.as_str()));
-    let item = Item::User {
-        text,
-        attachments: Vec::new(),
-    };
+    let texts = turns.into_iter().skip(cut).flatten();
     let link = Link {
         previous: None,
-        items: vec![item],
+        items: std::iter::once(begin).chain(texts).map(user).collect(),
         turn: 1,
         epoch: 0,
     };
@@ -55,25 +49,49 @@ pub fn flatten(
     (fork, messages.iter().map(without_results).collect())
 }
 
-/// How many turns are left out.
-fn keep(turns: &[(u32, String)], window: Option<u64>) -> usize {
-    let Some(window) = window else { return 0 };
-    let budget = window.saturating_mul(CHARACTERS) / 10 * SHARE;
-    let step = (budget / 10).max(1);
-    let length = |text: &String| text.len() as u64;
-    let all: u64 = turns.iter().map(|(_, text)| length(text)).sum();
-    if all <= budget {
-        return 0;
+fn user(text: String) -> Item {
+    Item::User {
+        text,
+        attachments: Vec::new(),
     }
-    // What is over the budget, in whole steps.
-    let over = (all - budget).div_ceil(step) * step;
-    let mut left_out = 0;
-    let cut = turns.iter().take_while(|(_, text)| {
-        let more = left_out < over;
-        left_out += length(text);
-        more
-    });
-    cut.count().min(turns.len().saturating_sub(1))
+}
+
+/// The texts of each turn, oldest first.
+fn by_turn(transcript: &Fork) -> Vec<Vec<String>> {
+    let mut links: Vec<&Link> = transcript.newest_first().collect();
+    links.reverse();
+    let turns = links.chunk_by(|one, next| one.turn == next.turn);
+    let texts = |links: &[&Link]| -> Vec<String> {
+        let texts = links.iter().map(|link| link_text(link));
+        texts.filter(|text| !text.is_empty()).collect()
+    };
+    turns.map(texts).collect()
+}
+
+/// Characters that there is room for.
+fn budget(window: u64) -> u64 {
+    window.saturating_mul(CHARACTERS) / 10 * SHARE
+}
+
+/// How many turns of these lengths are left out, oldest first; never the last.
+///
+/// Where the cut may be is told by the older turns alone: each place is at least a tenth of the budget after the one
+/// before it. So it does not move while turns grow, until the first place that leaves few enough is a later one.
+/// Where none does it is the last: less than a tenth is still there of what is old.
+fn cut(turns: &[u64], budget: u64) -> usize {
+    let mut left: u64 = turns.iter().sum();
+    let (mut place, mut since) = (0, 0);
+    for (at, turn) in turns.iter().enumerate() {
+        if since >= (budget / 10).max(1) {
+            (place, since) = (at, 0);
+        }
+        if since == 0 && left <= budget {
+            break;
+        }
+        left -= turn;
+        since += turn;
+    }
+    place
 }
 
 fn link_text(link: &Link) -> String {
@@ -124,3 +142,6 @@ fn without_results(message: &Message) -> Message {
         text: told + text,
     }
 }
+
+#[cfg(test)]
+mod tests;

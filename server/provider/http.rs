@@ -88,6 +88,7 @@ impl Provider for Http {
             response,
             decoder,
             read: 0,
+            broken: None,
         };
         let first = stream.next().await.map_err(|error| self.failure(&error))?;
         Ok(self.pieces(stream, first))
@@ -304,11 +305,16 @@ struct Stream {
     decoder: Box<dyn Decoder>,
     /// Bytes so far.
     read: usize,
+    /// An error behind pieces that came whole.
+    broken: Option<ApiError>,
 }
 
 impl Stream {
     /// The pieces of the next bytes; never asked again after an error or a finish.
     async fn next(&mut self) -> Result<Vec<Piece>, ApiError> {
+        if let Some(error) = self.broken.take() {
+            return Err(error);
+        }
         let mut pieces = Vec::new();
         let mut events = Vec::new();
         let chunk = match read(&mut self.response).await {
@@ -330,8 +336,14 @@ impl Stream {
             return Err(ApiError::garbled("the response is too long"));
         }
         let taken = self.cutter.take(&chunk, &mut events);
-        self.decode(events, &mut pieces)?;
-        taken.map_err(|TooLong| ApiError::garbled("an event of the response is too long"))?;
+        let decoded = self.decode(events, &mut pieces).and_then(|()| {
+            taken.map_err(|TooLong| ApiError::garbled("an event of the response is too long"))
+        });
+        match decoded {
+            // What came before the error is not lost with it.
+            Err(error) if !pieces.is_empty() => self.broken = Some(error),
+            decoded => decoded?,
+        }
         Ok(pieces)
     }
 

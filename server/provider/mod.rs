@@ -38,6 +38,8 @@ mod schema;
 mod slots;
 mod sse;
 #[cfg(test)]
+mod tests;
+#[cfg(test)]
 mod trial;
 
 use std::{collections::BTreeSet, pin::Pin, sync::Arc};

@@ -123,7 +123,7 @@ impl Turn {
             usage,
             context_window,
         });
-        if let Some(error) = taken_back(&finish) {
+        if let Some(error) = taken_back(&finish, &self.cx.rules.model.id) {
             self.cx.record(Event::ResponseEnd {
                 finish: Some(finish),
                 usage: response.usage,
@@ -394,19 +394,22 @@ impl Turn {
 }
 
 /// Why the turn fails, where the provider took the response back.
-pub(crate) fn taken_back(finish: &Finish) -> Option<TurnError> {
+pub(crate) fn taken_back(finish: &Finish, model: &str) -> Option<TurnError> {
     let (code, text) = match finish {
-        Finish::Refusal => (ErrorCode::Refused, "The model refused to go on."),
+        Finish::Refusal => (
+            ErrorCode::Refused,
+            "refused to go on; ask in another way, or choose another model",
+        ),
         Finish::ContentFilter => (
             ErrorCode::Refused,
-            "The provider's content filter stopped the response.",
+            "was stopped by its provider's content filter; ask in another way, or choose another model",
         ),
         Finish::ContextFull => (
             ErrorCode::ContextFull,
-            "The conversation no longer fits into the model's context window; start a new one or fork an \
-             earlier turn.",
+            "has no room left for this conversation in its context window; start a new one, or fork an earlier \
+             turn",
         ),
         _ => return None,
     };
-    Some(TurnError::new(code, text))
+    Some(TurnError::new(code, format!("{model} {text}.")))
 }

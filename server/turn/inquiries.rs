@@ -96,7 +96,10 @@ impl Inquiries {
             .into_iter()
             .partition(|(other, ..)| *other == lane);
         self.waiting = rest;
-        Some(batch.into_iter().map(|(.., wanted)| wanted).collect())
+        let mut batch: Vec<Wanted> = batch.into_iter().map(|(.., wanted)| wanted).collect();
+        // In the order of the calls, whichever came to ask first: the same questions make the same request.
+        batch.sort_by_key(|wanted| wanted.call);
+        Some(batch)
     }
 
     /// A request over this lane's prefix is out, and its first byte has not come: what it writes to the cache

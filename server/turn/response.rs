@@ -296,10 +296,11 @@ impl Usage {
 
     /// Counts another request's usage in.
     pub fn count(&mut self, other: &Self) {
-        self.input += other.input;
-        self.cache_read += other.cache_read;
-        self.cache_write += other.cache_write;
-        self.output += other.output;
+        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        add(&mut self.input, other.input);
+        add(&mut self.cache_read, other.cache_read);
+        add(&mut self.cache_write, other.cache_write);
+        add(&mut self.output, other.output);
         if let Some(cost) = other.cost {
             self.cost = Some(self.cost.unwrap_or(0.0) + cost);
         }

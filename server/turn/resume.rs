@@ -138,7 +138,7 @@ impl Turn {
                     }
                     self.cx.usage.count(usage);
                     self.force.retrying = false;
-                    left = answered(&items, finish.as_ref());
+                    left = answered(&items, finish.as_ref(), &self.cx.rules.model.id);
                 }
                 Event::Steer { .. } => {
                     self.steered = true;
@@ -242,13 +242,13 @@ impl Left {
 }
 
 /// What a response without calls leaves to do.
-fn answered(items: &[&Event], finish: Option<&Finish>) -> Left {
+fn answered(items: &[&Event], finish: Option<&Finish>, model: &str) -> Left {
     match finish {
         Some(Finish::Pause) => return Left::Next,
         Some(Finish::MaxTokens | Finish::MalformedCall) => return Left::Cut,
         _ => {}
     }
-    if let Some(error) = finish.and_then(taken_back) {
+    if let Some(error) = finish.and_then(|finish| taken_back(finish, model)) {
         return Left::Failed(error);
     }
     let text = |event: &&&Event| match event {

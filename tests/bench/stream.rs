@@ -94,7 +94,7 @@ async fn pieces() {
     );
 }
 
-/// The same response, read by the HTTP client alone. Chunks from the first piece on.
+/// The same response, read by the HTTP client alone. Events from the first piece on.
 async fn without_the_engine(url: &str, first: usize) -> Vec<Instant> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder()
@@ -104,8 +104,10 @@ async fn without_the_engine(url: &str, first: usize) -> Vec<Instant> {
     let mut response = client.get(url).send().await.expect("a response");
     let mut came = Vec::new();
     while let Some(chunk) = response.chunk().await.expect("a chunk") {
-        came.push(Instant::now());
-        assert!(chunk.ends_with(b"\n\n"), "every event came alone");
+        let now = Instant::now();
+        // On a busy machine several events may come at once.
+        let ends = chunk.windows(2).filter(|bytes| bytes == b"\n\n");
+        came.extend(ends.map(|_| now));
     }
     came.split_off(first)
 }

@@ -5,9 +5,11 @@ mod body;
 mod cached;
 mod ladder;
 mod learned;
+mod others;
 mod run;
 
 mod long;
 mod loopback;
 
 mod side;
+mod structured;

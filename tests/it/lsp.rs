@@ -2,6 +2,9 @@
 
 mod client;
 mod edits;
+mod errors;
 mod flood;
+mod people;
 mod plain;
+mod trust;
 mod turns;

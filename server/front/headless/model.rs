@@ -106,7 +106,7 @@ fn scripts() -> Result<Vec<Row>, Failure> {
             unknown(),
         ])
     };
-    rehearsal::built_in().into_iter().map(script).collect()
+    rehearsal::built_in().map(script).collect()
 }
 
 fn row(id: &ModelId, abilities: &Abilities) -> Row {

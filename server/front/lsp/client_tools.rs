@@ -142,31 +142,29 @@ mod tests {
 
     #[test]
     fn tools_are_looked_at_when_they_are_declared() {
-        let check = |name: &str, schema: Value, expected: Option<&str>| {
+        let looks = |name: &str, schema: Value, expected: Option<&str>| {
             let tool = requests::ClientTool {
                 name: name.into(),
                 description: "Shows a line.".into(),
                 input_schema: schema,
             };
-            let said = super::check(&[tool])
-                .err()
-                .map(|error| error.message.into_owned());
+            let said = check(&[tool]).err().map(|error| error.message.into_owned());
             let place = "capabilities.experimental.aside.tools[0].";
             assert_eq!(said, expected.map(|text| format!("{place}{text}")));
         };
         let object = || json!({"type": "object"});
-        check("reveal-line_2", object(), None);
-        check(
+        looks("reveal-line_2", object(), None);
+        looks(
             "search",
             object(),
             Some("name: there are two tools `search`; rename one of them"),
         );
-        check(
+        looks(
             "a.b",
             object(),
             Some("name: a tool's name has 1 to 64 of A-Z, a-z, 0-9, _ and -, which `a.b` is not"),
         );
-        check(
+        looks(
             "list",
             json!({"type": "array"}),
             Some("inputSchema: it is not the schema of an object"),

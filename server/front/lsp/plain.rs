@@ -39,7 +39,7 @@ use self::{
     written::Written,
 };
 use super::{
-    hub::{SharedHub, Told},
+    hub::{Hub, SharedHub, Told},
     prompts::Open,
 };
 use crate::{
@@ -69,6 +69,12 @@ impl Plain {
     pub(super) fn saved(&self) {
         self.saved.notify_waiters();
     }
+}
+
+/// Prompts are put to the client in what LSP has.
+pub(super) fn asks_plainly(hub: &Hub) -> bool {
+    let aside = hub.told.get().and_then(|told| told.aside.as_ref());
+    !aside.is_some_and(|aside| aside.prompt)
 }
 
 /// What the server can do for such a client.
@@ -115,8 +121,9 @@ async fn show(hub: SharedHub, open: Open) {
         Some(Meaning::Settles(answer)) => {
             let says_nothing = matches!(answer, PromptAnswer::Cancel | PromptAnswer::Failed(_));
             // A message that is over cannot be taken off the screen: that it goes says nothing.
-            if !(says_nothing && open.closed.is_cancelled()) {
-                settle(&open, answer).await;
+            let is_moot = open.closed.is_cancelled() || hub.is_over();
+            if !(says_nothing && is_moot) {
+                settle(&hub, &open, answer).await;
             }
         }
         Some(Meaning::Write) => write(&hub, &open).await,
@@ -130,6 +137,10 @@ async fn put(hub: &SharedHub, open: &Open) -> Meaning {
         return Meaning::Settles(PromptAnswer::Failed(why.into()));
     }
     let whole = open_whole(hub, open).await;
+    if open.closed.is_cancelled() {
+        // It was settled while its page was opened.
+        return Meaning::Settles(PromptAnswer::Cancel);
+    }
     open.sight.shown(whole != Whole::Nowhere);
     let message = message(prompt, &whole, hub.shows_pages());
     let kind = match prompt.kind {
@@ -212,7 +223,7 @@ async fn write(hub: &SharedHub, open: &Open) {
     };
     while let Some(text) = page.next(&hub.plain.saved, &open.closed).await {
         match written::value(&prompt.answer_type, &text) {
-            Ok(value) => return settle(open, answer(value)).await,
+            Ok(value) => return settle(hub, open, answer(value)).await,
             Err(misfit) => {
                 let text = format!("The answer was not taken. {misfit}");
                 hub.client.show_message(MessageType::WARNING, text).await;
@@ -221,9 +232,11 @@ async fn write(hub: &SharedHub, open: &Open) {
     }
 }
 
-async fn settle(open: &Open, answer: PromptAnswer) {
+async fn settle(hub: &SharedHub, open: &Open, answer: PromptAnswer) {
     let id = PromptId(open.prompt.prompt_id.clone());
-    open.turn.answer(id, answer).await;
+    if !open.turn.answer(id, answer).await {
+        hub.late(open).await;
+    }
 }
 
 fn answer(value: Value) -> PromptAnswer {

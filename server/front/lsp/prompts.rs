@@ -128,13 +128,12 @@ pub(super) fn ask(hub: &SharedHub, prompt: wire::Prompt, turn: &TurnHandle) {
         // Its answer did not fit, and it is asked again.
         before.closed.cancel();
     }
-    let answers = hub.told.get().and_then(|told| told.aside.as_ref());
-    if answers.is_some_and(|aside| aside.prompt) {
+    if plain::asks_plainly(hub) {
+        plain::ask(hub, open);
+    } else {
         open.sight.shown(true);
         // The task owns the request to its end: a reply to one that was dropped would end the process.
         tokio::spawn(request(hub.clone(), open));
-    } else {
-        plain::ask(hub, open);
     }
 }
 
@@ -173,7 +172,7 @@ async fn request(hub: SharedHub, open: Open) {
 
 impl Hub {
     /// Puts an answer on record that came after its turn, if nobody has the conversation open. It changes nothing.
-    async fn late(&self, open: &Open) {
+    pub(super) async fn late(&self, open: &Open) {
         let id = &open.turn.conversation;
         // The turn's own last lines come first.
         self.turns.idle(id).await;

@@ -281,7 +281,7 @@ fn read(params: InitializeParams) -> Result<(Told, ClientSettings, Vec<PathBuf>)
         Some(folder) => PathBuf::from(folder),
         None => default_state_dir().map_err(internal)?,
     };
-    #[expect(deprecated, reason = "older clients name no folders")]
+    // Older clients name no folders.
     let root = params.root_uri;
     let folders = params.workspace_folders.unwrap_or_default();
     let folders = folders.into_iter().map(|folder| folder.uri).chain(root);

@@ -35,6 +35,8 @@ const ATTACHED: u64 = 16 * 1024 * 1024;
 /// A turn to start.
 pub(super) struct Wanted {
     pub(super) conversation: Conversation,
+    /// It was made for this turn.
+    pub(super) is_new: bool,
     pub(super) root: PathBuf,
     pub(super) turn: Option<String>,
     pub(super) start: Start,
@@ -85,6 +87,7 @@ impl Hub {
         };
         Ok(Wanted {
             conversation,
+            is_new: params.conversation_id.is_none(),
             root,
             turn: params.turn_id,
             start: Start::Message {
@@ -110,6 +113,7 @@ impl Hub {
         let root = options.root.as_ref().map_or(root, PathBuf::from);
         Ok(Wanted {
             conversation,
+            is_new: false,
             root,
             turn: None,
             start: Start::Resume {
@@ -192,9 +196,19 @@ pub(super) async fn begin_turn(hub: &SharedHub, wanted: Wanted) -> jsonrpc::Resu
             format!("a turn runs in conversation {id}; steer or cancel it first"),
         ));
     };
+    let new = wanted.is_new.then(|| wanted.conversation.clone());
+    let store = hub.store(&wanted.root);
     let begun = begin_reserved(hub, wanted, kept).await;
     if begun.is_err() {
         hub.turns.free(&id, None);
+        // What was asked for could not be had: nothing of it stays in the list.
+        if let (Some(new), Ok(store)) = (new, store)
+            && let Err(error) = store.delete(&new, Clock::start().now())
+        {
+            tracing::warn!(%error, "an empty conversation stays");
+        }
+        // The configuration may have changed since it was looked at.
+        hub.look_again();
     }
     begun
 }

@@ -133,11 +133,9 @@ impl Put<'_> {
                 about,
             } => self.opened(&prompt.0, *call, about),
             Event::InquiryResponse { id, call, response } => self.answered(id, *call, response),
-            Event::PromptClosed { prompt, closed } => {
-                if self.prompts.remove(&prompt.0).is_some() {
-                    let closed = of_closed(prompt.0.clone(), closed);
-                    self.updates.push(Update::Question(closed));
-                }
+            Event::PromptClosed { prompt, closed } if self.prompts.remove(&prompt.0).is_some() => {
+                let closed = of_closed(prompt.0.clone(), closed);
+                self.updates.push(Update::Question(closed));
             }
             _ => {}
         }
@@ -184,6 +182,17 @@ impl Put<'_> {
     }
 
     fn answered(&mut self, pair: &str, call: CallKey, response: &InquiryResponse) {
+        if let InquiryResponse::Answered {
+            effort: Some(effort),
+            ..
+        }
+        | InquiryResponse::Cancelled {
+            effort: Some(effort),
+            ..
+        } = response
+        {
+            self.usage.count(&effort.usage);
+        }
         let prompt = self.prompts.iter();
         let prompt = prompt
             .filter(|(_, about)| about.as_deref() == Some(pair))

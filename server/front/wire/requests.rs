@@ -58,7 +58,7 @@ pub struct ClientTool {
 }
 
 /// `capabilities.experimental.aside` of the server.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServerCapabilities {
     /// The lower of both versions.
     pub version: u32,

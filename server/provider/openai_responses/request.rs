@@ -243,11 +243,18 @@ fn in_words(item: &Item, native: bool, ask: &Ask<'_>, out: &mut Encoder) {
             out.last = Role::Assistant;
         }
         Item::ToolResult { id, content, .. } => {
-            out.push(&json!({
-                "type": "function_call_output",
-                "call_id": call_id(id, native),
-                "output": content,
-            }));
+            // Most of a conversation: written without a copy.
+            #[derive(Serialize)]
+            struct Output<'a> {
+                r#type: &'a str,
+                call_id: String,
+                output: &'a str,
+            }
+            out.push(&Output {
+                r#type: "function_call_output",
+                call_id: call_id(id, native),
+                output: content,
+            });
             out.last = Role::User;
         }
     }

@@ -311,7 +311,7 @@ fn reasoning_that_is_refused_is_left_out_once() {
                 .to_string()
                 .contains(r#""type":"thinking""#)
         };
-        let run = Run::new(side.model, "", move |request, number| {
+        let run = Run::new(side.model, "", move |_, number| {
             if number == 0 {
                 return side.calls(0, "list_files", &json!({"path": "."}));
             }

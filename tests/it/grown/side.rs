@@ -104,11 +104,11 @@ pub(super) fn inquiries(request: &Received) -> Vec<String> {
 pub(super) fn items(api: Api, stream: &[u8]) -> Vec<Value> {
     let text = String::from_utf8_lossy(stream);
     let events = text.lines().filter_map(|line| line.strip_prefix("data: "));
-    let events = events.filter_map(|event| serde_json::from_str::<Value>(event).ok());
+    let mut events = events.filter_map(|event| serde_json::from_str::<Value>(event).ok());
     match api {
         Api::Anthropic => blocks(events),
         Api::OpenaiResponses => {
-            let last = events.last().unwrap_or_default();
+            let last = events.next_back().unwrap_or_default();
             last["response"]["output"]
                 .as_array()
                 .cloned()

@@ -32,6 +32,10 @@ fn cancel(stage: &Stage, run: Live) -> Duration {
 }
 
 #[track_caller]
+#[expect(
+    clippy::print_stdout,
+    reason = "the figure is what a person wants to see of this test"
+)]
 fn report(api: Api, what: &str, mut took: Vec<Duration>) {
     took.sort();
     let median = took[took.len() / 2];

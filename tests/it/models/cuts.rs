@@ -1,6 +1,7 @@
 //! Every sample stream, cut at every byte: what comes of it is an error, or all that the whole has.
 //!
-//! The provider is asked itself, over one loopback connection: a process for each of the 40,000 cuts would take hours.
+//! The provider is asked itself, over a loopback connection for each sample: a process for each of the 40,000 cuts
+//! would take hours.
 
 use std::{
     collections::BTreeSet,
@@ -69,7 +70,7 @@ struct Line {
 type Came = (Response, Result<Finish, String>);
 
 impl Line {
-    fn new(api: Api) -> Self {
+    fn new(api: Api, client: Client) -> Self {
         let next = Arc::new(Mutex::new(Reply::stream(api, "")));
         let server = {
             let next = Arc::clone(&next);
@@ -89,7 +90,7 @@ impl Line {
             headers: Vec::new(),
         };
         let no_key = Arc::new(|| Box::pin(async { Ok(None) }) as std::pin::Pin<Box<_>>);
-        let provider = open(kind(api), options, Client::default(), no_key).unwrap();
+        let provider = open(kind(api), options, client, no_key).unwrap();
         let mut transcript = Transcript::default();
         transcript.push(&Event::TurnStart);
         transcript.push(&Event::UserMessage {
@@ -134,7 +135,7 @@ impl Line {
         panic!("neither a finish nor a failure");
     }
 
-    /// Cuts a stream at every byte.
+    /// Ends a stream at every byte, and breaks it off at some of them.
     async fn check(&self, name: &str, body: &[u8]) {
         let whole = self.ask(Reply::stream(self.api, body.to_vec())).await;
         for at in 0..body.len() {
@@ -142,6 +143,7 @@ impl Line {
             let clean = Reply::stream(self.api, body[..at].to_vec());
             assert_part(&self.ask(clean).await, &whole, &format!("{name} at {at}"));
         }
+        // A connection that breaks takes a new one for the next request: some places are enough.
         for at in (0..body.len()).step_by(97) {
             let abrupt = Reply::stream(self.api, body.to_vec()).cut_at(at);
             let place = format!("{name} cut off at {at}");
@@ -173,17 +175,20 @@ fn assert_part((part, end): &Came, (whole, whole_end): &Came, place: &str) {
 
 #[test]
 fn every_sample_cut_at_every_byte_is_an_error_or_whole() {
+    let client = Client::default();
     row(|api| {
-        let line = Line::new(api);
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
         let all = samples(api);
         assert!(all.len() >= 3, "{api:?}");
-        runtime.block_on(async {
-            for (name, body) in all {
-                line.check(&name, &body).await;
+        std::thread::scope(|scope| {
+            for (name, body) in &all {
+                let line = Line::new(api, client.clone());
+                scope.spawn(move || {
+                    let runtime = tokio::runtime::Builder::new_current_thread()
+                        .enable_all()
+                        .build()
+                        .unwrap();
+                    runtime.block_on(line.check(name, body));
+                });
             }
         });
     });

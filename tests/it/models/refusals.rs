@@ -188,7 +188,10 @@ fn a_refusal() {
         let finish = Finish::Refusal("I will not do that.".into());
         finish.exists_in(api).then_some(finish)
     };
-    ends(refuses, |_| "The model refused to go on.");
+    ends(
+        refuses,
+        |_| "refused to go on; ask in another way, or choose another model.",
+    );
 }
 
 #[test]
@@ -201,8 +204,10 @@ fn a_content_filter() {
             .then_some(Finish::ContentFilter),
     };
     ends(filters, |api| match api {
-        Api::Anthropic => "The model refused to go on.",
-        _ => "The provider's content filter stopped the response.",
+        Api::Anthropic => "refused to go on; ask in another way, or choose another model.",
+        _ => {
+            "was stopped by its provider's content filter; ask in another way, or choose another model."
+        }
     });
 }
 

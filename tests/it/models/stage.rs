@@ -102,13 +102,6 @@ impl Stage {
         }
     }
 
-    /// Appends to the user's own configuration.
-    pub(super) fn configure(&self, text: &str) {
-        let address = self.server.address().to_string();
-        self.world
-            .user_config(&format!("{text}\n{}", column::configuration(&address)));
-    }
-
     /// More of the script.
     pub(super) fn goes_on(&self, script: Vec<Step>) {
         lock(&self.books).script.extend(script);

@@ -29,14 +29,19 @@ use crate::{
         PromptKind,
         requests::{AttachmentParam, StartParams, code},
     },
-    session::conversation::{Listed, Status},
+    session::{
+        conversation::{Listed, Status},
+        replay,
+    },
+    turn::question::AnswerType,
 };
 
 /// The commands.
-pub(in super::super) const ALL: [&str; 5] = [
+pub(in super::super) const ALL: [&str; 6] = [
     ASK,
     "aside.server.cancel",
     "aside.server.answer",
+    "aside.server.undo",
     "aside.server.resume",
     "aside.server.transcript",
 ];
@@ -88,6 +93,7 @@ impl Server {
             ASK => self.ask(arguments(given)?).await,
             "aside.server.cancel" => self.cancel(arguments(given)?).await,
             "aside.server.answer" => self.answer(arguments(given)?).await,
+            "aside.server.undo" => self.undo(arguments(given)?).await,
             "aside.server.resume" => self.resume(arguments(given)?).await,
             "aside.server.transcript" => self.transcript(arguments(given)?).await,
             other => Err(invalid(format!(
@@ -147,10 +153,12 @@ impl Server {
                 return Err(invalid(format!("promptId: several are open: {ids}")));
             }
         };
-        let answer = match answer {
-            Value::String(text) => written::value(&open.prompt.answer_type, &text)
-                .map_err(|misfit| invalid(format!("answer: {misfit}")))?,
-            other => other,
+        let answer = match (&open.prompt.answer_type, answer) {
+            (AnswerType::Boolean, Value::String(text)) => {
+                written::value(&AnswerType::Boolean, &text)
+                    .map_err(|misfit| invalid(format!("answer: {misfit}")))?
+            }
+            (_, answer) => answer,
         };
         let says_no = answer == json!("no") || answer == json!(false);
         if open.prompt.kind != PromptKind::Question && !says_no && !open.sight.was_whole() {
@@ -175,6 +183,34 @@ impl Server {
         Ok(Some(json!({ "turnId": handle.turn })))
     }
 
+    /// Takes a turn's changes back, those of the newest conversation's last one where none is named.
+    async fn undo(&self, about: About) -> Result<Option<Value>> {
+        let turn = match about.turn_id {
+            Some(turn) => turn,
+            None => {
+                let id = match about.conversation_id {
+                    Some(id) => id,
+                    None => newest(&self.hub, |_| true).await?.ok_or_else(|| {
+                        error(code::UNKNOWN_CONVERSATION, "there is no conversation here")
+                    })?,
+                };
+                last_turn(&self.hub, &id).await?
+            }
+        };
+        let params = json!({ "turnId": turn });
+        let undone = self.turn_undo(params.into()).await?;
+        let mut text = match undone.files.len() {
+            0 => "There was nothing to undo.".to_owned(),
+            1 => "One file is as it was before the turn.".to_owned(),
+            count => format!("{count} files are as they were before the turn."),
+        };
+        if undone.untracked {
+            text += " What commands changed is as they left it.";
+        }
+        self.hub.client.show_message(MessageType::INFO, text).await;
+        serde_json::to_value(undone).map(Some).map_err(internal)
+    }
+
     async fn transcript(&self, about: About) -> Result<Option<Value>> {
         let id = match about.conversation_id {
             Some(id) => id,
@@ -195,6 +231,17 @@ impl Server {
         });
         Ok(None)
     }
+}
+
+/// The last turn of a conversation.
+async fn last_turn(hub: &SharedHub, id: &str) -> Result<String> {
+    let (conversation, _) = hub.conversation(id)?;
+    let last = off_thread(move || {
+        let lines = conversation.read_last_turn().map_err(internal)?;
+        Ok(replay::turns(&lines.records).pop())
+    });
+    let last = last.await?.map(|turn| turn.id);
+    last.ok_or_else(|| error(code::UNKNOWN_TURN, "there is no turn to undo"))
 }
 
 /// The one object that a command takes; none is one without members.
@@ -238,37 +285,37 @@ async fn write_and_ask(hub: SharedHub, folder: std::path::PathBuf, ask: Ask) {
         let text = written::message_page(&about.unwrap_or_default());
         pages::create(&folder, "ask-", ".txt", &text).map_err(internal)
     });
-    let shown = match page.await {
-        Ok(path) => {
-            let page = Written::new(path.clone());
-            hub.show_page(&path, true).await.then_some((path, page))
-        }
+    let path = match page.await {
+        Ok(path) => path,
         Err(why) => {
             tracing::warn!(%why, "a page for a message cannot be written");
-            None
+            return say_how_to_ask(&hub).await;
         }
     };
-    let Some((path, mut page)) = shown else {
-        let text = "Ask with the command aside.server.ask {\"prompt\":\"…\"}.";
-        return hub.client.show_message(MessageType::INFO, text).await;
-    };
-    let written = timeout(WRITING, page.next(&hub.plain.saved, &unwanted)).await;
-    if let Ok(Some(prompt)) = written {
-        let ask = Ask {
-            prompt: Some(prompt),
-            ..ask
-        };
-        if let Err(failed) = begin(&hub, ask).await {
+    // What is saved from now on counts.
+    let mut page = Written::new(path.clone());
+    if hub.show_page(&path, true).await {
+        let written = timeout(WRITING, page.next(&hub.plain.saved, &unwanted)).await;
+        if let Ok(prompt @ Some(_)) = written
+            && let Err(failed) = begin(&hub, Ask { prompt, ..ask }).await
+        {
             let client = &hub.client;
             client
                 .show_message(MessageType::ERROR, failed.message)
                 .await;
         }
+    } else {
+        say_how_to_ask(&hub).await;
     }
     let removed = off_thread(move || std::fs::remove_file(path).map_err(internal)).await;
     if let Err(why) = removed {
         tracing::warn!(%why, "the page of a message cannot be removed");
     }
+}
+
+async fn say_how_to_ask(hub: &Hub) {
+    let text = "Ask with the command aside.server.ask {\"prompt\":\"…\"}.";
+    hub.client.show_message(MessageType::INFO, text).await;
 }
 
 /// The conversation of the workspace that was changed last, of those that are wanted.

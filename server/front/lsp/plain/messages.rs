@@ -78,7 +78,7 @@ pub(super) struct Page {
 pub(super) fn page(prompt: &Prompt) -> Option<Page> {
     let is_diff = matches!(prompt.preview, Some(Preview::Diff { .. }));
     let becomes_a_link = needs_approval(prompt) && one_line_preview(prompt).contains("](");
-    if !is_diff && !becomes_a_link && units(&inline(prompt)) <= SHOWN {
+    if !is_diff && !becomes_a_link && units(&inline(prompt)) <= room(prompt) {
         return None;
     }
     let mut text = format!("{}\n\n", one_line(&prompt.label));
@@ -122,14 +122,8 @@ pub(super) fn message(prompt: &Prompt, whole: &Whole, pages: bool) -> Message {
         Whole::Nowhere => cut_short(prompt),
     };
     let written = needs_writing(prompt);
-    if written {
-        text = cut(&text, SHOWN);
-        if !pages {
-            text.push_str(&format!(
-                "\nAnswer it with {}.",
-                by_command(&prompt.prompt_id)
-            ));
-        }
+    if written && !pages {
+        text.push_str(&how_by_command(prompt));
     }
     let actions = match (written, whole) {
         (true, _) => written_actions(prompt),
@@ -145,6 +139,20 @@ pub(super) fn message(prompt: &Prompt, whole: &Whole, pages: bool) -> Message {
 /// The command that answers a prompt, with its arguments.
 pub(super) fn by_command(prompt: &str) -> String {
     format!("the command aside.server.answer {{\"promptId\":\"{prompt}\",\"answer\":\"…\"}}")
+}
+
+fn how_by_command(prompt: &Prompt) -> String {
+    format!("\nAnswer it with {}.", by_command(&prompt.prompt_id))
+}
+
+/// UTF-16 units that a prompt itself may take in its message.
+fn room(prompt: &Prompt) -> usize {
+    let how = if needs_writing(prompt) {
+        units(&how_by_command(prompt))
+    } else {
+        0
+    };
+    SHOWN.saturating_sub(how)
 }
 
 /// What a client's reply to a message does.
@@ -164,10 +172,11 @@ pub(super) fn meaning(
         Err(error) => return Meaning::Settles(PromptAnswer::Failed(error.message.into_owned())),
         Ok(chosen) => chosen,
     };
-    let action = chosen.and_then(|chosen| {
-        let mut actions = message.actions.iter();
-        actions.find(|action| action.title == chosen.title)
-    });
+    let Some(chosen) = chosen else {
+        return Meaning::Settles(PromptAnswer::Cancel);
+    };
+    let mut actions = message.actions.iter();
+    let action = actions.find(|action| action.title == chosen.title);
     match action.map(|action| action.does.clone()) {
         Some(Does::Answer { value, remember }) => Meaning::Settles(PromptAnswer::Answer {
             value: SecretValue(value),
@@ -175,7 +184,13 @@ pub(super) fn meaning(
             new_text: None,
         }),
         Some(Does::Write) => Meaning::Write,
-        Some(Does::Dismiss) | None => Meaning::Settles(PromptAnswer::Cancel),
+        Some(Does::Dismiss) => Meaning::Settles(PromptAnswer::Cancel),
+        // Nobody was offered this: it fits no question, and is refused as an answer that does not.
+        None => Meaning::Settles(PromptAnswer::Answer {
+            value: SecretValue(Value::Null),
+            remember: false,
+            new_text: None,
+        }),
     }
 }
 
@@ -208,7 +223,7 @@ fn cut_short(prompt: &Prompt) -> String {
         "(It was cut: it cannot be shown whole here.)"
     };
     let text = cut(&plain(&one_line(&prompt.text)), SHOWN / 2);
-    let room = SHOWN.saturating_sub(units(&text) + units(why) + 2);
+    let room = room(prompt).saturating_sub(units(&text) + units(why) + 2);
     let mut start = inline(prompt);
     if let Some(before) = start.strip_suffix(&text).map(str::len) {
         start.truncate(before);

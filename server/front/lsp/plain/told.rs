@@ -33,7 +33,9 @@ pub(in super::super) struct Teller {
 impl Teller {
     /// A turn begins. `None` for a client that is told in the protocol's own way.
     pub(in super::super) async fn start(hub: &SharedHub, turn: &TurnRef) -> Option<Self> {
-        if let Ok((conversation, _)) = hub.conversation(&turn.conversation_id) {
+        if super::asks_plainly(hub)
+            && let Ok((conversation, _)) = hub.conversation(&turn.conversation_id)
+        {
             let clear = off_thread(move || pages::clear(&conversation).map_err(internal));
             if let Err(why) = clear.await {
                 tracing::warn!(%why, "old pages cannot be removed");

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    provider::{options::Keep, trial::json_sample},
+    provider::{Shared, options::Keep, trial::json_sample},
     turn::{
         event::{Attachment, CallKey, Event},
         response::{Feature, Finish, Usage},
@@ -119,6 +119,24 @@ fn requests_only_grow() {
             }
         }
     }
+}
+
+#[test]
+fn a_conversation_that_was_read_from_its_log_is_asked_as_one_that_grew() {
+    let mut trial = trial();
+    for turn in 0..20 {
+        trial.user(&format!("Question {turn}"));
+        trial.bytes(&Anthropic);
+        answer(&mut trial, &[text("An answer.")]);
+    }
+    trial.user("The last question");
+    let grown = trial.bytes(&Anthropic);
+    trial.shared = Shared::new("conv-5f1c");
+    let read = trial.bytes(&Anthropic);
+    assert_eq!(
+        String::from_utf8_lossy(&read),
+        String::from_utf8_lossy(&grown)
+    );
 }
 
 #[test]

@@ -20,6 +20,7 @@ fn they_are_declared() {
             "aside.server.ask",
             "aside.server.cancel",
             "aside.server.answer",
+            "aside.server.undo",
             "aside.server.resume",
             "aside.server.transcript",
         ])

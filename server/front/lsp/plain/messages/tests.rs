@@ -211,7 +211,13 @@ fn what_does_not_fit_is_on_a_page_or_can_only_be_refused() {
         ),
         "{cut}"
     );
-    for prompt in [&long, &question] {
+    let text = Prompt {
+        answer_type: AnswerType::Text,
+        context: Some("x".repeat(980)),
+        ..question.clone()
+    };
+    assert!(page(&text).is_some(), "the command has to fit too");
+    for prompt in [&long, &question, &text] {
         let message = message(prompt, &Whole::Nowhere, false);
         assert!(units(&message.text) <= SHOWN, "{}", units(&message.text));
     }

@@ -1,0 +1,296 @@
+//! What is refused, with which error, and what a client that makes mistakes is told.
+
+use serde_json::{Value, json};
+
+use super::client::{Client, answer, initialize, nobody, prompts, uri};
+use crate::world::World;
+
+const SCRIPT: &str = r#"
+    [[reply]]
+    when = { user = "Ask", step = 1 }
+    times = 9
+    say = [{ call = "ask_user", id = "ask", arguments = { question = "Go on?", answer_type = "boolean" } }]
+    [[reply]]
+    times = 9
+    say = [{ text = "Done." }]
+"#;
+
+#[test]
+fn each_mistake_has_its_error() {
+    let world = World::new();
+    let mut client = Client::start(&world, SCRIPT, prompts());
+    let turn = client.turn(json!({ "prompt": "Ask" }));
+    let prompt = client.expect("aside/prompt");
+    let id = &prompt["params"]["promptId"];
+    let none = json!({ "conversationId": "none" });
+    let unfit = |answer: Value| json!({ "promptId": id, "answer": answer });
+    let table = [
+        ("aside/turn/pause", json!({}), -32601, "Method not found"),
+        (
+            "aside/turn/start",
+            json!({}),
+            -32602,
+            "missing field `prompt`",
+        ),
+        (
+            "aside/turn/start",
+            json!({ "prompt": 1 }),
+            -32602,
+            "prompt: invalid type",
+        ),
+        (
+            "aside/turn/start",
+            json!({ "prompt": "x", "mode": "wild" }),
+            -32602,
+            "mode: \"wild\" is none",
+        ),
+        (
+            "aside/turn/start",
+            json!({ "prompt": "x", "turnId": "a.b" }),
+            -32602,
+            "turnId: ",
+        ),
+        (
+            "aside/turn/start",
+            json!({ "prompt": "x", "root": "/none" }),
+            -32602,
+            "root: ",
+        ),
+        (
+            "aside/turn/start",
+            json!({ "prompt": "x", "schema": { "type": 1 } }),
+            -32602,
+            "schema: ",
+        ),
+        (
+            "aside/turn/start",
+            json!({ "prompt": "x", "toolChoice": "serch" }),
+            -32602,
+            "did you mean `search`?",
+        ),
+        (
+            "aside/turn/start",
+            json!({ "prompt": "x", "attachments": [{ "uri": "none" }] }),
+            -32602,
+            "attachments: ",
+        ),
+        (
+            "aside/turn/start",
+            json!({ "prompt": "x", "conversationId": "none" }),
+            -32010,
+            "none",
+        ),
+        (
+            "aside/turn/start",
+            json!({ "prompt": "x", "model": "nobody/x" }),
+            -32016,
+            "nobody",
+        ),
+        (
+            "aside/turn/start",
+            json!({ "prompt": "x", "model": "anthropic/x" }),
+            -32016,
+            "ANTHROPIC_API_KEY",
+        ),
+        ("aside/turn/resume", none.clone(), -32010, "none"),
+        (
+            "aside/turn/steer",
+            json!({ "turnId": "none", "prompt": "x" }),
+            -32011,
+            "none",
+        ),
+        (
+            "aside/turn/cancel",
+            json!({ "turnId": "none" }),
+            -32011,
+            "none",
+        ),
+        (
+            "aside/turn/undo",
+            json!({ "turnId": "none" }),
+            -32011,
+            "none",
+        ),
+        ("aside/conversation/read", none.clone(), -32010, "none"),
+        (
+            "aside/conversation/transcript",
+            none.clone(),
+            -32010,
+            "none",
+        ),
+        ("aside/conversation/fork", none.clone(), -32010, "none"),
+        ("aside/conversation/delete", none, -32010, "none"),
+        (
+            "aside/conversation/rename",
+            json!({ "conversationId": "none", "title": "x" }),
+            -32010,
+            "none",
+        ),
+        (
+            "aside/conversation/rename",
+            json!({ "conversationId": "none", "title": " " }),
+            -32602,
+            "title",
+        ),
+        (
+            "aside/prompt/answer",
+            json!({ "promptId": "none", "answer": answer(true) }),
+            -32012,
+            "none",
+        ),
+        (
+            "aside/prompt/answer",
+            unfit(answer("maybe")),
+            -32602,
+            "answer: ",
+        ),
+        (
+            "aside/prompt/answer",
+            unfit(json!({ "action": "shrug" })),
+            -32602,
+            "answer",
+        ),
+        (
+            "aside/config/read",
+            json!({ "key": "asistant" }),
+            -32602,
+            "did you mean `assistant`?",
+        ),
+        (
+            "aside/workspace/trust",
+            json!({ "folder": "/none", "trusted": true }),
+            -32602,
+            "folder: ",
+        ),
+    ];
+    for (method, params, code, text) in table {
+        let shown = params.to_string();
+        let (refused, said) = client.refused(method, params);
+        assert_eq!(refused, code, "{method} {shown}: {said}");
+        assert!(said.contains(text), "{method} {shown}: {said}");
+    }
+    // Nothing of it counted.
+    client.reply(&prompt, answer(true));
+    assert_eq!(client.play(&turn, nobody).1["answer"], "Done.");
+    let resume = json!({ "conversationId": turn["conversationId"] });
+    assert_eq!(client.refused("aside/turn/resume", resume).0, -32011);
+}
+
+#[test]
+fn nothing_is_answered_before_initialize() {
+    let world = World::new();
+    let mut client = Client::spawn(&world);
+    assert_eq!(
+        client
+            .refused("aside/turn/start", json!({ "prompt": "x" }))
+            .0,
+        -32002
+    );
+}
+
+#[test]
+fn a_conversation_that_another_process_has_open_is_refused_by_name() {
+    let world = World::new();
+    let mut one = Client::start(&world, SCRIPT, prompts());
+    let turn = one.turn(json!({ "prompt": "Ask" }));
+    let prompt = one.expect("aside/prompt");
+    let mut other = Client::start(&world, SCRIPT, prompts());
+    let params = json!({ "prompt": "x", "conversationId": turn["conversationId"] });
+    let (code, text) = other.refused("aside/turn/start", params);
+    assert_eq!(code, -32014);
+    assert!(text.contains(&format!("process {}", one.id())), "{text}");
+    one.reply(&prompt, answer(true));
+    one.play(&turn, nobody);
+}
+
+#[test]
+fn a_broken_configuration_is_said_and_does_not_end_the_server() {
+    let world = World::new();
+    world.write("aside.toml", "\nassistant.modle = 'x'\n");
+    let mut client = Client::start(&world, SCRIPT, prompts());
+    let status = client.expect("aside/status");
+    assert_eq!(status["params"]["health"], "error");
+    let place = format!("{}:2: ", world.at("aside.toml").display());
+    assert!(
+        status["params"]["message"]
+            .as_str()
+            .unwrap()
+            .contains(&place),
+        "{status}"
+    );
+    let (code, text) = client.refused("aside/turn/start", json!({ "prompt": "x" }));
+    assert_eq!(code, -32602);
+    assert!(text.contains(&place), "{text}");
+    world.write("aside.toml", "");
+    client.turn(json!({ "prompt": "x" }));
+    assert_eq!(client.update("text")["text"], "Done.");
+    assert_eq!(client.completed()["outcome"], "completed");
+    let list = client.request("aside/conversation/list", json!({}));
+    assert_eq!(
+        list["items"].as_array().unwrap().len(),
+        1,
+        "a refused turn left something"
+    );
+}
+
+#[test]
+fn without_a_model_the_first_status_and_each_turn_say_so_at_once() {
+    let world = World::new();
+    let options = json!({ "trusted": true });
+    let mut client = Client::with(&world, prompts(), options);
+    // Whether an Ollama answers is looked for behind it.
+    let (code, _) = client.refused("aside/turn/start", json!({ "prompt": "x" }));
+    assert_eq!(code, -32016);
+    let status = client.expect("aside/status");
+    assert_eq!(status["params"]["health"], "error");
+    assert!(
+        status["params"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("ANTHROPIC_API_KEY")
+    );
+    let (code, text) = client.refused("aside/turn/start", json!({ "prompt": "x" }));
+    assert_eq!(code, -32016);
+    assert!(text.contains("ANTHROPIC_API_KEY"), "{text}");
+}
+
+#[test]
+fn a_client_whose_process_is_gone_is_not_served() {
+    let world = World::new();
+    let mut short = std::process::Command::new("true").spawn().unwrap();
+    let gone = short.id();
+    short.wait().unwrap();
+    let mut client = Client::spawn(&world);
+    let mut params = initialize(&world, prompts(), json!({}));
+    params["processId"] = json!(gone);
+    client.request("initialize", params);
+    assert_eq!(client.ended(), Some(1));
+
+    let mut parent = std::process::Command::new("cat")
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut client = Client::spawn(&world);
+    let mut params = initialize(&world, prompts(), json!({}));
+    params["processId"] = json!(parent.id());
+    client.request("initialize", params);
+    drop(parent.stdin.take());
+    parent.wait().unwrap();
+    assert_eq!(client.ended(), Some(1));
+}
+
+#[test]
+fn a_cancelled_request_that_is_answered_already_does_no_harm() {
+    let world = World::new();
+    let mut client = Client::start(&world, SCRIPT, prompts());
+    client.request("aside/model/list", json!({}));
+    for id in [1, 2, 77] {
+        client.notify("$/cancelRequest", json!({ "id": id }));
+    }
+    client.notify("window/workDoneProgress/cancel", json!({ "token": "none" }));
+    let values = client.request("aside/config/read", json!({ "key": "assistant.model" }));
+    assert_eq!(values["values"][0]["key"], "assistant.model");
+    assert_eq!(values["values"][0]["from"], "the client's config");
+    assert!(uri(&world, "").starts_with("file://"));
+}
