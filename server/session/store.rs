@@ -7,6 +7,10 @@ use std::{
     io::{self, Write},
     os::unix::{ffi::OsStrExt, fs::PermissionsExt},
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -34,6 +38,8 @@ const ABANDONED: Duration = Duration::from_secs(60 * 60);
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
+    /// What crashes left here was looked for, which takes as long as there are conversations.
+    swept: Arc<AtomicBool>,
 }
 
 /// Why something cannot be done with conversations.
@@ -135,7 +141,10 @@ impl Store {
                 folder: state_dir.to_owned(),
                 source,
             })?;
-        Ok(Self { folder })
+        Ok(Self {
+            folder,
+            swept: Arc::default(),
+        })
     }
 
     /// The user's lasting approvals in this workspace.
@@ -167,6 +176,10 @@ impl Store {
     /// # Errors
     /// [`StoreError::Unknown`] and [`StoreError::Several`].
     pub fn find(&self, prefix: &str) -> Result<Conversation, StoreError> {
+        // A whole id is found without a look at all the others.
+        if is_plain(prefix) && self.at(prefix).folder.join(EVENTS).exists() {
+            return Ok(self.at(prefix));
+        }
         let mut ids = self.ids()?;
         if let Some(exact) = ids.iter().find(|id| *id == prefix) {
             return Ok(self.at(exact));
@@ -287,7 +300,9 @@ impl Store {
         &self,
         fill: impl FnOnce(&Path) -> io::Result<()>,
     ) -> Result<Conversation, StoreError> {
-        self.sweep();
+        if !self.swept.swap(true, Ordering::Relaxed) {
+            self.sweep();
+        }
         let new_folder = || {
             let new = tempfile::Builder::new()
                 .prefix(NEW)
@@ -331,6 +346,12 @@ impl Store {
         }
         Ok(ids)
     }
+}
+
+/// It names something in the store's folder, and nothing else: ids are no paths.
+fn is_plain(id: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    !id.is_empty() && id.bytes().all(plain)
 }
 
 /// Closes the last turn of a fork that is not in its place yet, and says in it what it is.

@@ -27,8 +27,11 @@ const PACED: usize = 2_000;
 /// Turns after which the server is as quick and as small as before.
 const TURNS: usize = 2_000;
 
+/// A part of the benchmark, and its name.
+type Measure = (&'static str, fn(&World));
+
 fn main() {
-    let parts: [(&str, fn(&World)); 7] = [
+    let parts: [Measure; 7] = [
         ("start", start),
         ("requests", requests),
         ("paced", paced),

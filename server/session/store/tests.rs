@@ -160,7 +160,11 @@ fn a_conversation_is_found_by_the_beginning_of_its_id() {
         error.starts_with("c could be c") && error.contains(other.id()),
         "{error}"
     );
-    for unknown in ["", "x", "../", "."] {
+    let inside = it.store.folder.join(one.id()).join("inside");
+    fs::create_dir(&inside).unwrap();
+    fs::write(inside.join(EVENTS), "").unwrap();
+    let path = format!("{}/inside", one.id());
+    for unknown in ["", "x", "../", ".", &path] {
         assert!(
             matches!(it.store.find(unknown), Err(StoreError::Unknown(_))),
             "{unknown}"

@@ -286,6 +286,29 @@ fn a_gate_holds_the_rest_back_until_it_is_opened() {
 }
 
 #[test]
+fn a_stamp_tells_when_its_place_in_the_body_was_reached() {
+    let (tell, times) = std::sync::mpsc::channel();
+    let gate = Gate::new();
+    let held = gate.clone();
+    let server = ModelServer::start(move |_| {
+        let mut reply = Reply::stream(Api::Ollama, "before,");
+        reply.body.push(Part::Wait(held.clone()));
+        reply.body.push(Part::Stamp(tell.clone()));
+        reply.body.push(Part::Bytes("after".into()));
+        reply
+    });
+    let mut client = Client::new(&server);
+    client.send("POST", "/api/chat", "", "{}");
+    client.head();
+    assert_eq!(client.chunk().as_deref(), Some(&b"before,"[..]));
+    let opened = Instant::now();
+    gate.open();
+    assert_eq!(client.chunk().as_deref(), Some(&b"after"[..]));
+    let reached = times.recv_timeout(LONG).expect("the time");
+    assert!(opened <= reached && reached <= Instant::now());
+}
+
+#[test]
 fn a_cut_body_has_no_end() {
     for cut in [0, 5, 8] {
         let server =
