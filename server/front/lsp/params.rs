@@ -117,7 +117,7 @@ mod tests {
             json!({"action": "answer", "answer": "hunter2", "remember": "hunter2"}),
         ] {
             let given: Given<AnswerParams> = json!({"promptId": "p", "answer": answer}).into();
-            let said = given.read_unseen().err().expect("an error").message;
+            let said = given.read_unseen().expect_err("an error").message;
             assert!(
                 said.contains("answer") && !said.contains("hunter2"),
                 "{said}"

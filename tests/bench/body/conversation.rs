@@ -175,6 +175,7 @@ pub(crate) fn provider(kind: ApiKind, model: &str, address: SocketAddr) -> Arc<d
         reasoning: None,
         max_output: None,
         cache: Keep::Short,
+        headers: Vec::new(),
     };
     let key: FindKey = Arc::new(|| Box::pin(async { Ok(Some(Key::new("key"))) }));
     provider::open(kind, options, Client::default(), key).expect("a model")

@@ -301,7 +301,11 @@ fn only_a_title_that_was_offered_answers() {
     assert_eq!(says(item("No, for this turn")), "false true");
     assert_eq!(says(Ok(None)), "Cancel");
     for unknown in ["yes", "Yes ", "true", "", "Run once"] {
-        assert_eq!(says(item(unknown)), "null false", "{unknown:?}: fits nothing");
+        assert_eq!(
+            says(item(unknown)),
+            "null false",
+            "{unknown:?}: fits nothing"
+        );
     }
     let error = jsonrpc::Error {
         message: "no such method".into(),
