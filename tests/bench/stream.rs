@@ -245,6 +245,7 @@ impl Scene {
             root,
             approvals: store.approvals(),
             supervisor: PathBuf::from(env!("CARGO_BIN_EXE_aside")),
+            editor: None,
         };
         let (front, mut messages) = mpsc::channel(QUEUE);
         let (_turn, task) = begin(plan, None, front).await.expect("it begins");
