@@ -104,7 +104,7 @@ fn refusals() -> Vec<Refusal> {
         ),
         refusal(
             ollama,
-            &[],
+            &["--set", "assistant.reasoning='high'"],
             "\"qwen3.5:9b\" does not support thinking",
             "reasoning",
             |body| body.get("think").is_some(),
