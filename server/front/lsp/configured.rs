@@ -115,13 +115,13 @@ impl Server {
 }
 
 impl Hub {
-    /// The connection stands: what the client has to say of settings is asked for, and what there is looked at.
+    /// The connection stands: what the client has to say of settings is asked for. What there is, is looked at with
+    /// the first document or request: a server that nobody uses stays small.
     pub(super) fn begin(self: &SharedHub) {
         self.register();
         if self.speaks_aside() {
             self.pull();
         }
-        self.look_again();
     }
 
     /// Takes new settings from the client, from the next turn on. An editor that knows nothing of Aside may read

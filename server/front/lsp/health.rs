@@ -63,6 +63,13 @@ impl Standing {
 }
 
 impl Hub {
+    /// Looks for the first time, where nobody did.
+    pub(super) fn look_once(self: &SharedHub) {
+        if self.standing.looks.load(Ordering::Relaxed) == 0 {
+            self.look_again();
+        }
+    }
+
     /// Looks at the configuration and the model anew, in the background, and tells how it goes.
     pub(super) fn look_again(self: &SharedHub) {
         let look = self.standing.looks.fetch_add(1, Ordering::Relaxed) + 1;

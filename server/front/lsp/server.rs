@@ -122,6 +122,7 @@ impl LanguageServer for Server {
     }
 
     async fn did_open(&self, params: DidOpenTextDocumentParams) {
+        self.hub.look_once();
         let document = params.text_document;
         self.hub
             .documents

@@ -208,6 +208,11 @@ fn a_broken_configuration_is_said_and_does_not_end_the_server() {
     let world = World::new();
     world.write("aside.toml", "\nassistant.modle = 'x'\n");
     let mut client = Client::start(&world, SCRIPT, prompts());
+    // With the first document, what there is is looked at.
+    client.notify(
+        "textDocument/didOpen",
+        json!({ "textDocument": { "uri": uri(&world, "a.txt"), "languageId": "text", "version": 1, "text": "" } }),
+    );
     let status = client.expect("aside/status");
     assert_eq!(status["params"]["health"], "error");
     let place = format!("{}:2: ", world.at("aside.toml").display());

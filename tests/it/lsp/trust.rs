@@ -112,6 +112,10 @@ fn trust_is_given_to_a_folder_and_taken_back() {
     let model = world.script("[[reply]]\ntimes = 9\nsay = [{ text = 'Done.' }]");
     let options = json!({ "config": { "assistant": { "model": model } } });
     let mut client = Client::with(&world, prompts(), options);
+    client.notify(
+        "textDocument/didOpen",
+        json!({ "textDocument": { "uri": uri(&world, "a.txt"), "languageId": "text", "version": 1, "text": "" } }),
+    );
     let status = client.expect("aside/status");
     assert_eq!(status["params"]["health"], "warning");
     let edits = json!({ "prompt": "x", "mode": "edits" });
