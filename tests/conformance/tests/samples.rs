@@ -6,15 +6,15 @@ use aside_conformance::wire::{Completed, KINDS, Prompt, TurnUpdate, Update};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The params of each sample whose name begins so.
-fn samples(prefix: &str) -> Vec<(String, Value)> {
+/// The params of each sample that is sent with this method.
+fn samples(method: &str) -> Vec<(String, Value)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wire");
     let mut samples = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        if name.starts_with(prefix) {
-            let mut message: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let mut message: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        if message["method"] == method {
             samples.push((name, message["params"].take()));
         }
     }
@@ -25,7 +25,7 @@ fn samples(prefix: &str) -> Vec<(String, Value)> {
 #[test]
 fn every_sample_of_an_update_is_well_formed_and_every_kind_has_one() {
     let mut seen = Vec::new();
-    for (name, params) in samples("update-") {
+    for (name, params) in samples("aside/turn/update") {
         let message =
             TurnUpdate::deserialize(&params).unwrap_or_else(|error| panic!("{name}: {error}"));
         let update =
@@ -40,11 +40,11 @@ fn every_sample_of_an_update_is_well_formed_and_every_kind_has_one() {
 
 #[test]
 fn every_sample_of_a_prompt_and_of_an_end_is_well_formed() {
-    for (name, params) in samples("prompt-") {
+    for (name, params) in samples("aside/prompt") {
         let prompt = Prompt::deserialize(&params).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(prompt.check(), Ok(()), "{name}");
     }
-    for (name, params) in samples("completed-") {
+    for (name, params) in samples("aside/turn/completed") {
         Completed::deserialize(&params).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 }
@@ -58,7 +58,7 @@ fn every_field_of_an_update_but_the_optional_ones_is_needed() {
         ("usage", "costUsd"),
         ("usage", "contextWindow"),
     ];
-    for (name, mut params) in samples("update-") {
+    for (name, mut params) in samples("aside/turn/update") {
         let update = params["update"].take();
         let kind = update["kind"].as_str().unwrap();
         for field in update.as_object().unwrap().keys() {
