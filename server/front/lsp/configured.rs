@@ -116,7 +116,7 @@ impl Server {
 
 impl Hub {
     /// The connection stands: what the client has to say of settings is asked for. What there is, is looked at with
-    /// the first document or request: a server that nobody uses stays small.
+    /// the first document or turn: a server that nobody uses stays small.
     pub(super) fn begin(self: &SharedHub) {
         self.register();
         if self.speaks_aside() {
