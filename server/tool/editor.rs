@@ -22,6 +22,9 @@ pub trait Editor: Send + Sync {
     /// Real paths of the documents with changes that are not saved, in order.
     fn unsaved(&self) -> Vec<PathBuf>;
 
+    /// Whether documents can be changed at all.
+    fn applies_edits(&self) -> bool;
+
     /// Changes an open document, and returns when the editor has shown that it did. Waits 2 s at the most, and not
     /// after `cancelled`.
     ///
@@ -56,6 +59,8 @@ pub struct Buffer {
     pub dirty: bool,
     /// Some of these are the user's own, not only edits of tools.
     pub users: bool,
+    /// Of these the editor told nothing: the file has another text, and may have been changed behind it.
+    pub behind: bool,
 }
 
 /// A change of an open document.

@@ -42,6 +42,8 @@ pub(super) struct State {
     pub(super) text: String,
     /// What came about since it was opened or saved.
     pub(super) changed: Changed,
+    /// The file has another text, though the client told of no change.
+    pub(super) behind: bool,
 }
 
 /// What came about in a document since it was opened or saved.
@@ -144,6 +146,7 @@ impl Documents {
             version: document.version,
             text: document.text.clone(),
             changed: document.changed,
+            behind: false,
         })
     }
 
@@ -158,7 +161,9 @@ impl Documents {
     pub(super) fn of_file(&self, path: &Path) -> Option<(Url, State)> {
         let uri = self.uri_of(path)?;
         let mut state = self.get(&uri)?;
-        state.changed = match (state.changed, on_disk(path, &state.text)) {
+        let on_disk = on_disk(path, &state.text);
+        state.behind = state.changed == Changed::No && on_disk == OnDisk::Otherwise;
+        state.changed = match (state.changed, on_disk) {
             // Taken back, or loaded again.
             (_, OnDisk::Same) => Changed::No,
             (Changed::No, OnDisk::Otherwise) => Changed::ByUser,

@@ -61,6 +61,7 @@ impl Editor for OpenEditor {
             version: state.version,
             dirty: state.changed != Changed::No,
             users: state.changed == Changed::ByUser,
+            behind: state.behind,
         };
         Some(OpenDocument {
             text: state.text,
@@ -70,6 +71,10 @@ impl Editor for OpenEditor {
 
     fn unsaved(&self) -> Vec<PathBuf> {
         self.0.documents.unsaved()
+    }
+
+    fn applies_edits(&self) -> bool {
+        self.0.told.get().is_some_and(applies_edits)
     }
 
     fn apply(&self, edit: &BufferEdit<'_>, cancelled: &CancellationToken) -> Result<(), EditError> {
