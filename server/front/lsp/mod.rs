@@ -7,6 +7,7 @@
 //! | [`pump`] | the two threads between the pipes and tower-lsp |
 //! | [`inbox`], [`outbox`] | the bounded queues of those threads |
 //! | [`end`] | why a connection is over |
+//! | `order` | lets handlers begin in the order in which their messages came |
 //! | `server` | the handlers of LSP's and the protocol's methods |
 //! | `hub` | what the handlers share |
 //! | `settings`, `start` | the configuration of a turn; from params to a running turn |
@@ -23,7 +24,7 @@
 //! | `edits`, `splices` | open documents as tools change them; the smallest edits for it (pure) |
 //! | `error` | the protocol's errors |
 //!
-//! Invariant: no handler waits for a client, a provider, a tool or a human, and the future of a request to the
+//! Invariant: while a handler waits for a client, a provider, a tool or a human the next ones run, and the future of a request to the
 //! client is never dropped. tower-lsp is used here and nowhere else.
 
 pub mod claim;
@@ -38,6 +39,7 @@ pub mod frame;
 mod health;
 mod hub;
 pub mod inbox;
+mod order;
 pub mod outbox;
 mod params;
 mod parent;
@@ -57,7 +59,7 @@ use std::{io, time::Duration};
 
 use tokio::time::timeout;
 
-use self::{end::End, hub::Hub, pump::Pump};
+use self::{end::End, hub::Hub, order::InOrder, pump::Pump};
 
 /// How long turns and the last messages may take once the connection is over.
 const LAST: Duration = Duration::from_millis(1500);
@@ -73,10 +75,9 @@ pub async fn serve() -> io::Result<u8> {
     let (service, socket) =
         server::service(|client| Hub::new(client, output.clone(), signals.clone()));
     let hub = service.inner().hub.clone();
-    // One after another: none of the handlers waits.
     let serving = tower_lsp::Server::new(pump.input, pump.output, socket)
-        .concurrency_level(1)
-        .serve(service);
+        .concurrency_level(order::AT_ONCE)
+        .serve(InOrder::new(service));
     let mut serving = tokio::spawn(serving);
     let (code, reads) = tokio::select! {
         end = signals.ended() => {

@@ -155,7 +155,7 @@ impl Hub {
         let options = &wanted.options;
         let mut effective = self.configuration(&wanted.root, flags(options))?;
         let outside = self.outside(&effective.configuration.settings)?;
-        if let Some(model) = self.model_flag(&effective, &outside)? {
+        if let Some(model) = self.model_flag(&effective, &outside).await? {
             let flags = flags(options).into_iter().chain([model]).collect();
             effective = self.configuration(&wanted.root, flags)?;
         }

@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     io::{BufRead, BufReader, Read, Write},
-    process::{Child, ChildStdin, ChildStdout, Stdio},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::mpsc::{Receiver, channel},
     time::{Duration, Instant},
 };
@@ -45,8 +45,12 @@ impl Client {
 
     /// Starts the server, to which nothing was said yet.
     pub(crate) fn spawn(world: &World) -> Self {
-        let mut server = world
-            .command(&["lsp", "--stdio"])
+        Self::run(world.command(&["lsp", "--stdio"]))
+    }
+
+    /// Starts this server, to which nothing was said yet.
+    pub(crate) fn run(mut server: Command) -> Self {
+        let mut server = server
             .stdin(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -78,12 +82,30 @@ impl Client {
     /// Sends a request and returns the result. Other messages that come meanwhile stay.
     #[track_caller]
     pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.ask(method, params);
+        self.result(id)
+    }
+
+    /// Sends a request and returns its id, for [`Self::result`] or [`Self::is_answered`].
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> u64 {
         self.last += 1;
         let id = self.last;
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
-        let reply = self.next(method, |it| it["id"] == id && it["method"].is_null());
-        assert_eq!(reply["error"], Value::Null, "{method} failed");
+        id
+    }
+
+    /// The result of a request. Other messages that come meanwhile stay.
+    #[track_caller]
+    pub(crate) fn result(&mut self, id: u64) -> Value {
+        let reply = self.answer(id);
+        assert_eq!(reply["error"], Value::Null, "request {id} failed");
         reply["result"].clone()
+    }
+
+    /// A request was answered before the messages that came so far.
+    pub(crate) fn is_answered(&mut self, id: u64) -> bool {
+        self.waiting.extend(self.messages.try_iter());
+        self.waiting.iter().any(|it| is_answer(it, id))
     }
 
     /// Sends a request and returns the error that it is answered with: its code and message.
@@ -97,12 +119,16 @@ impl Client {
     /// The same, the whole error.
     #[track_caller]
     pub(crate) fn error(&mut self, method: &str, params: Value) -> Value {
-        self.last += 1;
-        let id = self.last;
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
-        let reply = self.next(method, |it| it["id"] == id && it["method"].is_null());
+        let id = self.ask(method, params);
+        let reply = self.answer(id);
         assert!(reply["result"].is_null(), "{method} was answered: {reply}");
         reply["error"].clone()
+    }
+
+    /// What a request is answered with, whole.
+    #[track_caller]
+    pub(crate) fn answer(&mut self, id: u64) -> Value {
+        self.next("answer", |it| is_answer(it, id))
     }
 
     /// Answers a request of the server with an error.
@@ -232,6 +258,10 @@ impl Client {
         write!(input, "Content-Length: {}\r\n\r\n{body}", body.len()).unwrap();
         input.flush().unwrap();
     }
+}
+
+fn is_answer(message: &Value, id: u64) -> bool {
+    message["id"] == id && message["method"].is_null()
 }
 
 impl Drop for Client {
