@@ -265,6 +265,12 @@ impl<'a> File<'a> {
 
 /// The edit whose `before` a file goes back to; none where it is there already.
 fn take_back<'a>(edits: &[&'a Edit], present: Option<&str>) -> Result<Option<&'a Edit>, Clash> {
+    if edits
+        .first()
+        .is_some_and(|first| first.before.as_deref() == present)
+    {
+        return Ok(None);
+    }
     let mut made = edits;
     while let [before @ .., last] = made {
         if last.after.as_deref() == present {
@@ -283,10 +289,7 @@ fn take_back<'a>(edits: &[&'a Edit], present: Option<&str>) -> Result<Option<&'a
     if interrupted {
         return Err(Clash::Changed);
     }
-    Ok(made
-        .first()
-        .copied()
-        .filter(|first| first.before.as_deref() != present))
+    Ok(made.first().copied())
 }
 
 /// The edits of a turn that were not taken back yet, file by file, in the order of first change.

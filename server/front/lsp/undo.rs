@@ -10,6 +10,7 @@ use super::{
     edits::OpenEditor,
     error::{error_with, internal, invalid, of_open, unknown_turn},
     hub::{Changed, Hub, SharedHub},
+    order::{let_next_begin, to_the_end},
     params::Given,
     server::Server,
     start::is_turn_id,
@@ -59,8 +60,11 @@ impl Server {
             root,
             turn: turn_id,
         };
-        let task = tokio::spawn(taking.to_its_end(reserved));
-        task.await.map_err(internal)?
+        to_the_end(async move {
+            let_next_begin();
+            taking.finish(reserved).await
+        })
+        .await
     }
 }
 
@@ -140,8 +144,7 @@ struct Taking {
 }
 
 impl Taking {
-    /// To its end, whether somebody waits for that or not.
-    async fn to_its_end(self, mut reserved: Reserved) -> Result<TakenBack> {
+    async fn finish(self, mut reserved: Reserved) -> Result<TakenBack> {
         let hub = self.hub.clone();
         let result = off_thread(move || self.back()).await;
         if result.is_ok() {
