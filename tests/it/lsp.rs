@@ -9,3 +9,4 @@ mod people;
 mod plain;
 mod trust;
 mod turns;
+mod undo;
