@@ -186,11 +186,9 @@ fn a_turn_is_undone_in_the_editor_which_is_said() {
                   [[reply]]\nwhen = { step = 2 }\n\
                   say = [{ call = 'write_file', id = 'write', arguments = { path = 'a', content = \"new\\n\" } }]\n\
                   [[reply]]\nsay = [{ text = 'Done.' }]";
-    let mut client = Client::start(
-        &world,
-        script,
-        json!({ "workspace": { "applyEdit": true } }),
-    );
+    let mut able = able();
+    able["workspace"] = json!({ "applyEdit": true });
+    let mut client = Client::start(&world, script, able);
     let uri = uri(&world, "a");
     let document = json!({ "uri": uri, "languageId": "text", "version": 1, "text": "old\n" });
     client.notify("textDocument/didOpen", json!({ "textDocument": document }));
@@ -204,10 +202,11 @@ fn a_turn_is_undone_in_the_editor_which_is_said() {
         client.reply(&request, json!({ "applied": true }));
     };
     ask(&mut client);
+    page(&mut client);
     let asked = prompt(&mut client);
     choose(&mut client, &asked, "Run once");
     makes(&mut client, 2, "new\n");
-    ends(&mut client);
+    page(&mut client);
     // Saved by the user, and then not after the undo.
     world.write("a", "new\n");
     client.notify(
