@@ -228,7 +228,9 @@ fn not_made(path: &str, why: &EditError) -> String {
             format!("the editor did not make the edit of {path}: {why}")
         }
         EditError::Incapable => format!("the editor cannot be told to change {path}"),
-        EditError::Unconfirmed => format!("the editor did not confirm the edit of {path}"),
+        EditError::Unconfirmed => {
+            format!("the editor did not confirm the edit of {path}; look at it there")
+        }
         EditError::Cancelled => format!("the editor went before it made the edit of {path}"),
     }
 }

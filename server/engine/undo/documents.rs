@@ -73,13 +73,14 @@ impl<'a> Documents<'a> {
             let Err(why) = self.apply(one, &one.was, &one.new) else {
                 continue;
             };
-            // Of these nobody knows what was done.
-            let unknown = matches!(why, EditError::Unconfirmed | EditError::Cancelled);
-            let touched = at + usize::from(unknown);
             let failed = Failed::Editor {
                 path: one.path.to_owned(),
                 why,
             };
+            // It may have been made and not been seen; what else became of it is not known to be the edit's.
+            let now = self.it.editor.document(&one.real);
+            let made = now.is_some_and(|now| now.text == one.new);
+            let touched = at + usize::from(made);
             return Err(failed.with(self.put_back_first(touched)));
         }
         Ok(())

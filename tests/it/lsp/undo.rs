@@ -354,7 +354,10 @@ fn an_edit_that_is_said_to_be_made_and_is_not_seen_is_not_believed() {
     let (request, _) = editor.told_to_edit("a");
     editor.client.reply(&request, json!({ "applied": true }));
     let why = editor.refused(undo, "a");
-    assert_eq!(why, ": the editor did not confirm the edit of a");
+    assert_eq!(
+        why,
+        ": the editor did not confirm the edit of a; look at it there"
+    );
     assert_eq!(editor.files(), "a=old/new closed=new");
 }
 
