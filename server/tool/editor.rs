@@ -59,8 +59,19 @@ pub struct Buffer {
     pub dirty: bool,
     /// Some of these are the user's own, not only edits of tools.
     pub users: bool,
-    /// Of these the editor told nothing: the file has another text, and may have been changed behind it.
-    pub behind: bool,
+    /// How its file compares with it.
+    pub file: FileText,
+}
+
+/// The text of a file, as compared with its open document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileText {
+    /// The same, up to what editors convert when they open or save one.
+    Alike,
+    /// Another one, as there are changes that are not saved.
+    Older,
+    /// Another one, though the editor told of no change: the file may have been changed behind it.
+    Behind,
 }
 
 /// A change of an open document.

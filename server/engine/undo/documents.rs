@@ -12,7 +12,7 @@ use crate::{
         blobs::Blobs,
         undo::{Change, Clash, Conflict, Document, Place, Plan, Saved, UndoError},
     },
-    tool::editor::{BufferEdit, EditError, Editor, OpenDocument},
+    tool::editor::{BufferEdit, EditError, Editor, FileText, OpenDocument},
 };
 
 /// The open document of a file of the workspace.
@@ -20,10 +20,12 @@ pub(super) fn open(editor: &dyn Editor, root: &Path, path: &str) -> Option<Docum
     let document = editor.document(&real(root, path)?)?;
     let buffer = &document.buffer;
     Some(Document {
-        saved: match (buffer.behind, buffer.dirty) {
-            (true, _) => Saved::Behind,
-            (false, true) => Saved::No,
-            (false, false) => Saved::Yes,
+        saved: match buffer.file {
+            FileText::Behind => Saved::Behind,
+            // Changed and put back by tools, it counts as unsaved where the editor converts it.
+            FileText::Alike if !buffer.users => Saved::Yes,
+            _ if buffer.dirty => Saved::No,
+            _ => Saved::Yes,
         },
         text: document.text,
         editable: editor.applies_edits(),
@@ -145,7 +147,7 @@ impl<'a> One<'a> {
         let was = real.and_then(|real| Some((editor.document(&real)?, real)));
         let as_planned = |document: &OpenDocument| {
             let now = sha256(document.text.as_bytes());
-            change.now.as_ref() == Some(&now) && !document.buffer.behind
+            change.now.as_ref() == Some(&now) && document.buffer.file != FileText::Behind
         };
         let Some((was, real)) = was.filter(|(document, _)| as_planned(document)) else {
             return Err(UndoError::Conflicts(vec![Conflict {

@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     digest::sha256,
     session::{record::Edit, store::Store},
-    tool::editor::{Buffer, BufferEdit, OpenDocument},
+    tool::editor::{Buffer, BufferEdit, FileText, OpenDocument},
 };
 
 /// What an editor does when it is told to change a document.
@@ -57,7 +57,10 @@ impl Editor for Fake {
                 version: document.version,
                 dirty,
                 users: dirty && document.users,
-                behind: false,
+                file: match dirty {
+                    true => FileText::Older,
+                    false => FileText::Alike,
+                },
             },
         })
     }

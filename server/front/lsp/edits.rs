@@ -55,13 +55,13 @@ pub(super) struct OpenEditor(pub(super) SharedHub);
 
 impl Editor for OpenEditor {
     fn document(&self, path: &Path) -> Option<OpenDocument> {
-        let (uri, state) = self.0.documents.of_file(path)?;
+        let (uri, state, file) = self.0.documents.of_file(path)?;
         let buffer = Buffer {
             uri: uri.into(),
             version: state.version,
             dirty: state.changed != Changed::No,
             users: state.changed == Changed::ByUser,
-            behind: state.behind,
+            file,
         };
         Some(OpenDocument {
             text: state.text,

@@ -24,7 +24,7 @@ impl Fake {
             version: 7,
             dirty: false,
             users: false,
-            behind: false,
+            file: FileText::Alike,
         };
         let text = text.to_owned();
         Self {

@@ -346,6 +346,36 @@ fn where_the_editor_refuses_one_the_others_are_put_back() {
 }
 
 #[test]
+fn an_editor_may_end_the_last_line_of_what_it_saves() {
+    let text = "one\nold";
+    let files = ["a", "b"];
+    let mut editor = Editor::with(text, &edits(&files), able(true), &files, 2);
+    let turn = editor.starts("Go");
+    for path in files {
+        editor.makes(path);
+        editor.saves(path);
+        editor.world.write(path, "one\nnew\n");
+    }
+    editor.ends(&turn);
+    let undo = editor.undoes(&turn);
+    editor.makes("a");
+    let (request, _) = editor.told_to_edit("b");
+    editor.client.reply(&request, json!({ "applied": false }));
+    editor.makes("a");
+    let why = editor.refused(undo, "b");
+    assert_eq!(why, ": the editor did not make the edit of b");
+    let undo = editor.undoes(&turn);
+    for path in files {
+        editor.makes(path);
+    }
+    for path in files {
+        editor.saves(path);
+    }
+    editor.undone(undo, &files);
+    assert_eq!(editor.files(), "a=old b=old");
+}
+
+#[test]
 fn an_edit_that_is_said_to_be_made_and_is_not_seen_is_not_believed() {
     let files = ["a", "closed"];
     let mut editor = Editor::new(&edits(&files), able(false), &files, 1);
