@@ -4,6 +4,7 @@ mod client;
 mod edits;
 mod errors;
 mod flood;
+mod memory;
 mod models;
 mod people;
 mod plain;

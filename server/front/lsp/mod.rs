@@ -55,11 +55,16 @@ mod start;
 mod turns;
 mod undo;
 
-use std::{io, time::Duration};
+use std::{
+    io::{self, Read, Write},
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio::time::timeout;
 
 use self::{end::End, hub::Hub, order::InOrder, pump::Pump};
+use crate::tool::Tool;
 
 /// How long turns and the last messages may take once the connection is over.
 const LAST: Duration = Duration::from_millis(1500);
@@ -70,10 +75,22 @@ const LAST: Duration = Duration::from_millis(1500);
 /// # Errors
 /// Where standard input or output cannot be had.
 pub async fn serve() -> io::Result<u8> {
-    let pump = Pump::start(claim::claim_stdin()?, claim::claim_stdout()?)?;
+    connect(claim::claim_stdin()?, claim::claim_stdout()?, Vec::new()).await
+}
+
+/// The same on other pipes, with `own` tools besides the built-in ones.
+///
+/// # Errors
+/// Where the system gives no threads for the pipes.
+pub async fn connect(
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+    own: Vec<Arc<dyn Tool>>,
+) -> io::Result<u8> {
+    let pump = Pump::start(input, output)?;
     let (output, mut signals) = (pump.output.clone(), pump.signals);
     let (service, socket) =
-        server::service(|client| Hub::new(client, output.clone(), signals.clone()));
+        server::service(|client| Hub::new(client, own.clone(), output.clone(), signals.clone()));
     let hub = service.inner().hub.clone();
     let serving = tower_lsp::Server::new(pump.input, pump.output, socket)
         .concurrency_level(order::AT_ONCE)

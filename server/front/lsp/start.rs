@@ -170,6 +170,7 @@ impl Hub {
             trusted: effective.trusted,
             mode,
             schema: options.schema.clone(),
+            own: self.own.clone(),
             more: self.client_tools(
                 effective.trusted,
                 effective.configuration.settings.forced_tool(),

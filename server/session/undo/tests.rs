@@ -324,6 +324,7 @@ fn what_ran_may_have_changed_more() {
         Event::CallStarted {
             call: CallKey(0),
             run: 1,
+            title: String::new(),
         }
         .into(),
     );
@@ -333,6 +334,7 @@ fn what_ran_may_have_changed_more() {
         Event::CallStarted {
             call: CallKey(1),
             run: 1,
+            title: String::new(),
         }
         .into(),
     );
