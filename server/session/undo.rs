@@ -89,6 +89,8 @@ pub enum Saved {
     Yes,
     /// It has changes that are not saved.
     No,
+    /// It counts as unsaved, and yet the file has its text, up to what editors convert when they save one.
+    Alike,
     /// No change is known that is not saved, and yet the file has another text: it was changed behind the editor.
     Behind,
 }
@@ -232,6 +234,7 @@ impl<'a> File<'a> {
             _ => false,
         };
         let in_editor = document.editable && text_to_put;
+        let known = document.saved == Saved::Alike || self.known.contains(&self.disk.as_deref());
         let change = |first| Step {
             first,
             place: Place::Editor,
@@ -242,18 +245,16 @@ impl<'a> File<'a> {
             (Saved::Yes, Ok(Some(first))) if in_editor => Ok(Some(change(first))),
             // Its text may not be the file's: editors convert some.
             (Saved::Yes, _) => self.on_disk(),
-            (Saved::No, Err(clash)) => Err(clash),
-            (Saved::No, Ok(None)) => Ok(None),
-            (Saved::No, Ok(Some(_))) if !self.known.contains(&self.disk.as_deref()) => {
-                Err(Clash::OnDisk)
-            }
-            (Saved::No, Ok(Some(first))) if in_editor => Ok(Some(change(first))),
+            (_, Err(clash)) => Err(clash),
+            (_, Ok(None)) => Ok(None),
+            (_, Ok(Some(_))) if !known => Err(Clash::OnDisk),
+            (_, Ok(Some(first))) if in_editor => Ok(Some(change(first))),
             // Made by the turn: the file goes, the document is the editor's.
-            (Saved::No, Ok(Some(first))) if document.editable && first.before.is_none() => {
+            (_, Ok(Some(first))) if document.editable && first.before.is_none() => {
                 let there = self.disk.is_some();
                 Ok(there.then(|| self.step(first, Place::Disk)))
             }
-            (Saved::No, Ok(Some(_))) => Err(Clash::Unsaved),
+            (_, Ok(Some(_))) => Err(Clash::Unsaved),
         })
     }
 

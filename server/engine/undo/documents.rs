@@ -20,12 +20,11 @@ pub(super) fn open(editor: &dyn Editor, root: &Path, path: &str) -> Option<Docum
     let document = editor.document(&real(root, path)?)?;
     let buffer = &document.buffer;
     Some(Document {
-        saved: match buffer.file {
-            FileText::Behind => Saved::Behind,
-            // Changed and put back by tools, it counts as unsaved where the editor converts it.
-            FileText::Alike if !buffer.users => Saved::Yes,
-            _ if buffer.dirty => Saved::No,
-            _ => Saved::Yes,
+        saved: match (buffer.file, buffer.dirty) {
+            (FileText::Behind, _) => Saved::Behind,
+            (_, false) => Saved::Yes,
+            (FileText::Alike, true) => Saved::Alike,
+            (FileText::Older, true) => Saved::No,
         },
         text: document.text,
         editable: editor.applies_edits(),

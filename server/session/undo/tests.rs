@@ -402,6 +402,14 @@ fn what_a_file_is_now_is_its_document_else_the_disk() {
     check(Some("3"), open("3", Saved::Yes, false), "Disk: 3 to 1");
     check(Some("1"), open("1", Saved::Yes, true), "nothing to do");
     check(Some("mine"), open("mine", Saved::Yes, true), "Changed");
+    // The editor ended the last line when it saved the file, and some of it was changed and put back since.
+    check(
+        Some("mine"),
+        open("3", Saved::Alike, true),
+        "Editor: 3 to 1",
+    );
+    check(Some("mine"), open("3", Saved::Alike, false), "Unsaved");
+    check(Some("3"), open("mine", Saved::Alike, true), "Changed");
     check(Some("mine"), open("mine", Saved::Yes, false), "Changed");
     // The editor left something out when it opened the file.
     check(Some("3"), open("mine", Saved::Yes, true), "Disk: 3 to 1");
