@@ -275,7 +275,17 @@ pub(super) fn needs_writing(prompt: &Prompt) -> bool {
     }
 }
 
+/// What can be chosen. Where a yes lets something happen, `No` is the first: some clients open a message under
+/// the hands of a person who types, with its first action chosen, so that an Enter meant for the text takes it.
 fn choices(prompt: &Prompt) -> Vec<Action> {
+    let mut actions = answers(prompt);
+    if needs_approval(prompt) {
+        actions.sort_by_key(|action| action.title != "No");
+    }
+    actions
+}
+
+fn answers(prompt: &Prompt) -> Vec<Action> {
     let action = |title: &str, value: Value, remember| Action {
         title: title.to_owned(),
         does: Does::Answer { value, remember },

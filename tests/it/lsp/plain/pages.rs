@@ -29,7 +29,7 @@ fn a_change_is_shown_on_a_page_before_it_is_asked_for() {
     let prompt = prompt(&mut client);
     let name = diff.file_name().unwrap().to_str().unwrap();
     assert!(message(&prompt).contains(name), "{prompt}");
-    assert_eq!(titles(&prompt), ["Run once", "Run in this turn", "No"]);
+    assert_eq!(titles(&prompt), ["No", "Run once", "Run in this turn"]);
     choose(&mut client, &prompt, "Run once");
     page(&mut client);
     assert_eq!(world.read("a.txt"), "one\nthree\n");
