@@ -145,6 +145,10 @@ impl Hub {
                 }
             }
         };
+        let name = match given.range {
+            Some(range) => with_lines(&name, range.start.line, &text),
+            None => name,
+        };
         Ok(Attachment { name, text })
     }
 
@@ -295,6 +299,13 @@ pub(super) fn folder(name: &str) -> jsonrpc::Result<PathBuf> {
     Err(invalid(format!("{name:?} is not a folder")))
 }
 
+/// The name of a part of a file, with its lines, so that what is said of a line can be found in it.
+fn with_lines(name: &str, first: u32, part: &str) -> String {
+    let last = part.lines().count().saturating_sub(1);
+    let first = first as usize + 1;
+    format!("{name}:{first}-{}", first + last)
+}
+
 fn read_file(uri: &Url) -> Result<String, String> {
     use std::io::Read as _;
     let path = uri
@@ -312,4 +323,21 @@ fn read_file(uri: &Url) -> Result<String, String> {
         return Err(format!("it is over {ATTACHED} bytes"));
     }
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_file_is_named_with_its_lines() {
+        for (first, part, expected) in [
+            (0, "one", "a.rs:1-1"),
+            (1, "two\nthree\n", "a.rs:2-3"),
+            (1, "two\nth", "a.rs:2-3"),
+            (9, "", "a.rs:10-10"),
+        ] {
+            assert_eq!(with_lines("a.rs", first, part), expected, "{part:?}");
+        }
+    }
 }
