@@ -181,7 +181,12 @@ fn what_does_not_fit_is_on_a_page_or_can_only_be_refused() {
         page(&long),
         Some(Page {
             ending: ".txt",
-            text: format!("deploy\n\nin /w:\n\n{command}\n\nRun deploy?\n"),
+            text: format!(
+                "deploy\n\nin /w:\n\necho {}{}\n↪ {}\n\nRun deploy?\n",
+                "x".repeat(85),
+                format!("\n↪ {}", "x".repeat(90)).repeat(21),
+                "x".repeat(25)
+            ),
         })
     );
     let on_page = Whole::Page("prompt-1.txt".into());
