@@ -185,7 +185,7 @@ async fn open_whole(hub: &SharedHub, open: &Open) -> Whole {
             return Whole::Nowhere;
         }
     };
-    if !hub.show_page(&path, false).await {
+    if !hub.show_page(&path, false, 0).await {
         return Whole::Nowhere;
     }
     let name = path.file_name().unwrap_or_default();
@@ -213,11 +213,13 @@ async fn write(hub: &SharedHub, open: &Open) {
         return;
     }
     let prompt = &open.prompt;
-    let page = match page_of(hub, open, "answer-", ".txt", written::page(prompt)).await {
+    let text = written::page(prompt);
+    let line = written::begin(&text);
+    let page = match page_of(hub, open, "answer-", ".txt", text).await {
         Ok(path) => {
             // What is saved from now on counts.
             let page = Written::new(path.clone());
-            hub.show_page(&path, true).await.then_some(page)
+            hub.show_page(&path, true, line).await.then_some(page)
         }
         Err(why) => {
             tracing::warn!(%why, "a page for an answer cannot be written");

@@ -292,10 +292,11 @@ async fn write_and_ask(hub: SharedHub, folder: std::path::PathBuf, ask: Ask) {
     let about = ask.uri.as_ref().map(|uri| format!(" about {uri}"));
     let page = off_thread(move || {
         let text = written::message_page(&about.unwrap_or_default());
-        pages::create(&folder, "ask-", ".txt", &text).map_err(internal)
+        let path = pages::create(&folder, "ask-", ".txt", &text).map_err(internal)?;
+        Ok((path, written::begin(&text)))
     });
-    let path = match page.await {
-        Ok(path) => path,
+    let (path, line) = match page.await {
+        Ok(page) => page,
         Err(why) => {
             tracing::warn!(%why, "a page for a message cannot be written");
             return say_how_to_ask(&hub).await;
@@ -303,7 +304,7 @@ async fn write_and_ask(hub: SharedHub, folder: std::path::PathBuf, ask: Ask) {
     };
     // What is saved from now on counts.
     let mut page = Written::new(path.clone());
-    if hub.show_page(&path, true).await {
+    if hub.show_page(&path, true, line).await {
         let written = timeout(WRITING, page.next(&hub.plain.saved, &unwanted)).await;
         if let Ok(prompt @ Some(_)) = written
             && let Err(failed) = begin(&hub, Ask { prompt, ..ask }).await

@@ -64,6 +64,11 @@ fn with_mark(head: &str) -> String {
     lines.chain([format!("{MARK}\n\n")]).collect()
 }
 
+/// The line to write in, counted from 0: the last one.
+pub(super) fn begin(page: &str) -> u32 {
+    u32::try_from(page.lines().count().saturating_sub(1)).unwrap_or(0)
+}
+
 /// What was written below the mark; nothing where there is no mark or no text.
 pub(super) fn below_mark(text: &str) -> Option<&str> {
     let mut at = 0;
@@ -194,6 +199,7 @@ mod tests {
             format!("# Assistant: Why?\n#\n# {MARK}\n{MARK}\n\n"),
             "the head cannot hold the mark"
         );
+        assert_eq!(begin(&page), 4, "the empty line below the mark");
         for (written, expected) in [
             (page.clone(), None),
             (format!("{page}  \n\t\n"), None),
