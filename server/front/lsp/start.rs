@@ -26,7 +26,10 @@ use crate::{
     },
     front::wire::requests::{AttachmentParam, StartParams, code},
     session::{conversation::Conversation, record::TurnOptions, replay},
-    turn::{event::Attachment, rules::Mode},
+    turn::{
+        event::{Attachment, Level},
+        rules::Mode,
+    },
 };
 
 /// Bytes of an attached file that are read.
@@ -145,6 +148,10 @@ impl Hub {
                 }
             }
         };
+        let name = match given.range {
+            Some(range) => with_lines(&name, range.start.line, &text),
+            None => name,
+        };
         Ok(Attachment { name, text })
     }
 
@@ -184,9 +191,26 @@ impl Hub {
         if assembled.unsandboxed {
             notices.push("Commands run without a sandbox.".into());
         }
+        // Others have it in their status.
+        if !effective.trusted && !self.speaks_aside() {
+            notices.push(NOT_TRUSTED.into());
+        }
         Ok((assembled, notices))
     }
+
+    /// How loud a notice of the start is: where each is a message on the screen, the same one is shown once.
+    fn level(&self, notice: &str) -> Level {
+        if self.speaks_aside() || self.plain.is_news(notice) {
+            Level::Warning
+        } else {
+            Level::Info
+        }
+    }
 }
+
+/// What a client without a status is told.
+const NOT_TRUSTED: &str = "The workspace is not trusted, so only tools that read will run; run `aside trust` in it \
+                           to change that.";
 
 /// Begins a turn; it runs on in tasks of its own.
 pub(super) async fn begin_turn(hub: &SharedHub, wanted: Wanted) -> jsonrpc::Result<TurnHandle> {
@@ -245,10 +269,8 @@ async fn begin_reserved(
         .map_err(|failed| of_begin(&failed))?;
     hub.turns.runs(&handle);
     for text in notices {
-        let notice = crate::turn::effect::Update::Notice {
-            level: crate::turn::event::Level::Warning,
-            text,
-        };
+        let level = hub.level(&text);
+        let notice = crate::turn::effect::Update::Notice { level, text };
         let _ = front.send(crate::engine::ToFront::Update(notice)).await;
     }
     tokio::spawn(watch(hub.clone(), handle.clone(), messages, task));
@@ -296,6 +318,13 @@ pub(super) fn folder(name: &str) -> jsonrpc::Result<PathBuf> {
     Err(invalid(format!("{name:?} is not a folder")))
 }
 
+/// The name of a part of a file, with its lines, so that what is said of a line can be found in it.
+fn with_lines(name: &str, first: u32, part: &str) -> String {
+    let last = part.lines().count().saturating_sub(1);
+    let first = first as usize + 1;
+    format!("{name}:{first}-{}", first + last)
+}
+
 fn read_file(uri: &Url) -> Result<String, String> {
     use std::io::Read as _;
     let path = uri
@@ -313,4 +342,21 @@ fn read_file(uri: &Url) -> Result<String, String> {
         return Err(format!("it is over {ATTACHED} bytes"));
     }
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_file_is_named_with_its_lines() {
+        for (first, part, expected) in [
+            (0, "one", "a.rs:1-1"),
+            (1, "two\nthree\n", "a.rs:2-3"),
+            (1, "two\nth", "a.rs:2-3"),
+            (9, "", "a.rs:10-10"),
+        ] {
+            assert_eq!(with_lines("a.rs", first, part), expected, "{part:?}");
+        }
+    }
 }
