@@ -1,6 +1,10 @@
 //! Turns that are taken back while an editor has their files open.
 
-use std::{collections::BTreeMap, fs};
+use std::{
+    collections::BTreeMap,
+    fs,
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
 
@@ -452,18 +456,24 @@ fn an_undo_goes_on_to_its_end_where_the_request_is_taken_back() {
 
 #[test]
 fn where_the_client_goes_meanwhile_nothing_is_left_half_done_on_disk() {
-    let files = ["a", "closed"];
-    let mut editor = Editor::new(&edits(&files), able(false), &files, 1);
-    let turn = editor.plays("Go", &["a"]);
-    editor.undoes(&turn);
-    editor.told_to_edit("a");
-    editor.client.leave();
-    let names = fs::read_dir(editor.world.at("")).unwrap().count();
-    assert_eq!(
-        (names, editor.world.read("closed")),
-        (2, "one\nnew\n".into())
-    );
-    assert_eq!(editor.world.log().all("undone").len(), 0);
+    for says_so in [false, true] {
+        let files = ["a", "closed"];
+        let mut editor = Editor::new(&edits(&files), able(false), &files, 1);
+        let turn = editor.plays("Go", &["a"]);
+        editor.undoes(&turn);
+        let (request, _) = editor.told_to_edit("a");
+        if says_so {
+            editor.client.reply(&request, json!({ "applied": true }));
+        }
+        let begin = Instant::now();
+        editor.client.leave();
+        // The editor would be waited for for 2 s.
+        assert!(begin.elapsed() < Duration::from_millis(1500), "{says_so}");
+        let names = fs::read_dir(editor.world.at("")).unwrap().count();
+        let closed = editor.world.read("closed");
+        assert_eq!((names, closed.as_str()), (2, "one\nnew\n"), "{says_so}");
+        assert_eq!(editor.world.log().all("undone").len(), 0);
+    }
 }
 
 #[test]
