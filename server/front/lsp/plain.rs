@@ -144,6 +144,9 @@ async fn put(hub: &SharedHub, open: &Open) -> Meaning {
         return Meaning::Settles(PromptAnswer::Failed(why.into()));
     }
     let whole = open_whole(hub, open).await;
+    if matches!(whole, Whole::Page(_)) {
+        pages::drawn(&open.closed).await;
+    }
     if open.closed.is_cancelled() {
         // It was settled while its page was opened.
         return Meaning::Settles(PromptAnswer::Cancel);

@@ -74,7 +74,12 @@ fn message(said: &Value) -> &str {
 #[track_caller]
 fn page(client: &mut Client) -> PathBuf {
     let shown = client.expect("window/showDocument");
-    client.reply(&shown, json!({ "success": true }));
+    shows(client, &shown)
+}
+
+/// The client says that it shows this file.
+fn shows(client: &mut Client, shown: &Value) -> PathBuf {
+    client.reply(shown, json!({ "success": true }));
     let uri = shown["params"]["uri"].as_str().unwrap();
     PathBuf::from(uri.strip_prefix("file://").unwrap())
 }

@@ -8,7 +8,11 @@ use std::{
     time::Duration,
 };
 
-use tokio::{sync::oneshot, time::timeout};
+use tokio::{
+    sync::oneshot,
+    time::{sleep, timeout},
+};
+use tokio_util::sync::CancellationToken;
 use tower_lsp::lsp_types::{Position, Range, ShowDocumentParams, Url};
 
 use super::super::hub::Hub;
@@ -16,6 +20,9 @@ use crate::session::conversation::Conversation;
 
 /// How long a client may take to show a page before it counts as not shown.
 const SHOWING: Duration = Duration::from_secs(10);
+/// How long a client has to draw a page before the message that asks about it comes: one that asks at once does so
+/// before it draws, and the page is not on the screen while its message is.
+const DRAWING: Duration = Duration::from_millis(100);
 
 impl Hub {
     /// The client can show files.
@@ -47,6 +54,15 @@ impl Hub {
             let _ = tell.send(shown);
         });
         matches!(timeout(SHOWING, told).await, Ok(Ok(true)))
+    }
+}
+
+/// Waits until a page that the client just showed is drawn, or nobody wants it any more.
+pub(super) async fn drawn(unwanted: &CancellationToken) {
+    tokio::select! {
+        biased;
+        () = unwanted.cancelled() => {}
+        () = sleep(DRAWING) => {}
     }
 }
 
@@ -97,7 +113,19 @@ pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
+    use tokio::time::Instant;
+
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_page_has_time_to_be_drawn_while_somebody_wants_it() {
+        let (begin, unwanted) = (Instant::now(), CancellationToken::new());
+        drawn(&unwanted).await;
+        assert_eq!(begin.elapsed(), DRAWING);
+        unwanted.cancel();
+        drawn(&unwanted).await;
+        assert_eq!(begin.elapsed(), DRAWING);
+    }
 
     #[test]
     fn pages_are_the_users_alone() {

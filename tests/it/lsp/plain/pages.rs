@@ -4,7 +4,9 @@ use std::{fs, os::unix::fs::PermissionsExt};
 
 use serde_json::json;
 
-use super::{able, ask, asking, calling, choose, command, message, page, prompt, save, titles};
+use super::{
+    able, ask, asking, calling, choose, command, message, page, prompt, save, shows, titles,
+};
 use crate::{lsp::client::Client, world::World};
 
 #[test]
@@ -21,7 +23,9 @@ fn a_change_is_shown_on_a_page_before_it_is_asked_for() {
     "#;
     let mut client = Client::start(&world, script, able());
     ask(&mut client);
-    let diff = page(&mut client);
+    let shown = client.expect("window/showDocument");
+    assert_eq!(client.came("window/showMessageRequest"), 0);
+    let diff = shows(&mut client, &shown);
     let text = fs::read_to_string(&diff).unwrap();
     assert!(text.contains("\n one\n-two\n+three\n"), "{text}");
     let mode = fs::metadata(&diff).unwrap().permissions().mode();
