@@ -28,6 +28,8 @@ const SHOWN: usize = 1000;
 const TITLE: usize = 60;
 /// Characters of a page's line, where it is not text that was written in lines.
 const WIDTH: usize = 90;
+/// UTF-16 units of a prompt's context, in the message of a prompt that is whole on a page.
+const CONTEXT: usize = 200;
 /// Actions of one message.
 const ACTIONS: usize = 8;
 
@@ -135,11 +137,7 @@ fn folded(text: &str) -> String {
 pub(super) fn message(prompt: &Prompt, whole: &Whole, pages: bool) -> Message {
     let mut text = match whole {
         Whole::Inline => inline(prompt),
-        Whole::Page(name) => format!(
-            "{}: {name} is open and has all of it.\n{}",
-            label(prompt),
-            cut(&plain(&one_line(&prompt.text)), SHOWN / 2)
-        ),
+        Whole::Page(name) => beside_page(prompt, name),
         Whole::Nowhere => cut_short(prompt),
     };
     let written = needs_writing(prompt);
@@ -234,7 +232,43 @@ fn inline(prompt: &Prompt) -> String {
         parts.push(format!("Default: {}", plain(&one_line(default))));
     }
     parts.push(plain(&one_line(&prompt.text)));
-    format!("{}: {}", label(prompt), parts.join("\n"))
+    said(prompt, parts)
+}
+
+/// What is said of a prompt that is whole on the page of this name: why it asks, as far as that fits into a line, and
+/// what.
+fn beside_page(prompt: &Prompt, name: &str) -> String {
+    let mut parts = Vec::new();
+    if let Some(context) = &prompt.context {
+        let words = visible(context);
+        let words: Vec<&str> = words.split_whitespace().collect();
+        parts.push(cut(&plain(&words.join(" ")), CONTEXT));
+    }
+    parts.push(format!("{name} is open and has all of it."));
+    parts.push(cut(&plain(&one_line(&prompt.text)), SHOWN / 2));
+    said(prompt, parts)
+}
+
+/// The label and these parts, the text last, with the options before that where they have to be written and all of
+/// them fit.
+fn said(prompt: &Prompt, mut parts: Vec<String>) -> String {
+    let label = label(prompt);
+    if let Some(options) = written_options(prompt) {
+        let rest: usize = parts.iter().map(|part| units(part) + 1).sum();
+        if units(&label) + 2 + rest + units(&options) <= room(prompt) {
+            parts.insert(parts.len().saturating_sub(1), options);
+        }
+    }
+    format!("{label}: {}", parts.join("\n"))
+}
+
+/// The options of an answer that is written, in one line.
+fn written_options(prompt: &Prompt) -> Option<String> {
+    let AnswerType::Select { options } = &prompt.answer_type else {
+        return None;
+    };
+    let options: Vec<String> = options.iter().map(|option| one_line(option)).collect();
+    needs_writing(prompt).then(|| format!("One of: {}", plain(&options.join(" | "))))
 }
 
 fn cut_short(prompt: &Prompt) -> String {

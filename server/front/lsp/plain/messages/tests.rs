@@ -256,6 +256,58 @@ fn a_change_is_always_on_a_page() {
 }
 
 #[test]
+fn why_it_asks_is_said_beside_a_page_too() {
+    let on_page = Whole::Page("prompt-1.txt".into());
+    let long = "Because ".repeat(100);
+    for (context, said) in [
+        (
+            "a.rs has changes.\n\nSave [it](x).\n",
+            "a.rs has changes. Save [it] (x).",
+        ),
+        (&long, &format!("{}…", &long[..199])),
+    ] {
+        let change = Prompt {
+            context: Some(context.into()),
+            ..run_tool(None)
+        };
+        assert_eq!(
+            message(&change, &on_page, true).text,
+            format!("deploy: {said}\nprompt-1.txt is open and has all of it.\nRun deploy?")
+        );
+    }
+}
+
+#[test]
+fn options_to_write_are_in_the_message_where_all_fit() {
+    let months: Vec<String> = (1..=9).map(|n| format!("Month {n}")).collect();
+    let months: Vec<&str> = months.iter().map(String::as_str).collect();
+    let write = "\n  [Write an answer] write\n  [Cancel] dismiss";
+    check(
+        &question(select(&months)),
+        &format!("deploy: One of: {}\nGo on?{write}", months.join(" | ")),
+    );
+    check(
+        &Prompt {
+            context: Some("Two ways.".into()),
+            ..question(select(&["a\nb", "[c](d)"]))
+        },
+        &format!("deploy: Two ways.\nOne of: a␊b | [c] (d)\nGo on?{write}"),
+    );
+    // `deploy: `, `One of: `, ` | `, a line's end and the text are 26 units, and the command has to fit too.
+    let most = room(&question(AnswerType::Text)) - 26;
+    for (units, fits) in [(most, true), (most + 1, false)] {
+        let options = ["x".repeat(500), "y".repeat(units - 500)];
+        let prompt = question(select(&[&options[0], &options[1]]));
+        let shown = message(&prompt, &Whole::Inline, true).text;
+        assert_eq!(page(&prompt), None);
+        assert_eq!(shown.contains("One of"), fits, "{units}");
+        if !fits {
+            assert_eq!(shown, "deploy: Go on?");
+        }
+    }
+}
+
+#[test]
 fn options_that_are_no_titles_are_written() {
     let nine = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
     for (options, written) in [
@@ -276,7 +328,7 @@ fn options_that_are_no_titles_are_written() {
     };
     assert_eq!(
         shown(&default, &Whole::Inline, false),
-        "deploy: Go on?\nAnswer it with the command aside.server.answer \
+        "deploy: One of: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9\nGo on?\nAnswer it with the command aside.server.answer \
          {\"promptId\":\"p1\",\"answer\":\"…\"}.\n  [Use \"9\"] \"9\"\
          \n  [Write an answer] write\n  [Cancel] dismiss"
     );
