@@ -3,11 +3,14 @@
 //! | module | what lives there |
 //! |---|---|
 //! | `messages` | a prompt as a message with actions, and what a reply means (pure) |
+//! | `shown` | whose a prompt is, and files by their paths (pure) |
 //! | `gate` | one message at a time, and how long it holds up the next |
 //! | `pages` | files that the client is shown |
 //! | `written` | pages to write an answer or a message in |
 //! | `progress` | a turn's progress while it runs |
 //! | `told` | what is said of a turn: notices, its end, the transcript |
+//! | `said` | what is said is a sentence |
+//! | `waiting` | what waits for an answer since an earlier session |
 //! | `commands` | `aside.server.…` |
 //! | `actions` | code actions |
 //!
@@ -20,10 +23,20 @@ mod gate;
 mod messages;
 mod pages;
 mod progress;
+mod said;
+mod shown;
 mod told;
 mod written;
 
-use std::{collections::HashSet, io, path::PathBuf, sync::Mutex};
+use std::{
+    collections::HashSet,
+    io,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -35,7 +48,8 @@ use tower_lsp::lsp_types::{
 
 use self::{
     gate::Gate,
-    messages::{Meaning, Message, Whole, by_command, meaning, message, page},
+    messages::{Meaning, Message, Whole, asked, by_command, meaning, message, page},
+    shown::in_words,
     written::Written,
 };
 use super::{
@@ -43,7 +57,7 @@ use super::{
     prompts::Open,
 };
 use crate::{
-    front::wire::PromptKind,
+    front::wire::{Preview, PromptKind},
     turn::{
         event::PromptId,
         input::{PromptAnswer, SecretValue},
@@ -138,11 +152,12 @@ async fn show(hub: SharedHub, open: Open) {
 }
 
 async fn put(hub: &SharedHub, open: &Open) -> Meaning {
-    let prompt = &open.prompt;
-    if prompt.answer_type == AnswerType::Secret {
+    if open.prompt.answer_type == AnswerType::Secret {
         let why = "this client cannot hide what is typed";
         return Meaning::Settles(PromptAnswer::Failed(why.into()));
     }
+    let open = &named(hub, open);
+    let prompt = &open.prompt;
     let whole = open_whole(hub, open).await;
     if matches!(whole, Whole::Page(_)) {
         pages::drawn(&open.closed).await;
@@ -162,6 +177,20 @@ async fn put(hub: &SharedHub, open: &Open) -> Meaning {
         .show_message_request(kind, &message.text, Some(items(&message)))
         .await;
     meaning(&message, reply)
+}
+
+/// The prompt as it is shown now.
+fn named(hub: &SharedHub, open: &Open) -> Open {
+    let id = &open.prompt.conversation_id;
+    let title = hub.turns.title_among_several(id);
+    let has_file = matches!(open.prompt.preview, Some(Preview::Diff { .. }));
+    let mut shown = open.clone();
+    if title.is_some() || has_file {
+        let place = has_file.then(|| hub.conversation(id).ok()).flatten();
+        let root = place.map(|(_, root)| root).unwrap_or_default();
+        shown.prompt = Arc::new(in_words(&open.prompt, title.as_deref(), &root));
+    }
+    shown
 }
 
 fn items(message: &Message) -> Vec<MessageActionItem> {
@@ -231,14 +260,14 @@ async fn write(hub: &SharedHub, open: &Open) {
     };
     let Some(mut page) = page else {
         let text = format!("Answer it with {}.", by_command(&prompt.prompt_id));
-        return hub.client.show_message(MessageType::INFO, text).await;
+        return hub.say(MessageType::INFO, &text).await;
     };
     while let Some(text) = page.next(&hub.plain.saved, &open.closed).await {
         match written::value(&prompt.answer_type, &text) {
             Ok(value) => return settle(hub, open, answer(value)).await,
             Err(misfit) => {
                 let text = format!("The answer was not taken. {misfit}");
-                hub.client.show_message(MessageType::WARNING, text).await;
+                hub.say(MessageType::WARNING, &text).await;
             }
         }
     }

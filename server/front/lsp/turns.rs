@@ -42,6 +42,8 @@ pub(super) struct Turns {
 struct Inner {
     /// By conversation; nothing yet for one whose turn is about to begin.
     running: HashMap<String, Option<TurnHandle>>,
+    /// Titles of conversations in which a turn runs.
+    titles: HashMap<String, String>,
     kept: VecDeque<(String, Before)>,
     /// Turns that this process began, and their conversations, oldest first.
     known: VecDeque<(String, String)>,
@@ -94,6 +96,7 @@ impl Turns {
     pub(super) fn free(&self, conversation: &str, kept: Option<Before>) {
         let mut inner = lock(&self.inner);
         inner.running.remove(conversation);
+        inner.titles.remove(conversation);
         if let Some(kept) = kept {
             inner.kept.push_back((conversation.to_owned(), kept));
         }
@@ -102,6 +105,21 @@ impl Turns {
         }
         drop(inner);
         self.change.notify_waiters();
+    }
+
+    /// The conversation, in which a turn runs, has this title.
+    pub(super) fn named(&self, conversation: &str, title: String) {
+        let mut inner = lock(&self.inner);
+        if inner.running.contains_key(conversation) {
+            inner.titles.insert(conversation.to_owned(), title);
+        }
+    }
+
+    /// The title of a conversation, where turns run in others too, so that it has to be said which one asks.
+    pub(super) fn title_among_several(&self, conversation: &str) -> Option<String> {
+        let inner = lock(&self.inner);
+        let title = inner.titles.get(conversation);
+        title.filter(|_| inner.running.len() > 1).cloned()
     }
 
     /// Whether a turn runs in the conversation.
@@ -229,6 +247,8 @@ impl Watched {
                 self.pending.push(wire::Update::Edit { call_id, uris });
             }
             ToFront::Title(title) => {
+                let conversation = &self.turn.conversation_id;
+                self.hub.turns.named(conversation, title.clone());
                 self.pending.push(wire::Update::Title { title });
                 self.changed().await;
             }

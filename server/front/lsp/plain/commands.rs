@@ -21,19 +21,16 @@ use super::{
         start::begin_turn,
         undo::TakenBack,
     },
-    messages::cut,
-    pages, show_again,
+    messages::asked,
+    pages, show_again, shown,
     told::{Extent, show_transcript},
     written::{self, Written},
 };
 use crate::{
     engine::undo::listed,
-    front::{
-        headless::text::one_line,
-        wire::{
-            PromptKind,
-            requests::{AttachmentParam, StartParams, UndoParams, code},
-        },
+    front::wire::{
+        PromptKind,
+        requests::{AttachmentParam, StartParams, UndoParams, code},
     },
     session::{
         conversation::{Listed, Status},
@@ -48,13 +45,13 @@ pub(in super::super) const ALL: [&str; 6] = [
     "aside.server.cancel",
     "aside.server.answer",
     "aside.server.undo",
-    "aside.server.resume",
+    RESUME,
     "aside.server.transcript",
 ];
 /// Asks the model.
 pub(super) const ASK: &str = "aside.server.ask";
-/// UTF-16 units of a question that say which one is meant.
-const ASKED: usize = 60;
+/// Goes on with an interrupted turn.
+pub(super) const RESUME: &str = "aside.server.resume";
 /// How long a message may be written on.
 const WRITING: Duration = Duration::from_secs(60 * 60);
 
@@ -102,7 +99,7 @@ impl Server {
             "aside.server.cancel" => self.cancel(arguments(given)?).await,
             "aside.server.answer" => self.answer(arguments(given)?).await,
             "aside.server.undo" => self.undo(arguments(given)?).await,
-            "aside.server.resume" => self.resume(arguments(given)?).await,
+            RESUME => self.resume(arguments(given)?).await,
             "aside.server.transcript" => self.transcript(arguments(given)?).await,
             other => Err(invalid(format!(
                 "there is no command {other:?}; there are {}",
@@ -142,7 +139,7 @@ impl Server {
         let Some(answer) = given.answer else {
             if !show_again(&self.hub) {
                 let text = "No prompt is open.";
-                self.hub.client.show_message(MessageType::INFO, text).await;
+                self.hub.say(MessageType::INFO, text).await;
             }
             return Ok(None);
         };
@@ -156,8 +153,7 @@ impl Server {
             ([], None) => return Err(error(code::UNKNOWN_PROMPT, "no prompt is open")),
             (several, _) => {
                 let open = several.iter().map(|open| {
-                    let text = cut(&one_line(&open.prompt.text), ASKED);
-                    format!("{} ({text})", open.prompt.prompt_id)
+                    format!("{} ({})", open.prompt.prompt_id, asked(&open.prompt.text))
                 });
                 let open: Vec<String> = open.collect();
                 let open = open.join(", ");
@@ -228,7 +224,7 @@ impl Server {
         if undone.untracked {
             text += " What commands changed is as they left it.";
         }
-        self.hub.client.show_message(MessageType::INFO, text).await;
+        self.hub.say(MessageType::INFO, &text).await;
         serde_json::to_value(undone).map(Some).map_err(internal)
     }
 
@@ -244,10 +240,7 @@ impl Server {
         let hub = self.hub.clone();
         tokio::spawn(async move {
             if let Err(failed) = show_transcript(&hub, &id, Extent::All).await {
-                let client = &hub.client;
-                client
-                    .show_message(MessageType::ERROR, failed.message)
-                    .await;
+                hub.say(MessageType::ERROR, &failed.message).await;
             }
         });
         Ok(None)
@@ -301,8 +294,10 @@ async fn begin(hub: &SharedHub, ask: Ask) -> Result<Value> {
 async fn write_and_ask(hub: SharedHub, folder: std::path::PathBuf, ask: Ask) {
     let unwanted = CancellationToken::new();
     std::mem::replace(&mut *lock(&hub.plain.writing), unwanted.clone()).cancel();
-    let about = ask.uri.as_ref().map(|uri| format!(" about {uri}"));
+    let given = lock(&hub.folders).first().cloned().unwrap_or_default();
+    let (root, uri) = (hub.root(None), ask.uri.clone());
     let page = off_thread(move || {
+        let about = uri.map(|uri| format!(" about {}", shown::file(&uri, &[&given, &root])));
         let text = written::message_page(&about.unwrap_or_default());
         let path = pages::create(&folder, "ask-", ".txt", &text).map_err(internal)?;
         Ok((path, written::begin(&text)))
@@ -337,7 +332,7 @@ async fn write_and_ask(hub: SharedHub, folder: std::path::PathBuf, ask: Ask) {
 
 async fn say_how_to_ask(hub: &Hub) {
     let text = "Ask with the command aside.server.ask {\"prompt\":\"…\"}.";
-    hub.client.show_message(MessageType::INFO, text).await;
+    hub.say(MessageType::INFO, text).await;
 }
 
 /// The conversation of the workspace that was changed last, of those that are wanted.

@@ -26,6 +26,10 @@ mod tests;
 const SHOWN: usize = 1000;
 /// Characters of an action's title.
 const TITLE: usize = 60;
+/// UTF-16 units of a label.
+pub(super) const LABEL: usize = 2 * TITLE;
+/// UTF-16 units of a question that say which one is meant.
+const ASKED: usize = 60;
 /// Characters of a page's line, where it is not text that was written in lines.
 const WIDTH: usize = 90;
 /// UTF-16 units of a prompt's context, in the message of a prompt that is whole on a page.
@@ -287,7 +291,12 @@ fn cut_short(prompt: &Prompt) -> String {
 }
 
 fn label(prompt: &Prompt) -> String {
-    cut(&plain(&one_line(&prompt.label)), 2 * TITLE)
+    cut(&plain(&one_line(&prompt.label)), LABEL)
+}
+
+/// A prompt's text where it is spoken of.
+pub(super) fn asked(text: &str) -> String {
+    cut(&one_line(text), ASKED)
 }
 
 /// What a person sees before allowing something. A call without a preview of its own shows its arguments:

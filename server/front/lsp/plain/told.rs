@@ -36,9 +36,14 @@ impl Teller {
         if super::asks_plainly(hub)
             && let Ok((conversation, _)) = hub.conversation(&turn.conversation_id)
         {
-            let clear = off_thread(move || pages::clear(&conversation).map_err(internal));
-            if let Err(why) = clear.await {
-                tracing::warn!(%why, "old pages cannot be removed");
+            let read = off_thread(move || {
+                if let Err(why) = pages::clear(&conversation) {
+                    tracing::warn!(%why, "old pages cannot be removed");
+                }
+                conversation.listed().map_err(internal)
+            });
+            if let Ok(listed) = read.await {
+                hub.turns.named(&turn.conversation_id, listed.title);
             }
         }
         if hub.speaks_aside() {
@@ -57,10 +62,7 @@ impl Teller {
             let text = visible(text);
             match level {
                 Level::Warning => {
-                    self.hub
-                        .client
-                        .show_message(MessageType::WARNING, text)
-                        .await
+                    self.hub.say(MessageType::WARNING, &text).await;
                 }
                 Level::Info => self.hub.client.log_message(MessageType::INFO, text).await,
             }
@@ -87,9 +89,7 @@ impl Teller {
         let (hub, id) = (self.hub.clone(), completed.conversation_id.clone());
         tokio::spawn(async move {
             if let Err(failed) = show_transcript(&hub, &id, Extent::LastTurn).await {
-                hub.client
-                    .show_message(MessageType::ERROR, failed.message)
-                    .await;
+                hub.say(MessageType::ERROR, &failed.message).await;
             }
         });
     }

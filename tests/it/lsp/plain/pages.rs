@@ -5,9 +5,12 @@ use std::{fs, os::unix::fs::PermissionsExt};
 use serde_json::json;
 
 use super::{
-    able, ask, asking, calling, choose, command, message, page, prompt, save, shows, titles,
+    able, ask, asking, calling, choose, command, ends, message, page, prompt, save, shows, titles,
 };
-use crate::{lsp::client::Client, world::World};
+use crate::{
+    lsp::client::{Client, uri},
+    world::World,
+};
 
 #[test]
 fn a_change_is_shown_on_a_page_before_it_is_asked_for() {
@@ -27,6 +30,7 @@ fn a_change_is_shown_on_a_page_before_it_is_asked_for() {
     assert_eq!(client.came("window/showMessageRequest"), 0);
     let diff = shows(&mut client, &shown);
     let text = fs::read_to_string(&diff).unwrap();
+    assert!(text.contains("--- a.txt\n+++ a.txt\n"), "{text}");
     assert!(text.contains("\n one\n-two\n+three\n"), "{text}");
     let mode = fs::metadata(&diff).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
@@ -152,10 +156,18 @@ fn a_message_to_the_model_is_written_on_a_page() {
     let world = World::new();
     let script = "[[reply]]\nwhen = { user = 'Be brief' }\nsay = [{ text = 'Yes.' }]";
     let mut client = Client::start(&world, script, able());
-    command(&mut client, "ask", json!({}));
+    let about = uri(&world, "src/über.rs");
+    world.write("src/über.rs", "");
+    command(&mut client, "ask", json!({ "uri": about }));
     let written = page(&mut client);
+    let text = fs::read_to_string(&written).unwrap();
+    assert!(
+        text.starts_with("# A message to Aside about src/über.rs.\n"),
+        "{text}"
+    );
     save(&written, "Be brief.");
     let transcript = page(&mut client);
     let text = fs::read_to_string(transcript).unwrap();
-    assert!(text.contains("**User:** Be brief.\n\nYes."), "{text}");
+    assert!(text.contains("**User:** Be brief.\n"), "{text}");
+    assert!(text.contains("\n\nYes."), "{text}");
 }

@@ -158,6 +158,31 @@ fn one_message_is_open_at_a_time_over_all_conversations() {
 }
 
 #[test]
+fn of_several_conversations_a_message_says_whose_it_is() {
+    let world = World::new();
+    let script = asking("question = 'Push?', answer_type = 'boolean'");
+    let mut client = Client::start(&world, &script, bare());
+    command(&mut client, "ask", json!({ "prompt": "Tidy up" }));
+    let first = prompt(&mut client);
+    assert_eq!(message(&first), "Assistant: Push?");
+    let long = "Write the release notes of this quarter and the last\nAll.";
+    command(&mut client, "ask", json!({ "prompt": long }));
+    loop {
+        let pending = client.request("aside/prompt/pending", json!({}));
+        if pending["prompts"].as_array().unwrap().len() == 2 {
+            break;
+        }
+    }
+    // Shows the second too.
+    command(&mut client, "answer", json!({}));
+    let second = prompt(&mut client);
+    assert_eq!(
+        message(&second),
+        "Assistant (Write the release notes of this quarter…): Push?"
+    );
+}
+
+#[test]
 fn a_late_reply_changes_nothing() {
     let world = World::new();
     let script = asking("question = 'Push?', answer_type = 'boolean'")

@@ -101,4 +101,5 @@ fn why_a_turn_failed_is_a_message() {
     let said = client.expect("window/showMessage");
     assert_eq!(said["params"]["type"], 1);
     assert!(message(&said).contains("401"), "{said}");
+    assert!(message(&said).ends_with('.'), "{said}");
 }
