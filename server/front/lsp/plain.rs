@@ -264,7 +264,14 @@ async fn write(hub: &SharedHub, open: &Open) {
     };
     while let Some(text) = page.next(&hub.plain.saved, &open.closed).await {
         match written::value(&prompt.answer_type, &text) {
-            Ok(value) => return settle(hub, open, answer(value)).await,
+            Ok(value) => {
+                let is_wanted = !open.closed.is_cancelled();
+                if settle(hub, open, answer(value)).await && is_wanted {
+                    let text = format!("Your answer to “{}” was taken.", asked(&prompt.text));
+                    hub.say(MessageType::INFO, &text).await;
+                }
+                return;
+            }
             Err(misfit) => {
                 let text = format!("The answer was not taken. {misfit}");
                 hub.say(MessageType::WARNING, &text).await;
@@ -273,11 +280,14 @@ async fn write(hub: &SharedHub, open: &Open) {
     }
 }
 
-async fn settle(hub: &SharedHub, open: &Open, answer: PromptAnswer) {
+/// Answers a prompt. False where its turn is over.
+async fn settle(hub: &SharedHub, open: &Open, answer: PromptAnswer) -> bool {
     let id = PromptId(open.prompt.prompt_id.clone());
-    if !open.turn.answer(id, answer).await {
+    let is_taken = open.turn.answer(id, answer).await;
+    if !is_taken {
         hub.late(open).await;
     }
+    is_taken
 }
 
 fn answer(value: Value) -> PromptAnswer {

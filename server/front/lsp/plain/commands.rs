@@ -313,13 +313,13 @@ async fn write_and_ask(hub: SharedHub, folder: std::path::PathBuf, ask: Ask) {
     let mut page = Written::new(path.clone());
     if hub.show_page(&path, true, line).await {
         let written = timeout(WRITING, page.next(&hub.plain.saved, &unwanted)).await;
-        if let Ok(prompt @ Some(_)) = written
-            && let Err(failed) = begin(&hub, Ask { prompt, ..ask }).await
-        {
-            let client = &hub.client;
-            client
-                .show_message(MessageType::ERROR, failed.message)
-                .await;
+        if let Ok(prompt @ Some(_)) = written {
+            let begun = begin(&hub, Ask { prompt, ..ask }).await;
+            let (kind, text) = match &begun {
+                Ok(_) => (MessageType::INFO, "Your message to Aside was taken."),
+                Err(failed) => (MessageType::ERROR, failed.message.as_ref()),
+            };
+            hub.say(kind, text).await;
         }
     } else {
         say_how_to_ask(&hub).await;

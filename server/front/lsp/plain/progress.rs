@@ -30,11 +30,16 @@ const WIDTH: usize = 100;
 /// Shows a turn's progress until the sender of its last line is dropped.
 pub(super) fn start(hub: &SharedHub, turn: &TurnRef) -> watch::Sender<String> {
     let (tell, line) = watch::channel(String::new());
-    let window = hub.told.get().and_then(|told| told.lsp.window.as_ref());
-    if window.and_then(|window| window.work_done_progress) == Some(true) {
+    if is_shown(hub) {
         tokio::spawn(show(hub.clone(), turn.clone(), line));
     }
     tell
+}
+
+/// The client can show progress.
+pub(super) fn is_shown(hub: &Hub) -> bool {
+    let window = hub.told.get().and_then(|told| told.lsp.window.as_ref());
+    window.and_then(|window| window.work_done_progress) == Some(true)
 }
 
 /// The turn that a progress token belongs to.

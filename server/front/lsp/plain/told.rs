@@ -77,14 +77,21 @@ impl Teller {
         let Some(completed) = completed else {
             return;
         };
-        let client = &self.hub.client;
         if let Some(error) = &completed.error {
             let text = visible(&error.message);
-            client.show_message(MessageType::ERROR, text).await;
+            self.hub.say(MessageType::ERROR, &text).await;
         }
         if completed.outcome == Outcome::Interrupted {
             let text = "The turn was interrupted; the command aside.server.resume goes on with it.";
-            return client.show_message(MessageType::WARNING, text).await;
+            return self.hub.say(MessageType::WARNING, text).await;
+        }
+        if completed.outcome == Outcome::Cancelled {
+            // Who cancelled it does not want to read it; where its progress is shown, that it ends says enough.
+            if !progress::is_shown(&self.hub) {
+                let text = "The turn was cancelled.";
+                self.hub.say(MessageType::INFO, text).await;
+            }
+            return;
         }
         let (hub, id) = (self.hub.clone(), completed.conversation_id.clone());
         tokio::spawn(async move {

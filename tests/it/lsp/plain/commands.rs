@@ -95,9 +95,11 @@ fn a_turn_is_cancelled_and_a_conversation_goes_on() {
         + "\n[[reply]]\nwhen = { user = 'And?' }\nsay = [{ text = 'Well.' }]";
     let mut client = Client::start(&world, &script, able());
     let begun = ask(&mut client);
+    let create = client.expect("window/workDoneProgress/create");
+    client.reply(&create, Value::Null);
     prompt(&mut client);
     command(&mut client, "cancel", json!({}));
-    page(&mut client);
+    while client.expect("$/progress")["params"]["value"]["kind"] != "end" {}
     assert_eq!(world.log().one("turn_end")["outcome"], "cancelled");
     let again = command(
         &mut client,
@@ -107,8 +109,21 @@ fn a_turn_is_cancelled_and_a_conversation_goes_on() {
     assert_eq!(again["conversationId"], begun["conversationId"]);
     let asked = prompt(&mut client);
     choose(&mut client, &asked, "Yes");
-    page(&mut client);
+    let shown = page(&mut client);
+    assert_eq!(
+        shown.file_name().unwrap(),
+        "transcript-2.md",
+        "nobody is shown what was cancelled"
+    );
     assert_eq!(world.log().all("turn_end").len(), 2);
+}
+
+#[test]
+fn without_progress_it_is_said_that_a_turn_was_cancelled() {
+    let world = World::new();
+    let (mut client, _) = asked(&world, "question = 'Push?', answer_type = 'boolean'");
+    command(&mut client, "cancel", json!({}));
+    assert_eq!(ends(&mut client), "The turn was cancelled.");
 }
 
 #[test]

@@ -73,6 +73,7 @@ fn an_answer_is_written_on_a_page_and_counts_when_it_is_saved() {
     // Nothing tells of this save.
     save(&answer, "two\nlines");
     page(&mut client);
+    assert_eq!(ends(&mut client), "Your answer to “Name?” was taken.");
     assert_eq!(
         world.log().told("it"),
         r#"{"answer_type":"text","answer":"two\nlines"}"#
@@ -167,6 +168,7 @@ fn a_message_to_the_model_is_written_on_a_page() {
     );
     save(&written, "Be brief.");
     let transcript = page(&mut client);
+    assert_eq!(ends(&mut client), "Your message to Aside was taken.");
     let text = fs::read_to_string(transcript).unwrap();
     assert!(text.contains("**User:** Be brief.\n"), "{text}");
     assert!(text.contains("\n\nYes."), "{text}");
