@@ -8,19 +8,16 @@ use super::{
 };
 use crate::{
     front::wire::{Prompt, TurnRef, resumable::prompts},
-    session::{conversation::Status, replay},
+    session::{
+        conversation::{Conversation, Status},
+        replay,
+    },
     tool::Registry,
 };
 
 impl Hub {
     /// The open prompts of all interrupted turns, newest conversation first. Reads files.
     pub(super) fn resumable(&self) -> Result<Vec<Prompt>> {
-        let registry = Registry::builtin();
-        let label = |tool: &str, question: &str| {
-            let labels = registry.get(tool)?.about().prompt_labels;
-            let own = labels.iter().find(|(id, _)| *id == question)?;
-            Some(own.1.to_owned())
-        };
         let mut found = Vec::new();
         for root in self.places() {
             let store = self.store(&root)?;
@@ -31,17 +28,28 @@ impl Hub {
                 .filter(|listed| !self.turns.is_running(&listed.id));
             for listed in waiting {
                 let conversation = store.find(&listed.id).map_err(|failed| of_store(&failed))?;
-                let lines = conversation.read_last_turn().map_err(internal)?;
-                let Some(turn) = replay::turns(&lines.records).pop() else {
-                    continue;
-                };
-                let of = TurnRef {
-                    conversation_id: listed.id,
-                    turn_id: turn.id.clone(),
-                };
-                found.extend(prompts(&turn, &of, label));
+                found.extend(left_open(&conversation)?);
             }
         }
         Ok(found)
     }
+}
+
+/// The open prompts of a conversation's last turn, which was interrupted. Reads files.
+pub(super) fn left_open(conversation: &Conversation) -> Result<Vec<Prompt>> {
+    let registry = Registry::builtin();
+    let label = |tool: &str, question: &str| {
+        let labels = registry.get(tool)?.about().prompt_labels;
+        let own = labels.iter().find(|(id, _)| *id == question)?;
+        Some(own.1.to_owned())
+    };
+    let lines = conversation.read_last_turn().map_err(internal)?;
+    let Some(turn) = replay::turns(&lines.records).pop() else {
+        return Ok(Vec::new());
+    };
+    let of = TurnRef {
+        conversation_id: conversation.id().to_owned(),
+        turn_id: turn.id.clone(),
+    };
+    Ok(prompts(&turn, &of, label))
 }

@@ -26,6 +26,7 @@ mod progress;
 mod said;
 mod shown;
 mod told;
+mod waiting;
 mod written;
 
 use std::{
@@ -67,6 +68,7 @@ use crate::{
 
 pub(super) use progress::cancelled_turn;
 pub(super) use told::Teller;
+pub(super) use waiting::document_opened;
 
 /// What is open in a client that knows nothing of the protocol.
 #[derive(Default)]
@@ -78,6 +80,8 @@ pub(super) struct Plain {
     noticed: Mutex<HashSet<String>>,
     /// Ends the wait for the message that is being written.
     writing: Mutex<CancellationToken>,
+    /// A document was opened.
+    has_documents: AtomicBool,
 }
 
 impl Plain {
@@ -89,6 +93,11 @@ impl Plain {
     /// Whether this was not said before, of the workspace and its settings.
     pub(super) fn is_news(&self, notice: &str) -> bool {
         lock(&self.noticed).insert(notice.to_owned())
+    }
+
+    /// Whether no document was opened before.
+    fn is_first_document(&self) -> bool {
+        !self.has_documents.swap(true, Ordering::Relaxed)
     }
 }
 

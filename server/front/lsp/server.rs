@@ -125,6 +125,7 @@ impl LanguageServer for Server {
 
     async fn did_open(&self, params: DidOpenTextDocumentParams) {
         self.hub.look_once();
+        plain::document_opened(&self.hub);
         let document = params.text_document;
         self.hub
             .documents

@@ -337,6 +337,12 @@ async fn say_how_to_ask(hub: &Hub) {
 
 /// The conversation of the workspace that was changed last, of those that are wanted.
 async fn newest(hub: &Hub, wanted: fn(&Listed) -> bool) -> Result<Option<String>> {
+    let all = by_age(hub).await?;
+    Ok(all.into_iter().find(wanted).map(|listed| listed.id))
+}
+
+/// The conversations of the workspace, newest first.
+pub(super) async fn by_age(hub: &Hub) -> Result<Vec<Listed>> {
     let stores = hub
         .roots()
         .iter()
@@ -347,11 +353,8 @@ async fn newest(hub: &Hub, wanted: fn(&Listed) -> bool) -> Result<Option<String>
         for store in stores {
             all.extend(store.list().map_err(internal)?);
         }
-        all.retain(wanted);
-        Ok(all
-            .into_iter()
-            .max_by_key(|listed| listed.updated)
-            .map(|listed| listed.id))
+        all.sort_by_key(|listed| std::cmp::Reverse(listed.updated));
+        Ok(all)
     })
     .await
 }

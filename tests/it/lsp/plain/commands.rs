@@ -143,6 +143,35 @@ fn an_interrupted_turn_goes_on() {
     assert_eq!(refused["code"], -32011);
 }
 
+#[test]
+fn what_was_left_open_is_said_with_the_first_document() {
+    let world = World::new();
+    let question = "question = 'Push?', answer_type = 'boolean'";
+    let (client, _) = asked(&world, question);
+    drop(client);
+    let aside = json!({ "experimental": { "aside": { "version": 1, "prompt": true } } });
+    for (capabilities, is_told) in [(aside, false), (bare(), true)] {
+        let mut client = Client::start(&world, &asking(question), capabilities);
+        let open = |client: &mut Client, name: &str| {
+            let document =
+                json!({ "uri": uri(&world, name), "languageId": "rust", "version": 1, "text": "" });
+            client.notify("textDocument/didOpen", json!({ "textDocument": document }));
+        };
+        client.request("aside/conversation/list", json!({}));
+        assert_eq!(client.came("window/showMessage"), 0, "nobody asked yet");
+        open(&mut client, "a.rs");
+        if is_told {
+            assert_eq!(
+                ends(&mut client),
+                "A turn that was interrupted asks “Push?”; the command aside.server.resume goes on with it."
+            );
+        }
+        open(&mut client, "b.rs");
+        client.request("aside/conversation/list", json!({}));
+        assert_eq!(client.came("window/showMessage"), 0, "once at the most");
+    }
+}
+
 /// The actions of a range of a document.
 fn actions(client: &mut Client, uri: &str, range: [u32; 4]) -> Vec<Value> {
     let [from, at, to, end] = range;

@@ -1,0 +1,143 @@
+//! What waits for a person who comes back: said once, with the first document that is opened.
+
+use std::time::Duration;
+
+use tower_lsp::{jsonrpc::Result, lsp_types::MessageType};
+
+use super::{
+    super::{conversations::off_thread, hub::SharedHub, pending::left_open},
+    commands::{RESUME, by_age},
+    messages::asked,
+};
+use crate::{
+    engine::clock::Clock,
+    session::conversation::{Listed, Status},
+};
+
+/// How old a question may be for a person to be told of it unasked.
+const RECENT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A document was opened: with the first, a client that knows nothing of the protocol is told what waits for an answer
+/// since an earlier session. Nothing waits for that.
+pub(in super::super) fn document_opened(hub: &SharedHub) {
+    if hub.speaks_aside() || !hub.plain.is_first_document() {
+        return;
+    }
+    let hub = hub.clone();
+    tokio::spawn(async move {
+        match waiting(&hub, Clock::start().now()).await {
+            Ok(Some(text)) => hub.say(MessageType::INFO, &text).await,
+            Ok(None) => {}
+            Err(why) => tracing::warn!(%why, "nobody knows what waits for an answer"),
+        }
+    });
+}
+
+async fn waiting(hub: &SharedHub, now: Duration) -> Result<Option<String>> {
+    let all = by_age(hub).await?;
+    let Some((found, is_next)) = recent(&all, now) else {
+        return Ok(None);
+    };
+    if hub.turns.is_running(&found.id) {
+        return Ok(None);
+    }
+    let (hub, id) = (hub.clone(), found.id.clone());
+    let asks = off_thread(move || {
+        let (conversation, _) = hub.conversation(&id)?;
+        let prompts = left_open(&conversation)?;
+        Ok(prompts.into_iter().map(|prompt| prompt.text).collect())
+    });
+    let asks: Vec<String> = asks.await?;
+    let id = (!is_next).then_some(found.id.as_str());
+    Ok(told(&asks, id))
+}
+
+/// The first of these, which come newest first, that was left with an open question a short while ago, and whether it
+/// is the one that a resume goes on with where none is named.
+fn recent(listed: &[Listed], now: Duration) -> Option<(&Listed, bool)> {
+    let mut interrupted = listed
+        .iter()
+        .filter(|listed| listed.status == Status::Interrupted)
+        .enumerate();
+    let (at, found) = interrupted
+        .find(|(_, listed)| listed.prompts > 0 && now.saturating_sub(listed.updated) <= RECENT)?;
+    Some((found, at == 0))
+}
+
+/// What a turn that waits asks, and how it goes on; of this conversation, where it has to be named.
+fn told(asks: &[String], conversation: Option<&str>) -> Option<String> {
+    let (first, others) = asks.split_first()?;
+    let more = match others.len() {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    let named = conversation.map_or_else(String::new, |id| {
+        format!(" {{\"conversationId\":\"{id}\"}}")
+    });
+    Some(format!(
+        "A turn that was interrupted asks “{}”{more}; the command {RESUME}{named} goes on with it.",
+        asked(first)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_left_open_within_a_day_waits() {
+        let hour = |hour: u64| Duration::from_secs(hour * 60 * 60);
+        let listed = |id: &str, age: u64, status, prompts| Listed {
+            id: id.into(),
+            title: String::new(),
+            created: hour(1),
+            updated: hour(100 - age),
+            turns: 1,
+            status,
+            prompts,
+        };
+        let interrupted = |id: &str, age, prompts| listed(id, age, Status::Interrupted, prompts);
+        for (all, expected) in [
+            (vec![], None),
+            (vec![interrupted("a", 24, 1)], Some(("a", true))),
+            (vec![interrupted("a", 25, 1)], None),
+            (vec![interrupted("a", 1, 0)], None),
+            (vec![listed("a", 1, Status::Waiting, 1)], None),
+            (
+                vec![listed("a", 1, Status::Idle, 0), interrupted("b", 2, 1)],
+                Some(("b", true)),
+            ),
+            (
+                vec![interrupted("a", 1, 0), interrupted("b", 2, 1)],
+                Some(("b", false)),
+            ),
+        ] {
+            let found =
+                recent(&all, hour(100)).map(|(found, is_next)| (found.id.as_str(), is_next));
+            assert_eq!(found, expected, "{all:?}");
+        }
+    }
+
+    #[test]
+    fn it_is_said_what_it_asks_and_how_it_goes_on() {
+        let asks = ["Push?", "Which?", "Why?"].map(String::from);
+        for (count, conversation, expected) in [
+            (0, None, None),
+            (
+                1,
+                None,
+                Some("asks “Push?”; the command aside.server.resume goes on with it."),
+            ),
+            (
+                3,
+                Some("c1"),
+                Some(
+                    "asks “Push?” and 2 more; the command aside.server.resume {\"conversationId\":\"c1\"} goes on with it.",
+                ),
+            ),
+        ] {
+            let expected = expected.map(|end| format!("A turn that was interrupted {end}"));
+            assert_eq!(told(&asks[..count], conversation), expected);
+        }
+    }
+}
