@@ -104,7 +104,7 @@ impl Tool for RunCommand {
                 approved: (host.approved)(&plan.hash),
                 hash: plan.hash,
                 must_ask: (!host.unsandboxed)
-                    .then(|| "commands ask until there is a sandbox".to_owned()),
+                    .then(|| "there is no sandbox here, so commands ask".to_owned()),
                 sandboxed: host.unsandboxed,
             })
         }))
@@ -203,7 +203,7 @@ mod tests {
         assert!(!prepared.sandboxed);
         assert_eq!(
             prepared.must_ask.as_deref(),
-            Some("commands ask until there is a sandbox")
+            Some("there is no sandbox here, so commands ask")
         );
     }
 
