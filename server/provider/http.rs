@@ -240,9 +240,11 @@ impl Http {
 
     pub(super) fn failure(&self, error: &ApiError) -> Failure {
         let id = self.options.id();
+        let base = &self.options.base;
         let who = Who {
             model: &id,
-            host: self.options.base.host_str().unwrap_or_default(),
+            host: base.host_str().unwrap_or_default(),
+            port: base.port_or_known_default(),
             key_source: &self.options.key_source,
         };
         let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);

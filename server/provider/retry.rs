@@ -97,6 +97,8 @@ pub(super) struct Who<'a> {
     pub(super) model: &'a str,
     /// The host that was asked.
     pub(super) host: &'a str,
+    /// The port at which it was.
+    pub(super) port: Option<u16>,
     /// Where the key comes from, in words; empty where there is none.
     pub(super) key_source: &'a str,
 }
@@ -370,7 +372,11 @@ fn what(meaning: Meaning, who: &Who<'_>) -> String {
         host, key_source, ..
     } = who;
     match meaning {
-        M::Offline => format!("{host} cannot be reached, or the connection to it broke"),
+        // Another port is a usual reason.
+        M::Offline => {
+            let port = who.port.map_or_else(String::new, |port| format!(":{port}"));
+            format!("{host}{port} cannot be reached, or the connection to it broke")
+        }
         M::Cut => format!("the response from {host} ended before it was complete"),
         M::Garbled => format!("what came from {host} is no response of the API"),
         M::BadKey if key_source.is_empty() => format!("{host} wants a key, and there is none"),

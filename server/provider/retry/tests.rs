@@ -3,6 +3,7 @@ use super::*;
 const WHO: Who<'_> = Who {
     model: "anthropic/m",
     host: "api.example",
+    port: Some(8443),
     key_source: "KEY",
 };
 
@@ -127,7 +128,7 @@ fn what_broke_is_tried_again() {
         (ApiError::cut(), "api.example ended before"),
         (
             ApiError::connection("dns error"),
-            "api.example cannot be reached",
+            "api.example:8443 cannot be reached",
         ),
         (ApiError::garbled("no JSON"), "api.example is no response"),
     ] {
@@ -364,7 +365,7 @@ fn every_error_says_what_to_do() {
         ),
         (
             "- aside.connection - | tcp connect error",
-            "anthropic/m: api.example cannot be reached, or the connection to it broke (tcp connect error); \
+            "anthropic/m: api.example:8443 cannot be reached, or the connection to it broke (tcp connect error); \
              look whether it runs and whether you are online",
         ),
     ];

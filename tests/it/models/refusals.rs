@@ -222,9 +222,11 @@ fn nobody_there() {
         let address = closed.to_string();
         stage.world.user_config(&column::configuration(&address));
         let done = run_at(&stage, &address).exits(1);
-        let sentence = "127.0.0.1 cannot be reached, or the connection to it broke \
-            (Connection refused (os error 111)); look whether it runs and whether you are online";
-        assert_says(api, &done, sentence);
+        let sentence = format!(
+            "{address} cannot be reached, or the connection to it broke \
+             (Connection refused (os error 111)); look whether it runs and whether you are online"
+        );
+        assert_says(api, &done, &sentence);
     });
 }
 
