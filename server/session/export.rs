@@ -1,12 +1,10 @@
 //! A conversation as markdown, for people: what was asked, done and answered, by whom.
 
-use std::fmt::Write;
+use std::{collections::HashSet, fmt::Write};
 
 use super::{record::time_text, replay::Turn};
 use crate::turn::{
-    event::{
-        About, By, CallKey, Closed, Event, InquiryResponse, Outcome, Reason, RefusalReason, Status,
-    },
+    event::{By, CallKey, Closed, Event, InquiryResponse, Outcome, Reason, RefusalReason, Status},
     question::{AnswerType, Question, Source},
     response::Usage,
 };
@@ -42,6 +40,7 @@ pub fn markdown(title: &str, first: usize, turns: &[Turn]) -> String {
         TurnPage {
             page: &mut page,
             turn,
+            questions: questions(turn),
         }
         .write();
     }
@@ -52,6 +51,8 @@ pub fn markdown(title: &str, first: usize, turns: &[Turn]) -> String {
 struct TurnPage<'a> {
     page: &'a mut String,
     turn: &'a Turn,
+    /// The calls that are questions of the assistant's own.
+    questions: HashSet<CallKey>,
 }
 
 impl TurnPage<'_> {
@@ -106,34 +107,29 @@ impl TurnPage<'_> {
                 self.part(&labelled("**Aside to the model:**", text));
             }
             Event::Text { text, .. } => self.part(&block(plain(text).trim())),
+            // What the assistant asks is there as a question.
+            Event::ToolCall { call, .. } if self.questions.contains(call) => {}
             Event::ToolCall {
                 name, arguments, ..
             } => {
                 let arguments = one_line(arguments);
                 self.part(&format!("**{}** {}", phrase(name), code(&arguments)));
             }
-            Event::PromptOpened {
-                call,
-                about: About::RunTool { .. },
-                ..
-            } => {
-                self.part(&format!("*May {} run?*", self.tool(*call)));
-            }
-            Event::PromptOpened {
-                call,
-                about: About::DeliverResult,
-                ..
-            } => {
-                self.part(&format!(
-                    "*May the model see the result of {}?*",
-                    self.tool(*call)
-                ));
+            Event::PromptOpened { call, about, .. } => {
+                if let Some(text) = about.text(self.tool(*call)) {
+                    self.part(&format!("*{}*", phrase(&text)));
+                }
             }
             Event::PromptClosed { closed, .. } => self.part(&settled(closed)),
             Event::InquiryRequest {
                 source, question, ..
             } => self.question(source, question),
             Event::InquiryResponse { response, .. } => self.part(&answered(response)),
+            Event::ToolResult {
+                call,
+                status: Status::Ok,
+                ..
+            } if self.questions.contains(call) => {}
             Event::ToolResult {
                 call,
                 status,
@@ -186,7 +182,7 @@ impl TurnPage<'_> {
         }
         let text = lines.join("\n");
         let fence = fence(&text);
-        let tool = self.tool(call);
+        let tool = phrase(self.tool(call));
         self.part(&format!(
             "<details><summary>{tool}: {word}</summary>\n\n{fence}text\n{text}\n{fence}\n\n</details>"
         ));
@@ -222,16 +218,17 @@ impl TurnPage<'_> {
             .as_ref()
             .map(|error| format!(": {}.", phrase(&error.message).trim_end_matches('.')));
         let why = why.unwrap_or_else(|| ".".into());
-        self.part(&format!("**{word}**{why} {}", tokens(usage)));
+        let end = format!("**{word}**{why} {}", tokens(usage));
+        self.part(end.trim_end());
     }
 
     /// The tool of a call.
-    fn tool(&self, wanted: CallKey) -> String {
+    fn tool(&self, wanted: CallKey) -> &str {
         let found = self.turn.events.iter().rev().find_map(|event| match event {
-            Event::ToolCall { call, name, .. } if *call == wanted => Some(phrase(name)),
+            Event::ToolCall { call, name, .. } if *call == wanted => Some(name.as_str()),
             _ => None,
         });
-        found.unwrap_or_else(|| "a tool".into())
+        found.unwrap_or("a tool")
     }
 
     fn part(&mut self, text: &str) {
@@ -239,6 +236,21 @@ impl TurnPage<'_> {
             let _ = write!(self.page, "\n{text}\n");
         }
     }
+}
+
+/// The calls by which the assistant asked, and no tool did.
+fn questions(turn: &Turn) -> HashSet<CallKey> {
+    let (mut own, mut others) = (HashSet::new(), HashSet::new());
+    for event in &turn.events {
+        if let Event::InquiryRequest { call, source, .. } = event {
+            match source {
+                Source::Assistant => own.insert(*call),
+                Source::Tool { .. } => others.insert(*call),
+            };
+        }
+    }
+    own.retain(|call| !others.contains(call));
+    own
 }
 
 fn answered(response: &InquiryResponse) -> String {
@@ -330,8 +342,12 @@ fn settled(closed: &Closed) -> String {
     }
 }
 
+/// What a turn took; nothing where that is not known.
 fn tokens(usage: &Usage) -> String {
     let read = usage.input + usage.cache_read + usage.cache_write;
+    if read + usage.output == 0 && usage.cost.is_none_or(|cost| cost <= 0.0) {
+        return String::new();
+    }
     let cost = usage
         .cost
         .map_or_else(String::new, |cost| format!(", ${cost:.4}"));

@@ -9,7 +9,9 @@ use super::{
     },
     *,
 };
-use crate::turn::event::{Attachment, Effort, ErrorCode, Level, PromptId, Refusal, TurnError};
+use crate::turn::event::{
+    About, Attachment, Effort, ErrorCode, Level, PromptId, Refusal, TurnError,
+};
 
 fn render(events: Vec<Entry>) -> String {
     let record = |entry| Record {
@@ -207,8 +209,8 @@ fn a_whole_turn() {
             ended(by_model),
             opened(About::RunTool {
                 hash: "h".into(),
-                diff: false,
-                title: String::new(),
+                diff: true,
+                title: "Edit a.rs".into(),
             }),
             closed(Closed::Answered {
                 answer: json!("once"),
@@ -329,7 +331,7 @@ fn permissions_refusals_and_ends() {
                 closed(how),
             ],
             &format!(
-                "**sh** `{{}}`\n\n*May the model see the result of sh?*\n\n{expected}\n\n**Interrupted.**"
+                "**sh** `{{}}`\n\n*Let the model see the result of sh?*\n\n{expected}\n\n**Interrupted.**"
             ),
         );
     }
@@ -356,9 +358,90 @@ fn permissions_refusals_and_ends() {
             opened(About::DeliverResult),
             end(Outcome::Interrupted, None, vec![]),
         ],
-        "> **User:** go\n\n*May the model see the result of a tool?*\n\n\
+        "> **User:** go\n\n*Let the model see the result of a tool?*\n\n\
          **Interrupted**. Tokens: 105 in (90 from cache), 7 out, $0.0123.\n\nStill open: `p1`.",
     );
+}
+
+#[test]
+fn a_question_of_the_assistant_is_shown_once() {
+    let question = || Question::new("q", "Sure?", AnswerType::Boolean);
+    let call = || call(0, "ask_user", r#"{"question": "Sure?"}"#);
+    let answered = || ended(answer(json!(true), By::User));
+    let (ok, error) = (
+        result(0, Status::Ok, "true"),
+        result(0, Status::Error, "no"),
+    );
+    let pair = |who| format!("**{who} asks:** Sure?\n\n> **The user answered:** true");
+    let raw = |word, content| {
+        format!(
+            "<details><summary>ask_user: {word}</summary>\n\n```text\n{content}\n```\n\n</details>"
+        )
+    };
+    check(
+        vec![
+            call(),
+            asked(Source::Assistant, question()),
+            answered(),
+            ok.clone(),
+        ],
+        &format!("{}\n\n**Interrupted.**", pair("The assistant")),
+    );
+    check(
+        vec![
+            call(),
+            asked(Source::Assistant, question()),
+            answered(),
+            error,
+        ],
+        &format!(
+            "{}\n\n{}\n\n**Interrupted.**",
+            pair("The assistant"),
+            raw("error", "no")
+        ),
+    );
+    let tool = Source::Tool {
+        name: "ask_user".into(),
+    };
+    check(
+        vec![call(), asked(tool, question()), answered(), ok],
+        &format!(
+            "**ask_user** `{{\"question\": \"Sure?\"}}`\n\n{}\n\n{}\n\n**Interrupted.**",
+            pair("ask_user"),
+            raw("result", "true")
+        ),
+    );
+}
+
+#[test]
+fn what_took_no_tokens_says_nothing_of_them() {
+    let end = Event::TurnEnd {
+        outcome: Outcome::Cancelled,
+        answer: None,
+        structured: None,
+        error: None,
+        usage: Usage::default(),
+        refusals: vec![],
+    };
+    check(
+        vec![user("go"), end.into()],
+        "> **User:** go\n\n**Cancelled**.",
+    );
+}
+
+#[test]
+fn what_may_run_is_asked_as_it_was() {
+    for (title, expected) in [("Run `echo hi`", "*Run `echo hi`?*"), ("", "*Run sh?*")] {
+        let about = About::RunTool {
+            hash: "h".into(),
+            diff: false,
+            title: title.into(),
+        };
+        check(
+            vec![call(0, "sh", "{}"), opened(about)],
+            &format!("**sh** `{{}}`\n\n{expected}\n\n**Interrupted.**\n\nStill open: `p1`."),
+        );
+    }
 }
 
 #[test]

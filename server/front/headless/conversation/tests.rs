@@ -228,7 +228,7 @@ fn a_conversation_is_shown_exported_and_renamed() {
     let trial = Trial::new();
     let conversation = trial.conversation(&[("t1", &[])]);
     let page = "# Do t1\n\n## Turn 1 (2023-11-14T22:13)\n\n> **User:** Do t1\n\n\
-                **Completed**. Tokens: 0 in (0 from cache), 0 out.\n";
+                **Completed**.\n";
     trial.check(&conversation, &["show"], page);
     trial.check(&conversation, &["show", "ID"], page);
     trial.check(&conversation, &["export"], page);
