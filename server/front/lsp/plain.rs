@@ -10,6 +10,7 @@
 //! | `progress` | a turn's progress while it runs |
 //! | `told` | what is said of a turn: notices, its end, the transcript |
 //! | `said` | what is said is a sentence |
+//! | `undone` | what is said of a turn that was taken back (pure) |
 //! | `waiting` | what waits for an answer since an earlier session |
 //! | `commands` | `aside.server.…` |
 //! | `actions` | code actions |
@@ -26,6 +27,7 @@ mod progress;
 mod said;
 mod shown;
 mod told;
+mod undone;
 mod waiting;
 mod written;
 

@@ -119,7 +119,8 @@ impl Turns {
     pub(super) fn title_among_several(&self, conversation: &str) -> Option<String> {
         let inner = lock(&self.inner);
         let title = inner.titles.get(conversation);
-        title.filter(|_| inner.running.len() > 1).cloned()
+        let running = inner.running.values().flatten().count();
+        title.filter(|_| running > 1).cloned()
     }
 
     /// Whether a turn runs in the conversation.

@@ -28,6 +28,10 @@ use crate::{
 /// What was taken back.
 pub(super) struct TakenBack {
     pub(super) result: UndoResult,
+    /// What the user wrote to begin the turn.
+    pub(super) prompt: String,
+    /// The files that are as they were before it, relative to the workspace.
+    pub(super) files: Vec<String>,
     /// Files that are back in the editor and not saved there, relative to the workspace.
     pub(super) unsaved: Vec<String>,
 }
@@ -190,12 +194,15 @@ impl Taking {
         let plan = undoing.plan(&lines, self.only.as_deref());
         let plan = plan.map_err(|error| failed(error.into()))?;
         let done = undoing.carry_out(&plan, &mut log).map_err(failed)?;
-        let files = plan.changes.iter();
+        let files = plan.changes.iter().map(|change| change.path.clone());
+        let files: Vec<String> = files.collect();
         Ok(TakenBack {
             result: UndoResult {
-                files: files.map(|change| uri(root, &change.path)).collect(),
+                files: files.iter().map(|path| uri(root, path)).collect(),
                 untracked: plan.untracked,
             },
+            prompt: turns[place].prompt.clone(),
+            files,
             unsaved: done.unsaved,
         })
     }

@@ -19,15 +19,14 @@ use super::{
         hub::{Hub, SharedHub, lock},
         server::Server,
         start::begin_turn,
-        undo::TakenBack,
     },
     messages::asked,
     pages, show_again, shown,
     told::{Extent, show_transcript},
+    undone,
     written::{self, Written},
 };
 use crate::{
-    engine::undo::listed,
     front::wire::{
         PromptKind,
         requests::{AttachmentParam, StartParams, UndoParams, code},
@@ -208,24 +207,11 @@ impl Server {
             turn_id: turn,
             uris: None,
         };
-        let TakenBack {
-            result: undone,
-            unsaved,
-        } = self.take_back(params).await?;
-        let mut text = match undone.files.len() {
-            0 => "There was nothing to undo.".to_owned(),
-            1 => "One file is as it was before the turn.".to_owned(),
-            count => format!("{count} files are as they were before the turn."),
-        };
-        if !unsaved.is_empty() {
-            let unsaved = listed(unsaved.iter());
-            text += &format!(" Not saved in the editor: {unsaved}.");
-        }
-        if undone.untracked {
-            text += " What commands changed is as they left it.";
-        }
-        self.hub.say(MessageType::INFO, &text).await;
-        serde_json::to_value(undone).map(Some).map_err(internal)
+        let back = self.take_back(params).await?;
+        self.hub.say(MessageType::INFO, &undone::told(&back)).await;
+        serde_json::to_value(back.result)
+            .map(Some)
+            .map_err(internal)
     }
 
     async fn transcript(&self, about: About) -> Result<Option<Value>> {

@@ -290,8 +290,8 @@ fn a_turn_is_undone_in_the_editor_which_is_said() {
     );
     assert_eq!(
         ends(&mut client),
-        "One file is as it was before the turn. Not saved in the editor: a."
+        "The turn “Go” was undone: a is as it was before. Not saved in the editor: a."
     );
     client.request("workspace/executeCommand", params);
-    assert_eq!(ends(&mut client), "There was nothing to undo.");
+    assert_eq!(ends(&mut client), "There was nothing to undo of the turn “Go”.");
 }
