@@ -293,5 +293,8 @@ fn a_turn_is_undone_in_the_editor_which_is_said() {
         "The turn “Go” was undone: a is as it was before. Not saved in the editor: a."
     );
     client.request("workspace/executeCommand", params);
-    assert_eq!(ends(&mut client), "There was nothing to undo of the turn “Go”.");
+    assert_eq!(
+        ends(&mut client),
+        "There was nothing to undo of the turn “Go”."
+    );
 }
