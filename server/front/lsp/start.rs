@@ -12,7 +12,9 @@ use tower_lsp::{jsonrpc, lsp_types::Url};
 use super::{
     documents::span,
     edits::OpenEditor,
-    error::{error, internal, invalid, of_assemble, of_begin, of_store, unknown_conversation},
+    error::{
+        error, internal, invalid, of_assemble, of_begin, of_store, turn_runs, unknown_conversation,
+    },
     hub::{Hub, SharedHub},
     turns::watch,
 };
@@ -216,10 +218,7 @@ const NOT_TRUSTED: &str = "The workspace is not trusted, so only tools that read
 pub(super) async fn begin_turn(hub: &SharedHub, wanted: Wanted) -> jsonrpc::Result<TurnHandle> {
     let id = wanted.conversation.id().to_owned();
     let Some(kept) = hub.turns.reserve(&id) else {
-        return Err(error(
-            code::TURN_RUNS,
-            format!("a turn runs in conversation {id}; steer or cancel it first"),
-        ));
+        return Err(turn_runs(&id));
     };
     let new = wanted.is_new.then(|| wanted.conversation.clone());
     let store = hub.store(&wanted.root);
