@@ -3,6 +3,7 @@
 //! Invariant: nothing here reads a clock, a file, a socket or the environment. Time comes in with each
 //! [`Input`]; work goes out as an [`Effect`].
 
+mod answer;
 mod ask;
 mod broken;
 mod call;
