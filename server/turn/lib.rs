@@ -4,6 +4,7 @@
 //! [`Input`]; work goes out as an [`Effect`].
 
 mod ask;
+pub mod attachment;
 mod broken;
 mod call;
 mod context;

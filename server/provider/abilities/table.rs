@@ -36,6 +36,8 @@ pub fn abilities(
     if let Some(configured) = configured {
         abilities.take(configured);
     }
+    // Its API has no way to send one.
+    abilities.documents &= kind != ApiKind::Ollama;
     abilities
 }
 

@@ -24,7 +24,6 @@ use aside::{
     tool::{About, Host, Registry, Tool},
     turn::{
         effect::CallWork,
-        event::Attachment,
         input::{Preparation, Prepared, ToolOutcome, ToolOutput},
         question::{Answer, Question},
         rules::{Client, QuestionRules, ToolRules},
@@ -82,7 +81,7 @@ async fn program(model: &str) -> Result<u8, Failure> {
         conversation: place.store()?.create(None, Clock::start().now())?,
         start: Start::Message {
             text: "Go".into(),
-            attachments: Vec::<Attachment>::new(),
+            attachments: Vec::new(),
         },
         turn: None,
         options: TurnOptions::default(),
