@@ -180,9 +180,9 @@ pub fn not_taken(attachments: &[Attachment], model: &Model) -> Option<String> {
     ))
 }
 
-/// What to do where it is known better.
-const IMAGES_ARE_TAKEN: &str = ", or, if this one does, set `images = true` among the `models` of its provider in your \
-                                aside.toml";
+/// What to do where a list of models, or the user, knows better.
+const IMAGES_ARE_TAKEN: &str = "; if this one does, ask its provider with `aside model list`, or set `images = true` \
+                                among the `models` of its provider in your aside.toml";
 
 /// A number of bytes for people: `70 bytes`, `12 KiB`, `2.3 MiB`. What is begun counts as a whole.
 #[must_use]
@@ -282,8 +282,8 @@ mod tests {
         assert_eq!(told(&all, true, true), "");
         assert_eq!(told(&["a.txt"], false, false), "");
         let begin = "As far as is known, local/small takes no";
-        let better = "choose a model that does, or, if this one does, set `images = true` among the `models` of its \
-                      provider in your aside.toml.";
+        let better = "choose a model that does; if this one does, ask its provider with `aside model list`, or set \
+                      `images = true` among the `models` of its provider in your aside.toml.";
         assert_eq!(
             told(&all, false, true),
             format!("{begin} images, so it is told the name alone of b.png, d.gif; {better}")
