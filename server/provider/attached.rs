@@ -10,7 +10,9 @@ use crate::turn::attachment::{Attachment, Content, Media, MediaType};
 
 /// Reads the bytes of the images and PDFs of one conversation.
 #[derive(Clone)]
-pub struct ReadMedia(Arc<dyn Fn(&Media) -> Option<Vec<u8>> + Send + Sync>);
+pub struct ReadMedia(Arc<Read>);
+
+type Read = dyn Fn(&Media) -> Option<Vec<u8>> + Send + Sync;
 
 impl ReadMedia {
     /// `read` gives nothing where the bytes are gone, or are not what they were; it may wait for a disk.
