@@ -54,7 +54,9 @@ pub struct Wishes {
     pub schema: Option<Value>,
     /// Commands may run without a sandbox.
     pub unsandboxed: bool,
-    /// Tools that are no part of Aside.
+    /// Tools that the program has besides the built-in ones, and that count like them.
+    pub own: Vec<Arc<dyn Tool>>,
+    /// Tools that are no part of the program.
     pub more: Vec<Arc<dyn Tool>>,
 }
 
@@ -132,7 +134,7 @@ pub async fn assemble(
 ) -> Result<Assembled, AssembleError> {
     let settings = &configuration.settings;
     let mut registry = Registry::builtin();
-    for tool in &wishes.more {
+    for tool in wishes.own.iter().chain(&wishes.more) {
         let added = registry.add(tool.clone());
         added.map_err(|bad| AssembleError::Usage(bad.to_string()))?;
     }

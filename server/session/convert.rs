@@ -94,9 +94,10 @@ impl Disk {
     /// The events of calls and of what they ask, and the rest.
     fn call_event(self) -> Result<Event, String> {
         Ok(match self {
-            Self::CallStarted { call, run } => Event::CallStarted {
+            Self::CallStarted { call, run, title } => Event::CallStarted {
                 call: CallKey(call),
                 run,
+                title,
             },
             Self::PromptOpened(opened) => opened.into(),
             Self::PromptClosed(closed) => closed.event()?,
@@ -173,7 +174,11 @@ fn of_event(event: Event) -> Disk {
             finish: finish.map(finish_word),
             usage: usage.into(),
         },
-        Event::CallStarted { call, run } => Disk::CallStarted { call: call.0, run },
+        Event::CallStarted { call, run, title } => Disk::CallStarted {
+            call: call.0,
+            run,
+            title,
+        },
         Event::PromptOpened {
             prompt,
             call,
@@ -241,7 +246,7 @@ impl From<disk::Opened> for Event {
     fn from(opened: disk::Opened) -> Self {
         let about = match opened.about {
             disk::About::Question { inquiry } => About::Question { inquiry },
-            disk::About::RunTool { hash, diff } => About::RunTool { hash, diff },
+            disk::About::RunTool { hash, diff, title } => About::RunTool { hash, diff, title },
             disk::About::DeliverResult => About::DeliverResult,
         };
         Self::PromptOpened {
@@ -256,7 +261,7 @@ impl From<About> for disk::About {
     fn from(about: About) -> Self {
         match about {
             About::Question { inquiry } => Self::Question { inquiry },
-            About::RunTool { hash, diff } => Self::RunTool { hash, diff },
+            About::RunTool { hash, diff, title } => Self::RunTool { hash, diff, title },
             About::DeliverResult => Self::DeliverResult,
         }
     }

@@ -54,6 +54,8 @@ pub(super) enum Disk {
     CallStarted {
         call: u32,
         run: u32,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        title: String,
     },
     PromptOpened(Opened),
     PromptClosed(Closed),
@@ -158,6 +160,8 @@ pub(super) enum About {
         hash: String,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         diff: bool,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        title: String,
     },
     DeliverResult,
 }

@@ -313,18 +313,17 @@ fn fitted(old: Option<&TextFile>, text: String) -> String {
 }
 
 /// Plans a change, or makes it, off the async threads.
-pub(super) async fn off_thread<T: Send + 'static>(
+pub(super) async fn in_turn<T: Send + 'static>(
     work: &CallWork,
     host: &Arc<Host>,
     act: impl FnOnce(&CallWork, &Host) -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
-    let (own, host) = (work.clone(), host.clone());
-    super::blocking(&work.tool, move || {
+    super::off_thread(work, host, |work, host| {
         // One after another: each starts from the text that the one before left.
         let _turn = host.workspace.edit_turn();
-        act(&own, &host)
+        act(work, host)
     })
-    .await?
+    .await
 }
 
 /// A refusal as a whole sentence.

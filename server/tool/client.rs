@@ -14,9 +14,9 @@ use crate::turn::{
 };
 
 use super::{
-    About, Host, Tool, blocking,
+    About, Host, Tool,
     host::AsPrepared,
-    outcome,
+    off_thread, outcome,
     visible::{one_line, visible},
 };
 
@@ -133,8 +133,7 @@ async fn told(
     host: &Arc<Host>,
     result: ClientResult,
 ) -> Result<ToolOutcome, String> {
-    let keeper = host.clone();
-    let content = blocking(&work.tool, move || fitted(&keeper, result.content)).await??;
+    let content = off_thread(work, host, |_, host| fitted(host, result.content)).await?;
     let output = ToolOutput::text(content);
     Ok(match result.is_error {
         true => ToolOutcome::Error(output),

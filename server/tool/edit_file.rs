@@ -16,7 +16,7 @@ use crate::turn::{
 
 use super::{
     About, Host, Tool, arguments,
-    change::{Change, known, off_thread},
+    change::{Change, in_turn, known},
     invalid, outcome, preparation,
 };
 
@@ -73,7 +73,7 @@ impl Tool for EditFile {
 
     async fn prepare(&self, work: &CallWork, host: &Arc<Host>) -> Preparation {
         preparation(
-            off_thread(work, host, |work, host| {
+            in_turn(work, host, |work, host| {
                 Ok(match plan(work, host)? {
                     Plan::Change(change) => Preparation::Ready(change.prepared(host, work)),
                     Plan::Ask(question) => Preparation::Question(question),
@@ -91,7 +91,7 @@ impl Tool for EditFile {
     ) -> ToolOutcome {
         let token = cancelled.clone();
         outcome(
-            off_thread(work, host, move |work, host| match plan(work, host)? {
+            in_turn(work, host, move |work, host| match plan(work, host)? {
                 Plan::Change(change) => change.apply(host, work, &token),
                 Plan::Ask(question) => Ok(ToolOutcome::NeedsInput(question)),
             })

@@ -13,7 +13,7 @@ use crate::turn::{
 };
 
 use super::{
-    About, Host, Tool, arguments, blocking, outcome, preparation,
+    About, Host, Tool, arguments, off_thread, outcome, preparation,
     visible::{counted, one_line, visible},
     walk::{End, Walk},
 };
@@ -105,12 +105,8 @@ impl Tool for ListFiles {
         host: &Arc<Host>,
         cancelled: &CancellationToken,
     ) -> ToolOutcome {
-        let (own, gate, token) = (work.clone(), host.clone(), cancelled.clone());
-        outcome(
-            blocking(&work.tool, move || run(&own, &gate, &token))
-                .await
-                .and_then(|result| result),
-        )
+        let token = cancelled.clone();
+        outcome(off_thread(work, host, move |work, host| run(work, host, &token)).await)
     }
 }
 

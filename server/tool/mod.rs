@@ -146,13 +146,18 @@ fn arguments<'de, T: Deserialize<'de>>(work: &'de CallWork) -> Result<T, String>
 }
 
 /// Runs what would block, off the async threads. A panic in it becomes the error of its call.
-async fn blocking<T: Send + 'static>(
-    tool: &str,
-    work: impl FnOnce() -> T + Send + 'static,
+async fn off_thread<T: Send + 'static>(
+    work: &CallWork,
+    host: &Arc<Host>,
+    act: impl FnOnce(&CallWork, &Host) -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
-    tokio::task::spawn_blocking(work)
+    let (own, host) = (work.clone(), host.clone());
+    tokio::task::spawn_blocking(move || act(&own, &host))
         .await
-        .map_err(|_| format!("{tool} failed inside Aside; this is a defect, do not retry."))
+        .map_err(|_| {
+            let tool = &work.tool;
+            format!("{tool} failed inside Aside; this is a defect, do not retry.")
+        })?
 }
 
 /// An outcome from a text, whichever way it went.

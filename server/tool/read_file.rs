@@ -13,11 +13,11 @@ use crate::turn::{
 };
 
 use super::{
-    About, Host, Tool, arguments, blocking,
+    About, Host, Tool, arguments,
     change::sentence,
     editor::Readable,
     host::AsPrepared,
-    invalid, outcome, preparation,
+    invalid, off_thread, outcome, preparation,
     visible::{cut, one_line},
     workspace::TextFile,
 };
@@ -158,12 +158,7 @@ impl Tool for ReadFile {
     }
 
     async fn prepare(&self, work: &CallWork, host: &Arc<Host>) -> Preparation {
-        let (own, gate) = (work.clone(), host.clone());
-        preparation(
-            blocking(&work.tool, move || prepare(&own, &gate))
-                .await
-                .and_then(|result| result),
-        )
+        preparation(off_thread(work, host, prepare).await)
     }
 
     async fn run(
@@ -172,12 +167,7 @@ impl Tool for ReadFile {
         host: &Arc<Host>,
         _cancelled: &CancellationToken,
     ) -> ToolOutcome {
-        let (own, gate) = (work.clone(), host.clone());
-        outcome(
-            blocking(&work.tool, move || run(&own, &gate))
-                .await
-                .and_then(|result| result),
-        )
+        outcome(off_thread(work, host, run).await)
     }
 }
 

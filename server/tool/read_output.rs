@@ -12,7 +12,7 @@ use crate::turn::{
     input::{Preparation, Prepared, ToolOutcome, ToolOutput},
 };
 
-use super::{About, Host, Tool, arguments, blocking, outcome, visible::printable};
+use super::{About, Host, Tool, arguments, off_thread, outcome, visible::printable};
 
 /// The tool.
 pub(super) struct ReadOutput(About);
@@ -95,12 +95,7 @@ impl Tool for ReadOutput {
         host: &Arc<Host>,
         _cancelled: &CancellationToken,
     ) -> ToolOutcome {
-        let (own, gate) = (work.clone(), host.clone());
-        outcome(
-            blocking(&work.tool, move || run(&own, &gate))
-                .await
-                .and_then(|result| result),
-        )
+        outcome(off_thread(work, host, run).await)
     }
 }
 

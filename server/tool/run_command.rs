@@ -14,9 +14,9 @@ use crate::turn::{
 };
 
 use super::{
-    About, Host, Tool, arguments, blocking,
+    About, Host, Tool, arguments,
     host::AsPrepared,
-    outcome, preparation,
+    off_thread, outcome, preparation,
     process::{self, Ended, How, Job},
     visible::{one_line, visible},
     workspace::Folder,
@@ -70,10 +70,11 @@ async fn plan(work: &CallWork, host: &Arc<Host>) -> Result<Plan, String> {
         return Err(super::invalid(&work.tool, "`command` is empty"));
     }
     let wanted = args.cwd.clone().unwrap_or_else(|| ".".to_owned());
-    let gate = host.clone();
-    let cwd = blocking(&work.tool, move || gate.workspace.folder(&wanted))
-        .await?
-        .map_err(|refusal| format!("{refusal}."))?;
+    let folder = off_thread(work, host, move |_, host| {
+        let folder = host.workspace.folder(&wanted);
+        folder.map_err(|refusal| format!("{refusal}."))
+    });
+    let cwd = folder.await?;
     // Command, folder, and what the environment has beyond the allow-list: nothing.
     let hash =
         crate::digest::of_parts(&["run_command", &args.command, &cwd.real.to_string_lossy()]);
@@ -141,8 +142,7 @@ async fn run(
         env: vec![],
         time: time.min(host.limits.time),
     };
-    let gate = host.clone();
-    let unsaved = blocking(&work.tool, move || gate.unsaved()).await?;
+    let unsaved = off_thread(work, host, |_, host| Ok(host.unsaved())).await?;
     let ended = process::run(&job, host, cancelled).await;
     let ended = ended.map_err(|error| format!("The command could not be run: {error}."))?;
     Ok(told(&ended, job.time, &unsaved))

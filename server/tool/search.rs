@@ -15,11 +15,11 @@ use crate::turn::{
 };
 
 use super::{
-    About, Host, Tool, arguments, blocking,
+    About, Host, Tool, arguments,
     change::sentence,
     editor::{Readable, TextSource},
     host::AsPrepared,
-    outcome, preparation,
+    off_thread, outcome, preparation,
     visible::{counted, one_line, visible},
     walk::{End, Walk},
     workspace::Refusal,
@@ -308,12 +308,7 @@ impl Tool for Search {
     }
 
     async fn prepare(&self, work: &CallWork, host: &Arc<Host>) -> Preparation {
-        let (own, gate) = (work.clone(), host.clone());
-        preparation(
-            blocking(&work.tool, move || prepare(&own, &gate))
-                .await
-                .and_then(|result| result),
-        )
+        preparation(off_thread(work, host, prepare).await)
     }
 
     async fn run(
@@ -322,12 +317,8 @@ impl Tool for Search {
         host: &Arc<Host>,
         cancelled: &CancellationToken,
     ) -> ToolOutcome {
-        let (own, gate, token) = (work.clone(), host.clone(), cancelled.clone());
-        outcome(
-            blocking(&work.tool, move || run(&own, &gate, &token))
-                .await
-                .and_then(|result| result),
-        )
+        let token = cancelled.clone();
+        outcome(off_thread(work, host, move |work, host| run(work, host, &token)).await)
     }
 }
 

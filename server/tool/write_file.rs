@@ -15,7 +15,7 @@ use crate::turn::{
 
 use super::{
     About, Host, Tool, arguments,
-    change::{Change, known, off_thread},
+    change::{Change, in_turn, known},
     invalid, outcome, preparation,
     workspace::MAX_FILE,
 };
@@ -67,7 +67,7 @@ impl Tool for WriteFile {
 
     async fn prepare(&self, work: &CallWork, host: &Arc<Host>) -> Preparation {
         preparation(
-            off_thread(work, host, |work, host| {
+            in_turn(work, host, |work, host| {
                 Ok(Preparation::Ready(plan(work, host)?.prepared(host, work)))
             })
             .await,
@@ -82,7 +82,7 @@ impl Tool for WriteFile {
     ) -> ToolOutcome {
         let token = cancelled.clone();
         outcome(
-            off_thread(work, host, move |work, host| {
+            in_turn(work, host, move |work, host| {
                 plan(work, host)?.apply(host, work, &token)
             })
             .await,

@@ -89,6 +89,8 @@ pub enum Event {
         call: CallKey,
         /// Counts from 1.
         run: u32,
+        /// What the user was told that it does, in one line; empty where that is not on record.
+        title: String,
     },
     /// A prompt waits for a person, or is parked for one.
     PromptOpened {
@@ -191,9 +193,24 @@ pub enum About {
         hash: String,
         /// It shows a change of a file: "turn" then lets the rest of the turn's edits run.
         diff: bool,
+        /// What the call would do, in one line; empty where that is not on record.
+        title: String,
     },
     /// May the model see the result?
     DeliverResult,
+}
+
+impl About {
+    /// The one line that a `runTool` or `deliverResult` prompt of this tool asks; a question has its own.
+    #[must_use]
+    pub fn text(&self, tool: &str) -> Option<String> {
+        match self {
+            Self::Question { .. } => None,
+            Self::RunTool { title, .. } if title.is_empty() => Some(format!("Run {tool}?")),
+            Self::RunTool { title, .. } => Some(format!("{title}?")),
+            Self::DeliverResult => Some(format!("Let the model see the result of {tool}?")),
+        }
+    }
 }
 
 /// How a `runTool` or `deliverResult` prompt was settled.

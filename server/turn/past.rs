@@ -137,7 +137,7 @@ impl Past {
                         open.prompt = Some(prompt.clone());
                     }
                 }
-                About::RunTool { hash, diff } => {
+                About::RunTool { hash, diff, .. } => {
                     self.permissions.push((prompt.clone(), hash.clone(), *diff));
                     self.permission_open = true;
                 }

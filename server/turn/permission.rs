@@ -89,6 +89,7 @@ impl Call {
             let about = About::RunTool {
                 hash: prepared.hash.clone(),
                 diff,
+                title: prepared.title.clone(),
             };
             cx.record(Event::PromptOpened {
                 prompt: id.clone(),

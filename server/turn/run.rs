@@ -45,6 +45,7 @@ impl Call {
         cx.record(Event::CallStarted {
             call: self.key,
             run: self.runs,
+            title: title.clone(),
         });
         self.tell_call(cx, true, &title);
         let left = cx.rules.limits.tool_time;

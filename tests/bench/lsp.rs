@@ -63,15 +63,34 @@ fn start(world: &World) {
         "ms",
         5.0,
     );
-    let mut client = world.client(json!({ "assistant": { "model": script(world) } }));
-    // It has looked at its configuration when it tells how it stands.
-    client.until(|message| message["method"] == "aside/status");
-    tell(
-        "memory of an idle server",
-        client.memory().as_slice(),
-        "MiB",
-        8.0,
-    );
+    let config = json!({ "assistant": { "model": script(world) } });
+    let memory = |settled: fn(&mut Client)| -> Vec<f64> {
+        let one = |_| {
+            let mut client = world.client(config.clone());
+            settled(&mut client);
+            client.memory()
+        };
+        (0..5).filter_map(one).collect()
+    };
+    // What was sent before the request is done when that is answered.
+    let idle = memory(|client| {
+        client.request("aside/prompt/pending", json!({}));
+        client.reply();
+    });
+    tell("memory of an idle server", &idle, "MiB", 8.0);
+    // It has read its settings when it tells how it goes.
+    let open = memory(|client| {
+        let document =
+            json!({ "uri": "file:///a.txt", "languageId": "text", "version": 1, "text": "a" });
+        client.notify("textDocument/didOpen", json!({ "textDocument": document }));
+        client.until(|message| message["method"] == "aside/status");
+    });
+    if !open.is_empty() {
+        println!(
+            "  with a document open and its settings read: {:.3} MiB",
+            median(&open)
+        );
+    }
 }
 
 /// From a turn's start to its request.

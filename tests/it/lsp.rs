@@ -5,6 +5,8 @@ mod client;
 mod edits;
 mod errors;
 mod flood;
+mod memory;
+mod models;
 mod people;
 mod plain;
 mod trust;

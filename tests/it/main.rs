@@ -1,5 +1,6 @@
 //! Integration tests: the real program, on real files, pipes, terminals and processes.
 
+mod asker;
 mod commands;
 mod cost;
 mod grown;

@@ -287,6 +287,6 @@ fn wishes(args: &args::Run, options: &TurnOptions, place: &Place, trusted: bool)
         answers: args.answers.clone(),
         schema: options.schema.clone(),
         unsandboxed: args.unsandboxed,
-        more: Vec::new(),
+        ..Wishes::default()
     }
 }

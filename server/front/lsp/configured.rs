@@ -1,11 +1,15 @@
 //! `aside/config/read`, `aside/model/list`, `aside/workspace/trust`, and what a change of the configuration does.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use serde_json::Value;
+use tokio::time::timeout;
 use tower_lsp::{
     jsonrpc::Result,
     lsp_types::{
@@ -18,6 +22,7 @@ use super::{
     conversations::off_thread,
     error::{internal, invalid},
     hub::{Hub, SharedHub, lock},
+    order::let_next_begin,
     params::Given,
     server::Server,
     settings::ClientSettings,
@@ -32,6 +37,9 @@ use crate::{
     },
     provider::abilities::{Abilities, ReasoningKind},
 };
+
+/// How long a list of models waits for the providers.
+const LISTED: Duration = Duration::from_secs(3);
 
 impl Server {
     pub(super) async fn config_read(
@@ -56,23 +64,27 @@ impl Server {
         .await
     }
 
-    /// What is known now; the providers are asked in the background, for the next time.
+    /// What the providers say when they are asked now, or said when they were asked last.
     pub(super) async fn model_list(&self, _: Given<Empty>) -> Result<ModelsResult> {
         let hub = self.hub.clone();
-        let (settings, outside, known) = off_thread(move || {
+        let (settings, outside) = off_thread(move || {
             let effective = hub.configuration(&hub.root(None), Vec::new())?;
             let settings = effective.configuration.settings;
             let outside = hub.outside(&settings)?;
-            let known = models::models(&settings, &outside);
-            Ok((settings, outside, known))
+            Ok((settings, outside))
         })
         .await?;
+        let_next_begin();
         if let Some(asking) = Asking::begin(&self.hub.asking) {
-            tokio::spawn(async move {
+            let (settings, outside) = (settings.clone(), outside.clone());
+            let asked = tokio::spawn(async move {
                 models::ask_again(&settings, &outside).await;
                 drop(asking);
             });
+            // Who is slower is known the next time.
+            let _ = timeout(LISTED, asked).await;
         }
+        let known = off_thread(move || Ok(models::models(&settings, &outside))).await?;
         let models = known.into_iter().map(|(id, can)| item(&id, &can)).collect();
         Ok(ModelsResult { models })
     }

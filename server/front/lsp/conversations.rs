@@ -87,11 +87,14 @@ impl Server {
     pub(super) async fn conversation_read(&self, params: Given<ReadParams>) -> Result<ReadResult> {
         let params = params.read()?;
         let (conversation, root) = self.hub.conversation(&params.conversation_id)?;
+        let (hub, place) = (self.hub.clone(), root.clone());
         let read = off_thread(move || {
             let lines = conversation.read_all().map_err(internal)?;
-            Ok(replay::turns(&lines.records))
+            // Where it is broken, conversations can be read all the same.
+            let settings = hub.configuration(&place, Vec::new()).ok();
+            Ok((replay::turns(&lines.records), settings))
         });
-        let turns = read.await?;
+        let (turns, settings) = read.await?;
         let from = match &params.after {
             None => 0,
             Some(after) => {
@@ -101,7 +104,11 @@ impl Server {
         };
         let limit = params.limit.unwrap_or(PAGE).max(1);
         let registry = Registry::builtin();
-        let hidden = |tool: &str| registry.get(tool).is_some_and(|tool| tool.about().hidden);
+        let tools = settings.map(|it| it.configuration.settings.conversation.tools.named);
+        let hidden = |name: &str| match tools.as_ref().and_then(|tools| tools.get(name)) {
+            Some(tool) => tool.style.hidden.unwrap_or(false),
+            None => registry.get(name).is_some_and(|tool| tool.about().hidden),
+        };
         let page = turns.iter().skip(from).take(limit);
         let page: Vec<ReadTurn> = page
             .map(|turn| ReadTurn {

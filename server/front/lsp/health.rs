@@ -13,6 +13,7 @@ use super::{
     conversations::off_thread,
     error::error,
     hub::{Hub, SharedHub, lock},
+    order::{let_next_begin, unless_taken_back},
     settings::Effective,
 };
 use crate::{
@@ -28,8 +29,8 @@ const NOT_TRUSTED: &str =
 #[derive(Default)]
 pub(super) struct Standing {
     found: Mutex<Found>,
-    /// The first model of an Ollama that nobody configured.
-    ollama: Mutex<Probed>,
+    /// The first model of an Ollama that nobody configured, once it was found.
+    ollama: Mutex<Option<String>>,
     /// Counts the looks: a slow one does not undo what a later one found.
     looks: AtomicU64,
 }
@@ -40,20 +41,6 @@ pub(super) struct Found {
     pub(super) health: Health,
     pub(super) message: Option<String>,
     pub(super) model: Option<String>,
-}
-
-/// What is known of an Ollama on this machine.
-#[derive(Clone, Debug, Default)]
-enum Probed {
-    /// Nothing yet.
-    #[default]
-    Not,
-    /// It is being asked.
-    Asked,
-    /// It has this model.
-    Found(String),
-    /// There is none, or none with a model that takes tools; a sentence.
-    None(String),
 }
 
 impl Standing {
@@ -122,25 +109,19 @@ impl Hub {
     }
 
     async fn probe(&self, settings: &Settings, outside: &Outside) -> Result<ModelId, String> {
-        let state = &self.standing.ollama;
-        if !matches!(*lock(state), Probed::Found(_)) {
-            *lock(state) = Probed::Asked;
-        }
         let found = outside.choose(Choice::FirstOfOllama, settings).await;
-        *lock(state) = match &found {
-            Ok(model) => Probed::Found(model.to_string()),
-            Err(text) => Probed::None(text.clone()),
-        };
+        let model = found.as_ref().ok().map(ToString::to_string);
+        *lock(&self.standing.ollama) = model;
         found
     }
 
-    /// Where no model is configured and no key is there: the flag that names the one of an Ollama, if one is known.
-    /// Nothing is waited for.
+    /// Where no model is configured and no key is there: the flag that names the one of an Ollama. Where none is known
+    /// it is looked for, for some seconds, in which the next handler begins.
     ///
     /// # Errors
-    /// Where none is known (yet); it is looked for anew then.
-    pub(super) fn model_flag(
-        self: &SharedHub,
+    /// Where there is none.
+    pub(super) async fn model_flag(
+        &self,
         effective: &Effective,
         outside: &Outside,
     ) -> jsonrpc::Result<Option<Flag>> {
@@ -150,25 +131,22 @@ impl Hub {
             return Ok(None);
         }
         let known = lock(&self.standing.ollama).clone();
-        let why = match known {
-            Probed::Found(model) => {
-                return Ok(Some(Flag::Typed {
-                    name: "model".into(),
-                    key: "assistant.model".into(),
-                    value: json!(model),
-                }));
+        let model = match known {
+            Some(model) => model,
+            None => {
+                let_next_begin();
+                let found = unless_taken_back(self.probe(settings, outside)).await?;
+                let found = found.map_err(|why| error(code::NO_PROVIDER, why))?;
+                found.to_string()
             }
-            Probed::Asked => return Err(error(code::NO_PROVIDER, LOOKING)),
-            Probed::None(why) => why,
-            Probed::Not => LOOKING.to_owned(),
         };
-        self.look_again();
-        Err(error(code::NO_PROVIDER, why))
+        Ok(Some(Flag::Typed {
+            name: "model".into(),
+            key: "assistant.model".into(),
+            value: json!(model),
+        }))
     }
 }
-
-const LOOKING: &str = "no model is configured, and whether an Ollama runs here is still being looked for; \
-                       try again in some seconds, or set `assistant.model`";
 
 impl Found {
     fn error(text: String) -> Self {

@@ -26,12 +26,15 @@ use crate::{
     engine::open::Outside,
     front::wire::requests::{ClientCapabilities, StatusParams},
     session::store::Store,
+    tool::Tool,
     turn::rules,
 };
 
 /// What the handlers share.
 pub(super) struct Hub {
     pub(super) client: Client,
+    /// Tools that the program has besides the built-in ones.
+    pub(super) own: Vec<Arc<dyn Tool>>,
     /// What `initialize` told; nothing is asked of it before.
     pub(super) told: OnceLock<Told>,
     pub(super) folders: Mutex<Vec<PathBuf>>,
@@ -107,9 +110,15 @@ impl Notification for Dismiss {
 }
 
 impl Hub {
-    pub(super) fn new(client: Client, output: Outbox, signals: Signals) -> Self {
+    pub(super) fn new(
+        client: Client,
+        own: Vec<Arc<dyn Tool>>,
+        output: Outbox,
+        signals: Signals,
+    ) -> Self {
         Self {
             client,
+            own,
             told: OnceLock::new(),
             folders: Mutex::default(),
             settings: Mutex::default(),

@@ -7,6 +7,7 @@
 //! | [`pump`] | the two threads between the pipes and tower-lsp |
 //! | [`inbox`], [`outbox`] | the bounded queues of those threads |
 //! | [`end`] | why a connection is over |
+//! | `order` | lets handlers begin in the order in which their messages came |
 //! | `server` | the handlers of LSP's and the protocol's methods |
 //! | `hub` | what the handlers share |
 //! | `settings`, `start` | the configuration of a turn; from params to a running turn |
@@ -24,7 +25,7 @@
 //! | `edits`, `splices` | open documents as tools change them; the smallest edits for it (pure) |
 //! | `error` | the protocol's errors |
 //!
-//! Invariant: no handler waits for a client, a provider, a tool or a human, and the future of a request to the
+//! Invariant: while a handler waits for a client, a provider, a tool or a human the next ones run, and the future of a request to the
 //! client is never dropped. tower-lsp is used here and nowhere else.
 
 mod attached;
@@ -40,6 +41,7 @@ pub mod frame;
 mod health;
 mod hub;
 pub mod inbox;
+mod order;
 pub mod outbox;
 mod params;
 mod parent;
@@ -55,11 +57,16 @@ mod start;
 mod turns;
 mod undo;
 
-use std::{io, time::Duration};
+use std::{
+    io::{self, Read, Write},
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio::time::timeout;
 
-use self::{end::End, hub::Hub, pump::Pump};
+use self::{end::End, hub::Hub, order::InOrder, pump::Pump};
+use crate::tool::Tool;
 
 /// How long turns and the last messages may take once the connection is over.
 const LAST: Duration = Duration::from_millis(1500);
@@ -70,15 +77,26 @@ const LAST: Duration = Duration::from_millis(1500);
 /// # Errors
 /// Where standard input or output cannot be had.
 pub async fn serve() -> io::Result<u8> {
-    let pump = Pump::start(claim::claim_stdin()?, claim::claim_stdout()?)?;
+    connect(claim::claim_stdin()?, claim::claim_stdout()?, Vec::new()).await
+}
+
+/// The same on other pipes, with `own` tools besides the built-in ones.
+///
+/// # Errors
+/// Where the system gives no threads for the pipes.
+pub async fn connect(
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+    own: Vec<Arc<dyn Tool>>,
+) -> io::Result<u8> {
+    let pump = Pump::start(input, output)?;
     let (output, mut signals) = (pump.output.clone(), pump.signals);
     let (service, socket) =
-        server::service(|client| Hub::new(client, output.clone(), signals.clone()));
+        server::service(|client| Hub::new(client, own.clone(), output.clone(), signals.clone()));
     let hub = service.inner().hub.clone();
-    // One after another: none of the handlers waits.
     let serving = tower_lsp::Server::new(pump.input, pump.output, socket)
-        .concurrency_level(1)
-        .serve(service);
+        .concurrency_level(order::AT_ONCE)
+        .serve(InOrder::new(service));
     let mut serving = tokio::spawn(serving);
     let (code, reads) = tokio::select! {
         end = signals.ended() => {

@@ -1,5 +1,5 @@
-//! The handlers. None waits for a client, a provider, a tool or a human: each changes what there is to change before
-//! it waits for anything at all, so that messages take effect in the order in which they came.
+//! The handlers. None holds the next one up while a client, a provider, a tool or a human is waited for: each changes
+//! what there is to change before that, so that messages take effect in the order in which they came.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -24,6 +24,7 @@ use super::{
     conversations::off_thread,
     error::{internal, invalid, unknown_prompt, unknown_turn},
     hub::{Hub, SharedHub, Told, lock},
+    order::to_the_end,
     params::Given,
     plain,
     settings::ClientSettings,
@@ -42,6 +43,7 @@ use crate::{
 };
 
 /// The server's side of a connection.
+#[derive(Clone)]
 pub(super) struct Server {
     pub(super) hub: SharedHub,
 }
@@ -167,7 +169,8 @@ impl LanguageServer for Server {
     }
 
     async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<Value>> {
-        self.perform(params).await
+        let server = self.clone();
+        to_the_end(async move { server.perform(params).await }).await
     }
 
     async fn code_action(&self, params: CodeActionParams) -> Result<Option<CodeActionResponse>> {
@@ -178,8 +181,12 @@ impl LanguageServer for Server {
 impl Server {
     async fn turn_start(&self, params: Given<StartParams>) -> Result<StartResult> {
         let params = params.read()?;
-        let wanted = self.hub.wanted(params)?;
-        let handle = begin_turn(&self.hub, wanted).await?;
+        let hub = self.hub.clone();
+        let handle = to_the_end(async move {
+            let wanted = hub.wanted(params)?;
+            begin_turn(&hub, wanted).await
+        })
+        .await?;
         Ok(StartResult {
             conversation_id: handle.conversation,
             turn_id: handle.turn,
@@ -188,8 +195,12 @@ impl Server {
 
     async fn turn_resume(&self, params: Given<ConversationRef>) -> Result<TurnId> {
         let params = params.read()?;
-        let wanted = self.hub.wanted_resume(&params.conversation_id)?;
-        let handle = begin_turn(&self.hub, wanted).await?;
+        let hub = self.hub.clone();
+        let handle = to_the_end(async move {
+            let wanted = hub.wanted_resume(&params.conversation_id)?;
+            begin_turn(&hub, wanted).await
+        })
+        .await?;
         Ok(TurnId {
             turn_id: handle.turn,
         })

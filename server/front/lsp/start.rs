@@ -129,7 +129,7 @@ impl Hub {
         let options = &wanted.options;
         let mut effective = self.configuration(&wanted.root, flags(options))?;
         let outside = self.outside(&effective.configuration.settings)?;
-        if let Some(model) = self.model_flag(&effective, &outside)? {
+        if let Some(model) = self.model_flag(&effective, &outside).await? {
             let flags = flags(options).into_iter().chain([model]).collect();
             effective = self.configuration(&wanted.root, flags)?;
         }
@@ -144,6 +144,7 @@ impl Hub {
             trusted: effective.trusted,
             mode,
             schema: options.schema.clone(),
+            own: self.own.clone(),
             more: self.client_tools(
                 effective.trusted,
                 effective.configuration.settings.forced_tool(),

@@ -72,6 +72,15 @@ impl Put<'_> {
                 arguments,
                 ..
             } => self.call(*call, id, name, arguments),
+            Event::CallStarted { call, title, .. }
+            | Event::PromptOpened {
+                call,
+                about: About::RunTool { title, .. },
+                ..
+            } if !title.is_empty() => {
+                self.title(*call, title);
+                self.asking(event);
+            }
             Event::ToolResult {
                 call,
                 status,
@@ -116,6 +125,24 @@ impl Put<'_> {
         });
     }
 
+    /// What a call does is on record where it runs, or where it is asked whether it may.
+    fn title(&mut self, call: CallKey, told: &str) {
+        let Some((id, _)) = self.calls.get(&call) else {
+            return;
+        };
+        let told_of = self
+            .updates
+            .iter_mut()
+            .rev()
+            .find_map(|update| match update {
+                Update::ToolCall { call_id, title, .. } if call_id == id => Some(title),
+                _ => None,
+            });
+        if let Some(title) = told_of {
+            told.clone_into(title);
+        }
+    }
+
     fn asking(&mut self, event: &Event) {
         match event {
             Event::InquiryRequest {
@@ -157,17 +184,10 @@ impl Put<'_> {
                 let text = question.text.clone();
                 (PromptKind::Question, label, text, Some(inquiry.clone()))
             }
-            About::RunTool { .. } => (
-                PromptKind::RunTool,
-                tool.clone(),
-                format!("Run {tool}?"),
-                None,
-            ),
-            About::DeliverResult => {
-                let text = format!("May the model see the result of {tool}?");
-                (PromptKind::DeliverResult, tool, text, None)
-            }
+            About::RunTool { .. } => (PromptKind::RunTool, tool.clone(), String::new(), None),
+            About::DeliverResult => (PromptKind::DeliverResult, tool.clone(), String::new(), None),
         };
+        let text = about.text(&tool).unwrap_or(text);
         // A resume opens the same prompt again.
         if self.prompts.insert(prompt.to_owned(), pair).is_some() {
             return;

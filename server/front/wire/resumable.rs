@@ -104,6 +104,7 @@ impl<'a> Known<'a> {
         let (call, about) = self.opened.get(id)?;
         let tool = self.calls.get(call)?;
         let mut prompt = bare(id, of, tool);
+        prompt.text = about.text(&tool.name).unwrap_or_default();
         match about {
             About::Question { inquiry } => {
                 let (question, source) = *self.asked.get(inquiry.as_str())?;
@@ -128,14 +129,12 @@ impl<'a> Known<'a> {
                     false => &["once", "turn", "always", "no"],
                 };
                 prompt.kind = PromptKind::RunTool;
-                prompt.text = format!("Run {}?", tool.name);
                 prompt.answer_type = AnswerType::Select {
                     options: options.iter().map(ToString::to_string).collect(),
                 };
             }
             About::DeliverResult => {
                 prompt.kind = PromptKind::DeliverResult;
-                prompt.text = format!("Let the model see the result of {}?", tool.name);
                 let text = self.held.get(call).map(|text| (*text).to_owned());
                 prompt.preview = text.map(|text| Preview::Text { text });
             }

@@ -214,6 +214,7 @@ fn a_whole_turn() {
             opened(About::RunTool {
                 hash: "h".into(),
                 diff: false,
+                title: String::new(),
             }),
             closed(Closed::Answered {
                 answer: json!("once"),

@@ -276,10 +276,17 @@ fn why_a_response_ended() {
 fn calls_and_prompts() {
     let prompt = PromptId("p1".into());
     let call = CallKey(0);
-    check(
-        Event::CallStarted { call, run: 1 },
-        r#"{"type":"call_started","call":0,"run":1}"#,
-    );
+    for (title, field) in [("", ""), ("Read a.txt", r#","title":"Read a.txt""#)] {
+        let title = title.to_owned();
+        check(
+            Event::CallStarted {
+                call,
+                run: 1,
+                title,
+            },
+            &format!(r#"{{"type":"call_started","call":0,"run":1{field}}}"#),
+        );
+    }
     for (about, fields) in [
         (
             About::Question {
@@ -291,8 +298,17 @@ fn calls_and_prompts() {
             About::RunTool {
                 hash: "h".into(),
                 diff: false,
+                title: String::new(),
             },
             r#""kind":"runTool","hash":"h""#,
+        ),
+        (
+            About::RunTool {
+                hash: "h".into(),
+                diff: true,
+                title: "Edit a.txt".into(),
+            },
+            r#""kind":"runTool","hash":"h","diff":true,"title":"Edit a.txt""#,
         ),
         (About::DeliverResult, r#""kind":"deliverResult""#),
     ] {

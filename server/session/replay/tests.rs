@@ -68,7 +68,11 @@ fn entry(text: &str) -> Entry {
                 ..Usage::default()
             },
         },
-        "run" => Event::CallStarted { call, run: 1 },
+        "run" => Event::CallStarted {
+            call,
+            run: 1,
+            title: String::new(),
+        },
         "ask" => Event::InquiryRequest {
             id: format!("i{}", call.0),
             call,
@@ -82,6 +86,7 @@ fn entry(text: &str) -> Entry {
         "permit" => opened(About::RunTool {
             hash: "h".into(),
             diff: false,
+            title: String::new(),
         }),
         "permitted" => Event::PromptClosed {
             prompt: PromptId(format!("p{}", call.0)),

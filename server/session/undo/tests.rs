@@ -287,6 +287,7 @@ fn what_ran_may_have_changed_more() {
         Event::CallStarted {
             call: CallKey(0),
             run: 1,
+            title: String::new(),
         }
         .into(),
     );
@@ -296,6 +297,7 @@ fn what_ran_may_have_changed_more() {
         Event::CallStarted {
             call: CallKey(1),
             run: 1,
+            title: String::new(),
         }
         .into(),
     );

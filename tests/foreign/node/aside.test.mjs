@@ -133,3 +133,37 @@ test('a message that is left open holds up no other conversation', withEditor({ 
   await editor.command('aside.server.answer', { answer: true });
   await editor.until('the first conversation’s end', shows('You said yes.'));
 }));
+
+const asking = { script: 'asking.toml', program: 'ASKING' };
+const eachKind = { 'Push?': true, 'Which?': 'two', 'Why?': 'because', 'Password?': 'correct horse' };
+const withIt = { ...asking, knowsAside: true, answers: eachKind };
+
+test('each kind of question with the capability', withEditor(withIt, async (editor) => {
+  await editor.request('aside/turn/start', { turnId: 'asks', prompt: 'Ask me' });
+  const { outcome, refusals } = await editor.completed('asks');
+  assert.deepEqual([outcome, refusals], ['completed', []]);
+  assert.deepEqual(editor.all('aside/prompt').map((prompt) => prompt.text), Object.keys(eachKind));
+  const told = editor.updates('asks', 'toolResult').map((update) => [update.callId, update.summary]);
+  assert.deepEqual(Object.fromEntries(told), {
+    boolean: 'true', select: '"two"', text: '"because"', secret: 'it was [secret]!',
+  });
+  const redacted = editor.updates('asks', 'question').filter((update) => update.outcome === 'redacted');
+  assert.deepEqual(redacted.map((update) => update.answer), [undefined]);
+  assert.ok(!JSON.stringify(editor.seen).includes(eachKind['Password?']));
+}));
+
+const answers = { 'Push?': 'Yes', 'Which?': 'two', 'Why?': 'because' };
+const withoutIt = { ...asking, knowsAside: false, answers };
+
+test('each kind of question without the capability', withEditor(withoutIt, async (editor) => {
+  await editor.command('aside.server.ask', { prompt: 'Ask me' });
+  const transcript = await editor.until('the transcript', shows('That is all.'));
+  const asked = editor.all('window/showMessageRequest').map(({ message }) => message);
+  const due = Object.keys(answers).map((text) => `asker: ${text}`);
+  assert.deepEqual(asked.sort(), due.sort(), 'nobody is asked for a secret');
+  const nobody = 'asker cannot run because no interactive client is attached. Do not retry this tool call in this turn; '
+    + 'continue without user input or explain what information is missing.';
+  for (const result of ['true', '"two"', '"because"', nobody]) {
+    assert.ok(transcript.includes(result), `${result} in ${transcript}`);
+  }
+}));

@@ -44,13 +44,13 @@ export class Editor {
   leftOpen = new Map();
   waiting = new Set();
 
-  // Starts the program in a place of its own.
-  constructor() {
+  // Starts the program, by the name of its variable, in a place of its own.
+  constructor(program) {
     this.folder = mkdtempSync(join(tmpdir(), 'aside-foreign-'));
     this.workspace = join(this.folder, 'workspace');
     cpSync(join(GIVEN, 'workspace'), this.workspace, { recursive: true });
     const env = { PATH: process.env.PATH, HOME: this.folder, XDG_STATE_HOME: join(this.folder, 'state') };
-    this.server = spawn(process.env.ASIDE, ['lsp', '--stdio'], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+    this.server = spawn(process.env[program], ['lsp', '--stdio'], { env, stdio: ['pipe', 'pipe', 'inherit'] });
     this.ended = new Promise((resolve) => this.server.once('exit', (code, signal) => resolve(code ?? signal)));
     this.reader = new Reader(this.server.stdout);
     this.writer = new lsp.StreamMessageWriter(this.server.stdin);
@@ -274,7 +274,7 @@ export class Editor {
 // Runs a test with an editor that is closed, and its server ended by itself, after it.
 export function withEditor(options, play) {
   return async () => {
-    const editor = new Editor();
+    const editor = new Editor(options.program ?? 'ASIDE');
     try {
       await editor.initialize(options);
       await play(editor);

@@ -22,9 +22,9 @@ async def start(tmp_path):
     workspace = tmp_path / "workspace"
     shutil.copytree(GIVEN / "workspace", workspace)
 
-    async def start(script, knows_aside, answers, mode="ask"):
+    async def start(script, knows_aside, answers, mode="ask", program="ASIDE"):
         env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
-        server = [os.environ["ASIDE"], "lsp", "--stdio"]
+        server = [os.environ[program], "lsp", "--stdio"]
         client = await ClientServerConfig(server, client_factory=new_client, server_env=env).start()
         editor = Editor(client, workspace, answers)
         editors.append(editor)

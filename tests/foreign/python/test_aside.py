@@ -1,5 +1,7 @@
 """Aside under a client that this project did not write: pytest-lsp, on pygls."""
 
+import json
+
 ANSWERS = {"Which milk?": "soy", "Why?": "because 🥛 is für all"}
 LAST_WORDS = "All of it is soy milk now."
 # Which edits are asked for: of a buffer with the user's own changes always.
@@ -149,3 +151,43 @@ async def test_a_prompt_that_is_left_open_holds_up_no_other_conversation(start):
     dismissed = await editor.until("its dismissal", lambda method, _: method == "aside/prompt/dismiss")
     assert dismissed["promptId"] == prompt["promptId"]
     assert (await completed(editor, "asks"))["answer"] == "You said yes."
+
+
+EACH_KIND = {"Push?": True, "Which?": "two", "Why?": "because", "Password?": "correct horse"}
+NOBODY = (
+    "asker cannot run because no interactive client is attached. Do not retry this tool call in this turn; "
+    "continue without user input or explain what information is missing."
+)
+
+
+async def test_each_kind_of_question_with_the_capability(start):
+    editor = await start("asking.toml", True, EACH_KIND, program="ASKING")
+    await editor.request("aside/turn/start", {"turnId": "asks", "prompt": "Ask me"})
+    end = await completed(editor, "asks")
+    assert (end["outcome"], end["refusals"]) == ("completed", [])
+    assert [prompt["text"] for prompt in editor.all("aside/prompt")] == list(EACH_KIND)
+    told = {update["callId"]: update["summary"] for update in updates(editor, "asks", "toolResult")}
+    assert told == {"boolean": "true", "select": '"two"', "text": '"because"', "secret": "it was [secret]!"}
+    closed = [update for update in updates(editor, "asks", "question") if "outcome" in update]
+    assert [update.get("answer") for update in closed if update["outcome"] == "redacted"] == [None]
+    assert EACH_KIND["Password?"] not in str([params for method, params in editor.seen])
+
+
+async def test_each_kind_of_question_without_the_capability(start):
+    answers = {"Push?": "Yes", "Which?": "two", "Why?": "because"}
+    editor = await start("asking.toml", False, answers, program="ASKING")
+    await editor.command("aside.server.ask", prompt="Ask me")
+    transcript = await editor.until(
+        "the transcript",
+        lambda method, shown: method == "window/showDocument" and "That is all." in shown,
+    )
+    asked = [message.message for message in editor.all("window/showMessageRequest")]
+    assert sorted(asked) == sorted(f"asker: {text}" for text in answers), "nobody is asked for a secret"
+    for result in ["true", '"two"', '"because"', NOBODY]:
+        assert result in transcript
+    (log,) = (editor.workspace.parent / "state").glob("**/events.jsonl")
+    events = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    closed = [event for event in events if event["type"] == "inquiry_response"]
+    reasons = [event.get("reason") for event in closed]
+    assert sorted(reason for reason in reasons if reason) == ["no_prompt_backend"]
+    assert len(closed) == 4

@@ -2,12 +2,17 @@
 
 use std::{
     collections::VecDeque,
-    io::{BufRead, BufReader, Read, Write},
-    process::{Child, ChildStdin, ChildStdout, Stdio},
-    sync::mpsc::{Receiver, channel},
+    io::{self, BufRead, BufReader, Read, Write},
+    process::{Child, Command, Stdio},
+    sync::{
+        Arc,
+        mpsc::{Receiver, channel},
+    },
+    thread::JoinHandle,
     time::{Duration, Instant},
 };
 
+use aside::{front::lsp, tool::Tool};
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -15,10 +20,17 @@ use crate::world::World;
 /// How long a message may take before a test gives up on it.
 const LONG: Duration = Duration::from_secs(20);
 
+/// Where the server runs.
+enum Server {
+    Process(Child),
+    /// In this process; what it ended with.
+    Thread(JoinHandle<io::Result<u8>>),
+}
+
 /// A client. The server is ended when this is dropped.
 pub(crate) struct Client {
-    server: Child,
-    input: Option<ChildStdin>,
+    server: Server,
+    input: Option<Box<dyn Write>>,
     messages: Receiver<Value>,
     /// What came and was not asked for yet.
     waiting: VecDeque<Value>,
@@ -45,13 +57,35 @@ impl Client {
 
     /// Starts the server, to which nothing was said yet.
     pub(crate) fn spawn(world: &World) -> Self {
-        let mut server = world
-            .command(&["lsp", "--stdio"])
+        Self::run(world.command(&["lsp", "--stdio"]))
+    }
+
+    /// Starts this server, to which nothing was said yet.
+    pub(crate) fn run(mut server: Command) -> Self {
+        let mut server = server
             .stdin(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let (input, output) = (server.stdin.take(), server.stdout.take().unwrap());
+        let (input, output) = (server.stdin.take().unwrap(), server.stdout.take().unwrap());
+        Self::on(Server::Process(server), input, output)
+    }
+
+    /// A server in this process, on pipes of its own and with this tool besides the built-in ones, to which nothing was
+    /// said yet.
+    pub(crate) fn in_memory(tool: impl Tool + 'static) -> Self {
+        let (input, to_server) = io::pipe().unwrap();
+        let (from_server, output) = io::pipe().unwrap();
+        let server = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
+            runtime.block_on(lsp::connect(input, output, vec![Arc::new(tool)]))
+        });
+        Self::on(Server::Thread(server), to_server, from_server)
+    }
+
+    fn on(server: Server, input: impl Write + 'static, output: impl Read + Send + 'static) -> Self {
         let (say, messages) = channel();
         std::thread::spawn(move || {
             let mut output = BufReader::new(output);
@@ -63,7 +97,7 @@ impl Client {
         });
         Self {
             server,
-            input,
+            input: Some(Box::new(input)),
             messages,
             waiting: VecDeque::new(),
             last: 0,
@@ -78,12 +112,30 @@ impl Client {
     /// Sends a request and returns the result. Other messages that come meanwhile stay.
     #[track_caller]
     pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.ask(method, params);
+        self.result(id)
+    }
+
+    /// Sends a request and returns its id, for [`Self::result`] or [`Self::is_answered`].
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> u64 {
         self.last += 1;
         let id = self.last;
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
-        let reply = self.next(method, |it| it["id"] == id && it["method"].is_null());
-        assert_eq!(reply["error"], Value::Null, "{method} failed");
+        id
+    }
+
+    /// The result of a request. Other messages that come meanwhile stay.
+    #[track_caller]
+    pub(crate) fn result(&mut self, id: u64) -> Value {
+        let reply = self.answer(id);
+        assert_eq!(reply["error"], Value::Null, "request {id} failed");
         reply["result"].clone()
+    }
+
+    /// A request was answered before the messages that came so far.
+    pub(crate) fn is_answered(&mut self, id: u64) -> bool {
+        self.waiting.extend(self.messages.try_iter());
+        self.waiting.iter().any(|it| is_answer(it, id))
     }
 
     /// Sends a request and returns the error that it is answered with: its code and message.
@@ -97,12 +149,16 @@ impl Client {
     /// The same, the whole error.
     #[track_caller]
     pub(crate) fn error(&mut self, method: &str, params: Value) -> Value {
-        self.last += 1;
-        let id = self.last;
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
-        let reply = self.next(method, |it| it["id"] == id && it["method"].is_null());
+        let id = self.ask(method, params);
+        let reply = self.answer(id);
         assert!(reply["result"].is_null(), "{method} was answered: {reply}");
         reply["error"].clone()
+    }
+
+    /// What a request is answered with, whole.
+    #[track_caller]
+    pub(crate) fn answer(&mut self, id: u64) -> Value {
+        self.next("answer", |it| is_answer(it, id))
     }
 
     /// Answers a request of the server with an error.
@@ -152,7 +208,10 @@ impl Client {
 
     /// The server's process.
     pub(crate) fn id(&self) -> u32 {
-        self.server.id()
+        match &self.server {
+            Server::Process(process) => process.id(),
+            Server::Thread(_) => std::process::id(),
+        }
     }
 
     /// Closes the server's standard input, and waits until it has ended.
@@ -162,9 +221,8 @@ impl Client {
     }
 
     /// Ends the server as a crash does.
-    pub(crate) fn crash(mut self) {
-        self.server.kill().unwrap();
-        self.server.wait().unwrap();
+    pub(crate) fn crash(self) {
+        drop(self);
     }
 
     /// Waits until the server has ended, and returns its exit code.
@@ -172,8 +230,14 @@ impl Client {
     pub(crate) fn ended(&mut self) -> Option<i32> {
         let begin = Instant::now();
         loop {
-            if let Some(status) = self.server.try_wait().unwrap() {
-                return status.code();
+            match &mut self.server {
+                Server::Process(process) => {
+                    if let Some(status) = process.try_wait().unwrap() {
+                        return status.code();
+                    }
+                }
+                Server::Thread(thread) if thread.is_finished() => return None,
+                Server::Thread(_) => {}
             }
             assert!(begin.elapsed() < LONG, "the server does not end");
             std::thread::park_timeout(Duration::from_millis(2));
@@ -234,10 +298,16 @@ impl Client {
     }
 }
 
+fn is_answer(message: &Value, id: u64) -> bool {
+    message["id"] == id && message["method"].is_null()
+}
+
 impl Drop for Client {
     fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
+        if let Server::Process(process) = &mut self.server {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
     }
 }
 
@@ -274,7 +344,7 @@ pub(crate) fn uri(world: &World, path: &str) -> String {
         .to_owned()
 }
 
-fn read(output: &mut BufReader<ChildStdout>) -> Option<Value> {
+fn read(output: &mut BufReader<impl Read>) -> Option<Value> {
     let mut length = None;
     loop {
         let mut line = String::new();

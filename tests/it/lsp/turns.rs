@@ -48,7 +48,12 @@ fn lines(updates: &[Value]) -> Vec<String> {
         last = (kind, update["step"].clone());
         lines.push(match kind {
             "text" | "reasoning" => format!("{kind} {}", text("text")),
-            "toolCall" => format!("call {} {}", text("callId"), text("status")),
+            "toolCall" => format!(
+                "call {} ({}) {}",
+                text("callId"),
+                text("title"),
+                text("status")
+            ),
             "toolResult" => format!("result {} {}", text("callId"), text("status")),
             "question" if update["outcome"].is_null() => {
                 format!(
@@ -107,10 +112,15 @@ fn a_whole_turn_is_streamed_and_read_back_the_same() {
         "reasoning Where to begin?",
         "text I look first.",
     ]);
-    for tool in ["read", "list", "search", "edit"] {
+    for (call, title) in [
+        ("read", "Read a.txt"),
+        ("list", "List ."),
+        ("search", "Search for b"),
+        ("edit", "Edit a.txt"),
+    ] {
         tells(&[
-            &format!("call {tool} running"),
-            &format!("result {tool} ok"),
+            &format!("call {call} ({title}) running"),
+            &format!("result {call} ok"),
         ]);
     }
     tells(&["asks which Assistant: Which?", "answered by user: \"two\""]);

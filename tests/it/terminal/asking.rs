@@ -1,4 +1,4 @@
-//! A tool that asks whatever its arguments say, and a program that has it besides the built-in tools.
+//! A program that has a tool which asks whatever its arguments say, besides the built-in tools.
 //!
 //! Everything else of the program is real: the engine, the log, the terminal. The test executable itself is this
 //! program where [`MODEL`] is set.
@@ -19,22 +19,18 @@ use aside::{
     front::headless::{
         args::Output, failure::Failure, place::Place, terminal::Terminal, text::Paint, watch::Watch,
     },
-    provider::ToolSpec,
     session::record::TurnOptions,
-    tool::{About, Host, Registry, Tool},
     turn::{
-        effect::CallWork,
-        input::{Preparation, Prepared, ToolOutcome, ToolOutput},
-        question::{Answer, Question},
-        rules::{Client, QuestionRules, ToolRules},
+        rules::{Client, QuestionRules},
     },
 };
-use serde_json::json;
-use tokio_util::sync::CancellationToken;
 use tracing_subscriber::layer::SubscriberExt;
 
 use super::person::{Person, Start as Program};
-use crate::world::{ASIDE, World};
+use crate::{
+    asker::Asker,
+    world::{ASIDE, World},
+};
 
 /// The variable that makes the test executable the program, and names its model.
 const MODEL: &str = "ASIDE_TEST_ASKING";
@@ -117,73 +113,21 @@ async fn with_asker(place: &Place, model: &str) -> Assembled {
         ..Sources::default()
     };
     let configuration = config::load(&sources, &tool_defaults()).unwrap();
+    let asker = Asker::new();
     let wishes = Wishes {
         root: place.root.clone(),
         trusted: true,
+        own: vec![Arc::new(asker)],
         ..Wishes::default()
     };
     let outside = place.outside(&configuration.settings).unwrap();
     let assembled = assemble(&configuration, &wishes, &outside).await;
     let mut assembled = assembled.unwrap();
-    let asker = Asker(About::new("asker", "Asks.", json!({"type": "object"})));
     let labelled = QuestionRules {
         prompt_label: Some("Housekeeping".into()),
         ..QuestionRules::default()
     };
-    let rules = ToolRules {
-        questions: [(LABELLED.to_owned(), labelled)].into(),
-        ..ToolRules::default()
-    };
-    assembled.rules.tools.insert("asker".into(), rules);
-    assembled.specs.push(ToolSpec {
-        name: "asker".into(),
-        description: "Asks.".into(),
-        parameters: asker.0.parameters.clone(),
-        strict: false,
-    });
-    let mut registry = Registry::builtin();
-    registry.add(Arc::new(asker)).unwrap();
-    assembled.registry = Arc::new(registry);
+    let asker = assembled.rules.tools.get_mut("asker").unwrap();
+    asker.questions.insert(LABELLED.to_owned(), labelled);
     assembled
-}
-
-/// Asks the `questions` of its arguments one after another, and tells all answers, secrets too.
-struct Asker(About);
-
-#[async_trait::async_trait]
-impl Tool for Asker {
-    fn about(&self) -> &About {
-        &self.0
-    }
-
-    async fn prepare(&self, _work: &CallWork, _host: &Arc<Host>) -> Preparation {
-        Preparation::Ready(Prepared {
-            title: "Ask".into(),
-            hash: "ask".into(),
-            sandboxed: true,
-            ..Prepared::default()
-        })
-    }
-
-    async fn run(
-        &self,
-        work: &CallWork,
-        host: &Arc<Host>,
-        _cancelled: &CancellationToken,
-    ) -> ToolOutcome {
-        let questions: Vec<Question> =
-            serde_json::from_value(work.arguments["questions"].clone()).unwrap();
-        let mut told = Vec::new();
-        for question in questions {
-            let answer = work.answers.iter().rev().find(|(id, _)| *id == question.id);
-            told.push(match answer {
-                None => return ToolOutcome::NeedsInput(question),
-                Some((_, Answer::Value(value))) => value.to_string(),
-                Some((_, Answer::Secret(secret))) => format!("it was {}!", secret.reveal()),
-            });
-        }
-        let told = told.join(", ");
-        (host.output)(work.call, &told);
-        ToolOutcome::Success(ToolOutput::text(told))
-    }
 }

@@ -180,7 +180,11 @@ fn a_turn_that_ran_commands_is_undone_in_part() {
             arguments: "{}".into(),
             opaque: None,
         },
-        Event::CallStarted { call, run: 1 },
+        Event::CallStarted {
+            call,
+            run: 1,
+            title: String::new(),
+        },
         end(),
     ] {
         log.append(Duration::ZERO, Some("t1"), &event.into())

@@ -57,7 +57,7 @@ pub(super) fn event(play: &Play, event: &Event) -> String {
 /// An event of a call, its prompts and its questions.
 fn of_a_call(play: &Play, event: &Event) -> String {
     match event {
-        Event::CallStarted { call, run } => {
+        Event::CallStarted { call, run, .. } => {
             format!("call_started {} {run}", play.calls.name(*call))
         }
         Event::PromptOpened {
@@ -67,7 +67,7 @@ fn of_a_call(play: &Play, event: &Event) -> String {
         } => {
             let about = match about {
                 About::Question { inquiry } => format!("question {inquiry}"),
-                About::RunTool { hash, diff } => {
+                About::RunTool { hash, diff, .. } => {
                     format!("runTool {hash:?}{}", flag(*diff, " diff"))
                 }
                 About::DeliverResult => "deliverResult".into(),

@@ -39,7 +39,7 @@ impl Checker {
                 self.counts.add("steered");
             }
             Event::Directive { text } => self.directive(text),
-            Event::CallStarted { call, run } => self.call_started(*call, *run),
+            Event::CallStarted { call, run, .. } => self.call_started(*call, *run),
             Event::PromptOpened {
                 prompt,
                 call,
@@ -231,7 +231,7 @@ impl Checker {
     }
 
     fn approve(&mut self, call: CallKey, about: &About, answer: &Value) {
-        let About::RunTool { hash, diff } = about else {
+        let About::RunTool { hash, diff, .. } = about else {
             return;
         };
         let answer = answer.as_str().unwrap_or_default();

@@ -1,0 +1,20 @@
+//! The Language Server with one more tool, which asks whatever its arguments say: a secret too, for which no built-in
+//! tool asks.
+
+#[path = "../it/asker.rs"]
+mod asker;
+
+use std::{io, sync::Arc};
+
+use aside::front::lsp::{claim, connect};
+
+fn main() -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let (input, output) = (claim::claim_stdin()?, claim::claim_stdout()?);
+    let tools = vec![Arc::new(asker::Asker::new()) as Arc<_>];
+    let code = runtime.block_on(connect(input, output, tools))?;
+    // As in the program: a thread may hang in a read for ever.
+    std::process::exit(code.into())
+}

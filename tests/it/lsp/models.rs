@@ -1,0 +1,97 @@
+//! Models that the providers have to be asked for: who waits for that, and who does not.
+
+use std::net::SocketAddr;
+
+use aside_model_server::{
+    Api,
+    play::{Play, Said},
+    server::{Gate, ModelServer, Reply},
+};
+use serde_json::{Value, json};
+
+use super::client::{Client, initialize, prompts};
+use crate::world::World;
+
+/// An Ollama that lists its models when it is told to, and says `Hello.`
+fn ollama(told: &Gate) -> ModelServer {
+    let told = told.clone();
+    ModelServer::start(move |received| {
+        let sample = |text: &str| Reply::new(200, "application/json", text.to_owned());
+        match received.path.as_str() {
+            "/api/tags" => sample(include_str!("../../model_server/wire/ollama/08_tags.json"))
+                .wait_at(0, &told),
+            "/api/show" => sample(include_str!("../../model_server/wire/ollama/09_show.json")),
+            _ => Play::new("ollama")
+                .say(Said::text("Hello."))
+                .reply(Api::Ollama),
+        }
+    })
+}
+
+/// A client of a server for which nobody configured a model, beside this Ollama.
+fn client(world: &World, ollama: SocketAddr) -> Client {
+    let mut server = world.command(&["lsp", "--stdio"]);
+    server.env("OLLAMA_HOST", ollama.to_string());
+    let mut client = Client::run(server);
+    let options = json!({ "trusted": true });
+    client.request("initialize", initialize(world, prompts(), options));
+    client.notify("initialized", json!({}));
+    client
+}
+
+#[test]
+fn the_first_turn_waits_for_an_ollama_that_nobody_configured_and_nothing_else_does() {
+    let (world, told) = (World::new(), Gate::new());
+    let ollama = ollama(&told);
+    let mut client = client(&world, ollama.address());
+    let start = client.ask("aside/turn/start", json!({ "prompt": "Hello?" }));
+    let list = client.request("aside/conversation/list", json!({}));
+    assert_eq!(list["nextCursor"], Value::Null);
+    assert!(!client.is_answered(start), "a turn began without a model");
+    told.open();
+    client.result(start);
+    assert_eq!(client.update("text")["text"], "Hello.");
+    assert_eq!(client.completed()["outcome"], "completed");
+    // From now on it is known.
+    client.turn(json!({ "prompt": "And again?" }));
+    assert_eq!(client.completed()["outcome"], "completed");
+}
+
+#[test]
+fn a_turn_that_is_taken_back_while_its_model_is_looked_for_does_not_begin() {
+    let (world, told) = (World::new(), Gate::new());
+    let ollama = ollama(&told);
+    let mut client = client(&world, ollama.address());
+    let made = client.request("aside/conversation/create", json!({}));
+    let of_made =
+        |prompt: &str| json!({ "prompt": prompt, "conversationId": made["conversationId"] });
+    let start = client.ask("aside/turn/start", of_made("Hello?"));
+    let (code, _) = client.refused("aside/turn/start", of_made("Me too?"));
+    assert_eq!(code, -32013);
+    client.notify("$/cancelRequest", json!({ "id": start }));
+    assert_eq!(client.answer(start)["error"]["code"], -32800);
+    told.open();
+    client.turn(of_made("And again?"));
+    assert_eq!(client.completed()["outcome"], "completed");
+    let read = client.request("aside/conversation/read", made);
+    assert_eq!(read["turns"].as_array().unwrap().len(), 1, "{read}");
+}
+
+#[test]
+fn the_list_of_models_is_what_the_providers_say_now() {
+    let (world, told) = (World::new(), Gate::new());
+    let ollama = ollama(&told);
+    let mut client = client(&world, ollama.address());
+    let list = client.ask("aside/model/list", json!({}));
+    client.request("aside/conversation/list", json!({}));
+    assert!(!client.is_answered(list), "a list that nobody gave");
+    told.open();
+    let models = client.result(list)["models"].clone();
+    let ids: Vec<&Value> = models
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["id"])
+        .collect();
+    assert!(ids.contains(&&json!("ollama/qwen3.5:9b")), "{ids:?}");
+}
