@@ -1,5 +1,6 @@
 mod broken;
 mod demo;
+mod said;
 mod stage;
 
 use self::stage::Stage;
@@ -137,66 +138,6 @@ fn a_reply_waits_for_its_turn_and_step() {
          says|other| (2/2) Stop
          says|first of the second| (1/5) Stop
          says|second of the second| (5/5) Stop",
-    );
-}
-
-#[test]
-fn a_reply_may_depend_on_what_is_attached() {
-    check(
-        r#"
-        [[reply]]
-        when = { attached = "shot.png (image/png, 12 KiB)" }
-        say = [{ text = "an image" }]
-        [[reply]]
-        when = { attached = "/^notes.txt\\nWords of/" }
-        say = [{ text = "a text" }]
-        [[reply]]
-        when = { attached = "" }
-        say = [{ text = "something" }]
-        [[reply]]
-        repeat = true
-        say = [{ text = "nothing" }]
-        "#,
-        "user notes.txt shot.png: Look
-         send
-         user notes.txt shot.png: Look
-         send
-         user shot.png: Look
-         send
-         user: Look
-         send",
-        "says|an image| (9/2) Stop
-         says|a text| (9/2) Stop
-         says|something| (3/3) Stop
-         says|nothing| (1/2) Stop",
-    );
-}
-
-#[test]
-fn a_reply_may_depend_on_what_the_user_said_last() {
-    check(
-        r#"
-        [[reply]]
-        repeat = true
-        when = { user = "/(?i)^tidy/" }
-        say = [{ text = "tidies" }]
-        [[reply]]
-        repeat = true
-        when = { user = "tests" }
-        say = [{ text = "tests" }]
-        [[reply]]
-        repeat = true
-        say = [{ text = "else" }]
-        "#,
-        "user: Tidy up
-         send
-         steer: and the tests
-         send
-         user: thanks
-         send",
-        "says|tidies| (2/2) Stop
-         says|tests| (4/2) Stop
-         says|else| (2/1) Stop",
     );
 }
 
