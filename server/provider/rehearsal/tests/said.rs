@@ -55,8 +55,8 @@ fn a_reply_may_depend_on_what_is_attached() {
          send
          user: Look
          send",
-        "says|an image| (9/2) Stop
-         says|a text| (9/2) Stop
+        "says|an image| (8/2) Stop
+         says|a text| (8/2) Stop
          says|something| (3/3) Stop
          says|nothing| (1/2) Stop",
     );
