@@ -3,7 +3,7 @@
 
 use std::{fmt, sync::Arc};
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 
 use super::api::{Ask, Encoder};
 use crate::turn::attachment::{Attachment, Content, Media, MediaType};
@@ -122,7 +122,7 @@ fn encoded(media: &Media, name: &str, ask: &Ask<'_>) -> Result<Part, &'static st
         });
     }
     let bytes = ask.media.read(media);
-    let data = STANDARD.encode(bytes.ok_or("[not shown: its content was lost]")?);
+    let data = BASE64_STANDARD.encode(bytes.ok_or("[not shown: its content was lost]")?);
     let encoded = Encoded { mime, data };
     Ok(match media.media_type {
         MediaType::Pdf => Part::Document(encoded, file_name(name)),

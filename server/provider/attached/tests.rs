@@ -39,7 +39,7 @@ fn pdf() -> Attachment {
 }
 
 fn base64(bytes: &[u8]) -> String {
-    STANDARD.encode(bytes)
+    BASE64_STANDARD.encode(bytes)
 }
 
 fn reader() -> ReadMedia {
