@@ -289,3 +289,14 @@ fn what_cannot_be_attached_is_one_sentence_and_no_conversation() {
     }
     assert_eq!(world.conversations(), Vec::<PathBuf>::new());
 }
+
+#[test]
+fn the_largest_image_goes_as_it_is() {
+    let stage = stage(Api::Anthropic, true, true, vec![answer("Black.")]);
+    let mut image = PNG.to_vec();
+    image.resize(7_500_000, 0);
+    fs::write(stage.world.at("red.png"), &image).unwrap();
+    stage.run("What is it?", &["--attach", "red.png"]).exits(0);
+    assert_eq!(count(&stage, 0, &image), 1);
+    stage.is_clean();
+}
