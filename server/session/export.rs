@@ -221,7 +221,7 @@ impl TurnPage<'_> {
         };
         let why = error
             .as_ref()
-            .map(|error| format!(": {}", phrase(&error.message)));
+            .map(|error| format!(": {}.", phrase(&error.message).trim_end_matches('.')));
         let why = why.unwrap_or_else(|| ".".into());
         self.part(&format!("**{word}**{why} {}", tokens(usage)));
     }

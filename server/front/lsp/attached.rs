@@ -11,7 +11,7 @@ use tower_lsp::{
 use super::{conversations::off_thread, documents::span, error::invalid, hub::Hub};
 use crate::{
     front::wire::requests::AttachmentParam,
-    session::attach::{AttachError, Given, together},
+    session::attach::{AttachError, Given, GivenContent, together},
 };
 
 /// Something that goes along with a message.
@@ -40,13 +40,13 @@ impl Hub {
         let name = path
             .as_ref()
             .map_or_else(|| given.uri.clone(), |path| path.display().to_string());
-        if let Some(text) = &given.text {
-            return Ok(Source::Known(Given::text(name, text)));
-        }
         let (range, utf8) = (given.range, self.told()?.utf8);
+        if let Some(text) = &given.text {
+            return Ok(Source::Known(named(Given::text(name, text), range)));
+        }
         if let Some(document) = self.documents.get(&uri) {
             let text = part(&document.text, range, utf8);
-            return Ok(Source::Known(Given::text(name, text)));
+            return Ok(Source::Known(named(Given::text(name, text), range)));
         }
         let path = path.ok_or_else(|| {
             invalid(format!(
@@ -80,10 +80,11 @@ impl Source {
             } => {
                 regular(&name, &path)?;
                 let given = Given::read_file(&name, &path)?;
-                match range {
-                    None => Ok(given),
-                    range => given.part(|text| part(text, range, utf8)),
+                if range.is_none() {
+                    return Ok(given);
                 }
+                let given = given.part(|text| part(text, range, utf8))?;
+                Ok(named(given, range))
             }
         }
     }
@@ -105,5 +106,40 @@ fn part(text: &str, range: Option<Range>, utf8: bool) -> String {
     match range {
         Some(range) => text[span(text, range, utf8)].to_owned(),
         None => text.to_owned(),
+    }
+}
+
+/// A part of a file is named with its lines, so that what is said of a line can be found in it.
+fn named(given: Given, range: Option<Range>) -> Given {
+    let (GivenContent::Text(text), Some(range)) = (&given.content, range) else {
+        return given;
+    };
+    let first = range.start.line as usize + 1;
+    let last = first + text.lines().count().saturating_sub(1);
+    Given {
+        name: format!("{}:{first}-{last}", given.name),
+        ..given
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_file_is_named_with_its_lines() {
+        for (first, part, expected) in [
+            (0, "one", "a.rs:1-1"),
+            (1, "two\nthree\n", "a.rs:2-3"),
+            (1, "two\nth", "a.rs:2-3"),
+            (9, "", "a.rs:10-10"),
+        ] {
+            let mut range = Range::default();
+            range.start.line = first;
+            let given = named(Given::text("a.rs", part), Some(range));
+            assert_eq!(given, Given::text(expected, part), "{part:?}");
+        }
+        let whole = named(Given::text("a.rs", "one"), None);
+        assert_eq!(whole.name, "a.rs");
     }
 }

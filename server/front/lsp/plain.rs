@@ -23,7 +23,7 @@ mod progress;
 mod told;
 mod written;
 
-use std::{io, path::PathBuf, sync::Mutex};
+use std::{collections::HashSet, io, path::PathBuf, sync::Mutex};
 
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -39,7 +39,7 @@ use self::{
     written::Written,
 };
 use super::{
-    hub::{Hub, SharedHub, Told},
+    hub::{Hub, SharedHub, Told, lock},
     prompts::Open,
 };
 use crate::{
@@ -60,6 +60,8 @@ pub(super) struct Plain {
     gate: Gate,
     /// Told when the client saved a document.
     saved: Notify,
+    /// What was said of the workspace and its settings.
+    noticed: Mutex<HashSet<String>>,
     /// Ends the wait for the message that is being written.
     writing: Mutex<CancellationToken>,
 }
@@ -68,6 +70,11 @@ impl Plain {
     /// The client saved a document.
     pub(super) fn saved(&self) {
         self.saved.notify_waiters();
+    }
+
+    /// Whether this was not said before, of the workspace and its settings.
+    pub(super) fn is_news(&self, notice: &str) -> bool {
+        lock(&self.noticed).insert(notice.to_owned())
     }
 }
 
@@ -178,7 +185,7 @@ async fn open_whole(hub: &SharedHub, open: &Open) -> Whole {
             return Whole::Nowhere;
         }
     };
-    if !hub.show_page(&path, false).await {
+    if !hub.show_page(&path, false, 0).await {
         return Whole::Nowhere;
     }
     let name = path.file_name().unwrap_or_default();
@@ -206,11 +213,13 @@ async fn write(hub: &SharedHub, open: &Open) {
         return;
     }
     let prompt = &open.prompt;
-    let page = match page_of(hub, open, "answer-", ".txt", written::page(prompt)).await {
+    let text = written::page(prompt);
+    let line = written::begin(&text);
+    let page = match page_of(hub, open, "answer-", ".txt", text).await {
         Ok(path) => {
             // What is saved from now on counts.
             let page = Written::new(path.clone());
-            hub.show_page(&path, true).await.then_some(page)
+            hub.show_page(&path, true, line).await.then_some(page)
         }
         Err(why) => {
             tracing::warn!(%why, "a page for an answer cannot be written");

@@ -57,7 +57,8 @@ impl Hub {
         let mut configuration = config::load(&sources, &tool_defaults()).map_err(unusable)?;
         if let (Trust::Ended(changed), false) = (&status, sources.trusted_by_client) {
             configuration.notices.push(format!(
-                "This workspace is no longer trusted, for {} changed; look at it, then trust it again.",
+                "This workspace is no longer trusted, for {} changed; look at it, then trust it again, \
+                 in the editor or with `aside trust`.",
                 changed.join(", ")
             ));
         }

@@ -26,7 +26,7 @@ use crate::{
     },
     front::wire::requests::{StartParams, code},
     session::{conversation::Conversation, record::TurnOptions, replay},
-    turn::rules::Mode,
+    turn::{event::Level, rules::Mode},
 };
 
 /// A turn to start.
@@ -158,9 +158,26 @@ impl Hub {
         if assembled.unsandboxed {
             notices.push("Commands run without a sandbox.".into());
         }
+        // Others have it in their status.
+        if !effective.trusted && !self.speaks_aside() {
+            notices.push(NOT_TRUSTED.into());
+        }
         Ok((assembled, notices))
     }
+
+    /// How loud a notice of the start is: where each is a message on the screen, the same one is shown once.
+    fn level(&self, notice: &str) -> Level {
+        if self.speaks_aside() || self.plain.is_news(notice) {
+            Level::Warning
+        } else {
+            Level::Info
+        }
+    }
 }
+
+/// What a client without a status is told.
+const NOT_TRUSTED: &str = "The workspace is not trusted, so only tools that read will run; run `aside trust` in it \
+                           to change that.";
 
 /// Begins a turn; it runs on in tasks of its own.
 pub(super) async fn begin_turn(hub: &SharedHub, wanted: Wanted) -> jsonrpc::Result<TurnHandle> {
@@ -224,10 +241,8 @@ async fn begin_reserved(
         .map_err(|failed| of_begin(&failed))?;
     hub.turns.runs(&handle);
     for text in notices {
-        let notice = crate::turn::effect::Update::Notice {
-            level: crate::turn::event::Level::Warning,
-            text,
-        };
+        let level = hub.level(&text);
+        let notice = crate::turn::effect::Update::Notice { level, text };
         let _ = front.send(crate::engine::ToFront::Update(notice)).await;
     }
     tokio::spawn(watch(hub.clone(), handle.clone(), messages, task));

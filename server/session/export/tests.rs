@@ -344,12 +344,18 @@ fn permissions_refusals_and_ends() {
         reason: RefusalReason::NeedsApproval,
         text: "No.".into(),
     };
-    let error = TurnError::new(ErrorCode::Limit, "100 cycles are over; raise the limit.");
-    check(
-        vec![user("go"), end(Outcome::Failed, Some(error), vec![refusal])],
-        "> **User:** go\n\n*Refused: sh, nobody was there to approve it.*\n\n\
-         **Failed**: 100 cycles are over; raise the limit. Tokens: 105 in (90 from cache), 7 out, $0.0123.",
-    );
+    for sentence in [
+        "100 cycles are over; raise the limit.",
+        "100 cycles are over; raise the limit",
+    ] {
+        let error = TurnError::new(ErrorCode::Limit, sentence);
+        let refusals = vec![refusal.clone()];
+        check(
+            vec![user("go"), end(Outcome::Failed, Some(error), refusals)],
+            "> **User:** go\n\n*Refused: sh, nobody was there to approve it.*\n\n\
+             **Failed**: 100 cycles are over; raise the limit. Tokens: 105 in (90 from cache), 7 out, $0.0123.",
+        );
+    }
     check(
         vec![
             user("go"),

@@ -11,7 +11,7 @@ use crate::front::headless::text::one_line;
 
 /// The kind of the actions that are no fixes.
 pub(super) const KIND: CodeActionKind = CodeActionKind::new("aside");
-/// Lines around an instruction that go along with it, on each side.
+/// Lines around an instruction, or a place to fix, that go along with it, on each side.
 const AROUND: u32 = 100;
 /// Diagnostics that go along with a fix.
 const DIAGNOSTICS: usize = 20;
@@ -64,10 +64,7 @@ fn offers(uri: &str, range: Range, diagnostics: &[Diagnostic], line: Option<&str
     let mut offers = Vec::new();
     if let Some(instruction) = line.and_then(instruction) {
         let at = range.start.line;
-        let around = Range::new(
-            Position::new(at.saturating_sub(AROUND), 0),
-            Position::new(at.saturating_add(AROUND + 1), 0),
-        );
+        let around = around(range);
         let prompt = format!(
             "{instruction}\n\nThe instruction is a comment, in line {}.",
             at + 1
@@ -78,25 +75,42 @@ fn offers(uri: &str, range: Range, diagnostics: &[Diagnostic], line: Option<&str
             ask: json!({ "prompt": prompt, "uri": uri, "range": around }),
         });
     }
-    if range.start == range.end {
-        return offers;
-    }
-    let about = |prompt: &str| json!({ "prompt": prompt, "uri": uri, "range": range });
+    let about = |prompt: &str, range| json!({ "prompt": prompt, "uri": uri, "range": range });
     let offer = |title: &str, kind, ask| Offer {
         title: title.to_owned(),
         kind,
         ask,
     };
+    let to_fix = |range| {
+        let ask = about(&fix(diagnostics), range);
+        offer("Aside: fix", CodeActionKind::QUICKFIX, ask)
+    };
+    if is_cursor(range) {
+        // What the editor says of this place is worth a fix; a letter alone says nothing.
+        offers.extend((!diagnostics.is_empty()).then(|| to_fix(around(range))));
+        return offers;
+    }
     offers.extend([
-        offer("Aside: explain", KIND, about("Explain this.")),
-        offer(
-            "Aside: fix",
-            CodeActionKind::QUICKFIX,
-            about(&fix(diagnostics)),
-        ),
+        offer("Aside: explain", KIND, about("Explain this.", range)),
+        to_fix(range),
         offer("Aside: ask …", KIND, json!({ "uri": uri, "range": range })),
     ]);
     offers
+}
+
+/// Nothing is selected: where a cursor is a block, it is a range of one letter.
+fn is_cursor(range: Range) -> bool {
+    let (start, end) = (range.start, range.end);
+    start.line == end.line && end.character.saturating_sub(start.character) <= 1
+}
+
+/// The lines around where a range begins.
+fn around(range: Range) -> Range {
+    let at = range.start.line;
+    Range::new(
+        Position::new(at.saturating_sub(AROUND), 0),
+        Position::new(at.saturating_add(AROUND + 1), 0),
+    )
 }
 
 fn fix(diagnostics: &[Diagnostic]) -> String {
@@ -227,6 +241,9 @@ mod tests {
             ["Aside: sort it"]
         );
         assert_eq!(titles(selected, Some("// aside: sort it")).len(), 4);
+        // A cursor that is a block.
+        let block = Range::new(Position::new(2, 4), Position::new(2, 5));
+        assert_eq!(titles(block, Some("let x = 1;")), [""; 0]);
         let comment = &offers("file:///a.rs", cursor, &[], Some("# aside: sort it"))[0];
         assert_eq!(
             comment.ask,
@@ -236,6 +253,28 @@ mod tests {
                 "range": {"start": {"line": 0, "character": 0}, "end": {"line": 103, "character": 0}},
             })
         );
+    }
+
+    #[test]
+    fn what_the_editor_says_of_a_place_can_be_fixed_without_a_selection() {
+        let diagnostic = Diagnostic::new_simple(Range::default(), "unused".into());
+        for end in [4, 5] {
+            let cursor = Range::new(Position::new(200, 4), Position::new(200, end));
+            let offers = offers(
+                "file:///a.rs",
+                cursor,
+                std::slice::from_ref(&diagnostic),
+                None,
+            );
+            let [fix] = offers.as_slice() else {
+                panic!("{offers:?}");
+            };
+            assert_eq!(fix.title, "Aside: fix");
+            assert_eq!(
+                fix.ask["range"],
+                json!({"start": {"line": 100, "character": 0}, "end": {"line": 301, "character": 0}})
+            );
+        }
     }
 
     #[test]

@@ -20,14 +20,18 @@ use super::{
         server::Server,
         start::begin_turn,
     },
+    messages::cut,
     pages, show_again,
     told::{Extent, show_transcript},
     written::{self, Written},
 };
 use crate::{
-    front::wire::{
-        PromptKind,
-        requests::{AttachmentParam, StartParams, code},
+    front::{
+        headless::text::one_line,
+        wire::{
+            PromptKind,
+            requests::{AttachmentParam, StartParams, code},
+        },
     },
     session::{
         conversation::{Listed, Status},
@@ -47,6 +51,8 @@ pub(in super::super) const ALL: [&str; 6] = [
 ];
 /// Asks the model.
 pub(super) const ASK: &str = "aside.server.ask";
+/// UTF-16 units of a question that say which one is meant.
+const ASKED: usize = 60;
 /// How long a message may be written on.
 const WRITING: Duration = Duration::from_secs(60 * 60);
 
@@ -147,10 +153,13 @@ impl Server {
             ([], Some(id)) => return Err(unknown_prompt(id)),
             ([], None) => return Err(error(code::UNKNOWN_PROMPT, "no prompt is open")),
             (several, _) => {
-                let ids = several.iter().map(|open| open.prompt.prompt_id.as_str());
-                let ids: Vec<&str> = ids.collect();
-                let ids = ids.join(", ");
-                return Err(invalid(format!("promptId: several are open: {ids}")));
+                let open = several.iter().map(|open| {
+                    let text = cut(&one_line(&open.prompt.text), ASKED);
+                    format!("{} ({text})", open.prompt.prompt_id)
+                });
+                let open: Vec<String> = open.collect();
+                let open = open.join(", ");
+                return Err(invalid(format!("promptId: several are open: {open}")));
             }
         };
         let answer = match (&open.prompt.answer_type, answer) {
@@ -283,10 +292,11 @@ async fn write_and_ask(hub: SharedHub, folder: std::path::PathBuf, ask: Ask) {
     let about = ask.uri.as_ref().map(|uri| format!(" about {uri}"));
     let page = off_thread(move || {
         let text = written::message_page(&about.unwrap_or_default());
-        pages::create(&folder, "ask-", ".txt", &text).map_err(internal)
+        let path = pages::create(&folder, "ask-", ".txt", &text).map_err(internal)?;
+        Ok((path, written::begin(&text)))
     });
-    let path = match page.await {
-        Ok(path) => path,
+    let (path, line) = match page.await {
+        Ok(page) => page,
         Err(why) => {
             tracing::warn!(%why, "a page for a message cannot be written");
             return say_how_to_ask(&hub).await;
@@ -294,7 +304,7 @@ async fn write_and_ask(hub: SharedHub, folder: std::path::PathBuf, ask: Ask) {
     };
     // What is saved from now on counts.
     let mut page = Written::new(path.clone());
-    if hub.show_page(&path, true).await {
+    if hub.show_page(&path, true, line).await {
         let written = timeout(WRITING, page.next(&hub.plain.saved, &unwanted)).await;
         if let Ok(prompt @ Some(_)) = written
             && let Err(failed) = begin(&hub, Ask { prompt, ..ask }).await

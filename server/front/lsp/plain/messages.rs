@@ -26,6 +26,8 @@ mod tests;
 const SHOWN: usize = 1000;
 /// Characters of an action's title.
 const TITLE: usize = 60;
+/// Characters of a page's line, where it is not text that was written in lines.
+const WIDTH: usize = 90;
 /// Actions of one message.
 const ACTIONS: usize = 8;
 
@@ -90,10 +92,12 @@ pub(super) fn page(prompt: &Prompt) -> Option<Page> {
             text.push_str(&format!(
                 "in {}:\n\n{}\n\n",
                 one_line(&cwd),
-                visible(&command)
+                folded(&visible(&command))
             ));
         }
-        Some(Preview::Text { text: shown }) => text.push_str(&format!("{}\n\n", visible(&shown))),
+        Some(Preview::Text { text: shown }) => {
+            text.push_str(&format!("{}\n\n", folded(&visible(&shown))));
+        }
         Some(Preview::Diff { uri, old, new, .. }) => {
             let name = one_line(&uri);
             let diff = TextDiff::configure()
@@ -107,6 +111,23 @@ pub(super) fn page(prompt: &Prompt) -> Option<Page> {
     text.push_str(&format!("{}\n", one_line(&prompt.text)));
     let ending = if is_diff { ".diff" } else { ".txt" };
     Some(Page { ending, text })
+}
+
+/// The text with its long lines broken, each part after the first behind a mark: some clients show of a line only
+/// what fits on the screen.
+fn folded(text: &str) -> String {
+    let mut folded = String::new();
+    for (at, letter) in text
+        .split('\n')
+        .flat_map(|line| line.chars().chain(['\n']).enumerate())
+    {
+        if at > 0 && at % WIDTH == 0 && letter != '\n' {
+            folded.push_str("\n↪ ");
+        }
+        folded.push(letter);
+    }
+    folded.pop();
+    folded
 }
 
 /// The message of a prompt: the label, the context, the text last. `pages`: the client can show pages, so an
@@ -275,7 +296,17 @@ pub(super) fn needs_writing(prompt: &Prompt) -> bool {
     }
 }
 
+/// What can be chosen. Where a yes lets something happen, `No` is the first: some clients open a message under
+/// the hands of a person who types, with its first action chosen, so that an Enter meant for the text takes it.
 fn choices(prompt: &Prompt) -> Vec<Action> {
+    let mut actions = answers(prompt);
+    if needs_approval(prompt) {
+        actions.sort_by_key(|action| action.title != "No");
+    }
+    actions
+}
+
+fn answers(prompt: &Prompt) -> Vec<Action> {
     let action = |title: &str, value: Value, remember| Action {
         title: title.to_owned(),
         does: Does::Answer { value, remember },

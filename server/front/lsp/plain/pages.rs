@@ -9,7 +9,7 @@ use std::{
 };
 
 use tokio::{sync::oneshot, time::timeout};
-use tower_lsp::lsp_types::{ShowDocumentParams, Url};
+use tower_lsp::lsp_types::{Position, Range, ShowDocumentParams, Url};
 
 use super::super::hub::Hub;
 use crate::session::conversation::Conversation;
@@ -25,19 +25,20 @@ impl Hub {
         shows.is_some_and(|shows| shows.support)
     }
 
-    /// Shows a file in the editor. False where the client cannot, did not, or does not say in time.
-    pub(super) async fn show_page(&self, path: &Path, focus: bool) -> bool {
+    /// Shows a file in the editor, at a line, counted from 0. False where the client cannot, did not, or does not say in time.
+    pub(super) async fn show_page(&self, path: &Path, focus: bool, line: u32) -> bool {
         let Ok(uri) = Url::from_file_path(path) else {
             return false;
         };
         if !self.shows_pages() {
             return false;
         }
+        let at = Position::new(line, 0);
         let params = ShowDocumentParams {
             uri,
             external: Some(false),
             take_focus: Some(focus),
-            selection: None,
+            selection: Some(Range::new(at, at)),
         };
         let (client, (tell, told)) = (self.client.clone(), oneshot::channel());
         // The task owns the request to its end, however long nobody waits for it any more.

@@ -112,11 +112,15 @@ pub(super) async fn show_transcript(
     if hub.shows_pages() {
         let of = conversation.clone();
         let write = move || {
-            let path = of.folder().join("transcript.md");
-            pages::replace(&path, &transcript(&of)?).map_err(internal)?;
-            Ok(path)
+            let text = transcript(&of)?;
+            let (turns, line) = headings(&text);
+            // An editor that has the page of an earlier turn open does not read that again.
+            let path = of.folder().join(format!("transcript-{turns}.md"));
+            pages::replace(&path, &text).map_err(internal)?;
+            Ok((path, line))
         };
-        if hub.show_page(&off_thread(write).await?, false).await {
+        let (path, line) = off_thread(write).await?;
+        if hub.show_page(&path, false, line).await {
             return Ok(());
         }
     }
@@ -131,6 +135,13 @@ pub(super) async fn show_transcript(
     }
     hub.client.show_message(MessageType::INFO, end).await;
     Ok(())
+}
+
+/// How many turns' headings a transcript has, at least one for each turn, and the line of the last.
+fn headings(transcript: &str) -> (usize, u32) {
+    let lines = transcript.lines().zip(0..);
+    let found = lines.filter(|(line, _)| line.starts_with("## Turn "));
+    found.fold((0, 0), |(count, _), (_, at)| (count + 1, at))
 }
 
 fn last_turn(conversation: &Conversation) -> jsonrpc::Result<String> {
@@ -162,6 +173,17 @@ fn split_end(text: &str, most: usize) -> (&str, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_transcript_is_shown_at_its_last_turn() {
+        for (text, expected) in [
+            ("# T\n\n## Turn 1 (x)\n\nwords\n", (1, 2)),
+            ("# T\n\n## Turn 1 (x)\n\n## Turn 2 (y)\n\nwords\n", (2, 4)),
+            ("", (0, 0)),
+        ] {
+            assert_eq!(headings(text), expected, "{text:?}");
+        }
+    }
 
     #[test]
     fn the_end_of_a_text_begins_with_a_line() {

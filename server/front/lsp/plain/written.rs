@@ -64,6 +64,11 @@ fn with_mark(head: &str) -> String {
     lines.chain([format!("{MARK}\n\n")]).collect()
 }
 
+/// The line to write in, counted from 0: the last one.
+pub(super) fn begin(page: &str) -> u32 {
+    u32::try_from(page.lines().count().saturating_sub(1)).unwrap_or(0)
+}
+
 /// What was written below the mark; nothing where there is no mark or no text.
 pub(super) fn below_mark(text: &str) -> Option<&str> {
     let mut at = 0;
@@ -90,14 +95,22 @@ pub(super) fn value(answer_type: &AnswerType, text: &str) -> Result<Value, Strin
         },
         AnswerType::Select { options } => {
             let same = |option: &&String| option.trim() == text;
+            // A person writes `july`; where two differ by case alone, it says neither.
+            let alike = || {
+                let wanted = text.to_lowercase();
+                let mut alike = options
+                    .iter()
+                    .filter(|option| option.trim().to_lowercase() == wanted);
+                alike.next().filter(|_| alike.next().is_none())
+            };
             let numbered = || {
                 let number: usize = text.trim_end_matches('.').parse().ok()?;
                 options.get(number.checked_sub(1)?)
             };
-            let chosen = options.iter().find(same).or_else(numbered);
-            match chosen {
+            let found = options.iter().find(same);
+            match found.or_else(alike).or_else(numbered) {
                 Some(option) => Ok(option.as_str().into()),
-                None => Err(answer_type.expectation()),
+                None => Err(format!("{} Its number will do.", answer_type.expectation())),
             }
         }
         AnswerType::Secret => {
@@ -186,6 +199,7 @@ mod tests {
             format!("# Assistant: Why?\n#\n# {MARK}\n{MARK}\n\n"),
             "the head cannot hold the mark"
         );
+        assert_eq!(begin(&page), 4, "the empty line below the mark");
         for (written, expected) in [
             (page.clone(), None),
             (format!("{page}  \n\t\n"), None),
@@ -201,7 +215,9 @@ mod tests {
 
     #[test]
     fn a_text_is_read_by_the_type_of_the_prompt() {
-        let options = ["2", "b c", "long"].map(String::from).to_vec();
+        let options = ["2", "b c", "long", "July", "x", "X"]
+            .map(String::from)
+            .to_vec();
         let select = AnswerType::Select { options };
         let check = |of: &AnswerType, text, expected: Option<Value>| {
             assert_eq!(value(of, text).ok(), expected, "{text}");
@@ -210,7 +226,9 @@ mod tests {
         check(&select, "2", Some("2".into()));
         check(&select, "3.", Some("long".into()));
         check(&select, "0", None);
-        check(&select, "4", None);
+        check(&select, "7", None);
+        check(&select, "july", Some("July".into()));
+        check(&select, "X", Some("X".into()));
         check(&AnswerType::Text, "4", Some("4".into()));
         check(&AnswerType::Boolean, "Yes", Some(true.into()));
         check(&AnswerType::Boolean, "perhaps", None);

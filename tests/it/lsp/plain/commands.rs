@@ -65,6 +65,30 @@ fn an_answer_without_pages_is_given_by_command() {
 }
 
 #[test]
+fn of_several_open_prompts_the_command_wants_to_know_which() {
+    let world = World::new();
+    let script = asking("question = 'Push?', answer_type = 'boolean'");
+    let mut client = Client::start(&world, &script, able());
+    ask(&mut client);
+    prompt(&mut client);
+    ask(&mut client);
+    let ids = loop {
+        let pending = client.request("aside/prompt/pending", json!({}));
+        let prompts = pending["prompts"].as_array().unwrap().clone();
+        if prompts.len() == 2 {
+            break prompts;
+        }
+    };
+    let params = json!({ "command": "aside.server.answer", "arguments": [{ "answer": true }] });
+    let refused = client.error("workspace/executeCommand", params);
+    let said = refused["message"].as_str().unwrap();
+    for prompt in ids {
+        let named = format!("{} (Push?)", prompt["promptId"].as_str().unwrap());
+        assert!(said.contains(&named), "{said}");
+    }
+}
+
+#[test]
 fn a_turn_is_cancelled_and_a_conversation_goes_on() {
     let world = World::new();
     let script = asking("question = 'Push?', answer_type = 'boolean'")
@@ -148,8 +172,8 @@ fn code_actions_ask_about_a_selection_or_follow_a_comment() {
             "Fix this. The editor says:\n\n- line 1, error: unused variable"
         );
         let comment = actions(&mut client, &uri, [1, 4, 1, 4]);
-        assert_eq!(comment.len(), 1);
-        assert_eq!(comment[0]["title"], "Aside: Sort it");
+        let titles: Vec<&Value> = comment.iter().map(|it| &it["title"]).collect();
+        assert_eq!(titles, ["Aside: Sort it", "Aside: fix"]);
         let action = if literal {
             &comment[0]["command"]
         } else {

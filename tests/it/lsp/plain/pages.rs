@@ -29,7 +29,7 @@ fn a_change_is_shown_on_a_page_before_it_is_asked_for() {
     let prompt = prompt(&mut client);
     let name = diff.file_name().unwrap().to_str().unwrap();
     assert!(message(&prompt).contains(name), "{prompt}");
-    assert_eq!(titles(&prompt), ["Run once", "Run in this turn", "No"]);
+    assert_eq!(titles(&prompt), ["No", "Run once", "Run in this turn"]);
     choose(&mut client, &prompt, "Run once");
     page(&mut client);
     assert_eq!(world.read("a.txt"), "one\nthree\n");
@@ -109,7 +109,7 @@ fn the_answer_is_a_transcript() {
     let mut client = Client::start(&world, script, able());
     ask(&mut client);
     let transcript = page(&mut client);
-    assert_eq!(transcript.file_name().unwrap(), "transcript.md");
+    assert_eq!(transcript.file_name().unwrap(), "transcript-1.md");
     let text = fs::read_to_string(&transcript).unwrap();
     assert!(text.contains("**User:** Go"), "{text}");
     assert!(
@@ -119,6 +119,28 @@ fn the_answer_is_a_transcript() {
     fs::remove_file(&transcript).unwrap();
     command(&mut client, "transcript", json!({}));
     assert_eq!(fs::read_to_string(page(&mut client)).unwrap(), text);
+}
+
+#[test]
+fn each_turn_has_a_transcript_of_its_own_that_opens_where_it_begins() {
+    let world = World::new();
+    let script = "[[reply]]\ntimes = 2\nsay = [{ text = 'Well.' }]";
+    let mut client = Client::start(&world, script, able());
+    let mut id = serde_json::Value::Null;
+    for (name, line) in [("transcript-1.md", 2), ("transcript-2.md", 10)] {
+        let begun = command(
+            &mut client,
+            "ask",
+            json!({ "prompt": "Go", "conversationId": id }),
+        );
+        id = begun["conversationId"].clone();
+        let shown = client.expect("window/showDocument");
+        client.reply(&shown, json!({ "success": true }));
+        let uri = shown["params"]["uri"].as_str().unwrap();
+        assert!(uri.ends_with(name), "{uri}");
+        let begin = &shown["params"]["selection"]["start"];
+        assert_eq!(*begin, json!({ "line": line, "character": 0 }));
+    }
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn a_command_runs_only_when_its_title_is_chosen() {
         assert!(shown.contains(": touch made\n"), "{shown}");
         assert_eq!(
             titles(&prompt),
-            ["Run once", "Run in this turn", "Always", "No"]
+            ["No", "Run once", "Run in this turn", "Always"]
         );
         choose(&mut client, &prompt, title);
         ends(&mut client);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{able, ask, asking, bare, choose, message, prompt};
+use super::{able, ask, asking, bare, calling, choose, ends, message, prompt};
 use crate::{lsp::client::Client, world::World};
 
 fn progress(client: &mut Client) -> Value {
@@ -51,6 +51,25 @@ fn cancelling_the_progress_cancels_the_turn() {
     );
     while progress(&mut client)["value"]["kind"] != "end" {}
     assert_eq!(world.log().one("turn_end")["outcome"], "cancelled");
+}
+
+#[test]
+fn that_a_workspace_is_not_trusted_is_said_once() {
+    let world = World::new();
+    let model = world.script(&calling("run_command", "command = 'touch made'"));
+    let options = json!({ "config": { "assistant": { "model": model } } });
+    let mut client = Client::with(&world, bare(), options);
+    ask(&mut client);
+    assert_eq!(
+        ends(&mut client),
+        "The workspace is not trusted, so only tools that read will run; run `aside trust` in it to change that."
+    );
+    for _ in 0..2 {
+        let end = ends(&mut client);
+        assert!(end.contains("(workspace not trusted)"), "{end}");
+        ask(&mut client);
+    }
+    assert!(!world.at("made").exists());
 }
 
 #[test]

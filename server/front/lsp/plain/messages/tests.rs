@@ -141,13 +141,13 @@ fn every_kind_of_prompt_is_a_message_with_actions() {
     };
     check(
         &deliver,
-        &format!("deploy: line 1␊line 2\nMay the model see this?{yes_no}"),
+        "deploy: line 1␊line 2\nMay the model see this?\n  [No] false\n  [Yes] true",
     );
 }
 
 #[test]
 fn what_would_run_is_shown_with_its_line_ends() {
-    let actions = "\n  [Run once] \"once\"\n  [Run in this turn] \"turn\"\n  [Always] \"always\"\n  [No] \"no\"";
+    let actions = "\n  [No] \"no\"\n  [Run once] \"once\"\n  [Run in this turn] \"turn\"\n  [Always] \"always\"";
     let command = |text: &str| {
         run_tool(Some(Preview::Command {
             text: text.into(),
@@ -181,14 +181,19 @@ fn what_does_not_fit_is_on_a_page_or_can_only_be_refused() {
         page(&long),
         Some(Page {
             ending: ".txt",
-            text: format!("deploy\n\nin /w:\n\n{command}\n\nRun deploy?\n"),
+            text: format!(
+                "deploy\n\nin /w:\n\necho {}{}\n↪ {}\n\nRun deploy?\n",
+                "x".repeat(85),
+                format!("\n↪ {}", "x".repeat(90)).repeat(21),
+                "x".repeat(25)
+            ),
         })
     );
     let on_page = Whole::Page("prompt-1.txt".into());
     assert_eq!(
         shown(&long, &on_page, true),
-        "deploy: prompt-1.txt is open and has all of it.\nRun deploy?\n  [Run once] \"once\"\
-         \n  [Run in this turn] \"turn\"\n  [Always] \"always\"\n  [No] \"no\""
+        "deploy: prompt-1.txt is open and has all of it.\nRun deploy?\n  [No] \"no\"\
+         \n  [Run once] \"once\"\n  [Run in this turn] \"turn\"\n  [Always] \"always\""
     );
     let refused = shown(&long, &Whole::Nowhere, false);
     assert!(refused.starts_with("deploy: in /w: echo xxx"), "{refused}");
@@ -240,8 +245,8 @@ fn a_change_is_always_on_a_page() {
     );
     assert_eq!(
         shown(&change, &Whole::Page("prompt-1.diff".into()), true),
-        "deploy: prompt-1.diff is open and has all of it.\nRun deploy?\n  [Run once] \"once\"\
-         \n  [Run in this turn] \"turn\"\n  [No] \"no\""
+        "deploy: prompt-1.diff is open and has all of it.\nRun deploy?\n  [No] \"no\"\
+         \n  [Run once] \"once\"\n  [Run in this turn] \"turn\""
     );
     assert_eq!(
         shown(&change, &Whole::Nowhere, true),
