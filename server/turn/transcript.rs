@@ -121,14 +121,7 @@ impl Transcript {
                 self.turn += 1;
                 self.calls.clear();
             }
-            Event::UserMessage { text, attachments } => {
-                let is_media = |one: &Attachment| one.media().is_some();
-                self.sent.has_media |= attachments.iter().any(is_media);
-                self.waiting.push(Item::User {
-                    text: text.clone(),
-                    attachments: attachments.clone(),
-                });
-            }
+            Event::UserMessage { text, attachments } => self.message(text, attachments),
             Event::Directive { text } => self.waiting.push(Item::Directive(text.clone())),
             Event::Steer { text } => self.waiting.push(Item::Steer(text.clone())),
             Event::Text { text, opaque } => {
@@ -194,6 +187,15 @@ impl Transcript {
     #[must_use]
     pub fn turn(&self) -> u32 {
         self.turn
+    }
+
+    fn message(&mut self, text: &str, attachments: &[Attachment]) {
+        let is_media = |one: &Attachment| one.media().is_some();
+        self.sent.has_media |= attachments.iter().any(is_media);
+        self.waiting.push(Item::User {
+            text: text.to_owned(),
+            attachments: attachments.to_vec(),
+        });
     }
 
     fn result(&mut self, call: CallKey, status: Status, content: &str) {

@@ -112,27 +112,33 @@ fn what_is_attached_stays_in_the_conversation_byte_for_byte() {
         assert_eq!(grown(&row), Ok(()));
         stage.is_clean();
 
-        let log = stage.world.log();
-        let media = |name: &str, mime: &str, bytes: &[u8]| {
-            let blob = aside::digest::sha256(bytes);
-            json!({"name": name, "media": {"mimeType": mime, "blob": blob, "size": bytes.len()}})
-        };
-        assert_eq!(
-            log.all("user_message")[0]["attachments"],
-            json!([
-                media("red.png", "image/png", PNG),
-                media("page.pdf", "application/pdf", PDF),
-            ])
-        );
-        for blob in blobs(&stage) {
-            let mode = fs::metadata(&blob).unwrap().permissions().mode();
-            assert_eq!(mode & 0o777, 0o600, "{}", blob.display());
-        }
-        let shown = stage.command(&["conversation", "show"]);
-        let attached =
-            "Attached: `red.png` (image/png, 69 bytes), `page.pdf` (application/pdf, 327 bytes).";
-        assert!(ended(shown).exits(0).stdout.contains(attached));
+        is_on_record(&stage);
     });
+}
+
+/// Both files are named in the log, lie beside it for nobody else to read, and are shown.
+#[track_caller]
+fn is_on_record(stage: &Stage) {
+    let log = stage.world.log();
+    let media = |name: &str, mime: &str, bytes: &[u8]| {
+        let blob = aside::digest::sha256(bytes);
+        json!({"name": name, "media": {"mimeType": mime, "blob": blob, "size": bytes.len()}})
+    };
+    assert_eq!(
+        log.all("user_message")[0]["attachments"],
+        json!([
+            media("red.png", "image/png", PNG),
+            media("page.pdf", "application/pdf", PDF),
+        ])
+    );
+    for blob in blobs(stage) {
+        let mode = fs::metadata(&blob).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{}", blob.display());
+    }
+    let shown = stage.command(&["conversation", "show"]);
+    let attached =
+        "Attached: `red.png` (image/png, 69 bytes), `page.pdf` (application/pdf, 327 bytes).";
+    assert!(ended(shown).exits(0).stdout.contains(attached));
 }
 
 fn ended(mut command: std::process::Command) -> Done {
