@@ -7,7 +7,7 @@
 //! | [`begin`] | opens a conversation and begins, resumes or closes a turn in it |
 //! | `drive` | the loop: effects out, inputs in |
 //! | `perform`, `tasks`, `hooks`, `trace` | each effect: a line in the log, a task, a message to the front end |
-//! | [`undo`] | takes back what a turn changed in files |
+//! | [`undo`] | takes back what a turn changed in files, on disk and in an editor |
 //! | [`models`] | the models of the usable providers, as far as they are known |
 //! | [`clock`], `writer` | the time that the turn is told; the log that it is recorded in |
 //!

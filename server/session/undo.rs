@@ -1,23 +1,29 @@
 //! Taking back the file changes of a turn: all of them or none.
 //!
-//! What a file must be now follows from the record; what it was before is a blob. Nothing outside the
-//! workspace is read or written, wherever a path or a link points.
+//! What a file must be now follows from the record; what it was before is a blob. What a file is now is the text of
+//! its open document, else what is on disk. Nothing outside the workspace is read or written, wherever a path or a
+//! link points.
 
 use std::{
-    io::{self, Read, Write},
-    path::{Path, PathBuf},
+    collections::HashSet,
+    io::{self, Read},
+    path::Path,
 };
 
-use cap_std::{
-    ambient_authority,
-    fs::{Dir, OpenOptions, Permissions, PermissionsExt},
-};
+use cap_std::{ambient_authority, fs::Dir};
 
 use super::{
     blobs::Blobs,
     record::{Edit, Entry, Record},
 };
-use crate::turn::event::{CallKey, Event};
+use crate::{
+    digest::sha256,
+    turn::event::{CallKey, Event},
+};
+
+mod staged;
+
+pub use staged::{Staged, stage};
 
 /// What is to be done to take a turn's changes back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,20 +39,88 @@ pub struct Plan {
 pub struct Change {
     /// Relative to the workspace.
     pub path: String,
-    /// The SHA-256 of what it is now; none where it is not there.
+    /// Where it is put back.
+    pub place: Place,
+    /// The SHA-256 of what is in that place now; none where nothing is.
     pub now: Option<String>,
-    /// The blob of what it shall be; none where it shall be gone.
+    /// The blob of what shall be there; none where nothing shall be.
     pub to: Option<String>,
     /// The permission bits of a file that has to be made anew.
     pub mode: Option<u32>,
 }
 
+/// Where a file is put back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// On disk.
+    Disk,
+    /// In the editor that has it open. There is text to put back then.
+    Editor,
+}
+
+/// A turn to take back.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// Its id.
+    pub turn: &'a str,
+    /// The workspace.
+    pub root: &'a Path,
+    /// What its files were before.
+    pub blobs: &'a Blobs,
+    /// The files to put back; all where it is none.
+    pub only: Option<&'a [String]>,
+}
+
+/// A file as an editor has it open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// What stands in the editor.
+    pub text: String,
+    /// How that stands to the file.
+    pub saved: Saved,
+    /// The editor can be told to change it.
+    pub editable: bool,
+}
+
+/// How an open document stands to its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Saved {
+    /// The file has its text, up to what editors convert when they open one.
+    Yes,
+    /// It has changes that are not saved.
+    No,
+    /// It counts as unsaved, and yet the file has its text, up to what editors convert when they save one.
+    Alike,
+    /// No change is known that is not saved, and yet the file has another text: it was changed behind the editor.
+    Behind,
+}
+
+/// A file that cannot be put back, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// Relative to the workspace.
+    pub path: String,
+    /// Why.
+    pub clash: Clash,
+}
+
+/// Why a file cannot be put back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clash {
+    /// It was changed since, by a person or by a later turn.
+    Changed,
+    /// It is open, and what is on disk is neither that nor anything that was on record for it.
+    OnDisk,
+    /// It has changes that are not saved, in an editor that cannot be told to change it.
+    Unsaved,
+}
+
 /// Why a turn cannot be taken back.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
-    /// These files were changed since, by a person or by a later turn.
-    #[error("changed since and left as they are: {}; put them back yourself, or undo later turns first", .0.join(", "))]
-    Conflicts(Vec<String>),
+    /// These files are not as the turn left them.
+    #[error("changed since and left as they are: {}; put them back yourself, or undo later turns first", paths(.0))]
+    Conflicts(Vec<Conflict>),
     /// The conversation has no such turn.
     #[error("there is no turn {0} in this conversation")]
     NoTurn(String),
@@ -62,42 +136,54 @@ pub enum UndoError {
 
 /// Works out how to take a turn's changes back. Reads files, changes none.
 ///
-/// `only` names the files to put back, all where it is none; `ran` says of a tool whether it changes things
-/// that are not on record.
+/// `ran` says of a tool whether it changes things that are not on record; `open` gives the open document of a file.
 ///
 /// # Errors
 /// [`UndoError::Conflicts`] with every file that is not as the turn left it.
 pub fn plan(
     records: &[Record],
-    turn: &str,
-    root: &Path,
-    only: Option<&[String]>,
+    wanted: &Wanted<'_>,
     ran: impl Fn(&str) -> bool,
+    open: impl Fn(&str) -> Option<Document>,
 ) -> Result<Plan, UndoError> {
+    let turn = wanted.turn;
     if !records
         .iter()
         .any(|record| record.turn.as_deref() == Some(turn))
     {
         return Err(UndoError::NoTurn(turn.to_owned()));
     }
-    let wanted = |path: &String| only.is_none_or(|only| only.contains(path));
-    let folder = open_root(root)?;
+    let is_wanted = |path: &String| wanted.only.is_none_or(|only| only.contains(path));
+    let folder = open_root(wanted.root)?;
     let (mut changes, mut conflicts) = (Vec::new(), Vec::new());
     for (path, edits) in edits_by_file(records, turn) {
-        if !wanted(&path) {
+        if !is_wanted(&path) {
             continue;
         }
-        let present = read(&folder, &path).map_err(failed(&path))?;
-        let present = present.map(|bytes| crate::digest::sha256(&bytes));
-        match take_back(&edits, present.as_deref()) {
-            Ok(Some(first)) => changes.push(Change {
-                now: present,
+        let failed = failed(&path);
+        let disk = read(&folder, &path).map_err(&failed)?;
+        let file = File {
+            edits: &edits,
+            disk: disk.map(|bytes| sha256(&bytes)),
+            known: states(records, &path),
+        };
+        let step = match open(&path) {
+            None => file.on_disk(),
+            Some(document) => {
+                let is_text = |blob: &str| is_text(wanted.blobs, blob);
+                file.in_editor(&document, is_text).map_err(&failed)?
+            }
+        };
+        match step {
+            Ok(None) => {}
+            Ok(Some(Step { first, place, now })) => changes.push(Change {
+                place,
+                now,
                 to: first.before.clone(),
                 mode: first.mode,
                 path,
             }),
-            Ok(None) => {}
-            Err(Changed) => conflicts.push(path),
+            Err(clash) => conflicts.push(Conflict { path, clash }),
         }
     }
     if conflicts.is_empty() {
@@ -110,48 +196,89 @@ pub fn plan(
     }
 }
 
-/// Carries a plan out and returns the files, relative to the workspace. Each is replaced at once, its
-/// permissions kept; where one cannot be, those before it are put back to what they were.
-///
-/// # Errors
-/// [`UndoError::Conflicts`] where a file changed since the plan was made.
-pub fn apply(plan: &Plan, root: &Path, blobs: &Blobs) -> Result<Vec<String>, UndoError> {
-    let folder = open_root(root)?;
-    let mut staged = Vec::new();
-    for change in &plan.changes {
-        // What can fail, a full disk above all, fails here, before anything was changed.
-        staged.push(Staged::new(&folder, change, blobs)?);
-    }
-    for (at, one) in staged.iter().enumerate() {
-        if let Err(source) = one.put() {
-            for done in &staged[..at] {
-                let _ = done.put_back();
-            }
-            return Err(UndoError::Io {
-                path: one.change.path.clone(),
-                source,
-            });
-        }
-    }
-    Ok(plan
-        .changes
-        .iter()
-        .map(|change| change.path.clone())
-        .collect())
+/// A file that a turn edited, as it is now.
+struct File<'a> {
+    edits: &'a [&'a Edit],
+    /// What is on disk.
+    disk: Option<String>,
+    /// What the conversation ever found or left there.
+    known: HashSet<Option<&'a str>>,
 }
 
-/// Somebody else changed the file.
-struct Changed;
+/// Where a file is put back, over what, and to what it was before which edit.
+struct Step<'a> {
+    first: &'a Edit,
+    place: Place,
+    now: Option<String>,
+}
+
+impl<'a> File<'a> {
+    /// How a file is put back that is not open; nothing where it is there already.
+    fn on_disk(&self) -> Result<Option<Step<'a>>, Clash> {
+        let first = take_back(self.edits, self.disk.as_deref())?;
+        Ok(first.map(|first| self.step(first, Place::Disk)))
+    }
+
+    /// The same for one that is open.
+    fn in_editor(
+        &self,
+        document: &Document,
+        is_text: impl Fn(&str) -> io::Result<bool>,
+    ) -> io::Result<Result<Option<Step<'a>>, Clash>> {
+        let text = sha256(document.text.as_bytes());
+        let first = take_back(self.edits, Some(&text));
+        let text_to_put = match first {
+            Ok(Some(Edit {
+                before: Some(blob), ..
+            })) => is_text(blob)?,
+            _ => false,
+        };
+        let in_editor = document.editable && text_to_put;
+        let known = document.saved == Saved::Alike || self.known.contains(&self.disk.as_deref());
+        let change = |first| Step {
+            first,
+            place: Place::Editor,
+            now: Some(text.clone()),
+        };
+        Ok(match (document.saved, first) {
+            (Saved::Behind, _) => Err(Clash::OnDisk),
+            (Saved::Yes, Ok(Some(first))) if in_editor => Ok(Some(change(first))),
+            // Its text may not be the file's: editors convert some.
+            (Saved::Yes, _) => self.on_disk(),
+            (_, Err(clash)) => Err(clash),
+            (_, Ok(None)) => Ok(None),
+            (_, Ok(Some(_))) if !known => Err(Clash::OnDisk),
+            (_, Ok(Some(first))) if in_editor => Ok(Some(change(first))),
+            // Made by the turn: the file goes, the document is the editor's.
+            (_, Ok(Some(first))) if document.editable && first.before.is_none() => {
+                let there = self.disk.is_some();
+                Ok(there.then(|| self.step(first, Place::Disk)))
+            }
+            (_, Ok(Some(_))) => Err(Clash::Unsaved),
+        })
+    }
+
+    fn step(&self, first: &'a Edit, place: Place) -> Step<'a> {
+        let now = self.disk.clone();
+        Step { first, place, now }
+    }
+}
 
 /// The edit whose `before` a file goes back to; none where it is there already.
-fn take_back<'a>(edits: &[&'a Edit], present: Option<&str>) -> Result<Option<&'a Edit>, Changed> {
+fn take_back<'a>(edits: &[&'a Edit], present: Option<&str>) -> Result<Option<&'a Edit>, Clash> {
+    if edits
+        .first()
+        .is_some_and(|first| first.before.as_deref() == present)
+    {
+        return Ok(None);
+    }
     let mut made = edits;
     while let [before @ .., last] = made {
         if last.after.as_deref() == present {
             break;
         }
         if last.before.as_deref() != present {
-            return Err(Changed);
+            return Err(Clash::Changed);
         }
         // It is on record and was never made: a crash, or an error, between the two.
         made = before;
@@ -161,12 +288,9 @@ fn take_back<'a>(edits: &[&'a Edit], present: Option<&str>) -> Result<Option<&'a
         .windows(2)
         .any(|pair| pair[1].before != pair[0].after && pair[1].before != pair[0].before);
     if interrupted {
-        return Err(Changed);
+        return Err(Clash::Changed);
     }
-    Ok(made
-        .first()
-        .copied()
-        .filter(|first| first.before.as_deref() != present))
+    Ok(made.first().copied())
 }
 
 /// The edits of a turn that were not taken back yet, file by file, in the order of first change.
@@ -189,6 +313,17 @@ fn edits_by_file<'a>(records: &'a [Record], turn: &str) -> Vec<(String, Vec<&'a 
     files
 }
 
+/// What the edits on record ever found in a file or left there. What was never saved is on disk as one of them.
+fn states<'a>(records: &'a [Record], path: &str) -> HashSet<Option<&'a str>> {
+    let edits = records.iter().filter_map(|record| match &record.entry {
+        Entry::Edit(edit) if edit.path == path => Some(edit),
+        _ => None,
+    });
+    edits
+        .flat_map(|edit| [edit.before.as_deref(), edit.after.as_deref()])
+        .collect()
+}
+
 fn untracked(records: &[Record], turn: &str, ran: impl Fn(&str) -> bool) -> bool {
     let events = || {
         let of_turn = records
@@ -202,100 +337,6 @@ fn untracked(records: &[Record], turn: &str, ran: impl Fn(&str) -> bool) -> bool
     events().any(
         |event| matches!(event, Event::ToolCall { call, name, .. } if ran(name) && started(call)),
     )
-}
-
-/// A change that is ready to be made: the new content lies beside the file.
-struct Staged<'a> {
-    folder: &'a Dir,
-    change: &'a Change,
-    /// The file itself, where the path is a link.
-    target: PathBuf,
-    /// What it is now, to put back.
-    present: Option<(Vec<u8>, Permissions)>,
-    new: Option<PathBuf>,
-}
-
-impl<'a> Staged<'a> {
-    fn new(folder: &'a Dir, change: &'a Change, blobs: &Blobs) -> Result<Self, UndoError> {
-        let failed = failed(&change.path);
-        let target = folder
-            .canonicalize(&change.path)
-            .unwrap_or_else(|_| change.path.clone().into());
-        let present = read(folder, &change.path).map_err(&failed)?;
-        if present.as_deref().map(crate::digest::sha256) != change.now {
-            return Err(UndoError::Conflicts(vec![change.path.clone()]));
-        }
-        let present = match present {
-            Some(bytes) => {
-                let about = folder.metadata(&target).map_err(&failed)?;
-                Some((bytes, about.permissions()))
-            }
-            None => None,
-        };
-        let mut staged = Self {
-            folder,
-            change,
-            target,
-            present,
-            new: None,
-        };
-        if let Some(name) = &change.to {
-            let bytes = blobs.read(name, 0..u64::MAX).map_err(&failed)?;
-            staged.new = Some(staged.write_beside(&bytes).map_err(&failed)?);
-        }
-        Ok(staged)
-    }
-
-    fn put(&self) -> io::Result<()> {
-        match &self.new {
-            Some(new) => self.folder.rename(new, self.folder, &self.target),
-            None => self.folder.remove_file(&self.target),
-        }
-    }
-
-    fn put_back(&self) -> io::Result<()> {
-        match &self.present {
-            Some((bytes, _)) => {
-                let new = self.write_beside(bytes)?;
-                self.folder.rename(new, self.folder, &self.target)
-            }
-            None => self.folder.remove_file(&self.target),
-        }
-    }
-
-    /// Writes bytes into a file of its own in the target's folder, with the target's permissions.
-    fn write_beside(&self, bytes: &[u8]) -> io::Result<PathBuf> {
-        let parent = self.target.parent().unwrap_or(Path::new(""));
-        if !parent.as_os_str().is_empty() {
-            self.folder.create_dir_all(parent)?;
-        }
-        let path = parent.join(format!(".aside-undo-{:016x}", fastrand::u64(..)));
-        let mut file = self
-            .folder
-            .open_with(&path, OpenOptions::new().write(true).create_new(true))?;
-        let permissions = match (&self.present, self.change.mode) {
-            (Some((_, permissions)), _) => Some(permissions.clone()),
-            (None, Some(mode)) => Some(Permissions::from_mode(mode & 0o777)),
-            (None, None) => None,
-        };
-        let written = file.write_all(bytes).and_then(|()| match permissions {
-            Some(permissions) => file.set_permissions(permissions),
-            None => Ok(()),
-        });
-        if written.is_err() {
-            let _ = self.folder.remove_file(&path);
-        }
-        written.map(|()| path)
-    }
-}
-
-impl Drop for Staged<'_> {
-    /// What was not put in place does not stay beside it.
-    fn drop(&mut self) {
-        if let Some(new) = &self.new {
-            let _ = self.folder.remove_file(new);
-        }
-    }
 }
 
 fn open_root(root: &Path) -> Result<Dir, UndoError> {
@@ -321,6 +362,17 @@ fn failed(path: &str) -> impl Fn(io::Error) -> UndoError + use<> {
         path: path.clone(),
         source,
     }
+}
+
+/// Whether a blob can stand in an editor.
+fn is_text(blobs: &Blobs, name: &str) -> io::Result<bool> {
+    let bytes = blobs.read(name, 0..u64::MAX)?;
+    Ok(std::str::from_utf8(&bytes).is_ok())
+}
+
+fn paths(conflicts: &[Conflict]) -> String {
+    let paths: Vec<&str> = conflicts.iter().map(|it| it.path.as_str()).collect();
+    paths.join(", ")
 }
 
 #[cfg(test)]

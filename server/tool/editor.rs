@@ -22,6 +22,9 @@ pub trait Editor: Send + Sync {
     /// Real paths of the documents with changes that are not saved, in order.
     fn unsaved(&self) -> Vec<PathBuf>;
 
+    /// Whether documents can be changed at all.
+    fn applies_edits(&self) -> bool;
+
     /// Changes an open document, and returns when the editor has shown that it did. Waits 2 s at the most, and not
     /// after `cancelled`.
     ///
@@ -56,6 +59,19 @@ pub struct Buffer {
     pub dirty: bool,
     /// Some of these are the user's own, not only edits of tools.
     pub users: bool,
+    /// How its file compares with it.
+    pub file: FileText,
+}
+
+/// The text of a file, as compared with its open document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileText {
+    /// The same, up to what editors convert when they open or save one.
+    Alike,
+    /// Another one, as there are changes that are not saved.
+    Older,
+    /// Another one, though the editor told of no change: the file may have been changed behind it.
+    Behind,
 }
 
 /// A change of an open document.

@@ -11,3 +11,4 @@ mod people;
 mod plain;
 mod trust;
 mod turns;
+mod undo;

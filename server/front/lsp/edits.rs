@@ -55,12 +55,13 @@ pub(super) struct OpenEditor(pub(super) SharedHub);
 
 impl Editor for OpenEditor {
     fn document(&self, path: &Path) -> Option<OpenDocument> {
-        let (uri, state) = self.0.documents.of_file(path)?;
+        let (uri, state, file) = self.0.documents.of_file(path)?;
         let buffer = Buffer {
             uri: uri.into(),
             version: state.version,
             dirty: state.changed != Changed::No,
             users: state.changed == Changed::ByUser,
+            file,
         };
         Some(OpenDocument {
             text: state.text,
@@ -70,6 +71,10 @@ impl Editor for OpenEditor {
 
     fn unsaved(&self) -> Vec<PathBuf> {
         self.0.documents.unsaved()
+    }
+
+    fn applies_edits(&self) -> bool {
+        self.0.told.get().is_some_and(applies_edits)
     }
 
     fn apply(&self, edit: &BufferEdit<'_>, cancelled: &CancellationToken) -> Result<(), EditError> {

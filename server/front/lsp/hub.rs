@@ -7,6 +7,7 @@ use std::{
 };
 
 use tokio::sync::{Notify, oneshot};
+use tokio_util::sync::CancellationToken;
 use tower_lsp::{Client, jsonrpc, lsp_types::notification::Notification};
 
 use super::{
@@ -53,6 +54,8 @@ pub(super) struct Hub {
     parent: Mutex<Option<oneshot::Receiver<()>>>,
     parent_known: Notify,
     signals: Signals,
+    /// Cancelled when the client went.
+    pub(super) gone: CancellationToken,
     output: Outbox,
     stores: Mutex<HashMap<PathBuf, Store>>,
     status: Mutex<Option<StatusParams>>,
@@ -132,6 +135,7 @@ impl Hub {
             parent: Mutex::default(),
             parent_known: Notify::new(),
             signals,
+            gone: CancellationToken::new(),
             output,
             stores: Mutex::default(),
             status: Mutex::default(),
@@ -238,8 +242,10 @@ impl Hub {
         self.output.drained(bytes).await;
     }
 
-    /// The client went: every turn is interrupted, and this returns when the last has ended.
+    /// The client went: every turn is interrupted, an undo waits for it no more, and this returns when the last has
+    /// ended.
     pub(super) async fn leave(&self) {
+        self.gone.cancel();
         self.turns.leave().await;
     }
 

@@ -17,7 +17,7 @@
 //! | `prompts` | prompts in flight |
 //! | `plain` | prompts, answers and commands for a client that knows nothing of the protocol |
 //! | `conversations` | the list of conversations, and what can be done to one |
-//! | `undo`, `pending` | taking a turn's changes back; the prompts of interrupted turns |
+//! | `undo`, `pending` | taking a turn's changes back, in the editor and on disk; the prompts of interrupted turns |
 //! | `configured`, `health` | settings, models and trust on request; how it goes, for a status line |
 //! | `client_tools` | tools that run in the editor |
 //! | `params`, `parent` | params by field; the client's process |

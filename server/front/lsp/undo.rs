@@ -7,30 +7,41 @@ use tower_lsp::{jsonrpc::Result, lsp_types::Url};
 
 use super::{
     conversations::{off_thread, uri},
+    edits::OpenEditor,
     error::{error_with, internal, invalid, of_open, unknown_turn},
-    hub::{Hub, SharedHub},
+    hub::{Changed, Hub, SharedHub},
+    order::{let_next_begin, to_the_end},
     params::Given,
     server::Server,
     start::is_turn_id,
 };
 use crate::{
     engine::{
+        Before,
         clock::Clock,
-        undo::{self, Failed, Which, listed},
+        undo::{Failed, InEditor, Undoing, Which},
     },
-    front::wire::requests::{UndoParams, UndoResult, code},
-    session::{
-        conversation::Conversation,
-        replay,
-        undo::{Plan, UndoError},
-    },
+    front::wire::requests::{ConversationRef, UndoParams, UndoResult, code},
+    session::{conversation::Conversation, replay, undo::UndoError},
 };
+
+/// What was taken back.
+pub(super) struct TakenBack {
+    pub(super) result: UndoResult,
+    /// Files that are back in the editor and not saved there, relative to the workspace.
+    pub(super) unsaved: Vec<String>,
+}
 
 impl Server {
     pub(super) async fn turn_undo(&self, params: Given<UndoParams>) -> Result<UndoResult> {
-        let UndoParams { turn_id, uris } = params.read()?;
+        Ok(self.take_back(params.read()?).await?.result)
+    }
+
+    /// Takes a turn back. The editor is waited for, and so other messages are handled meanwhile; no turn begins in
+    /// the conversation.
+    pub(super) async fn take_back(&self, params: UndoParams) -> Result<TakenBack> {
+        let UndoParams { turn_id, uris } = params;
         let (conversation, root) = self.hub.of_turn(&turn_id).await?;
-        self.hub.not_running(conversation.id())?;
         let paths = |uris: Vec<String>| {
             let paths = uris.iter().enumerate();
             let paths = paths.map(|(at, uri)| {
@@ -40,17 +51,20 @@ impl Server {
             });
             paths.collect::<Result<Vec<String>>>()
         };
+        let only = uris.map(paths).transpose()?;
+        let reserved = Reserved::new(&self.hub, conversation.id())?;
         let taking = Taking {
             hub: self.hub.clone(),
-            only: uris.map(paths).transpose()?,
-            conversation: conversation.clone(),
+            only,
+            conversation,
             root,
             turn: turn_id,
         };
-        let result = off_thread(move || taking.back()).await?;
-        self.hub.turns.forget(conversation.id());
-        self.tell_changed(conversation.id()).await;
-        Ok(result)
+        to_the_end(async move {
+            let_next_begin();
+            taking.finish(reserved).await
+        })
+        .await
     }
 }
 
@@ -91,7 +105,36 @@ impl Hub {
     }
 }
 
-/// Takes a turn back, on a thread that may wait.
+/// A conversation in which no turn begins. It is free again when this is dropped.
+struct Reserved {
+    hub: SharedHub,
+    conversation: String,
+    /// What is kept of it; true as long as nothing is undone.
+    kept: Option<Before>,
+}
+
+impl Reserved {
+    fn new(hub: &SharedHub, conversation: &str) -> Result<Self> {
+        let Some(kept) = hub.turns.reserve(conversation) else {
+            hub.not_running(conversation)?;
+            // It ended this moment.
+            return Self::new(hub, conversation);
+        };
+        Ok(Self {
+            hub: hub.clone(),
+            conversation: conversation.to_owned(),
+            kept,
+        })
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        self.hub.turns.free(&self.conversation, self.kept.take());
+    }
+}
+
+/// Takes a turn back.
 struct Taking {
     hub: SharedHub,
     conversation: Conversation,
@@ -101,9 +144,26 @@ struct Taking {
 }
 
 impl Taking {
-    fn back(self) -> Result<UndoResult> {
+    async fn finish(self, mut reserved: Reserved) -> Result<TakenBack> {
+        let hub = self.hub.clone();
+        let result = off_thread(move || self.back()).await;
+        if result.is_ok() {
+            reserved.kept = None;
+        }
+        let conversation_id = reserved.conversation.clone();
+        drop(reserved);
+        if result.is_ok() {
+            hub.notify::<Changed>(ConversationRef { conversation_id })
+                .await;
+        }
+        hub.tell_status(None).await;
+        result
+    }
+
+    /// On a thread that may wait.
+    fn back(self) -> Result<TakenBack> {
         let root = self.root.as_path();
-        // While it is open here, no turn changes files.
+        // While it is open here, no turn of another process changes files.
         let mut log = self
             .conversation
             .log(Clock::start().now())
@@ -116,49 +176,41 @@ impl Taking {
             id: self.turn.clone(),
             name: format!("turn {}", place + 1),
         };
-        let plan = undo::plan(&lines, &which, root, self.only.as_deref())
-            .map_err(|error| self.failed(&which, error))?;
-        self.nothing_unsaved(&plan, &which)?;
-        undo::carry_out(&plan, &which, &self.conversation, root, &mut log).map_err(|error| {
-            match error {
-                Failed::Undo(error) => self.failed(&which, error),
-                Failed::Record(_) => internal(error),
-            }
-        })?;
+        let editor = OpenEditor(self.hub.clone());
+        let undoing = Undoing {
+            which: &which,
+            conversation: &self.conversation,
+            root,
+            editor: Some(InEditor {
+                editor: &editor,
+                gone: &self.hub.gone,
+            }),
+        };
+        let failed = |error: Failed| self.failed(&which, &error);
+        let plan = undoing.plan(&lines, self.only.as_deref());
+        let plan = plan.map_err(|error| failed(error.into()))?;
+        let done = undoing.carry_out(&plan, &mut log).map_err(failed)?;
         let files = plan.changes.iter();
-        Ok(UndoResult {
-            files: files.map(|change| uri(root, &change.path)).collect(),
-            untracked: plan.untracked,
+        Ok(TakenBack {
+            result: UndoResult {
+                files: files.map(|change| uri(root, &change.path)).collect(),
+                untracked: plan.untracked,
+            },
+            unsaved: done.unsaved,
         })
     }
 
-    /// What is open and not saved would be lost, or come back over what was undone.
-    fn nothing_unsaved(&self, plan: &Plan, which: &Which) -> Result<()> {
-        let unsaved = self.hub.documents.unsaved();
-        let conflicts = plan.changes.iter().map(|change| change.path.clone());
-        let conflicts = conflicts.filter(|path| unsaved.contains(&self.root.join(path)));
-        let conflicts: Vec<String> = conflicts.collect();
-        match conflicts.is_empty() {
-            true => Ok(()),
-            false => Err(self.failed(which, UndoError::Conflicts(conflicts))),
+    fn failed(&self, which: &Which, error: &Failed) -> tower_lsp::jsonrpc::Error {
+        if let Failed::Undo(UndoError::NoTurn(turn)) = error {
+            return unknown_turn(turn);
         }
-    }
-
-    fn failed(&self, which: &Which, error: UndoError) -> tower_lsp::jsonrpc::Error {
-        let name = &which.name;
-        match error {
-            UndoError::Conflicts(files) => {
-                let uris: Vec<String> = files.iter().map(|path| uri(&self.root, path)).collect();
-                let text = format!(
-                    "{name} was not undone, as these files were changed since: {}; \
-                     put them back yourself, or undo later turns first",
-                    listed(files.iter().map(String::as_str))
-                );
-                error_with(code::UNDO_CONFLICTS, text, json!({ "conflicts": uris }))
-            }
-            UndoError::NoTurn(turn) => unknown_turn(&turn),
-            other => internal(format!("{name} was not undone: {other}")),
+        let text = error.sentence(which);
+        let conflicts = error.conflicts();
+        if conflicts.is_empty() {
+            return internal(text);
         }
+        let uris: Vec<String> = conflicts.iter().map(|path| uri(&self.root, path)).collect();
+        error_with(code::UNDO_CONFLICTS, text, json!({ "conflicts": uris }))
     }
 }
 

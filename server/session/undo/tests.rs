@@ -1,4 +1,4 @@
-use std::{fs, os::unix::fs::symlink, time::Duration};
+use std::{fs, os::unix::fs::symlink, path::PathBuf, time::Duration};
 
 use super::{super::record::Undone, *};
 
@@ -61,7 +61,7 @@ impl Fixture {
         let before = self
             .get(path)
             .map(|text| self.blobs().keep(text.as_bytes()).unwrap());
-        let after = text.map(|text| crate::digest::sha256(text.as_bytes()));
+        let after = text.map(|text| sha256(text.as_bytes()));
         let mode = before.as_ref().map(|_| {
             let about = fs::metadata(self.root().join(path)).unwrap();
             std::os::unix::fs::PermissionsExt::mode(&about.permissions())
@@ -83,14 +83,33 @@ impl Fixture {
     }
 
     fn plan(&self, turn: &str) -> Result<Plan, UndoError> {
-        plan(&self.records, turn, &self.root(), None, |tool| {
-            tool == "run_command"
-        })
+        self.plan_with(turn, None, |_| None)
+    }
+
+    fn plan_with(
+        &self,
+        turn: &str,
+        only: Option<&[String]>,
+        open: impl Fn(&str) -> Option<Document>,
+    ) -> Result<Plan, UndoError> {
+        let wanted = Wanted {
+            turn,
+            root: &self.root(),
+            blobs: &self.blobs(),
+            only,
+        };
+        plan(&self.records, &wanted, |tool| tool == "run_command", open)
+    }
+
+    /// Carries a plan out on disk.
+    fn apply(&self, plan: &Plan) -> Result<Vec<String>, UndoError> {
+        stage(plan, &self.root(), &self.blobs())?.put()?;
+        Ok(plan.changes.iter().map(|it| it.path.clone()).collect())
     }
 
     /// Takes a turn back and records that.
     fn undo(&mut self, turn: &str) -> Result<Vec<String>, UndoError> {
-        let files = apply(&self.plan(turn)?, &self.root(), &self.blobs())?;
+        let files = self.apply(&self.plan(turn)?)?;
         let undone = Undone {
             undone: turn.into(),
             files: files.clone(),
@@ -108,7 +127,11 @@ impl Fixture {
     #[track_caller]
     fn check_conflicts(&mut self, turn: &str, expected: &[&str]) {
         match self.undo(turn) {
-            Err(UndoError::Conflicts(paths)) => assert_eq!(paths, expected),
+            Err(UndoError::Conflicts(conflicts)) => {
+                let conflicts = conflicts.iter();
+                let paths: Vec<&str> = conflicts.map(|it| it.path.as_str()).collect();
+                assert_eq!(paths, expected);
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -191,8 +214,8 @@ fn some_files_of_a_turn_can_be_put_back_and_the_rest_later() {
     it.edit("t1", "a", Some("2"));
     it.edit("t1", "b", Some("2"));
     let only = ["b".to_owned()];
-    let some = plan(&it.records, "t1", &it.root(), Some(&only), |_| false).unwrap();
-    assert_eq!(apply(&some, &it.root(), &it.blobs()).unwrap(), ["b"]);
+    let some = it.plan_with("t1", Some(&only), |_| None).unwrap();
+    assert_eq!(it.apply(&some).unwrap(), ["b"]);
     let undone = Undone {
         undone: "t1".into(),
         files: only.to_vec(),
@@ -254,11 +277,25 @@ fn a_file_that_changes_after_the_plan_is_a_conflict_and_a_missing_blob_changes_n
     it.edit("t1", "b", Some("2"));
     let plan = it.plan("t1").unwrap();
     it.set("b", Some("mine"));
-    let error = apply(&plan, &it.root(), &it.blobs()).unwrap_err();
-    assert!(matches!(error, UndoError::Conflicts(paths) if paths == ["b"]));
+    let changed = |error: UndoError| {
+        let b = Conflict {
+            path: "b".into(),
+            clash: Clash::Changed,
+        };
+        assert!(matches!(error, UndoError::Conflicts(conflicts) if conflicts == [b]));
+    };
+    changed(it.apply(&plan).unwrap_err());
+    it.set("b", Some("2"));
+    // The editor may have been waited for since it was made ready.
+    let ready = stage(&plan, &it.root(), &it.blobs()).unwrap();
+    it.set("b", Some("mine"));
+    changed(ready.put().unwrap_err());
+    assert_eq!(it.get("a").unwrap(), "2");
+    drop(ready);
+    assert_eq!(fs::read_dir(it.root()).unwrap().count(), 2);
     it.set("b", Some("2"));
     let elsewhere = Blobs::of(&it.root().join("elsewhere"));
-    let error = apply(&plan, &it.root(), &elsewhere).unwrap_err();
+    let error = stage(&plan, &it.root(), &elsewhere).err().unwrap();
     assert!(matches!(error, UndoError::Io { path, .. } if path == "a"));
     assert_eq!(
         (it.get("a").unwrap(), it.get("b").unwrap()),
@@ -303,4 +340,133 @@ fn what_ran_may_have_changed_more() {
     );
     assert!(it.plan("t1").unwrap().untracked);
     assert!(matches!(it.plan("t2"), Err(UndoError::NoTurn(_))));
+}
+
+/// What is to be done to `a`, which the turn made from `1` to `2` and `3` after another turn had made it from `0`.
+fn step(disk: Option<&str>, document: Option<Document>) -> String {
+    let mut it = Fixture::new(&[("a", "0")]);
+    it.edit("t0", "a", Some("1"));
+    it.edit("t1", "a", Some("2"));
+    it.edit("t1", "a", Some("3"));
+    it.set("a", disk);
+    it.told("t1", document)
+}
+
+/// What is to be done to `a`, which the turn made new as `2`, and `3`.
+fn step_of_new(disk: Option<&str>, document: Option<Document>) -> String {
+    let mut it = Fixture::new(&[]);
+    it.edit("t1", "a", Some("2"));
+    it.edit("t1", "a", Some("3"));
+    it.set("a", disk);
+    it.told("t1", document)
+}
+
+impl Fixture {
+    /// What is to be done to `a`, in words; `nothing` stands for what has no name, too.
+    fn told(&self, turn: &str, document: Option<Document>) -> String {
+        let names = ["0", "1", "2", "3", "mine"];
+        let name = |hash: &Option<String>| {
+            let is = |name: &&&str| Some(sha256(name.as_bytes())) == *hash;
+            names.iter().find(is).map_or("nothing", |name| name)
+        };
+        match self.plan_with(turn, None, |_| document.clone()) {
+            Ok(plan) => match plan.changes.as_slice() {
+                [] => "nothing to do".into(),
+                [it] => format!("{:?}: {} to {}", it.place, name(&it.now), name(&it.to)),
+                more => panic!("{more:?}"),
+            },
+            Err(UndoError::Conflicts(conflicts)) => format!("{:?}", conflicts[0].clash),
+            Err(other) => panic!("{other}"),
+        }
+    }
+}
+
+fn open(text: &str, saved: Saved, editable: bool) -> Option<Document> {
+    Some(Document {
+        text: text.into(),
+        saved,
+        editable,
+    })
+}
+
+#[test]
+fn what_a_file_is_now_is_its_document_else_the_disk() {
+    let check = |disk: Option<&str>, document: Option<Document>, expected: &str| {
+        let told = step(disk, document.clone());
+        assert_eq!(told, expected, "{disk:?} and {document:?}");
+    };
+    check(Some("3"), None, "Disk: 3 to 1");
+    check(Some("mine"), None, "Changed");
+
+    check(Some("3"), open("3", Saved::Yes, true), "Editor: 3 to 1");
+    check(Some("3"), open("3", Saved::Yes, false), "Disk: 3 to 1");
+    check(Some("1"), open("1", Saved::Yes, true), "nothing to do");
+    check(Some("mine"), open("mine", Saved::Yes, true), "Changed");
+    // The editor ended the last line when it saved the file, and some of it was changed and put back since.
+    check(
+        Some("mine"),
+        open("3", Saved::Alike, true),
+        "Editor: 3 to 1",
+    );
+    check(Some("mine"), open("3", Saved::Alike, false), "Unsaved");
+    check(Some("3"), open("mine", Saved::Alike, true), "Changed");
+    check(Some("mine"), open("mine", Saved::Yes, false), "Changed");
+    // The editor left something out when it opened the file.
+    check(Some("3"), open("mine", Saved::Yes, true), "Disk: 3 to 1");
+
+    check(Some("mine"), open("3", Saved::Behind, true), "OnDisk");
+    check(Some("3"), open("mine", Saved::Behind, true), "OnDisk");
+    check(Some("1"), open("3", Saved::Behind, true), "OnDisk");
+
+    // Saved after every edit of the turn, after some, after none, or not even after those of turns before.
+    for disk in ["3", "2", "1", "0"] {
+        check(Some(disk), open("3", Saved::No, true), "Editor: 3 to 1");
+        check(Some(disk), open("3", Saved::No, false), "Unsaved");
+        check(Some(disk), open("mine", Saved::No, true), "Changed");
+    }
+    // The second edit was never made.
+    check(Some("1"), open("2", Saved::No, true), "Editor: 2 to 1");
+    check(Some("3"), open("1", Saved::No, true), "nothing to do");
+    check(Some("mine"), open("3", Saved::No, true), "OnDisk");
+    check(None, open("3", Saved::No, true), "OnDisk");
+}
+
+#[test]
+fn a_file_that_the_turn_made_goes_from_the_disk_and_stays_in_the_editor() {
+    let check = |disk: Option<&str>, document: Option<Document>, expected: &str| {
+        let told = step_of_new(disk, document.clone());
+        assert_eq!(told, expected, "{disk:?} and {document:?}");
+    };
+    check(Some("3"), None, "Disk: 3 to nothing");
+    check(Some("3"), open("3", Saved::Yes, true), "Disk: 3 to nothing");
+    check(
+        Some("3"),
+        open("3", Saved::Yes, false),
+        "Disk: 3 to nothing",
+    );
+    check(Some("2"), open("3", Saved::No, true), "Disk: 2 to nothing");
+    check(Some("3"), open("3", Saved::No, false), "Unsaved");
+    check(None, open("3", Saved::No, true), "nothing to do");
+    check(Some("3"), open("mine", Saved::No, true), "Changed");
+    check(Some("mine"), open("3", Saved::No, true), "OnDisk");
+    check(None, open("3", Saved::Behind, true), "OnDisk");
+}
+
+#[test]
+fn what_is_no_text_is_never_put_into_an_editor() {
+    let mut it = Fixture::new(&[]);
+    fs::write(it.root().join("a"), b"\xff").unwrap();
+    let before = Some(it.blobs().keep(b"\xff").unwrap());
+    let edit = Edit {
+        call: 0,
+        path: "a".into(),
+        before,
+        after: Some(sha256(b"3")),
+        mode: None,
+    };
+    it.push("t1", Entry::Edit(edit));
+    it.set("a", Some("3"));
+    let told = |saved| it.told("t1", open("3", saved, true));
+    assert_eq!(told(Saved::Yes), "Disk: 3 to nothing");
+    assert_eq!(told(Saved::No), "Unsaved");
 }

@@ -24,6 +24,7 @@ impl Fake {
             version: 7,
             dirty: false,
             users: false,
+            file: FileText::Alike,
         };
         let text = text.to_owned();
         Self {
@@ -48,6 +49,10 @@ impl Editor for Fake {
 
     fn unsaved(&self) -> Vec<PathBuf> {
         Vec::new()
+    }
+
+    fn applies_edits(&self) -> bool {
+        true
     }
 
     fn apply(&self, edit: &BufferEdit<'_>, _: &CancellationToken) -> Result<(), EditError> {

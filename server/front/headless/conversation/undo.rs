@@ -6,7 +6,7 @@ use super::{Numbered, all, find_turn, unreadable};
 use crate::{
     engine::{
         clock::Clock,
-        undo::{self, Failed, Which, listed},
+        undo::{Failed, Undoing, Which},
     },
     front::headless::{failure::Failure, streams::Streams, text::one_line},
     session::{
@@ -14,7 +14,7 @@ use crate::{
         lines::Lines,
         replay,
         store::StoreError,
-        undo::{Change, Plan, UndoError},
+        undo::{Change, Plan},
     },
 };
 
@@ -39,12 +39,16 @@ pub(super) fn run(
             "{fault}; if it was a change of a file, that is not taken back."
         ));
     }
-    let plan = undo::plan(&lines, &which, root, None).map_err(|error| failed(&which, &error))?;
-    let done = undo::carry_out(&plan, &which, conversation, root, &mut log);
-    done.map_err(|error| match error {
-        Failed::Undo(error) => failed(&which, &error),
-        Failed::Record(_) => Failure::internal(error.to_string()),
-    })?;
+    let undoing = Undoing {
+        which: &which,
+        conversation,
+        root,
+        editor: None,
+    };
+    let failed = |error: Failed| Failure::internal(error.sentence(&which));
+    let plan = undoing.plan(&lines, None);
+    let plan = plan.map_err(|error| failed(error.into()))?;
+    undoing.carry_out(&plan, &mut log).map_err(failed)?;
     streams.say(&account(&which, &plan))
 }
 
@@ -72,18 +76,6 @@ fn which(conversation: &Conversation, turn: Option<&str>) -> Result<(Lines, Whic
             conversation.id()
         ))),
     }
-}
-
-fn failed(which: &Which, error: &UndoError) -> Failure {
-    let name = &which.name;
-    Failure::internal(match error {
-        UndoError::Conflicts(files) => format!(
-            "{name} was not undone, as these files were changed since: {}; \
-             put them back yourself, or undo later turns first",
-            listed(files.iter().map(String::as_str))
-        ),
-        other => format!("{name} was not undone: {other}"),
-    })
 }
 
 /// What was done, for the user.

@@ -19,6 +19,7 @@ use super::{
         hub::{Hub, SharedHub, lock},
         server::Server,
         start::begin_turn,
+        undo::TakenBack,
     },
     messages::cut,
     pages, show_again,
@@ -26,11 +27,12 @@ use super::{
     written::{self, Written},
 };
 use crate::{
+    engine::undo::listed,
     front::{
         headless::text::one_line,
         wire::{
             PromptKind,
-            requests::{AttachmentParam, StartParams, code},
+            requests::{AttachmentParam, StartParams, UndoParams, code},
         },
     },
     session::{
@@ -206,13 +208,23 @@ impl Server {
                 last_turn(&self.hub, &id).await?
             }
         };
-        let params = json!({ "turnId": turn });
-        let undone = self.turn_undo(params.into()).await?;
+        let params = UndoParams {
+            turn_id: turn,
+            uris: None,
+        };
+        let TakenBack {
+            result: undone,
+            unsaved,
+        } = self.take_back(params).await?;
         let mut text = match undone.files.len() {
             0 => "There was nothing to undo.".to_owned(),
             1 => "One file is as it was before the turn.".to_owned(),
             count => format!("{count} files are as they were before the turn."),
         };
+        if !unsaved.is_empty() {
+            let unsaved = listed(unsaved.iter());
+            text += &format!(" Not saved in the editor: {unsaved}.");
+        }
         if undone.untracked {
             text += " What commands changed is as they left it.";
         }

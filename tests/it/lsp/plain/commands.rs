@@ -200,3 +200,54 @@ fn code_actions_ask_about_a_selection_or_follow_a_comment() {
         "the buffer goes along: {log}"
     );
 }
+
+#[test]
+fn a_turn_is_undone_in_the_editor_which_is_said() {
+    let world = World::new();
+    world.write("a", "old\n");
+    let script = "[[reply]]\nwhen = { step = 1 }\n\
+                  say = [{ call = 'read_file', id = 'read', arguments = { path = 'a' } }]\n\
+                  [[reply]]\nwhen = { step = 2 }\n\
+                  say = [{ call = 'write_file', id = 'write', arguments = { path = 'a', content = \"new\\n\" } }]\n\
+                  [[reply]]\nsay = [{ text = 'Done.' }]";
+    let mut able = able();
+    able["workspace"] = json!({ "applyEdit": true });
+    let mut client = Client::start(&world, script, able);
+    let uri = uri(&world, "a");
+    let document = json!({ "uri": uri, "languageId": "text", "version": 1, "text": "old\n" });
+    client.notify("textDocument/didOpen", json!({ "textDocument": document }));
+    let makes = |client: &mut Client, version: i32, text: &str| {
+        let request = client.expect("workspace/applyEdit");
+        let params = json!({
+            "textDocument": { "uri": uri, "version": version },
+            "contentChanges": [{ "text": text }],
+        });
+        client.notify("textDocument/didChange", params);
+        client.reply(&request, json!({ "applied": true }));
+    };
+    ask(&mut client);
+    page(&mut client);
+    let asked = prompt(&mut client);
+    choose(&mut client, &asked, "Run once");
+    makes(&mut client, 2, "new\n");
+    page(&mut client);
+    // Saved by the user, and then not after the undo.
+    world.write("a", "new\n");
+    client.notify(
+        "textDocument/didSave",
+        json!({ "textDocument": { "uri": uri } }),
+    );
+    let params = json!({ "command": "aside.server.undo", "arguments": [] });
+    let undo = client.ask("workspace/executeCommand", params.clone());
+    makes(&mut client, 3, "old\n");
+    assert_eq!(
+        client.result(undo),
+        json!({ "files": [uri], "untracked": false })
+    );
+    assert_eq!(
+        ends(&mut client),
+        "One file is as it was before the turn. Not saved in the editor: a."
+    );
+    client.request("workspace/executeCommand", params);
+    assert_eq!(ends(&mut client), "There was nothing to undo.");
+}

@@ -1,0 +1,180 @@
+//! The open documents of an undo: changed through the editor one after another, and put back in the same way.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use super::{Failed, InEditor};
+use crate::{
+    digest::sha256,
+    session::{
+        blobs::Blobs,
+        undo::{Change, Clash, Conflict, Document, Place, Plan, Saved, UndoError},
+    },
+    tool::editor::{BufferEdit, EditError, Editor, FileText, OpenDocument},
+};
+
+/// The open document of a file of the workspace.
+pub(super) fn open(editor: &dyn Editor, root: &Path, path: &str) -> Option<Document> {
+    let document = editor.document(&real(root, path)?)?;
+    let buffer = &document.buffer;
+    Some(Document {
+        saved: match (buffer.file, buffer.dirty) {
+            (FileText::Behind, _) => Saved::Behind,
+            (_, false) => Saved::Yes,
+            (FileText::Alike, true) => Saved::Alike,
+            (FileText::Older, true) => Saved::No,
+        },
+        text: document.text,
+        editable: editor.applies_edits(),
+    })
+}
+
+/// The documents that a plan changes.
+pub(super) struct Documents<'a> {
+    it: InEditor<'a>,
+    all: Vec<One<'a>>,
+}
+
+/// A document that is to be changed.
+struct One<'a> {
+    /// Relative to the workspace.
+    path: &'a str,
+    /// What the editor knows it by.
+    real: PathBuf,
+    was: OpenDocument,
+    new: String,
+}
+
+impl<'a> Documents<'a> {
+    /// Changes nothing.
+    ///
+    /// # Errors
+    /// Where a document is not as the plan has it any more, or what it was before is not to be had.
+    pub(super) fn of(
+        plan: &'a Plan,
+        it: InEditor<'a>,
+        root: &Path,
+        blobs: &Blobs,
+    ) -> Result<Self, Failed> {
+        let changes = plan.changes.iter();
+        let changes = changes.filter(|change| change.place == Place::Editor);
+        let all = changes.map(|change| One::new(change, it.editor, root, blobs));
+        let all = all.collect::<Result<_, _>>()?;
+        Ok(Self { it, all })
+    }
+
+    /// Changes all of them; where one is not changed, those before it are put back.
+    ///
+    /// # Errors
+    /// Why one was not changed, and which could not be put back.
+    pub(super) fn put(&self) -> Result<(), Failed> {
+        for (at, one) in self.all.iter().enumerate() {
+            let Err(why) = self.apply(one, &one.was, &one.new) else {
+                continue;
+            };
+            let failed = Failed::Editor {
+                path: one.path.to_owned(),
+                why,
+            };
+            // It may have been made and not been seen; what else became of it is not known to be the edit's.
+            let now = self.it.editor.document(&one.real);
+            let made = now.is_some_and(|now| now.text == one.new);
+            let touched = at + usize::from(made);
+            return Err(failed.with(self.put_back_first(touched)));
+        }
+        Ok(())
+    }
+
+    /// Puts all of them back, and returns which could not be.
+    pub(super) fn put_back(&self) -> Vec<String> {
+        self.put_back_first(self.all.len())
+    }
+
+    /// Saves those without changes of the user's own, where the editor can. Returns which are not saved.
+    pub(super) fn save(&self) -> Vec<String> {
+        for one in self.all.iter().filter(|one| !one.was.buffer.users) {
+            // It stays unsaved then, as after an edit.
+            let _ = self.it.editor.save(&one.real, self.it.gone);
+        }
+        let unsaved = self.all.iter().filter(|one| {
+            let now = self.it.editor.document(&one.real);
+            now.is_some_and(|now| now.buffer.dirty)
+        });
+        unsaved.map(|one| one.path.to_owned()).collect()
+    }
+
+    fn put_back_first(&self, count: usize) -> Vec<String> {
+        // The last first, as an editor's own undo does it.
+        let touched = self.all[..count].iter().rev();
+        let left = touched.filter(|one| !self.is_back(one));
+        let mut left: Vec<String> = left.map(|one| one.path.to_owned()).collect();
+        left.reverse();
+        left
+    }
+
+    /// Puts a document back to what it was. What somebody typed meanwhile stays.
+    fn is_back(&self, one: &One<'_>) -> bool {
+        match self.it.editor.document(&one.real) {
+            Some(now) if now.text == one.was.text => true,
+            Some(now) if now.text == one.new => self.apply(one, &now, &one.was.text).is_ok(),
+            _ => false,
+        }
+    }
+
+    fn apply(&self, one: &One<'_>, from: &OpenDocument, new: &str) -> Result<(), EditError> {
+        let edit = BufferEdit {
+            path: &one.real,
+            version: from.buffer.version,
+            base: &from.text,
+            new,
+        };
+        self.it.editor.apply(&edit, self.it.gone)
+    }
+}
+
+impl<'a> One<'a> {
+    fn new(
+        change: &'a Change,
+        editor: &dyn Editor,
+        root: &Path,
+        blobs: &Blobs,
+    ) -> Result<Self, UndoError> {
+        let path = change.path.as_str();
+        let real = real(root, path);
+        let was = real.and_then(|real| Some((editor.document(&real)?, real)));
+        let as_planned = |document: &OpenDocument| {
+            let now = sha256(document.text.as_bytes());
+            change.now.as_ref() == Some(&now) && document.buffer.file != FileText::Behind
+        };
+        let Some((was, real)) = was.filter(|(document, _)| as_planned(document)) else {
+            return Err(UndoError::Conflicts(vec![Conflict {
+                path: path.to_owned(),
+                clash: Clash::Changed,
+            }]));
+        };
+        let blob = change.to.as_deref().unwrap_or_default();
+        let bytes = blobs.read(blob, 0..u64::MAX);
+        let new = bytes.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
+        Ok(Self {
+            new: new.map_err(|source| UndoError::Io {
+                path: path.to_owned(),
+                source,
+            })?,
+            path,
+            real,
+            was,
+        })
+    }
+}
+
+/// The real path of a file, whether it is there or not; none where it is not in the workspace.
+fn real(root: &Path, path: &str) -> Option<PathBuf> {
+    let path = root.join(path);
+    let real = path.canonicalize().ok().or_else(|| {
+        let folder = path.parent()?.canonicalize().ok()?;
+        Some(folder.join(path.file_name()?))
+    })?;
+    real.starts_with(root.canonicalize().ok()?).then_some(real)
+}

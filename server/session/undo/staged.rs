@@ -1,0 +1,166 @@
+//! Changes on disk: all that can fail for want of space fails before the first is made.
+
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use cap_std::fs::{Dir, OpenOptions, Permissions, PermissionsExt};
+
+use super::{Change, Clash, Conflict, Place, Plan, UndoError, failed, open_root, read};
+use crate::{digest::sha256, session::blobs::Blobs};
+
+/// The changes of a plan on disk, ready to be made. What was not made is gone when this is dropped.
+pub struct Staged<'a> {
+    folder: Dir,
+    all: Vec<One<'a>>,
+}
+
+/// Makes ready what a plan changes on disk.
+///
+/// # Errors
+/// [`UndoError::Conflicts`] where a file changed since the plan was made; else where the new contents cannot be
+/// written. Nothing was changed.
+pub fn stage<'a>(plan: &'a Plan, root: &Path, blobs: &Blobs) -> Result<Staged<'a>, UndoError> {
+    let mut staged = Staged {
+        folder: open_root(root)?,
+        all: Vec::new(),
+    };
+    let changes = plan.changes.iter();
+    for change in changes.filter(|change| change.place == Place::Disk) {
+        let one = One::new(&staged.folder, change, blobs)?;
+        staged.all.push(one);
+    }
+    Ok(staged)
+}
+
+impl Staged<'_> {
+    /// Makes the changes. Each file is replaced at once, its permissions kept; where one cannot be, those before it
+    /// are put back to what they were.
+    ///
+    /// # Errors
+    /// [`UndoError::Conflicts`] where a file changed since it was made ready.
+    pub fn put(&self) -> Result<(), UndoError> {
+        for one in &self.all {
+            one.look(&self.folder)?;
+        }
+        for (at, one) in self.all.iter().enumerate() {
+            if let Err(source) = one.put(&self.folder) {
+                for done in &self.all[..at] {
+                    let _ = done.put_back(&self.folder);
+                }
+                return Err(UndoError::Io {
+                    path: one.change.path.clone(),
+                    source,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Staged<'_> {
+    /// What was not put in place does not stay beside it.
+    fn drop(&mut self) {
+        for new in self.all.iter().filter_map(|one| one.new.as_ref()) {
+            let _ = self.folder.remove_file(new);
+        }
+    }
+}
+
+/// A change that is ready to be made: the new content lies beside the file.
+struct One<'a> {
+    change: &'a Change,
+    /// The file itself, where the path is a link.
+    target: PathBuf,
+    /// What it is now, to put back.
+    present: Option<(Vec<u8>, Permissions)>,
+    new: Option<PathBuf>,
+}
+
+impl<'a> One<'a> {
+    fn new(folder: &Dir, change: &'a Change, blobs: &Blobs) -> Result<Self, UndoError> {
+        let failed = failed(&change.path);
+        let target = folder
+            .canonicalize(&change.path)
+            .unwrap_or_else(|_| change.path.clone().into());
+        let present = match present(folder, change)? {
+            Some(bytes) => {
+                let about = folder.metadata(&target).map_err(&failed)?;
+                Some((bytes, about.permissions()))
+            }
+            None => None,
+        };
+        let mut one = Self {
+            change,
+            target,
+            present,
+            new: None,
+        };
+        if let Some(name) = &change.to {
+            let bytes = blobs.read(name, 0..u64::MAX).map_err(&failed)?;
+            one.new = Some(one.write_beside(folder, &bytes).map_err(&failed)?);
+        }
+        Ok(one)
+    }
+
+    /// Time may have passed since it was made ready.
+    fn look(&self, folder: &Dir) -> Result<(), UndoError> {
+        present(folder, self.change).map(|_| ())
+    }
+
+    fn put(&self, folder: &Dir) -> io::Result<()> {
+        match &self.new {
+            Some(new) => folder.rename(new, folder, &self.target),
+            None => folder.remove_file(&self.target),
+        }
+    }
+
+    fn put_back(&self, folder: &Dir) -> io::Result<()> {
+        match &self.present {
+            Some((bytes, _)) => {
+                let new = self.write_beside(folder, bytes)?;
+                folder.rename(new, folder, &self.target)
+            }
+            None => folder.remove_file(&self.target),
+        }
+    }
+
+    /// Writes bytes into a file of its own in the target's folder, with the target's permissions.
+    fn write_beside(&self, folder: &Dir, bytes: &[u8]) -> io::Result<PathBuf> {
+        let parent = self.target.parent().unwrap_or(Path::new(""));
+        if !parent.as_os_str().is_empty() {
+            folder.create_dir_all(parent)?;
+        }
+        let path = parent.join(format!(".aside-undo-{:016x}", fastrand::u64(..)));
+        let mut file = folder.open_with(&path, OpenOptions::new().write(true).create_new(true))?;
+        let permissions = match (&self.present, self.change.mode) {
+            (Some((_, permissions)), _) => Some(permissions.clone()),
+            (None, Some(mode)) => Some(Permissions::from_mode(mode & 0o777)),
+            (None, None) => None,
+        };
+        let written = file.write_all(bytes).and_then(|()| match permissions {
+            Some(permissions) => file.set_permissions(permissions),
+            None => Ok(()),
+        });
+        if written.is_err() {
+            let _ = folder.remove_file(&path);
+        }
+        written.map(|()| path)
+    }
+}
+
+/// What is on disk.
+///
+/// # Errors
+/// [`UndoError::Conflicts`] where that is not what the plan was made for.
+fn present(folder: &Dir, change: &Change) -> Result<Option<Vec<u8>>, UndoError> {
+    let present = read(folder, &change.path).map_err(failed(&change.path))?;
+    if present.as_deref().map(sha256) == change.now {
+        return Ok(present);
+    }
+    Err(UndoError::Conflicts(vec![Conflict {
+        path: change.path.clone(),
+        clash: Clash::Changed,
+    }]))
+}
