@@ -5,6 +5,7 @@
 
 mod answer;
 mod ask;
+pub mod attachment;
 mod broken;
 mod call;
 mod context;

@@ -2,9 +2,10 @@ use serde_json::json;
 
 use super::*;
 use crate::turn::{
+    attachment::{Attachment, Content, Media, MediaType},
     event::{
-        About, Attachment, By, CallKey, Closed, Effort, ErrorCode, InquiryResponse, Level, Outcome,
-        PromptId, Reason, Refusal, RefusalReason, Seen, Status, TurnError,
+        About, By, CallKey, Closed, Effort, ErrorCode, InquiryResponse, Level, Outcome, PromptId,
+        Reason, Refusal, RefusalReason, Seen, Status, TurnError,
     },
     question::{AnswerType, Persistence, Question, Source},
     response::{Finish, Usage},
@@ -144,16 +145,40 @@ fn the_start_of_a_turn() {
 
 #[test]
 fn what_is_said() {
-    let attachments = vec![Attachment {
-        name: "a.rs".into(),
-        text: "fn a".into(),
-    }];
+    let attachments = vec![Attachment::text("a.rs", "fn a")];
     check(
         Event::UserMessage {
             text: "hi\n\"there\"".into(),
             attachments,
         },
         r#"{"type":"user_message","text":"hi\n\"there\"","attachments":[{"name":"a.rs","text":"fn a"}]}"#,
+    );
+    let media = |mime: &str| Attachment {
+        name: "a".into(),
+        content: Content::Media(Media {
+            media_type: MediaType::of_mime(mime),
+            blob: "00ff".into(),
+            size: 12,
+        }),
+    };
+    // One that this version does not know is kept as it is.
+    for mime in ["image/png", "application/pdf", "image/avif"] {
+        check(
+            Event::UserMessage {
+                text: "hi".into(),
+                attachments: vec![media(mime)],
+            },
+            &format!(
+                r#"{{"type":"user_message","text":"hi","attachments":[{{"name":"a","media":{{"mimeType":"{mime}","blob":"00ff","size":12}}}}]}}"#
+            ),
+        );
+    }
+    check_read(
+        r#"{"type":"user_message","text":"hi","attachments":[{"name":"a","sound":{}}]}"#,
+        Event::UserMessage {
+            text: "hi".into(),
+            attachments: vec![Attachment::text("a", "")],
+        },
     );
     check(
         Event::UserMessage {

@@ -21,7 +21,6 @@ use aside::{
     },
     session::record::TurnOptions,
     turn::{
-        event::Attachment,
         rules::{Client, QuestionRules},
     },
 };
@@ -78,7 +77,7 @@ async fn program(model: &str) -> Result<u8, Failure> {
         conversation: place.store()?.create(None, Clock::start().now())?,
         start: Start::Message {
             text: "Go".into(),
-            attachments: Vec::<Attachment>::new(),
+            attachments: Vec::new(),
         },
         turn: None,
         options: TurnOptions::default(),
