@@ -12,9 +12,10 @@ use std::{
 use aside::session::conversation::Status;
 
 use super::{
-    story::{Ground, STORY, Turn, side_by_side, until},
+    story::{Ground, STORY, Turn, side_by_side},
     whole,
 };
+use crate::world::until;
 
 /// Counts, and then hangs on with processes that do not want to end.
 const CLINGING: &str = r#"

@@ -20,9 +20,7 @@ use aside::{
         args::Output, failure::Failure, place::Place, terminal::Terminal, text::Paint, watch::Watch,
     },
     session::record::TurnOptions,
-    turn::{
-        rules::{Client, QuestionRules},
-    },
+    turn::rules::{Client, QuestionRules},
 };
 use tracing_subscriber::layer::SubscriberExt;
 
