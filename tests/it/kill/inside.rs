@@ -149,7 +149,7 @@ fn begin(ground: &Ground, turn: &Turn, more: &[&str]) -> Child {
 }
 
 /// Goes on with the turn, or begins it where it was not begun; it comes to its end.
-fn ends(ground: &Ground, turn: &Turn) {
+pub(super) fn ends(ground: &Ground, turn: &Turn) {
     let status = ground.store.list().unwrap()[0].status;
     assert!(
         [Status::Idle, Status::Interrupted].contains(&status),
