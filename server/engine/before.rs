@@ -7,8 +7,9 @@ use std::{
 
 use super::begin::BeginError;
 use crate::{
-    provider::Shared,
+    provider::{ReadMedia, Shared},
     session::{
+        blobs::Blobs,
         conversation::Conversation,
         lines::Lines,
         record::{Frozen, Record},
@@ -49,7 +50,8 @@ impl Before {
             id: id.clone(),
             why,
         };
-        let shared = Arc::new(Shared::new(id.clone()));
+        let shared = Shared::with_media(id.clone(), read_media(conversation.blobs()));
+        let shared = Arc::new(shared);
         let read = tokio::task::spawn_blocking(move || {
             let lines = conversation.read_all()?;
             Ok(Self::of(&lines, shared, next))
@@ -76,6 +78,18 @@ impl Before {
             next,
         }
     }
+}
+
+/// Reads the images and PDFs of a conversation. More than may be attached is never read.
+fn read_media(blobs: Blobs) -> ReadMedia {
+    ReadMedia::new(move |media| {
+        if media.size > media.media_type.most() {
+            return None;
+        }
+        let read = blobs.read_whole(&media.blob, media.size);
+        read.inspect_err(|error| tracing::warn!(blob = media.blob, %error, "an attachment is lost"))
+            .ok()
+    })
 }
 
 /// What the model is told of a part of the log that could not be read.

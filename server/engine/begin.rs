@@ -24,6 +24,7 @@ use crate::{
     provider::{Head, ToolSpec},
     session::{
         approvals::Approvals,
+        attach::Given,
         conversation::Conversation,
         log::OpenError,
         record::{Changed, Entry, Frozen, FrozenTool, TurnOptions},
@@ -32,8 +33,9 @@ use crate::{
     tool::{Host, Seen, editor::Editor, workspace::Workspace},
     turn::{
         Setup, Turn,
+        attachment::Attachment,
         effect::Update,
-        event::{Attachment, Level, PromptId},
+        event::{Level, PromptId},
         response::Feature,
         resume::ResumeError,
         rules::{Client, Rules, RunRule, ToolRules},
@@ -72,8 +74,8 @@ pub enum Start {
     Message {
         /// The message.
         text: String,
-        /// What was attached.
-        attachments: Vec<Attachment>,
+        /// What goes along with it.
+        attachments: Vec<Given>,
     },
     /// The last turn goes on. The answers are for its open prompts, by id.
     Resume {
@@ -82,7 +84,7 @@ pub enum Start {
     },
 }
 
-/// Why a turn could not begin. Nothing was changed then, but for a repaired log.
+/// Why a turn could not begin. Nothing was changed then, but for a repaired log and blobs that nothing names.
 #[derive(Debug, thiserror::Error)]
 pub enum BeginError {
     /// The conversation cannot be opened.
@@ -141,7 +143,8 @@ pub async fn begin(
         None => plan.turn.take().unwrap_or_else(new_turn_id),
     };
     let head = freeze(&mut plan, before.frozen.as_ref());
-    let turn = make_turn(&plan, &id, resumed.as_ref(), clock)?;
+    let attachments = keep_attachments(&mut plan).await?;
+    let turn = make_turn(&plan, &id, resumed.as_ref(), attachments, clock)?;
 
     let writer = Arc::new(Writer::new(log, id.clone(), clock));
     let opening = Opening {
@@ -179,6 +182,27 @@ pub async fn begin(
     Ok((handle, task))
 }
 
+/// Puts images and PDFs beside the log, on a thread that may wait: they are there before an event names them.
+async fn keep_attachments(plan: &mut Plan) -> Result<Vec<Attachment>, BeginError> {
+    let given = match &mut plan.start {
+        Start::Message { attachments, .. } => std::mem::take(attachments),
+        Start::Resume { .. } => Vec::new(),
+    };
+    let blobs = plan.conversation.blobs();
+    let any = given.iter().any(Given::is_media);
+    let keep = move || given.into_iter().map(|one| one.keep(&blobs)).collect();
+    let kept: std::io::Result<Vec<Attachment>> = if any {
+        let kept = tokio::task::spawn_blocking(keep).await;
+        kept.unwrap_or_else(|failed| Err(std::io::Error::other(failed)))
+    } else {
+        keep()
+    };
+    kept.map_err(|error| BeginError::Log {
+        id: plan.conversation.id().to_owned(),
+        why: format!("an attachment cannot be kept: {error}"),
+    })
+}
+
 /// What models refused earlier in the conversation is not asked for again.
 fn refuse(rules: &mut Rules, before: &Before) {
     for (model, refuses) in &before.learned {
@@ -208,6 +232,7 @@ fn make_turn(
     plan: &Plan,
     id: &str,
     resumed: Option<&replay::Turn>,
+    attachments: Vec<Attachment>,
     clock: Clock,
 ) -> Result<Turn, BeginError> {
     let setup = Setup {
@@ -222,12 +247,9 @@ fn make_turn(
             answers.clone(),
             clock.now(),
         )?),
-        (Start::Message { text, attachments }, _) => Ok(Turn::start(
-            setup,
-            text.clone(),
-            attachments.clone(),
-            clock.now(),
-        )),
+        (Start::Message { text, .. }, _) => {
+            Ok(Turn::start(setup, text.clone(), attachments, clock.now()))
+        }
         (Start::Resume { .. }, None) => Err(BeginError::NothingToResume(
             plan.conversation.id().to_owned(),
         )),

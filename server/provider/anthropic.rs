@@ -104,7 +104,7 @@ impl Api for Anthropic {
         if items.iter().any(Item::is_of_model) {
             history::assistant(items, native, out);
         } else {
-            history::user(items, ask.takes_system(), out);
+            history::user(items, ask, out);
         }
     }
 

@@ -15,11 +15,11 @@ use serde_json::{Value, value::RawValue};
 use super::{
     Head, ToolSpec,
     abilities::{ReasoningKind, Told},
+    attached::ReadMedia,
     options::{Effort, Options},
     retry::ApiError,
 };
 use crate::turn::{
-    event::Attachment,
     response::{Feature, Piece},
     rules::ToolChoice,
     transcript::Item,
@@ -42,6 +42,8 @@ pub(super) struct Ask<'a> {
     pub(super) without: &'a BTreeSet<Feature>,
     /// The conversation: equal in all its requests, and in no others.
     pub(super) conversation: &'a str,
+    /// Reads the images and PDFs that are attached in it.
+    pub(super) media: &'a ReadMedia,
 }
 
 /// What a request says of reasoning.
@@ -225,18 +227,6 @@ pub(super) enum Role {
     Assistant,
     /// Aside itself, by a system message.
     System,
-}
-
-/// A message of the user's as one text: what is attached, then the words.
-pub(super) fn user_text(text: &str, attachments: &[Attachment]) -> String {
-    let attached = attachments.iter().map(|Attachment { name, text }| {
-        let name = name.replace('"', "&quot;");
-        let newline = if text.ends_with('\n') { "" } else { "\n" };
-        format!("<attachment name=\"{name}\">\n{text}{newline}</attachment>\n")
-    });
-    let mut whole: String = attached.collect();
-    whole.push_str(text);
-    whole
 }
 
 /// Raw arguments as the text of a JSON object: as they are, where they are one.

@@ -14,6 +14,7 @@ use http_body::{Frame, SizeHint};
 use super::{
     Head,
     api::{Api, Ask, Encoder, Frozen, Role},
+    attached::ReadMedia,
 };
 use crate::turn::{
     event::CallKey,
@@ -30,6 +31,7 @@ const BREAKPOINTS: usize = 2;
 #[derive(Debug)]
 pub struct Shared {
     conversation: String,
+    media: ReadMedia,
     prefix: Mutex<Option<Prefix>>,
 }
 
@@ -73,8 +75,15 @@ impl Shared {
     /// Nothing is shared yet. The conversation's id may go to the provider, as a hint for its cache.
     #[must_use]
     pub fn new(conversation: impl Into<String>) -> Self {
+        Self::with_media(conversation, ReadMedia::default())
+    }
+
+    /// The same, of a conversation whose images and PDFs can be read.
+    #[must_use]
+    pub fn with_media(conversation: impl Into<String>, media: ReadMedia) -> Self {
         Self {
             conversation: conversation.into(),
+            media,
             prefix: Mutex::new(None),
         }
     }
@@ -83,6 +92,11 @@ impl Shared {
     #[must_use]
     pub fn conversation(&self) -> &str {
         &self.conversation
+    }
+
+    /// Reads the conversation's images and PDFs.
+    pub(super) fn media(&self) -> &ReadMedia {
+        &self.media
     }
 
     /// The body of a request: costs what is new in it since the last one.

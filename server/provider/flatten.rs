@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::turn::{
+    attachment::{Attachment, Content},
     inquiry::Message,
     transcript::{Fork, Item, Link},
 };
@@ -44,7 +45,7 @@ pub fn flatten(
     };
     let fork = Fork {
         newest: Some(Arc::new(link)),
-        epoch: 0,
+        ..Fork::default()
     };
     (fork, messages.iter().map(without_results).collect())
 }
@@ -101,9 +102,12 @@ fn link_text(link: &Link) -> String {
 fn item_text(item: &Item) -> String {
     match item {
         Item::User { text, attachments } => {
-            let attached = attachments.iter().map(|attachment| {
-                format!("[attached: {}]\n{}\n", attachment.name, attachment.text)
-            });
+            let attached = attachments
+                .iter()
+                .map(|Attachment { name, content }| match content {
+                    Content::Text(text) => format!("[attached: {name}]\n{text}\n"),
+                    Content::Media(media) => format!("[attached: {name} ({media})]\n"),
+                });
             format!("User: {text}\n{}\n", attached.collect::<String>())
         }
         Item::Steer(text) => format!("User: {text}\n\n"),

@@ -41,8 +41,8 @@ impl Api for Google {
         }
     }
 
-    fn encode(&self, items: &[Item], native: bool, _ask: &Ask<'_>, out: &mut Encoder) {
-        request::encode(items, native, out);
+    fn encode(&self, items: &[Item], native: bool, ask: &Ask<'_>, out: &mut Encoder) {
+        request::encode(items, native, ask, out);
     }
 
     fn framing(&self) -> Framing {

@@ -63,22 +63,8 @@ impl Provider for Http {
     }
 
     async fn send(&self, request: Request) -> Result<Pieces, Failure> {
-        let ask = Ask {
-            options: &self.options,
-            head: &request.head,
-            tool_choice: &request.tool_choice,
-            reasoning: request.reasoning,
-            schema: request.schema.as_ref(),
-            without: &request.without,
-            conversation: request.shared.conversation(),
-        };
-        let body = request.shared.body(
-            self.api.as_ref(),
-            &ask,
-            &request.head,
-            &request.transcript,
-            &request.messages,
-        );
+        let (body, request) = self.encode(request).await?;
+        let ask = ask(&self.options, &request);
         let decoder = self.api.decoder(&ask);
         let url = self.url(&self.api.path(&self.options.model))?;
         let headers = self.headers(Some(&ask)).await?;
@@ -95,7 +81,50 @@ impl Provider for Http {
     }
 }
 
+/// What a request says besides the conversation.
+fn ask<'a>(options: &'a Options, request: &'a Request) -> Ask<'a> {
+    Ask {
+        options,
+        head: &request.head,
+        tool_choice: &request.tool_choice,
+        reasoning: request.reasoning,
+        schema: request.schema.as_ref(),
+        without: &request.without,
+        conversation: request.shared.conversation(),
+        media: request.shared.media(),
+    }
+}
+
+fn encode(api: &dyn Api, options: &Options, request: &Request) -> Body {
+    let Request {
+        head,
+        transcript,
+        messages,
+        ..
+    } = request;
+    let ask = ask(options, request);
+    request.shared.body(api, &ask, head, transcript, messages)
+}
+
 impl Http {
+    /// The body of a request. Images and PDFs are read and encoded on a thread that may wait.
+    async fn encode(&self, request: Request) -> Result<(Body, Request), Failure> {
+        if !request.transcript.has_media {
+            return Ok((encode(self.api.as_ref(), &self.options, &request), request));
+        }
+        let (api, options) = (self.api.clone(), self.options.clone());
+        let encoding = tokio::task::spawn_blocking(move || {
+            let body = encode(api.as_ref(), &options, &request);
+            (body, request)
+        });
+        encoding.await.map_err(|_| Failure {
+            class: FailureClass::Other,
+            text: "The request could not be encoded: it failed inside Aside; this is a defect."
+                .into(),
+            retry_after: None,
+        })
+    }
+
     /// The base URL may have a path of its own, with a slash at its end or without.
     fn url(&self, path: &str) -> Result<Url, Failure> {
         let base = self.options.base.as_str().trim_end_matches('/');

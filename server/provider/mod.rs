@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `api`, `body`, `sse` | what the APIs share: the trait, bodies that grow, events of a stream |
 //! | `anthropic`, `openai_responses`, `openai_chat`, `google`, `ollama` | one wire API each; what servers of Chat Completions do differently is a table, `openai_chat/server.rs` |
+//! | [`ReadMedia`] (`attached`) | what is attached to a message, as a model is told it; where the bytes of images and PDFs come from |
 //! | `answer`, `openai_error`, `retry` | errors: how they are read, and the one place that says what they mean |
 //! | `effort`, `call_ids`, `schema`, `slots` | words for reasoning, ids of calls, JSON schemas as APIs take them, items in a row |
 //! | `http`, [`client`], [`key`], `list` | the network: sending, one client for the process, secrets, lists of models |
@@ -18,6 +19,7 @@ pub mod abilities;
 mod answer;
 mod anthropic;
 mod api;
+mod attached;
 mod body;
 mod call_ids;
 pub mod client;
@@ -53,6 +55,7 @@ use self::{
     openai_chat::OpenaiChat, openai_responses::OpenaiResponses, options::Options,
 };
 pub use self::{
+    attached::ReadMedia,
     body::Shared,
     flatten::flatten,
     http::FindKey,

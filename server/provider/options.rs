@@ -78,6 +78,8 @@ impl Options {
         let Abilities {
             forced_tools,
             reasoning_off,
+            images,
+            documents,
             context_window,
             ..
         } = self.abilities;
@@ -87,6 +89,8 @@ impl Options {
             forces_while_reasoning: forced_tools == Forced::Yes,
             reasoning: self.reasons(),
             reasoning_switches: reasoning_off,
+            images,
+            documents,
             context_window,
         }
     }

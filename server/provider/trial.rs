@@ -255,6 +255,7 @@ impl Trial {
             schema: self.schema.as_ref(),
             without: &self.without,
             conversation: "conv-5f1c",
+            media: self.shared.media(),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Bytes beside the log, named by their SHA-256: large outputs, and what files were before an edit.
+//! Bytes beside the log, named by their SHA-256: large outputs, what files were before an edit, and the images and
+//! PDFs that are attached.
 
 use std::{
     fs::{self, File},
@@ -51,6 +52,22 @@ impl Blobs {
         let size = usize::try_from(end.saturating_sub(range.start)).map_err(io::Error::other)?;
         let mut bytes = vec![0; size];
         file.read_exact_at(&mut bytes, range.start)?;
+        Ok(bytes)
+    }
+
+    /// Reads all of a blob, which has this many bytes and is as it was kept.
+    ///
+    /// # Errors
+    /// As for a part; and where it has another size, or its bytes are not those that it is named by.
+    pub fn read_whole(&self, name: &str, size: u64) -> io::Result<Vec<u8>> {
+        let damaged = || io::Error::new(io::ErrorKind::InvalidData, "the bytes were changed");
+        if self.size(name)? != size {
+            return Err(damaged());
+        }
+        let bytes = self.read(name, 0..size)?;
+        if crate::digest::sha256(&bytes) != name {
+            return Err(damaged());
+        }
         Ok(bytes)
     }
 
@@ -122,6 +139,24 @@ mod tests {
                 "{range:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_whole_blob_is_as_it_was_kept_or_is_an_error() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let blobs = Blobs::of(folder.path());
+        let name = blobs.keep(b"hello world").unwrap();
+        assert_eq!(blobs.read_whole(&name, 11).unwrap(), b"hello world");
+        let path = folder.path().join("blobs").join(&name);
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let kind = |size| blobs.read_whole(&name, size).unwrap_err().kind();
+        assert_eq!(kind(12), io::ErrorKind::InvalidData, "another size");
+        fs::write(&path, "hello worlD").unwrap();
+        assert_eq!(kind(11), io::ErrorKind::InvalidData, "other bytes");
+        fs::remove_file(&path).unwrap();
+        assert_eq!(kind(11), io::ErrorKind::NotFound);
     }
 
     #[test]

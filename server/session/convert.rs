@@ -7,7 +7,8 @@ use super::{
     record::{Entry, TurnOptions},
 };
 use crate::turn::{
-    event::{About, Attachment, CallKey, Event, PromptId, Refusal, TurnError},
+    attachment::{Attachment, Content, Media, MediaType},
+    event::{About, CallKey, Event, PromptId, Refusal, TurnError},
     response::{Finish, Usage},
 };
 
@@ -319,14 +320,52 @@ impl From<disk::Usage> for Usage {
 }
 
 impl From<Attachment> for disk::Attachment {
-    fn from(Attachment { name, text }: Attachment) -> Self {
-        Self { name, text }
+    fn from(Attachment { name, content }: Attachment) -> Self {
+        let (text, media) = match content {
+            Content::Text(text) => (Some(text), None),
+            Content::Media(media) => (None, Some(media.into())),
+        };
+        Self { name, text, media }
+    }
+}
+
+impl From<Media> for disk::Media {
+    fn from(media: Media) -> Self {
+        let Media {
+            media_type,
+            blob,
+            size,
+        } = media;
+        Self {
+            mime_type: media_type.mime().to_owned(),
+            blob,
+            size,
+        }
+    }
+}
+
+impl From<disk::Media> for Media {
+    fn from(media: disk::Media) -> Self {
+        let disk::Media {
+            mime_type,
+            blob,
+            size,
+        } = media;
+        Self {
+            media_type: MediaType::of_mime(&mime_type),
+            blob,
+            size,
+        }
     }
 }
 
 impl From<disk::Attachment> for Attachment {
-    fn from(disk::Attachment { name, text }: disk::Attachment) -> Self {
-        Self { name, text }
+    fn from(disk::Attachment { name, text, media }: disk::Attachment) -> Self {
+        let content = match media {
+            Some(media) => Content::Media(media.into()),
+            None => Content::Text(text.unwrap_or_default()),
+        };
+        Self { name, content }
     }
 }
 

@@ -116,7 +116,19 @@ pub(super) struct Said {
 #[derive(Serialize, Deserialize)]
 pub(super) struct Attachment {
     pub(super) name: String,
-    pub(super) text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) text: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) media: Option<Media>,
+}
+
+/// An image or PDF, whose bytes are a blob of the conversation.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Media {
+    pub(super) mime_type: String,
+    pub(super) blob: String,
+    pub(super) size: u64,
 }
 
 #[derive(Clone, Default, Serialize, Deserialize)]

@@ -4,6 +4,7 @@ use std::{collections::HashSet, fmt::Write};
 
 use super::{record::time_text, replay::Turn};
 use crate::turn::{
+    attachment::Attachment,
     event::{By, CallKey, Closed, Event, InquiryResponse, Outcome, Reason, RefusalReason, Status},
     question::{AnswerType, Question, Source},
     response::Usage,
@@ -95,9 +96,9 @@ impl TurnPage<'_> {
         match event {
             Event::UserMessage { text, attachments } => {
                 self.part(&labelled("**User:**", text));
-                let names: Vec<&str> = attachments.iter().map(|one| one.name.as_str()).collect();
-                if !names.is_empty() {
-                    self.part(&format!("Attached: {}.", codes(names)));
+                let all: Vec<String> = attachments.iter().map(attached).collect();
+                if !all.is_empty() {
+                    self.part(&format!("Attached: {}.", all.join(", ")));
                 }
             }
             Event::Steer { text } => {
@@ -426,6 +427,15 @@ fn quoted(text: &str) -> String {
         .map(|line| format!("> {line}").trim_end().to_owned())
         .collect();
     lines.join("\n")
+}
+
+/// The name of what is attached; of an image or PDF also what it is and how large.
+fn attached(attachment: &Attachment) -> String {
+    let name = code(&one_line(&attachment.name));
+    match attachment.media() {
+        Some(media) => format!("{name} ({})", phrase(&media.to_string())),
+        None => name,
+    }
 }
 
 fn codes<'a>(names: impl IntoIterator<Item = &'a str>) -> String {

@@ -6,7 +6,7 @@
 //! events.jsonl          append only, one event a line, each with a checksum
 //! meta.json             for the list; a cache of the log, rebuilt when missing, older or broken
 //! lock                  held while the conversation is open for writing; names the holder
-//! blobs/                large outputs and what files were before an edit, named by SHA-256
+//! blobs/                large outputs, what files were before an edit, images and PDFs, named by SHA-256
 //! events.torn-<n>       a torn last line that was set aside, cut from byte <n> of the log
 //! ```
 //!
@@ -21,12 +21,14 @@
 //! | [`meta`] | records → what the list shows |
 //! | [`undo`] | records → which files a turn changed, and back |
 //! | [`export`] | turns → markdown for people |
+//! | [`attach`] | what a user attaches: read with a bound, told apart, kept |
 //! | [`blobs`], [`approvals`] | what is kept beside the log: bytes by their hash, "always" by its hash |
 //!
 //! Invariant: nothing here reads a clock; the time is an input. Nothing here knows a provider, a tool or a
 //! front end.
 
 pub mod approvals;
+pub mod attach;
 pub mod blobs;
 pub mod conversation;
 mod convert;

@@ -1,20 +1,15 @@
-//! The questions of a call: recorded first, then routed, then answered or not.
+//! The questions of a call: recorded first, then routed.
 
 use crate::{
+    answer::{Given, Lost},
     call::{Call, State, keeps_asking},
     context::Context,
-    effect::{Settled, Update},
-    event::{
-        About, By, CallKey, Effort, Event, InquiryResponse, PromptId, Reason, RefusalReason, Seen,
-        Status,
-    },
-    input::PromptAnswer,
+    event::{About, By, CallKey, Event, InquiryResponse, PromptId, Reason},
     memory::Declined,
     prompt::{Prompted, answer_live},
-    question::{Answer, Question},
+    question::Question,
     route::{Facts, Route, route},
     rules::{Assistant, Target, ToolRules},
-    told,
 };
 
 /// A question that waits for its answer.
@@ -45,53 +40,6 @@ pub(crate) struct Wanted {
     pub(crate) question: Question,
     /// The assistant that is configured for this question.
     pub(crate) assistant: Option<Assistant>,
-}
-
-/// An answer, and how it came.
-#[derive(Debug)]
-pub(crate) struct Given {
-    pub(crate) answer: Answer,
-    pub(crate) by: By,
-    pub(crate) remember: bool,
-    pub(crate) seen: Option<Seen>,
-    pub(crate) effort: Option<Effort>,
-}
-
-/// Why there is no answer, and what the model is told.
-#[derive(Debug)]
-pub(crate) struct Lost {
-    pub(crate) reason: Reason,
-    pub(crate) text: String,
-    pub(crate) why: Option<String>,
-    pub(crate) note: Option<String>,
-    pub(crate) seen: Option<Seen>,
-    pub(crate) effort: Option<Effort>,
-}
-
-impl Given {
-    pub(crate) fn by(answer: Answer, by: By) -> Self {
-        Self {
-            answer,
-            by,
-            remember: false,
-            seen: None,
-            effort: None,
-        }
-    }
-}
-
-impl Lost {
-    fn new(tool: &str, question: &Question, reason: Reason, why: Option<&str>) -> Self {
-        let text = told::unanswered(tool, &question.id, &reason, why, None);
-        Self {
-            reason,
-            text,
-            why: why.map(str::to_owned),
-            note: None,
-            seen: None,
-            effort: None,
-        }
-    }
 }
 
 impl Waiting {
@@ -300,181 +248,6 @@ impl Call {
             _ => (None, [].as_slice()),
         };
         own.into_iter().chain(live)
-    }
-
-    /// A person answered a question, or would not.
-    pub(crate) fn question_answered(
-        &mut self,
-        cx: &mut Context,
-        id: &PromptId,
-        answer: PromptAnswer,
-        seen: Option<Seen>,
-    ) {
-        let Some(waiting) = self.waiting(id).cloned() else {
-            return;
-        };
-        let (reason, why, note) = match answer {
-            PromptAnswer::Answer {
-                value, remember, ..
-            } => match waiting.question.accept(&value.0) {
-                Ok(answer) => {
-                    let remember = remember && waiting.question.may_be_remembered();
-                    let given = Given {
-                        answer,
-                        by: By::User,
-                        remember,
-                        seen,
-                        effort: None,
-                    };
-                    return self.answered(cx, &waiting, given);
-                }
-                Err(misfit) => {
-                    if self
-                        .prompted_mut(id)
-                        .is_some_and(|prompted| prompted.refit(cx, &misfit))
-                    {
-                        return self.show(cx, id);
-                    }
-                    (
-                        Reason::BackendError,
-                        Some("no fitting answer came".to_owned()),
-                        None,
-                    )
-                }
-            },
-            PromptAnswer::Decline { note } => (Reason::User, None, note),
-            PromptAnswer::Cancel => (Reason::User, None, None),
-            PromptAnswer::Failed(why) => (Reason::BackendError, Some(why), None),
-        };
-        let id = &waiting.question.id;
-        let text = told::unanswered(&self.tool, id, &reason, why.as_deref(), note.as_deref());
-        self.unanswered(
-            cx,
-            &waiting,
-            Lost {
-                reason,
-                text,
-                why,
-                note,
-                seen,
-                effort: None,
-            },
-        );
-    }
-
-    /// There is an answer: it goes on record, and the call goes on with it.
-    pub(crate) fn answered(&mut self, cx: &mut Context, waiting: &Waiting, given: Given) {
-        let question = &waiting.question;
-        match self
-            .answered
-            .iter_mut()
-            .find(|(known, _)| known.is_same(question))
-        {
-            Some((_, times)) => *times += 1,
-            None => self.answered.push((question.clone(), 1)),
-        }
-        let value = given.answer.value().cloned();
-        let response = match &value {
-            Some(answer) => InquiryResponse::Answered {
-                answer: answer.clone(),
-                by: given.by,
-                remember: given.remember,
-                seen: given.seen,
-                effort: given.effort,
-            },
-            None => InquiryResponse::Redacted { seen: given.seen },
-        };
-        cx.record(Event::InquiryResponse {
-            id: waiting.pair.clone(),
-            call: self.key,
-            response,
-        });
-        if let Some(prompt) = waiting.prompt_id() {
-            let settled = Settled::Answered {
-                by: given.by,
-                answer: value.clone(),
-            };
-            cx.tell(Update::QuestionClosed { prompt, settled });
-        }
-        if let (true, Some(value)) = (given.remember, &value) {
-            cx.memory.remember(&self.tool, &question.id, value);
-            cx.newly_remembered
-                .push((self.tool.clone(), question.id.clone()));
-        }
-        match waiting.live {
-            Some(number) => self.end_live(cx, waiting, number, Some(given.answer)),
-            None => {
-                self.answers.retain(|(id, _)| *id != question.id);
-                self.answers.push((question.id.clone(), given.answer));
-                self.prepare(cx);
-            }
-        }
-    }
-
-    pub(crate) fn fail(
-        &mut self,
-        cx: &mut Context,
-        waiting: &Waiting,
-        reason: Reason,
-        why: Option<&str>,
-    ) {
-        let lost = Lost::new(&self.tool, &waiting.question, reason, why);
-        self.unanswered(cx, waiting, lost);
-    }
-
-    /// There is no answer, and will be none: the call ends with the reason.
-    pub(crate) fn unanswered(&mut self, cx: &mut Context, waiting: &Waiting, lost: Lost) {
-        let refusal = match lost.reason {
-            Reason::NoPromptBackend => Some(RefusalReason::NoPromptBackend),
-            Reason::DetachedPolicy => Some(RefusalReason::DetachedPolicy),
-            _ => None,
-        };
-        if let Some(reason) = refusal {
-            cx.refused(&self.tool, reason, &lost.text);
-        }
-        if lost.note.is_none() {
-            cx.memory.decline(Declined {
-                tool: self.tool.clone(),
-                question: waiting.question.clone(),
-                reason: lost.reason.clone(),
-                text: lost.text.clone(),
-            });
-        }
-        let settled = Settled::Cancelled(lost.reason.clone());
-        let response = InquiryResponse::Cancelled {
-            reason: lost.reason,
-            note: lost.note,
-            why: lost.why,
-            seen: lost.seen,
-            effort: lost.effort,
-        };
-        cx.record(Event::InquiryResponse {
-            id: waiting.pair.clone(),
-            call: self.key,
-            response,
-        });
-        if let Some(prompt) = waiting.prompt_id() {
-            cx.tell(Update::QuestionClosed { prompt, settled });
-        }
-        match waiting.live {
-            Some(number) => self.end_live(cx, waiting, number, None),
-            None => self.finish_text(cx, Status::Error, lost.text),
-        }
-    }
-
-    /// The tool that asked while it runs goes on, with the answer or without.
-    fn end_live(
-        &mut self,
-        cx: &mut Context,
-        waiting: &Waiting,
-        number: u32,
-        answer: Option<Answer>,
-    ) {
-        if let State::Running(running) = &mut self.state {
-            running.live.retain(|live| live.pair != waiting.pair);
-        }
-        self.turn_clock(cx.now);
-        cx.perform(answer_live(self.key, number, answer));
     }
 }
 

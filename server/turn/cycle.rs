@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::{
-    ask::{Given, Lost},
+    answer::{Given, Lost},
     call::{Call, State},
     context::Context,
     effect::{Effect, InquiryStatus, Update},

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
+    attachment::Attachment,
     question::{Question, Source},
     response::{Finish, Usage},
     rules::Client,
@@ -30,7 +31,7 @@ pub enum Event {
     UserMessage {
         /// The message.
         text: String,
-        /// What was attached, as text for the model: a name and its content.
+        /// What was attached.
         attachments: Vec<Attachment>,
     },
     /// Something that Aside itself tells the model, on the user's side.
@@ -176,15 +177,6 @@ pub enum Event {
         /// What was refused for want of a person.
         refusals: Vec<Refusal>,
     },
-}
-
-/// Something the user gave along with a message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attachment {
-    /// A path or `stdin`.
-    pub name: String,
-    /// Its text.
-    pub text: String,
 }
 
 /// What a prompt asks.

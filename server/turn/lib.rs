@@ -3,7 +3,9 @@
 //! Invariant: nothing here reads a clock, a file, a socket or the environment. Time comes in with each
 //! [`Input`]; work goes out as an [`Effect`].
 
+mod answer;
 mod ask;
+pub mod attachment;
 mod broken;
 mod call;
 mod context;

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use crate::{
-    ask::{Given, How},
+    answer::Given,
+    ask::How,
     call::{Call, State},
     context::Context,
     effect::{Effect, Prompt, PromptKind, Settled, Update},

@@ -189,6 +189,10 @@ pub struct Model {
     pub reasoning: bool,
     /// Its reasoning may be turned off for one request without losing the history.
     pub reasoning_switches: bool,
+    /// It sees images.
+    pub images: bool,
+    /// It reads PDF.
+    pub documents: bool,
     /// Tokens; for `usage` updates.
     pub context_window: Option<u64>,
 }
@@ -262,6 +266,8 @@ impl Default for Model {
             forces_while_reasoning: true,
             reasoning: false,
             reasoning_switches: true,
+            images: true,
+            documents: true,
             context_window: None,
         }
     }

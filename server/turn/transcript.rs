@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use crate::{
-    event::{Attachment, CallKey, Event, Status},
+    attachment::Attachment,
+    event::{CallKey, Event, Status},
     response::Feature,
 };
 
@@ -90,6 +91,8 @@ pub struct Fork {
     /// The stretch of now. It ends where model, tools or instructions change: reasoning and opaque data of earlier
     /// stretches are bound to what is no more, and are left out.
     pub epoch: u32,
+    /// Something in it has bytes that are not here: an image or PDF is attached.
+    pub has_media: bool,
 }
 
 /// The transcript of a conversation, as its events say.
@@ -118,10 +121,7 @@ impl Transcript {
                 self.turn += 1;
                 self.calls.clear();
             }
-            Event::UserMessage { text, attachments } => self.waiting.push(Item::User {
-                text: text.clone(),
-                attachments: attachments.clone(),
-            }),
+            Event::UserMessage { text, attachments } => self.message(text, attachments),
             Event::Directive { text } => self.waiting.push(Item::Directive(text.clone())),
             Event::Steer { text } => self.waiting.push(Item::Steer(text.clone())),
             Event::Text { text, opaque } => {
@@ -187,6 +187,15 @@ impl Transcript {
     #[must_use]
     pub fn turn(&self) -> u32 {
         self.turn
+    }
+
+    fn message(&mut self, text: &str, attachments: &[Attachment]) {
+        let is_media = |one: &Attachment| one.media().is_some();
+        self.sent.has_media |= attachments.iter().any(is_media);
+        self.waiting.push(Item::User {
+            text: text.to_owned(),
+            attachments: attachments.to_vec(),
+        });
     }
 
     fn result(&mut self, call: CallKey, status: Status, content: &str) {

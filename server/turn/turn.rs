@@ -1,10 +1,11 @@
 //! The turn: one machine around the calls and the inquiries. It is told what happened and says what to do.
 
 use crate::{
+    attachment::{Attachment, not_taken},
     call::{Call, Ending, State},
     context::Context,
     effect::{Effect, End, Request, RequestKind, Update},
-    event::{Attachment, ErrorCode, Event, Level, Outcome, PromptId, TurnError},
+    event::{ErrorCode, Event, Level, Outcome, PromptId, TurnError},
     force::{Force, Sending},
     input::{Input, PromptAnswer, RequestId, Time},
     inquiries::Inquiries,
@@ -89,10 +90,14 @@ impl Turn {
     pub fn start(setup: Setup, message: String, attachments: Vec<Attachment>, now: Time) -> Self {
         let mut turn = Self::new(setup, now);
         turn.cx.record(Event::TurnStart);
+        let untaken = not_taken(&attachments, &turn.cx.rules.model);
         turn.cx.record(Event::UserMessage {
             text: message,
             attachments,
         });
+        if let Some(text) = untaken {
+            turn.cx.notice(Level::Warning, text);
+        }
         turn.request();
         turn
     }

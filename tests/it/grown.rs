@@ -1,7 +1,7 @@
 //! How requests grow: what a conversation's requests share, in each API, and what goes out when a model does not do
 //! as it was asked. The engine is the real one, on real files; the model is a server on loopback.
 
-mod body;
+pub(crate) mod body;
 mod cached;
 mod ladder;
 mod learned;

@@ -4,6 +4,7 @@ mod between;
 mod commands;
 mod damage;
 mod inside;
+mod refused;
 mod story;
 mod strace;
 mod teller;

@@ -1,5 +1,6 @@
 //! The Language Server over standard input and output, as an editor sees it.
 
+mod attached;
 mod client;
 mod edits;
 mod errors;

@@ -14,6 +14,7 @@
 //! | `replied` | what a response gave, as its API's rules want it noted |
 //! | the others | the rows |
 
+mod attached;
 mod cancel;
 mod column;
 mod cuts;

@@ -346,3 +346,15 @@ impl Log {
         self.result(id)["content"].as_str().unwrap()
     }
 }
+
+/// Waits for something, but not for ever.
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(
+            begin.elapsed() < Duration::from_secs(10),
+            "not within 10 s: {what}"
+        );
+        std::thread::park_timeout(Duration::from_millis(1));
+    }
+}

@@ -98,7 +98,7 @@ pub struct Run {
     /// Which conversation.
     #[command(flatten)]
     pub which: Which,
-    /// Attach a file, or some of its lines (repeatable)
+    /// Attach a text, or some of its lines, an image or a PDF (repeatable)
     #[arg(long, value_name = "PATH[:FROM-TO]", value_parser = OsStringValueParser::new().try_map(value::attach))]
     pub attach: Vec<Attach>,
     /// Tools that are turned on and off.

@@ -1,17 +1,11 @@
 //! The user's message: from the command line, standard input, and attached files.
 
-use std::{
-    fs::File,
-    io::{IsTerminal, Read},
-};
+use std::io::{IsTerminal, Read};
 
 use rustix::fs::{FileType, fstat};
 
 use super::args::Attach;
-use crate::turn::event::Attachment;
-
-/// The most that is read of standard input or of an attached file, in bytes.
-const MOST: u64 = 64 * 1024 * 1024;
+use crate::session::attach::{AttachError, Given, GivenContent, together};
 
 /// The user's message and what came with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +13,7 @@ pub struct Message {
     /// The message, not empty.
     pub text: String,
     /// Files in order, then standard input.
-    pub attachments: Vec<Attachment>,
+    pub attachments: Vec<Given>,
 }
 
 /// What standard input is.
@@ -64,17 +58,15 @@ pub fn gather(
     stdin: Stdin,
     input: impl Read,
 ) -> Result<Message, String> {
-    let mut attachments = attach.iter().map(attached).collect::<Result<Vec<_>, _>>()?;
+    let attached = attach.iter().map(attached);
+    let mut attachments = together(attached).map_err(|error| error.to_string())?;
     let text = match (prompt, stdin) {
-        (Some("-"), _) | (None, Stdin::Given) => text_of(input, "standard input")?,
+        (Some("-"), _) | (None, Stdin::Given) => text_of(input)?,
         (Some(prompt), Stdin::NotGiven) => prompt.to_owned(),
         (Some(prompt), Stdin::Given) => {
-            let text = text_of(input, "standard input")?;
-            if !text.is_empty() {
-                attachments.push(Attachment {
-                    name: "stdin".into(),
-                    text,
-                });
+            let piped = Given::read("stdin", input).map_err(|error| error.to_string())?;
+            if piped.size() > 0 {
+                attachments.push(piped);
             }
             prompt.to_owned()
         }
@@ -88,26 +80,20 @@ pub fn gather(
     Ok(Message { text, attachments })
 }
 
-fn attached(attach: &Attach) -> Result<Attachment, String> {
+fn attached(attach: &Attach) -> Result<Given, AttachError> {
     let name = attach.path.display().to_string();
-    let file =
-        File::open(&attach.path).map_err(|error| format!("{name} cannot be attached: {error}"))?;
-    let text = text_of(file, &name)?;
-    match attach.lines {
-        None => Ok(Attachment { name, text }),
-        Some((from, to)) => {
-            let part = lines(&text, from, to);
-            if part.is_empty() {
-                return Err(format!(
-                    "{name} has no line {from}; attach lines that are there"
-                ));
-            }
-            Ok(Attachment {
-                name: format!("{name}:{from}-{to}"),
-                text: part,
-            })
-        }
+    let whole = Given::read_file(&name, &attach.path)?;
+    let Some((from, to)) = attach.lines else {
+        return Ok(whole);
+    };
+    let part = whole.part(|text| lines(text, from, to))?;
+    if part.size() == 0 {
+        return Err(AttachError::NoLine { name, line: from });
     }
+    Ok(Given {
+        name: format!("{name}:{from}-{to}"),
+        ..part
+    })
 }
 
 /// These lines, counted from 1, with their line ends.
@@ -119,17 +105,16 @@ fn lines(text: &str, from: u32, to: u32) -> String {
         .collect()
 }
 
-fn text_of(input: impl Read, name: &str) -> Result<String, String> {
-    let mut bytes = Vec::new();
-    let read = input.take(MOST + 1).read_to_end(&mut bytes);
-    read.map_err(|error| format!("{name} cannot be read: {error}"))?;
-    if bytes.len() as u64 > MOST {
-        return Err(format!(
-            "{name} is larger than {} MiB; give a part of it",
-            MOST / 1024 / 1024
-        ));
+/// Standard input as the message itself.
+fn text_of(input: impl Read) -> Result<String, String> {
+    let given = Given::read("standard input", input).map_err(|error| error.to_string())?;
+    match given.content {
+        GivenContent::Text(text) => Ok(text),
+        GivenContent::Media(media, _) => Err(format!(
+            "standard input is {}, which says nothing of what is to be done; give a message as an argument too",
+            media.words()
+        )),
     }
-    String::from_utf8(bytes).map_err(|_| format!("{name} is not UTF-8 text; convert it first"))
 }
 
 #[cfg(test)]
@@ -137,6 +122,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+    use crate::turn::attachment::MediaType;
 
     fn message(prompt: Option<&str>, stdin: Option<&str>) -> Result<(String, Vec<String>), String> {
         let is_given = if stdin.is_some() {
@@ -148,8 +134,15 @@ mod tests {
         let attached = message
             .attachments
             .into_iter()
-            .map(|it| format!("{}={}", it.name, it.text));
+            .map(|it| format!("{}={}", it.name, text(it.content)));
         Ok((message.text, attached.collect()))
+    }
+
+    fn text(content: GivenContent) -> String {
+        match content {
+            GivenContent::Text(text) => text,
+            GivenContent::Media(media, bytes) => format!("{} {}", media.mime(), bytes.len()),
+        }
     }
 
     #[track_caller]
@@ -173,6 +166,22 @@ mod tests {
     }
 
     #[test]
+    fn an_image_that_is_piped_in_is_attached_and_is_no_message() {
+        let png: &[u8] = include_bytes!("../../../tests/media/red.png");
+        let given = |prompt| gather(prompt, &[], Stdin::Given, png);
+        let attached = given(Some("What is it?")).expect("a message").attachments;
+        let expected = GivenContent::Media(MediaType::Png, png.to_vec());
+        assert_eq!(
+            (attached[0].name.as_str(), &attached[0].content),
+            ("stdin", &expected)
+        );
+        let said = "standard input is an image, which says nothing of what is to be done; \
+                    give a message as an argument too";
+        assert_eq!(given(None).expect_err("no message"), said);
+        assert_eq!(given(Some("-")).expect_err("no message"), said);
+    }
+
+    #[test]
     fn there_is_no_turn_without_a_message() {
         let none = "there is no message; give one as an argument or on standard input";
         assert_eq!(message(None, None), Err(none.into()));
@@ -188,8 +197,8 @@ mod tests {
         (folder, path)
     }
 
-    fn attach(path: PathBuf, lines: Option<(u32, u32)>) -> Result<Attachment, String> {
-        attached(&Attach { path, lines })
+    fn attach(path: PathBuf, lines: Option<(u32, u32)>) -> Result<Given, String> {
+        attached(&Attach { path, lines }).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -197,8 +206,8 @@ mod tests {
         let (_folder, path) = file(b"one\ntwo\r\nthree");
         let check = |lines, expected: &str, range: &str| {
             let attachment = attach(path.clone(), lines).expect("an attachment");
-            assert_eq!(attachment.text, expected);
             assert_eq!(attachment.name, format!("{}{range}", path.display()));
+            assert_eq!(text(attachment.content), expected);
         };
         check(None, "one\ntwo\r\nthree", "");
         check(Some((1, 1)), "one\n", ":1-1");
@@ -211,7 +220,9 @@ mod tests {
         let (folder, path) = file(b"one\n\xff");
         let said = attach(path, None).expect_err("no text");
         assert!(
-            said.ends_with("notes.txt is not UTF-8 text; convert it first"),
+            said.ends_with(
+                "notes.txt is neither UTF-8 text nor a PNG, JPEG, GIF or WebP image nor a PDF; convert it first"
+            ),
             "{said}"
         );
         let (folder_of_text, path) = file(b"one\n");

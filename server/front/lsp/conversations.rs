@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tower_lsp::{jsonrpc::Result, lsp_types::Url};
 
 use super::{
-    error::{error, internal, invalid, of_store, unknown_conversation},
+    error::{internal, invalid, of_store, turn_runs, unknown_conversation},
     hub::{Changed, Hub},
     params::Given,
     server::Server,
@@ -17,7 +17,7 @@ use crate::{
         requests::{
             ConversationRef, ConversationStatus, CreateParams, Empty, ForkParams, ListItem,
             ListParams, ListResult, ReadParams, ReadResult, ReadTurn, RenameParams,
-            TranscriptResult, code,
+            TranscriptResult,
         },
     },
     session::{
@@ -229,8 +229,7 @@ impl Hub {
     /// No turn may run in the conversation for this.
     pub(super) fn not_running(&self, conversation: &str) -> Result<()> {
         if self.turns.is_running(conversation) {
-            let text = format!("a turn runs in conversation {conversation}; cancel it first");
-            return Err(error(code::TURN_RUNS, text));
+            return Err(turn_runs(conversation));
         }
         Ok(())
     }

@@ -57,6 +57,13 @@ pub(super) fn unknown_turn(id: &str) -> Error {
     )
 }
 
+pub(super) fn turn_runs(conversation: &str) -> Error {
+    let text = format!(
+        "a turn runs in conversation {conversation}, or is being undone; wait for its end, or cancel it"
+    );
+    error(code::TURN_RUNS, text)
+}
+
 pub(super) fn unknown_prompt(id: &str) -> Error {
     error(
         code::UNKNOWN_PROMPT,

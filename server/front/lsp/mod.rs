@@ -11,6 +11,7 @@
 //! | `server` | the handlers of LSP's and the protocol's methods |
 //! | `hub` | what the handlers share |
 //! | `settings`, `start` | the configuration of a turn; from params to a running turn |
+//! | `attached` | what goes along with a message: a text, an open document, a file |
 //! | `turns` | the turns that run, and what each tells the client |
 //! | [`pieces`] | joins the text pieces of a turn that wait for a slow client (pure) |
 //! | `prompts` | prompts in flight |
@@ -27,6 +28,7 @@
 //! Invariant: while a handler waits for a client, a provider, a tool or a human the next ones run, and the future of a request to the
 //! client is never dropped. tower-lsp is used here and nowhere else.
 
+mod attached;
 pub mod claim;
 mod client_tools;
 mod configured;

@@ -10,9 +10,11 @@ use tokio::sync::mpsc;
 use tower_lsp::{jsonrpc, lsp_types::Url};
 
 use super::{
-    documents::span,
+    attached::{self, Source},
     edits::OpenEditor,
-    error::{error, internal, invalid, of_assemble, of_begin, of_store, unknown_conversation},
+    error::{
+        error, internal, invalid, of_assemble, of_begin, of_store, turn_runs, unknown_conversation,
+    },
     hub::{Hub, SharedHub},
     turns::watch,
 };
@@ -24,16 +26,10 @@ use crate::{
         begin::{Plan, Start, begin},
         clock::Clock,
     },
-    front::wire::requests::{AttachmentParam, StartParams, code},
+    front::wire::requests::{StartParams, code},
     session::{conversation::Conversation, record::TurnOptions, replay},
-    turn::{
-        event::{Attachment, Level},
-        rules::Mode,
-    },
+    turn::{event::Level, rules::Mode},
 };
-
-/// Bytes of an attached file that are read.
-const ATTACHED: u64 = 16 * 1024 * 1024;
 
 /// A turn to start.
 pub(super) struct Wanted {
@@ -42,7 +38,10 @@ pub(super) struct Wanted {
     pub(super) is_new: bool,
     pub(super) root: PathBuf,
     pub(super) turn: Option<String>,
+    /// Without what goes along with the message.
     pub(super) start: Start,
+    /// What goes along with it, to be read.
+    pub(super) attachments: Vec<Source>,
     pub(super) options: TurnOptions,
 }
 
@@ -68,10 +67,7 @@ impl Hub {
             jsonschema::validator_for(schema)
                 .map_err(|why| invalid(format!("schema: it is not a JSON schema: {why}")))?;
         }
-        let attachments = params
-            .attachments
-            .iter()
-            .map(|given| self.attachment(given));
+        let attachments = params.attachments.iter().map(|given| self.source(given));
         let attachments = attachments.collect::<jsonrpc::Result<Vec<_>>>()?;
         let store = self.store(&root)?;
         let conversation = match &params.conversation_id {
@@ -95,8 +91,9 @@ impl Hub {
             turn: params.turn_id,
             start: Start::Message {
                 text: params.prompt,
-                attachments,
+                attachments: Vec::new(),
             },
+            attachments,
             options: TurnOptions {
                 mode: params.mode,
                 model: params.model,
@@ -122,37 +119,9 @@ impl Hub {
             start: Start::Resume {
                 answers: Vec::new(),
             },
+            attachments: Vec::new(),
             options,
         })
-    }
-
-    fn attachment(&self, given: &AttachmentParam) -> jsonrpc::Result<Attachment> {
-        let uri = Url::parse(&given.uri)
-            .map_err(|why| invalid(format!("attachments: {:?} is not a URI: {why}", given.uri)))?;
-        let name = uri
-            .to_file_path()
-            .map_or_else(|()| given.uri.clone(), |path| path.display().to_string());
-        let utf8 = self.told()?.utf8;
-        let text = match &given.text {
-            Some(text) => text.clone(),
-            None => {
-                let whole = match self.documents.get(&uri) {
-                    Some(document) => document.text,
-                    None => read_file(&uri).map_err(|why| {
-                        invalid(format!("attachments: {name:?} cannot be read: {why}"))
-                    })?,
-                };
-                match given.range {
-                    Some(range) => whole[span(&whole, range, utf8)].to_owned(),
-                    None => whole,
-                }
-            }
-        };
-        let name = match given.range {
-            Some(range) => with_lines(&name, range.start.line, &text),
-            None => name,
-        };
-        Ok(Attachment { name, text })
     }
 
     async fn assembled(
@@ -216,10 +185,7 @@ const NOT_TRUSTED: &str = "The workspace is not trusted, so only tools that read
 pub(super) async fn begin_turn(hub: &SharedHub, wanted: Wanted) -> jsonrpc::Result<TurnHandle> {
     let id = wanted.conversation.id().to_owned();
     let Some(kept) = hub.turns.reserve(&id) else {
-        return Err(error(
-            code::TURN_RUNS,
-            format!("a turn runs in conversation {id}; steer or cancel it first"),
-        ));
+        return Err(turn_runs(&id));
     };
     let new = wanted.is_new.then(|| wanted.conversation.clone());
     let store = hub.store(&wanted.root);
@@ -240,9 +206,14 @@ pub(super) async fn begin_turn(hub: &SharedHub, wanted: Wanted) -> jsonrpc::Resu
 
 async fn begin_reserved(
     hub: &SharedHub,
-    wanted: Wanted,
+    mut wanted: Wanted,
     kept: Option<crate::engine::Before>,
 ) -> jsonrpc::Result<TurnHandle> {
+    if let Start::Message { attachments, .. } = &mut wanted.start
+        && !wanted.attachments.is_empty()
+    {
+        *attachments = attached::read(std::mem::take(&mut wanted.attachments)).await?;
+    }
     let (assembled, notices) = hub.assembled(&wanted).await?;
     let told = hub.told()?;
     let model = assembled.rules.model.id.clone();
@@ -316,47 +287,4 @@ pub(super) fn folder(name: &str) -> jsonrpc::Result<PathBuf> {
         return Ok(path);
     }
     Err(invalid(format!("{name:?} is not a folder")))
-}
-
-/// The name of a part of a file, with its lines, so that what is said of a line can be found in it.
-fn with_lines(name: &str, first: u32, part: &str) -> String {
-    let last = part.lines().count().saturating_sub(1);
-    let first = first as usize + 1;
-    format!("{name}:{first}-{}", first + last)
-}
-
-fn read_file(uri: &Url) -> Result<String, String> {
-    use std::io::Read as _;
-    let path = uri
-        .to_file_path()
-        .map_err(|()| "it is no file".to_owned())?;
-    let mut text = String::new();
-    let file = std::fs::File::open(path).map_err(|why| why.to_string())?;
-    if !file.metadata().is_ok_and(|about| about.is_file()) {
-        return Err("it is no regular file".into());
-    }
-    file.take(ATTACHED + 1)
-        .read_to_string(&mut text)
-        .map_err(|why| why.to_string())?;
-    if text.len() as u64 > ATTACHED {
-        return Err(format!("it is over {ATTACHED} bytes"));
-    }
-    Ok(text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_part_of_a_file_is_named_with_its_lines() {
-        for (first, part, expected) in [
-            (0, "one", "a.rs:1-1"),
-            (1, "two\nthree\n", "a.rs:2-3"),
-            (1, "two\nth", "a.rs:2-3"),
-            (9, "", "a.rs:10-10"),
-        ] {
-            assert_eq!(with_lines("a.rs", first, part), expected, "{part:?}");
-        }
-    }
 }

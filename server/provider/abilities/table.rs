@@ -36,6 +36,8 @@ pub fn abilities(
     if let Some(configured) = configured {
         abilities.take(configured);
     }
+    // Its API has no way to send one.
+    abilities.documents &= kind != ApiKind::Ollama;
     abilities
 }
 
@@ -144,6 +146,35 @@ mod tests {
         ] {
             let found = abilities(ApiKind::Ollama, model, Some(&listed(said)), None);
             assert_eq!(found.reasoning, expected, "{model}");
+        }
+    }
+
+    #[test]
+    fn images_and_documents_are_taken_where_it_is_said_and_there_is_a_way_to_send_them() {
+        let says = Told {
+            images: Some(true),
+            documents: Some(true),
+            ..Told::default()
+        };
+        for (kind, model, unsaid, said) in [
+            (ApiKind::Anthropic, "claude-new", (true, true), (true, true)),
+            (
+                ApiKind::OpenaiResponses,
+                "gpt-new",
+                (true, true),
+                (true, true),
+            ),
+            (ApiKind::Google, "gemini-new", (true, true), (true, true)),
+            (ApiKind::OpenaiChat, "any", (false, false), (true, true)),
+            (ApiKind::Ollama, "any", (false, false), (true, false)),
+        ] {
+            let takes = |listed, own| {
+                let found = abilities(kind, model, listed, own);
+                (found.images, found.documents)
+            };
+            assert_eq!(takes(None, None), unsaid, "{model}");
+            assert_eq!(takes(Some(&says), None), said, "{model}");
+            assert_eq!(takes(None, Some(&says)), said, "{model}");
         }
     }
 

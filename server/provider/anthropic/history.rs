@@ -3,7 +3,10 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::super::api::{Encoder, Role, object, user_text};
+use super::super::{
+    api::{Ask, Encoder, Role, object},
+    attached::{Encoded, Part, parts},
+};
 use crate::turn::transcript::Item;
 
 /// What stands for the answer that a request never got: after a system message it has to be the model's turn.
@@ -25,14 +28,14 @@ struct Block {
 
 /// A request's share: results first, in one message with the rest. What Aside says itself follows in a system
 /// message of its own, where the model takes one, and never without a message of the user's before it.
-pub(super) fn user(items: &[Item], system: bool, out: &mut Encoder) {
+pub(super) fn user(items: &[Item], ask: &Ask<'_>, out: &mut Encoder) {
     let is_directive = |item: &Item| matches!(item, Item::Directive(_));
-    let has_other = |item: &Item| !is_directive(item) && user_block(item).is_some();
-    let apart = |item: &&Item| is_directive(item) && system && items.iter().any(has_other);
+    let has_other = ask.takes_system() && items.iter().any(says_something);
+    let apart = |item: &&Item| is_directive(item) && has_other;
     let blocks: Vec<Block> = items
         .iter()
         .filter(|item| !apart(item))
-        .filter_map(user_block)
+        .flat_map(|item| user_blocks(item, ask))
         .collect();
     if blocks.is_empty() {
         return;
@@ -89,23 +92,34 @@ fn message(role: &str, blocks: &[Block], out: &mut Encoder) {
     out.raw("]}");
 }
 
-fn user_block(item: &Item) -> Option<Block> {
+/// It makes a block, and is no directive.
+fn says_something(item: &Item) -> bool {
     match item {
-        Item::User { text, attachments } => {
-            Some(user_text(text, attachments)).filter(|text| has_words(text))
-        }
-        Item::Directive(text) | Item::Steer(text) => {
-            Some(text.clone()).filter(|text| has_words(text))
-        }
+        Item::User { text, attachments } => !attachments.is_empty() || has_words(text),
+        Item::Steer(text) => has_words(text),
+        Item::ToolResult { .. } => true,
+        _ => false,
+    }
+}
+
+fn user_blocks(item: &Item, ask: &Ask<'_>) -> Vec<Block> {
+    let parts = match item {
+        Item::User { text, attachments } => parts(text, attachments, ask),
+        Item::Directive(text) | Item::Steer(text) => vec![Part::Text(text.clone())],
         Item::ToolResult {
             id,
             content,
             is_error,
             ..
-        } => return Some(result(id, content, *is_error)),
-        _ => None,
-    }
-    .map(|text| Block::text(&text))
+        } => return vec![result(id, content, *is_error)],
+        _ => Vec::new(),
+    };
+    let block = |part: Part| match part {
+        Part::Text(text) => has_words(&text).then(|| Block::text(&text)),
+        Part::Image(image) => Some(Block::media("image", &image)),
+        Part::Document(document, _) => Some(Block::media("document", &document)),
+    };
+    parts.into_iter().filter_map(block).collect()
 }
 
 fn result(id: &str, content: &str, is_error: bool) -> Block {
@@ -168,6 +182,12 @@ impl Block {
 
     fn text(text: &str) -> Self {
         Self::new(json!({"type": "text", "text": text}).to_string())
+    }
+
+    fn media(kind: &str, Encoded { mime, data }: &Encoded) -> Self {
+        // Nothing of it has to be escaped, and it may be long.
+        let source = format!(r#"{{"type":"base64","media_type":"{mime}","data":"{data}"}}"#);
+        Self::new(format!(r#"{{"type":"{kind}","source":{source}}}"#))
     }
 
     /// What the provider gave.

@@ -1,7 +1,8 @@
 use super::*;
 use crate::turn::{
     Event,
-    event::{Attachment, CallKey, Status},
+    attachment::{Attachment, Content, Media, MediaType},
+    event::{CallKey, Status},
     inquiry::CallResult,
     response::Usage,
     transcript::Transcript,
@@ -44,13 +45,18 @@ fn asks(transcript: &mut Transcript, text: &str) {
 fn everything_that_was_said_is_in_the_text_but_reasoning() {
     let mut transcript = Transcript::default();
     transcript.push(&Event::TurnStart);
-    let attachment = Attachment {
-        name: "a.txt".into(),
-        text: "one".into(),
+    let attachment = Attachment::text("a.txt", "one");
+    let shot = Attachment {
+        name: "shot.png".into(),
+        content: Content::Media(Media {
+            media_type: MediaType::Png,
+            blob: "00ff".into(),
+            size: 12_000,
+        }),
     };
     transcript.push(&Event::UserMessage {
         text: "Look.".into(),
-        attachments: vec![attachment],
+        attachments: vec![attachment, shot],
     });
     transcript.push(&Event::Directive {
         text: "Hurry.".into(),
@@ -88,7 +94,7 @@ fn everything_that_was_said_is_in_the_text_but_reasoning() {
         texts(&flatten(&transcript.fork(), &[], Some(1_000)).0),
         [
             BEGIN.to_owned(),
-            "User: Look.\n[attached: a.txt]\none\n\n[note: Hurry.]\n\n".into(),
+            "User: Look.\n[attached: a.txt]\none\n[attached: shot.png (image/png, 12 KiB)]\n\n[note: Hurry.]\n\n".into(),
             format!("{called}{called}Assistant: I look.\n\n"),
             "[result of search]\nfound 0\n\n[error of search]\nfound 1\n\nUser: And there.\n\n"
                 .into(),

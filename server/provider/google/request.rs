@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::super::{
     abilities::{Forced, ReasoningKind},
-    api::{Ask, Encoder, Reasoning, Role, object, user_text},
+    api::{Ask, Encoder, Reasoning, Role, object},
+    attached::{Encoded, Part, parts},
     call_ids::MADE_UP,
     effort,
     options::Effort,
@@ -211,6 +212,19 @@ impl<'a> Content<'a> {
         }
     }
 
+    fn inline(&mut self, Encoded { mime, data }: &Encoded) {
+        let out = self.part();
+        for text in [
+            r#"{"inlineData":{"mimeType":""#,
+            mime,
+            r#"","data":""#,
+            data,
+            r#""}}"#,
+        ] {
+            out.raw(text);
+        }
+    }
+
     fn end(self) {
         if self.begun {
             self.out.raw("]}");
@@ -220,7 +234,7 @@ impl<'a> Content<'a> {
 }
 
 /// Adds a request's or a response's share of the history.
-pub(super) fn encode(items: &[Item], native: bool, out: &mut Encoder) {
+pub(super) fn encode(items: &[Item], native: bool, ask: &Ask<'_>, out: &mut Encoder) {
     if items.iter().any(Item::is_of_model) {
         return said(items, native, out);
     }
@@ -232,7 +246,12 @@ pub(super) fn encode(items: &[Item], native: bool, out: &mut Encoder) {
     for item in items {
         match item {
             Item::User { text, attachments } => {
-                words.text(&user_text(text, attachments));
+                for part in parts(text, attachments, ask) {
+                    match part {
+                        Part::Text(text) => words.text(&text),
+                        Part::Image(data) | Part::Document(data, _) => words.inline(&data),
+                    }
+                }
             }
             Item::Directive(text) | Item::Steer(text) => words.text(text),
             _ => {}

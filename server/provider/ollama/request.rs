@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 use super::super::{
     ToolSpec,
     abilities::ReasoningKind,
-    api::{Ask, Encoder, Frozen, Reasoning, Role, object, user_text},
+    api::{Ask, Encoder, Frozen, Reasoning, Role, object},
+    attached::{Part, parts},
     effort,
     options::Options,
     schema::for_ollama,
@@ -115,7 +116,10 @@ pub(super) fn encode(items: &[Item], native: bool, ask: &Ask<'_>, out: &mut Enco
                 out.last = Role::User;
                 continue;
             }
-            Item::User { text, attachments } => (Role::User, user_text(text, attachments)),
+            Item::User { text, attachments } => {
+                user(parts(text, attachments, ask), out);
+                continue;
+            }
             Item::Directive(text) if system => (Role::System, text.clone()),
             Item::Directive(text) | Item::Steer(text) => (Role::User, text.clone()),
             _ => continue,
@@ -130,6 +134,28 @@ pub(super) fn encode(items: &[Item], native: bool, ask: &Ask<'_>, out: &mut Enco
             out.last = role;
         }
     }
+}
+
+/// The user's message: all words in one text, images beside them in the order in which the text names them.
+fn user(parts: Vec<Part>, out: &mut Encoder) {
+    let (mut content, mut images) = (String::new(), Vec::new());
+    for part in parts {
+        match part {
+            Part::Text(text) => content += &text,
+            Part::Image(image) => images.push(image.data),
+            // No model of this API takes one, whatever is configured of it.
+            Part::Document(..) => {}
+        }
+    }
+    if content.is_empty() {
+        return;
+    }
+    let mut message = json!({"role": "user", "content": content});
+    if !images.is_empty() {
+        message["images"] = images.into();
+    }
+    out.push(&message);
+    out.last = Role::User;
 }
 
 /// A response is one message, whatever order it was said in.

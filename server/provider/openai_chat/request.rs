@@ -5,7 +5,10 @@ use serde_json::{Value, json, value::RawValue};
 use super::server::{Ids, Server};
 use crate::{
     digest::of_parts,
-    provider::api::{Ask, Encoder, Role, object, user_text},
+    provider::{
+        api::{Ask, Encoder, Role, object},
+        attached::{Part, parts},
+    },
     turn::{event::CallKey, transcript::Item},
 };
 
@@ -43,7 +46,7 @@ impl Writer<'_> {
     /// of many models insist that the sides take turns.
     pub(super) fn told(&self, items: &[Item], out: &mut Encoder) {
         let mut result = false;
-        let mut texts: Vec<String> = Vec::new();
+        let mut said: Vec<Part> = Vec::new();
         for item in items {
             match item {
                 Item::ToolResult {
@@ -61,30 +64,68 @@ impl Writer<'_> {
                     result = true;
                 }
                 Item::Directive(text) if self.ask.takes_system() && !text.is_empty() => {
-                    self.user(&mut texts, &mut result, out);
+                    self.user(&mut said, &mut result, out);
                     self.message(self.server.system, "", text, out);
                     out.last = Role::System;
                     result = false;
                 }
-                Item::Directive(text) | Item::Steer(text) => texts.push(text.clone()),
-                Item::User { text, attachments } => texts.push(user_text(text, attachments)),
+                Item::Directive(text) | Item::Steer(text) => said.push(Part::Text(text.clone())),
+                Item::User { text, attachments } => {
+                    said.extend(parts(text, attachments, self.ask));
+                }
                 Item::Text { .. } | Item::Reasoning { .. } | Item::ToolCall { .. } => {}
             }
         }
-        self.user(&mut texts, &mut result, out);
+        self.user(&mut said, &mut result, out);
     }
 
-    fn user(&self, texts: &mut Vec<String>, after_result: &mut bool, out: &mut Encoder) {
-        texts.retain(|text| !text.is_empty());
-        if texts.is_empty() {
+    fn user(&self, said: &mut Vec<Part>, after_result: &mut bool, out: &mut Encoder) {
+        let parts = joined(std::mem::take(said));
+        if parts.is_empty() {
             return;
         }
         if self.server.bridge && std::mem::take(after_result) {
             out.push(&json!({"role": "assistant", "content": BRIDGE}));
         }
-        self.message("user", "", &texts.join("\n\n"), out);
+        match parts.as_slice() {
+            [Part::Text(text)] => self.message("user", "", text, out),
+            parts => self.parts(parts, out),
+        }
         out.last = Role::User;
-        texts.clear();
+    }
+
+    /// A user's message that is not text alone.
+    fn parts(&self, parts: &[Part], out: &mut Encoder) {
+        out.element();
+        out.raw("{\"role\":\"user\",\"content\":[");
+        for (at, part) in parts.iter().enumerate() {
+            if at > 0 {
+                out.raw(",");
+            }
+            match part {
+                Part::Text(text) => {
+                    out.raw("{\"type\":\"text\",\"text\":");
+                    out.json(text);
+                    if self.marked {
+                        out.breakpoint_here();
+                    }
+                    out.raw("}");
+                }
+                Part::Image(image) => {
+                    out.raw("{\"type\":\"image_url\",\"image_url\":{\"url\":");
+                    image.write_url(out);
+                    out.raw("}}");
+                }
+                Part::Document(document, name) => {
+                    out.raw("{\"type\":\"file\",\"file\":{\"filename\":");
+                    out.json(name);
+                    out.raw(",\"file_data\":");
+                    document.write_url(out);
+                    out.raw("}}");
+                }
+            }
+        }
+        out.raw("]}");
     }
 
     /// One response: one message.
@@ -174,6 +215,22 @@ impl Writer<'_> {
             Ids::Nine => digest[..9].to_owned(),
         }
     }
+}
+
+/// Texts that follow each other as one, an empty line between them; empty ones are left out.
+fn joined(parts: Vec<Part>) -> Vec<Part> {
+    let mut joined: Vec<Part> = Vec::new();
+    for part in parts {
+        match (joined.last_mut(), part) {
+            (_, Part::Text(text)) if text.is_empty() => {}
+            (Some(Part::Text(before)), Part::Text(text)) => {
+                before.push_str("\n\n");
+                before.push_str(&text);
+            }
+            (_, part) => joined.push(part),
+        }
+    }
+    joined
 }
 
 /// The words of an item; space before a call is none.

@@ -6,7 +6,8 @@ use serde_json::{Value, json, value::RawValue};
 use crate::{
     digest,
     provider::{
-        api::{Ask, Encoder, Frozen, Reasoning, Role, user_text},
+        api::{Ask, Encoder, Frozen, Reasoning, Role},
+        attached::{Part, parts},
         effort,
         options::Keep,
         schema,
@@ -207,7 +208,7 @@ fn is_reasoning(raw: &str) -> bool {
 fn in_words(item: &Item, native: bool, ask: &Ask<'_>, out: &mut Encoder) {
     match item {
         Item::User { text, attachments } => {
-            message(Role::User, &user_text(text, attachments), out);
+            user(parts(text, attachments, ask), out);
         }
         Item::Steer(text) => message(Role::User, text, out),
         Item::Directive(text) => {
@@ -260,15 +261,54 @@ fn in_words(item: &Item, native: bool, ask: &Ask<'_>, out: &mut Encoder) {
     }
 }
 
+/// The user's message; none where there is nothing to say.
+fn user(parts: Vec<Part>, out: &mut Encoder) {
+    if parts
+        .iter()
+        .all(|part| matches!(part, Part::Text(text) if text.is_empty()))
+    {
+        return;
+    }
+    out.element();
+    out.raw(r#"{"type":"message","role":"user","content":["#);
+    for (at, part) in parts.iter().enumerate() {
+        if at > 0 {
+            out.raw(",");
+        }
+        match part {
+            Part::Text(text) => {
+                out.raw(r#"{"type":"input_text","text":"#);
+                out.json(&text);
+                out.breakpoint_here();
+            }
+            Part::Image(image) => {
+                out.raw(r#"{"type":"input_image","detail":"auto","image_url":"#);
+                image.write_url(out);
+            }
+            Part::Document(document, name) => {
+                out.raw(r#"{"type":"input_file","filename":"#);
+                out.json(name);
+                out.raw(r#","file_data":"#);
+                document.write_url(out);
+            }
+        }
+        out.raw("}");
+    }
+    out.raw("]}");
+    out.last = Role::User;
+}
+
 /// A message; none where there is nothing to say.
 fn message(of: Role, text: &str, out: &mut Encoder) {
+    if of == Role::User {
+        return user(vec![Part::Text(text.to_owned())], out);
+    }
     if text.is_empty() {
         return;
     }
     let (role, part) = match of {
-        Role::User => ("user", "input_text"),
-        Role::System => ("developer", "input_text"),
         Role::Assistant => ("assistant", "output_text"),
+        _ => ("developer", "input_text"),
     };
     out.element();
     out.raw(&format!(

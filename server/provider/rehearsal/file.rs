@@ -23,6 +23,8 @@ pub(super) struct FileModel {
     pub(super) forces_while_reasoning: Option<bool>,
     pub(super) reasoning: Option<bool>,
     pub(super) reasoning_switches: Option<bool>,
+    pub(super) images: Option<bool>,
+    pub(super) documents: Option<bool>,
     pub(super) context_window: Option<u64>,
 }
 
@@ -50,6 +52,7 @@ pub(super) struct FileWhen {
     pub(super) turn: Option<u32>,
     pub(super) step: Option<u32>,
     pub(super) user: Option<String>,
+    pub(super) attached: Option<String>,
     pub(super) result: Option<FileResult>,
     pub(super) directive: Option<String>,
     pub(super) inquiry: Option<Spanned<toml::Value>>,

@@ -10,6 +10,7 @@ use super::{
 use crate::{
     provider::Request,
     turn::{
+        attachment::{self, Attachment},
         inquiry::Message,
         rules::ToolChoice,
         transcript::{Item, Link},
@@ -108,6 +109,10 @@ impl<'a> Moment<'a> {
                 .as_ref()
                 .is_none_or(|wanted| self.has_result(wanted))
             && fits(when.user.as_ref(), || self.user())
+            && when
+                .attached
+                .as_ref()
+                .is_none_or(|wanted| self.has_attached(wanted))
             && when.step.is_none_or(|step| step == self.step())
             && self.is_asked(when, content)
     }
@@ -128,6 +133,21 @@ impl<'a> Moment<'a> {
             Item::Directive(text) => Some(text.as_str()),
             _ => None,
         })
+    }
+
+    /// Something that goes along with the user's message in this turn.
+    fn has_attached(&self, wanted: &Pattern) -> bool {
+        let fits = |attachment: &Attachment| match &attachment.content {
+            attachment::Content::Text(text) => wanted.fits(&format!("{}\n{text}", attachment.name)),
+            attachment::Content::Media(media) => {
+                wanted.fits(&format!("{} ({media})", attachment.name))
+            }
+        };
+        let attachments = self.newest(|item| match item {
+            Item::User { attachments, .. } => Some(attachments),
+            _ => None,
+        });
+        attachments.is_some_and(|all| all.iter().any(fits))
     }
 
     fn has_result(&self, wanted: &ResultIs) -> bool {
@@ -221,8 +241,11 @@ fn is_response(link: &Link) -> bool {
 fn characters(item: &Item) -> usize {
     let text = match item {
         Item::User { text, attachments } => {
-            let attached: usize = attachments.iter().map(|one| one.text.chars().count()).sum();
-            return text.chars().count() + attached;
+            let attached = attachments.iter().map(|one| match &one.content {
+                attachment::Content::Text(text) => text.chars().count(),
+                attachment::Content::Media(_) => one.name.chars().count(),
+            });
+            return text.chars().count() + attached.sum::<usize>();
         }
         Item::Directive(text) | Item::Steer(text) => text,
         Item::Text { text, .. } | Item::Reasoning { text, .. } => text,

@@ -51,6 +51,7 @@ pub(super) struct When {
     pub(super) turn: Option<u32>,
     pub(super) step: Option<u32>,
     pub(super) user: Option<Pattern>,
+    pub(super) attached: Option<Pattern>,
     pub(super) result: Option<ResultIs>,
     pub(super) directive: Option<Pattern>,
     pub(super) forced: Option<bool>,
@@ -174,6 +175,8 @@ fn model(file: &FileModel) -> Model {
             .unwrap_or(usual.forces_while_reasoning),
         reasoning: file.reasoning.unwrap_or(usual.reasoning),
         reasoning_switches: file.reasoning_switches.unwrap_or(usual.reasoning_switches),
+        images: file.images.unwrap_or(usual.images),
+        documents: file.documents.unwrap_or(usual.documents),
         context_window: file.context_window,
     }
 }
@@ -285,6 +288,7 @@ fn when(file: FileWhen, answers: bool) -> Result<When, Wrong> {
         turn: file.turn,
         step: file.step,
         user: pattern(file.user)?,
+        attached: pattern(file.attached)?,
         result: match file.result {
             None => None,
             Some(result) => Some(ResultIs {

@@ -1,5 +1,6 @@
 mod broken;
 mod demo;
+mod said;
 mod stage;
 
 use self::stage::Stage;
@@ -8,7 +9,7 @@ use crate::provider::Provider;
 
 /// Plays a script through a conversation and compares what came of each request.
 ///
-/// Lines of the conversation: `user: …` begins a turn; `steer: …` and `directive: …` add to it; `result <id>: …` is
+/// Lines of the conversation: `user: …` begins a turn, `user a.txt b.png: …` with these attached; `steer: …` and `directive: …` add to it; `result <id>: …` is
 /// what came of a call; `send` and `forced` send the turn's request; `ask in_band: <tool> <id>: <question>` (several
 /// with ` + `) and `ask boolean: …`, `ask text: …` (by schema) make an inquiry.
 #[track_caller]
@@ -137,34 +138,6 @@ fn a_reply_waits_for_its_turn_and_step() {
          says|other| (2/2) Stop
          says|first of the second| (1/5) Stop
          says|second of the second| (5/5) Stop",
-    );
-}
-
-#[test]
-fn a_reply_may_depend_on_what_the_user_said_last() {
-    check(
-        r#"
-        [[reply]]
-        repeat = true
-        when = { user = "/(?i)^tidy/" }
-        say = [{ text = "tidies" }]
-        [[reply]]
-        repeat = true
-        when = { user = "tests" }
-        say = [{ text = "tests" }]
-        [[reply]]
-        repeat = true
-        say = [{ text = "else" }]
-        "#,
-        "user: Tidy up
-         send
-         steer: and the tests
-         send
-         user: thanks
-         send",
-        "says|tidies| (2/2) Stop
-         says|tests| (4/2) Stop
-         says|else| (2/1) Stop",
     );
 }
 
@@ -403,7 +376,7 @@ fn a_response_ends_as_the_script_says() {
 fn a_script_says_what_its_model_can_do() {
     let model = |script| Rehearsal::parse("x", script).unwrap().model().clone();
     let script = "[model]\nforces_tools = false\nforces_while_reasoning = false\nreasoning = true\n\
-                  reasoning_switches = false\ncontext_window = 8000\n[[reply]]";
+                  reasoning_switches = false\nimages = false\ndocuments = false\ncontext_window = 8000\n[[reply]]";
     let told = model(script);
     assert_eq!(
         (
@@ -418,6 +391,7 @@ fn a_script_says_what_its_model_can_do() {
         (told.reasoning_switches, told.context_window),
         (false, Some(8000))
     );
+    assert_eq!((told.images, told.documents), (false, false));
     let usual = crate::turn::rules::Model {
         id: "rehearsal/x".into(),
         ..Default::default()

@@ -9,9 +9,8 @@ use super::{
     },
     *,
 };
-use crate::turn::event::{
-    About, Attachment, Effort, ErrorCode, Level, PromptId, Refusal, TurnError,
-};
+use crate::turn::attachment::{Attachment, Content, Media, MediaType};
+use crate::turn::event::{About, Effort, ErrorCode, Level, PromptId, Refusal, TurnError};
 
 fn render(events: Vec<Entry>) -> String {
     let record = |entry| Record {
@@ -162,10 +161,15 @@ fn a_whole_turn() {
         seen: None,
         effort: Some(effort),
     };
-    let attachments = vec![Attachment {
-        name: "a.rs".into(),
-        text: "use a;".into(),
-    }];
+    let shot = Attachment {
+        name: "shot.png".into(),
+        content: Content::Media(Media {
+            media_type: MediaType::Png,
+            blob: "00ff".into(),
+            size: 12_000,
+        }),
+    };
+    let attachments = vec![Attachment::text("a.rs", "use a;"), shot];
     let edit = Edit {
         call: 0,
         path: "a.rs".into(),

@@ -12,14 +12,14 @@ const HISTORIES: [&str; 3] = ["messages", "input", "contents"];
 
 /// A request in a row of them.
 #[derive(Clone, Debug)]
-pub(super) struct Sent {
-    pub(super) kind: Kind,
-    pub(super) body: String,
+pub(crate) struct Sent {
+    pub(crate) kind: Kind,
+    pub(crate) body: String,
 }
 
 /// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// The turn's own.
     Turn,
     /// The first of an inquiry, made with the turn's own request.
@@ -30,16 +30,16 @@ pub(super) enum Kind {
 
 /// Where a row does not grow.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Broken {
+pub(crate) struct Broken {
     /// The request that does not begin as it should, by its place in the row.
-    pub(super) request: usize,
+    pub(crate) request: usize,
     /// The member that differs, and in an array which element: `tools/3`.
-    pub(super) place: String,
+    pub(crate) place: String,
 }
 
 /// Whether each body begins with those that it goes on from: a turn's with the one before it up to its tail, and with
 /// what the inquiries since then share with it; an inquiry's with the turn's; a repair's with what it repairs.
-pub(super) fn grown(row: &[Sent]) -> Result<(), Broken> {
+pub(crate) fn grown(row: &[Sent]) -> Result<(), Broken> {
     let stripped: Vec<String> = row.iter().map(|sent| without_marks(&sent.body)).collect();
     let mut turn: Option<&str> = None;
     let mut asked: Option<&str> = None;

@@ -5,10 +5,11 @@ use std::fs;
 use rustix::process::Signal;
 
 use super::{
-    story::{Ground, STORY, side_by_side, until},
+    story::{Ground, STORY, side_by_side},
     teller::Teller,
     whole,
 };
+use crate::world::until;
 
 /// The log of the whole story, in lines.
 fn told() -> Vec<Vec<u8>> {

@@ -12,9 +12,10 @@ use std::{
 use aside::session::conversation::Status;
 
 use super::{
-    story::{Ground, STORY, Turn, side_by_side, until},
+    story::{Ground, STORY, Turn, side_by_side},
     whole,
 };
+use crate::world::until;
 
 /// Counts, and then hangs on with processes that do not want to end.
 const CLINGING: &str = r#"
@@ -148,7 +149,7 @@ fn begin(ground: &Ground, turn: &Turn, more: &[&str]) -> Child {
 }
 
 /// Goes on with the turn, or begins it where it was not begun; it comes to its end.
-fn ends(ground: &Ground, turn: &Turn) {
+pub(super) fn ends(ground: &Ground, turn: &Turn) {
     let status = ground.store.list().unwrap()[0].status;
     assert!(
         [Status::Idle, Status::Interrupted].contains(&status),

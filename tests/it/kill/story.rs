@@ -5,7 +5,6 @@ use std::{
     path::PathBuf,
     sync::atomic::{AtomicUsize, Ordering},
     thread,
-    time::{Duration, Instant},
 };
 
 use aside::session::{conversation::Conversation, store::Store};
@@ -113,16 +112,4 @@ pub(super) fn side_by_side(count: usize, one: impl Fn(usize) + Sync) {
             });
         }
     });
-}
-
-/// Waits for something, but not for ever.
-pub(super) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begin = Instant::now();
-    while !is_so() {
-        assert!(
-            begin.elapsed() < Duration::from_secs(10),
-            "not within 10 s: {what}"
-        );
-        thread::park_timeout(Duration::from_millis(1));
-    }
 }

@@ -1,4 +1,5 @@
-//! Exact kills: SIGKILL as the program enters a chosen system call, which then does not happen.
+//! Exact kills: SIGKILL as the program enters a chosen system call, which then does not happen. Or it does not happen
+//! for another reason, and the program goes on.
 
 use std::{fs, path::Path, process::Command};
 
@@ -16,6 +17,8 @@ pub(super) enum At {
     Rename(usize),
     /// As it is about to change anything on disk for the n-th time.
     Change(usize),
+    /// Not at all: each thread's n-th line to the log fails with this error.
+    Refused(&'static str, usize),
 }
 
 /// What changes something on disk (and opens or writes what it may).
@@ -37,7 +40,7 @@ pub(super) fn kill(ground: &Ground, args: &[String], at: At) -> Outcome {
     let report = ground.world.folder().join("strace");
     let (log, inject) = (ground.log(), inject(at));
     let mut strace = vec!["strace", "-f", "-qqq", "-s", "300", "-o", text(&report)];
-    if let At::Line(_) = at {
+    if let At::Line(_) | At::Refused(..) = at {
         strace.extend(["-P", text(&log), "-e", "trace=write"]);
     } else {
         strace.extend(["-e", "trace=%desc,%file"]);
@@ -52,7 +55,7 @@ pub(super) fn kill(ground: &Ground, args: &[String], at: At) -> Outcome {
         "{done:?}\n{said}"
     );
     let next = (done.code < 0).then(|| match at {
-        At::Line(_) => type_of_last(&said),
+        At::Line(_) | At::Refused(..) => type_of_last(&said),
         At::Rename(1) => "edit".into(),
         At::Rename(_) => "tool_result".into(),
         At::Change(_) => said.lines().last().unwrap().to_owned(),
@@ -65,6 +68,7 @@ fn inject(at: At) -> String {
         At::Line(n) => format!("inject=write:signal=SIGKILL:when={n}"),
         At::Rename(n) => format!("inject=?rename,renameat,renameat2:signal=SIGKILL:when={n}"),
         At::Change(n) => format!("inject={CHANGES}:signal=SIGKILL:when={n}"),
+        At::Refused(error, n) => format!("inject=write:error={error}:when={n}"),
     }
 }
 

@@ -6,6 +6,7 @@ use std::{
     process::{Child, Command, Stdio},
     sync::{
         Arc,
+        atomic::{AtomicBool, Ordering},
         mpsc::{Receiver, channel},
     },
     thread::JoinHandle,
@@ -36,6 +37,8 @@ pub(crate) struct Client {
     waiting: VecDeque<Value>,
     /// The id of the last request.
     last: u64,
+    /// Nothing more is read.
+    stalled: Arc<AtomicBool>,
 }
 
 impl Client {
@@ -87,21 +90,33 @@ impl Client {
 
     fn on(server: Server, input: impl Write + 'static, output: impl Read + Send + 'static) -> Self {
         let (say, messages) = channel();
+        let stalled = Arc::new(AtomicBool::new(false));
+        let stalls = stalled.clone();
         std::thread::spawn(move || {
             let mut output = BufReader::new(output);
             while let Some(message) = read(&mut output) {
                 if say.send(message).is_err() {
                     return;
                 }
+                if stalls.load(Ordering::Relaxed) {
+                    // The pipe stays open.
+                    return std::mem::forget(output);
+                }
             }
         });
         Self {
+            stalled,
             server,
             input: Some(Box::new(input)),
             messages,
             waiting: VecDeque::new(),
             last: 0,
         }
+    }
+
+    /// Nothing is read any more but what is being read.
+    pub(crate) fn stalls(&self) {
+        self.stalled.store(true, Ordering::Relaxed);
     }
 
     /// Sends a notification.

@@ -1,9 +1,15 @@
 //! A model that says more at once than a client can be told piece by piece.
 
-use serde_json::json;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
 
 use super::client::Client;
-use crate::world::World;
+use crate::world::{World, until};
 
 const PIECES: usize = 20_000;
 
@@ -35,4 +41,63 @@ fn a_flood_of_pieces_comes_joined_in_order_and_as_it_was_said() {
         "{updates} updates for {PIECES} pieces that were there at once"
     );
     assert_eq!(client.completed()["answer"], said);
+}
+
+/// The model says 10,000 pieces, more than a pipe holds, and runs a command that goes on.
+const STALL: &str = r#"
+    [[reply]]
+    say = [
+        { text = "SAID", pieces = 10000 },
+        { call = "run_command", id = "run", arguments = { command = "echo $$ > pid; exec sleep 60" } },
+    ]
+"#;
+
+/// Plays [`STALL`] with a client that stops reading before it starts. Returns when the command runs.
+fn stalled(world: &World) -> (Client, PathBuf) {
+    let model = world.script(&STALL.replace(
+        "SAID",
+        &"all of it, said as slowly as it will be read, 50 B. ".repeat(10_000),
+    ));
+    let config = json!({ "assistant": { "model": model }, "conversation": { "mode": "auto" }, "unsandboxed": true });
+    let aside = json!({ "experimental": { "aside": { "version": 1, "prompt": true } } });
+    let mut client = Client::with(world, aside, json!({ "trusted": true, "config": config }));
+    client.stalls();
+    client.ask(
+        "aside/turn/start",
+        json!({ "prompt": "go", "turnId": "long" }),
+    );
+    let pid = world.at("pid");
+    until("a running command", || {
+        fs::read_to_string(&pid).is_ok_and(|pid| pid.ends_with('\n'))
+    });
+    let pid = fs::read_to_string(pid).unwrap();
+    (client, Path::new("/proc").join(pid.trim()))
+}
+
+#[test]
+fn a_client_that_stalls_can_cancel() {
+    let world = World::new();
+    let (mut client, command) = stalled(&world);
+    client.ask("aside/turn/cancel", json!({ "turnId": "long" }));
+    until("no command", || !command.exists());
+    until("the turn's end on record", || {
+        !world.log().all("turn_end").is_empty()
+    });
+    assert_eq!(world.log().one("turn_end")["outcome"], "cancelled");
+}
+
+#[test]
+fn a_client_that_stalls_can_end_the_server() {
+    let world = World::new();
+    let (mut client, command) = stalled(&world);
+    client.ask("shutdown", Value::Null);
+    client.notify("exit", Value::Null);
+    let begin = Instant::now();
+    assert_eq!(client.ended(), Some(0));
+    assert!(
+        begin.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        begin.elapsed()
+    );
+    assert!(!command.exists());
 }

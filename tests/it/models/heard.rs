@@ -1,7 +1,7 @@
 //! What a request says, in words that belong to no API: a line an item.
 //!
 //! Reasoning is `thought`, with its text where it has one; what vouches for it is looked at by the rules of the API.
-//! System text and tools are left out. Context that is added to a message is too: only its first line is told.
+//! An image or document is `media`. System text and tools are left out. Context that is added to a message is too: only its first line is told.
 
 use aside_model_server::{Api, server::Received};
 use serde_json::Value;
@@ -61,9 +61,13 @@ fn called(lines: &mut Vec<String>, name: &Value, arguments: &Value) {
 /// Content is text, or parts that have text.
 fn content(lines: &mut Vec<String>, who: &str, content: &Value) {
     match content {
-        Value::Array(parts) => parts
-            .iter()
-            .for_each(|part| line(lines, who, &part["text"])),
+        Value::Array(parts) => parts.iter().for_each(|part| {
+            let kind = part["type"].as_str().unwrap_or_default();
+            match kind {
+                "input_image" | "input_file" | "image_url" | "file" => lines.push("media".into()),
+                _ => line(lines, who, &part["text"]),
+            }
+        }),
         Value::Null => {}
         text => line(lines, who, text),
     }
@@ -77,6 +81,7 @@ fn anthropic(message: &Value, lines: &mut Vec<String>) {
     for block in blocks {
         match block["type"].as_str().unwrap_or_default() {
             "text" => line(lines, who, &block["text"]),
+            "image" | "document" => lines.push("media".into()),
             "thinking" => lines.push(format!(
                 "thought {}",
                 block["thinking"].as_str().unwrap_or_default()
@@ -127,6 +132,8 @@ fn chat(message: &Value, lines: &mut Vec<String>) {
         }
     }
     content(lines, who, &message["content"]);
+    let images = message["images"].as_array().into_iter().flatten();
+    lines.extend(images.map(|_| "media".to_owned()));
     for call in message["tool_calls"].as_array().into_iter().flatten() {
         called(
             lines,
@@ -154,6 +161,9 @@ fn gemini(content: &Value, lines: &mut Vec<String>) {
                 "result",
                 told.get("output").unwrap_or(&told["error"]),
             );
+        } else if part.get("inlineData").is_some() {
+            line(lines, who, &std::mem::take(&mut said).into());
+            lines.push("media".into());
         } else if part["thought"] == true {
             line(lines, "thought", &part["text"]);
         } else {

@@ -20,10 +20,7 @@ use aside::{
         args::Output, failure::Failure, place::Place, terminal::Terminal, text::Paint, watch::Watch,
     },
     session::record::TurnOptions,
-    turn::{
-        event::Attachment,
-        rules::{Client, QuestionRules},
-    },
+    turn::rules::{Client, QuestionRules},
 };
 use tracing_subscriber::layer::SubscriberExt;
 
@@ -78,7 +75,7 @@ async fn program(model: &str) -> Result<u8, Failure> {
         conversation: place.store()?.create(None, Clock::start().now())?,
         start: Start::Message {
             text: "Go".into(),
-            attachments: Vec::<Attachment>::new(),
+            attachments: Vec::new(),
         },
         turn: None,
         options: TurnOptions::default(),

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `shape` | members: required, allowed, and of which kind |
 //! | `schema` | the subsets of JSON Schema that strict tools and formats take |
+//! | `media` | images and documents: their types and their base64 |
 //! | `tools` | names, duplicates and choices, alike in several APIs |
 //! | `claude` | what each Claude model takes |
 //! | `prefix` | a request as a row of blocks, and hashes of its prefixes; the cache reads it too |
@@ -26,6 +27,7 @@ mod anthropic_messages;
 mod chat;
 pub(crate) mod claude;
 mod gemini;
+mod media;
 mod ollama;
 pub(crate) mod prefix;
 mod responses;

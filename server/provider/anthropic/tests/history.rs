@@ -4,7 +4,8 @@ use super::*;
 use crate::{
     provider::{Shared, options::Keep, trial::json_sample},
     turn::{
-        event::{Attachment, CallKey, Event},
+        attachment::Attachment,
+        event::{CallKey, Event},
         response::{Feature, Finish, Usage},
     },
 };
@@ -338,10 +339,7 @@ fn results_may_be_empty_and_errors_have_words() {
 #[test]
 fn attachments_stand_before_the_words() {
     let mut trial = trial();
-    let attachment = |name: &str, text: &str| Attachment {
-        name: name.into(),
-        text: text.into(),
-    };
+    let attachment = |name: &str, text: &str| Attachment::text(name, text);
     trial.transcript.push(&Event::UserMessage {
         text: "Why?".into(),
         attachments: vec![attachment("a.rs", "fn a() {}\n"), attachment("\"b\"", "")],

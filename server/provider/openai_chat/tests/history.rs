@@ -8,7 +8,8 @@ use crate::{
         trial::{Trial, json_sample},
     },
     turn::{
-        event::{Attachment, Event},
+        attachment::Attachment,
+        event::Event,
         inquiry::{CallResult, Message},
         response::{Feature, Item, Kind, Usage},
     },
@@ -164,10 +165,7 @@ fn all_that_the_users_side_says_stands_after_the_results() {
     let (api, mut trial) = talk(OPENAI, "m");
     trial.transcript.push(&Event::UserMessage {
         text: "Why?".into(),
-        attachments: vec![Attachment {
-            name: "a \"b\".txt".into(),
-            text: "One.".into(),
-        }],
+        attachments: vec![Attachment::text("a \"b\".txt", "One.")],
     });
     trial.request();
     trial.response(&api, &stream("02_stream_two_tools"));

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::turn::{
-    event::{Attachment, CallKey, Event},
+    attachment::Attachment,
+    event::{CallKey, Event},
     response::{Feature, Finish, Usage},
 };
 
@@ -169,10 +170,7 @@ fn who_says_what() {
     let mut trial = conversation(sol());
     trial.transcript.push(&Event::UserMessage {
         text: "Why?".into(),
-        attachments: vec![Attachment {
-            name: "a.rs".into(),
-            text: "fn main() {}".into(),
-        }],
+        attachments: vec![Attachment::text("a.rs", "fn main() {}")],
     });
     trial.directive("Be brief.").request();
     trial.response(&API, sample(CALL).as_bytes());

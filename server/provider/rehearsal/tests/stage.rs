@@ -9,6 +9,7 @@ use crate::{
     provider::{Head, Provider, Request, Shared, rehearsal::Rehearsal},
     turn::{
         Event,
+        attachment::{Attachment, Content, Media, MediaType},
         event::{CallKey, Status},
         inquiry::{Message, Strategy},
         response::{Failure, Finish, Kind, Piece, Response, Usage},
@@ -46,13 +47,12 @@ impl Stage {
         let (what, text) = line.split_once(": ").unwrap_or((line, ""));
         let text = text.to_owned();
         match what.split_once(' ').unwrap_or((what, "")) {
-            ("user", _) => {
+            ("user", attached) => {
                 self.calls.clear();
                 self.transcript.push(&Event::TurnStart);
-                self.transcript.push(&Event::UserMessage {
-                    text,
-                    attachments: vec![],
-                });
+                let attachments = attached.split_whitespace().map(attachment).collect();
+                let message = Event::UserMessage { text, attachments };
+                self.transcript.push(&message);
             }
             ("steer", _) => self.transcript.push(&Event::Steer { text }),
             ("directive", _) => self.transcript.push(&Event::Directive { text }),
@@ -225,4 +225,20 @@ fn show(line: &mut String, piece: &Piece) {
         Piece::Finish(finish) => write!(line, "{finish:?}"),
         other => write!(line, "{other:?}"),
     };
+}
+
+/// A text whose words are its name, or an image of 12,000 bytes.
+fn attachment(name: &str) -> Attachment {
+    if !name.ends_with(".png") {
+        return Attachment::text(name, format!("Words of {name}."));
+    }
+    let content = Content::Media(Media {
+        media_type: MediaType::Png,
+        blob: "00ff".into(),
+        size: 12_000,
+    });
+    Attachment {
+        name: name.into(),
+        content,
+    }
 }

@@ -8,7 +8,7 @@ use super::claude::Claude;
 use super::seen::Reply;
 use super::shape::shape;
 use super::tools::unanswered;
-use super::{CURRENT, Found, Request, Rule, Seen, elements, seen, text};
+use super::{CURRENT, Found, Request, Rule, Seen, elements, media, seen, text};
 use crate::Api;
 
 pub(super) const RULES: &[Rule] = &[
@@ -102,6 +102,9 @@ fn one_block(found: &mut Found, place: &str, block: &Value, role: &str) {
     }
     if kind == "text" && block["text"] == "" {
         found.say(place, "this text is empty");
+    }
+    if matches!(kind, "image" | "document") {
+        media::source(found, place, block);
     }
     for (place, inner) in elements(&format!("{place}/content"), &block["content"]) {
         let kind = text(inner, "type");

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::schema::{self, Dialect};
 use super::shape::shape;
-use super::{Found, Request, Rule, Seen, elements, text, tools};
+use super::{Found, Request, Rule, Seen, elements, media, text, tools};
 
 pub(super) const RULES: &[Rule] = &[
     members,
@@ -122,6 +122,7 @@ fn messages(request: &Request, _: &Seen, found: &mut Found) {
                     format_args!("a part of type {kind} may not stand in a message of role {role}"),
                 );
             }
+            media::chat_part(found, &place, part);
         }
     }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::schema::{self, Dialect};
 use super::shape::shape;
-use super::{Found, Request, Rule, Seen, elements, seen, text, tools};
+use super::{Found, Request, Rule, Seen, elements, media, seen, text, tools};
 
 pub(super) const RULES: &[Rule] = &[
     members,
@@ -181,13 +181,7 @@ fn parts(request: &Request, _: &Seen, found: &mut Found) {
 
 fn inside(found: &mut Found, place: &str, part: &Value) {
     if let Some(data) = part.get("inlineData") {
-        shape(
-            found,
-            &format!("{place}/inlineData"),
-            data,
-            "mimeType:string data:string",
-            "",
-        );
+        media::inline(found, &format!("{place}/inlineData"), data);
     }
     if let Some(call) = part.get("functionCall") {
         shape(

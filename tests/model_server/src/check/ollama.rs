@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::schema;
 use super::shape::shape;
-use super::{Found, Request, Rule, Seen, elements, text, tools};
+use super::{Found, Request, Rule, Seen, elements, media, text, tools};
 
 pub(super) const RULES: &[Rule] = &[
     members,
@@ -87,9 +87,7 @@ fn messages(request: &Request, _: &Seen, found: &mut Found) {
         };
         shape(found, &place, message, must, may);
         for (place, image) in elements(&format!("{place}/images"), &message["images"]) {
-            if image.as_str().is_none_or(|data| data.starts_with("data:")) {
-                found.say(&place, "an image is plain base64");
-            }
+            media::image(found, &place, image);
         }
     }
 }

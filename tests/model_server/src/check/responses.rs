@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::schema::{self, Dialect};
 use super::shape::shape;
-use super::{Found, Request, Rule, Seen, elements, text, tools};
+use super::{Found, Request, Rule, Seen, elements, media, text, tools};
 use crate::Api;
 
 pub(super) const RULES: &[Rule] = &[
@@ -193,6 +193,7 @@ fn items(request: &Request, _: &Seen, found: &mut Found) {
                     format_args!("a part of type {part} may not stand in a message of role {role}"),
                 );
             }
+            media::input_part(found, &place, part);
         }
         if item["status"] == "incomplete" && kind(item).ends_with("_call") {
             found.say(&place, "a truncated call must not be sent back");

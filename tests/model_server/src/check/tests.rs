@@ -19,6 +19,7 @@ use crate::Api;
 
 mod anthropic;
 mod gemini;
+mod media;
 mod ollama;
 mod openai;
 mod seen;

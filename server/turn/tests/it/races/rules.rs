@@ -156,7 +156,7 @@ fn model(tape: &mut Tape) -> Model {
         forces_while_reasoning: !tape.one_in(3),
         reasoning: tape.one_in(2),
         reasoning_switches: !tape.one_in(4),
-        context_window: None,
+        ..Model::default()
     }
 }
 

@@ -105,7 +105,7 @@ fn messages() {
         anthropic/04 | remove /messages/1/content/0/signature | /messages/1/content/0: `signature` is missing
         anthropic/04 | set /messages/1/content/- {"type":"tool_output"} | /messages/1/content/4: a block of type `tool_output` is not known
         anthropic/04 | copy /messages/1/content/0 /messages/2/content/- | /messages/2/content/2: a block of type thinking may not stand in a message of role user
-        anthropic/04 | set /messages/1/content/- {"type":"document","source":{}} | /messages/1/content/4: a document may not stand in a message of the assistant since version 2026-10-21
+        anthropic/04 | set /messages/1/content/- {"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0="}} | /messages/1/content/4: a document may not stand in a message of the assistant since version 2026-10-21
         anthropic/02 | set /messages/- {"role":"assistant","content":"{"} | /messages/1: the conversation must end with a message of the user
         anthropic/19 | set /messages/- {"role":"assistant","content":"{"} ; model claude-opus-4-5 |
         anthropic/02 | set /messages/- {"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}]} |

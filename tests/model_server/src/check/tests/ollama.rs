@@ -16,6 +16,10 @@ fn api_chat() {
         ollama/01 | model gpt-oss:20b | /think: gpt-oss:20b takes levels only
         ollama/01 | set /messages/0/role "developer" | /messages/0: the role `developer` is not known
         ollama/01 | set /messages/1/images/0 "data:image/png;base64,iVBORw0KGgo=" | /messages/1/images/0: an image is plain base64
+        ollama/01 | set /messages/1/images/- "R0lGODlh" |
+        ollama/01 | set /messages/1/images/0 "" | /messages/1/images/0: the data is empty
+        ollama/01 | set /messages/1/images/0 "R0lGOD" | /messages/1/images/0: the data is not valid base64
+        ollama/01 | set /messages/1/images/0 "JVBERi0=" | /messages/1/images/0: the data is no image
         ollama/01 | set /messages/1/content [] | /messages/1: `content` must be string
         ollama/01 | set /tools/0/function/strict true | /tools/0/function: `strict` is no member here
         ollama/03 | set /messages/1/tool_calls/0/function/arguments "{}" | /messages/1/tool_calls/0/function: `arguments` must be object

@@ -1,0 +1,145 @@
+//! What goes along with a message: as it is when the request comes, read away from the thread that carries
+//! everything.
+
+use std::path::{Path, PathBuf};
+
+use tower_lsp::{
+    jsonrpc,
+    lsp_types::{Range, Url},
+};
+
+use super::{conversations::off_thread, documents::span, error::invalid, hub::Hub};
+use crate::{
+    front::wire::requests::AttachmentParam,
+    session::attach::{AttachError, Given, GivenContent, together},
+};
+
+/// Something that goes along with a message.
+pub(super) enum Source {
+    /// Its text is known: the client gave it, or the document is open.
+    Known(Given),
+    /// A file that is still to be read.
+    File {
+        /// What it is called.
+        name: String,
+        /// Where it is.
+        path: PathBuf,
+        /// Only this part of its text.
+        range: Option<Range>,
+        /// Positions count bytes, not UTF-16 units.
+        utf8: bool,
+    },
+}
+
+impl Hub {
+    /// Where what is attached comes from. Nothing is read yet; an open document counts as it is now.
+    pub(super) fn source(&self, given: &AttachmentParam) -> jsonrpc::Result<Source> {
+        let uri = Url::parse(&given.uri)
+            .map_err(|why| invalid(format!("attachments: {:?} is not a URI: {why}", given.uri)))?;
+        let path = uri.to_file_path().ok();
+        let name = path
+            .as_ref()
+            .map_or_else(|| given.uri.clone(), |path| path.display().to_string());
+        let (range, utf8) = (given.range, self.told()?.utf8);
+        if let Some(text) = &given.text {
+            return Ok(Source::Known(named(Given::text(name, text), range)));
+        }
+        if let Some(document) = self.documents.get(&uri) {
+            let text = part(&document.text, range, utf8);
+            return Ok(Source::Known(named(Given::text(name, text), range)));
+        }
+        let path = path.ok_or_else(|| {
+            invalid(format!(
+                "attachments: {name} is neither open nor a file; give its text"
+            ))
+        })?;
+        Ok(Source::File {
+            name,
+            path,
+            range,
+            utf8,
+        })
+    }
+}
+
+/// Reads what is still to be read.
+pub(super) async fn read(sources: Vec<Source>) -> jsonrpc::Result<Vec<Given>> {
+    let each = move || together(sources.into_iter().map(Source::read));
+    off_thread(move || each().map_err(|why| invalid(format!("attachments: {why}")))).await
+}
+
+impl Source {
+    fn read(self) -> Result<Given, AttachError> {
+        match self {
+            Self::Known(given) => Ok(given),
+            Self::File {
+                name,
+                path,
+                range,
+                utf8,
+            } => {
+                regular(&name, &path)?;
+                let given = Given::read_file(&name, &path)?;
+                if range.is_none() {
+                    return Ok(given);
+                }
+                let given = given.part(|text| part(text, range, utf8))?;
+                Ok(named(given, range))
+            }
+        }
+    }
+}
+
+/// Anything else might be waited for without end.
+fn regular(name: &str, path: &Path) -> Result<(), AttachError> {
+    let unreadable = |source| AttachError::Unreadable {
+        name: name.to_owned(),
+        source,
+    };
+    if std::fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Ok(());
+    }
+    Err(unreadable(std::io::Error::other("it is no regular file")))
+}
+
+fn part(text: &str, range: Option<Range>, utf8: bool) -> String {
+    match range {
+        Some(range) => text[span(text, range, utf8)].to_owned(),
+        None => text.to_owned(),
+    }
+}
+
+/// A part of a file is named with its lines, so that what is said of a line can be found in it.
+fn named(given: Given, range: Option<Range>) -> Given {
+    let (GivenContent::Text(text), Some(range)) = (&given.content, range) else {
+        return given;
+    };
+    let first = range.start.line as usize + 1;
+    let last = first + text.lines().count().saturating_sub(1);
+    Given {
+        name: format!("{}:{first}-{last}", given.name),
+        ..given
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_file_is_named_with_its_lines() {
+        for (first, part, expected) in [
+            (0, "one", "a.rs:1-1"),
+            (1, "two\nthree\n", "a.rs:2-3"),
+            (1, "two\nth", "a.rs:2-3"),
+            (9, "", "a.rs:10-10"),
+        ] {
+            let mut range = Range::default();
+            range.start.line = first;
+            let given = named(Given::text("a.rs", part), Some(range));
+            assert_eq!(given, Given::text(expected, part), "{part:?}");
+        }
+        let whole = named(Given::text("a.rs", "one"), None);
+        assert_eq!(whole.name, "a.rs");
+    }
+}

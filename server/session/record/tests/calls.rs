@@ -1,0 +1,250 @@
+//! Calls, prompts and questions.
+
+use super::*;
+
+#[test]
+fn calls_and_prompts() {
+    let prompt = PromptId("p1".into());
+    let call = CallKey(0);
+    for (title, field) in [("", ""), ("Read a.txt", r#","title":"Read a.txt""#)] {
+        let title = title.to_owned();
+        check(
+            Event::CallStarted {
+                call,
+                run: 1,
+                title,
+            },
+            &format!(r#"{{"type":"call_started","call":0,"run":1{field}}}"#),
+        );
+    }
+    for (about, fields) in [
+        (
+            About::Question {
+                inquiry: "i.1".into(),
+            },
+            r#""kind":"question","inquiry":"i.1""#,
+        ),
+        (
+            About::RunTool {
+                hash: "h".into(),
+                diff: false,
+                title: String::new(),
+            },
+            r#""kind":"runTool","hash":"h""#,
+        ),
+        (
+            About::RunTool {
+                hash: "h".into(),
+                diff: true,
+                title: "Edit a.txt".into(),
+            },
+            r#""kind":"runTool","hash":"h","diff":true,"title":"Edit a.txt""#,
+        ),
+        (About::DeliverResult, r#""kind":"deliverResult""#),
+    ] {
+        check(
+            Event::PromptOpened {
+                prompt: prompt.clone(),
+                call,
+                about,
+            },
+            &format!(r#"{{"type":"prompt_opened","prompt":"p1","call":0,{fields}}}"#),
+        );
+    }
+    let (answer, new_text) = (json!("once"), Some("new".to_owned()));
+    for (closed, fields) in [
+        (
+            Closed::Answered {
+                answer,
+                new_text,
+                seen: Some(seen()),
+            },
+            format!(r#""outcome":"answered","answer":"once","new_text":"new",{SEEN}"#),
+        ),
+        (
+            Closed::Answered {
+                answer: json!(false),
+                new_text: None,
+                seen: None,
+            },
+            r#""outcome":"answered","answer":false"#.into(),
+        ),
+        (
+            Closed::Declined {
+                note: Some("no".into()),
+                seen: None,
+            },
+            r#""outcome":"cancelled","reason":"user","note":"no""#.into(),
+        ),
+        (
+            Closed::Withdrawn,
+            r#""outcome":"cancelled","reason":"withdrawn""#.into(),
+        ),
+        (
+            Closed::Failed { why: "gone".into() },
+            r#""outcome":"cancelled","reason":"backend_error","why":"gone""#.into(),
+        ),
+    ] {
+        check(
+            Event::PromptClosed {
+                prompt: prompt.clone(),
+                closed,
+            },
+            &format!(r#"{{"type":"prompt_closed","prompt":"p1",{fields}}}"#),
+        );
+    }
+    check(
+        Event::LateAnswer { prompt },
+        r#"{"type":"late_answer","prompt":"p1"}"#,
+    );
+    check(
+        Event::ToolResult {
+            call,
+            status: Status::Denied,
+            content: "No.".into(),
+            held: true,
+            details: Some(json!({"files": {"b": 1, "a": null}})),
+        },
+        r#"{"type":"tool_result","call":0,"status":"denied","content":"No.","held":true,"details":{"files":{"b":1,"a":null}}}"#,
+    );
+}
+
+#[test]
+fn questions() {
+    let mut question = Question::new(
+        "occurrence",
+        "Which?",
+        AnswerType::Select {
+            options: vec!["1".into(), "2".into()],
+        },
+    );
+    question.context = Some("a\nb".into());
+    question.default = Some(json!("2"));
+    question.exclusive = true;
+    question.persistence = Persistence::None;
+    let id = "tool_call.edit_file.call_a3b7.occurrence.1".to_owned();
+    let source = Source::Tool {
+        name: "edit_file".into(),
+    };
+    check(
+        Event::InquiryRequest {
+            id: id.clone(),
+            call: CallKey(1),
+            source,
+            question,
+            live: false,
+        },
+        r#"{"type":"inquiry_request","id":"tool_call.edit_file.call_a3b7.occurrence.1","source":{"type":"tool","name":"edit_file"},"question":{"id":"occurrence","text":"Which?","context":"a\nb","answer_type":{"type":"select","options":["1","2"]},"default":"2","exclusive":true,"persistence":"none"},"call":1}"#,
+    );
+    check(
+        Event::InquiryRequest {
+            id,
+            call: CallKey(1),
+            source: Source::Assistant,
+            question: Question::new("answer", "Sure?", AnswerType::Boolean),
+            live: true,
+        },
+        r#"{"type":"inquiry_request","id":"tool_call.edit_file.call_a3b7.occurrence.1","source":{"type":"assistant"},"question":{"id":"answer","text":"Sure?","answer_type":{"type":"boolean"}},"call":1,"live":true}"#,
+    );
+}
+
+/// A response to the question `i.1` of the call 1.
+#[track_caller]
+fn check_response(response: InquiryResponse, fields: &str) {
+    check(
+        Event::InquiryResponse {
+            id: "i.1".into(),
+            call: CallKey(1),
+            response,
+        },
+        &format!(r#"{{"type":"inquiry_response","id":"i.1",{fields},"call":1}}"#),
+    );
+}
+
+#[test]
+fn answers_to_questions() {
+    let answered = |answer, by| InquiryResponse::Answered {
+        answer,
+        by,
+        remember: false,
+        seen: None,
+        effort: None,
+    };
+    for (by, word) in [
+        (By::User, "user"),
+        (By::Assistant, "assistant"),
+        (By::Config, "config"),
+        (By::Remembered, "remembered"),
+        (By::Default, "default"),
+    ] {
+        let fields = format!(r#""outcome":"answered","answer":"2","by":"{word}""#);
+        check_response(answered(json!("2"), by), &fields);
+    }
+    check_response(
+        answered(Value::Null, By::User),
+        r#""outcome":"answered","answer":null,"by":"user""#,
+    );
+    check_response(
+        InquiryResponse::Answered {
+            answer: json!(true),
+            by: By::User,
+            remember: true,
+            seen: Some(seen()),
+            effort: Some(effort()),
+        },
+        &format!(
+            r#""outcome":"answered","answer":true,"by":"user","remember":true,{SEEN},{EFFORT}"#
+        ),
+    );
+    check_response(
+        InquiryResponse::Redacted { seen: Some(seen()) },
+        &format!(r#""outcome":"redacted","by":"user",{SEEN}"#),
+    );
+}
+
+#[test]
+fn questions_without_an_answer() {
+    for word in [
+        "user",
+        "withdrawn",
+        "backend_error",
+        "no_prompt_backend",
+        "assistant_routing_denied",
+        "invalid_static_answer",
+        "detached_policy",
+        "invalid_question",
+        "limit_reached",
+        "not_known_yet",
+    ] {
+        check_response(
+            InquiryResponse::Cancelled {
+                reason: Reason::of(word),
+                note: Some("later".into()),
+                why: Some("broken".into()),
+                seen: Some(seen()),
+                effort: Some(effort()),
+            },
+            &format!(
+                r#""outcome":"cancelled","reason":"{word}","note":"later","why":"broken",{SEEN},{EFFORT}"#
+            ),
+        );
+    }
+}
+
+#[test]
+fn an_old_response_is_an_answer() {
+    check_read(
+        r#"{"type":"inquiry_response","id":"i.1","answer":false}"#,
+        Event::InquiryResponse {
+            id: "i.1".into(),
+            call: CallKey(0),
+            response: InquiryResponse::Answered {
+                answer: json!(false),
+                by: By::Assistant,
+                remember: false,
+                seen: None,
+                effort: None,
+            },
+        },
+    );
+}

@@ -1,0 +1,304 @@
+//! What goes along with a user's message: text, or an image or PDF, whose bytes lie beside the log.
+
+use std::fmt;
+
+use crate::rules::Model;
+
+/// Bytes of an image, at the most: 10 MB in base64, which is what the strictest provider takes.
+const IMAGE: u64 = 7_500_000;
+/// Bytes of a PDF, at the most.
+const DOCUMENT: u64 = 16 * 1024 * 1024;
+
+/// Something the user gave along with a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attachment {
+    /// A path or `stdin`.
+    pub name: String,
+    /// What it holds.
+    pub content: Content,
+}
+
+/// What an attachment holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Text.
+    Text(String),
+    /// An image or a PDF.
+    Media(Media),
+}
+
+/// An image or a PDF. Its bytes are a blob of the conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Media {
+    /// What it is.
+    pub media_type: MediaType,
+    /// The blob's name: the SHA-256 of the bytes, in hex.
+    pub blob: String,
+    /// How many bytes it has.
+    pub size: u64,
+}
+
+/// What kind of image or document it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MediaType {
+    /// A PNG image.
+    Png,
+    /// A JPEG image.
+    Jpeg,
+    /// A GIF image.
+    Gif,
+    /// A WebP image.
+    Webp,
+    /// A PDF document.
+    Pdf,
+    /// One that this version does not know, kept as it is: its MIME type.
+    Other(String),
+}
+
+impl Attachment {
+    /// An attached text.
+    #[must_use]
+    pub fn text(name: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            content: Content::Text(text.into()),
+        }
+    }
+
+    /// The image or PDF that it is.
+    #[must_use]
+    pub fn media(&self) -> Option<&Media> {
+        match &self.content {
+            Content::Text(_) => None,
+            Content::Media(media) => Some(media),
+        }
+    }
+}
+
+impl fmt::Display for Media {
+    /// What it is and how large: `image/png, 12 KiB`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {}", self.media_type.mime(), size(self.size))
+    }
+}
+
+impl MediaType {
+    /// What bytes are that begin like this; none where they are no image and no PDF that is known. Names count for
+    /// nothing. 16 bytes are enough to tell.
+    #[must_use]
+    pub fn of(beginning: &[u8]) -> Option<Self> {
+        let is = |bytes: &[u8]| beginning.starts_with(bytes);
+        if is(b"\x89PNG\r\n\x1a\n") {
+            Some(Self::Png)
+        } else if is(b"\xff\xd8\xff") {
+            Some(Self::Jpeg)
+        } else if is(b"GIF87a") || is(b"GIF89a") {
+            Some(Self::Gif)
+        } else if is(b"RIFF") && beginning.get(8..12) == Some(b"WEBP") {
+            Some(Self::Webp)
+        } else if is(b"%PDF-") {
+            Some(Self::Pdf)
+        } else {
+            None
+        }
+    }
+
+    /// The type of a MIME name.
+    #[must_use]
+    pub fn of_mime(name: &str) -> Self {
+        let known = [Self::Png, Self::Jpeg, Self::Gif, Self::Webp, Self::Pdf];
+        let found = known.into_iter().find(|one| one.mime() == name);
+        found.unwrap_or_else(|| Self::Other(name.to_owned()))
+    }
+
+    /// Its MIME name.
+    #[must_use]
+    pub fn mime(&self) -> &str {
+        match self {
+            Self::Png => "image/png",
+            Self::Jpeg => "image/jpeg",
+            Self::Gif => "image/gif",
+            Self::Webp => "image/webp",
+            Self::Pdf => "application/pdf",
+            Self::Other(name) => name,
+        }
+    }
+
+    /// It is an image, of a kind that is known.
+    #[must_use]
+    pub fn is_image(&self) -> bool {
+        !matches!(self, Self::Pdf | Self::Other(_))
+    }
+
+    /// The most bytes that one of its kind may have.
+    #[must_use]
+    pub fn most(&self) -> u64 {
+        if self.is_image() { IMAGE } else { DOCUMENT }
+    }
+
+    /// `an image` or `a PDF`.
+    #[must_use]
+    pub fn words(&self) -> &'static str {
+        match self {
+            Self::Pdf => "a PDF",
+            Self::Other(_) => "a file of an unknown type",
+            _ => "an image",
+        }
+    }
+
+    /// Whether a model takes it.
+    #[must_use]
+    pub fn is_taken_by(&self, images: bool, documents: bool) -> bool {
+        match self {
+            Self::Pdf => documents,
+            Self::Other(_) => false,
+            _ => images,
+        }
+    }
+}
+
+/// What the user is told where the model does not take all that is attached.
+#[must_use]
+pub fn not_taken(attachments: &[Attachment], model: &Model) -> Option<String> {
+    let untaken = attachments.iter().filter_map(|attachment| {
+        let media = attachment.media()?;
+        let taken = media.media_type.is_taken_by(model.images, model.documents);
+        (!taken).then_some((attachment.name.as_str(), &media.media_type))
+    });
+    let (names, types): (Vec<&str>, Vec<&MediaType>) = untaken.unzip();
+    let images = types.iter().any(|one| one.is_image());
+    let (kinds, instead) = match (images, types.iter().all(|one| one.is_image())) {
+        (false, true) => return None,
+        (true, true) => ("images", IMAGES_ARE_TAKEN),
+        (true, false) => ("images and no PDF", IMAGES_ARE_TAKEN),
+        (false, false) => ("PDF", ", or attach the text"),
+    };
+    Some(format!(
+        "As far as is known, {} takes no {kinds}, so it is told the name alone of {}; choose a model that does{instead}.",
+        model.id,
+        names.join(", ")
+    ))
+}
+
+/// What to do where a list of models, or the user, knows better.
+const IMAGES_ARE_TAKEN: &str = "; if this one does, ask its provider with `aside model list`, or set `images = true` \
+                                among the `models` of its provider in your aside.toml";
+
+/// A number of bytes for people: `70 bytes`, `12 KiB`, `2.3 MiB`. What is begun counts as a whole.
+#[must_use]
+pub fn size(bytes: u64) -> String {
+    const KIB: u64 = 1024;
+    const MIB: u64 = 1024 * KIB;
+    match bytes {
+        1 => "1 byte".into(),
+        0..KIB => format!("{bytes} bytes"),
+        KIB..MIB => format!("{} KiB", bytes.div_ceil(KIB)),
+        _ => {
+            let tenths = bytes.saturating_mul(10).div_ceil(MIB);
+            format!("{}.{} MiB", tenths / 10, tenths % 10)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_bytes_are_is_told_by_how_they_begin() {
+        for (beginning, expected) in [
+            (&b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"[..], Some("image/png")),
+            (b"\xff\xd8\xff\xe0\0\x10JFIF", Some("image/jpeg")),
+            (b"GIF87a\x01\0", Some("image/gif")),
+            (b"GIF89a\x01\0", Some("image/gif")),
+            (b"RIFF\x24\0\0\0WEBPVP8 ", Some("image/webp")),
+            (b"RIFF\x24\0\0\0WAVEfmt ", None),
+            (b"RIFF", None),
+            (b"%PDF-1.4\n%", Some("application/pdf")),
+            (b"PDF-1.4", None),
+            (b"\x89PNG\n", None),
+            (b"fn main() {}", None),
+            (b"", None),
+        ] {
+            let found = MediaType::of(beginning);
+            let mime = found.as_ref().map(MediaType::mime);
+            assert_eq!(mime, expected, "{beginning:?}");
+            if let Some(found) = &found {
+                assert_eq!(MediaType::of_mime(found.mime()), *found);
+            }
+        }
+        let other = MediaType::of_mime("image/avif");
+        assert_eq!(other, MediaType::Other("image/avif".into()));
+        assert_eq!(other.mime(), "image/avif");
+    }
+
+    #[test]
+    fn sizes_are_told_in_words() {
+        for (bytes, expected) in [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (1_023, "1023 bytes"),
+            (1_024, "1 KiB"),
+            (1_025, "2 KiB"),
+            (12_000, "12 KiB"),
+            (1_048_576, "1.0 MiB"),
+            (1_048_577, "1.1 MiB"),
+            (2_400_000, "2.3 MiB"),
+        ] {
+            assert_eq!(size(bytes), expected);
+        }
+    }
+
+    #[test]
+    fn what_a_model_does_not_take_is_told_once() {
+        let given = |name: &str| {
+            let extension = name.split_once('.').unwrap_or_default().1;
+            let media_type = match extension {
+                "txt" => return Attachment::text(name, "Text."),
+                "pdf" => MediaType::Pdf,
+                _ => MediaType::of_mime(&format!("image/{extension}")),
+            };
+            let content = Content::Media(Media {
+                media_type,
+                blob: String::new(),
+                size: 1,
+            });
+            Attachment {
+                name: name.to_owned(),
+                content,
+            }
+        };
+        let told = |names: &[&str], images, documents| {
+            let attachments: Vec<Attachment> = names.iter().map(|name| given(name)).collect();
+            let model = Model {
+                id: "local/small".into(),
+                images,
+                documents,
+                ..Model::default()
+            };
+            not_taken(&attachments, &model).unwrap_or_default()
+        };
+        let all = ["a.txt", "b.png", "c.pdf", "d.gif"];
+        assert_eq!(told(&all, true, true), "");
+        assert_eq!(told(&["a.txt"], false, false), "");
+        let begin = "As far as is known, local/small takes no";
+        let better = "choose a model that does; if this one does, ask its provider with `aside model list`, or set \
+                      `images = true` among the `models` of its provider in your aside.toml.";
+        assert_eq!(
+            told(&all, false, true),
+            format!("{begin} images, so it is told the name alone of b.png, d.gif; {better}")
+        );
+        assert_eq!(
+            told(&all, false, false),
+            format!(
+                "{begin} images and no PDF, so it is told the name alone of b.png, c.pdf, d.gif; {better}"
+            )
+        );
+        assert_eq!(
+            told(&all, true, false),
+            format!(
+                "{begin} PDF, so it is told the name alone of c.pdf; choose a model that does, or attach the text."
+            )
+        );
+    }
+}

@@ -1,0 +1,55 @@
+//! The disk refuses a line of the log: what was announced before is done, nothing after it is, and the turn goes on when
+//! there is room again.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::{
+    inside::ends,
+    story::{Ground, STORY, side_by_side},
+    strace::{At, kill},
+    whole,
+};
+use crate::world::Done;
+
+/// More lines than a turn of the story has.
+const LINES: usize = 80;
+
+/// Plays the first turn where the n-th line to the log fails.
+fn refused(error: &'static str, n: usize) -> (Ground, Done) {
+    let ground = Ground::new();
+    let done = kill(
+        &ground,
+        &ground.args(&STORY[0], false),
+        At::Refused(error, n),
+    )
+    .done;
+    (ground, done)
+}
+
+#[test]
+fn a_line_that_the_disk_refuses_stops_the_turn_and_loses_nothing() {
+    for error in ["ENOSPC", "EIO"] {
+        let refusals = AtomicUsize::new(0);
+        side_by_side(LINES, |n| {
+            let (ground, done) = refused(error, n + 1);
+            if done.code == 0 {
+                return whole::check(&ground, 1);
+            }
+            refusals.fetch_add(1, Ordering::Relaxed);
+            done.exits(1).says("cannot write the conversation's log: ");
+            ends(&ground, &STORY[0]);
+            whole::check(&ground, 1);
+        });
+        let refusals = refusals.into_inner();
+        assert!((20..LINES).contains(&refusals), "{error}: {refusals}");
+    }
+}
+
+#[test]
+fn a_write_that_was_interrupted_is_made_again() {
+    side_by_side(LINES / 4, |n| {
+        let (ground, done) = refused("EINTR", n * 2 + 1);
+        done.exits(0);
+        whole::check(&ground, 1);
+    });
+}
