@@ -52,6 +52,7 @@ use tower_lsp::lsp_types::{
 use self::{
     gate::Gate,
     messages::{Meaning, Message, Whole, asked, by_command, meaning, message, page},
+    pages::Shown,
     shown::in_words,
     written::Written,
 };
@@ -228,7 +229,7 @@ async fn open_whole(hub: &SharedHub, open: &Open) -> Whole {
             return Whole::Nowhere;
         }
     };
-    if !hub.show_page(&path, false, 0).await {
+    if hub.show_page(&path, false, 0).await != Shown::Yes {
         return Whole::Nowhere;
     }
     let name = path.file_name().unwrap_or_default();
@@ -262,16 +263,19 @@ async fn write(hub: &SharedHub, open: &Open) {
         Ok(path) => {
             // What is saved from now on counts.
             let page = Written::new(path.clone());
-            hub.show_page(&path, true, line).await.then_some(page)
+            Some((hub.show_page(&path, true, line).await, page))
         }
         Err(why) => {
             tracing::warn!(%why, "a page for an answer cannot be written");
             None
         }
     };
-    let Some(mut page) = page else {
+    if !matches!(page, Some((Shown::Yes, _))) {
         let text = format!("Answer it with {}.", by_command(&prompt.prompt_id));
-        return hub.say(MessageType::INFO, &text).await;
+        hub.say(MessageType::INFO, &text).await;
+    }
+    let Some((Shown::Yes | Shown::Unsaid, mut page)) = page else {
+        return;
     };
     while let Some(text) = page.next(&hub.plain.saved, &open.closed).await {
         match written::value(&prompt.answer_type, &text) {

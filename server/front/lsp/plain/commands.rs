@@ -297,7 +297,11 @@ async fn write_and_ask(hub: SharedHub, folder: std::path::PathBuf, ask: Ask) {
     };
     // What is saved from now on counts.
     let mut page = Written::new(path.clone());
-    if hub.show_page(&path, true, line).await {
+    let on_screen = hub.show_page(&path, true, line).await;
+    if on_screen != pages::Shown::Yes {
+        say_how_to_ask(&hub).await;
+    }
+    if on_screen != pages::Shown::No {
         let written = timeout(WRITING, page.next(&hub.plain.saved, &unwanted)).await;
         if let Ok(prompt @ Some(_)) = written {
             let begun = begin(&hub, Ask { prompt, ..ask }).await;
@@ -307,8 +311,6 @@ async fn write_and_ask(hub: SharedHub, folder: std::path::PathBuf, ask: Ask) {
             };
             hub.say(kind, text).await;
         }
-    } else {
-        say_how_to_ask(&hub).await;
     }
     let removed = off_thread(move || std::fs::remove_file(path).map_err(internal)).await;
     if let Err(why) = removed {

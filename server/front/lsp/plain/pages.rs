@@ -18,11 +18,22 @@ use tower_lsp::lsp_types::{Position, Range, ShowDocumentParams, Url};
 use super::super::hub::Hub;
 use crate::session::conversation::Conversation;
 
-/// How long a client may take to show a page before it counts as not shown.
+/// How long a client may take to say that it shows a page.
 const SHOWING: Duration = Duration::from_secs(10);
 /// How long a client has to draw a page before the message that asks about it comes: one that asks at once does so
 /// before it draws, and the page is not on the screen while its message is.
 const DRAWING: Duration = Duration::from_millis(100);
+
+/// Whether a page is on the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// The client says so.
+    Yes,
+    /// The client cannot, or did not.
+    No,
+    /// The client says nothing: it may be busy with the person, and show it later.
+    Unsaid,
+}
 
 impl Hub {
     /// The client can show files.
@@ -32,13 +43,13 @@ impl Hub {
         shows.is_some_and(|shows| shows.support)
     }
 
-    /// Shows a file in the editor, at a line, counted from 0. False where the client cannot, did not, or does not say in time.
-    pub(super) async fn show_page(&self, path: &Path, focus: bool, line: u32) -> bool {
+    /// Shows a file in the editor, at a line, counted from 0.
+    pub(super) async fn show_page(&self, path: &Path, focus: bool, line: u32) -> Shown {
         let Ok(uri) = Url::from_file_path(path) else {
-            return false;
+            return Shown::No;
         };
         if !self.shows_pages() {
-            return false;
+            return Shown::No;
         }
         let at = Position::new(line, 0);
         let params = ShowDocumentParams {
@@ -53,7 +64,11 @@ impl Hub {
             let shown = client.show_document(params).await.unwrap_or(false);
             let _ = tell.send(shown);
         });
-        matches!(timeout(SHOWING, told).await, Ok(Ok(true)))
+        match timeout(SHOWING, told).await {
+            Ok(Ok(true)) => Shown::Yes,
+            Ok(_) => Shown::No,
+            Err(_) => Shown::Unsaid,
+        }
     }
 }
 

@@ -127,7 +127,8 @@ pub(super) async fn show_transcript(
             Ok((path, line))
         };
         let (path, line) = off_thread(write).await?;
-        if hub.show_page(&path, false, line).await {
+        // Who is busy shows it later, and need not be told twice.
+        if hub.show_page(&path, false, line).await != pages::Shown::No {
             return Ok(());
         }
     }
