@@ -263,11 +263,31 @@ pub enum Stop {
 /// # Errors
 /// [`Stop`], where there is nothing to do but to say something.
 pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, Stop> {
+    let args: Vec<OsString> = args.into_iter().collect();
+    if let Some(cli) = plain_lsp(&args) {
+        return Ok(cli);
+    }
     let cli = Cli::try_parse_from(args).map_err(|error| stop(&error))?;
     if let Command::Run(run) = &cli.command {
         run.check().map_err(Stop::Usage)?;
     }
     Ok(cli)
+}
+
+/// `aside lsp`, with `--stdio` or without: what editors write. The parser of all that there is takes two MiB of memory,
+/// which a server would keep.
+fn plain_lsp(args: &[OsString]) -> Option<Cli> {
+    let (_, given) = args.split_first()?;
+    let stdio = match given {
+        [lsp] if lsp == "lsp" => false,
+        [lsp, stdio] if lsp == "lsp" && stdio == "--stdio" => true,
+        _ => return None,
+    };
+    Some(Cli {
+        cwd: None,
+        log_file: None,
+        command: Command::Lsp { stdio },
+    })
 }
 
 /// The completion script of a shell.

@@ -7,7 +7,7 @@
 //! | [`pump`] | the two threads between the pipes and tower-lsp |
 //! | [`inbox`], [`outbox`] | the bounded queues of those threads |
 //! | [`end`] | why a connection is over |
-//! | `order` | lets handlers begin in the order in which their messages came |
+//! | `order` | runs handlers in the order in which their messages came, and lets answers come later |
 //! | `server` | the handlers of LSP's and the protocol's methods |
 //! | `hub` | what the handlers share |
 //! | `settings`, `start` | the configuration of a turn; from params to a running turn |
@@ -64,6 +64,7 @@ use std::{
 };
 
 use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
 
 use self::{end::End, hub::Hub, order::InOrder, pump::Pump};
 use crate::tool::Tool;
@@ -94,9 +95,10 @@ pub async fn connect(
     let (service, socket) =
         server::service(|client| Hub::new(client, own.clone(), output.clone(), signals.clone()));
     let hub = service.inner().hub.clone();
+    let late = TaskTracker::new();
     let serving = tower_lsp::Server::new(pump.input, pump.output, socket)
-        .concurrency_level(order::AT_ONCE)
-        .serve(InOrder::new(service));
+        .concurrency_level(1)
+        .serve(InOrder::new(service, output.clone(), late.clone()));
     let mut serving = tokio::spawn(serving);
     let (code, reads) = tokio::select! {
         end = signals.ended() => {
@@ -115,6 +117,8 @@ pub async fn connect(
             let _ = (&mut serving).await;
             hub.leave().await;
         }
+        late.close();
+        late.wait().await;
         output.drained(1).await;
     };
     if timeout(LAST, last).await.is_err() {

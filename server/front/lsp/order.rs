@@ -1,24 +1,25 @@
-//! Handlers begin in the order in which their messages came, each when the one before it has ended, or has let it.
+//! Handlers run one after another, in the order in which their messages came.
 //!
 //! Most end soon. One whose answer has to come from elsewhere lets the next begin once it has changed what there is to
-//! change: order of arrival is still order of effect, and only its answer comes later. `$/cancelRequest` can end such
-//! a one, so what must not stop halfway goes into a task of its own: [`to_the_end`].
+//! change: order of arrival is still order of effect, and only its answer comes later, past tower-lsp. `$/cancelRequest`
+//! can end such a one, so what must not stop halfway goes into a task of its own: [`to_the_end`].
 
 use std::{
     cell::RefCell,
+    sync::Arc,
     task::{Context, Poll},
 };
 
 use futures_util::future::{BoxFuture, FutureExt};
-use tokio::sync::oneshot;
-use tokio_util::sync::CancellationToken;
+use tokio::sync::{Semaphore, oneshot};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower_lsp::jsonrpc::{self, Request, Response};
 use tower_service::Service;
 
-use super::error::internal;
+use super::{error::internal, outbox::Outbox};
 
-/// Handlers that have begun or wait for their turn, at the most; tower-lsp takes in no more.
-pub(super) const AT_ONCE: usize = 64;
+/// Handlers whose answers come later, at the most; one more holds the next one up.
+const LATE: usize = 64;
 
 tokio::task_local! {
     /// What holds the next handler up, while this one is being run; dropping it lets the next begin.
@@ -63,18 +64,23 @@ pub(super) async fn unless_taken_back<T>(part: impl Future<Output = T>) -> jsonr
     done.await.ok_or_else(jsonrpc::Error::request_cancelled)
 }
 
-/// A service whose calls begin in order.
+/// A service whose calls run one after another: each is to be polled to its end before the next.
 pub(super) struct InOrder<S> {
     inner: S,
-    /// Ready when the call before has ended or let the next begin.
-    before: Option<oneshot::Receiver<()>>,
+    /// Where late answers go.
+    output: Outbox,
+    late: TaskTracker,
+    places: Arc<Semaphore>,
 }
 
 impl<S> InOrder<S> {
-    pub(super) fn new(inner: S) -> Self {
+    /// The tracker has the handlers whose answers are still to come.
+    pub(super) fn new(inner: S, output: Outbox, late: TaskTracker) -> Self {
         Self {
             inner,
-            before: None,
+            output,
+            late,
+            places: Arc::new(Semaphore::new(LATE)),
         }
     }
 }
@@ -82,6 +88,7 @@ impl<S> InOrder<S> {
 impl<S> Service<Request> for InOrder<S>
 where
     S: Service<Request, Response = Option<Response>>,
+    S::Error: Send + 'static,
     S::Future: Send + 'static,
 {
     type Response = S::Response;
@@ -94,20 +101,29 @@ where
 
     fn call(&mut self, request: Request) -> Self::Future {
         let (holds_up, next) = oneshot::channel();
-        let before = self.before.replace(next);
         let handled = self.inner.call(request);
-        let in_turn = async move {
-            if let Some(before) = before {
+        let mut handled = Box::pin(HOLDS_UP.scope(RefCell::new(Some(holds_up)), handled));
+        let (output, late) = (self.output.clone(), self.late.clone());
+        let places = self.places.clone();
+        async move {
+            tokio::select! {
+                biased;
+                response = &mut handled => return response,
                 // The other side says nothing: it goes.
-                let _ = before.await;
+                _ = next => {}
             }
-            let handled = handled.await;
-            let_next_begin();
-            handled
-        };
-        HOLDS_UP
-            .scope(RefCell::new(Some(holds_up)), in_turn)
-            .boxed()
+            let Ok(place) = places.try_acquire_owned() else {
+                return handled.await;
+            };
+            late.spawn(async move {
+                if let Ok(Some(response)) = handled.await {
+                    output.say(&response);
+                }
+                drop(place);
+            });
+            Ok(None)
+        }
+        .boxed()
     }
 }
 
@@ -116,13 +132,15 @@ mod tests {
     use std::{
         collections::HashMap,
         convert::Infallible,
-        sync::{Arc, Mutex},
+        io::{self, Read},
+        sync::Mutex,
     };
 
     use serde_json::json;
     use tokio::sync::Notify;
 
     use super::*;
+    use crate::front::lsp::{end, frame::header};
 
     /// Notes when a call begins and ends. It goes on when it is told to: `wait` holds the next one up, `later` does not.
     #[derive(Clone, Default)]
@@ -182,17 +200,61 @@ mod tests {
         }
     }
 
-    #[tokio::test(flavor = "current_thread")]
-    async fn calls_begin_in_order_and_one_that_lets_it_does_not_hold_the_next_up() {
-        let noting = Noting::default();
-        let mut service = InOrder::new(noting.clone());
-        let mut call = |name: &str| service.call(Request::build(name.to_owned()).id(1).finish());
-        let calls = ["wait 1", "at once 2", "later 3", "later 4", "at once 5"].map(&mut call);
-        let mut running: Vec<_> = Vec::new();
-        // Polled from the last to the first, as may happen.
-        for call in calls.into_iter().rev() {
-            running.push(tokio::spawn(call));
+    /// A service that notes, and what it says later.
+    struct Trial {
+        noting: Noting,
+        service: InOrder<Noting>,
+        output: Outbox,
+        late: TaskTracker,
+    }
+
+    impl Trial {
+        fn new() -> Self {
+            let noting = Noting::default();
+            let (output, late) = (Outbox::new(end::channel().0), TaskTracker::new());
+            Self {
+                service: InOrder::new(noting.clone(), output.clone(), late.clone()),
+                noting,
+                output,
+                late,
+            }
         }
+
+        /// Handles messages as tower-lsp does, one future after another; each has the number of its place as its id.
+        /// Returns which were answered at once.
+        fn serve(&mut self, names: &[&str]) -> tokio::task::JoinHandle<Vec<Option<Response>>> {
+            let calls = names.iter().zip(1..).map(|(name, id)| {
+                let request = Request::build((*name).to_owned()).id(id);
+                self.service.call(request.finish())
+            });
+            let calls: Vec<_> = calls.collect();
+            tokio::spawn(async move {
+                let mut answers = Vec::new();
+                for call in calls {
+                    answers.push(call.await.unwrap());
+                }
+                answers
+            })
+        }
+
+        /// What was said later.
+        async fn said(self) -> String {
+            self.late.close();
+            self.late.wait().await;
+            let (mut reads, writes) = io::pipe().unwrap();
+            self.output.close();
+            self.output.write_to(writes);
+            let mut said = String::new();
+            reads.read_to_string(&mut said).unwrap();
+            said
+        }
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn handlers_run_in_order_and_one_whose_answer_comes_later_holds_nobody_up() {
+        let mut trial = Trial::new();
+        let noting = trial.noting.clone();
+        let served = trial.serve(&["wait 1", "at once 2", "later 3", "later 4", "at once 5"]);
         settle().await;
         assert_eq!(noting.taken(), "begins wait 1");
         noting.told("wait 1").notify_one();
@@ -202,25 +264,37 @@ mod tests {
             "ends wait 1, begins at once 2, ends at once 2, begins later 3, begins later 4, begins at once 5, \
              ends at once 5"
         );
+        let answers: Vec<bool> = served.await.unwrap().iter().map(Option::is_some).collect();
+        assert_eq!(answers, [true, true, false, false, true]);
         noting.told("later 4").notify_one();
         settle().await;
         assert_eq!(noting.taken(), "ends later 4");
         noting.told("later 3").notify_one();
-        for call in running {
-            assert!(call.await.unwrap().unwrap().is_some());
-        }
-        assert_eq!(noting.taken(), "ends later 3");
+        let framed = |id| {
+            let body = format!(r#"{{"jsonrpc":"2.0","result":null,"id":{id}}}"#);
+            header(body.len()) + &body
+        };
+        assert_eq!(trial.said().await, framed(4) + &framed(3));
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_call_that_is_dropped_holds_nobody_up() {
-        let noting = Noting::default();
-        let mut service = InOrder::new(noting.clone());
-        let mut call = |name: &str| service.call(Request::build(name.to_owned()).finish());
-        let (first, second) = (call("wait 1"), call("at once 2"));
-        drop(first);
-        second.await.unwrap();
-        assert_eq!(noting.taken(), "begins at once 2, ends at once 2");
+    async fn too_many_late_answers_hold_the_next_up() {
+        let mut trial = Trial::new();
+        let noting = trial.noting.clone();
+        let mut names = vec!["later"; LATE + 1];
+        names.push("at once");
+        let served = trial.serve(&names);
+        settle().await;
+        assert!(noting.taken().ends_with("begins later, begins later"));
+        for _ in 0..=LATE {
+            noting.told("later").notify_one();
+            settle().await;
+        }
+        assert!(noting.taken().ends_with("begins at once, ends at once"));
+        let answers = served.await.unwrap();
+        // The one for which there was no place was answered in its own.
+        assert_eq!(answers.iter().flatten().count(), 2);
+        assert_eq!(trial.said().await.matches("result").count(), LATE);
     }
 
     #[test]

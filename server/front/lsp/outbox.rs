@@ -15,11 +15,12 @@ use std::{
     task::{Context, Poll},
 };
 
+use serde::Serialize;
 use tokio::{io::AsyncWrite, sync::watch};
 
 use super::{
     end::{End, Ends},
-    frame::reserve_within,
+    frame::{header, reserve_within},
 };
 
 /// With this many bytes unread, whatever comes next makes the client count as gone.
@@ -90,8 +91,16 @@ impl Outbox {
         self.0.more.notify_one();
     }
 
+    /// Queues one message.
+    pub(super) fn say(&self, message: &impl Serialize) {
+        match serde_json::to_string(message) {
+            Ok(body) => self.push((header(body.len()) + &body).as_bytes()),
+            Err(error) => tracing::error!(%error, "a message cannot be written"),
+        }
+    }
+
     /// Takes nothing more; [`Self::write_to`] ends when all is written.
-    fn close(&self) {
+    pub(super) fn close(&self) {
         self.0.lock().closed = true;
         self.0.more.notify_one();
     }

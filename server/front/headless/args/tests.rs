@@ -337,3 +337,21 @@ fn completions_name_the_commands() {
     let script = String::from_utf8(completions(clap_complete::Shell::Bash)).expect("text");
     assert!(script.contains("conversation") && script.contains("--non-interactive"));
 }
+
+#[test]
+fn what_editors_write_is_read_as_by_the_parser() {
+    let read = |text: &str| -> Vec<OsString> { text.split(' ').map(OsString::from).collect() };
+    for text in ["aside lsp", "aside lsp --stdio"] {
+        let (args, parsed) = (read(text), Cli::try_parse_from(read(text)).unwrap());
+        let found = plain_lsp(&args).map(|cli| format!("{cli:?}"));
+        assert_eq!(found, Some(format!("{parsed:?}")));
+    }
+    for text in [
+        "aside",
+        "aside run",
+        "aside lsp --help",
+        "aside lsp --stdio --stdio",
+    ] {
+        assert!(plain_lsp(&read(text)).is_none(), "{text}");
+    }
+}
