@@ -44,6 +44,10 @@ pub(super) fn check(tools: &[requests::ClientTool]) -> jsonrpc::Result<()> {
             tools.len()
         )));
     }
+    if tools.is_empty() {
+        // What they are compared with is not built for nothing.
+        return Ok(());
+    }
     let unused: CallClient = Arc::new(|_| Box::pin(std::future::ready(Err(String::new()))));
     let mut registry = Registry::builtin();
     for (at, tool) in tools.iter().enumerate() {
