@@ -72,10 +72,10 @@ fn start(world: &World) {
         };
         (0..5).filter_map(one).collect()
     };
-    // What was sent before the request is done when that is answered.
+    // What was sent before the request is done when that is answered, by an error: nothing is asked of the server.
     let idle = memory(|client| {
-        client.request("aside/prompt/pending", json!({}));
-        client.reply();
+        client.request("aside/none", json!({}));
+        client.until(|message| message["error"]["code"] == -32601);
     });
     tell("memory of an idle server", &idle, "MiB", 8.0);
     // It has read its settings when it tells how it goes.

@@ -102,7 +102,7 @@ impl Server {
         }
         let hub = self.hub.clone();
         off_thread(move || {
-            let store = TrustStore::new(&hub.told()?.state_dir);
+            let store = TrustStore::new(&hub.state_dir()?);
             if !trusted {
                 return store.revoke(&root).map_err(internal);
             }

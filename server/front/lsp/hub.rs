@@ -8,7 +8,10 @@ use std::{
 
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
-use tower_lsp::{Client, jsonrpc, lsp_types::notification::Notification};
+use tower_lsp::{
+    Client, jsonrpc,
+    lsp_types::{Url, notification::Notification},
+};
 
 use super::{
     configured::IsAsking,
@@ -26,7 +29,7 @@ use crate::{
     config::Settings,
     engine::open::Outside,
     front::wire::requests::{ClientCapabilities, StatusParams},
-    session::store::Store,
+    session::store::{Store, default_state_dir},
     tool::Tool,
     turn::rules,
 };
@@ -38,7 +41,8 @@ pub(super) struct Hub {
     pub(super) own: Vec<Arc<dyn Tool>>,
     /// What `initialize` told; nothing is asked of it before.
     pub(super) told: OnceLock<Told>,
-    pub(super) folders: Mutex<Vec<PathBuf>>,
+    /// As the client named them.
+    pub(super) folders: Mutex<Vec<Url>>,
     pub(super) settings: Mutex<ClientSettings>,
     pub(super) documents: Documents,
     pub(super) turns: Turns,
@@ -72,8 +76,8 @@ pub(super) struct Told {
     pub(super) lsp: tower_lsp::lsp_types::ClientCapabilities,
     /// Positions count UTF-8 bytes, not UTF-16 units.
     pub(super) utf8: bool,
-    /// Where state is kept.
-    pub(super) state_dir: PathBuf,
+    /// Where state is kept, if not in the usual place.
+    pub(super) state_dir: Option<PathBuf>,
 }
 
 /// A notification of the protocol's own.
@@ -149,22 +153,43 @@ impl Hub {
             .ok_or_else(|| error(-32002, "initialize comes first"))
     }
 
+    /// Where state is kept.
+    pub(super) fn state_dir(&self) -> jsonrpc::Result<PathBuf> {
+        match &self.told()?.state_dir {
+            Some(folder) => Ok(folder.clone()),
+            None => default_state_dir().map_err(internal),
+        }
+    }
+
     /// The client speaks the protocol.
     pub(super) fn speaks_aside(&self) -> bool {
         self.told.get().is_some_and(|told| told.aside.is_some())
     }
 
+    /// The first folder of the workspace.
+    pub(super) fn first_folder(&self) -> Option<PathBuf> {
+        self.folders().into_iter().next()
+    }
+
+    fn folders(&self) -> Vec<PathBuf> {
+        let folders = lock(&self.folders);
+        let paths = folders.iter().map(Url::to_file_path);
+        let mut paths: Vec<PathBuf> = paths.filter_map(Result::ok).collect();
+        // Clients name their root twice.
+        paths.dedup();
+        paths
+    }
+
     /// The workspace: this folder, else the first.
     pub(super) fn root(&self, wanted: Option<&Path>) -> PathBuf {
-        let first = || lock(&self.folders).first().cloned();
-        let root = wanted.map(Path::to_owned).or_else(first);
+        let root = wanted.map(Path::to_owned).or_else(|| self.first_folder());
         let root = root.unwrap_or_else(|| PathBuf::from("."));
         root.canonicalize().unwrap_or(root)
     }
 
     /// The folders of the workspace, each by its real path; at least one.
     pub(super) fn roots(&self) -> Vec<PathBuf> {
-        let folders = lock(&self.folders).clone();
+        let folders = self.folders();
         if folders.is_empty() {
             return vec![self.root(None)];
         }
@@ -190,7 +215,7 @@ impl Hub {
         if let Some(store) = stores.get(root) {
             return Ok(store.clone());
         }
-        let store = Store::open(&self.told()?.state_dir, root).map_err(|error| of_store(&error))?;
+        let store = Store::open(&self.state_dir()?, root).map_err(|error| of_store(&error))?;
         stores.insert(root.to_owned(), store.clone());
         Ok(store)
     }
@@ -209,7 +234,7 @@ impl Hub {
         }
         let supervisor = std::env::current_exe().map_err(internal)?;
         let env = Arc::new(|name: &str| std::env::var(name).ok());
-        let outside = Outside::new(settings, env, supervisor, self.told()?.state_dir.clone());
+        let outside = Outside::new(settings, env, supervisor, self.state_dir()?);
         Ok(self.outside.get_or_init(|| outside).clone())
     }
 

@@ -22,7 +22,7 @@ use super::{
     client_tools::check,
     configured::client_settings,
     conversations::off_thread,
-    error::{internal, invalid, unknown_prompt, unknown_turn},
+    error::{invalid, unknown_prompt, unknown_turn},
     hub::{Hub, SharedHub, Told, lock},
     order::to_the_end,
     params::Given,
@@ -38,7 +38,6 @@ use crate::{
             StartParams, StartResult, SteerParams, TurnId, VERSION,
         },
     },
-    session::store::default_state_dir,
     turn::{question::AnswerType, rules},
 };
 
@@ -159,12 +158,11 @@ impl LanguageServer for Server {
     async fn did_change_workspace_folders(&self, params: DidChangeWorkspaceFoldersParams) {
         let mut folders = lock(&self.hub.folders);
         for removed in params.event.removed {
-            if let Ok(path) = removed.uri.to_file_path() {
-                folders.retain(|folder| *folder != path);
-            }
+            let path = removed.uri.to_file_path();
+            folders.retain(|folder| folder.to_file_path() != path);
         }
         let added = params.event.added.into_iter();
-        folders.extend(added.filter_map(|folder| folder.uri.to_file_path().ok()));
+        folders.extend(added.map(|folder| folder.uri));
         drop(folders);
         self.hub.look_again();
     }
@@ -258,7 +256,7 @@ impl Server {
 }
 
 /// What `initialize` tells.
-fn read(params: InitializeParams) -> Result<(Told, ClientSettings, Vec<PathBuf>)> {
+fn read(mut params: InitializeParams) -> Result<(Told, ClientSettings, Vec<Url>)> {
     let options = match params.initialization_options {
         None | Some(Value::Null) => InitializationOptions::default(),
         Some(options) => serde_json::from_value(options)
@@ -267,9 +265,9 @@ fn read(params: InitializeParams) -> Result<(Told, ClientSettings, Vec<PathBuf>)
     let aside = params
         .capabilities
         .experimental
-        .as_ref()
-        .and_then(|experimental| experimental.get("aside"))
-        .map(|aside| serde_json::from_value(aside.clone()))
+        .as_mut()
+        .and_then(|experimental| experimental.get_mut("aside"))
+        .map(|aside| serde_json::from_value(aside.take()))
         .transpose()
         .map_err(|why| invalid(format!("capabilities.experimental.aside: {why}")))?;
     let aside: Option<requests::ClientCapabilities> = aside;
@@ -290,24 +288,17 @@ fn read(params: InitializeParams) -> Result<(Told, ClientSettings, Vec<PathBuf>)
         .as_ref()
         .and_then(|general| general.position_encodings.as_ref());
     let utf8 = encodings.is_some_and(|known| known.contains(&PositionEncodingKind::UTF8));
-    let state_dir = match &options.state_dir {
-        Some(folder) => PathBuf::from(folder),
-        None => default_state_dir().map_err(internal)?,
-    };
     // Older clients name no folders.
     let root = params.root_uri;
     let folders = params.workspace_folders.unwrap_or_default();
     let folders = folders.into_iter().map(|folder| folder.uri).chain(root);
-    let mut folders: Vec<PathBuf> = folders
-        .filter_map(|uri: Url| uri.to_file_path().ok())
-        .collect();
-    folders.dedup();
+    let folders = folders.collect();
     let told = Told {
         client,
         aside,
         lsp: params.capabilities,
         utf8,
-        state_dir,
+        state_dir: options.state_dir.as_ref().map(PathBuf::from),
     };
     Ok((told, client_settings(options), folders))
 }

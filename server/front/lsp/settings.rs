@@ -76,7 +76,7 @@ impl Hub {
     ) -> jsonrpc::Result<(Trust, Fingerprint)> {
         let file = sources.workspace_file.as_ref();
         let now = Fingerprint::of(root, file.map(|file| file.text.as_str())).map_err(internal)?;
-        let store = TrustStore::new(&self.told()?.state_dir);
+        let store = TrustStore::new(&self.state_dir()?);
         let status = store.status(root, &now).map_err(internal)?;
         Ok((status, now))
     }

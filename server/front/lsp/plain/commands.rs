@@ -111,7 +111,7 @@ impl Server {
         match &ask.prompt {
             Some(prompt) if !prompt.trim().is_empty() => begin(&self.hub, ask).await.map(Some),
             _ => {
-                let page = self.hub.told()?.state_dir.join("pages");
+                let page = self.hub.state_dir()?.join("pages");
                 // The person writes in peace; the command is done.
                 tokio::spawn(write_and_ask(self.hub.clone(), page, ask));
                 Ok(None)
@@ -280,7 +280,7 @@ async fn begin(hub: &SharedHub, ask: Ask) -> Result<Value> {
 async fn write_and_ask(hub: SharedHub, folder: std::path::PathBuf, ask: Ask) {
     let unwanted = CancellationToken::new();
     std::mem::replace(&mut *lock(&hub.plain.writing), unwanted.clone()).cancel();
-    let given = lock(&hub.folders).first().cloned().unwrap_or_default();
+    let given = hub.first_folder().unwrap_or_default();
     let (root, uri) = (hub.root(None), ask.uri.clone());
     let page = off_thread(move || {
         let about = uri.map(|uri| format!(" about {}", shown::file(&uri, &[&given, &root])));
