@@ -78,19 +78,21 @@ fn start(world: &World) {
         client.until(|message| message["error"]["code"] == -32601);
     });
     tell("memory of an idle server", &idle, "MiB", 8.0);
-    // It has read its settings when it tells how it goes.
-    let open = memory(|client| {
-        let document =
-            json!({ "uri": "file:///a.txt", "languageId": "text", "version": 1, "text": "a" });
-        client.notify("textDocument/didOpen", json!({ "textDocument": document }));
-        client.until(|message| message["method"] == "aside/status");
-    });
+    let open = memory(opens_a_document);
     if !open.is_empty() {
         println!(
             "  with a document open and its settings read: {:.3} MiB",
             median(&open)
         );
     }
+}
+
+/// The client opens a document, and the server has read its settings then: it tells how it goes.
+fn opens_a_document(client: &mut Client) {
+    let document =
+        json!({ "uri": "file:///a.txt", "languageId": "text", "version": 1, "text": "a" });
+    client.notify("textDocument/didOpen", json!({ "textDocument": document }));
+    client.until(|message| message["method"] == "aside/status");
 }
 
 /// From a turn's start to its request.
@@ -101,11 +103,22 @@ fn requests(world: &World) {
         ms(model.last_request() - turn.asked)
     };
     let first = sample(15, || request(&mut world.client(model.config())));
+    let editors = sample(15, || {
+        let mut client = world.client(model.config());
+        opens_a_document(&mut client);
+        request(&mut client)
+    });
     let mut client = world.client(model.config());
     let warm = sample(100, || request(&mut client));
     tell(
         "turn/start to the provider's request, first",
         &first,
+        "ms",
+        2.0,
+    );
+    tell(
+        "  where a document was opened before, as editors do",
+        &editors,
         "ms",
         2.0,
     );
