@@ -93,7 +93,7 @@ mod tests {
         };
         let sources = Sources {
             user_file: Some(file("/me/aside.toml", user)),
-            workspace_file: workspace.map(|text| file("/work/aside.toml", text)),
+            workspace_file: workspace.map(|text| file("/app/aside.toml", text)),
             ..Sources::default()
         };
         let said = what_counts(&sources).unwrap_or_else(|problems| format!("{problems}\n"));
@@ -106,7 +106,7 @@ mod tests {
         check(
             Some("assistant.instructions = 'Be brief.'"),
             "",
-            "/work/aside.toml has no setting that needs trust.\n",
+            "/app/aside.toml has no setting that needs trust.\n",
         );
         check(
             Some(
@@ -115,11 +115,11 @@ mod tests {
                  [mcp.servers.db]\ncommand = 'db'\nenv.KEY = 'hunter2'\n",
             ),
             "",
-            "These settings of /work/aside.toml count from now on:\n\
-             \x20 assistant.system_prompt = \"Be a parrot.\"  # from workspace file /work/aside.toml:1\n\
-             \x20 conversation.tools.lint.command = [\"sh\", \"lint.sh\"]  # from workspace file /work/aside.toml:2\n\
-             \x20 mcp.servers.db.command = \"db\"  # from workspace file /work/aside.toml:4\n\
-             \x20 mcp.servers.db.env.KEY = \"[hidden]\"  # from workspace file /work/aside.toml:5\n",
+            "These settings of /app/aside.toml count from now on:\n\
+             \x20 assistant.system_prompt = \"Be a parrot.\"  # from workspace file /app/aside.toml:1\n\
+             \x20 conversation.tools.lint.command = [\"sh\", \"lint.sh\"]  # from workspace file /app/aside.toml:2\n\
+             \x20 mcp.servers.db.command = \"db\"  # from workspace file /app/aside.toml:4\n\
+             \x20 mcp.servers.db.env.KEY = \"[hidden]\"  # from workspace file /app/aside.toml:5\n",
         );
     }
 
@@ -128,8 +128,8 @@ mod tests {
         check(
             Some("unsandboxed = true\nassistant.model = 'rehearsal/hello'\nsandbox = 'off'"),
             "",
-            "These settings of /work/aside.toml count from now on:\n\
-             \x20 assistant.model = \"rehearsal/hello\"  # from workspace file /work/aside.toml:2\n\
+            "These settings of /app/aside.toml count from now on:\n\
+             \x20 assistant.model = \"rehearsal/hello\"  # from workspace file /app/aside.toml:2\n\
              Only you can set these, so they do not count: unsandboxed, sandbox\n",
         );
     }
@@ -139,7 +139,7 @@ mod tests {
         check(
             Some("assistant.modle = 'x'"),
             "",
-            "/work/aside.toml:1: unknown key `assistant.modle`; did you mean `assistant.model`?\n",
+            "/app/aside.toml:1: unknown key `assistant.modle`; did you mean `assistant.model`?\n",
         );
     }
 }
