@@ -153,9 +153,9 @@ impl Documents {
         self.files.get(path).map(|uri| uri.clone())
     }
 
-    /// The state of the document of the file with this real path, and how the file compares with it. What a client opens may have been unsaved all
-    /// along, and a file may have changed behind an editor: then what stands there counts as the user's. Reads the
-    /// file.
+    /// The state of the document of the file with this real path, and how the file compares with it. What a client
+    /// opens may have been unsaved all along, and a file may have changed behind an editor: then what stands there
+    /// counts as the user's. Reads the file.
     pub(super) fn of_file(&self, path: &Path) -> Option<(Url, State, FileText)> {
         let uri = self.uri_of(path)?;
         let mut state = self.get(&uri)?;

@@ -1,5 +1,5 @@
 //! How it goes apart from turns: whether the configuration can be used, and whether there is a model. Looked at in
-//! the background, so that nobody waits for a disk or a network.
+//! the background; who waits for a network, for want of a model, holds nobody else up.
 
 use std::sync::{
     Mutex,

@@ -1,7 +1,7 @@
 //! The messages between the thread that reads standard input and tower-lsp.
 //!
 //! While the queue is full nothing is read, so the end of the connection is not seen either: handlers must not
-//! wait, for the queue to be full for a moment only.
+//! hold each other up, for the queue to be full for a moment only.
 
 #[cfg(test)]
 mod tests;

@@ -25,8 +25,8 @@
 //! | `edits`, `splices` | open documents as tools change them; the smallest edits for it (pure) |
 //! | `error` | the protocol's errors |
 //!
-//! Invariant: while a handler waits for a client, a provider, a tool or a human the next ones run, and the future of a request to the
-//! client is never dropped. tower-lsp is used here and nowhere else.
+//! Invariant: while a handler waits for a client, a provider, a tool or a human the next ones run, and the future of
+//! a request to the client is never dropped. tower-lsp is used here and nowhere else.
 
 mod attached;
 pub mod claim;

@@ -239,11 +239,11 @@ fn a_broken_configuration_is_said_and_does_not_end_the_server() {
 }
 
 #[test]
-fn without_a_model_the_first_status_and_each_turn_say_so_at_once() {
+fn without_a_model_the_first_status_and_each_turn_say_so() {
     let world = World::new();
     let options = json!({ "trusted": true });
     let mut client = Client::with(&world, prompts(), options);
-    // Whether an Ollama answers is looked for behind it.
+    // Whether an Ollama answers was looked for before.
     let (code, _) = client.refused("aside/turn/start", json!({ "prompt": "x" }));
     assert_eq!(code, -32016);
     let status = client.expect("aside/status");
