@@ -10,6 +10,7 @@
 //! | [`undo`] | takes back what a turn changed in files, on disk and in an editor |
 //! | [`models`] | the models of the usable providers, as far as they are known |
 //! | [`clock`], `writer` | the time that the turn is told; the log that it is recorded in |
+//! | [`blocking()`] | runs blocking work, such as reading files, on tokio's pool for it |
 //!
 //! Invariant: nothing is decided here. A task that panics becomes an error of what it was doing, and a tool's
 //! task that does not end after its token was cancelled is given up.
@@ -17,6 +18,7 @@
 pub mod assemble;
 mod before;
 pub mod begin;
+mod blocking;
 pub mod clock;
 mod drive;
 mod hooks;
@@ -33,6 +35,7 @@ mod writer;
 use tokio::sync::{mpsc, oneshot};
 
 pub use before::Before;
+pub use blocking::blocking;
 pub use perform::{FindAssistant, InquiryAssistant};
 
 use crate::turn::{

@@ -6,7 +6,7 @@ mod asker;
 
 use std::{io, sync::Arc};
 
-use aside::front::lsp::{claim, connect};
+use aside::front::{lsp::connect, transport::claim};
 
 fn main() -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
-use tower_lsp::{jsonrpc, lsp_types::request::Request};
+use tower_lsp::lsp_types::request::Request;
 
-use super::{
-    error::{error, invalid},
-    hub::{Hub, SharedHub},
-};
+use super::hub::{Hub, SharedHub};
 use crate::{
-    front::wire::requests::{self, ToolCallParams, ToolCallResult, code},
+    front::{
+        error::{RequestError, Result, invalid},
+        wire::requests::{self, ToolCallParams, ToolCallResult},
+    },
     tool::{
         Registry, Tool,
         client::{CallClient, ClientResult, ClientTool},
@@ -33,7 +33,7 @@ impl Request for ToolCall {
 ///
 /// # Errors
 /// A sentence that names the field.
-pub(super) fn check(tools: &[requests::ClientTool]) -> jsonrpc::Result<()> {
+pub(super) fn check(tools: &[requests::ClientTool]) -> Result<()> {
     let wrong = |at: usize, field: &str, why: &str| {
         let place = format!("capabilities.experimental.aside.tools[{at}].{field}");
         Err(invalid(format!("{place}: {why}")))
@@ -83,7 +83,7 @@ impl Hub {
         self: &SharedHub,
         trusted: bool,
         forced: Option<&str>,
-    ) -> jsonrpc::Result<Vec<Arc<dyn Tool>>> {
+    ) -> Result<Vec<Arc<dyn Tool>>> {
         let declared = self.told()?.aside.as_ref();
         let declared = declared.map_or(&[][..], |aside| aside.tools.as_slice());
         if trusted {
@@ -98,14 +98,10 @@ impl Hub {
             .find(|tool| Some(tool.name.as_str()) == forced)
         {
             None => Ok(Vec::new()),
-            Some(tool) => {
-                let text = format!(
-                    "the workspace is not trusted, so the editor's tool {} cannot be had; trust it first, \
-                     with aside/workspace/trust",
-                    tool.name
-                );
-                Err(error(code::NOT_TRUSTED, text))
-            }
+            Some(tool) => Err(RequestError::NotTrusted(format!(
+                "the editor's tool {}",
+                tool.name
+            ))),
         }
     }
 
@@ -152,7 +148,7 @@ mod tests {
                 description: "Shows a line.".into(),
                 input_schema: schema,
             };
-            let said = check(&[tool]).err().map(|error| error.message.into_owned());
+            let said = check(&[tool]).err().map(|error| error.to_string());
             let place = "capabilities.experimental.aside.tools[0].";
             assert_eq!(said, expected.map(|text| format!("{place}{text}")));
         };

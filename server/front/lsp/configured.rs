@@ -11,7 +11,7 @@ use std::{
 use serde_json::Value;
 use tokio::time::timeout;
 use tower_lsp::{
-    jsonrpc::Result,
+    jsonrpc,
     lsp_types::{
         ConfigurationItem, DidChangeConfigurationParams, Registration,
         notification::{DidChangeConfiguration, Notification as _},
@@ -19,10 +19,7 @@ use tower_lsp::{
 };
 
 use super::{
-    conversations::off_thread,
-    error::{internal, invalid},
     hub::{Hub, SharedHub, lock},
-    order::let_next_begin,
     params::Given,
     server::Server,
     settings::ClientSettings,
@@ -30,10 +27,14 @@ use super::{
 };
 use crate::{
     config::{self, ModelId, Sources, trust::TrustStore},
-    engine::{assemble::tool_defaults, models},
-    front::wire::requests::{
-        ConfigReadParams, ConfigReadResult, ConfigValue, Empty, InitializationOptions, ModelItem,
-        ModelsResult, PricesItem, TrustParams,
+    engine::{assemble::tool_defaults, blocking, models},
+    front::{
+        error::{Result, internal, invalid},
+        transport::in_order::let_next_begin,
+        wire::requests::{
+            ConfigReadParams, ConfigReadResult, ConfigValue, Empty, InitializationOptions,
+            ModelItem, ModelsResult, PricesItem, TrustParams,
+        },
     },
     provider::abilities::{Abilities, ReasoningKind},
 };
@@ -45,10 +46,10 @@ impl Server {
     pub(super) async fn config_read(
         &self,
         params: Given<ConfigReadParams>,
-    ) -> Result<ConfigReadResult> {
+    ) -> jsonrpc::Result<ConfigReadResult> {
         let params = params.read()?;
         let hub = self.hub.clone();
-        off_thread(move || {
+        let read = blocking(move || -> Result<_> {
             let effective = hub.configuration(&hub.root(None), Vec::new())?;
             let values = effective.configuration.values(params.key.as_deref());
             let values = values.map_err(|why| invalid(format!("key: {why}")))?;
@@ -60,14 +61,14 @@ impl Server {
             Ok(ConfigReadResult {
                 values: values.into_iter().map(value).collect(),
             })
-        })
-        .await
+        });
+        Ok(read.await?)
     }
 
     /// What the providers say when they are asked now, or said when they were asked last.
-    pub(super) async fn model_list(&self, _: Given<Empty>) -> Result<ModelsResult> {
+    pub(super) async fn model_list(&self, _: Given<Empty>) -> jsonrpc::Result<ModelsResult> {
         let hub = self.hub.clone();
-        let (settings, outside) = off_thread(move || {
+        let (settings, outside) = blocking(move || -> Result<_> {
             let effective = hub.configuration(&hub.root(None), Vec::new())?;
             let settings = effective.configuration.settings;
             let outside = hub.outside(&settings)?;
@@ -84,24 +85,28 @@ impl Server {
             // Who is slower is known the next time.
             let _ = timeout(LISTED, asked).await;
         }
-        let known = off_thread(move || Ok(models::models(&settings, &outside))).await?;
+        let known =
+            blocking(move || -> Result<_> { Ok(models::models(&settings, &outside)) }).await?;
         let models = known.into_iter().map(|(id, can)| item(&id, &can)).collect();
         Ok(ModelsResult { models })
     }
 
     /// From the next turn on.
-    pub(super) async fn workspace_trust(&self, params: Given<TrustParams>) -> Result<Empty> {
+    pub(super) async fn workspace_trust(
+        &self,
+        params: Given<TrustParams>,
+    ) -> jsonrpc::Result<Empty> {
         let TrustParams {
             folder: name,
             trusted,
         } = params.read()?;
-        let root = folder(&name).map_err(|error| invalid(format!("folder: {}", error.message)))?;
+        let root = folder(&name).map_err(|error| invalid(format!("folder: {}", error)))?;
         let root = self.hub.root(Some(&root));
         if !trusted && self.hub.roots().contains(&root) {
             lock(&self.hub.settings).trusted = false;
         }
         let hub = self.hub.clone();
-        off_thread(move || {
+        blocking(move || -> Result<_> {
             let store = TrustStore::new(&hub.state_dir()?);
             if !trusted {
                 return store.revoke(&root).map_err(internal);
@@ -139,8 +144,7 @@ impl Hub {
     /// Takes new settings from the client, from the next turn on. An editor that knows nothing of Aside may read
     /// them in the workspace, so they are no more than that, and do not speak for the user.
     fn take_settings(self: &SharedHub, changed: Value) {
-        let read: std::result::Result<InitializationOptions, _> =
-            serde_path_to_error::deserialize(changed);
+        let read: Result<InitializationOptions, _> = serde_path_to_error::deserialize(changed);
         let options = match read {
             Ok(options) => options,
             Err(error) => {

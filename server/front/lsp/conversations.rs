@@ -2,22 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
-use tower_lsp::{jsonrpc::Result, lsp_types::Url};
+use tower_lsp::{jsonrpc, lsp_types::Url};
 
 use super::{
-    error::{internal, invalid, of_store, turn_runs, unknown_conversation},
     hub::{Changed, Hub},
     params::Given,
     server::Server,
 };
 use crate::{
-    engine::clock::Clock,
-    front::wire::{
-        replay::updates,
-        requests::{
-            ConversationRef, ConversationStatus, CreateParams, Empty, ForkParams, ListItem,
-            ListParams, ListResult, ReadParams, ReadResult, ReadTurn, RenameParams,
-            TranscriptResult,
+    engine::{blocking, clock::Clock},
+    front::{
+        error::{RequestError, Result, internal, invalid},
+        wire::{
+            replay::updates,
+            requests::{
+                ConversationRef, ConversationStatus, CreateParams, Empty, ForkParams, ListItem,
+                ListParams, ListResult, ReadParams, ReadResult, ReadTurn, RenameParams,
+                TranscriptResult,
+            },
         },
     },
     session::{
@@ -36,7 +38,7 @@ impl Server {
     pub(super) async fn conversation_create(
         &self,
         params: Given<CreateParams>,
-    ) -> Result<ConversationRef> {
+    ) -> jsonrpc::Result<ConversationRef> {
         let params = params.read()?;
         let store = self.hub.store(&self.hub.root(None))?;
         let title = params
@@ -45,13 +47,16 @@ impl Server {
             .filter(|title| !title.trim().is_empty());
         let created = store
             .create(title, Clock::start().now())
-            .map_err(|failed| of_store(&failed))?;
+            .map_err(RequestError::from)?;
         let conversation_id = created.id().to_owned();
         self.tell_changed(&conversation_id).await;
         Ok(ConversationRef { conversation_id })
     }
 
-    pub(super) async fn conversation_list(&self, params: Given<ListParams>) -> Result<ListResult> {
+    pub(super) async fn conversation_list(
+        &self,
+        params: Given<ListParams>,
+    ) -> jsonrpc::Result<ListResult> {
         let params = params.read()?;
         let list = self.hub.listed().await?;
         let query = params.query.unwrap_or_default().to_lowercase();
@@ -84,11 +89,14 @@ impl Server {
         Ok(ListResult { items, next_cursor })
     }
 
-    pub(super) async fn conversation_read(&self, params: Given<ReadParams>) -> Result<ReadResult> {
+    pub(super) async fn conversation_read(
+        &self,
+        params: Given<ReadParams>,
+    ) -> jsonrpc::Result<ReadResult> {
         let params = params.read()?;
         let (conversation, root) = self.hub.conversation(&params.conversation_id)?;
         let (hub, place) = (self.hub.clone(), root.clone());
-        let read = off_thread(move || {
+        let read = blocking(move || -> Result<_> {
             let lines = conversation.read_all().map_err(internal)?;
             // Where it is broken, conversations can be read all the same.
             let settings = hub.configuration(&place, Vec::new()).ok();
@@ -130,34 +138,36 @@ impl Server {
     pub(super) async fn conversation_transcript(
         &self,
         params: Given<ConversationRef>,
-    ) -> Result<TranscriptResult> {
+    ) -> jsonrpc::Result<TranscriptResult> {
         let params = params.read()?;
         let (conversation, _) = self.hub.conversation(&params.conversation_id)?;
-        let text = off_thread(move || transcript(&conversation)).await?;
+        let text = blocking(move || transcript(&conversation)).await?;
         Ok(TranscriptResult { text })
     }
 
     pub(super) async fn conversation_fork(
         &self,
         params: Given<ForkParams>,
-    ) -> Result<ConversationRef> {
+    ) -> jsonrpc::Result<ConversationRef> {
         let params = params.read()?;
         let (conversation, root) = self.hub.conversation(&params.conversation_id)?;
         let store = self.hub.store(&root)?;
-        let forked = off_thread(move || {
+        let forked = blocking(move || -> Result<_> {
             let until = params.turn_id.as_deref().map_or(Until::Now, Until::Turn);
-            let fork = store.fork(&conversation, until, Clock::start().now());
-            fork.map_err(|failed| of_store(&failed))
+            Ok(store.fork(&conversation, until, Clock::start().now())?)
         });
         let conversation_id = forked.await?.id().to_owned();
         self.tell_changed(&conversation_id).await;
         Ok(ConversationRef { conversation_id })
     }
 
-    pub(super) async fn conversation_rename(&self, params: Given<RenameParams>) -> Result<Empty> {
+    pub(super) async fn conversation_rename(
+        &self,
+        params: Given<RenameParams>,
+    ) -> jsonrpc::Result<Empty> {
         let params = params.read()?;
         if params.title.trim().is_empty() {
-            return Err(invalid("title is empty"));
+            return Err(invalid("title is empty").into());
         }
         let id = &params.conversation_id;
         let (conversation, root) = self.hub.conversation(id)?;
@@ -165,7 +175,7 @@ impl Server {
         let store = self.hub.store(&root)?;
         store
             .rename(&conversation, &params.title, Clock::start().now())
-            .map_err(|failed| of_store(&failed))?;
+            .map_err(RequestError::from)?;
         self.hub.turns.forget(conversation.id());
         self.tell_changed(conversation.id()).await;
         Ok(Empty {})
@@ -174,17 +184,14 @@ impl Server {
     pub(super) async fn conversation_delete(
         &self,
         params: Given<ConversationRef>,
-    ) -> Result<Empty> {
+    ) -> jsonrpc::Result<Empty> {
         let params = params.read()?;
         let (conversation, root) = self.hub.conversation(&params.conversation_id)?;
         self.hub.not_running(conversation.id())?;
         let store = self.hub.store(&root)?;
         let deleted = conversation.clone();
-        off_thread(move || {
-            let deleted = store.delete(&deleted, Clock::start().now());
-            deleted.map_err(|failed| of_store(&failed))
-        })
-        .await?;
+        blocking(move || -> Result<_> { Ok(store.delete(&deleted, Clock::start().now())?) })
+            .await?;
         self.hub.turns.forget(conversation.id());
         self.tell_changed(conversation.id()).await;
         Ok(Empty {})
@@ -207,7 +214,7 @@ impl Hub {
                 return Ok((found, root));
             }
         }
-        Err(unknown_conversation(id))
+        Err(RequestError::UnknownConversation(id.to_owned()))
     }
 
     /// The conversations of all folders, newest first.
@@ -215,10 +222,10 @@ impl Hub {
         let places = self.places();
         let stores = places.iter().map(|root| self.store(root));
         let stores = stores.collect::<Result<Vec<_>>>()?;
-        off_thread(move || {
+        blocking(move || {
             let mut all = Vec::new();
             for store in stores {
-                all.extend(store.list().map_err(|failed| of_store(&failed))?);
+                all.extend(store.list()?);
             }
             all.sort_by(|one, other| (other.updated, &other.id).cmp(&(one.updated, &one.id)));
             Ok(all)
@@ -229,7 +236,7 @@ impl Hub {
     /// No turn may run in the conversation for this.
     pub(super) fn not_running(&self, conversation: &str) -> Result<()> {
         if self.turns.is_running(conversation) {
-            return Err(turn_runs(conversation));
+            return Err(RequestError::TurnRuns(conversation.to_owned()));
         }
         Ok(())
     }
@@ -258,13 +265,6 @@ pub(super) fn transcript(conversation: &Conversation) -> Result<String> {
     let lines = conversation.read_all().map_err(internal)?;
     let title = conversation.listed().map_err(internal)?.title;
     Ok(markdown(&title, 1, &replay::turns(&lines.records)))
-}
-
-/// Work on files, away from the thread that carries everything.
-pub(super) async fn off_thread<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(internal)?
 }
 
 pub(super) fn uri(root: &Path, path: &str) -> String {

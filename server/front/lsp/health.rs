@@ -7,19 +7,19 @@ use std::sync::{
 };
 
 use serde_json::json;
-use tower_lsp::jsonrpc;
 
 use super::{
-    conversations::off_thread,
-    error::error,
     hub::{Hub, SharedHub, lock},
-    order::{let_next_begin, unless_taken_back},
     settings::Effective,
 };
 use crate::{
     config::{self, Choice, Flag, ModelId, Settings},
-    engine::open::Outside,
-    front::wire::requests::{Health, code},
+    engine::{blocking, open::Outside},
+    front::{
+        error::{RequestError, Result},
+        transport::in_order::{let_next_begin, unless_withdrawn},
+        wire::requests::Health,
+    },
 };
 
 const NOT_TRUSTED: &str =
@@ -72,14 +72,14 @@ impl Hub {
 
     async fn look(self: &SharedHub) -> Found {
         let hub = self.clone();
-        let read = off_thread(move || {
+        let read = blocking(move || -> Result<_> {
             let effective = hub.configuration(&hub.root(None), Vec::new())?;
             let outside = hub.outside(&effective.configuration.settings)?;
             Ok((effective, outside))
         });
         let (effective, outside) = match read.await {
             Ok(read) => read,
-            Err(error) => return Found::error(error.message.into_owned()),
+            Err(error) => return Found::error(error.to_string()),
         };
         let settings = &effective.configuration.settings;
         let choice = match config::choose_model(settings, outside.env().as_ref()) {
@@ -124,7 +124,7 @@ impl Hub {
         &self,
         effective: &Effective,
         outside: &Outside,
-    ) -> jsonrpc::Result<Option<Flag>> {
+    ) -> Result<Option<Flag>> {
         let settings = &effective.configuration.settings;
         let choice = config::choose_model(settings, outside.env().as_ref());
         if !matches!(choice, Ok(Choice::FirstOfOllama)) {
@@ -135,8 +135,8 @@ impl Hub {
             Some(model) => model,
             None => {
                 let_next_begin();
-                let found = unless_taken_back(self.probe(settings, outside)).await?;
-                let found = found.map_err(|why| error(code::NO_PROVIDER, why))?;
+                let found = unless_withdrawn(self.probe(settings, outside)).await?;
+                let found = found.map_err(RequestError::NoModel)?;
                 found.to_string()
             }
         };

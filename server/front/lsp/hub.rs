@@ -6,29 +6,27 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
-use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 use tower_lsp::{
-    Client, jsonrpc,
+    Client,
     lsp_types::{Url, notification::Notification},
 };
 
 use super::{
-    configured::IsAsking,
-    documents::Documents,
-    end::Signals,
-    error::{error, internal, of_store},
-    health::Standing,
-    outbox::Outbox,
-    plain::Plain,
-    prompts::Prompts,
-    settings::ClientSettings,
-    turns::Turns,
+    configured::IsAsking, documents::Documents, health::Standing, plain::Plain, prompts::Prompts,
+    settings::ClientSettings, turns::Turns,
 };
 use crate::{
     config::Settings,
     engine::open::Outside,
-    front::wire::requests::{ClientCapabilities, StatusParams},
+    front::{
+        error::{Result, internal},
+        transport::{
+            end::{Ends, Signals},
+            outbox::Outbox,
+        },
+        wire::requests::{ClientCapabilities, StatusParams},
+    },
     session::store::{Store, default_state_dir},
     tool::Tool,
     turn::rules,
@@ -54,9 +52,8 @@ pub(super) struct Hub {
     pub(super) standing: Standing,
     /// Providers are being asked for their models.
     pub(super) asking: IsAsking,
-    /// Tells when the client's process is gone.
-    parent: Mutex<Option<oneshot::Receiver<()>>>,
-    parent_known: Notify,
+    /// Ends the connection when the client's process is gone.
+    pub(super) ends: Ends,
     signals: Signals,
     /// Cancelled when the client went.
     pub(super) gone: CancellationToken,
@@ -121,7 +118,7 @@ impl Hub {
         client: Client,
         own: Vec<Arc<dyn Tool>>,
         output: Outbox,
-        signals: Signals,
+        (ends, signals): (Ends, Signals),
     ) -> Self {
         Self {
             client,
@@ -136,8 +133,7 @@ impl Hub {
             outside: OnceLock::new(),
             standing: Standing::default(),
             asking: IsAsking::default(),
-            parent: Mutex::default(),
-            parent_known: Notify::new(),
+            ends,
             signals,
             gone: CancellationToken::new(),
             output,
@@ -147,14 +143,14 @@ impl Hub {
     }
 
     /// What the client told; tower-lsp refuses every request before `initialize`.
-    pub(super) fn told(&self) -> jsonrpc::Result<&Told> {
+    pub(super) fn told(&self) -> Result<&Told> {
         self.told
             .get()
-            .ok_or_else(|| error(-32002, "initialize comes first"))
+            .ok_or_else(|| internal("initialize comes first"))
     }
 
     /// Where state is kept.
-    pub(super) fn state_dir(&self) -> jsonrpc::Result<PathBuf> {
+    pub(super) fn state_dir(&self) -> Result<PathBuf> {
         match &self.told()?.state_dir {
             Some(folder) => Ok(folder.clone()),
             None => default_state_dir().map_err(internal),
@@ -210,12 +206,12 @@ impl Hub {
     }
 
     /// The conversations of a workspace.
-    pub(super) fn store(&self, root: &Path) -> jsonrpc::Result<Store> {
+    pub(super) fn store(&self, root: &Path) -> Result<Store> {
         let mut stores = lock(&self.stores);
         if let Some(store) = stores.get(root) {
             return Ok(store.clone());
         }
-        let store = Store::open(&self.state_dir()?, root).map_err(|error| of_store(&error))?;
+        let store = Store::open(&self.state_dir()?, root)?;
         stores.insert(root.to_owned(), store.clone());
         Ok(store)
     }
@@ -228,7 +224,7 @@ impl Hub {
     }
 
     /// What models are opened with: one for the process, so that they share connections.
-    pub(super) fn outside(&self, settings: &Settings) -> jsonrpc::Result<Outside> {
+    pub(super) fn outside(&self, settings: &Settings) -> Result<Outside> {
         if let Some(outside) = self.outside.get() {
             return Ok(outside.clone());
         }
@@ -241,25 +237,6 @@ impl Hub {
     /// The connection is over: what a request to the client comes to now is nobody's decision.
     pub(super) fn is_over(&self) -> bool {
         self.signals.now().is_some()
-    }
-
-    /// The client's process is watched.
-    pub(super) fn parent_is(&self, gone: oneshot::Receiver<()>) {
-        *lock(&self.parent) = Some(gone);
-        self.parent_known.notify_one();
-    }
-
-    /// Waits until the client's process is gone; for ever where it is not known.
-    pub(super) async fn parent_gone(&self) {
-        self.parent_known.notified().await;
-        let gone = lock(&self.parent).take();
-        if let Some(gone) = gone {
-            // The thread that would tell went without a word: nothing is known then.
-            if gone.await.is_ok() {
-                return;
-            }
-        }
-        std::future::pending().await
     }
 
     /// Waits until fewer bytes than this wait for the client.

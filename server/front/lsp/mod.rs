@@ -2,16 +2,9 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`claim`] | takes descriptors 0 and 1 away from everybody else |
-//! | [`frame`] | cuts the client's bytes into messages, within bounds (pure) |
-//! | [`pump`] | the two threads between the pipes and tower-lsp |
-//! | [`inbox`], [`outbox`] | the bounded queues of those threads |
-//! | [`end`] | why a connection is over |
-//! | `order` | runs handlers in the order in which their messages came, and lets answers come later |
 //! | `server` | the handlers of LSP's and the protocol's methods |
 //! | `hub` | what the handlers share |
 //! | `settings`, `start` | the configuration of a turn; from params to a running turn |
-//! | `attached` | what goes along with a message: a text, an open document, a file |
 //! | `turns` | the turns that run, and what each tells the client |
 //! | [`pieces`] | joins the text pieces of a turn that wait for a slow client (pure) |
 //! | `prompts` | prompts in flight |
@@ -20,40 +13,28 @@
 //! | `undo`, `pending` | taking a turn's changes back, in the editor and on disk; the prompts of interrupted turns |
 //! | `configured`, `health` | settings, models and trust on request; how it goes, for a status line |
 //! | `client_tools` | tools that run in the editor |
-//! | `params`, `parent` | params by field; the client's process |
-//! | `documents` | open documents: what tools read, saved or not |
-//! | `edits`, `splices` | open documents as tools change them; the smallest edits for it (pure) |
-//! | `error` | the protocol's errors |
+//! | `params` | params by field |
+//! | `documents` | open documents: what tools read, saved or not, and change |
+//! | `tower` | what tower-lsp needs around it: headers, bytes to read, and errors as it sends them |
 //!
 //! Invariant: while a handler waits for a client, a provider, a tool or a human the next ones run, and the future of
 //! a request to the client is never dropped. tower-lsp is used here and nowhere else.
 
-mod attached;
-pub mod claim;
 mod client_tools;
 mod configured;
 mod conversations;
 mod documents;
-mod edits;
-pub mod end;
-mod error;
-pub mod frame;
 mod health;
 mod hub;
-pub mod inbox;
-mod order;
-pub mod outbox;
 mod params;
-mod parent;
 mod pending;
 pub mod pieces;
 mod plain;
 mod prompts;
-pub mod pump;
 mod server;
 mod settings;
-mod splices;
 mod start;
+mod tower;
 mod turns;
 mod undo;
 
@@ -66,7 +47,11 @@ use std::{
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
-use self::{end::End, hub::Hub, order::InOrder, pump::Pump};
+use self::{
+    hub::Hub,
+    tower::{content_length::ContentLength, reader::Reader},
+};
+use super::transport::{claim, end::End, in_order::InOrder, pump::Pump};
 use crate::tool::Tool;
 
 /// How long turns and the last messages may take once the connection is over.
@@ -90,26 +75,21 @@ pub async fn connect(
     output: impl Write + Send + 'static,
     own: Vec<Arc<dyn Tool>>,
 ) -> io::Result<u8> {
-    let pump = Pump::start(input, output)?;
-    let (output, mut signals) = (pump.output.clone(), pump.signals);
-    let (service, socket) =
-        server::service(|client| Hub::new(client, own.clone(), output.clone(), signals.clone()));
+    let pump = Pump::start(ContentLength::default(), input, output)?;
+    let (output, ends, mut signals) = (pump.output.clone(), pump.ends, pump.signals);
+    let (service, socket) = server::service(|client| {
+        let end = (ends.clone(), signals.clone());
+        Hub::new(client, own.clone(), output.clone(), end)
+    });
     let hub = service.inner().hub.clone();
     let late = TaskTracker::new();
-    let serving = tower_lsp::Server::new(pump.input, pump.output, socket)
+    let serving = tower_lsp::Server::new(Reader::new(pump.input), pump.output, socket)
         .concurrency_level(1)
         .serve(InOrder::new(service, output.clone(), late.clone()));
     let mut serving = tokio::spawn(serving);
-    let (code, reads) = tokio::select! {
-        end = signals.ended() => {
-            tracing::info!(%end, "the connection is over");
-            (end.code(), matches!(end, End::Exit { .. } | End::Input { .. }))
-        }
-        () = hub.parent_gone() => {
-            tracing::info!("the client's process is gone");
-            (1, false)
-        }
-    };
+    let end = signals.ended().await;
+    tracing::info!(%end, "the connection is over");
+    let reads = matches!(end, End::Exit { .. } | End::Input { .. });
     let last = async {
         hub.leave().await;
         if reads {
@@ -125,5 +105,34 @@ pub async fn connect(
         tracing::warn!("what was left to do at the end took too long");
     }
     serving.abort();
-    Ok(code)
+    Ok(exit_code(&end))
+}
+
+/// The exit code of the process: 0 where the client had asked for the end, else 1.
+fn exit_code(end: &End) -> u8 {
+    match end {
+        End::Exit { after_shutdown } | End::Input { after_shutdown } => u8::from(!after_shutdown),
+        End::ParentGone | End::Framing(_) | End::Output(_) | End::NotReading => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exit_code_is_0_where_the_client_had_asked_for_the_end() {
+        for (end, expected) in [
+            (|after_shutdown| End::Exit { after_shutdown }, [1, 0]),
+            (|after_shutdown| End::Input { after_shutdown }, [1, 0]),
+            (|_| End::ParentGone, [1, 1]),
+            (|_| End::NotReading, [1, 1]),
+            (|_| End::Framing("lost".into()), [1, 1]),
+            (|_| End::Output("gone".into()), [1, 1]),
+        ] as [(fn(bool) -> End, [u8; 2]); 6]
+        {
+            let codes = [false, true].map(|after_shutdown| exit_code(&end(after_shutdown)));
+            assert_eq!(codes, expected);
+        }
+    }
 }

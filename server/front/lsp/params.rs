@@ -4,9 +4,8 @@ use std::marker::PhantomData;
 
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::Value;
-use tower_lsp::jsonrpc;
 
-use super::error::invalid;
+use crate::front::error::{Result, invalid};
 
 /// Params that are to be read as `P`. Any JSON is taken at first, so that the error can be the protocol's.
 pub(super) struct Given<P> {
@@ -34,7 +33,7 @@ impl<P: DeserializeOwned> Given<P> {
     ///
     /// # Errors
     /// A sentence that names the field, and what is wrong with it.
-    pub(super) fn read(self) -> jsonrpc::Result<P> {
+    pub(super) fn read(self) -> Result<P> {
         self.or(|field, why| match field {
             None => why.to_string(),
             Some(field) => format!("{field}: {why}"),
@@ -45,7 +44,7 @@ impl<P: DeserializeOwned> Given<P> {
     ///
     /// # Errors
     /// A sentence that names the field.
-    pub(super) fn read_unseen(self) -> jsonrpc::Result<P> {
+    pub(super) fn read_unseen(self) -> Result<P> {
         self.or(|field, why| match (field, missing(why)) {
             (_, Some(missing)) => missing,
             (None, None) => "the params are not what this method takes".into(),
@@ -53,7 +52,7 @@ impl<P: DeserializeOwned> Given<P> {
         })
     }
 
-    fn or(self, text: impl Fn(Option<String>, &serde_json::Error) -> String) -> jsonrpc::Result<P> {
+    fn or(self, text: impl Fn(Option<String>, &serde_json::Error) -> String) -> Result<P> {
         serde_path_to_error::deserialize(self.value).map_err(|error| {
             let field = error.path().to_string();
             let field = Some(field).filter(|field| field != ".");
@@ -79,7 +78,7 @@ mod tests {
     fn what_is_wrong_is_said_by_field() {
         fn check<P: DeserializeOwned>(params: Value, expected: &str) {
             let given: Given<P> = params.into();
-            let said = given.read().err().map(|error| error.message.into_owned());
+            let said = given.read().err().map(|error| error.to_string());
             assert_eq!(said.as_deref(), Some(expected));
         }
         check::<StartParams>(json!({}), "missing field `prompt`");
@@ -89,7 +88,7 @@ mod tests {
         );
         check::<StartParams>(
             json!({"prompt": "x", "attachments": [{"uri": "file:///a", "range": {"start": 1}}]}),
-            "attachments[0].range.start: invalid type: integer `1`, expected struct Position",
+            "attachments[0].range.start: invalid type: integer `1`, expected struct TextPosition",
         );
         check::<UndoParams>(
             json!({"turnId": "t", "uris": "a"}),
@@ -106,7 +105,7 @@ mod tests {
         let check = |params: Value, expected: &str| {
             let given: Given<AnswerParams> = params.into();
             let said = given.read_unseen().err();
-            let said = said.map(|error| error.message.into_owned());
+            let said = said.map(|error| error.to_string());
             assert_eq!(said.as_deref(), Some(expected));
         };
         check(json!({"answer": {}}), "missing field `action`");
@@ -117,7 +116,7 @@ mod tests {
             json!({"action": "answer", "answer": "hunter2", "remember": "hunter2"}),
         ] {
             let given: Given<AnswerParams> = json!({"promptId": "p", "answer": answer}).into();
-            let said = given.read_unseen().expect_err("an error").message;
+            let said = given.read_unseen().expect_err("an error").to_string();
             assert!(
                 said.contains("answer") && !said.contains("hunter2"),
                 "{said}"

@@ -1,13 +1,11 @@
 //! The prompts of interrupted turns, which wait for a resume.
 
-use tower_lsp::jsonrpc::Result;
-
-use super::{
-    error::{internal, of_store},
-    hub::Hub,
-};
+use super::hub::Hub;
 use crate::{
-    front::wire::{Prompt, TurnRef, resumable::prompts},
+    front::{
+        error::{Result, internal},
+        wire::{Prompt, TurnRef, resumable::prompts},
+    },
     session::{
         conversation::{Conversation, Status},
         replay,
@@ -21,13 +19,13 @@ impl Hub {
         let mut found = Vec::new();
         for root in self.places() {
             let store = self.store(&root)?;
-            let list = store.list().map_err(|failed| of_store(&failed))?;
+            let list = store.list()?;
             let waiting = list
                 .into_iter()
                 .filter(|listed| listed.status == Status::Interrupted && listed.prompts > 0)
                 .filter(|listed| !self.turns.is_running(&listed.id));
             for listed in waiting {
-                let conversation = store.find(&listed.id).map_err(|failed| of_store(&failed))?;
+                let conversation = store.find(&listed.id)?;
                 found.extend(left_open(&conversation)?);
             }
         }

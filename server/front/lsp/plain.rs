@@ -61,6 +61,7 @@ use super::{
     prompts::Open,
 };
 use crate::{
+    engine::blocking,
     front::wire::{Preview, PromptKind},
     turn::{
         event::PromptId,
@@ -248,7 +249,7 @@ async fn page_of(
         .conversation(&open.prompt.conversation_id)
         .map_err(io::Error::other)?;
     let folder = pages::folder(&conversation);
-    tokio::task::spawn_blocking(move || pages::create(&folder, name, ending, &text)).await?
+    blocking(move || pages::create(&folder, name, ending, &text)).await
 }
 
 /// Opens a page for the answer, and takes it from there.

@@ -8,16 +8,18 @@ use std::sync::{
 use dashmap::DashMap;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use tower_lsp::{jsonrpc, lsp_types::request::Request};
+use tower_lsp::lsp_types::request::Request;
 
 use super::{
-    error::{invalid, unknown_prompt},
     hub::{Dismiss, Hub, SharedHub},
     plain,
 };
 use crate::{
     engine::{TurnHandle, clock::Clock},
-    front::wire::{self, requests::DismissParams},
+    front::{
+        error::{RequestError, Result, invalid},
+        wire::{self, requests::DismissParams},
+    },
     session::record::Entry,
     turn::{
         event::{Event, PromptId},
@@ -195,11 +197,11 @@ impl Hub {
     }
 
     /// Answers an open prompt in another way than where it was shown.
-    pub(super) async fn answer(&self, open: &Open, answer: PromptAnswer) -> jsonrpc::Result<()> {
+    pub(super) async fn answer(&self, open: &Open, answer: PromptAnswer) -> Result<()> {
         let id = &open.prompt.prompt_id;
         let prompt = PromptId(id.clone());
         match open.turn.fits(prompt.clone(), answer.clone()).await {
-            None => Err(unknown_prompt(id)),
+            None => Err(RequestError::UnknownPrompt(id.clone())),
             Some(Err(misfit)) => Err(invalid(format!("answer: {misfit}"))),
             Some(Ok(())) => {
                 open.turn.answer(prompt, answer).await;

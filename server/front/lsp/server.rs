@@ -5,8 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use serde_json::{Value, json};
 use tower_lsp::{
-    Client, ClientSocket, LanguageServer, LspService,
-    jsonrpc::Result,
+    Client, ClientSocket, LanguageServer, LspService, jsonrpc,
     lsp_types::{
         CodeActionParams, CodeActionResponse, DidChangeConfigurationParams,
         DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams,
@@ -21,21 +20,23 @@ use tower_lsp::{
 use super::{
     client_tools::check,
     configured::client_settings,
-    conversations::off_thread,
-    error::{invalid, unknown_prompt, unknown_turn},
     hub::{Hub, SharedHub, Told, lock},
-    order::to_the_end,
     params::Given,
     plain,
     settings::ClientSettings,
     start::begin_turn,
 };
 use crate::{
-    front::wire::{
-        PromptAnswer,
-        requests::{
-            self, AnswerParams, ConversationRef, Empty, InitializationOptions, PendingResult,
-            StartParams, StartResult, SteerParams, TurnId, VERSION,
+    engine::blocking,
+    front::{
+        error::{RequestError, Result, invalid},
+        transport::{in_order::to_the_end, parent},
+        wire::{
+            PromptAnswer,
+            requests::{
+                self, AnswerParams, ConversationRef, Empty, InitializationOptions, PendingResult,
+                StartParams, StartResult, SteerParams, TurnId, VERSION,
+            },
         },
     },
     turn::{question::AnswerType, rules},
@@ -79,8 +80,8 @@ pub(super) fn service(hub: impl Fn(Client) -> Hub) -> (LspService<Server>, Clien
 
 #[tower_lsp::async_trait]
 impl LanguageServer for Server {
-    async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
-        let parent = params.process_id;
+    async fn initialize(&self, params: InitializeParams) -> jsonrpc::Result<InitializeResult> {
+        let process = params.process_id;
         let (told, settings, folders) = read(params)?;
         let aside = requests::ServerCapabilities {
             version: told
@@ -93,11 +94,10 @@ impl LanguageServer for Server {
         plain::declare(&mut capabilities, &told);
         *lock(&self.hub.settings) = settings;
         *lock(&self.hub.folders) = folders;
-        if let Some(parent) = parent {
-            match super::parent::watch(parent) {
-                Ok(gone) => self.hub.parent_is(gone),
-                Err(error) => tracing::warn!(%error, "the client's process is not watched"),
-            }
+        if let Some(process) = process
+            && let Err(error) = parent::watch(process, self.hub.ends.clone())
+        {
+            tracing::warn!(%error, "the client's process is not watched");
         }
         // A second `initialize` is refused by tower-lsp.
         let _ = self.hub.told.set(told);
@@ -114,7 +114,7 @@ impl LanguageServer for Server {
         self.hub.begin();
     }
 
-    async fn shutdown(&self) -> Result<()> {
+    async fn shutdown(&self) -> jsonrpc::Result<()> {
         // The turns end on their own time; that they have is waited for at the end of the connection.
         for turn in self.hub.turns.all() {
             turn.leave().await;
@@ -167,18 +167,24 @@ impl LanguageServer for Server {
         self.hub.look_again();
     }
 
-    async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<Value>> {
+    async fn execute_command(
+        &self,
+        params: ExecuteCommandParams,
+    ) -> jsonrpc::Result<Option<Value>> {
         let server = self.clone();
-        to_the_end(async move { server.perform(params).await }).await
+        Ok(to_the_end(async move { server.perform(params).await }).await?)
     }
 
-    async fn code_action(&self, params: CodeActionParams) -> Result<Option<CodeActionResponse>> {
+    async fn code_action(
+        &self,
+        params: CodeActionParams,
+    ) -> jsonrpc::Result<Option<CodeActionResponse>> {
         Ok(Some(plain::actions::offered(&self.hub, params)))
     }
 }
 
 impl Server {
-    async fn turn_start(&self, params: Given<StartParams>) -> Result<StartResult> {
+    async fn turn_start(&self, params: Given<StartParams>) -> jsonrpc::Result<StartResult> {
         let params = params.read()?;
         let hub = self.hub.clone();
         let handle = to_the_end(async move {
@@ -192,7 +198,7 @@ impl Server {
         })
     }
 
-    async fn turn_resume(&self, params: Given<ConversationRef>) -> Result<TurnId> {
+    async fn turn_resume(&self, params: Given<ConversationRef>) -> jsonrpc::Result<TurnId> {
         let params = params.read()?;
         let hub = self.hub.clone();
         let handle = to_the_end(async move {
@@ -205,29 +211,29 @@ impl Server {
         })
     }
 
-    async fn turn_steer(&self, params: Given<SteerParams>) -> Result<Empty> {
+    async fn turn_steer(&self, params: Given<SteerParams>) -> jsonrpc::Result<Empty> {
         let params = params.read()?;
         let turn = self.hub.turns.get(&params.turn_id);
-        let turn = turn.ok_or_else(|| unknown_turn(&params.turn_id))?;
+        let turn = turn.ok_or_else(|| RequestError::UnknownTurn(params.turn_id.clone()))?;
         turn.steer(params.prompt).await;
         Ok(Empty {})
     }
 
-    async fn turn_cancel(&self, params: Given<TurnId>) -> Result<Empty> {
+    async fn turn_cancel(&self, params: Given<TurnId>) -> jsonrpc::Result<Empty> {
         let params = params.read()?;
         match self.hub.turns.get(&params.turn_id) {
             Some(turn) => turn.cancel().await,
             // Cancelling a finished turn does nothing.
             None if self.hub.turns.conversation_of(&params.turn_id).is_some() => {}
-            None => return Err(unknown_turn(&params.turn_id)),
+            None => return Err(RequestError::UnknownTurn(params.turn_id).into()),
         }
         Ok(Empty {})
     }
 
-    async fn prompt_pending(&self, _: Given<Empty>) -> Result<PendingResult> {
+    async fn prompt_pending(&self, _: Given<Empty>) -> jsonrpc::Result<PendingResult> {
         let mut prompts = self.hub.prompts.all();
         let hub = self.hub.clone();
-        let resumable = off_thread(move || hub.resumable());
+        let resumable = blocking(move || hub.resumable());
         prompts.extend(resumable.await?);
         Ok(PendingResult { prompts })
     }
@@ -239,16 +245,19 @@ impl Server {
         }
     }
 
-    async fn prompt_answer(&self, params: Given<AnswerParams>) -> Result<Empty> {
+    async fn prompt_answer(&self, params: Given<AnswerParams>) -> jsonrpc::Result<Empty> {
         let params = params.read_unseen()?;
         let id = &params.prompt_id;
-        let open = self.hub.prompts.get(id).ok_or_else(|| unknown_prompt(id))?;
+        let open = self
+            .hub
+            .prompts
+            .get(id)
+            .ok_or_else(|| RequestError::UnknownPrompt(id.clone()))?;
         if open.prompt.answer_type == AnswerType::Secret
             && matches!(params.answer, PromptAnswer::Answer { .. })
         {
-            return Err(invalid(
-                "answer: a secret is typed where it was asked for, and nowhere else",
-            ));
+            let why = "answer: a secret is typed where it was asked for, and nowhere else";
+            return Err(invalid(why).into());
         }
         self.hub.answer(&open, params.answer.into()).await?;
         Ok(Empty {})

@@ -3,18 +3,15 @@
 use std::{fmt, path::Path};
 
 use serde_json::Value;
-use tower_lsp::jsonrpc;
 
-use super::{
-    error::{internal, invalid},
-    hub::{Hub, lock},
-};
+use super::hub::{Hub, lock};
 use crate::{
     config::{
         self, Configuration, Flag, Sources,
         trust::{Fingerprint, Trust, TrustStore},
     },
     engine::assemble::tool_defaults,
+    front::error::{Result, internal, invalid},
 };
 
 /// What the client set. It may hold secrets, so it cannot be printed.
@@ -36,11 +33,7 @@ pub(super) struct Effective {
 
 impl Hub {
     /// The configuration of a turn in this workspace.
-    pub(super) fn configuration(
-        &self,
-        root: &Path,
-        flags: Vec<Flag>,
-    ) -> jsonrpc::Result<Effective> {
+    pub(super) fn configuration(&self, root: &Path, flags: Vec<Flag>) -> Result<Effective> {
         let unusable = |problems: config::Problems| invalid(problems.to_string());
         let mut sources = Sources::from_process(Some(root)).map_err(unusable)?;
         sources.flags = flags;
@@ -69,11 +62,7 @@ impl Hub {
     }
 
     /// Whether the user trusted the workspace as it is now, and what that is bound to.
-    pub(super) fn trust(
-        &self,
-        root: &Path,
-        sources: &Sources,
-    ) -> jsonrpc::Result<(Trust, Fingerprint)> {
+    pub(super) fn trust(&self, root: &Path, sources: &Sources) -> Result<(Trust, Fingerprint)> {
         let file = sources.workspace_file.as_ref();
         let now = Fingerprint::of(root, file.map(|file| file.text.as_str())).map_err(internal)?;
         let store = TrustStore::new(&self.state_dir()?);

@@ -7,13 +7,12 @@ use std::{
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use tower_lsp::{jsonrpc, lsp_types::Url};
+use tower_lsp::lsp_types::Url;
 
 use super::{
-    attached::{self, Source},
-    edits::OpenEditor,
-    error::{
-        error, internal, invalid, of_assemble, of_begin, of_store, turn_runs, unknown_conversation,
+    documents::{
+        attachments::{self, Source},
+        editor::OpenEditor,
     },
     hub::{Hub, SharedHub},
     turns::watch,
@@ -26,7 +25,10 @@ use crate::{
         begin::{Plan, Start, begin},
         clock::Clock,
     },
-    front::wire::requests::{StartParams, code},
+    front::{
+        error::{RequestError, Result, internal, invalid},
+        wire::requests::StartParams,
+    },
     session::{conversation::Conversation, record::TurnOptions, replay},
     turn::{event::Level, rules::Mode},
 };
@@ -47,9 +49,9 @@ pub(super) struct Wanted {
 
 impl Hub {
     /// What the params come to. Nothing is changed yet, but for a new conversation.
-    pub(super) fn wanted(&self, params: StartParams) -> jsonrpc::Result<Wanted> {
+    pub(super) fn wanted(&self, params: StartParams) -> Result<Wanted> {
         let named = params.root.as_deref().map(folder).transpose();
-        let named = named.map_err(|error| invalid(format!("root: {}", error.message)))?;
+        let named = named.map_err(|error| invalid(format!("root: {}", error)))?;
         let mut root = self.root(named.as_deref());
         if let Some(id) = params.turn_id.as_deref().filter(|id| !is_turn_id(id)) {
             return Err(invalid(format!(
@@ -68,21 +70,19 @@ impl Hub {
                 .map_err(|why| invalid(format!("schema: it is not a JSON schema: {why}")))?;
         }
         let attachments = params.attachments.iter().map(|given| self.source(given));
-        let attachments = attachments.collect::<jsonrpc::Result<Vec<_>>>()?;
+        let attachments = attachments.collect::<Result<Vec<_>>>()?;
         let store = self.store(&root)?;
         let conversation = match &params.conversation_id {
             Some(id) => {
                 let (found, place) = self.conversation(id)?;
                 // It belongs to its folder; another root is not its workspace.
                 if named.is_some() && place != root {
-                    return Err(unknown_conversation(id));
+                    return Err(RequestError::UnknownConversation(id.clone()));
                 }
                 root = place;
                 found
             }
-            None => store
-                .create(None, Clock::start().now())
-                .map_err(|failed| of_store(&failed))?,
+            None => store.create(None, Clock::start().now())?,
         };
         Ok(Wanted {
             conversation,
@@ -105,7 +105,7 @@ impl Hub {
     }
 
     /// The interrupted turn of a conversation, to go on as it was started.
-    pub(super) fn wanted_resume(&self, id: &str) -> jsonrpc::Result<Wanted> {
+    pub(super) fn wanted_resume(&self, id: &str) -> Result<Wanted> {
         let (conversation, root) = self.conversation(id)?;
         let lines = conversation.read_last_turn().map_err(internal)?;
         let options = replay::turns(&lines.records).pop().map(|turn| turn.options);
@@ -124,10 +124,7 @@ impl Hub {
         })
     }
 
-    async fn assembled(
-        self: &SharedHub,
-        wanted: &Wanted,
-    ) -> jsonrpc::Result<(Assembled, Vec<String>)> {
+    async fn assembled(self: &SharedHub, wanted: &Wanted) -> Result<(Assembled, Vec<String>)> {
         let options = &wanted.options;
         let mut effective = self.configuration(&wanted.root, flags(options))?;
         let outside = self.outside(&effective.configuration.settings)?;
@@ -137,9 +134,7 @@ impl Hub {
         }
         let mode = options.mode.as_deref().and_then(mode_of);
         if !effective.trusted && matches!(mode, Some(Mode::Edits | Mode::Auto)) {
-            let text = "the workspace is not trusted, so mode edits or auto cannot be had; trust it first, \
-                        with aside/workspace/trust";
-            return Err(error(code::NOT_TRUSTED, text));
+            return Err(RequestError::NotTrusted("mode edits or auto".into()));
         }
         let wishes = Wishes {
             root: wanted.root.clone(),
@@ -153,9 +148,7 @@ impl Hub {
             )?,
             ..Wishes::default()
         };
-        let assembled = assemble(&effective.configuration, &wishes, &outside)
-            .await
-            .map_err(of_assemble)?;
+        let assembled = assemble(&effective.configuration, &wishes, &outside).await?;
         let mut notices = effective.configuration.notices;
         if assembled.unsandboxed {
             notices.push("Commands run without a sandbox.".into());
@@ -182,10 +175,10 @@ const NOT_TRUSTED: &str = "The workspace is not trusted, so only tools that read
                            to change that.";
 
 /// Begins a turn; it runs on in tasks of its own.
-pub(super) async fn begin_turn(hub: &SharedHub, wanted: Wanted) -> jsonrpc::Result<TurnHandle> {
+pub(super) async fn begin_turn(hub: &SharedHub, wanted: Wanted) -> Result<TurnHandle> {
     let id = wanted.conversation.id().to_owned();
     let Some(kept) = hub.turns.reserve(&id) else {
-        return Err(turn_runs(&id));
+        return Err(RequestError::TurnRuns(id));
     };
     let new = wanted.is_new.then(|| wanted.conversation.clone());
     let store = hub.store(&wanted.root);
@@ -208,11 +201,11 @@ async fn begin_reserved(
     hub: &SharedHub,
     mut wanted: Wanted,
     kept: Option<crate::engine::Before>,
-) -> jsonrpc::Result<TurnHandle> {
+) -> Result<TurnHandle> {
     if let Start::Message { attachments, .. } = &mut wanted.start
         && !wanted.attachments.is_empty()
     {
-        *attachments = attached::read(std::mem::take(&mut wanted.attachments)).await?;
+        *attachments = attachments::read(std::mem::take(&mut wanted.attachments)).await?;
     }
     let (assembled, notices) = hub.assembled(&wanted).await?;
     let told = hub.told()?;
@@ -235,9 +228,7 @@ async fn begin_reserved(
         editor: Some(Arc::new(OpenEditor(hub.clone()))),
     };
     let (front, messages) = mpsc::channel(QUEUE);
-    let (handle, task) = begin(plan, kept, front.clone())
-        .await
-        .map_err(|failed| of_begin(&failed))?;
+    let (handle, task) = begin(plan, kept, front.clone()).await?;
     hub.turns.runs(&handle);
     for text in notices {
         let level = hub.level(&text);
@@ -276,7 +267,7 @@ pub(super) fn is_turn_id(id: &str) -> bool {
 }
 
 /// A folder as clients name it: a URI or a path.
-pub(super) fn folder(name: &str) -> jsonrpc::Result<PathBuf> {
+pub(super) fn folder(name: &str) -> Result<PathBuf> {
     let path = match Url::parse(name) {
         Ok(uri) if uri.scheme() == "file" => uri
             .to_file_path()

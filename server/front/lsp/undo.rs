@@ -2,26 +2,27 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
-use tower_lsp::{jsonrpc::Result, lsp_types::Url};
+use tower_lsp::{jsonrpc, lsp_types::Url};
 
 use super::{
-    conversations::{off_thread, uri},
-    edits::OpenEditor,
-    error::{error_with, internal, invalid, of_open, unknown_turn},
+    conversations::uri,
+    documents::editor::OpenEditor,
     hub::{Changed, Hub, SharedHub},
-    order::{let_next_begin, to_the_end},
     params::Given,
     server::Server,
     start::is_turn_id,
 };
 use crate::{
     engine::{
-        Before,
+        Before, blocking,
         clock::Clock,
         undo::{Failed, InEditor, Undoing, Which},
     },
-    front::wire::requests::{ConversationRef, UndoParams, UndoResult, code},
+    front::{
+        error::{RequestError, Result, internal, invalid},
+        transport::in_order::{let_next_begin, to_the_end},
+        wire::requests::{ConversationRef, UndoParams, UndoResult},
+    },
     session::{conversation::Conversation, replay, undo::UndoError},
 };
 
@@ -37,7 +38,7 @@ pub(super) struct TakenBack {
 }
 
 impl Server {
-    pub(super) async fn turn_undo(&self, params: Given<UndoParams>) -> Result<UndoResult> {
+    pub(super) async fn turn_undo(&self, params: Given<UndoParams>) -> jsonrpc::Result<UndoResult> {
         Ok(self.take_back(params.read()?).await?.result)
     }
 
@@ -77,7 +78,7 @@ impl Hub {
     /// else the newest.
     async fn of_turn(&self, turn: &str) -> Result<(Conversation, PathBuf)> {
         if !is_turn_id(turn) {
-            return Err(unknown_turn(turn));
+            return Err(RequestError::UnknownTurn(turn.to_owned()));
         }
         let seen = self.turns.conversation_of(turn);
         if let Some(seen) = seen.and_then(|id| self.conversation(&id).ok()) {
@@ -89,7 +90,7 @@ impl Hub {
             .map(|root| Ok((self.store(&root)?, root)));
         let stores = stores.collect::<Result<Vec<_>>>()?;
         let wanted = turn.to_owned();
-        let found = off_thread(move || {
+        let found = blocking(move || -> Result<_> {
             let mut found = Vec::new();
             for (store, root) in stores {
                 for listed in store.list().map_err(internal)? {
@@ -105,7 +106,7 @@ impl Hub {
         let found = found.await?;
         found
             .map(|(_, conversation, root)| (conversation, root))
-            .ok_or_else(|| unknown_turn(turn))
+            .ok_or_else(|| RequestError::UnknownTurn(turn.to_owned()))
     }
 }
 
@@ -150,7 +151,7 @@ struct Taking {
 impl Taking {
     async fn finish(self, mut reserved: Reserved) -> Result<TakenBack> {
         let hub = self.hub.clone();
-        let result = off_thread(move || self.back()).await;
+        let result = blocking(move || self.back()).await;
         if result.is_ok() {
             reserved.kept = None;
         }
@@ -168,14 +169,11 @@ impl Taking {
     fn back(self) -> Result<TakenBack> {
         let root = self.root.as_path();
         // While it is open here, no turn of another process changes files.
-        let mut log = self
-            .conversation
-            .log(Clock::start().now())
-            .map_err(|held| of_open(&held))?;
+        let mut log = self.conversation.log(Clock::start().now())?;
         let lines = self.conversation.read_all().map_err(internal)?;
         let turns = replay::turns(&lines.records);
         let place = turns.iter().position(|turn| turn.id == self.turn);
-        let place = place.ok_or_else(|| unknown_turn(&self.turn))?;
+        let place = place.ok_or_else(|| RequestError::UnknownTurn(self.turn.clone()))?;
         let which = Which {
             id: self.turn.clone(),
             name: format!("turn {}", place + 1),
@@ -207,17 +205,17 @@ impl Taking {
         })
     }
 
-    fn failed(&self, which: &Which, error: &Failed) -> tower_lsp::jsonrpc::Error {
+    fn failed(&self, which: &Which, error: &Failed) -> RequestError {
         if let Failed::Undo(UndoError::NoTurn(turn)) = error {
-            return unknown_turn(turn);
+            return RequestError::UnknownTurn(turn.clone());
         }
-        let text = error.sentence(which);
+        let why = error.sentence(which);
         let conflicts = error.conflicts();
         if conflicts.is_empty() {
-            return internal(text);
+            return internal(why);
         }
-        let uris: Vec<String> = conflicts.iter().map(|path| uri(&self.root, path)).collect();
-        error_with(code::UNDO_CONFLICTS, text, json!({ "conflicts": uris }))
+        let uris = conflicts.iter().map(|path| uri(&self.root, path)).collect();
+        RequestError::UndoConflicts { why, uris }
     }
 }
 

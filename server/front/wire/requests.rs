@@ -270,10 +270,28 @@ pub struct AttachmentParam {
     pub uri: String,
     /// Only these lines and characters of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub range: Option<tower_lsp::lsp_types::Range>,
+    pub range: Option<TextRange>,
     /// Its text; else it is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+}
+
+/// A part of a text, as LSP has it: lines and characters count from 0, and the end is exclusive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextRange {
+    /// The first position in it.
+    pub start: TextPosition,
+    /// The first position behind it.
+    pub end: TextPosition,
+}
+
+/// A place between two characters of a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextPosition {
+    /// The line.
+    pub line: u32,
+    /// Within the line, in units of the negotiated position encoding.
+    pub character: u32,
 }
 
 /// Result of `aside/turn/start`.

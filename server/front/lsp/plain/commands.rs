@@ -7,18 +7,14 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-use tower_lsp::{
-    jsonrpc::Result,
-    lsp_types::{ExecuteCommandParams, MessageType, Range},
-};
+use tower_lsp::lsp_types::{ExecuteCommandParams, MessageType};
 
 use super::{
     super::{
-        conversations::off_thread,
-        error::{error, internal, invalid, unknown_prompt},
         hub::{Hub, SharedHub, lock},
         server::Server,
         start::begin_turn,
+        tower::error::text,
     },
     messages::asked,
     pages, show_again, shown,
@@ -27,9 +23,13 @@ use super::{
     written::{self, Written},
 };
 use crate::{
-    front::wire::{
-        PromptKind,
-        requests::{AttachmentParam, StartParams, UndoParams, code},
+    engine::blocking,
+    front::{
+        error::{RequestError, Result, internal, invalid},
+        wire::{
+            PromptKind,
+            requests::{AttachmentParam, StartParams, TextRange, UndoParams},
+        },
     },
     session::{
         conversation::{Listed, Status},
@@ -63,7 +63,7 @@ struct Ask {
     /// A document that goes along.
     uri: Option<String>,
     /// Only this of it.
-    range: Option<Range>,
+    range: Option<TextRange>,
     /// A new conversation without one.
     conversation_id: Option<String>,
 }
@@ -148,8 +148,8 @@ impl Server {
         }
         let open = match (open.as_slice(), &given.prompt_id) {
             ([only], _) => only,
-            ([], Some(id)) => return Err(unknown_prompt(id)),
-            ([], None) => return Err(error(code::UNKNOWN_PROMPT, "no prompt is open")),
+            ([], Some(id)) => return Err(RequestError::UnknownPrompt(id.clone())),
+            ([], None) => return Err(RequestError::NoPrompt),
             (several, _) => {
                 let open = several.iter().map(|open| {
                     format!("{} ({})", open.prompt.prompt_id, asked(&open.prompt.text))
@@ -182,7 +182,7 @@ impl Server {
             Some(id) => id,
             None => newest(&self.hub, |listed| listed.status == Status::Interrupted)
                 .await?
-                .ok_or_else(|| error(code::UNKNOWN_TURN, "no turn was interrupted here"))?,
+                .ok_or(RequestError::NothingToResume)?,
         };
         let wanted = self.hub.wanted_resume(&id)?;
         let handle = begin_turn(&self.hub, wanted).await?;
@@ -196,9 +196,9 @@ impl Server {
             None => {
                 let id = match about.conversation_id {
                     Some(id) => id,
-                    None => newest(&self.hub, |_| true).await?.ok_or_else(|| {
-                        error(code::UNKNOWN_CONVERSATION, "there is no conversation here")
-                    })?,
+                    None => newest(&self.hub, |_| true)
+                        .await?
+                        .ok_or(RequestError::NoConversation)?,
                 };
                 last_turn(&self.hub, &id).await?
             }
@@ -217,16 +217,16 @@ impl Server {
     async fn transcript(&self, about: About) -> Result<Option<Value>> {
         let id = match about.conversation_id {
             Some(id) => id,
-            None => newest(&self.hub, |_| true).await?.ok_or_else(|| {
-                error(code::UNKNOWN_CONVERSATION, "there is no conversation here")
-            })?,
+            None => newest(&self.hub, |_| true)
+                .await?
+                .ok_or(RequestError::NoConversation)?,
         };
         // That there is one is said here; that it cannot be shown is said later.
         self.hub.conversation(&id)?;
         let hub = self.hub.clone();
         tokio::spawn(async move {
             if let Err(failed) = show_transcript(&hub, &id, Extent::All).await {
-                hub.say(MessageType::ERROR, &failed.message).await;
+                hub.say(MessageType::ERROR, &text(&failed)).await;
             }
         });
         Ok(None)
@@ -236,12 +236,12 @@ impl Server {
 /// The last turn of a conversation.
 async fn last_turn(hub: &SharedHub, id: &str) -> Result<String> {
     let (conversation, _) = hub.conversation(id)?;
-    let last = off_thread(move || {
+    let last = blocking(move || -> Result<_> {
         let lines = conversation.read_last_turn().map_err(internal)?;
         Ok(replay::turns(&lines.records).pop())
     });
     let last = last.await?.map(|turn| turn.id);
-    last.ok_or_else(|| error(code::UNKNOWN_TURN, "there is no turn to undo"))
+    last.ok_or(RequestError::NothingToUndo)
 }
 
 /// The one object that a command takes; none is one without members.
@@ -282,7 +282,7 @@ async fn write_and_ask(hub: SharedHub, folder: std::path::PathBuf, ask: Ask) {
     std::mem::replace(&mut *lock(&hub.plain.writing), unwanted.clone()).cancel();
     let given = hub.first_folder().unwrap_or_default();
     let (root, uri) = (hub.root(None), ask.uri.clone());
-    let page = off_thread(move || {
+    let page = blocking(move || -> Result<_> {
         let about = uri.map(|uri| format!(" about {}", shown::file(&uri, &[&given, &root])));
         let text = written::message_page(&about.unwrap_or_default());
         let path = pages::create(&folder, "ask-", ".txt", &text).map_err(internal)?;
@@ -306,13 +306,13 @@ async fn write_and_ask(hub: SharedHub, folder: std::path::PathBuf, ask: Ask) {
         if let Ok(prompt @ Some(_)) = written {
             let begun = begin(&hub, Ask { prompt, ..ask }).await;
             let (kind, text) = match &begun {
-                Ok(_) => (MessageType::INFO, "Your message to Aside was taken."),
-                Err(failed) => (MessageType::ERROR, failed.message.as_ref()),
+                Ok(_) => (MessageType::INFO, "Your message to Aside was taken.".into()),
+                Err(failed) => (MessageType::ERROR, text(failed)),
             };
-            hub.say(kind, text).await;
+            hub.say(kind, &text).await;
         }
     }
-    let removed = off_thread(move || std::fs::remove_file(path).map_err(internal)).await;
+    let removed = blocking(move || std::fs::remove_file(path)).await;
     if let Err(why) = removed {
         tracing::warn!(%why, "the page of a message cannot be removed");
     }
@@ -336,7 +336,7 @@ pub(super) async fn by_age(hub: &Hub) -> Result<Vec<Listed>> {
         .iter()
         .map(|root| hub.store(root))
         .collect::<Result<Vec<_>>>()?;
-    off_thread(move || {
+    blocking(move || -> Result<_> {
         let mut all = Vec::new();
         for store in stores {
             all.extend(store.list().map_err(internal)?);

@@ -1,18 +1,16 @@
 //! What is said of a turn: notices, why it failed, and the transcript when it is over.
 
 use tokio::sync::watch;
-use tower_lsp::{jsonrpc, lsp_types::MessageType};
+use tower_lsp::lsp_types::MessageType;
 
 use super::{
-    super::{
-        conversations::{off_thread, transcript},
-        error::internal,
-        hub::SharedHub,
-    },
+    super::{conversations::transcript, hub::SharedHub, tower::error::text},
     pages, progress,
 };
 use crate::{
+    engine::blocking,
     front::{
+        error::{Result, internal},
         headless::text::visible,
         wire::{TurnCompleted, TurnRef, Update},
     },
@@ -36,7 +34,7 @@ impl Teller {
         if super::asks_plainly(hub)
             && let Ok((conversation, _)) = hub.conversation(&turn.conversation_id)
         {
-            let read = off_thread(move || {
+            let read = blocking(move || {
                 if let Err(why) = pages::clear(&conversation) {
                     tracing::warn!(%why, "old pages cannot be removed");
                 }
@@ -96,7 +94,7 @@ impl Teller {
         let (hub, id) = (self.hub.clone(), completed.conversation_id.clone());
         tokio::spawn(async move {
             if let Err(failed) = show_transcript(&hub, &id, Extent::LastTurn).await {
-                hub.say(MessageType::ERROR, &failed.message).await;
+                hub.say(MessageType::ERROR, &text(&failed)).await;
             }
         });
     }
@@ -110,15 +108,11 @@ pub(super) enum Extent {
 }
 
 /// Shows a conversation's transcript: as a page, else its end as a message and the rest in the log.
-pub(super) async fn show_transcript(
-    hub: &SharedHub,
-    id: &str,
-    extent: Extent,
-) -> jsonrpc::Result<()> {
+pub(super) async fn show_transcript(hub: &SharedHub, id: &str, extent: Extent) -> Result<()> {
     let (conversation, _) = hub.conversation(id)?;
     if hub.shows_pages() {
         let of = conversation.clone();
-        let write = move || {
+        let write = move || -> Result<_> {
             let text = transcript(&of)?;
             let (turns, line) = headings(&text);
             // An editor that has the page of an earlier turn open does not read that again.
@@ -126,13 +120,13 @@ pub(super) async fn show_transcript(
             pages::replace(&path, &text).map_err(internal)?;
             Ok((path, line))
         };
-        let (path, line) = off_thread(write).await?;
+        let (path, line) = blocking(write).await?;
         // Who is busy shows it later, and need not be told twice.
         if hub.show_page(&path, false, line).await != pages::Shown::No {
             return Ok(());
         }
     }
-    let text = off_thread(move || match extent {
+    let text = blocking(move || match extent {
         Extent::LastTurn => last_turn(&conversation),
         Extent::All => transcript(&conversation),
     });
@@ -152,7 +146,7 @@ fn headings(transcript: &str) -> (usize, u32) {
     found.fold((0, 0), |(count, _), (_, at)| (count + 1, at))
 }
 
-fn last_turn(conversation: &Conversation) -> jsonrpc::Result<String> {
+fn last_turn(conversation: &Conversation) -> Result<String> {
     let lines = conversation.read_all().map_err(internal)?;
     let title = conversation.listed().map_err(internal)?.title;
     let turns = replay::turns(&lines.records);

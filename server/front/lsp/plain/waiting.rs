@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use tower_lsp::{jsonrpc::Result, lsp_types::MessageType};
+use tower_lsp::lsp_types::MessageType;
 
 use super::{
-    super::{conversations::off_thread, hub::SharedHub, pending::left_open},
+    super::{hub::SharedHub, pending::left_open},
     commands::{RESUME, by_age},
     messages::asked,
 };
 use crate::{
-    engine::clock::Clock,
+    engine::{blocking, clock::Clock},
+    front::error::Result,
     session::conversation::{Listed, Status},
 };
 
@@ -42,7 +43,7 @@ async fn waiting(hub: &SharedHub, now: Duration) -> Result<Option<String>> {
         return Ok(None);
     }
     let (hub, id) = (hub.clone(), found.id.clone());
-    let asks = off_thread(move || {
+    let asks = blocking(move || -> Result<_> {
         let (conversation, _) = hub.conversation(&id)?;
         let prompts = left_open(&conversation)?;
         Ok(prompts.into_iter().map(|prompt| prompt.text).collect())

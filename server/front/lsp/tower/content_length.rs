@@ -1,4 +1,5 @@
-//! Cuts a client's bytes into JSON-RPC messages, within bounds that are checked before memory is taken.
+//! LSP's framing: cuts a client's bytes by their `Content-Length` into JSON-RPC messages, within bounds that are
+//! checked before memory is taken.
 //!
 //! Everything that passes can be parsed by tower-lsp, for it ends its loop, or stalls, on a body that it
 //! cannot read. So a body is parsed here once, in the very shape it will be parsed in there.
@@ -15,52 +16,22 @@ use serde::Deserialize;
 use serde_json::json;
 use tower_lsp::jsonrpc::{Request, Response};
 
+use crate::front::transport::{
+    end::End,
+    framing::{Cut, Framing, MAX_BODY, MAX_DEPTH, is_deeper, reserve_within, take},
+};
+
 /// The longest header, in bytes, with the empty line that ends it.
-pub const MAX_HEADER: usize = 8 * 1024;
-/// The longest body, in bytes.
-pub const MAX_BODY: usize = 64 * 1024 * 1024;
-/// The deepest nesting of a body: at one level more the JSON parser gives up.
-pub const MAX_DEPTH: usize = 127;
+const MAX_HEADER: usize = 8 * 1024;
 
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
 /// How much of a wrong `Content-Length` is shown, in characters.
 const SHOWN: usize = 40;
 
-/// What the bytes so far amount to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cut {
-    /// A message that can be handled.
-    Message(Message),
-    /// A body that cannot be handled: the reply to it, header included. The next message counts.
-    Skip(Bytes),
-    /// Where the next message begins is lost; nothing follows.
-    Broken(Broken),
-}
-
-/// A message of the client.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
-    /// The JSON text.
-    pub body: Bytes,
-    /// What it is to the connection.
-    pub kind: Kind,
-}
-
-/// What a message is to the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The notification `exit`.
-    Exit,
-    /// The request `shutdown`.
-    Shutdown,
-    /// Any other.
-    Other,
-}
-
-/// Why a connection cannot go on.
+/// What is wrong with a header.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Broken {
+pub(super) enum HeaderError {
     /// Over [`MAX_HEADER`].
     #[error(
         "the header of a client's message is longer than {MAX_HEADER} bytes; restart the server"
@@ -88,8 +59,10 @@ pub enum Broken {
 /// Holds the message that is on its way: a header of at most [`MAX_HEADER`] bytes or a body of at most
 /// [`MAX_BODY`], and room for no more.
 #[derive(Debug, Default)]
-pub struct Cutter {
+pub(in super::super) struct ContentLength {
     state: State,
+    /// The request `shutdown` came.
+    after_shutdown: bool,
 }
 
 #[derive(Debug)]
@@ -117,10 +90,8 @@ enum Parsed {
     Request(Request),
 }
 
-impl Cutter {
-    /// Takes from the front of `input` up to the end of the next message. `None` takes all of it and wants
-    /// more. After [`Cut::Broken`] all input is dropped.
-    pub fn cut(&mut self, input: &mut &[u8]) -> Option<Cut> {
+impl Framing for ContentLength {
+    fn cut(&mut self, input: &mut &[u8]) -> Option<Cut> {
         loop {
             match &mut self.state {
                 State::Header(header) => match header.take(input)? {
@@ -130,7 +101,7 @@ impl Cutter {
                     }
                     Err(broken) => {
                         self.state = State::Ended;
-                        return Some(Cut::Broken(broken));
+                        return Some(Cut::Broken(broken.to_string()));
                     }
                 },
                 State::Body { bytes, length } => {
@@ -142,7 +113,7 @@ impl Cutter {
                     }
                     let body = mem::take(bytes);
                     self.state = State::default();
-                    return Some(judge(body));
+                    return Some(self.judge(body));
                 }
                 State::Ended => {
                     *input = &[];
@@ -152,8 +123,52 @@ impl Cutter {
         }
     }
 
+    fn wrap(body: &str) -> String {
+        header(body.len()) + body
+    }
+
+    fn end_of_input(&self) -> End {
+        if !self.is_between() {
+            tracing::warn!("standard input ended within a message");
+        }
+        End::Input {
+            after_shutdown: self.after_shutdown,
+        }
+    }
+}
+
+impl ContentLength {
+    /// Checks that tower-lsp can parse a body, and what the body is to the connection.
+    fn judge(&mut self, body: Vec<u8>) -> Cut {
+        let Ok(text) = str::from_utf8(&body) else {
+            return refusal(PARSE_ERROR, "the message is not UTF-8");
+        };
+        if is_deeper(text, MAX_DEPTH) {
+            let why = format!("the message is nested deeper than {MAX_DEPTH} levels");
+            return refusal(PARSE_ERROR, &why);
+        }
+        match serde_json::from_str(text) {
+            Ok(Parsed::Response(_)) => {}
+            Ok(Parsed::Request(request)) => match (request.method(), request.id()) {
+                ("exit", None) => {
+                    let after_shutdown = self.after_shutdown;
+                    return Cut::Last(body.into(), End::Exit { after_shutdown });
+                }
+                ("shutdown", Some(_)) => self.after_shutdown = true,
+                _ => {}
+            },
+            Err(error) if error.is_data() => {
+                return refusal(INVALID_REQUEST, "the message is not a JSON-RPC 2.0 message");
+            }
+            Err(error) => {
+                return refusal(PARSE_ERROR, &format!("the message is not JSON: {error}"));
+            }
+        }
+        Cut::Message(body.into())
+    }
+
     /// Whether no message is on its way, so that the input may well end here.
-    pub fn is_between(&self) -> bool {
+    fn is_between(&self) -> bool {
         match &self.state {
             State::Header(header) => header.seen == 0,
             State::Body { .. } => false,
@@ -179,11 +194,11 @@ impl Default for State {
 
 impl Header {
     /// The length of the body, once the empty line is there.
-    fn take(&mut self, input: &mut &[u8]) -> Option<Result<usize, Broken>> {
+    fn take(&mut self, input: &mut &[u8]) -> Option<Result<usize, HeaderError>> {
         while !input.is_empty() {
             let room = MAX_HEADER - self.seen;
             if room == 0 {
-                return Some(Err(Broken::HeaderTooLong));
+                return Some(Err(HeaderError::HeaderTooLong));
             }
             let end = input.iter().take(room).position(|byte| *byte == b'\n');
             let part = take(input, end.map_or(room, |at| at + 1));
@@ -193,7 +208,7 @@ impl Header {
             if end.is_some() {
                 let line = mem::take(&mut self.line);
                 match self.line(line.trim_ascii_end()) {
-                    Ok(true) => return Some(self.length.ok_or(Broken::LengthMissing)),
+                    Ok(true) => return Some(self.length.ok_or(HeaderError::LengthMissing)),
                     Ok(false) => {}
                     Err(broken) => return Some(Err(broken)),
                 }
@@ -203,20 +218,20 @@ impl Header {
     }
 
     /// Whether this line is the empty one.
-    fn line(&mut self, line: &[u8]) -> Result<bool, Broken> {
+    fn line(&mut self, line: &[u8]) -> Result<bool, HeaderError> {
         if line.is_empty() {
             return Ok(true);
         }
         let colon = line.iter().position(|byte| *byte == b':');
-        let (name, value) = line.split_at(colon.ok_or(Broken::NotAHeader)?);
+        let (name, value) = line.split_at(colon.ok_or(HeaderError::NotAHeader)?);
         let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte);
         if name.is_empty() || !name.iter().all(plain) {
-            return Err(Broken::NotAHeader);
+            return Err(HeaderError::NotAHeader);
         }
         if name.eq_ignore_ascii_case(b"content-length") {
             let length = length(value.get(1..).unwrap_or_default().trim_ascii())?;
             if self.length.replace(length).is_some() {
-                return Err(Broken::LengthTwice);
+                return Err(HeaderError::LengthTwice);
             }
         }
         Ok(false)
@@ -224,10 +239,10 @@ impl Header {
 }
 
 /// The number of a `Content-Length`; `str::parse` alone would take a sign.
-fn length(value: &[u8]) -> Result<usize, Broken> {
+fn length(value: &[u8]) -> Result<usize, HeaderError> {
     let shown = || String::from_utf8_lossy(value).chars().take(SHOWN).collect();
     if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
-        return Err(Broken::LengthNotANumber(shown()));
+        return Err(HeaderError::LengthNotANumber(shown()));
     }
     // What does not fit is too large.
     let number = str::from_utf8(value)
@@ -235,61 +250,7 @@ fn length(value: &[u8]) -> Result<usize, Broken> {
         .and_then(|digits| digits.parse().ok());
     number
         .filter(|length| *length <= MAX_BODY)
-        .ok_or_else(|| Broken::LengthTooLarge(shown()))
-}
-
-fn judge(body: Vec<u8>) -> Cut {
-    let Ok(text) = str::from_utf8(&body) else {
-        return refusal(PARSE_ERROR, "the message is not UTF-8");
-    };
-    if is_deeper(text, MAX_DEPTH) {
-        let why = format!("the message is nested deeper than {MAX_DEPTH} levels");
-        return refusal(PARSE_ERROR, &why);
-    }
-    let kind = match serde_json::from_str(text) {
-        Ok(Parsed::Response(_)) => Kind::Other,
-        Ok(Parsed::Request(request)) => match (request.method(), request.id()) {
-            ("exit", None) => Kind::Exit,
-            ("shutdown", Some(_)) => Kind::Shutdown,
-            _ => Kind::Other,
-        },
-        Err(error) if error.is_data() => {
-            return refusal(INVALID_REQUEST, "the message is not a JSON-RPC 2.0 message");
-        }
-        Err(error) => return refusal(PARSE_ERROR, &format!("the message is not JSON: {error}")),
-    };
-    Cut::Message(Message {
-        body: body.into(),
-        kind,
-    })
-}
-
-/// Whether brackets outside of strings are nested deeper than this. Exact for JSON; for anything else only
-/// the parser's word counts.
-fn is_deeper(text: &str, limit: usize) -> bool {
-    let mut depth = 0_usize;
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'[' | b'{' if depth == limit => return true,
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            b'"' => skip_string(&mut bytes),
-            _ => {}
-        }
-    }
-    false
-}
-
-/// Goes on behind the quote that ends a string.
-fn skip_string(bytes: &mut impl Iterator<Item = u8>) {
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'"' => return,
-            b'\\' => _ = bytes.next(),
-            _ => {}
-        }
-    }
+        .ok_or_else(|| HeaderError::LengthTooLarge(shown()))
 }
 
 /// Whose request it was cannot be known, so the id is null.
@@ -302,20 +263,4 @@ fn refusal(code: i32, message: &str) -> Cut {
 /// The header of a body of this many bytes.
 pub(super) fn header(length: usize) -> String {
     format!("Content-Length: {length}\r\n\r\n")
-}
-
-/// Makes room for `more` bytes by doubling, but not beyond `limit` while `limit` is enough.
-pub(super) fn reserve_within(buffer: &mut Vec<u8>, more: usize, limit: usize) {
-    let needed = buffer.len() + more;
-    if needed > buffer.capacity() {
-        let room = needed.max(limit.min(buffer.capacity() * 2));
-        buffer.reserve_exact(room - buffer.len());
-    }
-}
-
-/// Takes up to `count` bytes from the front.
-fn take<'a>(input: &mut &'a [u8], count: usize) -> &'a [u8] {
-    let (part, rest) = input.split_at(count.min(input.len()));
-    *input = rest;
-    part
 }

@@ -5,12 +5,10 @@ const CHUNK: usize = 64 * 1024;
 /// One word or line for each cut.
 fn told(cut: Cut) -> String {
     match cut {
-        Cut::Message(message) => {
-            let body = String::from_utf8(message.body.to_vec()).unwrap();
-            match message.kind {
-                Kind::Other => body,
-                kind => format!("{kind:?} {body}"),
-            }
+        Cut::Message(body) => String::from_utf8(body.to_vec()).unwrap(),
+        Cut::Last(body, end) => {
+            assert!(matches!(end, End::Exit { .. }), "{end}");
+            format!("Exit {}", str::from_utf8(&body).unwrap())
         }
         Cut::Skip(reply) => {
             let reply = str::from_utf8(&reply).unwrap();
@@ -32,12 +30,18 @@ fn told(cut: Cut) -> String {
 }
 
 fn cut_in(parts: &[&[u8]]) -> Vec<String> {
-    let mut cutter = Cutter::default();
-    let mut cuts = Vec::new();
+    let mut cutter = ContentLength::default();
+    let (mut cuts, mut after_shutdown) = (Vec::new(), false);
     for part in parts {
         let mut rest = *part;
         while let Some(cut) = cutter.cut(&mut rest) {
-            cuts.push(told(cut));
+            let seen = if cutter.after_shutdown && !after_shutdown {
+                "Shutdown "
+            } else {
+                ""
+            };
+            after_shutdown = cutter.after_shutdown;
+            cuts.push(format!("{seen}{}", told(cut)));
             assert!(cutter.held() <= MAX_BODY);
         }
         assert!(rest.is_empty());
@@ -237,7 +241,7 @@ fn what_follows_a_broken_header_is_dropped() {
         b"more nonsense\r\n",
         &framed(NOTE),
     ]);
-    assert_eq!(cuts, [format!("broken: {}", Broken::NotAHeader)]);
+    assert_eq!(cuts, [format!("broken: {}", HeaderError::NotAHeader)]);
 }
 
 /// A session with every kind of cut; the header at its end is broken.
@@ -291,14 +295,14 @@ fn damage_never_panics_and_what_passes_can_be_parsed() {
                 _ => damaged.insert(at, *random.choice(b"\r\n:{}[]\"\\0 9-".iter()).unwrap()),
             }
         }
-        let mut cutter = Cutter::default();
+        let mut cutter = ContentLength::default();
         let mut rest = damaged.as_slice();
         while let Some(cut) = cutter.cut(&mut rest) {
             match cut {
-                Cut::Message(message) => {
+                Cut::Message(body) | Cut::Last(body, _) => {
                     seen[0] += 1;
-                    let parsed: Result<Parsed, _> = serde_json::from_slice(&message.body);
-                    assert!(parsed.is_ok(), "{message:?}");
+                    let parsed: Result<Parsed, _> = serde_json::from_slice(&body);
+                    assert!(parsed.is_ok(), "{body:?}");
                 }
                 Cut::Skip(_) => seen[1] += 1,
                 Cut::Broken(_) => seen[2] += 1,
@@ -314,7 +318,7 @@ fn damage_never_panics_and_what_passes_can_be_parsed() {
 
 #[test]
 fn no_more_is_held_than_the_bound() {
-    let mut cutter = Cutter::default();
+    let mut cutter = ContentLength::default();
     let mut header = header(MAX_BODY);
     header.insert_str(0, &format!("X: {}\r\n", "x".repeat(8000)));
     for byte in header.as_bytes() {

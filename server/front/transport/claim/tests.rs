@@ -7,7 +7,7 @@ use std::{
 use super::*;
 
 const CHILD: &str = "ASIDE_TEST_CLAIM";
-const NAME: &str = "front::lsp::claim::tests::a_stray_print_never_reaches_the_protocol";
+const NAME: &str = "front::transport::claim::tests::a_stray_print_never_reaches_the_protocol";
 
 /// The descriptors of a process of its own are claimed: this test, run once more.
 #[test]

@@ -2,8 +2,6 @@
 
 use tokio::sync::watch;
 
-use super::frame::Broken;
-
 /// Why a connection is over.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum End {
@@ -19,9 +17,12 @@ pub enum End {
         /// Whether the request `shutdown` came before that.
         after_shutdown: bool,
     },
-    /// Where messages begin is lost.
-    #[error(transparent)]
-    Framing(#[from] Broken),
+    /// The client's process is gone.
+    #[error("the client's process is gone")]
+    ParentGone,
+    /// Where the client's next message begins is lost. The sentence says why.
+    #[error("{0}")]
+    Framing(String),
     /// Standard output cannot be written.
     #[error("standard output cannot be written ({0}); restart the server")]
     Output(String),
@@ -30,27 +31,16 @@ pub enum End {
     NotReading,
 }
 
-impl End {
-    /// The exit code of the process: 0 where the client had asked for the end, else 1.
-    pub fn code(&self) -> u8 {
-        match self {
-            Self::Exit { after_shutdown } | Self::Input { after_shutdown } => {
-                u8::from(!after_shutdown)
-            }
-            Self::Framing(_) | Self::Output(_) | Self::NotReading => 1,
-        }
-    }
-}
-
-/// Tells when the connection is over.
+/// Waits for the end of a connection. All clones wait for the same one.
 #[derive(Clone, Debug)]
 pub struct Signals(watch::Receiver<Option<End>>);
 
-/// Says that the connection is over.
+/// Ends the connection. All clones end the same one.
 #[derive(Clone, Debug)]
-pub(super) struct Ends(watch::Sender<Option<End>>);
+pub struct Ends(watch::Sender<Option<End>>);
 
-pub(super) fn channel() -> (Ends, Signals) {
+/// A connection that is not over.
+pub fn channel() -> (Ends, Signals) {
     let (sender, receiver) = watch::channel(None);
     (Ends(sender), Signals(receiver))
 }
@@ -73,8 +63,8 @@ impl Signals {
 }
 
 impl Ends {
-    /// The first reason counts.
-    pub(super) fn say(&self, end: End) {
+    /// Ends the connection for this reason, where it is not over yet.
+    pub fn say(&self, end: End) {
         self.0.send_if_modified(|said| {
             let first = said.is_none();
             if first {

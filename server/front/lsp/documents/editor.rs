@@ -22,8 +22,8 @@ use tower_lsp::lsp_types::{
 };
 
 use super::{
-    documents::{Changed, Documents, real},
-    hub::{SharedHub, Told},
+    super::hub::{SharedHub, Told},
+    Changed, Documents, real,
     splices::Splices,
 };
 use crate::{
@@ -51,7 +51,7 @@ impl Request for SaveDocument {
 }
 
 /// The client's documents, for tools.
-pub(super) struct OpenEditor(pub(super) SharedHub);
+pub(in super::super) struct OpenEditor(pub(in super::super) SharedHub);
 
 impl Editor for OpenEditor {
     fn document(&self, path: &Path) -> Option<OpenDocument> {

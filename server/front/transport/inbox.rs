@@ -1,4 +1,4 @@
-//! The messages between the thread that reads standard input and tower-lsp.
+//! The messages between the thread that reads standard input and the protocol's loop.
 //!
 //! While the queue is full nothing is read, so the end of the connection is not seen either: handlers must not
 //! hold each other up, for the queue to be full for a moment only.
@@ -8,16 +8,16 @@ mod tests;
 
 use std::{
     collections::VecDeque,
-    io, mem,
+    mem,
     pin::Pin,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, Waker},
 };
 
 use bytes::Bytes;
-use tokio::io::{AsyncRead, ReadBuf};
+use futures_util::Stream;
 
-use super::frame::{MAX_BODY, header};
+use super::framing::MAX_BODY;
 
 /// How many messages wait at most.
 pub const MAX_MESSAGES: usize = 4096;
@@ -26,16 +26,11 @@ pub const MAX_BYTES: usize = MAX_BODY;
 
 /// The thread's side: waits for room, so that the pipe fills up and the client waits too.
 #[derive(Clone, Debug)]
-pub(super) struct Inbox(Arc<Shared>);
+pub(in crate::front) struct Inbox(Arc<Shared>);
 
-/// tower-lsp's side. Each message comes with a header that holds its length and nothing else.
+/// The loop's side: the client's messages, each as JSON text, up to the end of input.
 #[derive(Debug)]
-pub struct Reader {
-    shared: Arc<Shared>,
-    /// Of the message that is being handed over.
-    header: Bytes,
-    body: Bytes,
-}
+pub struct Incoming(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -52,19 +47,15 @@ struct State {
     waker: Option<Waker>,
 }
 
-pub(super) fn channel() -> (Inbox, Reader) {
+/// An empty queue.
+pub(in crate::front) fn channel() -> (Inbox, Incoming) {
     let shared = Arc::new(Shared::default());
-    let reader = Reader {
-        shared: shared.clone(),
-        header: Bytes::new(),
-        body: Bytes::new(),
-    };
-    (Inbox(shared), reader)
+    (Inbox(shared.clone()), Incoming(shared))
 }
 
 impl Inbox {
     /// Queues a body once there is room. Without a reader it is dropped.
-    pub(super) fn push(&self, body: Bytes) {
+    pub(in crate::front) fn push(&self, body: Bytes) {
         let state = self.0.lock();
         let full = |state: &mut State| state.is_full() && !state.reader_gone;
         let mut state = self
@@ -80,7 +71,7 @@ impl Inbox {
     }
 
     /// Ends the reader's input behind what is queued.
-    pub(super) fn close(&self) {
+    pub(in crate::front) fn close(&self) {
         let mut state = self.0.lock();
         state.closed = true;
         state.wake();
@@ -105,62 +96,31 @@ impl State {
     }
 }
 
-impl Reader {
-    /// Takes the next message; ready with `false` at the end of input.
-    fn poll_next(&mut self, context: &Context<'_>) -> Poll<bool> {
-        let mut state = self.shared.lock();
+impl Stream for Incoming {
+    type Item = Bytes;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let mut state = self.0.lock();
         let Some(body) = state.queue.pop_front() else {
             if state.closed {
-                return Poll::Ready(false);
+                return Poll::Ready(None);
             }
             state.waker = Some(context.waker().clone());
             return Poll::Pending;
         };
         state.bytes -= body.len();
-        self.shared.room.notify_one();
-        drop(state);
-        self.header = header(body.len()).into();
-        self.body = body;
-        Poll::Ready(true)
-    }
-
-    /// Hands over as much of the current message as fits.
-    fn hand_over(&mut self, target: &mut ReadBuf<'_>) {
-        for part in [&mut self.header, &mut self.body] {
-            let count = part.len().min(target.remaining());
-            target.put_slice(&part.split_to(count));
-        }
+        self.0.room.notify_one();
+        Poll::Ready(Some(body))
     }
 }
 
-impl AsyncRead for Reader {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        target: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = target.filled().len();
-        while target.remaining() > 0 {
-            if self.body.is_empty() {
-                match self.poll_next(context) {
-                    Poll::Ready(true) => {}
-                    Poll::Pending if target.filled().len() == before => return Poll::Pending,
-                    Poll::Ready(false) | Poll::Pending => break,
-                }
-            }
-            self.hand_over(target);
-        }
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl Drop for Reader {
+impl Drop for Incoming {
     fn drop(&mut self) {
-        let mut state = self.shared.lock();
+        let mut state = self.0.lock();
         state.reader_gone = true;
         state.bytes = 0;
         let queue = mem::take(&mut state.queue);
-        self.shared.room.notify_all();
+        self.0.room.notify_all();
         drop(state);
         drop(queue);
     }

@@ -1,17 +1,17 @@
-//! The client's process: when it ends without a word, so does the server.
+//! The client's process: when it ends without a word, so does the connection.
 
 use std::{io, thread};
 
 use rustix::process::Pid;
-use tokio::sync::oneshot;
 
-/// Tells when the process of this id is gone; at once where it is not there. A thread waits for it, which ends with
-/// this process.
+use super::end::{End, Ends};
+
+/// Ends the connection when the process of this id is gone; at once where it is not there. A thread waits for it, which
+/// ends with this process.
 ///
 /// # Errors
 /// Where the system gives no thread.
-pub(super) fn watch(id: u32) -> io::Result<oneshot::Receiver<()>> {
-    let (tell, told) = oneshot::channel();
+pub fn watch(id: u32, ends: Ends) -> io::Result<()> {
     thread::Builder::new()
         .name("parent".into())
         .spawn(move || {
@@ -19,10 +19,9 @@ pub(super) fn watch(id: u32) -> io::Result<oneshot::Receiver<()>> {
             if let Some(id) = id {
                 wait(id);
             }
-            // Nobody may be left to tell.
-            let _ = tell.send(());
+            ends.say(End::ParentGone);
         })?;
-    Ok(told)
+    Ok(())
 }
 
 /// Waits until the process is gone.

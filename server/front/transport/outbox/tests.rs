@@ -7,7 +7,7 @@ use futures_util::poll;
 use tokio::io::AsyncWriteExt;
 
 use super::*;
-use crate::front::lsp::end::{self, Signals};
+use crate::front::transport::end::{self, Signals};
 
 /// A pipe that tells of each write and waits for what becomes of it.
 struct Gate {
@@ -38,7 +38,7 @@ struct Client {
 
 fn client() -> Client {
     let (ends, signals) = end::channel();
-    let outbox = Outbox::new(ends);
+    let outbox = Outbox::new(ends, str::to_owned);
     let (told, writes) = mpsc::channel();
     let (answers, answered) = mpsc::sync_channel(0);
     let (writing, gate) = (

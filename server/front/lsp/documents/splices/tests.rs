@@ -1,5 +1,5 @@
 use super::*;
-use crate::front::lsp::documents::span;
+use crate::front::lsp::documents::positions::span;
 
 /// The edits as text, `line:character-line:character "text"`.
 fn shown(base: &str, new: &str, utf8: bool) -> Vec<String> {

@@ -1,4 +1,18 @@
 //! Open documents: what tools read, saved or not.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `positions` | bytes of a text and LSP's positions, in both encodings (pure) |
+//! | `splices` | a change as the smallest edits (pure) |
+//! | [`editor`] | open documents as tools read, change and save them |
+//! | [`attachments`] | what goes along with a message: a text, an open document, a file |
+
+pub(super) mod attachments;
+pub(super) mod editor;
+mod positions;
+mod splices;
+#[cfg(test)]
+mod tests;
 
 use std::{
     fs,
@@ -8,9 +22,12 @@ use std::{
 
 use dashmap::DashMap;
 use tokio::sync::oneshot;
-use tower_lsp::lsp_types::{Position, Range, TextDocumentContentChangeEvent, Url};
+use tower_lsp::lsp_types::{TextDocumentContentChangeEvent, Url};
 
-use super::splices::{Made, Splices};
+use self::{
+    positions::span,
+    splices::{Made, Splices},
+};
 use crate::tool::editor::FileText;
 
 /// Bytes of a file that is compared with its document.
@@ -188,7 +205,7 @@ impl Documents {
 
     /// Gets told whether the next state of a document is its text with this change; an error if it is closed before.
     /// `None` where it is not in this state (any more), or another change is awaited.
-    pub(super) fn await_change(
+    fn await_change(
         &self,
         uri: &Url,
         version: i32,
@@ -209,7 +226,7 @@ impl Documents {
     }
 
     /// The change is not waited for any more: if it comes, it is the user's.
-    pub(super) fn give_up(&self, uri: &Url) {
+    fn give_up(&self, uri: &Url) {
         if let Some(mut document) = self.open.get_mut(uri)
             && document.awaited.take().is_some_and(|awaited| awaited.begun)
         {
@@ -291,101 +308,3 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.split('\n')
         .map(|line| line.strip_suffix('\r').unwrap_or(line))
 }
-
-/// The bytes of a range. What lies outside of the text is cut to it, as LSP wants it.
-pub(super) fn span(text: &str, range: Range, utf8: bool) -> std::ops::Range<usize> {
-    let start = offset(text, range.start, utf8);
-    let end = offset(text, range.end, utf8);
-    start..end.max(start)
-}
-
-/// The byte of a position: lines end at `\n`, `\r\n` or `\r`.
-fn offset(text: &str, position: Position, utf8: bool) -> usize {
-    let start = line_start(text, position.line as usize);
-    let rest = &text[start..];
-    let line = &rest[..rest.find(['\n', '\r']).unwrap_or(rest.len())];
-    let wanted = position.character as usize;
-    if utf8 {
-        let mut at = wanted.min(line.len());
-        while !line.is_char_boundary(at) {
-            at -= 1;
-        }
-        return start + at;
-    }
-    let mut units = 0;
-    for (at, letter) in line.char_indices() {
-        if units >= wanted {
-            return start + at;
-        }
-        units += letter.len_utf16();
-    }
-    start + line.len()
-}
-
-/// The byte at which a line begins; the end of the text where it has fewer lines.
-fn line_start(text: &str, line: usize) -> usize {
-    let bytes = text.as_bytes();
-    let (mut at, mut seen) = (0, 0);
-    while seen < line {
-        let Some(end) = bytes[at..]
-            .iter()
-            .position(|byte| matches!(byte, b'\n' | b'\r'))
-        else {
-            return text.len();
-        };
-        at += end + 1;
-        if bytes[at - 1] == b'\r' && bytes.get(at) == Some(&b'\n') {
-            at += 1;
-        }
-        seen += 1;
-    }
-    at
-}
-
-/// Positions of bytes of a text, asked for from its front to its end.
-pub(super) struct Places<'a> {
-    text: &'a str,
-    utf8: bool,
-    /// As far as lines were counted.
-    at: usize,
-    line: u32,
-    line_start: usize,
-}
-
-impl<'a> Places<'a> {
-    pub(super) fn new(text: &'a str, utf8: bool) -> Self {
-        Self {
-            text,
-            utf8,
-            at: 0,
-            line: 0,
-            line_start: 0,
-        }
-    }
-
-    /// The position of a byte, which does not lie before one that was asked for.
-    pub(super) fn of(&mut self, byte: usize) -> Position {
-        let bytes = self.text.as_bytes();
-        while self.at < byte {
-            let letter = bytes[self.at];
-            self.at += 1;
-            if letter == b'\n' || (letter == b'\r' && bytes.get(self.at) != Some(&b'\n')) {
-                self.line += 1;
-                self.line_start = self.at;
-            }
-        }
-        let within = &self.text[self.line_start..byte];
-        let character = if self.utf8 {
-            within.len()
-        } else {
-            within.encode_utf16().count()
-        };
-        Position {
-            line: self.line,
-            character: u32::try_from(character).unwrap_or(u32::MAX),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,8 +1,8 @@
 //! Handlers run one after another, in the order in which their messages came.
 //!
 //! Most end soon. One whose answer has to come from elsewhere lets the next begin once it has changed what there is to
-//! change: order of arrival is still order of effect, and only its answer comes later, past tower-lsp. `$/cancelRequest`
-//! can end such a one, so what must not stop halfway goes into a task of its own: [`to_the_end`].
+//! change: order of arrival is still order of effect, and only its answer comes later, straight to the queue out. A client
+//! that withdraws its request can end such a one, so what must not stop halfway goes into a task of its own: [`to_the_end`].
 
 use std::{
     cell::RefCell,
@@ -11,12 +11,13 @@ use std::{
 };
 
 use futures_util::future::{BoxFuture, FutureExt};
+use serde::Serialize;
 use tokio::sync::{Semaphore, oneshot};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use tower_lsp::jsonrpc::{self, Request, Response};
 use tower_service::Service;
 
-use super::{error::internal, outbox::Outbox};
+use super::outbox::Outbox;
+use crate::front::error::{RequestError, Result};
 
 /// Handlers whose answers come later, at the most; one more holds the next one up.
 const LATE: usize = 64;
@@ -24,48 +25,46 @@ const LATE: usize = 64;
 tokio::task_local! {
     /// What holds the next handler up, while this one is being run; dropping it lets the next begin.
     static HOLDS_UP: RefCell<Option<oneshot::Sender<()>>>;
-    /// The client has taken its request back.
-    static TAKEN_BACK: CancellationToken;
+    /// Cancelled when the client has withdrawn its request.
+    static WITHDRAWN: CancellationToken;
 }
 
 /// From here on the handler that calls this only waits: the next one begins.
-pub(super) fn let_next_begin() {
+pub(in crate::front) fn let_next_begin() {
     // Outside of a handler nobody waits.
     let _ = HOLDS_UP.try_with(RefCell::take);
 }
 
 /// Does a handler's work in a task, in the handler's place in the order: it is done to its end, also where the client
-/// takes its request back meanwhile.
+/// withdraws its request meanwhile.
 ///
 /// # Errors
-/// Its own; [`internal`] where it panicked.
-pub(super) async fn to_the_end<T: Send + 'static>(
-    work: impl Future<Output = jsonrpc::Result<T>> + Send + 'static,
-) -> jsonrpc::Result<T> {
-    let taken_back = CancellationToken::new();
-    // A handler whose request is taken back is dropped.
-    let _dropped = taken_back.clone().drop_guard();
+/// The work's own; [`RequestError::Internal`] where it panicked.
+pub(in crate::front) async fn to_the_end<T: Send + 'static>(
+    work: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<T> {
+    let withdrawn = CancellationToken::new();
+    // A handler whose request is withdrawn is dropped.
+    let _dropped = withdrawn.clone().drop_guard();
     let holds_up = HOLDS_UP.try_with(RefCell::take).ok().flatten();
     let work = HOLDS_UP.scope(RefCell::new(holds_up), work);
-    tokio::spawn(TAKEN_BACK.scope(taken_back, work))
-        .await
-        .unwrap_or_else(|failed| Err(internal(failed)))
+    tokio::spawn(WITHDRAWN.scope(withdrawn, work)).await?
 }
 
-/// Does a part of [`to_the_end`] that may be left out where the client has taken its request back.
+/// Does a part of [`to_the_end`] that may be left out where the client has withdrawn its request.
 ///
 /// # Errors
-/// It has.
-pub(super) async fn unless_taken_back<T>(part: impl Future<Output = T>) -> jsonrpc::Result<T> {
-    let taken_back = TAKEN_BACK.try_with(CancellationToken::clone);
-    let done = taken_back
+/// [`RequestError::Withdrawn`].
+pub(in crate::front) async fn unless_withdrawn<T>(part: impl Future<Output = T>) -> Result<T> {
+    let withdrawn = WITHDRAWN.try_with(CancellationToken::clone);
+    let done = withdrawn
         .unwrap_or_default()
         .run_until_cancelled_owned(part);
-    done.await.ok_or_else(jsonrpc::Error::request_cancelled)
+    done.await.ok_or(RequestError::Withdrawn)
 }
 
 /// A service whose calls run one after another: each is to be polled to its end before the next.
-pub(super) struct InOrder<S> {
+pub(in crate::front) struct InOrder<S> {
     inner: S,
     /// Where late answers go.
     output: Outbox,
@@ -75,7 +74,7 @@ pub(super) struct InOrder<S> {
 
 impl<S> InOrder<S> {
     /// The tracker has the handlers whose answers are still to come.
-    pub(super) fn new(inner: S, output: Outbox, late: TaskTracker) -> Self {
+    pub(in crate::front) fn new(inner: S, output: Outbox, late: TaskTracker) -> Self {
         Self {
             inner,
             output,
@@ -85,11 +84,12 @@ impl<S> InOrder<S> {
     }
 }
 
-impl<S> Service<Request> for InOrder<S>
+impl<S, Request, Response> Service<Request> for InOrder<S>
 where
     S: Service<Request, Response = Option<Response>>,
     S::Error: Send + 'static,
     S::Future: Send + 'static,
+    Response: Serialize + Send + 'static,
 {
     type Response = S::Response;
     type Error = S::Error;
@@ -138,9 +138,10 @@ mod tests {
 
     use serde_json::json;
     use tokio::sync::Notify;
+    use tower_lsp::jsonrpc::{Request, Response};
 
     use super::*;
-    use crate::front::lsp::{end, frame::header};
+    use crate::front::transport::end;
 
     /// Notes when a call begins and ends. It goes on when it is told to: `wait` holds the next one up, `later` does not.
     #[derive(Clone, Default)]
@@ -211,7 +212,10 @@ mod tests {
     impl Trial {
         fn new() -> Self {
             let noting = Noting::default();
-            let (output, late) = (Outbox::new(end::channel().0), TaskTracker::new());
+            let (output, late) = (
+                Outbox::new(end::channel().0, |body| format!("{body}\n")),
+                TaskTracker::new(),
+            );
             Self {
                 service: InOrder::new(noting.clone(), output.clone(), late.clone()),
                 noting,
@@ -270,10 +274,7 @@ mod tests {
         settle().await;
         assert_eq!(noting.taken(), "ends later 4");
         noting.told("later 3").notify_one();
-        let framed = |id| {
-            let body = format!(r#"{{"jsonrpc":"2.0","result":null,"id":{id}}}"#);
-            header(body.len()) + &body
-        };
+        let framed = |id| format!("{{\"jsonrpc\":\"2.0\",\"result\":null,\"id\":{id}}}\n");
         assert_eq!(trial.said().await, framed(4) + &framed(3));
     }
 

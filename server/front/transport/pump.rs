@@ -1,10 +1,7 @@
-//! Stands between the pipes and tower-lsp: one thread reads, one writes, and neither waits for the other.
+//! Stands between the pipes and the protocol's loop: one thread reads, one writes, and neither waits for the other.
 //!
 //! Threads, because a read of standard input can be neither polled nor called off on every system; they end
 //! with the process, for which nobody waits.
-
-#[cfg(test)]
-mod tests;
 
 use std::{
     io::{self, Read, Write},
@@ -13,54 +10,59 @@ use std::{
 
 use super::{
     end::{self, End, Ends, Signals},
-    frame::{Cut, Cutter, Kind},
-    inbox::{self, Inbox, Reader},
+    framing::{Cut, Framing},
+    inbox::{self, Inbox, Incoming},
     outbox::Outbox,
 };
 
 /// How much is read at once, in bytes: what a pipe holds on Linux.
 const CHUNK: usize = 64 * 1024;
 
-/// The two ends of a connection for tower-lsp, and word of its end.
+/// The two ends of a connection for the protocol's loop, and word of its end.
 #[derive(Debug)]
 pub struct Pump {
     /// The client's messages.
-    pub input: Reader,
-    /// The client's ear; keep a clone to see how much waits for it.
+    pub input: Incoming,
+    /// What goes to the client; keep a clone to see how much waits for it.
     pub output: Outbox,
-    /// Tells when the connection is over.
+    /// Ends the connection for a reason that the pipes do not show.
+    pub ends: Ends,
+    /// Waits for the end of the connection.
     pub signals: Signals,
 }
 
-struct Intake {
+/// The thread that reads.
+struct Intake<F> {
+    framing: F,
     inbox: Inbox,
     outbox: Outbox,
     ends: Ends,
-    after_shutdown: bool,
 }
 
 impl Pump {
     /// Starts both threads. The error is the system's, when it gives no thread.
     ///
-    /// Behind `exit`, the end of standard input and a broken header `input` ends, so that tower-lsp's loop is
-    /// over once it has handled what came before. A client that is gone on the other side does not end it.
-    pub fn start(
+    /// Behind the client's last message, the end of standard input and broken framing `input` ends, so that the
+    /// protocol's loop is over once it has handled what came before. A client that is gone on the other side does not
+    /// end it.
+    pub fn start<F: Framing>(
+        framing: F,
         stdin: impl Read + Send + 'static,
         stdout: impl Write + Send + 'static,
     ) -> io::Result<Self> {
         let (ends, signals) = end::channel();
         let (inbox, input) = inbox::channel();
-        let output = Outbox::new(ends.clone());
+        let output = Outbox::new(ends.clone(), F::wrap);
         let outbox = output.clone();
         thread::Builder::new()
             .name("stdout".into())
             .spawn(move || outbox.write_to(stdout))?;
         let outbox = output.clone();
         let intake = Intake {
+            framing,
             inbox,
             outbox,
-            ends,
-            after_shutdown: false,
+            ends: ends.clone(),
         };
         thread::Builder::new()
             .name("stdin".into())
@@ -68,14 +70,14 @@ impl Pump {
         Ok(Self {
             input,
             output,
+            ends,
             signals,
         })
     }
 }
 
-impl Intake {
+impl<F: Framing> Intake<F> {
     fn read_from(mut self, mut stdin: impl Read) {
-        let mut cutter = Cutter::default();
         let mut chunk = vec![0; CHUNK];
         loop {
             let count = match stdin.read(&mut chunk) {
@@ -88,8 +90,8 @@ impl Intake {
             };
             let mut rest = chunk.get(..count).unwrap_or_default();
             let end = match count {
-                0 => Some(self.input_end(&cutter)),
-                _ => self.take(&mut cutter, &mut rest),
+                0 => Some(self.framing.end_of_input()),
+                _ => self.take(&mut rest),
             };
             if let Some(end) = end {
                 self.ends.say(end);
@@ -99,35 +101,20 @@ impl Intake {
     }
 
     /// Hands on the messages of a chunk, up to the end of the connection.
-    fn take(&mut self, cutter: &mut Cutter, chunk: &mut &[u8]) -> Option<End> {
-        while let Some(cut) = cutter.cut(chunk) {
+    fn take(&mut self, chunk: &mut &[u8]) -> Option<End> {
+        while let Some(cut) = self.framing.cut(chunk) {
             match cut {
-                Cut::Message(message) if message.kind == Kind::Exit => {
-                    let end = End::Exit {
-                        after_shutdown: self.after_shutdown,
-                    };
+                Cut::Message(body) => self.inbox.push(body),
+                Cut::Last(body, end) => {
                     // Said before the message is queued, which may have to wait for room.
                     self.ends.say(end.clone());
-                    self.inbox.push(message.body);
+                    self.inbox.push(body);
                     return Some(end);
                 }
-                Cut::Message(message) => {
-                    self.after_shutdown |= message.kind == Kind::Shutdown;
-                    self.inbox.push(message.body);
-                }
                 Cut::Skip(reply) => self.outbox.push(&reply),
-                Cut::Broken(broken) => return Some(broken.into()),
+                Cut::Broken(why) => return Some(End::Framing(why)),
             }
         }
         None
-    }
-
-    fn input_end(&self, cutter: &Cutter) -> End {
-        if !cutter.is_between() {
-            tracing::warn!("standard input ended within a message");
-        }
-        End::Input {
-            after_shutdown: self.after_shutdown,
-        }
     }
 }

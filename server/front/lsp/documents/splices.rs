@@ -6,7 +6,7 @@ use std::{ops::Range, time::Duration};
 use similar::DiffTag;
 use tower_lsp::lsp_types::{self as lsp, TextEdit};
 
-use super::documents::Places;
+use super::positions::Positions;
 
 /// How long the smallest edits are looked for; after it, larger ones do.
 const LOOKED_FOR: Duration = Duration::from_millis(200);
@@ -60,11 +60,11 @@ impl Splices {
 
     /// As LSP wants it, in the negotiated encoding.
     pub(super) fn text_edits(&self, utf8: bool) -> Vec<TextEdit> {
-        let mut places = Places::new(&self.base, utf8);
+        let mut positions = Positions::new(&self.base, utf8);
         let edit = |splice: &Splice| TextEdit {
             range: lsp::Range {
-                start: places.of(splice.range.start),
-                end: places.of(splice.range.end),
+                start: positions.of(splice.range.start),
+                end: positions.of(splice.range.end),
             },
             new_text: splice.text.clone(),
         };

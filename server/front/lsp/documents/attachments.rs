@@ -3,19 +3,23 @@
 
 use std::path::{Path, PathBuf};
 
-use tower_lsp::{
-    jsonrpc,
-    lsp_types::{Range, Url},
-};
+use tower_lsp::lsp_types::{Range, Url};
 
-use super::{conversations::off_thread, documents::span, error::invalid, hub::Hub};
+use super::{
+    super::hub::Hub,
+    positions::{lsp_range, span},
+};
 use crate::{
-    front::wire::requests::AttachmentParam,
+    engine::blocking,
+    front::{
+        error::{Result, invalid},
+        wire::requests::AttachmentParam,
+    },
     session::attach::{AttachError, Given, GivenContent, together},
 };
 
 /// Something that goes along with a message.
-pub(super) enum Source {
+pub(in super::super) enum Source {
     /// Its text is known: the client gave it, or the document is open.
     Known(Given),
     /// A file that is still to be read.
@@ -33,14 +37,14 @@ pub(super) enum Source {
 
 impl Hub {
     /// Where what is attached comes from. Nothing is read yet; an open document counts as it is now.
-    pub(super) fn source(&self, given: &AttachmentParam) -> jsonrpc::Result<Source> {
+    pub(in super::super) fn source(&self, given: &AttachmentParam) -> Result<Source> {
         let uri = Url::parse(&given.uri)
             .map_err(|why| invalid(format!("attachments: {:?} is not a URI: {why}", given.uri)))?;
         let path = uri.to_file_path().ok();
         let name = path
             .as_ref()
             .map_or_else(|| given.uri.clone(), |path| path.display().to_string());
-        let (range, utf8) = (given.range, self.told()?.utf8);
+        let (range, utf8) = (given.range.map(lsp_range), self.told()?.utf8);
         if let Some(text) = &given.text {
             return Ok(Source::Known(named(Given::text(name, text), range)));
         }
@@ -63,9 +67,9 @@ impl Hub {
 }
 
 /// Reads what is still to be read.
-pub(super) async fn read(sources: Vec<Source>) -> jsonrpc::Result<Vec<Given>> {
+pub(in super::super) async fn read(sources: Vec<Source>) -> Result<Vec<Given>> {
     let each = move || together(sources.into_iter().map(Source::read));
-    off_thread(move || each().map_err(|why| invalid(format!("attachments: {why}")))).await
+    blocking(move || each().map_err(|why| invalid(format!("attachments: {why}")))).await
 }
 
 impl Source {

@@ -1,7 +1,7 @@
-//! The bytes between tower-lsp and the thread that writes standard output.
+//! The bytes between the protocol's loop and the thread that writes standard output.
 //!
-//! Writing here never waits and never fails: tower-lsp reads and writes in one task, so a wait would keep it
-//! from reading, and an error would make it panic. A client that is gone is told of through
+//! Writing here never waits and never fails: a loop that reads and writes in one task, as tower-lsp's does, would be
+//! kept from reading by a wait, and would panic on an error. That a client is gone is known through
 //! [`Signals`](super::end::Signals).
 
 #[cfg(test)]
@@ -20,7 +20,7 @@ use tokio::{io::AsyncWrite, sync::watch};
 
 use super::{
     end::{End, Ends},
-    frame::{header, reserve_within},
+    framing::reserve_within,
 };
 
 /// With this many bytes unread, whatever comes next makes the client count as gone.
@@ -39,6 +39,8 @@ struct Shared {
     /// Bytes that the operating system has not taken.
     queued: watch::Sender<usize>,
     ends: Ends,
+    /// Frames the JSON text of a message.
+    wrap: fn(&str) -> String,
 }
 
 #[derive(Debug, Default)]
@@ -50,7 +52,8 @@ struct State {
 }
 
 impl Outbox {
-    pub(super) fn new(ends: Ends) -> Self {
+    /// An empty queue. `wrap` frames the JSON text of a message.
+    pub(super) fn new(ends: Ends, wrap: fn(&str) -> String) -> Self {
         let (state, more) = (Mutex::default(), Condvar::new());
         let queued = watch::Sender::new(0);
         Self(Arc::new(Shared {
@@ -58,6 +61,7 @@ impl Outbox {
             more,
             queued,
             ends,
+            wrap,
         }))
     }
 
@@ -74,7 +78,7 @@ impl Outbox {
         _ = queued.wait_for(|queued| *queued < below.max(1)).await;
     }
 
-    /// Queues whole messages, headers included. What comes after the end is dropped.
+    /// Queues whole messages, framed. What comes after the end is dropped.
     pub(super) fn push(&self, messages: &[u8]) {
         let mut state = self.0.lock();
         if state.gone || state.closed || messages.is_empty() {
@@ -94,7 +98,7 @@ impl Outbox {
     /// Queues one message.
     pub(super) fn say(&self, message: &impl Serialize) {
         match serde_json::to_string(message) {
-            Ok(body) => self.push((header(body.len()) + &body).as_bytes()),
+            Ok(body) => self.push((self.0.wrap)(&body).as_bytes()),
             Err(error) => tracing::error!(%error, "a message cannot be written"),
         }
     }

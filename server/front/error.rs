@@ -1,0 +1,94 @@
+//! Why a request cannot be done, as data.
+//!
+//! The text of an error says what is wrong and nothing about a protocol. Each protocol gives errors its own codes, and
+//! adds which of its methods helps.
+
+use tokio::task::JoinError;
+
+use crate::{
+    engine::{assemble::AssembleError, begin::BeginError},
+    session::{log::OpenError, store::StoreError},
+};
+
+/// The result of a request.
+pub type Result<T, E = RequestError> = std::result::Result<T, E>;
+
+/// Why a request cannot be done.
+#[derive(Debug, thiserror::Error)]
+pub enum RequestError {
+    /// A parameter is not what it should be. The sentence names it.
+    #[error("{0}")]
+    InvalidParams(String),
+    /// No conversation has this id.
+    #[error("there is no conversation {0:?}")]
+    UnknownConversation(String),
+    /// The workspace has no conversation at all.
+    #[error("there is no conversation here")]
+    NoConversation,
+    /// No turn with this id runs, or, for an undo, none is on record.
+    #[error("there is no running turn {0:?}")]
+    UnknownTurn(String),
+    /// No conversation of the workspace was interrupted.
+    #[error("no turn was interrupted here")]
+    NothingToResume,
+    /// The conversation has no turn.
+    #[error("there is no turn to undo")]
+    NothingToUndo,
+    /// A turn runs in this conversation, or is being undone.
+    #[error("a turn runs in conversation {0}, or is being undone; wait for its end, or cancel it")]
+    TurnRuns(String),
+    /// No prompt with this id is open.
+    #[error("there is no open prompt {0:?}; where its turn was interrupted, resume that first")]
+    UnknownPrompt(String),
+    /// No prompt is open at all.
+    #[error("no prompt is open")]
+    NoPrompt,
+    /// What was asked for needs a trusted workspace. The text names it.
+    #[error("the workspace is not trusted, so {0} cannot be had")]
+    NotTrusted(String),
+    /// No model is configured and none was found.
+    #[error("{0}")]
+    NoModel(String),
+    /// An undo would lose something. Nothing was changed.
+    #[error("{why}")]
+    UndoConflicts {
+        /// What would be lost, as a sentence.
+        why: String,
+        /// The URIs of the files that are not as the turn left them.
+        uris: Vec<String>,
+    },
+    /// The client has withdrawn the request.
+    #[error("Canceled")]
+    Withdrawn,
+    /// The store of conversations refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The conversation cannot be opened for writing.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// What the turn needs is not configured.
+    #[error(transparent)]
+    Assemble(#[from] AssembleError),
+    /// The turn cannot begin.
+    #[error(transparent)]
+    Begin(#[from] BeginError),
+    /// Something failed that is not the client's doing.
+    #[error("{0}")]
+    Internal(String),
+}
+
+impl From<JoinError> for RequestError {
+    fn from(panicked: JoinError) -> Self {
+        internal(panicked)
+    }
+}
+
+/// A parameter is not what it should be; `text` names it.
+pub(in crate::front) fn invalid(text: impl Into<String>) -> RequestError {
+    RequestError::InvalidParams(text.into())
+}
+
+/// Something failed that is not the client's doing.
+pub(in crate::front) fn internal(why: impl ToString) -> RequestError {
+    RequestError::Internal(why.to_string())
+}

@@ -1,0 +1,79 @@
+//! The client's messages as tower-lsp reads them. Each comes with a header that holds its length and nothing else.
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    io,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use futures_util::Stream;
+use tokio::io::{AsyncRead, ReadBuf};
+
+use super::content_length::header;
+use crate::front::transport::inbox::Incoming;
+
+/// Messages as a stream of bytes.
+#[derive(Debug)]
+pub(in super::super) struct Reader {
+    incoming: Incoming,
+    /// What is left of the header of the message that is being handed over.
+    header: Bytes,
+    /// What is left of that message.
+    body: Bytes,
+}
+
+impl Reader {
+    /// All that comes in, up to the end of input.
+    pub(in super::super) fn new(incoming: Incoming) -> Self {
+        Self {
+            incoming,
+            header: Bytes::new(),
+            body: Bytes::new(),
+        }
+    }
+
+    /// Takes the next message; ready with `false` at the end of input.
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<bool> {
+        Pin::new(&mut self.incoming).poll_next(context).map(|next| {
+            let Some(body) = next else {
+                return false;
+            };
+            self.header = header(body.len()).into();
+            self.body = body;
+            true
+        })
+    }
+
+    /// Hands over as much of the current message as fits.
+    fn hand_over(&mut self, target: &mut ReadBuf<'_>) {
+        for part in [&mut self.header, &mut self.body] {
+            let count = part.len().min(target.remaining());
+            target.put_slice(&part.split_to(count));
+        }
+    }
+}
+
+impl AsyncRead for Reader {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        target: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = target.filled().len();
+        while target.remaining() > 0 {
+            if self.body.is_empty() {
+                match self.poll_next(context) {
+                    Poll::Ready(true) => {}
+                    Poll::Pending if target.filled().len() == before => return Poll::Pending,
+                    Poll::Ready(false) | Poll::Pending => break,
+                }
+            }
+            self.hand_over(target);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
