@@ -12,8 +12,8 @@ use indexmap::IndexMap;
 use serde_json::{Value, json};
 
 use super::{
-    open::Outside,
-    perform::{FindAssistant, InquiryAssistant},
+    drive::assistants::{FindAssistant, InquiryAssistant},
+    models::Models,
 };
 use crate::{
     config::{
@@ -130,7 +130,7 @@ pub fn tool_defaults() -> toml::Table {
 pub async fn assemble(
     configuration: &Configuration,
     wishes: &Wishes,
-    outside: &Outside,
+    models: &Models,
 ) -> Result<Assembled, AssembleError> {
     let settings = &configuration.settings;
     let mut registry = Registry::builtin();
@@ -141,13 +141,13 @@ pub async fn assemble(
     let enabled =
         tools_that_are_on(settings, &registry, &wishes.toggles).map_err(AssembleError::Usage)?;
     known_answers(&registry, &wishes.answers).map_err(AssembleError::Usage)?;
-    let choice = config::choose_model(settings, outside.env().as_ref())
-        .map_err(AssembleError::NoProvider)?;
-    let model = outside
+    let choice =
+        config::choose_model(settings, models.env().as_ref()).map_err(AssembleError::NoProvider)?;
+    let model = models
         .choose(choice, settings)
         .await
         .map_err(AssembleError::NoProvider)?;
-    let provider = outside
+    let provider = models
         .open(&model, &settings.assistant, settings)
         .map_err(AssembleError::NoProvider)?;
 
@@ -156,7 +156,7 @@ pub async fn assemble(
     Ok(Assembled {
         rules,
         provider,
-        find_assistant: find_assistant(settings, &model, outside),
+        find_assistant: find_assistant(settings, &model, models),
         specs: specs(settings, &registry, &enabled),
         descriptions: descriptions(settings, &registry, &enabled),
         registry: Arc::new(registry),
@@ -201,15 +201,15 @@ fn rules(
 }
 
 /// Finds assistants of their own for inquiries; one that names no model takes the turn's.
-fn find_assistant(settings: &Settings, model: &ModelId, outside: &Outside) -> FindAssistant {
-    let (settings, turns_model, outside) = (settings.clone(), model.to_string(), outside.clone());
+fn find_assistant(settings: &Settings, model: &ModelId, models: &Models) -> FindAssistant {
+    let (settings, turns_model, models) = (settings.clone(), model.to_string(), models.clone());
     Arc::new(move |name| {
         let assistant = settings.inquiry_assistant(name);
         let id = assistant.model.as_ref().unwrap_or(&turns_model);
         let model = ModelId::parse(id, &settings)?;
         let system = inquiry_system(&assistant);
         Ok(InquiryAssistant {
-            provider: outside.open(&model, &assistant, &settings)?,
+            provider: models.open(&model, &assistant, &settings)?,
             head: Arc::new(Head {
                 system,
                 tools: Vec::new(),

@@ -1,7 +1,6 @@
 //! Opens a conversation and begins a turn in it, or goes on with the one that was interrupted.
 
 use std::{
-    collections::HashMap,
     path::PathBuf,
     sync::{Arc, Mutex},
 };
@@ -9,16 +8,19 @@ use std::{
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::{
-    QUEUE, ToFront, TurnHandle,
     assemble::Assembled,
-    before::{Before, lost},
     clock::Clock,
-    drive::drive,
-    hooks::{Hooks, Secrets},
-    perform::{Calls, Stage},
-    tasks::Tasks,
-    trace::Trace,
-    writer::Writer,
+    drive::{
+        TurnDriver,
+        assistants::Assistants,
+        handle::{QUEUE, TurnHandle, TurnMessage},
+        hooks::{Hooks, Secrets},
+        performer::{Calls, Performer},
+        state::{ConversationState, lost},
+        tasks::Tasks,
+        trace::Trace,
+        writer::Writer,
+    },
 };
 use crate::{
     provider::{Head, ToolSpec},
@@ -116,22 +118,25 @@ pub enum BeginError {
     },
 }
 
-/// Begins a turn and drives it in a task of its own. Messages to the front end end with [`ToFront::End`]. `kept` is
+/// Begins a turn and drives it in a task of its own. Messages to the front end end with [`TurnMessage::End`]. `kept` is
 /// what the task of the conversation's turn before gave, if it is at hand; it counts if nobody wrote since.
 ///
 /// # Errors
 /// A [`BeginError`]; what was given for a resume can then be given again.
 pub async fn begin(
     mut plan: Plan,
-    kept: Option<Before>,
-    front: mpsc::Sender<ToFront>,
-) -> Result<(TurnHandle, JoinHandle<Option<Before>>), BeginError> {
+    kept: Option<ConversationState>,
+    front: mpsc::Sender<TurnMessage>,
+) -> Result<(TurnHandle, JoinHandle<Option<ConversationState>>), BeginError> {
     let clock = Clock::start();
     let log = plan.conversation.log(clock.now())?;
     let repaired = log.repaired().map(str::to_owned);
     let mut before = match kept.filter(|kept| kept.next == log.next()) {
         Some(kept) => kept,
-        None => Before::read(&plan.conversation, log.next()).await?,
+        None => {
+            let read = ConversationState::read(&plan.conversation, log.next()).await;
+            read.map_err(|error| unusable(&plan.conversation, &error))?
+        }
     };
     let resumed = match &plan.start {
         Start::Message { .. } => None,
@@ -164,22 +169,25 @@ pub async fn begin(
             level: Level::Warning,
             text,
         };
-        let _ = front.send(ToFront::Update(notice)).await;
+        let _ = front.send(TurnMessage::Update(notice)).await;
     }
     if let (false, Start::Message { text, .. }) = (before.begun, &plan.start) {
         let title = text.lines().next().unwrap_or_default().trim().to_owned();
-        let _ = front.send(ToFront::Title(title)).await;
+        let _ = front.send(TurnMessage::Title(title)).await;
     }
 
-    let (mailbox, messages) = mpsc::channel(QUEUE);
-    let handle = TurnHandle {
-        turn: id,
-        conversation: plan.conversation.id().to_owned(),
-        mailbox,
-    };
-    let stage = stage(plan, head, writer, before, workspace, front);
-    let task = tokio::spawn(drive(turn, stage, messages, clock));
+    let conversation = plan.conversation.id().to_owned();
+    let performer = performer(plan, head, writer, before, workspace, front);
+    let (driver, handle) = TurnDriver::new(turn, id, conversation, performer, clock);
+    let task = tokio::spawn(driver.run());
     Ok((handle, task))
+}
+
+fn unusable(conversation: &Conversation, error: &std::io::Error) -> BeginError {
+    BeginError::Log {
+        id: conversation.id().to_owned(),
+        why: error.to_string(),
+    }
 }
 
 /// Puts images and PDFs beside the log, on a thread that may wait: they are there before an event names them.
@@ -204,7 +212,7 @@ async fn keep_attachments(plan: &mut Plan) -> Result<Vec<Attachment>, BeginError
 }
 
 /// What models refused earlier in the conversation is not asked for again.
-fn refuse(rules: &mut Rules, before: &Before) {
+fn refuse(rules: &mut Rules, before: &ConversationState) {
     for (model, refuses) in &before.learned {
         // What earlier reasoning was refused for is over: it is not sent again.
         if let Some(feature) = Feature::of(refuses).filter(|of| *of != Feature::History) {
@@ -222,7 +230,7 @@ fn new_turn_id() -> String {
 
 fn last_interrupted(
     conversation: &Conversation,
-    before: &mut Before,
+    before: &mut ConversationState,
 ) -> Result<replay::Turn, BeginError> {
     let last = before.interrupted.take();
     last.ok_or_else(|| BeginError::NothingToResume(conversation.id().to_owned()))
@@ -342,7 +350,7 @@ impl Opening<'_> {
     fn settle_head(
         &self,
         head: &Frozen,
-        before: &mut Before,
+        before: &mut ConversationState,
     ) -> Result<Option<String>, BeginError> {
         let Some(frozen) = before.frozen.replace(head.clone()) else {
             self.append(None, &Entry::Conversation(head.clone()))?;
@@ -379,7 +387,7 @@ impl Opening<'_> {
     }
 
     /// What could not be read is told to the user each time it was found, and to the model once.
-    fn report(&self, before: &mut Before) -> Result<Vec<String>, BeginError> {
+    fn report(&self, before: &mut ConversationState) -> Result<Vec<String>, BeginError> {
         let mut notices = Vec::new();
         for (text, told) in std::mem::take(&mut before.faults) {
             if !told {
@@ -395,21 +403,18 @@ impl Opening<'_> {
     fn append(&self, turn: Option<&str>, entry: &Entry) -> Result<(), BeginError> {
         self.writer
             .append_for(turn, entry)
-            .map_err(|error| BeginError::Log {
-                id: self.conversation.id().to_owned(),
-                why: error.to_string(),
-            })
+            .map_err(|error| unusable(self.conversation, &error))
     }
 }
 
-fn stage(
+fn performer(
     plan: Plan,
     frozen: Frozen,
     writer: Arc<Writer>,
-    before: Before,
+    before: ConversationState,
     workspace: Workspace,
-    front: mpsc::Sender<ToFront>,
-) -> Stage {
+    front: mpsc::Sender<TurnMessage>,
+) -> Performer {
     let (say, happenings) = mpsc::channel(QUEUE);
     let secrets = Secrets::default();
     let hooks = Hooks {
@@ -422,7 +427,7 @@ fn stage(
         system: frozen.system.clone(),
         tools: frozen.tools.iter().map(spec).collect(),
     };
-    Stage {
+    Performer {
         writer,
         transcript: before.transcript,
         head: Arc::new(head),
@@ -431,8 +436,7 @@ fn stage(
         schema: plan.options.schema.clone(),
         options: plan.options,
         provider: plan.assembled.provider,
-        find_assistant: plan.assembled.find_assistant,
-        assistants: HashMap::new(),
+        assistants: Assistants::new(plan.assembled.find_assistant),
         shared: before.shared,
         registry: plan.assembled.registry,
         host: Arc::new(host),

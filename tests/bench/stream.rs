@@ -20,10 +20,10 @@ use std::{
 use aside::{
     config::{self, Flag, Sources},
     engine::{
-        QUEUE, ToFront,
+        QUEUE, TurnMessage,
         assemble::{Wishes, assemble, tool_defaults},
         begin::{Plan, Start, begin},
-        open::Outside,
+        models::Models,
     },
     session::{record::TurnOptions, store::Store},
     turn::effect::Update,
@@ -174,7 +174,7 @@ fn is_piece(event: &[u8]) -> bool {
 struct Scene {
     folder: TempDir,
     settings: config::Configuration,
-    outside: Outside,
+    outside: Models,
 }
 
 /// A turn as its front end saw it.
@@ -203,7 +203,7 @@ impl Scene {
         });
         let supervisor = PathBuf::from(env!("CARGO_BIN_EXE_aside"));
         let state = folder.path().join("state");
-        let outside = Outside::new(&settings.settings, env, supervisor, state);
+        let outside = Models::new(&settings.settings, env, supervisor, state);
         Self {
             folder,
             settings,
@@ -251,7 +251,7 @@ impl Scene {
         let (_turn, task) = begin(plan, None, front).await.expect("it begins");
         let mut pieces = Vec::new();
         while let Some(message) = messages.recv().await {
-            if let ToFront::Update(Update::Text { .. }) = message {
+            if let TurnMessage::Update(Update::Text { .. }) = message {
                 pieces.push(Instant::now());
             }
         }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use aside::{
-    engine::key::{Env, KeySource, Keys},
+    engine::models::key::{Env, KeySource, Keys},
     provider::key::Key,
     tool::process::{How, Quiet, read_quietly},
 };

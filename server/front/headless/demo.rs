@@ -105,8 +105,8 @@ async fn plan(
         mode: Some(Mode::Edits),
         ..Wishes::default()
     };
-    let outside = place.outside(&configuration.settings)?;
-    let assembled = assemble(&configuration, &wishes, &outside).await?;
+    let models = place.models(&configuration.settings)?;
+    let assembled = assemble(&configuration, &wishes, &models).await?;
     let options = TurnOptions {
         model: Some(model),
         ..TurnOptions::default()

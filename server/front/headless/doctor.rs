@@ -14,8 +14,7 @@ use crate::{
     config::{self, Configuration, ModelId, Settings, Sources},
     engine::{
         assemble::{AssembleError, Wishes, assemble},
-        key::KeySource,
-        open::Outside,
+        models::{Models, key::KeySource},
     },
     provider::ApiKind,
     session::{conversation::Listed, store::Store},
@@ -32,9 +31,9 @@ pub async fn run(place: &Place, streams: &mut Streams<'_>) -> Result<(), Failure
             findings.extend(configuration_files(place, &configuration));
             findings.push(trust(place, trusted));
             let settings = &configuration.settings;
-            let outside = place.outside(settings)?;
-            findings.extend(providers(settings, &outside).await);
-            findings.push(model(place, &configuration, trusted, &outside).await);
+            let models = place.models(settings)?;
+            findings.extend(providers(settings, &models).await);
+            findings.push(model(place, &configuration, trusted, &models).await);
             findings.push(sandbox(configuration.settings.unsandboxed));
         }
         Err(problems) => findings.extend(problems.text.lines().map(Finding::error)),
@@ -166,12 +165,12 @@ fn trust(place: &Place, trusted: bool) -> Finding {
 }
 
 /// Which providers can be used, and where their keys are. Only an Ollama is asked whether it is there.
-async fn providers(settings: &Settings, outside: &Outside) -> Vec<Finding> {
+async fn providers(settings: &Settings, models: &Models) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for name in config::usable_providers(settings, outside.env().as_ref()) {
+    for name in config::usable_providers(settings, models.env().as_ref()) {
         let of = |what: &str| format!("provider: {what}");
         let found =
-            ModelId::of_provider(&name, settings).and_then(|id| outside.endpoint(&id, settings));
+            ModelId::of_provider(&name, settings).and_then(|id| models.endpoint(&id, settings));
         let endpoint = match found {
             Ok(endpoint) => endpoint,
             Err(what) => {
@@ -188,12 +187,12 @@ async fn providers(settings: &Settings, outside: &Outside) -> Vec<Finding> {
             findings.push(Finding::ok(of(&format!("{place}, {key}"))));
             continue;
         }
-        match timeout(ANSWER, outside.list(&endpoint)).await {
-            Ok(Ok(models)) => {
-                let count = models.len();
+        match timeout(ANSWER, models.list(&endpoint)).await {
+            Ok(Ok(listed)) => {
+                let count = listed.len();
                 findings.push(Finding::ok(of(&format!("{place}, {key}: {count} models"))));
             }
-            _ if outside.expects_ollama(settings) => {
+            _ if models.expects_ollama(settings) => {
                 let what = format!("{place} does not answer; start it, or correct its address");
                 findings.push(Finding::warning(of(&what)));
             }
@@ -208,14 +207,14 @@ async fn model(
     place: &Place,
     configuration: &Configuration,
     trusted: bool,
-    outside: &Outside,
+    models: &Models,
 ) -> Finding {
     let wishes = Wishes {
         root: place.root.clone(),
         trusted,
         ..Wishes::default()
     };
-    match assemble(configuration, &wishes, outside).await {
+    match assemble(configuration, &wishes, models).await {
         Ok(assembled) => Finding::ok(format!("model: {}", assembled.provider.model().id)),
         // A run can still name one.
         Err(AssembleError::NoProvider(what))

@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use super::{failure::Failure, place::Place, streams::Streams, text::one_line};
 use crate::{
     config::{self, ModelId, Settings},
-    engine::{listed::Lists, open::Outside},
+    engine::models::{Models, listed::Lists},
     provider::{
         Provider as _,
         abilities::{Abilities, ReasoningKind, Told},
@@ -20,10 +20,10 @@ use crate::{
 pub async fn list(place: &Place, streams: &mut Streams<'_>) -> Result<(), Failure> {
     let (configuration, _) = place.configuration(Vec::new(), false)?;
     let settings = &configuration.settings;
-    let outside = place.outside(settings)?;
-    let names = config::usable_providers(settings, outside.env().as_ref());
-    let asked = names.iter().map(|name| ask(name, settings, &outside));
-    let mut lists = Lists::read(outside.state_dir());
+    let models = place.models(settings)?;
+    let names = config::usable_providers(settings, models.env().as_ref());
+    let asked = names.iter().map(|name| ask(name, settings, &models));
+    let mut lists = Lists::read(models.state_dir());
     let (mut rows, mut said) = (scripts()?, false);
     for (name, answer) in names.iter().zip(join_all(asked).await) {
         match answer {
@@ -33,13 +33,13 @@ pub async fn list(place: &Place, streams: &mut Streams<'_>) -> Result<(), Failur
                 said = true;
             }
             // It was only tried whether there is one.
-            Err(_) if name == "ollama" && !outside.expects_ollama(settings) => {}
+            Err(_) if name == "ollama" && !models.expects_ollama(settings) => {}
             Err(why) => streams.note(&format!("The models of {name} are not known: {why}.")),
         }
     }
     streams.say(&table(&rows))?;
     streams.note("rehearsal/PATH plays a script of your own.");
-    if said && let Err(error) = lists.write(outside.state_dir()) {
+    if said && let Err(error) = lists.write(models.state_dir()) {
         streams.note(&format!(
             "What the providers said of their models cannot be kept: {error}."
         ));
@@ -54,19 +54,19 @@ struct Answer {
     rows: Vec<Row>,
 }
 
-async fn ask(name: &str, settings: &Settings, outside: &Outside) -> Result<Answer, String> {
+async fn ask(name: &str, settings: &Settings, models: &Models) -> Result<Answer, String> {
     let id = ModelId::of_provider(name, settings)?;
-    let endpoint = outside.endpoint(&id, settings)?;
-    let mut models = outside.list(&endpoint).await?;
-    outside.describe(&endpoint, &mut models).await;
+    let endpoint = models.endpoint(&id, settings)?;
+    let mut listed = models.list(&endpoint).await?;
+    models.describe(&endpoint, &mut listed).await;
     let base = endpoint.options.base.to_string();
     let configured = settings.providers.get(name).map(|own| &own.models);
     let unlisted = configured
         .into_iter()
         .flatten()
         .map(|(model, _)| model)
-        .filter(|model| models.iter().all(|(listed, _)| listed != *model));
-    let told = models.iter().map(|(model, told)| (model, Some(told)));
+        .filter(|model| listed.iter().all(|(known, _)| known != *model));
+    let told = listed.iter().map(|(model, told)| (model, Some(told)));
     let rows = told
         .chain(unlisted.map(|model| (model, None)))
         .map(|(model, told)| {
@@ -74,10 +74,14 @@ async fn ask(name: &str, settings: &Settings, outside: &Outside) -> Result<Answe
                 model: model.clone(),
                 ..id.clone()
             };
-            Ok(row(&id, &outside.abilities(&id, told, settings)?))
+            Ok(row(&id, &models.abilities(&id, told, settings)?))
         })
         .collect::<Result<Vec<Row>, String>>()?;
-    Ok(Answer { base, models, rows })
+    Ok(Answer {
+        base,
+        models: listed,
+        rows,
+    })
 }
 
 /// Model, context, output, reasoning, price of input, of output.

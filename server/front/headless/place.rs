@@ -13,7 +13,7 @@ use crate::{
         self, Configuration, Flag, Settings, Sources,
         trust::{Fingerprint, Trust, TrustStore},
     },
-    engine::{assemble::tool_defaults, open::Outside},
+    engine::{assemble::tool_defaults, models::Models},
     session::store::{Store, StoreError, default_state_dir},
 };
 
@@ -87,9 +87,9 @@ impl Place {
     ///
     /// # Errors
     /// Where the program's own file cannot be found.
-    pub fn outside(&self, settings: &Settings) -> Result<Outside, Failure> {
+    pub fn models(&self, settings: &Settings) -> Result<Models, Failure> {
         let env = Arc::new(|name: &str| env::var(name).ok());
-        Ok(Outside::new(
+        Ok(Models::new(
             settings,
             env,
             own_program()?,

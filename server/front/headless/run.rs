@@ -53,8 +53,8 @@ pub async fn run(args: args::Run, place: &Place) -> Result<u8, Failure> {
     let (configuration, trusted) =
         place.configuration(config_flags(&args, &options), args.trust)?;
     let wishes = wishes(&args, &options, place, trusted);
-    let outside = place.outside(&configuration.settings)?;
-    let assembled = assemble(&configuration, &wishes, &outside).await?;
+    let models = place.models(&configuration.settings)?;
+    let assembled = assemble(&configuration, &wishes, &models).await?;
     let client = terminal.is_some().then(Client::terminal);
     let mut notices = configuration.notices.clone();
     if !trusted {

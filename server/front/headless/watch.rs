@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     engine::{
-        QUEUE, ToFront,
+        QUEUE, TurnMessage,
         begin::{BeginError, Plan, begin},
     },
     front::wire::{self, TurnCompleted, TurnRef},
@@ -129,29 +129,29 @@ impl Watch {
 }
 
 impl Watched {
-    fn message(&mut self, message: ToFront) -> Option<End> {
+    fn message(&mut self, message: TurnMessage) -> Option<End> {
         match message {
-            ToFront::Update(update) => self.update(update.into()),
-            ToFront::ToolOutput { call_id, text } => {
+            TurnMessage::Update(update) => self.update(update.into()),
+            TurnMessage::ToolOutput { call_id, text } => {
                 self.update(wire::Update::ToolOutput { call_id, text });
             }
-            ToFront::Edited { call_id, uris } => {
+            TurnMessage::Edited { call_id, uris } => {
                 self.update(wire::Update::Edit { call_id, uris });
             }
-            ToFront::Title(title) => self.update(wire::Update::Title { title }),
-            ToFront::Prompt(prompt) => {
+            TurnMessage::Title(title) => self.update(wire::Update::Title { title }),
+            TurnMessage::Prompt(prompt) => {
                 let words = self.show.words();
                 self.say(words);
                 if let Some(terminal) = &self.terminal {
                     terminal.ask(prompt);
                 }
             }
-            ToFront::Dismiss(prompt, why) => {
+            TurnMessage::Dismiss(prompt, why) => {
                 if let Some(terminal) = &self.terminal {
                     terminal.dismiss(prompt, why);
                 }
             }
-            ToFront::End(end) => return Some(*end),
+            TurnMessage::End(end) => return Some(*end),
         }
         None
     }

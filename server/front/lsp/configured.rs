@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     config::{self, ModelId, Sources, trust::TrustStore},
-    engine::{assemble::tool_defaults, blocking, models},
+    engine::{assemble::tool_defaults, blocking, models::known},
     front::{
         error::{Result, internal, invalid},
         transport::in_order::let_next_begin,
@@ -68,25 +68,25 @@ impl Server {
     /// What the providers say when they are asked now, or said when they were asked last.
     pub(super) async fn model_list(&self, _: Given<Empty>) -> jsonrpc::Result<ModelsResult> {
         let hub = self.hub.clone();
-        let (settings, outside) = blocking(move || -> Result<_> {
+        let (settings, models) = blocking(move || -> Result<_> {
             let effective = hub.configuration(&hub.root(None), Vec::new())?;
             let settings = effective.configuration.settings;
-            let outside = hub.outside(&settings)?;
-            Ok((settings, outside))
+            let models = hub.models(&settings)?;
+            Ok((settings, models))
         })
         .await?;
         let_next_begin();
         if let Some(asking) = Asking::begin(&self.hub.asking) {
-            let (settings, outside) = (settings.clone(), outside.clone());
+            let (settings, models) = (settings.clone(), models.clone());
             let asked = tokio::spawn(async move {
-                models::ask_again(&settings, &outside).await;
+                known::ask_again(&settings, &models).await;
                 drop(asking);
             });
             // Who is slower is known the next time.
             let _ = timeout(LISTED, asked).await;
         }
         let known =
-            blocking(move || -> Result<_> { Ok(models::models(&settings, &outside)) }).await?;
+            blocking(move || -> Result<_> { Ok(known::known_models(&settings, &models)) }).await?;
         let models = known.into_iter().map(|(id, can)| item(&id, &can)).collect();
         Ok(ModelsResult { models })
     }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     config::{self, Choice, Flag, ModelId, Settings},
-    engine::{blocking, open::Outside},
+    engine::{blocking, models::Models},
     front::{
         error::{RequestError, Result},
         transport::in_order::{let_next_begin, unless_withdrawn},
@@ -74,24 +74,24 @@ impl Hub {
         let hub = self.clone();
         let read = blocking(move || -> Result<_> {
             let effective = hub.configuration(&hub.root(None), Vec::new())?;
-            let outside = hub.outside(&effective.configuration.settings)?;
-            Ok((effective, outside))
+            let models = hub.models(&effective.configuration.settings)?;
+            Ok((effective, models))
         });
-        let (effective, outside) = match read.await {
+        let (effective, models) = match read.await {
             Ok(read) => read,
             Err(error) => return Found::error(error.to_string()),
         };
         let settings = &effective.configuration.settings;
-        let choice = match config::choose_model(settings, outside.env().as_ref()) {
+        let choice = match config::choose_model(settings, models.env().as_ref()) {
             Ok(choice) => choice,
             Err(text) => return Found::error(text),
         };
         let model = match choice {
-            Choice::FirstOfOllama => self.probe(settings, &outside).await,
-            choice => outside.choose(choice, settings).await,
+            Choice::FirstOfOllama => self.probe(settings, &models).await,
+            choice => models.choose(choice, settings).await,
         };
         let model = model.and_then(|model| {
-            outside.open(&model, &settings.assistant, settings)?;
+            models.open(&model, &settings.assistant, settings)?;
             Ok(model.to_string())
         });
         match model {
@@ -108,8 +108,8 @@ impl Hub {
         }
     }
 
-    async fn probe(&self, settings: &Settings, outside: &Outside) -> Result<ModelId, String> {
-        let found = outside.choose(Choice::FirstOfOllama, settings).await;
+    async fn probe(&self, settings: &Settings, models: &Models) -> Result<ModelId, String> {
+        let found = models.choose(Choice::FirstOfOllama, settings).await;
         let model = found.as_ref().ok().map(ToString::to_string);
         *lock(&self.standing.ollama) = model;
         found
@@ -123,10 +123,10 @@ impl Hub {
     pub(super) async fn model_flag(
         &self,
         effective: &Effective,
-        outside: &Outside,
+        models: &Models,
     ) -> Result<Option<Flag>> {
         let settings = &effective.configuration.settings;
-        let choice = config::choose_model(settings, outside.env().as_ref());
+        let choice = config::choose_model(settings, models.env().as_ref());
         if !matches!(choice, Ok(Choice::FirstOfOllama)) {
             return Ok(None);
         }
@@ -135,7 +135,7 @@ impl Hub {
             Some(model) => model,
             None => {
                 let_next_begin();
-                let found = unless_withdrawn(self.probe(settings, outside)).await?;
+                let found = unless_withdrawn(self.probe(settings, models)).await?;
                 let found = found.map_err(RequestError::NoModel)?;
                 found.to_string()
             }

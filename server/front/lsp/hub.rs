@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     config::Settings,
-    engine::open::Outside,
+    engine::models::Models,
     front::{
         error::{Result, internal},
         transport::{
@@ -48,7 +48,7 @@ pub(super) struct Hub {
     /// What is open in a client that knows nothing of the protocol.
     pub(super) plain: Plain,
     /// What models are opened with, from the first turn on.
-    outside: OnceLock<Outside>,
+    models: OnceLock<Models>,
     pub(super) standing: Standing,
     /// Providers are being asked for their models.
     pub(super) asking: IsAsking,
@@ -130,7 +130,7 @@ impl Hub {
             turns: Turns::default(),
             prompts: Prompts::default(),
             plain: Plain::default(),
-            outside: OnceLock::new(),
+            models: OnceLock::new(),
             standing: Standing::default(),
             asking: IsAsking::default(),
             ends,
@@ -224,14 +224,14 @@ impl Hub {
     }
 
     /// What models are opened with: one for the process, so that they share connections.
-    pub(super) fn outside(&self, settings: &Settings) -> Result<Outside> {
-        if let Some(outside) = self.outside.get() {
-            return Ok(outside.clone());
+    pub(super) fn models(&self, settings: &Settings) -> Result<Models> {
+        if let Some(models) = self.models.get() {
+            return Ok(models.clone());
         }
         let supervisor = std::env::current_exe().map_err(internal)?;
         let env = Arc::new(|name: &str| std::env::var(name).ok());
-        let outside = Outside::new(settings, env, supervisor, self.state_dir()?);
-        Ok(self.outside.get_or_init(|| outside).clone())
+        let models = Models::new(settings, env, supervisor, self.state_dir()?);
+        Ok(self.models.get_or_init(|| models).clone())
     }
 
     /// The connection is over: what a request to the client comes to now is nobody's decision.

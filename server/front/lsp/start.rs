@@ -127,8 +127,8 @@ impl Hub {
     async fn assembled(self: &SharedHub, wanted: &Wanted) -> Result<(Assembled, Vec<String>)> {
         let options = &wanted.options;
         let mut effective = self.configuration(&wanted.root, flags(options))?;
-        let outside = self.outside(&effective.configuration.settings)?;
-        if let Some(model) = self.model_flag(&effective, &outside).await? {
+        let models = self.models(&effective.configuration.settings)?;
+        if let Some(model) = self.model_flag(&effective, &models).await? {
             let flags = flags(options).into_iter().chain([model]).collect();
             effective = self.configuration(&wanted.root, flags)?;
         }
@@ -148,7 +148,7 @@ impl Hub {
             )?,
             ..Wishes::default()
         };
-        let assembled = assemble(&effective.configuration, &wishes, &outside).await?;
+        let assembled = assemble(&effective.configuration, &wishes, &models).await?;
         let mut notices = effective.configuration.notices;
         if assembled.unsandboxed {
             notices.push("Commands run without a sandbox.".into());
@@ -200,7 +200,7 @@ pub(super) async fn begin_turn(hub: &SharedHub, wanted: Wanted) -> Result<TurnHa
 async fn begin_reserved(
     hub: &SharedHub,
     mut wanted: Wanted,
-    kept: Option<crate::engine::Before>,
+    kept: Option<crate::engine::ConversationState>,
 ) -> Result<TurnHandle> {
     if let Start::Message { attachments, .. } = &mut wanted.start
         && !wanted.attachments.is_empty()
@@ -233,7 +233,7 @@ async fn begin_reserved(
     for text in notices {
         let level = hub.level(&text);
         let notice = crate::turn::effect::Update::Notice { level, text };
-        let _ = front.send(crate::engine::ToFront::Update(notice)).await;
+        let _ = front.send(crate::engine::TurnMessage::Update(notice)).await;
     }
     tokio::spawn(watch(hub.clone(), handle.clone(), messages, task));
     hub.tell_status(Some(model)).await;

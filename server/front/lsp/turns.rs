@@ -16,7 +16,7 @@ use super::{
     plain, prompts,
 };
 use crate::{
-    engine::{Before, ToFront, TurnHandle},
+    engine::{ConversationState, TurnHandle, TurnMessage},
     front::wire::{
         self, Prompt, QuestionUpdate, TurnCompleted, TurnRef, TurnUpdate, requests::ConversationRef,
     },
@@ -44,7 +44,7 @@ struct Inner {
     running: HashMap<String, Option<TurnHandle>>,
     /// Titles of conversations in which a turn runs.
     titles: HashMap<String, String>,
-    kept: VecDeque<(String, Before)>,
+    kept: VecDeque<(String, ConversationState)>,
     /// Turns that this process began, and their conversations, oldest first.
     known: VecDeque<(String, String)>,
 }
@@ -56,7 +56,7 @@ impl Turns {
     }
 
     /// Takes the conversation for a turn, with what is kept of it; `None` where one runs.
-    pub(super) fn reserve(&self, conversation: &str) -> Option<Option<Before>> {
+    pub(super) fn reserve(&self, conversation: &str) -> Option<Option<ConversationState>> {
         let mut inner = lock(&self.inner);
         if inner.running.contains_key(conversation) {
             return None;
@@ -93,7 +93,7 @@ impl Turns {
     }
 
     /// The turn is over, or never began.
-    pub(super) fn free(&self, conversation: &str, kept: Option<Before>) {
+    pub(super) fn free(&self, conversation: &str, kept: Option<ConversationState>) {
         let mut inner = lock(&self.inner);
         inner.running.remove(conversation);
         inner.titles.remove(conversation);
@@ -192,8 +192,8 @@ struct Watched {
 pub(super) async fn watch(
     hub: SharedHub,
     handle: TurnHandle,
-    mut messages: mpsc::Receiver<ToFront>,
-    task: JoinHandle<Option<Before>>,
+    mut messages: mpsc::Receiver<TurnMessage>,
+    task: JoinHandle<Option<ConversationState>>,
 ) {
     let turn = TurnRef {
         conversation_id: handle.conversation.clone(),
@@ -211,7 +211,7 @@ pub(super) async fn watch(
         tokio::select! {
             biased;
             message = messages.recv() => match message {
-                Some(ToFront::End(end)) => break Some(*end),
+                Some(TurnMessage::End(end)) => break Some(*end),
                 Some(message) => watched.take(message).await,
                 None => break None,
             },
@@ -228,9 +228,9 @@ pub(super) async fn watch(
 }
 
 impl Watched {
-    async fn take(&mut self, message: ToFront) {
+    async fn take(&mut self, message: TurnMessage) {
         match message {
-            ToFront::Update(update) => {
+            TurnMessage::Update(update) => {
                 let update = wire::Update::from(update);
                 if let wire::Update::Question(QuestionUpdate::Closed { prompt_id, .. }) = &update {
                     self.hub.prompts.settle(prompt_id);
@@ -240,31 +240,31 @@ impl Watched {
                 }
                 self.pending.push(update);
             }
-            ToFront::ToolOutput { call_id, text } => {
+            TurnMessage::ToolOutput { call_id, text } => {
                 self.pending
                     .push(wire::Update::ToolOutput { call_id, text });
             }
-            ToFront::Edited { call_id, uris } => {
+            TurnMessage::Edited { call_id, uris } => {
                 self.pending.push(wire::Update::Edit { call_id, uris });
             }
-            ToFront::Title(title) => {
+            TurnMessage::Title(title) => {
                 let conversation = &self.turn.conversation_id;
                 self.hub.turns.named(conversation, title.clone());
                 self.pending.push(wire::Update::Title { title });
                 self.changed().await;
             }
-            ToFront::Prompt(prompt) => {
+            TurnMessage::Prompt(prompt) => {
                 let prompt = Prompt::new(&self.turn, *prompt);
                 prompts::ask(&self.hub, prompt, &self.handle);
                 self.changed().await;
                 self.hub.tell_status(None).await;
             }
-            ToFront::Dismiss(prompt, why) => {
+            TurnMessage::Dismiss(prompt, why) => {
                 self.hub.dismiss(&prompt.0, &why).await;
                 self.hub.tell_status(None).await;
             }
             // Taken before.
-            ToFront::End(_) => {}
+            TurnMessage::End(_) => {}
         }
     }
 
@@ -290,7 +290,7 @@ impl Watched {
     }
 
     /// The last message of a turn, after which the next one may begin.
-    async fn end(mut self, end: Option<End>, kept: Option<Before>) {
+    async fn end(mut self, end: Option<End>, kept: Option<ConversationState>) {
         self.hub.prompts.forget_turn(&self.turn.turn_id);
         self.hub.turns.free(&self.turn.conversation_id, kept);
         let completed = end.map(|end| TurnCompleted::new(&self.turn, end));

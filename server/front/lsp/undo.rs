@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     engine::{
-        Before, blocking,
+        ConversationState, blocking,
         clock::Clock,
         undo::{Failed, InEditor, Undoing, Which},
     },
@@ -115,7 +115,7 @@ struct Reserved {
     hub: SharedHub,
     conversation: String,
     /// What is kept of it; true as long as nothing is undone.
-    kept: Option<Before>,
+    kept: Option<ConversationState>,
 }
 
 impl Reserved {

@@ -5,11 +5,11 @@ use std::{path::PathBuf, sync::Arc};
 use aside::{
     config::{self, Sources, TextFile},
     engine::{
-        Before, QUEUE, ToFront, TurnHandle,
+        ConversationState, QUEUE, TurnHandle, TurnMessage,
         assemble::{Wishes, assemble, tool_defaults},
         begin::{Plan, Start, begin},
         clock::Clock,
-        open::Outside,
+        models::Models,
     },
     session::{conversation::Conversation, record::TurnOptions, store::Store},
     turn::{
@@ -71,8 +71,8 @@ impl Loopback {
     pub(super) async fn turn(
         &mut self,
         message: &str,
-        kept: Option<Before>,
-    ) -> (End, Option<Before>) {
+        kept: Option<ConversationState>,
+    ) -> (End, Option<ConversationState>) {
         let plan = self.plan(message).await;
         let (front, mut messages) = mpsc::channel(QUEUE);
         let (handle, task) = begin(plan, kept, front).await.unwrap();
@@ -80,8 +80,8 @@ impl Loopback {
             tokio::select! {
                 Some(moment) = self.moments.recv() => act(&handle, moment).await,
                 message = messages.recv() => match message {
-                    Some(ToFront::End(end)) => break *end,
-                    Some(ToFront::Update(Update::Text { text, .. })) if text.starts_with(HALF) => {
+                    Some(TurnMessage::End(end)) => break *end,
+                    Some(TurnMessage::Update(Update::Text { text, .. })) if text.starts_with(HALF) => {
                         handle.cancel().await;
                     }
                     Some(_) => {}
@@ -113,7 +113,7 @@ impl Loopback {
         };
         let env = Arc::new(|name: &str| (name == "THE_KEY").then(|| "secret-key".to_owned()));
         let state = self.world.folder().join("state");
-        let outside = Outside::new(&configuration.settings, env, PathBuf::from(ASIDE), state);
+        let outside = Models::new(&configuration.settings, env, PathBuf::from(ASIDE), state);
         Plan {
             conversation: self.conversation.clone(),
             start: Start::Message {

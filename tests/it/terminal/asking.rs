@@ -118,8 +118,8 @@ async fn with_asker(place: &Place, model: &str) -> Assembled {
         own: vec![Arc::new(asker)],
         ..Wishes::default()
     };
-    let outside = place.outside(&configuration.settings).unwrap();
-    let assembled = assemble(&configuration, &wishes, &outside).await;
+    let models = place.models(&configuration.settings).unwrap();
+    let assembled = assemble(&configuration, &wishes, &models).await;
     let mut assembled = assembled.unwrap();
     let labelled = QuestionRules {
         prompt_label: Some("Housekeeping".into()),

@@ -12,7 +12,7 @@ use crate::{
 
 /// Appends for one turn.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(in crate::engine) struct Writer {
     log: Mutex<Log>,
     turn: String,
     clock: Clock,
@@ -21,7 +21,7 @@ pub(super) struct Writer {
 impl Writer {
     /// Appends to this log in the name of this turn.
     #[must_use]
-    pub(super) fn new(log: Log, turn: String, clock: Clock) -> Self {
+    pub(in crate::engine) fn new(log: Log, turn: String, clock: Clock) -> Self {
         Self {
             log: Mutex::new(log),
             turn,
@@ -33,7 +33,7 @@ impl Writer {
     ///
     /// # Errors
     /// As [`Log::append`]: nothing more can be appended then.
-    pub(super) fn append(&self, entry: &Entry) -> io::Result<()> {
+    pub(in crate::engine) fn append(&self, entry: &Entry) -> io::Result<()> {
         self.log()
             .append(self.clock.now(), Some(&self.turn), entry)
             .map(|_| ())
@@ -43,17 +43,21 @@ impl Writer {
     ///
     /// # Errors
     /// As [`Log::append`].
-    pub(super) fn append_for(&self, turn: Option<&str>, entry: &Entry) -> io::Result<()> {
+    pub(in crate::engine) fn append_for(
+        &self,
+        turn: Option<&str>,
+        entry: &Entry,
+    ) -> io::Result<()> {
         self.log().append(self.clock.now(), turn, entry).map(|_| ())
     }
 
     /// What makes sure that all that was appended survives a loss of power. It blocks, and fails as `fdatasync`.
-    pub(super) fn sync(&self) -> impl FnOnce() -> io::Result<()> + Send + use<> {
+    pub(in crate::engine) fn sync(&self) -> impl FnOnce() -> io::Result<()> + Send + use<> {
         self.log().sync()
     }
 
     /// The number of the next event.
-    pub(super) fn next(&self) -> u64 {
+    pub(in crate::engine) fn next(&self) -> u64 {
         self.log().next()
     }
 

@@ -2,10 +2,10 @@
 
 use std::{
     collections::{BTreeSet, HashSet},
+    io,
     sync::Arc,
 };
 
-use super::begin::BeginError;
 use crate::{
     provider::{ReadMedia, Shared},
     session::{
@@ -21,46 +21,46 @@ use crate::{
 
 /// What a conversation was before a turn. A front end that stays may give it to the next turn, which need not read
 /// the log again then.
-pub struct Before {
+pub struct ConversationState {
     /// What providers were sent.
-    pub(super) transcript: Transcript,
+    pub(in crate::engine) transcript: Transcript,
     /// Its last requests, encoded.
-    pub(super) shared: Arc<Shared>,
+    pub(in crate::engine) shared: Arc<Shared>,
     /// What its requests begin with; none before the first.
-    pub(super) frozen: Option<Frozen>,
+    pub(in crate::engine) frozen: Option<Frozen>,
     /// What models refused.
-    pub(super) learned: BTreeSet<(String, String)>,
+    pub(in crate::engine) learned: BTreeSet<(String, String)>,
     /// What the model knows of the files.
-    pub(super) seen: Seen,
+    pub(in crate::engine) seen: Seen,
     /// It has a turn.
-    pub(super) begun: bool,
+    pub(in crate::engine) begun: bool,
     /// Its last turn, where that can be resumed.
-    pub(super) interrupted: Option<replay::Turn>,
+    pub(in crate::engine) interrupted: Option<replay::Turn>,
     /// What could not be read, in words, and whether the model was told.
-    pub(super) faults: Vec<(String, bool)>,
+    pub(in crate::engine) faults: Vec<(String, bool)>,
     /// The number of the next event.
-    pub(super) next: u64,
+    pub(in crate::engine) next: u64,
 }
 
-impl Before {
+impl ConversationState {
     /// Reads the log on a thread that may wait.
-    pub(super) async fn read(conversation: &Conversation, next: u64) -> Result<Self, BeginError> {
-        let (id, conversation) = (conversation.id().to_owned(), conversation.clone());
-        let failed = |why: String| BeginError::Log {
-            id: id.clone(),
-            why,
-        };
-        let shared = Shared::with_media(id.clone(), read_media(conversation.blobs()));
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub(in crate::engine) async fn read(
+        conversation: &Conversation,
+        next: u64,
+    ) -> io::Result<Self> {
+        let conversation = conversation.clone();
+        let media = read_media(conversation.blobs());
+        let shared = Shared::with_media(conversation.id().to_owned(), media);
         let shared = Arc::new(shared);
         let read = tokio::task::spawn_blocking(move || {
             let lines = conversation.read_all()?;
             Ok(Self::of(&lines, shared, next))
         });
-        match read.await {
-            Ok(Ok(before)) => Ok(before),
-            Ok(Err(error)) => Err(failed(std::io::Error::to_string(&error))),
-            Err(_) => Err(failed("reading it failed inside Aside".into())),
-        }
+        read.await
+            .unwrap_or_else(|_| Err(io::Error::other("reading it failed inside Aside")))
     }
 
     fn of(lines: &Lines, shared: Arc<Shared>, next: u64) -> Self {
@@ -93,7 +93,7 @@ fn read_media(blobs: Blobs) -> ReadMedia {
 }
 
 /// What the model is told of a part of the log that could not be read.
-pub(super) fn lost(text: &str) -> Event {
+pub(in crate::engine) fn lost(text: &str) -> Event {
     Event::Directive {
         text: format!("Part of this conversation was lost: {text}"),
     }

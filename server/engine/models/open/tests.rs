@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 use super::*;
 
 /// An environment of these variables, as `NAME=value`.
-fn outside(set: &'static [&'static str], state_dir: &std::path::Path) -> Outside {
+fn outside(set: &'static [&'static str], state_dir: &std::path::Path) -> Models {
     let env: Env = Arc::new(move |name| {
         let found = set.iter().filter_map(|set| set.split_once('='));
         let mut found = found.filter(|(known, _)| *known == name);
         found.next().map(|(_, value)| value.to_owned())
     });
     let settings = Settings::default();
-    Outside::new(&settings, env, PathBuf::new(), state_dir.to_owned())
+    Models::new(&settings, env, PathBuf::new(), state_dir.to_owned())
 }
 
 fn settings(text: &str) -> Settings {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
 
-use super::{listed::Lists, open::Outside};
+use super::{listed::Lists, open::Models};
 use crate::{
     config::{self, ModelId, Settings},
     provider::abilities::{Abilities, known},
@@ -13,10 +13,10 @@ use crate::{
 /// What is known of the models of the usable providers without asking any of them: what they said when they were
 /// last asked, else the built-in table, and what is configured. In order of provider and name.
 #[must_use]
-pub fn models(settings: &Settings, outside: &Outside) -> Vec<(ModelId, Abilities)> {
-    let lists = Lists::read(outside.state_dir());
-    let names = config::usable_providers(settings, outside.env().as_ref());
-    let of = |name: &String| of_provider(name, &lists, settings, outside).unwrap_or_default();
+pub fn known_models(settings: &Settings, models: &Models) -> Vec<(ModelId, Abilities)> {
+    let lists = Lists::read(models.state_dir());
+    let names = config::usable_providers(settings, models.env().as_ref());
+    let of = |name: &String| of_provider(name, &lists, settings, models).unwrap_or_default();
     names.iter().flat_map(of).collect()
 }
 
@@ -24,55 +24,55 @@ fn of_provider(
     name: &str,
     lists: &Lists,
     settings: &Settings,
-    outside: &Outside,
+    models: &Models,
 ) -> Result<Vec<(ModelId, Abilities)>, String> {
     let any = ModelId::of_provider(name, settings)?;
-    let endpoint = outside.endpoint(&any, settings)?;
+    let endpoint = models.endpoint(&any, settings)?;
     let listed = lists.all(name, endpoint.options.base.as_str());
-    let mut models: BTreeMap<&str, _> = listed
+    let mut names: BTreeMap<&str, _> = listed
         .iter()
         .flat_map(|listed| listed.iter())
         .map(|(model, told)| (model.as_str(), Some(told)))
         .collect();
     // Providers of the same API have other models.
     if listed.is_none() && crate::provider::abilities::default_model(name).is_some() {
-        models.extend(known(endpoint.kind).map(|model| (model, None)));
+        names.extend(known(endpoint.kind).map(|model| (model, None)));
     }
     let own = settings.providers.get(name);
     for model in own.iter().flat_map(|own| own.models.keys()) {
-        models.entry(model).or_insert(None);
+        names.entry(model).or_insert(None);
     }
     let model = |(model, told): (&str, _)| {
         let id = ModelId {
             model: model.to_owned(),
             ..any.clone()
         };
-        let abilities = outside.abilities(&id, told, settings)?;
+        let abilities = models.abilities(&id, told, settings)?;
         Ok((id, abilities))
     };
-    models.into_iter().map(model).collect()
+    names.into_iter().map(model).collect()
 }
 
 /// Asks the usable providers for their lists and keeps them. Who does not answer is left as it was.
-pub async fn ask_again(settings: &Settings, outside: &Outside) {
-    let names = config::usable_providers(settings, outside.env().as_ref());
+pub async fn ask_again(settings: &Settings, models: &Models) {
+    let names = config::usable_providers(settings, models.env().as_ref());
     let ask = async |name: &String| {
         let any = ModelId::of_provider(name, settings)?;
-        let endpoint = outside.endpoint(&any, settings)?;
-        let models = outside.list(&endpoint).await?;
-        Ok::<_, String>((endpoint.options.base.to_string(), models))
+        let endpoint = models.endpoint(&any, settings)?;
+        let listed = models.list(&endpoint).await?;
+        Ok::<_, String>((endpoint.options.base.to_string(), listed))
     };
     let answers = join_all(names.iter().map(ask)).await;
-    let mut lists = Lists::read(outside.state_dir());
+    let mut lists = Lists::read(models.state_dir());
     let before = lists.clone();
     for (name, answer) in names.iter().zip(answers) {
         match answer {
-            Ok((base, models)) => lists.set(name, &base, &models),
+            Ok((base, listed)) => lists.set(name, &base, &listed),
             Err(why) => tracing::info!(%name, %why, "the provider's models are not known"),
         }
     }
     if lists != before
-        && let Err(error) = lists.write(outside.state_dir())
+        && let Err(error) = lists.write(models.state_dir())
     {
         tracing::warn!(%error, "what the providers said of their models cannot be kept");
     }

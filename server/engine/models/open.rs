@@ -35,7 +35,7 @@ const OLLAMA_PORT: u16 = 11434;
 
 /// What models are opened with. One for the process: clones share connections and keys.
 #[derive(Clone)]
-pub struct Outside {
+pub struct Models {
     client: Client,
     env: Env,
     keys: Keys,
@@ -52,7 +52,7 @@ pub struct Endpoint {
     pub key: KeySource,
 }
 
-impl Outside {
+impl Models {
     /// With the certificate authorities that the settings name. `supervisor`: the program that holds child
     /// processes, `aside` itself; `state_dir`: where Aside keeps what it learned of models.
     #[must_use]

@@ -25,7 +25,7 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Something that a task or a tool has to say.
 #[derive(Debug)]
-pub(super) enum Happening {
+pub(in crate::engine) enum Happening {
     /// For the turn.
     Turn(Input),
     /// A piece of a call's output.
@@ -43,7 +43,7 @@ enum What {
 }
 
 /// All tasks of one turn.
-pub(super) struct Tasks {
+pub(in crate::engine) struct Tasks {
     set: JoinSet<()>,
     what: HashMap<Id, What>,
     requests: HashMap<RequestId, AbortHandle>,
@@ -53,7 +53,7 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    pub(super) fn new(happenings: mpsc::Sender<Happening>) -> Self {
+    pub(in crate::engine) fn new(happenings: mpsc::Sender<Happening>) -> Self {
         Self {
             set: JoinSet::new(),
             what: HashMap::new(),
@@ -65,7 +65,7 @@ impl Tasks {
     }
 
     /// Sends a request and passes its pieces on.
-    pub(super) fn request(
+    pub(in crate::engine) fn request(
         &mut self,
         id: RequestId,
         provider: std::sync::Arc<dyn Provider>,
@@ -81,7 +81,7 @@ impl Tasks {
     }
 
     /// A request that cannot be sent at all.
-    pub(super) fn fail(&mut self, id: RequestId, text: String) {
+    pub(in crate::engine) fn fail(&mut self, id: RequestId, text: String) {
         let happenings = self.happenings.clone();
         let failure = Failure {
             class: FailureClass::Other,
@@ -94,13 +94,13 @@ impl Tasks {
     }
 
     /// Drops a request.
-    pub(super) fn abort(&mut self, id: RequestId) {
+    pub(in crate::engine) fn abort(&mut self, id: RequestId) {
         if let Some(handle) = self.requests.remove(&id) {
             handle.abort();
         }
     }
 
-    pub(super) fn prepare(
+    pub(in crate::engine) fn prepare(
         &mut self,
         call: CallKey,
         limit: Duration,
@@ -120,7 +120,7 @@ impl Tasks {
     }
 
     /// Runs a call. Its token is cancelled by [`Tasks::stop`] and with the turn.
-    pub(super) fn run<F: Future<Output = ToolOutcome> + Send + 'static>(
+    pub(in crate::engine) fn run<F: Future<Output = ToolOutcome> + Send + 'static>(
         &mut self,
         call: CallKey,
         run: impl FnOnce(CancellationToken) -> F,
@@ -142,13 +142,13 @@ impl Tasks {
         });
     }
 
-    pub(super) fn stop(&mut self, call: CallKey) {
+    pub(in crate::engine) fn stop(&mut self, call: CallKey) {
         if let Some(token) = self.runs.get(&call) {
             token.cancel();
         }
     }
 
-    pub(super) fn check(
+    pub(in crate::engine) fn check(
         &mut self,
         check: impl Future<Output = Result<serde_json::Value, String>> + Send + 'static,
     ) {
@@ -170,7 +170,7 @@ impl Tasks {
     }
 
     /// Waits for a task that panicked, for ever if none does, and says what that means for the turn.
-    pub(super) async fn next_panic(&mut self) -> Input {
+    pub(in crate::engine) async fn next_panic(&mut self) -> Input {
         loop {
             match self.set.join_next_with_id().await {
                 None => std::future::pending().await,
@@ -186,7 +186,7 @@ impl Tasks {
     }
 
     /// Ends all tasks: asked first, dropped after `within`.
-    pub(super) async fn close(&mut self, within: Duration) {
+    pub(in crate::engine) async fn close(&mut self, within: Duration) {
         self.token.cancel();
         for (_, handle) in self.requests.drain() {
             handle.abort();

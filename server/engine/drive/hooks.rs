@@ -26,11 +26,11 @@ const REDACTED: &str = "[secret]";
 
 /// The secrets that calls were given. Never printed.
 #[derive(Clone, Default)]
-pub(super) struct Secrets(Arc<Mutex<HashMap<CallKey, Vec<Secret>>>>);
+pub(in crate::engine) struct Secrets(Arc<Mutex<HashMap<CallKey, Vec<Secret>>>>);
 
 impl Secrets {
     /// Takes in what a call was given.
-    pub(super) fn of(&self, work: &CallWork) {
+    pub(in crate::engine) fn of(&self, work: &CallWork) {
         let secrets = work.answers.iter().filter_map(|(_, answer)| match answer {
             Answer::Secret(secret) => Some(secret.clone()),
             Answer::Value(_) => None,
@@ -47,7 +47,7 @@ impl Secrets {
     }
 
     /// What a call says, without the secrets that it was given.
-    pub(super) fn redact(&self, call: CallKey, outcome: ToolOutcome) -> ToolOutcome {
+    pub(in crate::engine) fn redact(&self, call: CallKey, outcome: ToolOutcome) -> ToolOutcome {
         let Some(secrets) = self.lock().get(&call).cloned() else {
             return outcome;
         };
@@ -84,15 +84,15 @@ impl Secrets {
 
 /// The hooks of a turn's tools.
 #[derive(Clone)]
-pub(super) struct Hooks {
-    pub(super) writer: Arc<Writer>,
-    pub(super) happenings: mpsc::Sender<Happening>,
-    pub(super) secrets: Secrets,
+pub(in crate::engine) struct Hooks {
+    pub(in crate::engine) writer: Arc<Writer>,
+    pub(in crate::engine) happenings: mpsc::Sender<Happening>,
+    pub(in crate::engine) secrets: Secrets,
 }
 
 impl Hooks {
     /// An edit goes on record before its file changes.
-    pub(super) fn record_edit(&self, root: &Path, edit: &Edit) -> std::io::Result<()> {
+    pub(in crate::engine) fn record_edit(&self, root: &Path, edit: &Edit) -> std::io::Result<()> {
         let entry = Entry::Edit(record::Edit {
             call: edit.call.0,
             path: edit.path.clone(),
@@ -107,7 +107,7 @@ impl Hooks {
     }
 
     /// A piece of a running call's output, unless the call knows a secret.
-    pub(super) fn output(&self, call: CallKey, text: &str) {
+    pub(in crate::engine) fn output(&self, call: CallKey, text: &str) {
         if !self.secrets.has(call) {
             self.say(Happening::Output(call, text.to_owned()));
         }

@@ -13,13 +13,13 @@ const TARGET: &str = "aside::inquiry";
 
 /// The questions that calls asked last.
 #[derive(Debug, Default)]
-pub(super) struct Trace {
+pub(in crate::engine) struct Trace {
     asked: HashMap<CallKey, (String, Question)>,
 }
 
 impl Trace {
     /// Takes in what goes on record.
-    pub(super) fn record(&mut self, event: &Event) {
+    pub(in crate::engine) fn record(&mut self, event: &Event) {
         match event {
             Event::InquiryRequest {
                 id, call, question, ..
@@ -32,7 +32,7 @@ impl Trace {
     }
 
     /// A model is asked.
-    pub(super) fn ask(&self, ask: &Ask) {
+    pub(in crate::engine) fn ask(&self, ask: &Ask) {
         for (id, question) in ask.calls.iter().filter_map(|call| self.asked.get(call)) {
             tracing::info!(
                 target: TARGET,

@@ -10,9 +10,10 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::{
-    ToFront,
-    before::Before,
+    assistants::Assistants,
+    handle::TurnMessage,
     hooks::Secrets,
+    state::ConversationState,
     tasks::{Happening, Tasks},
     trace::Trace,
     writer::Writer,
@@ -33,51 +34,38 @@ use crate::{
     },
 };
 
-/// An assistant of its own for inquiries.
-#[derive(Clone)]
-pub struct InquiryAssistant {
-    /// Its model.
-    pub provider: Arc<dyn Provider>,
-    /// Its system text. It has no tools.
-    pub head: Arc<Head>,
-}
-
-/// Finds the assistant of this name; see [`crate::turn::rules::Assistant`].
-pub type FindAssistant = Arc<dyn Fn(&str) -> Result<InquiryAssistant, String> + Send + Sync>;
-
-/// All that a turn acts on.
-pub(super) struct Stage {
-    pub(super) writer: Arc<Writer>,
-    pub(super) transcript: Transcript,
-    pub(super) head: Arc<Head>,
-    pub(super) frozen: Frozen,
-    pub(super) learned: BTreeSet<(String, String)>,
-    pub(super) options: TurnOptions,
-    pub(super) schema: Option<Value>,
-    pub(super) provider: Arc<dyn Provider>,
-    pub(super) find_assistant: FindAssistant,
-    pub(super) assistants: HashMap<String, InquiryAssistant>,
-    pub(super) shared: Arc<Shared>,
-    pub(super) registry: Arc<Registry>,
-    pub(super) host: Arc<Host>,
-    pub(super) approvals: Approvals,
-    pub(super) secrets: Secrets,
-    pub(super) front: mpsc::Sender<ToFront>,
-    pub(super) happenings: mpsc::Receiver<Happening>,
-    pub(super) tasks: Tasks,
-    pub(super) calls: Calls,
-    pub(super) trace: Trace,
-    pub(super) end: Option<End>,
+/// Performs the effects of one turn, and holds all that it acts on.
+pub(in crate::engine) struct Performer {
+    pub(in crate::engine) writer: Arc<Writer>,
+    pub(in crate::engine) transcript: Transcript,
+    pub(in crate::engine) head: Arc<Head>,
+    pub(in crate::engine) frozen: Frozen,
+    pub(in crate::engine) learned: BTreeSet<(String, String)>,
+    pub(in crate::engine) options: TurnOptions,
+    pub(in crate::engine) schema: Option<Value>,
+    pub(in crate::engine) provider: Arc<dyn Provider>,
+    pub(in crate::engine) assistants: Assistants,
+    pub(in crate::engine) shared: Arc<Shared>,
+    pub(in crate::engine) registry: Arc<Registry>,
+    pub(in crate::engine) host: Arc<Host>,
+    pub(in crate::engine) approvals: Approvals,
+    pub(in crate::engine) secrets: Secrets,
+    pub(in crate::engine) front: mpsc::Sender<TurnMessage>,
+    pub(in crate::engine) happenings: mpsc::Receiver<Happening>,
+    pub(in crate::engine) tasks: Tasks,
+    pub(in crate::engine) calls: Calls,
+    pub(in crate::engine) trace: Trace,
+    pub(in crate::engine) end: Option<End>,
 }
 
 /// What the engine keeps of the calls: their provider's ids, and the files that each has changed.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(in crate::engine) struct Calls {
     ids: HashMap<CallKey, String>,
     edited: HashMap<CallKey, Vec<String>>,
 }
 
-impl Stage {
+impl Performer {
     /// Performs one effect.
     ///
     /// # Errors
@@ -92,15 +80,15 @@ impl Stage {
             Effect::Abort(id) => self.tasks.abort(id),
             // Tools that ask while they run come from outside; none does yet.
             Effect::AnswerLive(..) => {}
-            Effect::OpenPrompt(prompt) => self.tell(ToFront::Prompt(prompt)).await,
-            Effect::ClosePrompt(prompt, why) => self.tell(ToFront::Dismiss(prompt, why)).await,
+            Effect::OpenPrompt(prompt) => self.tell(TurnMessage::Prompt(prompt)).await,
+            Effect::ClosePrompt(prompt, why) => self.tell(TurnMessage::Dismiss(prompt, why)).await,
             Effect::KeepApproval(hash) => {
                 if let Err(error) = self.approvals.keep(&hash) {
                     tracing::warn!(%error, "the approval was not kept; it holds for this turn");
                 }
             }
             Effect::Check(text) => self.check(text),
-            Effect::Tell(update) => self.tell(ToFront::Update(update)).await,
+            Effect::Tell(update) => self.tell(TurnMessage::Update(update)).await,
             Effect::End(end) => self.end = Some(end),
         }
         Ok(())
@@ -176,7 +164,7 @@ impl Stage {
                 self.trace.ask(&ask);
                 sent.messages = ask.messages;
                 if let Some(assistant) = &ask.assistant {
-                    let found = match self.assistant(&assistant.name) {
+                    let found = match self.assistants.get(&assistant.name) {
                         Ok(found) => found,
                         Err(text) => return self.tasks.fail(id, text),
                     };
@@ -194,16 +182,6 @@ impl Stage {
         self.tasks.request(id, provider, sent);
     }
 
-    /// An assistant of its own for inquiries, found once a turn.
-    fn assistant(&mut self, name: &str) -> Result<InquiryAssistant, String> {
-        if let Some(found) = self.assistants.get(name) {
-            return Ok(found.clone());
-        }
-        let found = (self.find_assistant)(name)?;
-        self.assistants.insert(name.to_owned(), found.clone());
-        Ok(found)
-    }
-
     fn check(&mut self, text: String) {
         let schema = self.schema.clone().unwrap_or(Value::Bool(true));
         self.tasks.check(async move {
@@ -212,7 +190,7 @@ impl Stage {
         });
     }
 
-    async fn tell(&mut self, message: ToFront) {
+    async fn tell(&mut self, message: TurnMessage) {
         // A front end that is gone cannot be told; that it is gone is the front end's own message.
         let _ = self.front.send(message).await;
     }
@@ -228,7 +206,7 @@ impl Stage {
             }
             Happening::Output(call, text) => {
                 if let Some(call_id) = self.calls.ids.get(&call).cloned() {
-                    self.tell(ToFront::ToolOutput { call_id, text }).await;
+                    self.tell(TurnMessage::ToolOutput { call_id, text }).await;
                 }
                 None
             }
@@ -245,7 +223,7 @@ impl Stage {
             (outcome, self.calls.ids.get(&call).cloned())
             && !uris.is_empty()
         {
-            self.tell(ToFront::Edited { call_id, uris }).await;
+            self.tell(TurnMessage::Edited { call_id, uris }).await;
         }
     }
 
@@ -264,7 +242,7 @@ impl Stage {
 
     /// Ends what still runs, makes the log durable and tells the front end. What the conversation is now is given
     /// back, unless that needs more than was kept: a turn that can be resumed is read from the log.
-    pub(super) async fn close(mut self, end: End) -> Option<Before> {
+    pub(super) async fn close(mut self, end: End) -> Option<ConversationState> {
         self.tasks.close(Duration::from_secs(2)).await;
         let outcome = end.outcome;
         // It does not hold the lock: the next turn need not wait for the disk.
@@ -275,8 +253,8 @@ impl Stage {
         {
             tracing::warn!(%error, "the log could not be made durable");
         }
-        self.tell(ToFront::End(Box::new(end))).await;
-        (outcome != Outcome::Interrupted).then(|| Before {
+        self.tell(TurnMessage::End(Box::new(end))).await;
+        (outcome != Outcome::Interrupted).then(|| ConversationState {
             next: self.writer.next(),
             seen: self.host.seen().after_turn(),
             transcript: self.transcript,
