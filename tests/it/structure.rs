@@ -89,6 +89,36 @@ fn the_turn_depends_on_no_runtime_clock_or_file() {
     }
 }
 
+/// What only one place of the front ends may call, so that each task has an owner and no future of a request to the
+/// client is dropped. The second is the file or folder that may.
+const ONLY_THERE: [(&str, &str); 3] = [
+    ("tokio::spawn(", "front/transport/tasks.rs"),
+    (".send_request", "front/lsp/client/"),
+    (".send_notification", "front/lsp/client/"),
+];
+
+#[test]
+fn tasks_and_requests_to_the_client_begin_in_one_place() {
+    let server = root().join("server");
+    for file in sources(&server.join("front")) {
+        let place = file.strip_prefix(&server).unwrap().display().to_string();
+        if place.ends_with("tests.rs") {
+            continue;
+        }
+        let text = fs::read_to_string(&file).unwrap();
+        let code = text
+            .split("#[cfg(test)]\nmod tests")
+            .next()
+            .unwrap_or_default();
+        for (call, home) in ONLY_THERE {
+            assert!(
+                !code.contains(call) || place.starts_with(home),
+                "{place} calls {call}; that is for {home}"
+            );
+        }
+    }
+}
+
 fn is_comment(line: &str) -> bool {
     line.trim_start().starts_with("//")
 }

@@ -5,7 +5,8 @@ use serde::Serialize;
 use super::{args::Output, text::visible};
 use crate::{
     front::wire::{
-        Notification, TURN_COMPLETED, TURN_UPDATE, TurnCompleted, TurnRef, TurnUpdate, Update,
+        Notification, TurnCompleted, TurnRef, TurnUpdate, Update,
+        methods::{TurnEnded, TurnUpdated},
     },
     turn::event::Outcome,
 };
@@ -38,15 +39,12 @@ impl Writer {
             return String::new();
         }
         self.seq += 1;
-        line(&Notification::new(
-            TURN_UPDATE,
-            TurnUpdate {
-                conversation_id: self.turn.conversation_id.clone(),
-                turn_id: self.turn.turn_id.clone(),
-                seq: self.seq,
-                update,
-            },
-        ))
+        line(&Notification::of::<TurnUpdated>(TurnUpdate {
+            conversation_id: self.turn.conversation_id.clone(),
+            turn_id: self.turn.turn_id.clone(),
+            seq: self.seq,
+            update,
+        }))
     }
 
     /// What to write when the turn has ended so. As text it is the answer of a completed turn alone: half
@@ -54,7 +52,7 @@ impl Writer {
     #[must_use]
     pub fn end(&self, end: &TurnCompleted) -> String {
         match (self.output, end.outcome, &end.structured, &end.answer) {
-            (Output::Jsonl, ..) => line(&Notification::new(TURN_COMPLETED, end)),
+            (Output::Jsonl, ..) => line(&Notification::of::<TurnEnded>(end)),
             (Output::Json, ..) => line(end),
             (Output::Text, Outcome::Completed, Some(structured), _) => {
                 self.text(&structured.to_string())

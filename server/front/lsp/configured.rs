@@ -9,14 +9,8 @@ use std::{
 };
 
 use serde_json::Value;
-use tokio::time::timeout;
-use tower_lsp::{
-    jsonrpc,
-    lsp_types::{
-        ConfigurationItem, DidChangeConfigurationParams, Registration,
-        notification::{DidChangeConfiguration, Notification as _},
-    },
-};
+use tokio::{sync::oneshot, time::timeout};
+use tower_lsp::{jsonrpc, lsp_types::DidChangeConfigurationParams};
 
 use super::{
     hub::{Hub, SharedHub, lock},
@@ -78,10 +72,14 @@ impl Server {
         let_next_begin();
         if let Some(asking) = Asking::begin(&self.hub.asking) {
             let (settings, models) = (settings.clone(), models.clone());
-            let asked = tokio::spawn(async move {
-                known::ask_again(&settings, &models).await;
-                drop(asking);
-            });
+            let (tell, asked) = oneshot::channel::<()>();
+            let over = self.hub.lsp().closed().clone();
+            self.hub
+                .tasks
+                .spawn_until("list of models", over, async move {
+                    known::ask_again(&settings, &models).await;
+                    drop((asking, tell));
+                });
             // Who is slower is known the next time.
             let _ = timeout(LISTED, asked).await;
         }
@@ -135,7 +133,7 @@ impl Hub {
     /// The connection stands: what the client has to say of settings is asked for. What there is, is looked at with
     /// the first document or turn: a server that nobody uses stays small.
     pub(super) fn begin(self: &SharedHub) {
-        self.register();
+        self.lsp().register_for_settings();
         if self.speaks_aside() {
             self.pull();
         }
@@ -165,45 +163,12 @@ impl Hub {
         self.look_again();
     }
 
-    /// Asks the client for its settings, where it has them to be asked for.
+    /// Asks the client for its settings, where it has them, and takes them when they come.
     fn pull(self: &SharedHub) {
-        let workspace = self.told.get().and_then(|told| told.lsp.workspace.as_ref());
-        if workspace.and_then(|it| it.configuration) != Some(true) {
-            return;
-        }
         let hub = self.clone();
-        // The task owns the request to its end: a reply to one that was dropped would end the process.
-        tokio::spawn(async move {
-            let item = ConfigurationItem {
-                scope_uri: None,
-                section: Some("aside".into()),
-            };
-            let pulled = hub.client.configuration(vec![item]).await;
-            let pulled = pulled.ok().and_then(|values| values.into_iter().next());
-            if let Some(settings) = pulled.and_then(settings_of) {
+        self.tasks.spawn("settings", async move {
+            if let Some(settings) = hub.lsp().settings().await.and_then(settings_of) {
                 hub.take_settings(settings);
-            }
-        });
-    }
-
-    /// Asks to be told of changed settings, where the client waits to be asked.
-    fn register(self: &SharedHub) {
-        let workspace = self.told.get().and_then(|told| told.lsp.workspace.as_ref());
-        let dynamic = workspace
-            .and_then(|it| it.did_change_configuration.as_ref())
-            .and_then(|it| it.dynamic_registration);
-        if dynamic != Some(true) {
-            return;
-        }
-        let client = self.client.clone();
-        tokio::spawn(async move {
-            let registration = Registration {
-                id: "aside-configuration".into(),
-                method: DidChangeConfiguration::METHOD.into(),
-                register_options: None,
-            };
-            if let Err(error) = client.register_capability(vec![registration]).await {
-                tracing::warn!(%error, "the client does not tell of changed settings");
             }
         });
     }

@@ -4,16 +4,13 @@ use std::path::{Path, PathBuf};
 
 use tower_lsp::{jsonrpc, lsp_types::Url};
 
-use super::{
-    hub::{Changed, Hub},
-    params::Given,
-    server::Server,
-};
+use super::{hub::Hub, params::Given, server::Server};
 use crate::{
     engine::{blocking, clock::Clock},
     front::{
         error::{RequestError, Result, internal, invalid},
         wire::{
+            methods::ConversationChanged,
             replay::updates,
             requests::{
                 ConversationRef, ConversationStatus, CreateParams, Empty, ForkParams, ListItem,
@@ -200,7 +197,8 @@ impl Server {
     pub(super) async fn tell_changed(&self, conversation: &str) {
         let conversation_id = conversation.to_owned();
         self.hub
-            .notify::<Changed>(ConversationRef { conversation_id })
+            .lsp()
+            .notify::<ConversationChanged>(ConversationRef { conversation_id })
             .await;
     }
 }

@@ -61,7 +61,8 @@ impl Hub {
     pub(super) fn look_again(self: &SharedHub) {
         let look = self.standing.looks.fetch_add(1, Ordering::Relaxed) + 1;
         let hub = self.clone();
-        tokio::spawn(async move {
+        let over = self.lsp().closed().clone();
+        self.tasks.spawn_until("health", over, async move {
             let found = hub.look().await;
             if hub.standing.looks.load(Ordering::Relaxed) == look {
                 *lock(&hub.standing.found) = found;

@@ -7,14 +7,17 @@ use std::{
 };
 
 use tokio_util::sync::CancellationToken;
-use tower_lsp::{
-    Client,
-    lsp_types::{Url, notification::Notification},
-};
+use tower_lsp::{Client, lsp_types::Url};
 
 use super::{
-    configured::IsAsking, documents::Documents, health::Standing, plain::Plain, prompts::Prompts,
-    settings::ClientSettings, turns::Turns,
+    client::{LspClient, capabilities::EditorCapabilities},
+    configured::IsAsking,
+    documents::Documents,
+    fallback::state::Fallback,
+    health::Standing,
+    prompts::Prompts,
+    settings::ClientSettings,
+    turns::Turns,
 };
 use crate::{
     config::Settings,
@@ -24,29 +27,31 @@ use crate::{
         transport::{
             end::{Ends, Signals},
             outbox::Outbox,
+            tasks::Tasks,
         },
-        wire::requests::{ClientCapabilities, StatusParams},
+        wire::{methods::StatusChanged, requests::StatusParams},
     },
     session::store::{Store, default_state_dir},
     tool::Tool,
-    turn::rules,
 };
 
 /// What the handlers share.
 pub(super) struct Hub {
-    pub(super) client: Client,
+    raw: Client,
+    lsp: OnceLock<LspClient>,
+    pub(super) tasks: Tasks,
     /// Tools that the program has besides the built-in ones.
     pub(super) own: Vec<Arc<dyn Tool>>,
     /// What `initialize` told; nothing is asked of it before.
-    pub(super) told: OnceLock<Told>,
+    pub(super) told: OnceLock<Arc<EditorCapabilities>>,
     /// As the client named them.
     pub(super) folders: Mutex<Vec<Url>>,
     pub(super) settings: Mutex<ClientSettings>,
-    pub(super) documents: Documents,
+    pub(super) documents: Arc<Documents>,
     pub(super) turns: Turns,
     pub(super) prompts: Prompts,
-    /// What is open in a client that knows nothing of the protocol.
-    pub(super) plain: Plain,
+    /// What is open in a fallback client.
+    pub(super) fallback: Fallback,
     /// What models are opened with, from the first turn on.
     models: OnceLock<Models>,
     pub(super) standing: Standing,
@@ -62,57 +67,6 @@ pub(super) struct Hub {
     status: Mutex<Option<StatusParams>>,
 }
 
-/// What a client told of itself.
-#[derive(Debug)]
-pub(super) struct Told {
-    /// Its name and version, and whether it can hide what is typed.
-    pub(super) client: rules::Client,
-    /// Its part of the protocol; none for a client that knows nothing of it.
-    pub(super) aside: Option<ClientCapabilities>,
-    /// What LSP it speaks.
-    pub(super) lsp: tower_lsp::lsp_types::ClientCapabilities,
-    /// Positions count UTF-8 bytes, not UTF-16 units.
-    pub(super) utf8: bool,
-    /// Where state is kept, if not in the usual place.
-    pub(super) state_dir: Option<PathBuf>,
-}
-
-/// A notification of the protocol's own.
-pub(super) struct Update;
-/// See [`Update`].
-pub(super) struct Completed;
-/// See [`Update`].
-pub(super) struct Changed;
-/// See [`Update`].
-pub(super) struct Status;
-/// See [`Update`].
-pub(super) struct Dismiss;
-
-impl Notification for Update {
-    type Params = crate::front::wire::TurnUpdate;
-    const METHOD: &'static str = crate::front::wire::TURN_UPDATE;
-}
-
-impl Notification for Completed {
-    type Params = crate::front::wire::TurnCompleted;
-    const METHOD: &'static str = crate::front::wire::TURN_COMPLETED;
-}
-
-impl Notification for Changed {
-    type Params = crate::front::wire::requests::ConversationRef;
-    const METHOD: &'static str = "aside/conversation/changed";
-}
-
-impl Notification for Status {
-    type Params = StatusParams;
-    const METHOD: &'static str = "aside/status";
-}
-
-impl Notification for Dismiss {
-    type Params = crate::front::wire::requests::DismissParams;
-    const METHOD: &'static str = "aside/prompt/dismiss";
-}
-
 impl Hub {
     pub(super) fn new(
         client: Client,
@@ -121,15 +75,17 @@ impl Hub {
         (ends, signals): (Ends, Signals),
     ) -> Self {
         Self {
-            client,
+            raw: client,
+            lsp: OnceLock::new(),
+            tasks: Tasks::default(),
             own,
             told: OnceLock::new(),
             folders: Mutex::default(),
             settings: Mutex::default(),
-            documents: Documents::default(),
+            documents: Arc::default(),
             turns: Turns::default(),
             prompts: Prompts::default(),
-            plain: Plain::default(),
+            fallback: Fallback::default(),
             models: OnceLock::new(),
             standing: Standing::default(),
             asking: IsAsking::default(),
@@ -143,9 +99,10 @@ impl Hub {
     }
 
     /// What the client told; tower-lsp refuses every request before `initialize`.
-    pub(super) fn told(&self) -> Result<&Told> {
+    pub(super) fn told(&self) -> Result<&EditorCapabilities> {
         self.told
             .get()
+            .map(Arc::as_ref)
             .ok_or_else(|| internal("initialize comes first"))
     }
 
@@ -157,9 +114,18 @@ impl Hub {
         }
     }
 
-    /// The client speaks the protocol.
+    /// The way to the client; nothing is sent before `initialize`.
+    pub(super) fn lsp(&self) -> &LspClient {
+        self.lsp.get_or_init(|| {
+            let can = self.told.get().cloned().unwrap_or_default();
+            let (output, signals) = (self.output.clone(), self.signals.clone());
+            LspClient::new(self.raw.clone(), can, output, signals, self.tasks.clone())
+        })
+    }
+
+    /// The client takes part in the protocol.
     pub(super) fn speaks_aside(&self) -> bool {
-        self.told.get().is_some_and(|told| told.aside.is_some())
+        self.lsp().can().speaks_aside()
     }
 
     /// The first folder of the workspace.
@@ -216,13 +182,6 @@ impl Hub {
         Ok(store)
     }
 
-    /// Tells the client that speaks the protocol; others are not bothered with what they do not know.
-    pub(super) async fn notify<N: Notification>(&self, params: N::Params) {
-        if self.speaks_aside() {
-            self.client.send_notification::<N>(params).await;
-        }
-    }
-
     /// What models are opened with: one for the process, so that they share connections.
     pub(super) fn models(&self, settings: &Settings) -> Result<Models> {
         if let Some(models) = self.models.get() {
@@ -232,16 +191,6 @@ impl Hub {
         let env = Arc::new(|name: &str| std::env::var(name).ok());
         let models = Models::new(settings, env, supervisor, self.state_dir()?);
         Ok(self.models.get_or_init(|| models).clone())
-    }
-
-    /// The connection is over: what a request to the client comes to now is nobody's decision.
-    pub(super) fn is_over(&self) -> bool {
-        self.signals.now().is_some()
-    }
-
-    /// Waits until fewer bytes than this wait for the client.
-    pub(super) async fn room(&self, bytes: usize) {
-        self.output.drained(bytes).await;
     }
 
     /// The client went: every turn is interrupted, an undo waits for it no more, and this returns when the last has
@@ -271,7 +220,7 @@ impl Hub {
             *last = Some(now.clone());
             now
         };
-        self.notify::<Status>(now).await;
+        self.lsp().notify::<StatusChanged>(now).await;
     }
 }
 

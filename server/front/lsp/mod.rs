@@ -8,28 +8,28 @@
 //! | `turns` | the turns that run, and what each tells the client |
 //! | [`pieces`] | joins the text pieces of a turn that wait for a slow client (pure) |
 //! | `prompts` | prompts in flight |
-//! | `plain` | prompts, answers and commands for a client that knows nothing of the protocol |
+//! | `fallback` | prompts, answers and commands for a client without the `aside` capability |
 //! | `conversations` | the list of conversations, and what can be done to one |
 //! | `undo`, `pending` | taking a turn's changes back, in the editor and on disk; the prompts of interrupted turns |
 //! | `configured`, `health` | settings, models and trust on request; how it goes, for a status line |
-//! | `client_tools` | tools that run in the editor |
+//! | `client` | the client at the other end, and the only way to it |
 //! | `params` | params by field |
 //! | `documents` | open documents: what tools read, saved or not, and change |
 //! | `tower` | what tower-lsp needs around it: headers, bytes to read, and errors as it sends them |
 //!
-//! Invariant: while a handler waits for a client, a provider, a tool or a human the next ones run, and the future of
-//! a request to the client is never dropped. tower-lsp is used here and nowhere else.
+//! Invariant: while a handler waits for a client, a provider, a tool or a human the next ones run. tower-lsp is used here
+//! and nowhere else, its client only in `client`.
 
-mod client_tools;
+mod client;
 mod configured;
 mod conversations;
 mod documents;
+mod fallback;
 mod health;
 mod hub;
 mod params;
 mod pending;
 pub mod pieces;
-mod plain;
 mod prompts;
 mod server;
 mod settings;
@@ -44,8 +44,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::timeout;
-use tokio_util::task::TaskTracker;
+use tokio::{task::JoinSet, time::timeout};
 
 use self::{
     hub::Hub,
@@ -82,11 +81,12 @@ pub async fn connect(
         Hub::new(client, own.clone(), output.clone(), end)
     });
     let hub = service.inner().hub.clone();
-    let late = TaskTracker::new();
     let serving = tower_lsp::Server::new(Reader::new(pump.input), pump.output, socket)
         .concurrency_level(1)
-        .serve(InOrder::new(service, output.clone(), late.clone()));
-    let mut serving = tokio::spawn(serving);
+        .serve(InOrder::new(service, output.clone(), hub.tasks.clone()));
+    // Aborted when this returns.
+    let mut loops = JoinSet::new();
+    loops.spawn(serving);
     let end = signals.ended().await;
     tracing::info!(%end, "the connection is over");
     let reads = matches!(end, End::Exit { .. } | End::Input { .. });
@@ -94,17 +94,16 @@ pub async fn connect(
         hub.leave().await;
         if reads {
             // What was sent before the end is still handled, and may have begun a turn.
-            let _ = (&mut serving).await;
+            let _ = loops.join_next().await;
             hub.leave().await;
         }
-        late.close();
-        late.wait().await;
+        hub.lsp().close();
+        hub.tasks.ended().await;
         output.drained(1).await;
     };
     if timeout(LAST, last).await.is_err() {
         tracing::warn!("what was left to do at the end took too long");
     }
-    serving.abort();
     Ok(exit_code(&end))
 }
 

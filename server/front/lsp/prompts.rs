@@ -6,19 +6,22 @@ use std::sync::{
 };
 
 use dashmap::DashMap;
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use tower_lsp::lsp_types::request::Request;
 
 use super::{
-    hub::{Dismiss, Hub, SharedHub},
-    plain,
+    client::reply::ReplyError,
+    fallback,
+    hub::{Hub, SharedHub},
 };
 use crate::{
     engine::{TurnHandle, clock::Clock},
     front::{
         error::{RequestError, Result, invalid},
-        wire::{self, requests::DismissParams},
+        wire::{
+            self,
+            methods::{DismissPrompt, ShowPrompt},
+            requests::DismissParams,
+        },
     },
     session::record::Entry,
     turn::{
@@ -26,15 +29,6 @@ use crate::{
         input::PromptAnswer,
     },
 };
-
-/// `aside/prompt`.
-pub(super) struct AskPrompt;
-
-impl Request for AskPrompt {
-    type Params = wire::Prompt;
-    type Result = Value;
-    const METHOD: &'static str = "aside/prompt";
-}
 
 /// The prompts that are open, by id.
 #[derive(Default)]
@@ -130,33 +124,24 @@ pub(super) fn ask(hub: &SharedHub, prompt: wire::Prompt, turn: &TurnHandle) {
         // Its answer did not fit, and it is asked again.
         before.closed.cancel();
     }
-    if plain::asks_plainly(hub) {
-        plain::ask(hub, open);
-    } else {
+    if hub.lsp().can().shows_prompts() {
         open.sight.shown(true);
-        // The task owns the request to its end: a reply to one that was dropped would end the process.
-        tokio::spawn(request(hub.clone(), open));
+        let asked = request(hub.clone(), open);
+        hub.tasks.spawn("prompt", asked);
+    } else {
+        fallback::prompts::ask(hub, open);
     }
 }
 
 async fn request(hub: SharedHub, open: Open) {
     let reply = hub
-        .client
-        .send_request::<AskPrompt>(open.prompt.as_ref().clone())
-        .await;
-    if reply.is_err() && hub.is_over() {
-        // A client that went away decides nothing.
-        return;
-    }
-    let answer = match reply {
+        .lsp()
+        .request::<ShowPrompt>(open.prompt.as_ref().clone());
+    let answer = match reply.await {
+        Ok(answer) => answer.into(),
+        Err(ReplyError::Failed(why)) => PromptAnswer::Failed(why),
         // A client that goes away decides nothing.
-        Err(_) if hub.is_over() => return,
-        Err(error) => PromptAnswer::Failed(error.message.into_owned()),
-        Ok(reply) => match serde_json::from_value::<wire::PromptAnswer>(reply) {
-            Ok(answer) => answer.into(),
-            // The reply may be a secret: it is not repeated.
-            Err(_) => PromptAnswer::Failed("the client's reply is no answer".into()),
-        },
+        Err(ReplyError::ConnectionOver) => return,
     };
     let id = &open.prompt.prompt_id;
     if hub.prompts.get(id).is_none()
@@ -218,6 +203,6 @@ impl Hub {
             prompt_id: id.to_owned(),
             reason: reason.to_owned(),
         };
-        self.notify::<Dismiss>(params).await;
+        self.lsp().notify::<DismissPrompt>(params).await;
     }
 }

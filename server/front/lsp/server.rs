@@ -5,7 +5,8 @@ use std::{path::PathBuf, sync::Arc};
 
 use serde_json::{Value, json};
 use tower_lsp::{
-    Client, ClientSocket, LanguageServer, LspService, jsonrpc,
+    Client, ClientSocket, LanguageServer, LspService, LspServiceBuilder,
+    jsonrpc::{self, Method},
     lsp_types::{
         CodeActionParams, CodeActionResponse, DidChangeConfigurationParams,
         DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams,
@@ -18,11 +19,11 @@ use tower_lsp::{
 };
 
 use super::{
-    client_tools::check,
+    client::{capabilities::EditorCapabilities, tools::check},
     configured::client_settings,
-    hub::{Hub, SharedHub, Told, lock},
+    fallback,
+    hub::{Hub, SharedHub, lock},
     params::Given,
-    plain,
     settings::ClientSettings,
     start::begin_turn,
 };
@@ -33,6 +34,12 @@ use crate::{
         transport::{in_order::to_the_end, parent},
         wire::{
             PromptAnswer,
+            methods::{
+                AnswerPrompt, CancelTurn, CreateConversation, DeleteConversation, ForkConversation,
+                ListConversations, ListModels, ListPrompts, ReadConfig, ReadConversation,
+                ReadTranscript, RenameConversation, ResumeTurn, ServerRequest, StartTurn,
+                SteerTurn, TrustWorkspace, UndoTurn,
+            },
             requests::{
                 self, AnswerParams, ConversationRef, Empty, InitializationOptions, PendingResult,
                 StartParams, StartResult, SteerParams, TurnId, VERSION,
@@ -53,29 +60,53 @@ pub(super) fn service(hub: impl Fn(Client) -> Hub) -> (LspService<Server>, Clien
     let build = |client| Server {
         hub: Arc::new(hub(client)),
     };
-    LspService::build(build)
-        .custom_method("aside/conversation/create", Server::conversation_create)
-        .custom_method("aside/conversation/list", Server::conversation_list)
-        .custom_method("aside/conversation/read", Server::conversation_read)
-        .custom_method(
-            "aside/conversation/transcript",
-            Server::conversation_transcript,
-        )
-        .custom_method("aside/conversation/fork", Server::conversation_fork)
-        .custom_method("aside/conversation/rename", Server::conversation_rename)
-        .custom_method("aside/conversation/delete", Server::conversation_delete)
-        .custom_method("aside/turn/start", Server::turn_start)
-        .custom_method("aside/turn/resume", Server::turn_resume)
-        .custom_method("aside/turn/steer", Server::turn_steer)
-        .custom_method("aside/turn/cancel", Server::turn_cancel)
-        .custom_method("aside/turn/undo", Server::turn_undo)
-        .custom_method("aside/prompt/pending", Server::prompt_pending)
-        .custom_method("aside/prompt/answer", Server::prompt_answer)
-        .custom_method("aside/model/list", Server::model_list)
-        .custom_method("aside/config/read", Server::config_read)
-        .custom_method("aside/workspace/trust", Server::workspace_trust)
+    routes(LspService::build(build))
+        .service
         .custom_method("window/workDoneProgress/cancel", Server::progress_cancel)
         .finish()
+}
+
+/// Handlers by the rows of the protocol's table, whose params and results they have.
+struct Routes {
+    service: LspServiceBuilder<Server>,
+    names: Vec<&'static str>,
+}
+
+impl Routes {
+    fn add<M: ServerRequest, F>(mut self, handler: F) -> Self
+    where
+        F: for<'a> Method<&'a Server, (Given<M::Params>,), jsonrpc::Result<M::Result>>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+    {
+        self.service = self.service.custom_method(M::NAME, handler);
+        self.names.push(M::NAME);
+        self
+    }
+}
+
+fn routes(service: LspServiceBuilder<Server>) -> Routes {
+    let names = Vec::new();
+    Routes { service, names }
+        .add::<ReadConfig, _>(Server::config_read)
+        .add::<CreateConversation, _>(Server::conversation_create)
+        .add::<DeleteConversation, _>(Server::conversation_delete)
+        .add::<ForkConversation, _>(Server::conversation_fork)
+        .add::<ListConversations, _>(Server::conversation_list)
+        .add::<ReadConversation, _>(Server::conversation_read)
+        .add::<RenameConversation, _>(Server::conversation_rename)
+        .add::<ReadTranscript, _>(Server::conversation_transcript)
+        .add::<ListModels, _>(Server::model_list)
+        .add::<AnswerPrompt, _>(Server::prompt_answer)
+        .add::<ListPrompts, _>(Server::prompt_pending)
+        .add::<CancelTurn, _>(Server::turn_cancel)
+        .add::<ResumeTurn, _>(Server::turn_resume)
+        .add::<StartTurn, _>(Server::turn_start)
+        .add::<SteerTurn, _>(Server::turn_steer)
+        .add::<UndoTurn, _>(Server::turn_undo)
+        .add::<TrustWorkspace, _>(Server::workspace_trust)
 }
 
 #[tower_lsp::async_trait]
@@ -91,7 +122,7 @@ impl LanguageServer for Server {
             server: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let mut capabilities = capabilities(told.utf8, &aside);
-        plain::declare(&mut capabilities, &told);
+        fallback::prompts::declare(&mut capabilities, &told);
         *lock(&self.hub.settings) = settings;
         *lock(&self.hub.folders) = folders;
         if let Some(process) = process
@@ -100,7 +131,7 @@ impl LanguageServer for Server {
             tracing::warn!(%error, "the client's process is not watched");
         }
         // A second `initialize` is refused by tower-lsp.
-        let _ = self.hub.told.set(told);
+        let _ = self.hub.told.set(Arc::new(told));
         Ok(InitializeResult {
             capabilities,
             server_info: Some(ServerInfo {
@@ -124,7 +155,7 @@ impl LanguageServer for Server {
 
     async fn did_open(&self, params: DidOpenTextDocumentParams) {
         self.hub.look_once();
-        plain::document_opened(&self.hub);
+        fallback::waiting::document_opened(&self.hub);
         let document = params.text_document;
         self.hub
             .documents
@@ -144,7 +175,7 @@ impl LanguageServer for Server {
 
     async fn did_save(&self, params: DidSaveTextDocumentParams) {
         self.hub.documents.saved(&params.text_document.uri);
-        self.hub.plain.saved();
+        self.hub.fallback.saved();
     }
 
     async fn did_close(&self, params: DidCloseTextDocumentParams) {
@@ -179,7 +210,7 @@ impl LanguageServer for Server {
         &self,
         params: CodeActionParams,
     ) -> jsonrpc::Result<Option<CodeActionResponse>> {
-        Ok(Some(plain::actions::offered(&self.hub, params)))
+        Ok(Some(fallback::actions::offered(&self.hub, params)))
     }
 }
 
@@ -239,7 +270,7 @@ impl Server {
     }
 
     async fn progress_cancel(&self, params: WorkDoneProgressCancelParams) {
-        let turn = plain::cancelled_turn(&params.token);
+        let turn = fallback::progress::cancelled_turn(&params.token);
         if let Some(turn) = turn.and_then(|turn| self.hub.turns.get(turn)) {
             turn.cancel().await;
         }
@@ -265,7 +296,7 @@ impl Server {
 }
 
 /// What `initialize` tells.
-fn read(mut params: InitializeParams) -> Result<(Told, ClientSettings, Vec<Url>)> {
+fn read(mut params: InitializeParams) -> Result<(EditorCapabilities, ClientSettings, Vec<Url>)> {
     let options = match params.initialization_options {
         None | Some(Value::Null) => InitializationOptions::default(),
         Some(options) => serde_json::from_value(options)
@@ -302,7 +333,7 @@ fn read(mut params: InitializeParams) -> Result<(Told, ClientSettings, Vec<Url>)
     let folders = params.workspace_folders.unwrap_or_default();
     let folders = folders.into_iter().map(|folder| folder.uri).chain(root);
     let folders = folders.collect();
-    let told = Told {
+    let told = EditorCapabilities {
         client,
         aside,
         lsp: params.capabilities,
@@ -337,5 +368,30 @@ fn capabilities(utf8: bool, aside: &requests::ServerCapabilities) -> ServerCapab
         }),
         experimental: Some(json!({ "aside": aside })),
         ..ServerCapabilities::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+    use crate::front::{
+        lsp::tower::content_length::ContentLength,
+        transport::pump::Pump,
+        wire::methods::{ALL, Recipient},
+    };
+
+    #[tokio::test]
+    async fn every_method_of_the_table_that_clients_call_has_a_handler() {
+        let pump = Pump::start(ContentLength::default(), io::empty(), io::sink()).unwrap();
+        let end = (pump.ends, pump.signals);
+        let build = |client| Server {
+            hub: Arc::new(Hub::new(client, Vec::new(), pump.output, end)),
+        };
+        let mut names = routes(LspService::build(build)).names;
+        names.sort_unstable();
+        let rows = ALL.iter().filter(|row| row.to == Recipient::Server);
+        assert_eq!(names, rows.map(|row| row.name).collect::<Vec<_>>());
     }
 }

@@ -142,7 +142,7 @@ impl Hub {
             mode,
             schema: options.schema.clone(),
             own: self.own.clone(),
-            more: self.client_tools(
+            more: self.lsp().tools(
                 effective.trusted,
                 effective.configuration.settings.forced_tool(),
             )?,
@@ -162,7 +162,7 @@ impl Hub {
 
     /// How loud a notice of the start is: where each is a message on the screen, the same one is shown once.
     fn level(&self, notice: &str) -> Level {
-        if self.speaks_aside() || self.plain.is_news(notice) {
+        if self.speaks_aside() || self.fallback.is_news(notice) {
             Level::Warning
         } else {
             Level::Info
@@ -225,7 +225,10 @@ async fn begin_reserved(
         assembled,
         root: wanted.root,
         supervisor: std::env::current_exe().map_err(internal)?,
-        editor: Some(Arc::new(OpenEditor(hub.clone()))),
+        editor: Some(Arc::new(OpenEditor {
+            client: hub.lsp().clone(),
+            documents: hub.documents.clone(),
+        })),
     };
     let (front, messages) = mpsc::channel(QUEUE);
     let (handle, task) = begin(plan, kept, front.clone()).await?;
@@ -235,7 +238,8 @@ async fn begin_reserved(
         let notice = crate::turn::effect::Update::Notice { level, text };
         let _ = front.send(crate::engine::TurnMessage::Update(notice)).await;
     }
-    tokio::spawn(watch(hub.clone(), handle.clone(), messages, task));
+    let watched = watch(hub.clone(), handle.clone(), messages, task);
+    hub.tasks.spawn("relay", watched);
     hub.tell_status(Some(model)).await;
     Ok(handle)
 }

@@ -11,14 +11,17 @@ use tokio::{
 };
 
 use super::{
-    hub::{Changed, Completed, SharedHub, Update, lock},
+    fallback,
+    hub::{SharedHub, lock},
     pieces::Pending,
-    plain, prompts,
+    prompts,
 };
 use crate::{
     engine::{ConversationState, TurnHandle, TurnMessage},
     front::wire::{
-        self, Prompt, QuestionUpdate, TurnCompleted, TurnRef, TurnUpdate, requests::ConversationRef,
+        self, Prompt, QuestionUpdate, TurnCompleted, TurnRef, TurnUpdate,
+        methods::{ConversationChanged, TurnEnded, TurnUpdated},
+        requests::ConversationRef,
     },
     turn::effect::End,
 };
@@ -183,8 +186,8 @@ struct Watched {
     handle: TurnHandle,
     seq: u64,
     pending: Pending,
-    /// For a client that knows nothing of the protocol.
-    plain: Option<plain::Teller>,
+    /// For a fallback client.
+    fallback: Option<fallback::transcript::Teller>,
 }
 
 /// Tells the client what a turn says, to its end. What the engine says is taken at once, so that it never waits for
@@ -200,7 +203,7 @@ pub(super) async fn watch(
         turn_id: handle.turn.clone(),
     };
     let mut watched = Watched {
-        plain: plain::Teller::start(&hub, &turn).await,
+        fallback: fallback::transcript::Teller::start(&hub, &turn).await,
         turn,
         hub,
         handle,
@@ -215,11 +218,11 @@ pub(super) async fn watch(
                 Some(message) => watched.take(message).await,
                 None => break None,
             },
-            () = watched.hub.room(ENOUGH), if !watched.pending.is_empty() => watched.tell_next().await,
+            () = watched.hub.lsp().room(ENOUGH), if !watched.pending.is_empty() => watched.tell_next().await,
         }
     };
     while !watched.pending.is_empty() {
-        watched.hub.room(ENOUGH).await;
+        watched.hub.lsp().room(ENOUGH).await;
         watched.tell_next().await;
     }
     // The task is over as soon as it has said so.
@@ -235,8 +238,8 @@ impl Watched {
                 if let wire::Update::Question(QuestionUpdate::Closed { prompt_id, .. }) = &update {
                     self.hub.prompts.settle(prompt_id);
                 }
-                if let Some(plain) = &mut self.plain {
-                    return plain.update(&update).await;
+                if let Some(fallback) = &mut self.fallback {
+                    return fallback.update(&update).await;
                 }
                 self.pending.push(update);
             }
@@ -279,13 +282,14 @@ impl Watched {
             seq: self.seq,
             update,
         };
-        self.hub.notify::<Update>(params).await;
+        self.hub.lsp().notify::<TurnUpdated>(params).await;
     }
 
     async fn changed(&self) {
         let conversation_id = self.turn.conversation_id.clone();
         self.hub
-            .notify::<Changed>(ConversationRef { conversation_id })
+            .lsp()
+            .notify::<ConversationChanged>(ConversationRef { conversation_id })
             .await;
     }
 
@@ -294,11 +298,11 @@ impl Watched {
         self.hub.prompts.forget_turn(&self.turn.turn_id);
         self.hub.turns.free(&self.turn.conversation_id, kept);
         let completed = end.map(|end| TurnCompleted::new(&self.turn, end));
-        if let Some(plain) = self.plain.take() {
-            plain.end(completed.as_ref()).await;
+        if let Some(fallback) = self.fallback.take() {
+            fallback.end(completed.as_ref()).await;
         }
         if let Some(completed) = completed {
-            self.hub.notify::<Completed>(completed).await;
+            self.hub.lsp().notify::<TurnEnded>(completed).await;
         }
         self.changed().await;
         self.hub.tell_status(None).await;

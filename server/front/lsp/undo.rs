@@ -7,7 +7,7 @@ use tower_lsp::{jsonrpc, lsp_types::Url};
 use super::{
     conversations::uri,
     documents::editor::OpenEditor,
-    hub::{Changed, Hub, SharedHub},
+    hub::{Hub, SharedHub},
     params::Given,
     server::Server,
     start::is_turn_id,
@@ -21,7 +21,10 @@ use crate::{
     front::{
         error::{RequestError, Result, internal, invalid},
         transport::in_order::{let_next_begin, to_the_end},
-        wire::requests::{ConversationRef, UndoParams, UndoResult},
+        wire::{
+            methods::ConversationChanged,
+            requests::{ConversationRef, UndoParams, UndoResult},
+        },
     },
     session::{conversation::Conversation, replay, undo::UndoError},
 };
@@ -158,7 +161,8 @@ impl Taking {
         let conversation_id = reserved.conversation.clone();
         drop(reserved);
         if result.is_ok() {
-            hub.notify::<Changed>(ConversationRef { conversation_id })
+            hub.lsp()
+                .notify::<ConversationChanged>(ConversationRef { conversation_id })
                 .await;
         }
         hub.tell_status(None).await;
@@ -178,7 +182,10 @@ impl Taking {
             id: self.turn.clone(),
             name: format!("turn {}", place + 1),
         };
-        let editor = OpenEditor(self.hub.clone());
+        let editor = OpenEditor {
+            client: self.hub.lsp().clone(),
+            documents: self.hub.documents.clone(),
+        };
         let undoing = Undoing {
             which: &which,
             conversation: &self.conversation,

@@ -13,10 +13,13 @@ use std::{
 use futures_util::future::{BoxFuture, FutureExt};
 use serde::Serialize;
 use tokio::sync::{Semaphore, oneshot};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
-use super::outbox::Outbox;
+use super::{
+    outbox::Outbox,
+    tasks::{Tasks, detached},
+};
 use crate::front::error::{RequestError, Result};
 
 /// Handlers whose answers come later, at the most; one more holds the next one up.
@@ -48,7 +51,7 @@ pub(in crate::front) async fn to_the_end<T: Send + 'static>(
     let _dropped = withdrawn.clone().drop_guard();
     let holds_up = HOLDS_UP.try_with(RefCell::take).ok().flatten();
     let work = HOLDS_UP.scope(RefCell::new(holds_up), work);
-    tokio::spawn(WITHDRAWN.scope(withdrawn, work)).await?
+    detached(WITHDRAWN.scope(withdrawn, work)).await?
 }
 
 /// Does a part of [`to_the_end`] that may be left out where the client has withdrawn its request.
@@ -68,17 +71,18 @@ pub(in crate::front) struct InOrder<S> {
     inner: S,
     /// Where late answers go.
     output: Outbox,
-    late: TaskTracker,
+    /// Has the handlers whose answers are still to come.
+    tasks: Tasks,
     places: Arc<Semaphore>,
 }
 
 impl<S> InOrder<S> {
-    /// The tracker has the handlers whose answers are still to come.
-    pub(in crate::front) fn new(inner: S, output: Outbox, late: TaskTracker) -> Self {
+    /// Late answers go to `output`, from tasks of the connection.
+    pub(in crate::front) fn new(inner: S, output: Outbox, tasks: Tasks) -> Self {
         Self {
             inner,
             output,
-            late,
+            tasks,
             places: Arc::new(Semaphore::new(LATE)),
         }
     }
@@ -103,7 +107,7 @@ where
         let (holds_up, next) = oneshot::channel();
         let handled = self.inner.call(request);
         let mut handled = Box::pin(HOLDS_UP.scope(RefCell::new(Some(holds_up)), handled));
-        let (output, late) = (self.output.clone(), self.late.clone());
+        let (output, tasks) = (self.output.clone(), self.tasks.clone());
         let places = self.places.clone();
         async move {
             tokio::select! {
@@ -115,7 +119,7 @@ where
             let Ok(place) = places.try_acquire_owned() else {
                 return handled.await;
             };
-            late.spawn(async move {
+            tasks.spawn("late answer", async move {
                 if let Ok(Some(response)) = handled.await {
                     output.say(&response);
                 }
@@ -206,21 +210,19 @@ mod tests {
         noting: Noting,
         service: InOrder<Noting>,
         output: Outbox,
-        late: TaskTracker,
+        tasks: Tasks,
     }
 
     impl Trial {
         fn new() -> Self {
             let noting = Noting::default();
-            let (output, late) = (
-                Outbox::new(end::channel().0, |body| format!("{body}\n")),
-                TaskTracker::new(),
-            );
+            let output = Outbox::new(end::channel().0, |body| format!("{body}\n"));
+            let tasks = Tasks::default();
             Self {
-                service: InOrder::new(noting.clone(), output.clone(), late.clone()),
+                service: InOrder::new(noting.clone(), output.clone(), tasks.clone()),
                 noting,
                 output,
-                late,
+                tasks,
             }
         }
 
@@ -243,8 +245,7 @@ mod tests {
 
         /// What was said later.
         async fn said(self) -> String {
-            self.late.close();
-            self.late.wait().await;
+            self.tasks.ended().await;
             let (mut reads, writes) = io::pipe().unwrap();
             self.output.close();
             self.output.write_to(writes);

@@ -8,6 +8,7 @@
 //! | [`pump`] | the two threads between the pipes and the protocol |
 //! | [`inbox`], [`outbox`] | the bounded queues of those threads |
 //! | [`end`] | why a connection is over |
+//! | [`tasks`] | the tasks of a connection, each with an owner |
 //! | [`in_order`] | runs handlers in the order in which their messages came, and lets answers come later |
 //!
 //! Invariant: nothing here knows a method, nor how a protocol spells its errors.
@@ -20,3 +21,4 @@ pub mod inbox;
 pub mod outbox;
 pub mod parent;
 pub mod pump;
+pub mod tasks;

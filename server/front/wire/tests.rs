@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::PathBuf, time::Duration};
 use serde::Serializer;
 use serde_json::json;
 
-use super::*;
+use super::{methods::TurnUpdated, *};
 use crate::turn::{
     effect::{self, Settled},
     event::{CallKey, PromptId, Reason},
@@ -120,7 +120,7 @@ fn every_kind_of_message_has_a_file() {
 fn a_notification_is_a_json_rpc_message() {
     let message = file("update-text");
     let update: TurnUpdate = serde_json::from_value(params(&message).clone()).expect("an update");
-    let written = serde_json::to_string(&Notification::new(TURN_UPDATE, update)).expect("text");
+    let written = serde_json::to_string(&Notification::of::<TurnUpdated>(update)).expect("text");
     assert_eq!(written, message.to_string());
 }
 

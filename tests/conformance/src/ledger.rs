@@ -8,7 +8,10 @@ use std::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::wire::{Completed, Dismiss, Prompt, ShowMessage, Status, TurnUpdate, Update};
+use crate::{
+    methods,
+    wire::{Completed, Dismiss, Prompt, ShowMessage, Status, TurnUpdate, Update},
+};
 
 /// A rule of the ledger; each is the name of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,6 +84,7 @@ impl Ledger {
     /// A message of the server that has a method. Whether the client is to look at it: not at a prompt that it
     /// shows already.
     pub fn received(&mut self, method: &str, is_request: bool, params: &Value) -> bool {
+        self.fits_table(method, is_request);
         match (method, is_request) {
             ("aside/turn/update", false) => self.update(params),
             ("aside/turn/completed", false) => self.completed(params),
@@ -106,6 +110,18 @@ impl Ledger {
             (_, false) => {}
         }
         true
+    }
+
+    /// The protocol's own methods are what the table says: to the client, and requests or notifications.
+    fn fits_table(&self, method: &str, is_request: bool) {
+        let Some(row) = methods::row(method) else {
+            return;
+        };
+        if row.to != "client" {
+            self.breach(Rule::Shape, format!("`{method}` is for servers alone"));
+        } else if is_request != (row.kind == "request") {
+            self.breach(Rule::Shape, format!("`{method}` is a {}", row.kind));
+        }
     }
 
     /// Bytes came that are no message.

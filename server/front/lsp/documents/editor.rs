@@ -6,9 +6,11 @@
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
+use futures_util::FutureExt;
 use tokio::{
     runtime::Handle,
     sync::oneshot,
@@ -16,18 +18,21 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 use tower_lsp::lsp_types::{
-    ApplyWorkspaceEditParams, DocumentChanges, OneOf, OptionalVersionedTextDocumentIdentifier,
-    TextDocumentEdit, TextEdit, Url, WorkspaceEdit,
-    request::{ApplyWorkspaceEdit, Request},
+    ApplyWorkspaceEditParams, ApplyWorkspaceEditResponse, DocumentChanges, OneOf,
+    OptionalVersionedTextDocumentIdentifier, TextDocumentEdit, TextEdit, Url, WorkspaceEdit,
+    request::ApplyWorkspaceEdit,
 };
 
 use super::{
-    super::hub::{SharedHub, Told},
+    super::client::{LspClient, reply::ReplyError},
     Changed, Documents, real,
     splices::Splices,
 };
 use crate::{
-    front::wire::requests::{Empty, SaveParams},
+    front::wire::{
+        methods::SaveDocument,
+        requests::{Empty, SaveParams},
+    },
     tool::{
         editor::{Buffer, BufferEdit, EditError, Editor, OpenDocument},
         visible::one_line,
@@ -41,21 +46,15 @@ const SAVED: Duration = Duration::from_secs(5);
 /// Characters of a client's reason.
 const REASON: usize = 200;
 
-/// `aside/document/save`.
-struct SaveDocument;
-
-impl Request for SaveDocument {
-    type Params = SaveParams;
-    type Result = Empty;
-    const METHOD: &'static str = "aside/document/save";
-}
-
 /// The client's documents, for tools.
-pub(in super::super) struct OpenEditor(pub(in super::super) SharedHub);
+pub(in super::super) struct OpenEditor {
+    pub(in super::super) client: LspClient,
+    pub(in super::super) documents: Arc<Documents>,
+}
 
 impl Editor for OpenEditor {
     fn document(&self, path: &Path) -> Option<OpenDocument> {
-        let (uri, state, file) = self.0.documents.of_file(path)?;
+        let (uri, state, file) = self.documents.of_file(path)?;
         let buffer = Buffer {
             uri: uri.into(),
             version: state.version,
@@ -70,77 +69,77 @@ impl Editor for OpenEditor {
     }
 
     fn unsaved(&self) -> Vec<PathBuf> {
-        self.0.documents.unsaved()
+        self.documents.unsaved()
     }
 
     fn applies_edits(&self) -> bool {
-        self.0.told.get().is_some_and(applies_edits)
+        self.client.can().applies_edits()
     }
 
     fn apply(&self, edit: &BufferEdit<'_>, cancelled: &CancellationToken) -> Result<(), EditError> {
-        Handle::current().block_on(apply(&self.0, edit, cancelled))
+        Handle::current().block_on(apply(self, edit, cancelled))
     }
 
     fn save(&self, path: &Path, cancelled: &CancellationToken) -> Result<(), String> {
-        Handle::current().block_on(save(&self.0, path, cancelled))
+        Handle::current().block_on(save(self, path, cancelled))
     }
 }
 
 /// What the client says of an edit.
 #[derive(Debug, PartialEq, Eq)]
-enum Reply {
+enum EditReply {
     Applied,
+    /// With the client's reason, where it has one.
     Refused(Option<String>),
 }
 
 async fn apply(
-    hub: &SharedHub,
+    open: &OpenEditor,
     edit: &BufferEdit<'_>,
     cancelled: &CancellationToken,
 ) -> Result<(), EditError> {
-    let told = hub.told.get().ok_or(EditError::Incapable)?;
-    let uri = document(&hub.documents, edit.path).ok_or(EditError::Stale)?;
-    if !applies_edits(told) {
+    let OpenEditor { client, documents } = open;
+    let uri = document(documents, edit.path).ok_or(EditError::Stale)?;
+    if !client.can().applies_edits() {
         return Err(EditError::Incapable);
     }
     if cancelled.is_cancelled() {
         return Err(EditError::Cancelled);
     }
     let splices = Splices::between(edit.base, edit.new);
-    let edits = splices.text_edits(told.utf8);
-    let seen = hub
-        .documents
+    let edits = splices.text_edits(client.can().utf8);
+    let seen = documents
         .await_change(&uri, edit.version, edit.base, splices)
         .ok_or(EditError::Stale)?;
-    let params = ApplyWorkspaceEditParams {
+    let versions = client.can().takes_versions();
+    let reply = client.request::<ApplyWorkspaceEdit>(ApplyWorkspaceEditParams {
         label: Some("Aside".into()),
-        edit: workspace_edit(&uri, edit.version, edits, takes_versions(told)),
-    };
-    let (reply, replied) = oneshot::channel();
-    let client = hub.client.clone();
-    // The task owns the request to its end: a reply to one that was dropped would end the process.
-    tokio::spawn(async move {
-        let said = match client.send_request::<ApplyWorkspaceEdit>(params).await {
-            Ok(said) if said.applied => Reply::Applied,
-            Ok(said) => Reply::Refused(said.failure_reason),
-            Err(error) => Reply::Refused(Some(error.message.into_owned())),
-        };
-        // Nobody waits for a late one.
-        let _ = reply.send(said);
+        edit: workspace_edit(&uri, edit.version, edits, versions),
     });
-    let confirmed = confirmed(seen, replied, cancelled).await;
-    hub.documents.give_up(&uri);
+    let confirmed = confirmed(seen, reply.map(edit_reply), cancelled).await;
+    documents.give_up(&uri);
     confirmed
 }
 
+fn edit_reply(
+    reply: Result<ApplyWorkspaceEditResponse, ReplyError>,
+) -> Result<EditReply, ReplyError> {
+    match reply {
+        Ok(reply) if reply.applied => Ok(EditReply::Applied),
+        Ok(reply) => Ok(EditReply::Refused(reply.failure_reason)),
+        Err(ReplyError::Failed(why)) => Ok(EditReply::Refused(Some(why))),
+        Err(over) => Err(over),
+    }
+}
+
 /// Waits until the client has shown that it made an edit: by the state of the document, else by a refusal, else not.
-async fn confirmed(
+async fn confirmed<E>(
     mut seen: oneshot::Receiver<bool>,
-    mut replied: oneshot::Receiver<Reply>,
+    replied: impl Future<Output = Result<EditReply, E>>,
     cancelled: &CancellationToken,
 ) -> Result<(), EditError> {
     let late = sleep(CONFIRMED);
-    tokio::pin!(late);
+    tokio::pin!(late, replied);
     // The document is in another state, or closed: only a refusal can still say what that means.
     let mut otherwise = false;
     let mut applied = false;
@@ -152,7 +151,7 @@ async fn confirmed(
                 _ => otherwise = true,
             },
             reply = &mut replied, if !applied => match reply {
-                Ok(Reply::Refused(why)) => {
+                Ok(EditReply::Refused(why)) => {
                     return Err(EditError::Refused(why.map(|why| one_line(&why, REASON))));
                 }
                 _ => applied = true,
@@ -164,35 +163,28 @@ async fn confirmed(
     Err(EditError::Unconfirmed)
 }
 
-async fn save(hub: &SharedHub, path: &Path, cancelled: &CancellationToken) -> Result<(), String> {
-    let told = hub.told.get();
-    let saves = told.and_then(|told| told.aside.as_ref());
-    if !saves.is_some_and(|aside| aside.save) {
+async fn save(open: &OpenEditor, path: &Path, cancelled: &CancellationToken) -> Result<(), String> {
+    let OpenEditor { client, documents } = open;
+    if !client.can().saves() {
         return Err("this editor cannot be told to save".into());
     }
-    let uri = document(&hub.documents, path).ok_or_else(|| "it is not open any more".to_owned())?;
-    let (reply, replied) = oneshot::channel();
-    let (client, params) = (
-        hub.client.clone(),
-        SaveParams {
-            uri: uri.to_string(),
-        },
-    );
-    // As above: owned to its end.
-    tokio::spawn(async move {
-        let _ = reply.send(client.send_request::<SaveDocument>(params).await);
+    let uri = document(documents, path).ok_or_else(|| "it is not open any more".to_owned())?;
+    let reply = client.request::<SaveDocument>(SaveParams {
+        uri: uri.to_string(),
     });
     let replied = tokio::select! {
-        replied = timeout(SAVED, replied) => replied,
+        replied = timeout(SAVED, reply) => replied,
         () = cancelled.cancelled() => return Err("the call was cancelled".into()),
     };
     match replied {
-        Ok(Ok(Ok(Empty {}))) => {
-            hub.documents.saved_for_tools(&uri);
+        Ok(Ok(Empty {})) => {
+            documents.saved_for_tools(&uri);
             Ok(())
         }
-        Ok(Ok(Err(error))) => Err(one_line(&error.message, REASON)),
-        Ok(Err(_)) | Err(_) => Err("the editor did not say that it was saved".into()),
+        Ok(Err(ReplyError::Failed(why))) => Err(one_line(&why, REASON)),
+        Ok(Err(ReplyError::ConnectionOver)) | Err(_) => {
+            Err("the editor did not say that it was saved".into())
+        }
     }
 }
 
@@ -202,18 +194,6 @@ fn document(documents: &Documents, path: &Path) -> Option<Url> {
     let uri = documents.uri_of(path)?;
     let leads_there = uri.to_file_path().is_ok_and(|named| real(&named) == path);
     leads_there.then_some(uri)
-}
-
-fn applies_edits(told: &Told) -> bool {
-    let workspace = told.lsp.workspace.as_ref();
-    workspace.is_some_and(|workspace| workspace.apply_edit == Some(true))
-}
-
-/// Not all that take versions say so; what counts is that none says no.
-fn takes_versions(told: &Told) -> bool {
-    let workspace = told.lsp.workspace.as_ref();
-    let edits = workspace.and_then(|workspace| workspace.workspace_edit.as_ref());
-    edits.and_then(|edits| edits.document_changes) != Some(false)
 }
 
 fn workspace_edit(uri: &Url, version: i32, edits: Vec<TextEdit>, versions: bool) -> WorkspaceEdit {

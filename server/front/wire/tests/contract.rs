@@ -2,141 +2,14 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tower_lsp::jsonrpc;
 
 use super::{files, folder};
 use crate::front::wire::{
-    Prompt, PromptAnswer, TURN_COMPLETED, TURN_UPDATE, TurnCompleted, TurnUpdate,
-    requests::{
-        AnswerParams, ClientCapabilities, ConfigReadParams, ConfigReadResult, ConversationRef,
-        CreateParams, DismissParams, Empty, ForkParams, InitializationOptions, ListParams,
-        ListResult, ModelsResult, PendingResult, ReadParams, ReadResult, RenameParams, SaveParams,
-        ServerCapabilities, StartParams, StartResult, StatusParams, SteerParams, ToolCallParams,
-        ToolCallResult, TranscriptResult, TrustParams, TurnId, UndoParams, UndoResult, code,
-    },
+    methods::{REWRITES, Rewrite, rewrite},
+    requests::{ClientCapabilities, InitializationOptions, ServerCapabilities, code},
 };
-
-/// Reads a part of a message as this type and gives the text that the type writes.
-fn rewrite<T: DeserializeOwned + Serialize>(part: &Value) -> Result<String, serde_json::Error> {
-    let typed: T = serde_json::from_value(part.clone())?;
-    serde_json::to_string(&typed)
-}
-
-type Rewrite = fn(&Value) -> Result<String, serde_json::Error>;
-
-/// Each method, and what reads its params and its result.
-const METHODS: [(&str, Rewrite, Option<Rewrite>); 24] = [
-    (
-        "aside/config/read",
-        rewrite::<ConfigReadParams>,
-        Some(rewrite::<ConfigReadResult>),
-    ),
-    (
-        "aside/conversation/changed",
-        rewrite::<ConversationRef>,
-        None,
-    ),
-    (
-        "aside/conversation/create",
-        rewrite::<CreateParams>,
-        Some(rewrite::<ConversationRef>),
-    ),
-    (
-        "aside/conversation/delete",
-        rewrite::<ConversationRef>,
-        Some(rewrite::<Empty>),
-    ),
-    (
-        "aside/conversation/fork",
-        rewrite::<ForkParams>,
-        Some(rewrite::<ConversationRef>),
-    ),
-    (
-        "aside/conversation/list",
-        rewrite::<ListParams>,
-        Some(rewrite::<ListResult>),
-    ),
-    (
-        "aside/conversation/read",
-        rewrite::<ReadParams>,
-        Some(rewrite::<ReadResult>),
-    ),
-    (
-        "aside/conversation/rename",
-        rewrite::<RenameParams>,
-        Some(rewrite::<Empty>),
-    ),
-    (
-        "aside/conversation/transcript",
-        rewrite::<ConversationRef>,
-        Some(rewrite::<TranscriptResult>),
-    ),
-    (
-        "aside/document/save",
-        rewrite::<SaveParams>,
-        Some(rewrite::<Empty>),
-    ),
-    (
-        "aside/model/list",
-        rewrite::<Empty>,
-        Some(rewrite::<ModelsResult>),
-    ),
-    (
-        "aside/prompt",
-        rewrite::<Prompt>,
-        Some(rewrite::<PromptAnswer>),
-    ),
-    (
-        "aside/prompt/answer",
-        rewrite::<AnswerParams>,
-        Some(rewrite::<Empty>),
-    ),
-    ("aside/prompt/dismiss", rewrite::<DismissParams>, None),
-    (
-        "aside/prompt/pending",
-        rewrite::<Empty>,
-        Some(rewrite::<PendingResult>),
-    ),
-    ("aside/status", rewrite::<StatusParams>, None),
-    (
-        "aside/tool/call",
-        rewrite::<ToolCallParams>,
-        Some(rewrite::<ToolCallResult>),
-    ),
-    (
-        "aside/turn/cancel",
-        rewrite::<TurnId>,
-        Some(rewrite::<Empty>),
-    ),
-    (
-        "aside/turn/resume",
-        rewrite::<ConversationRef>,
-        Some(rewrite::<TurnId>),
-    ),
-    (
-        "aside/turn/start",
-        rewrite::<StartParams>,
-        Some(rewrite::<StartResult>),
-    ),
-    (
-        "aside/turn/steer",
-        rewrite::<SteerParams>,
-        Some(rewrite::<Empty>),
-    ),
-    (
-        "aside/turn/undo",
-        rewrite::<UndoParams>,
-        Some(rewrite::<UndoResult>),
-    ),
-    (
-        "aside/workspace/trust",
-        rewrite::<TrustParams>,
-        Some(rewrite::<Empty>),
-    ),
-    (TURN_UPDATE, rewrite::<TurnUpdate>, None),
-];
 
 /// The parts of a message that are Aside's, each with what reads it, and the method whose they are.
 fn parts<'a>(name: &str, message: &'a Value) -> Vec<(Rewrite, &'a Value)> {
@@ -165,9 +38,8 @@ fn parts<'a>(name: &str, message: &'a Value) -> Vec<(Rewrite, &'a Value)> {
                 at("/params/settings/aside"),
             )]
         }
-        (Some(TURN_COMPLETED), _) => vec![(rewrite::<TurnCompleted>, at("/params"))],
         (Some(method), _) => {
-            let known = METHODS.iter().find(|(known, ..)| *known == method);
+            let known = REWRITES.iter().find(|(known, ..)| *known == method);
             let (_, params, _) = known.unwrap_or_else(|| panic!("{name}: no type for {method}"));
             vec![(*params, at("/params"))]
         }
@@ -175,7 +47,7 @@ fn parts<'a>(name: &str, message: &'a Value) -> Vec<(Rewrite, &'a Value)> {
             vec![(rewrite::<jsonrpc::Error>, at("/error"))]
         }
         (None, _) => {
-            let known = METHODS
+            let known = REWRITES
                 .iter()
                 .find(|(method, ..)| is_result_of(name, method));
             let result = known.and_then(|(_, _, result)| *result);
@@ -208,9 +80,9 @@ fn every_message_is_read_and_written_back_equal() {
 #[test]
 fn every_method_has_a_file_for_its_params_and_for_its_result() {
     let files = files();
-    for (method, _, result) in METHODS {
+    for (method, _, result) in REWRITES {
         assert!(
-            files.iter().any(|(_, it)| it["method"] == method),
+            files.iter().any(|(_, it)| it["method"] == *method),
             "no {method}"
         );
         if result.is_some() {

@@ -11,8 +11,8 @@ struct Sent {
     documents: Documents,
     uri: Url,
     seen: oneshot::Receiver<bool>,
-    reply: Option<oneshot::Sender<Reply>>,
-    replied: oneshot::Receiver<Reply>,
+    reply: Option<oneshot::Sender<EditReply>>,
+    replied: oneshot::Receiver<EditReply>,
     cancelled: CancellationToken,
 }
 
@@ -45,7 +45,7 @@ impl Sent {
         self
     }
 
-    fn says(mut self, reply: Reply) -> Self {
+    fn says(mut self, reply: EditReply) -> Self {
         self.reply.take().unwrap().send(reply).unwrap();
         self
     }
@@ -81,15 +81,18 @@ async fn the_next_text_decides_not_what_the_client_says() {
     let unconfirmed = Err(EditError::Unconfirmed);
     let sent = Sent::new;
     sent().shows(4, NEW).check(Ok(()), AT_ONCE).await;
-    let said = sent().shows(9, NEW).says(Reply::Applied);
+    let said = sent().shows(9, NEW).says(EditReply::Applied);
     said.check(Ok(()), AT_ONCE).await;
-    let other = sent().shows(4, "else\n").says(Reply::Applied);
+    let other = sent().shows(4, "else\n").says(EditReply::Applied);
     other.check(unconfirmed.clone(), AT_ONCE).await;
-    let silent = sent().says(Reply::Applied);
+    let silent = sent().says(EditReply::Applied);
     silent.check(unconfirmed.clone(), CONFIRMED).await;
     sent().check(unconfirmed.clone(), CONFIRMED).await;
     // The state after another one does not make up for it.
-    let late = sent().shows(4, "else\n").shows(5, NEW).says(Reply::Applied);
+    let late = sent()
+        .shows(4, "else\n")
+        .shows(5, NEW)
+        .says(EditReply::Applied);
     late.check(unconfirmed, AT_ONCE).await;
 }
 
@@ -97,7 +100,9 @@ async fn the_next_text_decides_not_what_the_client_says() {
 async fn edits_may_be_shown_one_after_another() {
     let sent = Sent::new().shows(4, "one\ntwo\n3\n").shows(5, NEW);
     sent.check(Ok(()), AT_ONCE).await;
-    let half = Sent::new().shows(4, "one\ntwo\n3\n").says(Reply::Applied);
+    let half = Sent::new()
+        .shows(4, "one\ntwo\n3\n")
+        .says(EditReply::Applied);
     half.check(Err(EditError::Unconfirmed), CONFIRMED).await;
 }
 
@@ -105,9 +110,11 @@ async fn edits_may_be_shown_one_after_another() {
 async fn a_refusal_is_one_also_where_the_user_typed_meanwhile() {
     let why = Some("the version\nis another".to_owned());
     let told = EditError::Refused(Some("the version␊is another".into()));
-    let sent = Sent::new().says(Reply::Refused(why));
+    let sent = Sent::new().says(EditReply::Refused(why));
     sent.check(Err(told), AT_ONCE).await;
-    let typed = Sent::new().shows(4, "else\n").says(Reply::Refused(None));
+    let typed = Sent::new()
+        .shows(4, "else\n")
+        .says(EditReply::Refused(None));
     typed.check(Err(EditError::Refused(None)), AT_ONCE).await;
 }
 
@@ -116,7 +123,7 @@ async fn a_document_that_is_closed_meanwhile_confirms_nothing() {
     let unconfirmed = Err(EditError::Unconfirmed);
     let closed = Sent::new().closes();
     closed.check(unconfirmed.clone(), CONFIRMED).await;
-    let closed = Sent::new().closes().says(Reply::Applied);
+    let closed = Sent::new().closes().says(EditReply::Applied);
     closed.check(unconfirmed, AT_ONCE).await;
 }
 

@@ -1,4 +1,4 @@
-//! What is said of a turn: notices, why it failed, and the transcript when it is over.
+//! A turn as a fallback client sees it: its notices, why it failed, and the transcript when it is over.
 
 use tokio::sync::watch;
 use tower_lsp::lsp_types::MessageType;
@@ -21,7 +21,7 @@ use crate::{
 /// UTF-16 units of a message that clients show.
 const SHOWN: usize = 1000;
 
-/// Tells a client that knows nothing of the protocol how a turn goes.
+/// Shows a fallback client how a turn goes.
 pub(in super::super) struct Teller {
     hub: SharedHub,
     line: watch::Sender<String>,
@@ -31,7 +31,7 @@ pub(in super::super) struct Teller {
 impl Teller {
     /// A turn begins. `None` for a client that is told in the protocol's own way.
     pub(in super::super) async fn start(hub: &SharedHub, turn: &TurnRef) -> Option<Self> {
-        if super::asks_plainly(hub)
+        if !hub.lsp().can().shows_prompts()
             && let Ok((conversation, _)) = hub.conversation(&turn.conversation_id)
         {
             let read = blocking(move || {
@@ -62,7 +62,9 @@ impl Teller {
                 Level::Warning => {
                     self.hub.say(MessageType::WARNING, &text).await;
                 }
-                Level::Info => self.hub.client.log_message(MessageType::INFO, text).await,
+                Level::Info => {
+                    self.hub.lsp().log_message(MessageType::INFO, &text).await;
+                }
             }
         }
         if let Some(line) = self.last.update(update) {
@@ -85,14 +87,14 @@ impl Teller {
         }
         if completed.outcome == Outcome::Cancelled {
             // Who cancelled it does not want to read it; where its progress is shown, that it ends says enough.
-            if !progress::is_shown(&self.hub) {
+            if !self.hub.lsp().can().shows_progress() {
                 let text = "The turn was cancelled.";
                 self.hub.say(MessageType::INFO, text).await;
             }
             return;
         }
         let (hub, id) = (self.hub.clone(), completed.conversation_id.clone());
-        tokio::spawn(async move {
+        self.hub.tasks.spawn("transcript", async move {
             if let Err(failed) = show_transcript(&hub, &id, Extent::LastTurn).await {
                 hub.say(MessageType::ERROR, &text(&failed)).await;
             }
@@ -110,7 +112,7 @@ pub(super) enum Extent {
 /// Shows a conversation's transcript: as a page, else its end as a message and the rest in the log.
 pub(super) async fn show_transcript(hub: &SharedHub, id: &str, extent: Extent) -> Result<()> {
     let (conversation, _) = hub.conversation(id)?;
-    if hub.shows_pages() {
+    if hub.lsp().can().shows_pages() {
         let of = conversation.clone();
         let write = move || -> Result<_> {
             let text = transcript(&of)?;
@@ -133,9 +135,9 @@ pub(super) async fn show_transcript(hub: &SharedHub, id: &str, extent: Extent) -
     let text = text.await?;
     let (rest, end) = split_end(text.trim_end(), SHOWN);
     if !rest.is_empty() {
-        hub.client.log_message(MessageType::INFO, rest).await;
+        hub.lsp().log_message(MessageType::INFO, rest).await;
     }
-    hub.client.show_message(MessageType::INFO, end).await;
+    hub.lsp().show_message(MessageType::INFO, end).await;
     Ok(())
 }
 

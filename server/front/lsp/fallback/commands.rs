@@ -6,19 +6,18 @@ use std::time::Duration;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use tokio_util::sync::CancellationToken;
 use tower_lsp::lsp_types::{ExecuteCommandParams, MessageType};
 
 use super::{
     super::{
-        hub::{Hub, SharedHub, lock},
+        hub::{Hub, SharedHub},
         server::Server,
         start::begin_turn,
         tower::error::text,
     },
     messages::asked,
-    pages, show_again, shown,
-    told::{Extent, show_transcript},
+    pages, prompts, shown,
+    transcript::{Extent, show_transcript},
     undone,
     written::{self, Written},
 };
@@ -113,7 +112,11 @@ impl Server {
             _ => {
                 let page = self.hub.state_dir()?.join("pages");
                 // The person writes in peace; the command is done.
-                tokio::spawn(write_and_ask(self.hub.clone(), page, ask));
+                let over = self.hub.lsp().closed().clone();
+                let written = write_and_ask(self.hub.clone(), page, ask);
+                self.hub
+                    .tasks
+                    .spawn_until("page for a message", over, written);
                 Ok(None)
             }
         }
@@ -136,7 +139,7 @@ impl Server {
 
     async fn answer(&self, given: Answer) -> Result<Option<Value>> {
         let Some(answer) = given.answer else {
-            if !show_again(&self.hub) {
+            if !prompts::show_again(&self.hub) {
                 let text = "No prompt is open.";
                 self.hub.say(MessageType::INFO, text).await;
             }
@@ -173,7 +176,7 @@ impl Server {
                  aside.server.answer without arguments shows what is open",
             ));
         }
-        self.hub.answer(open, super::answer(answer)).await?;
+        self.hub.answer(open, prompts::answer(answer)).await?;
         Ok(None)
     }
 
@@ -224,7 +227,7 @@ impl Server {
         // That there is one is said here; that it cannot be shown is said later.
         self.hub.conversation(&id)?;
         let hub = self.hub.clone();
-        tokio::spawn(async move {
+        self.hub.tasks.spawn("transcript", async move {
             if let Err(failed) = show_transcript(&hub, &id, Extent::All).await {
                 hub.say(MessageType::ERROR, &text(&failed)).await;
             }
@@ -278,8 +281,7 @@ async fn begin(hub: &SharedHub, ask: Ask) -> Result<Value> {
 
 /// Takes the prompt from a page that the person writes it on. Only the last such page counts.
 async fn write_and_ask(hub: SharedHub, folder: std::path::PathBuf, ask: Ask) {
-    let unwanted = CancellationToken::new();
-    std::mem::replace(&mut *lock(&hub.plain.writing), unwanted.clone()).cancel();
+    let unwanted = hub.fallback.begin_writing();
     let given = hub.first_folder().unwrap_or_default();
     let (root, uri) = (hub.root(None), ask.uri.clone());
     let page = blocking(move || -> Result<_> {
@@ -302,7 +304,7 @@ async fn write_and_ask(hub: SharedHub, folder: std::path::PathBuf, ask: Ask) {
         say_how_to_ask(&hub).await;
     }
     if on_screen != pages::Shown::No {
-        let written = timeout(WRITING, page.next(&hub.plain.saved, &unwanted)).await;
+        let written = timeout(WRITING, page.next(&hub.fallback.saved, &unwanted)).await;
         if let Ok(prompt @ Some(_)) = written {
             let begun = begin(&hub, Ask { prompt, ..ask }).await;
             let (kind, text) = match &begun {

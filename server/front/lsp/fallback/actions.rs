@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use tower_lsp::lsp_types::{
-    ClientCapabilities, CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, Command,
-    Diagnostic, DiagnosticSeverity, Position, Range,
+    CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, Command, Diagnostic,
+    DiagnosticSeverity, Position, Range,
 };
 
 use super::{super::hub::Hub, commands::ASK, messages::cut};
@@ -34,13 +34,6 @@ struct Offer {
     ask: Value,
 }
 
-/// The client takes actions as such, not only commands.
-pub(super) fn takes_literals(client: &ClientCapabilities) -> bool {
-    let document = client.text_document.as_ref();
-    let actions = document.and_then(|document| document.code_action.as_ref());
-    actions.is_some_and(|actions| actions.code_action_literal_support.is_some())
-}
-
 /// The actions for a range of a document.
 pub(in super::super) fn offered(hub: &Hub, params: CodeActionParams) -> Vec<CodeActionOrCommand> {
     let uri = params.text_document.uri;
@@ -53,7 +46,7 @@ pub(in super::super) fn offered(hub: &Hub, params: CodeActionParams) -> Vec<Code
     if let Some(only) = &params.context.only {
         offers.retain(|offer| only.iter().any(|wanted| is_within(&offer.kind, wanted)));
     }
-    let literals = hub.told.get().is_some_and(|told| takes_literals(&told.lsp));
+    let literals = hub.lsp().can().takes_action_literals();
     let offers = offers.into_iter();
     offers
         .map(|offer| as_action(offer, &diagnostics, literals))

@@ -1,64 +1,21 @@
-//! A client that knows nothing of the protocol: prompts, answers and commands in what LSP has.
-//!
-//! | module | what lives there |
-//! |---|---|
-//! | `messages` | a prompt as a message with actions, and what a reply means (pure) |
-//! | `shown` | whose a prompt is, and files by their paths (pure) |
-//! | `gate` | one message at a time, and how long it holds up the next |
-//! | `pages` | files that the client is shown |
-//! | `written` | pages to write an answer or a message in |
-//! | `progress` | a turn's progress while it runs |
-//! | `told` | what is said of a turn: notices, its end, the transcript |
-//! | `said` | what is said is a sentence |
-//! | `undone` | what is said of a turn that was taken back (pure) |
-//! | `waiting` | what waits for an answer since an earlier session |
-//! | `commands` | `aside.server.…` |
-//! | `actions` | code actions |
-//!
-//! Invariant: nothing but a title that was offered, a text that was written, or the command `aside.server.answer`
-//! answers a prompt, and none of them says yes to what was not shown whole.
+//! Prompts as messages: shown when it is their turn, answered by an action or on a page.
 
-pub(super) mod actions;
-pub(super) mod commands;
-mod gate;
-mod messages;
-mod pages;
-mod progress;
-mod said;
-mod shown;
-mod told;
-mod undone;
-mod waiting;
-mod written;
-
-use std::{
-    collections::HashSet,
-    io,
-    path::PathBuf,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::{io, path::PathBuf, sync::Arc};
 
 use serde_json::Value;
-use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
 use tower_lsp::lsp_types::{
     CodeActionKind, CodeActionOptions, CodeActionProviderCapability, ExecuteCommandOptions,
-    MessageActionItem, MessageType, ServerCapabilities,
+    MessageActionItem, MessageType, ServerCapabilities, ShowMessageRequestParams,
+    request::ShowMessageRequest,
 };
 
-use self::{
-    gate::Gate,
-    messages::{Meaning, Message, Whole, asked, by_command, meaning, message, page},
-    pages::Shown,
-    shown::in_words,
-    written::Written,
-};
 use super::{
-    hub::{Hub, SharedHub, Told, lock},
-    prompts::Open,
+    super::{client::capabilities::EditorCapabilities, hub::SharedHub, prompts::Open},
+    actions, commands,
+    messages::{Meaning, Message, Whole, asked, by_command, meaning, message, page},
+    pages::{self, Shown},
+    shown::in_words,
+    written::{self, Written},
 };
 use crate::{
     engine::blocking,
@@ -70,55 +27,17 @@ use crate::{
     },
 };
 
-pub(super) use progress::cancelled_turn;
-pub(super) use told::Teller;
-pub(super) use waiting::document_opened;
-
-/// What is open in a client that knows nothing of the protocol.
-#[derive(Default)]
-pub(super) struct Plain {
-    gate: Gate,
-    /// Told when the client saved a document.
-    saved: Notify,
-    /// What was said of the workspace and its settings.
-    noticed: Mutex<HashSet<String>>,
-    /// Ends the wait for the message that is being written.
-    writing: Mutex<CancellationToken>,
-    /// A document was opened.
-    has_documents: AtomicBool,
-}
-
-impl Plain {
-    /// The client saved a document.
-    pub(super) fn saved(&self) {
-        self.saved.notify_waiters();
-    }
-
-    /// Whether this was not said before, of the workspace and its settings.
-    pub(super) fn is_news(&self, notice: &str) -> bool {
-        lock(&self.noticed).insert(notice.to_owned())
-    }
-
-    /// Whether no document was opened before.
-    fn is_first_document(&self) -> bool {
-        !self.has_documents.swap(true, Ordering::Relaxed)
-    }
-}
-
-/// Prompts are put to the client in what LSP has.
-pub(super) fn asks_plainly(hub: &Hub) -> bool {
-    let aside = hub.told.get().and_then(|told| told.aside.as_ref());
-    !aside.is_some_and(|aside| aside.prompt)
-}
-
-/// What the server can do for such a client.
-pub(super) fn declare(capabilities: &mut ServerCapabilities, told: &Told) {
+/// Declares what the server can do for a fallback client.
+pub(in super::super) fn declare(
+    capabilities: &mut ServerCapabilities,
+    client: &EditorCapabilities,
+) {
     capabilities.execute_command_provider = Some(ExecuteCommandOptions {
         commands: commands::ALL.map(str::to_owned).to_vec(),
         ..ExecuteCommandOptions::default()
     });
     let kinds = vec![CodeActionKind::QUICKFIX, actions::KIND];
-    capabilities.code_action_provider = Some(if actions::takes_literals(&told.lsp) {
+    capabilities.code_action_provider = Some(if client.takes_action_literals() {
         CodeActionProviderCapability::Options(CodeActionOptions {
             code_action_kinds: Some(kinds),
             ..CodeActionOptions::default()
@@ -129,14 +48,13 @@ pub(super) fn declare(capabilities: &mut ServerCapabilities, told: &Told) {
 }
 
 /// Puts a prompt to the client, when it is its turn.
-pub(super) fn ask(hub: &SharedHub, open: Open) {
-    // The task owns the request to its end.
-    tokio::spawn(show(hub.clone(), open));
+pub(in super::super) fn ask(hub: &SharedHub, open: Open) {
+    hub.tasks.spawn("fallback prompt", show(hub.clone(), open));
 }
 
 /// Shows all open prompts again: those that wait for their turn, then those whose message may be out of sight.
 /// False where none is open.
-fn show_again(hub: &SharedHub) -> bool {
+pub(super) fn show_again(hub: &SharedHub) -> bool {
     let mut open = hub.prompts.opened();
     let any = !open.is_empty();
     open.retain(|open| open.sight.was_shown());
@@ -144,18 +62,22 @@ fn show_again(hub: &SharedHub) -> bool {
     for open in open {
         ask(hub, open);
     }
-    hub.plain.gate.hurry();
+    hub.fallback.gate.hurry();
     any
 }
 
 async fn show(hub: SharedHub, open: Open) {
-    let reply = hub.plain.gate.pass(&open.closed, || put(&hub, &open)).await;
+    let reply = hub
+        .fallback
+        .gate
+        .pass(&open.closed, || put(&hub, &open))
+        .await;
     match reply {
         None => {}
         Some(Meaning::Settles(answer)) => {
             let says_nothing = matches!(answer, PromptAnswer::Cancel | PromptAnswer::Failed(_));
             // A message that is over cannot be taken off the screen: that it goes says nothing.
-            let is_moot = open.closed.is_cancelled() || hub.is_over();
+            let is_moot = open.closed.is_cancelled() || hub.lsp().is_over();
             if !(says_nothing && is_moot) {
                 settle(&hub, &open, answer).await;
             }
@@ -180,16 +102,19 @@ async fn put(hub: &SharedHub, open: &Open) -> Meaning {
         return Meaning::Settles(PromptAnswer::Cancel);
     }
     open.sight.shown(whole != Whole::Nowhere);
-    let message = message(prompt, &whole, hub.shows_pages());
+    let message = message(prompt, &whole, hub.lsp().can().shows_pages());
     let kind = match prompt.kind {
         PromptKind::Question => MessageType::INFO,
         PromptKind::RunTool | PromptKind::DeliverResult => MessageType::WARNING,
     };
     let reply = hub
-        .client
-        .show_message_request(kind, &message.text, Some(items(&message)))
-        .await;
-    meaning(&message, reply)
+        .lsp()
+        .request::<ShowMessageRequest>(ShowMessageRequestParams {
+            typ: kind,
+            message: message.text.clone(),
+            actions: Some(items(&message)),
+        });
+    meaning(&message, reply.await.map_err(|error| error.to_string()))
 }
 
 /// The prompt as it is shown now.
@@ -220,7 +145,7 @@ async fn open_whole(hub: &SharedHub, open: &Open) -> Whole {
     let Some(page) = page(&open.prompt) else {
         return Whole::Inline;
     };
-    if !hub.shows_pages() {
+    if !hub.lsp().can().shows_pages() {
         return Whole::Nowhere;
     }
     let path = match page_of(hub, open, "prompt-", page.ending, page.text).await {
@@ -278,7 +203,7 @@ async fn write(hub: &SharedHub, open: &Open) {
     let Some((Shown::Yes | Shown::Unsaid, mut page)) = page else {
         return;
     };
-    while let Some(text) = page.next(&hub.plain.saved, &open.closed).await {
+    while let Some(text) = page.next(&hub.fallback.saved, &open.closed).await {
         match written::value(&prompt.answer_type, &text) {
             Ok(value) => {
                 let is_wanted = !open.closed.is_cancelled();
@@ -306,7 +231,7 @@ async fn settle(hub: &SharedHub, open: &Open, answer: PromptAnswer) -> bool {
     is_taken
 }
 
-fn answer(value: Value) -> PromptAnswer {
+pub(super) fn answer(value: Value) -> PromptAnswer {
     PromptAnswer::Answer {
         value: SecretValue(value),
         remember: false,

@@ -30,16 +30,11 @@ const WIDTH: usize = 100;
 /// Shows a turn's progress until the sender of its last line is dropped.
 pub(super) fn start(hub: &SharedHub, turn: &TurnRef) -> watch::Sender<String> {
     let (tell, line) = watch::channel(String::new());
-    if is_shown(hub) {
-        tokio::spawn(show(hub.clone(), turn.clone(), line));
+    if hub.lsp().can().shows_progress() {
+        hub.tasks
+            .spawn("progress", show(hub.clone(), turn.clone(), line));
     }
     tell
-}
-
-/// The client can show progress.
-pub(super) fn is_shown(hub: &Hub) -> bool {
-    let window = hub.told.get().and_then(|told| told.lsp.window.as_ref());
-    window.and_then(|window| window.work_done_progress) == Some(true)
 }
 
 /// The turn that a progress token belongs to.
@@ -55,10 +50,7 @@ async fn show(hub: SharedHub, turn: TurnRef, mut line: watch::Receiver<String>) 
     let params = WorkDoneProgressCreateParams {
         token: token.clone(),
     };
-    let created = hub
-        .client
-        .send_request::<WorkDoneProgressCreate>(params)
-        .await;
+    let created = hub.lsp().request::<WorkDoneProgressCreate>(params).await;
     // A turn that is over by now has nothing to show.
     if created.is_err() || line.has_changed().is_err() {
         return;
@@ -75,7 +67,7 @@ async fn show(hub: SharedHub, turn: TurnRef, mut line: watch::Receiver<String>) 
             message: Some(line.borrow_and_update().clone()),
             percentage: None,
         };
-        hub.room(ENOUGH).await;
+        hub.lsp().room(ENOUGH).await;
         tell(&hub, &token, WorkDoneProgress::Report(report)).await;
         sleep(PACE).await;
     }
@@ -88,9 +80,7 @@ async fn tell(hub: &SharedHub, token: &ProgressToken, value: WorkDoneProgress) {
         token: token.clone(),
         value: ProgressParamsValue::WorkDone(value),
     };
-    hub.client
-        .send_notification::<notification::Progress>(params)
-        .await;
+    hub.lsp().notify::<notification::Progress>(params).await;
 }
 
 fn title(hub: &Hub, conversation: &str) -> String {

@@ -6,6 +6,7 @@
 //! or a tool said reaches a client as it was said, and the client shows it safely.
 
 mod from_turn;
+pub mod methods;
 pub mod replay;
 pub mod requests;
 pub mod resumable;
@@ -20,11 +21,6 @@ use crate::turn::{
     input::SecretValue,
     question::{AnswerType, Source},
 };
-
-/// The method of [`TurnUpdate`].
-pub const TURN_UPDATE: &str = "aside/turn/update";
-/// The method of [`TurnCompleted`].
-pub const TURN_COMPLETED: &str = "aside/turn/completed";
 
 /// A conversation and one of its turns. Both are opaque.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -421,11 +417,11 @@ pub enum PromptAnswer {
 }
 
 impl<P: Serialize> Notification<P> {
-    /// A notification of this method.
-    pub fn new(method: &'static str, params: P) -> Self {
+    /// A notification of the method `M`.
+    pub fn of<M: methods::ClientNotification>(params: P) -> Self {
         Self {
             jsonrpc: "2.0",
-            method,
+            method: M::NAME,
             params,
         }
     }

@@ -18,14 +18,14 @@ use crate::{
 /// How old a question may be for a person to be told of it unasked.
 const RECENT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A document was opened: with the first, a client that knows nothing of the protocol is told what waits for an answer
+/// A document was opened: with the first, a fallback client is told what waits for an answer
 /// since an earlier session. Nothing waits for that.
 pub(in super::super) fn document_opened(hub: &SharedHub) {
-    if hub.speaks_aside() || !hub.plain.is_first_document() {
+    if hub.speaks_aside() || !hub.fallback.is_first_document() {
         return;
     }
-    let hub = hub.clone();
-    tokio::spawn(async move {
+    let (tasks, hub) = (&hub.tasks, hub.clone());
+    tasks.spawn("waiting prompts", async move {
         match waiting(&hub, Clock::start().now()).await {
             Ok(Some(text)) => hub.say(MessageType::INFO, &text).await,
             Ok(None) => {}

@@ -7,7 +7,7 @@ use super::super::hub::Hub;
 impl Hub {
     /// Shows a sentence.
     pub(super) async fn say(&self, kind: MessageType, text: &str) {
-        self.client.show_message(kind, sentence(text)).await;
+        self.lsp().show_message(kind, &sentence(text)).await;
     }
 }
 

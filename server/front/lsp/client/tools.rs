@@ -1,15 +1,15 @@
-//! The client's own tools: looked at when it declares them, and put to it as `aside/tool/call`.
+//! Tools that run in the editor: checked when the client declares them, and called by `aside/tool/call`.
 
 use std::sync::Arc;
 
-use tokio::sync::oneshot;
-use tower_lsp::lsp_types::request::Request;
-
-use super::hub::{Hub, SharedHub};
+use super::LspClient;
 use crate::{
     front::{
         error::{RequestError, Result, invalid},
-        wire::requests::{self, ToolCallParams, ToolCallResult},
+        wire::{
+            methods::CallClientTool,
+            requests::{self, ToolCallParams},
+        },
     },
     tool::{
         Registry, Tool,
@@ -20,20 +20,11 @@ use crate::{
 /// Tools of one client, at the most.
 const MOST: usize = 128;
 
-/// `aside/tool/call`.
-struct ToolCall;
-
-impl Request for ToolCall {
-    type Params = ToolCallParams;
-    type Result = ToolCallResult;
-    const METHOD: &'static str = "aside/tool/call";
-}
-
-/// Looks at the tools that a client declares.
+/// Checks the tools that a client declares: their names, their number and their schemas.
 ///
 /// # Errors
-/// A sentence that names the field.
-pub(super) fn check(tools: &[requests::ClientTool]) -> Result<()> {
+/// [`RequestError::InvalidParams`], which names the field.
+pub(in super::super) fn check(tools: &[requests::ClientTool]) -> Result<()> {
     let wrong = |at: usize, field: &str, why: &str| {
         let place = format!("capabilities.experimental.aside.tools[{at}].{field}");
         Err(invalid(format!("{place}: {why}")))
@@ -74,17 +65,17 @@ fn made(tool: &requests::ClientTool, call: CallClient) -> Arc<dyn Tool> {
     Arc::new(ClientTool::new(&tool.name, &tool.description, schema, call))
 }
 
-impl Hub {
+impl LspClient {
     /// The client's tools for a turn. Before the workspace is trusted there are none.
     ///
     /// # Errors
-    /// Where one is forced that there is not.
-    pub(super) fn client_tools(
-        self: &SharedHub,
+    /// [`RequestError::NotTrusted`] where the tool that the model is forced to call is one of them.
+    pub(in super::super) fn tools(
+        &self,
         trusted: bool,
         forced: Option<&str>,
     ) -> Result<Vec<Arc<dyn Tool>>> {
-        let declared = self.told()?.aside.as_ref();
+        let declared = self.can().aside.as_ref();
         let declared = declared.map_or(&[][..], |aside| aside.tools.as_slice());
         if trusted {
             let call = self.calls();
@@ -105,30 +96,20 @@ impl Hub {
         }
     }
 
-    fn calls(self: &SharedHub) -> CallClient {
-        let client = self.client.clone();
+    fn calls(&self) -> CallClient {
+        let client = self.clone();
         Arc::new(move |call| {
-            let (tell, told) = oneshot::channel();
-            let client = client.clone();
-            // The task owns the request to its end: a reply to one that was dropped would end the process.
-            tokio::spawn(async move {
-                let params = ToolCallParams {
-                    call_id: call.id,
-                    name: call.name,
-                    arguments: call.arguments,
-                };
-                // The call may have been cancelled: nobody waits for the result then.
-                let _ = tell.send(client.send_request::<ToolCall>(params).await);
+            let reply = client.request::<CallClientTool>(ToolCallParams {
+                call_id: call.id,
+                name: call.name,
+                arguments: call.arguments,
             });
             Box::pin(async move {
-                match told.await {
-                    Ok(Ok(result)) => Ok(ClientResult {
-                        content: result.content,
-                        is_error: result.is_error,
-                    }),
-                    Ok(Err(error)) => Err(error.message.into_owned()),
-                    Err(_) => Err("the connection is over".to_owned()),
-                }
+                let result = reply.await.map_err(|error| error.to_string())?;
+                Ok(ClientResult {
+                    content: result.content,
+                    is_error: result.is_error,
+                })
             })
         })
     }

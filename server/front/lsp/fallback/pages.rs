@@ -8,14 +8,11 @@ use std::{
     time::Duration,
 };
 
-use tokio::{
-    sync::oneshot,
-    time::{sleep, timeout},
-};
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
-use tower_lsp::lsp_types::{Position, Range, ShowDocumentParams, Url};
+use tower_lsp::lsp_types::{Position, Range, ShowDocumentParams, Url, request::ShowDocument};
 
-use super::super::hub::Hub;
+use super::super::{client::reply::ReplyError, hub::Hub};
 use crate::session::conversation::Conversation;
 
 /// How long a client may take to say that it shows a page.
@@ -36,19 +33,12 @@ pub(super) enum Shown {
 }
 
 impl Hub {
-    /// The client can show files.
-    pub(super) fn shows_pages(&self) -> bool {
-        let window = self.told.get().and_then(|told| told.lsp.window.as_ref());
-        let shows = window.and_then(|window| window.show_document.as_ref());
-        shows.is_some_and(|shows| shows.support)
-    }
-
     /// Shows a file in the editor, at a line, counted from 0.
     pub(super) async fn show_page(&self, path: &Path, focus: bool, line: u32) -> Shown {
         let Ok(uri) = Url::from_file_path(path) else {
             return Shown::No;
         };
-        if !self.shows_pages() {
+        if !self.lsp().can().shows_pages() {
             return Shown::No;
         }
         let at = Position::new(line, 0);
@@ -58,16 +48,11 @@ impl Hub {
             take_focus: Some(focus),
             selection: Some(Range::new(at, at)),
         };
-        let (client, (tell, told)) = (self.client.clone(), oneshot::channel());
-        // The task owns the request to its end, however long nobody waits for it any more.
-        tokio::spawn(async move {
-            let shown = client.show_document(params).await.unwrap_or(false);
-            let _ = tell.send(shown);
-        });
-        match timeout(SHOWING, told).await {
-            Ok(Ok(true)) => Shown::Yes,
-            Ok(_) => Shown::No,
-            Err(_) => Shown::Unsaid,
+        let reply = self.lsp().request::<ShowDocument>(params);
+        match timeout(SHOWING, reply).await {
+            Ok(Ok(reply)) if reply.success => Shown::Yes,
+            Ok(Ok(_) | Err(ReplyError::Failed(_))) => Shown::No,
+            Ok(Err(ReplyError::ConnectionOver)) | Err(_) => Shown::Unsaid,
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 use similar::TextDiff;
-use tower_lsp::{jsonrpc, lsp_types::MessageActionItem};
+use tower_lsp::lsp_types::MessageActionItem;
 
 use crate::{
     front::{
@@ -189,10 +189,10 @@ pub(super) enum Meaning {
 /// whatever else there is dismisses the prompt. No reply is a yes but a title that says so.
 pub(super) fn meaning(
     message: &Message,
-    reply: jsonrpc::Result<Option<MessageActionItem>>,
+    reply: Result<Option<MessageActionItem>, String>,
 ) -> Meaning {
     let chosen = match reply {
-        Err(error) => return Meaning::Settles(PromptAnswer::Failed(error.message.into_owned())),
+        Err(why) => return Meaning::Settles(PromptAnswer::Failed(why)),
         Ok(chosen) => chosen,
     };
     let Some(chosen) = chosen else {

@@ -1,0 +1,214 @@
+//! The client at the other end, and the only way to it.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`capabilities`] | what the client can do, as it said in `initialize` |
+//! | [`reply`] | the reply to a request, which may be waited for or not |
+//! | `lsp` | which of LSP's own methods are called |
+//! | [`tools`] | tools that run in the editor |
+//! | [`registration`] | the client's settings: asked for, and whether it says when they change |
+//!
+//! Invariant: the future of a request to the client is owned by a task until the client replies. tower-lsp panics
+//! where a reply comes to a request whose future was dropped, so nothing else may hold tower-lsp's client.
+
+pub(super) mod capabilities;
+mod lsp;
+pub(super) mod registration;
+pub(super) mod reply;
+pub(super) mod tools;
+
+use std::{marker::PhantomData, sync::Arc};
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use tower_lsp::{
+    jsonrpc,
+    lsp_types::{
+        LogMessageParams, MessageType, ShowMessageParams,
+        notification::{LogMessage, Notification, ShowMessage},
+        request::Request,
+    },
+};
+
+use self::{
+    capabilities::EditorCapabilities,
+    reply::{Reply, ReplyError},
+};
+use crate::front::{
+    transport::{end::Signals, outbox::Outbox, tasks::Tasks},
+    wire::methods::{ClientNotification, ClientRequest},
+};
+
+/// The way to the client. A cheap handle: all clones are one.
+#[derive(Clone)]
+pub(super) struct LspClient {
+    raw: tower_lsp::Client,
+    capabilities: Arc<EditorCapabilities>,
+    output: Outbox,
+    signals: Signals,
+    /// From now on no reply counts.
+    closed: CancellationToken,
+    tasks: Tasks,
+}
+
+impl LspClient {
+    /// The client behind tower-lsp's handle, with what it said of itself.
+    pub(super) fn new(
+        raw: tower_lsp::Client,
+        capabilities: Arc<EditorCapabilities>,
+        output: Outbox,
+        signals: Signals,
+        tasks: Tasks,
+    ) -> Self {
+        Self {
+            raw,
+            capabilities,
+            output,
+            signals,
+            closed: CancellationToken::new(),
+            tasks,
+        }
+    }
+
+    /// What the client can do.
+    pub(super) fn can(&self) -> &EditorCapabilities {
+        &self.capabilities
+    }
+
+    /// Sends a request. A task owns it until the client replies; dropping the `Reply` only ends the waiting.
+    pub(super) fn request<M: ClientRequest>(&self, params: M::Params) -> Reply<M::Result> {
+        let (raw, signals, closed) = (self.raw.clone(), self.signals.clone(), self.closed.clone());
+        let (replies, reply) = Reply::channel();
+        self.tasks.spawn_unawaited(M::NAME, async move {
+            let mut answer = std::pin::pin!(raw.send_request::<Raw<M>>(params));
+            tokio::select! {
+                biased;
+                answer = &mut answer => {
+                    // Nobody may wait for it any more.
+                    let _ = replies.send(read::<M>(answer, signals.now().is_some()));
+                }
+                () = closed.cancelled() => {
+                    drop(replies);
+                    let _ = answer.await;
+                }
+            }
+        });
+        reply
+    }
+
+    /// Sends a notification. A client without the `aside` capability gets none of the protocol's own.
+    pub(super) async fn notify<M: ClientNotification>(&self, params: M::Params) {
+        if self.capabilities.speaks_aside() || !M::NAME.starts_with("aside/") {
+            self.raw.send_notification::<Raw<M>>(params).await;
+        }
+    }
+
+    /// Shows a text to the person as it is.
+    pub(super) async fn show_message(&self, typ: MessageType, message: &str) {
+        let message = message.to_owned();
+        self.notify::<ShowMessage>(ShowMessageParams { typ, message })
+            .await;
+    }
+
+    /// Writes a text to the log that the client keeps of the server.
+    pub(super) async fn log_message(&self, typ: MessageType, message: &str) {
+        let message = message.to_owned();
+        self.notify::<LogMessage>(LogMessageParams { typ, message })
+            .await;
+    }
+
+    /// Waits until fewer than `bytes` bytes wait for the client.
+    pub(super) async fn room(&self, bytes: usize) {
+        self.output.drained(bytes).await;
+    }
+
+    /// Whether the connection is over, so that nothing the client is asked can decide anything.
+    pub(super) fn is_over(&self) -> bool {
+        self.signals.now().is_some()
+    }
+
+    /// Ends the waiting for replies: from now on every [`Reply`] is [`ReplyError::ConnectionOver`].
+    pub(super) fn close(&self) {
+        self.closed.cancel();
+    }
+
+    /// Cancelled by [`Self::close`].
+    pub(super) fn closed(&self) -> &CancellationToken {
+        &self.closed
+    }
+}
+
+/// A reply as the method has it. An error that comes after the end of the connection decides nothing.
+fn read<M: ClientRequest>(
+    answer: jsonrpc::Result<Value>,
+    is_over: bool,
+) -> Result<M::Result, ReplyError> {
+    match answer {
+        Ok(value) => serde_json::from_value(value).map_err(|why| {
+            ReplyError::Failed(if M::IS_SECRET {
+                "the client's reply is no answer".into()
+            } else {
+                why.to_string()
+            })
+        }),
+        Err(_) if is_over => Err(ReplyError::ConnectionOver),
+        Err(error) => Err(ReplyError::Failed(error.message.into_owned())),
+    }
+}
+
+/// A row of the protocol's table as tower-lsp takes it.
+struct Raw<M>(PhantomData<fn() -> M>);
+
+impl<M: ClientRequest> Request for Raw<M> {
+    type Params = M::Params;
+    type Result = Value;
+    const METHOD: &'static str = M::NAME;
+}
+
+impl<M: ClientNotification> Notification for Raw<M> {
+    type Params = M::Params;
+    const METHOD: &'static str = M::NAME;
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tower_lsp::lsp_types::request::ShowDocument;
+
+    use super::*;
+    use crate::front::wire::{PromptAnswer, methods::ShowPrompt};
+
+    #[test]
+    fn a_reply_is_read_and_a_secret_never_repeated() {
+        let failed = |text: &str| Some(ReplyError::Failed(text.into()));
+        let answer = json!({"action": "cancel"});
+        assert_eq!(
+            read::<ShowPrompt>(Ok(answer), true),
+            Ok(PromptAnswer::Cancel)
+        );
+        assert_eq!(
+            read::<ShowPrompt>(Ok(json!({"action": "hunter2"})), false).err(),
+            failed("the client's reply is no answer")
+        );
+        assert_eq!(
+            read::<ShowDocument>(Ok(json!({})), false).err(),
+            failed("missing field `success`")
+        );
+    }
+
+    #[test]
+    fn an_error_after_the_end_decides_nothing() {
+        let error = || jsonrpc::Error {
+            message: "the window is closed".into(),
+            ..jsonrpc::Error::internal_error()
+        };
+        assert_eq!(
+            read::<ShowPrompt>(Err(error()), false),
+            Err(ReplyError::Failed("the window is closed".into()))
+        );
+        assert_eq!(
+            read::<ShowPrompt>(Err(error()), true),
+            Err(ReplyError::ConnectionOver)
+        );
+    }
+}

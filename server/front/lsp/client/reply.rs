@@ -1,0 +1,40 @@
+//! The reply to a request to the client.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use tokio::sync::oneshot;
+
+/// Waits for the client's reply. Dropping it ends the waiting, not the request.
+#[derive(Debug)]
+pub(in super::super) struct Reply<T>(oneshot::Receiver<Result<T, ReplyError>>);
+
+/// Why a request to the client has no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(in super::super) enum ReplyError {
+    /// The connection is over: what the client was asked is undecided.
+    #[error("the connection is over")]
+    ConnectionOver,
+    /// The client refused, or its reply cannot be read. One sentence.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl<T> Reply<T> {
+    /// A reply, and where it is given.
+    pub(super) fn channel() -> (oneshot::Sender<Result<T, ReplyError>>, Self) {
+        let (replies, reply) = oneshot::channel();
+        (replies, Self(reply))
+    }
+}
+
+impl<T> Future for Reply<T> {
+    type Output = Result<T, ReplyError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let reply = ready!(Pin::new(&mut self.0).poll(context));
+        Poll::Ready(reply.unwrap_or(Err(ReplyError::ConnectionOver)))
+    }
+}
