@@ -16,7 +16,7 @@ use super::{
         handle::{QUEUE, TurnHandle, TurnMessage},
         hooks::{Hooks, Secrets},
         performer::{Calls, Performer},
-        state::{ConversationState, lost},
+        state::ConversationState,
         tasks::Tasks,
         trace::Trace,
         writer::Writer,
@@ -215,7 +215,7 @@ async fn keep_attachments(plan: &mut Plan) -> Result<Vec<Attachment>, BeginError
 fn refuse(rules: &mut Rules, before: &ConversationState) {
     for (model, refuses) in &before.learned {
         // What earlier reasoning was refused for is over: it is not sent again.
-        if let Some(feature) = Feature::of(refuses).filter(|of| *of != Feature::History) {
+        if let Some(feature) = refuses.known().filter(|of| *of != Feature::History) {
             rules.refuse(model, feature);
         }
     }
@@ -389,13 +389,12 @@ impl Opening<'_> {
     /// What could not be read is told to the user each time it was found, and to the model once.
     fn report(&self, before: &mut ConversationState) -> Result<Vec<String>, BeginError> {
         let mut notices = Vec::new();
-        for (text, told) in std::mem::take(&mut before.faults) {
-            if !told {
-                let event = lost(&text);
+        for lost in std::mem::take(&mut before.faults) {
+            if let Some(event) = lost.untold {
                 before.transcript.push(&event);
                 self.append(None, &event.into())?;
             }
-            notices.push(text);
+            notices.push(lost.text);
         }
         Ok(notices)
     }

@@ -14,7 +14,7 @@ use super::{
     sse::{Cutter, Event as Cut},
 };
 use crate::turn::{
-    event::{CallKey, Event, Status},
+    event::{CallEnd, CallKey, DirectiveKind, Event},
     inquiry::Message,
     response::{Feature, Finish, Item, Kind, Piece, Response, Usage},
     rules::ToolChoice,
@@ -95,8 +95,10 @@ impl Trial {
 
     /// Aside says something on the user's side; the next request takes it along.
     pub(super) fn directive(&mut self, text: &str) -> &mut Self {
-        self.transcript
-            .push(&Event::Directive { text: text.into() });
+        self.transcript.push(&Event::Directive {
+            kind: DirectiveKind::Cut,
+            text: text.into(),
+        });
         self
     }
 
@@ -108,7 +110,7 @@ impl Trial {
 
     /// A request goes out.
     pub(super) fn request(&mut self) -> &mut Self {
-        self.transcript.push(&Event::RequestSent { cycle: 1 });
+        self.transcript.push(&Event::RequestSent { step: 1 });
         self
     }
 
@@ -117,7 +119,11 @@ impl Trial {
         for (call, content, is_error) in results {
             self.transcript.push(&Event::ToolResult {
                 call: CallKey(*call),
-                status: if *is_error { Status::Error } else { Status::Ok },
+                end: if *is_error {
+                    CallEnd::Failure
+                } else {
+                    CallEnd::Success
+                },
                 content: (*content).into(),
                 held: false,
                 details: None,

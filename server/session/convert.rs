@@ -8,11 +8,13 @@ use super::{
 };
 use crate::turn::{
     attachment::{Attachment, Content, Media, MediaType},
-    event::{About, CallKey, Event, PromptId, Refusal, TurnError},
+    event::{CallKey, Event, PromptId, PromptSubject, Refusal, TurnError, Word},
     response::{Finish, Usage},
 };
 
 mod answers;
+mod old;
+mod reasons;
 
 use answers::{closed_of, response_of};
 
@@ -32,7 +34,7 @@ impl From<&Entry> for Disk {
             Entry::Compacted(base) => Self::Compacted {
                 base: shallow(base),
             },
-            Entry::Unknown(_) => Self::Unknown,
+            Entry::Unknown { .. } => Self::Unknown,
         }
     }
 }
@@ -59,9 +61,9 @@ impl Disk {
                 text,
                 attachments: attachments.into_iter().map(Into::into).collect(),
             },
-            Self::Directive { text } => Event::Directive { text },
+            Self::Directive(directive) => directive.into(),
             Self::Steer { text } => Event::Steer { text },
-            Self::RequestSent { cycle } => Event::RequestSent { cycle },
+            Self::RequestSent { cycle } => Event::RequestSent { step: cycle },
             Self::Text(said) => Event::Text {
                 text: said.text,
                 opaque: said.opaque,
@@ -118,20 +120,11 @@ impl Disk {
             Self::LateAnswer { prompt } => Event::LateAnswer {
                 prompt: PromptId(prompt),
             },
-            Self::ToolResult {
-                call,
-                status,
-                content,
-                held,
-                details,
-            } => Event::ToolResult {
-                call: CallKey(call),
-                status: status.into(),
-                content,
-                held,
-                details,
+            Self::ToolResult(result) => result.into(),
+            Self::Learned { model, refuses } => Event::Learned {
+                model,
+                refuses: Word::of(&refuses),
             },
-            Self::Learned { model, refuses } => Event::Learned { model, refuses },
             Self::Notice { level, text } => Event::Notice {
                 level: level.into(),
                 text,
@@ -152,9 +145,9 @@ fn of_event(event: Event) -> Disk {
             text,
             attachments: attachments.into_iter().map(Into::into).collect(),
         },
-        Event::Directive { text } => Disk::Directive { text },
+        Event::Directive { kind, text } => Disk::Directive(reasons::directive_of(kind, text)),
         Event::Steer { text } => Disk::Steer { text },
-        Event::RequestSent { cycle } => Disk::RequestSent { cycle },
+        Event::RequestSent { step } => Disk::RequestSent { cycle: step },
         Event::Text { text, opaque } => Disk::Text(disk::Said { text, opaque }),
         Event::Reasoning { text, opaque } => Disk::Reasoning(disk::Said { text, opaque }),
         Event::ToolCall {
@@ -182,11 +175,11 @@ fn of_event(event: Event) -> Disk {
         Event::PromptOpened {
             prompt,
             call,
-            about,
+            subject,
         } => Disk::PromptOpened(disk::Opened {
             prompt: prompt.0,
             call: call.0,
-            about: about.into(),
+            subject: subject.into(),
         }),
         Event::PromptClosed { prompt, closed } => Disk::PromptClosed(closed_of(prompt, closed)),
         Event::InquiryRequest {
@@ -208,18 +201,20 @@ fn of_event(event: Event) -> Disk {
         Event::LateAnswer { prompt } => Disk::LateAnswer { prompt: prompt.0 },
         Event::ToolResult {
             call,
-            status,
+            end,
             content,
             held,
             details,
-        } => Disk::ToolResult {
-            call: call.0,
-            status: status.into(),
+        } => Disk::ToolResult(disk::ToolResult {
             content,
             held,
             details: details.map(shallow),
+            ..reasons::result_of(call, &end)
+        }),
+        Event::Learned { model, refuses } => Disk::Learned {
+            model,
+            refuses: refuses.as_str().to_owned(),
         },
-        Event::Learned { model, refuses } => Disk::Learned { model, refuses },
         Event::Notice { level, text } => Disk::Notice {
             level: level.into(),
             text,
@@ -244,25 +239,27 @@ fn of_event(event: Event) -> Disk {
 
 impl From<disk::Opened> for Event {
     fn from(opened: disk::Opened) -> Self {
-        let about = match opened.about {
-            disk::About::Question { inquiry } => About::Question { inquiry },
-            disk::About::RunTool { hash, diff, title } => About::RunTool { hash, diff, title },
-            disk::About::DeliverResult => About::DeliverResult,
+        let subject = match opened.subject {
+            disk::PromptSubject::Question { inquiry } => PromptSubject::Question { inquiry },
+            disk::PromptSubject::RunTool { hash, diff, title } => {
+                PromptSubject::RunTool { hash, diff, title }
+            }
+            disk::PromptSubject::DeliverResult => PromptSubject::DeliverResult,
         };
         Self::PromptOpened {
             prompt: PromptId(opened.prompt),
             call: CallKey(opened.call),
-            about,
+            subject,
         }
     }
 }
 
-impl From<About> for disk::About {
-    fn from(about: About) -> Self {
-        match about {
-            About::Question { inquiry } => Self::Question { inquiry },
-            About::RunTool { hash, diff, title } => Self::RunTool { hash, diff, title },
-            About::DeliverResult => Self::DeliverResult,
+impl From<PromptSubject> for disk::PromptSubject {
+    fn from(subject: PromptSubject) -> Self {
+        match subject {
+            PromptSubject::Question { inquiry } => Self::Question { inquiry },
+            PromptSubject::RunTool { hash, diff, title } => Self::RunTool { hash, diff, title },
+            PromptSubject::DeliverResult => Self::DeliverResult,
         }
     }
 }

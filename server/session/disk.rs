@@ -26,9 +26,7 @@ pub(super) enum Disk {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attachments: Vec<Attachment>,
     },
-    Directive {
-        text: String,
-    },
+    Directive(Directive),
     Steer {
         text: String,
     },
@@ -72,19 +70,7 @@ pub(super) enum Disk {
     LateAnswer {
         prompt: String,
     },
-    ToolResult {
-        call: u32,
-        status: Status,
-        content: String,
-        #[serde(default, skip_serializing_if = "is_false")]
-        held: bool,
-        #[serde(
-            default,
-            skip_serializing_if = "Option::is_none",
-            deserialize_with = "present"
-        )]
-        details: Option<Value>,
-    },
+    ToolResult(ToolResult),
     Edit(Edit),
     Undone(Undone),
     Renamed {
@@ -111,6 +97,50 @@ pub(super) struct Said {
     pub(super) text: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) opaque: Option<String>,
+}
+
+/// What Aside itself tells the model. A line without `kind` is an old one.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Directive {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) kind: Option<String>,
+    /// Of a forced tool: its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) tool: Option<String>,
+    /// Of a lost line: its number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) line: Option<u64>,
+    /// Of a lost line: what is wrong with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) fault: Option<String>,
+    /// Of changes that were taken back: their turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) undone: Option<String>,
+    pub(super) text: String,
+}
+
+/// What came of a call. A denied one without `reason` is an old line.
+#[derive(Serialize, Deserialize)]
+pub(super) struct ToolResult {
+    pub(super) call: u32,
+    pub(super) status: Status,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<String>,
+    /// Of a `declined` one: the person left a note.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) noted: bool,
+    /// Of a call that the mode does not allow: the mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) mode: Option<String>,
+    pub(super) content: String,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) held: bool,
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
+    pub(super) details: Option<Value>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -147,12 +177,12 @@ pub(super) struct Opened {
     pub(super) prompt: String,
     pub(super) call: u32,
     #[serde(flatten)]
-    pub(super) about: About,
+    pub(super) subject: PromptSubject,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
-pub(super) enum About {
+pub(super) enum PromptSubject {
     Question {
         inquiry: String,
     },
@@ -183,7 +213,7 @@ pub(super) struct Closed {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) why: Option<String>,
     #[serde(flatten)]
-    pub(super) seen: Seen,
+    pub(super) shown: Showing,
 }
 
 /// How a question ended. Flat, so that old and foreign lines are read field by field.
@@ -199,6 +229,8 @@ pub(super) struct Response {
     pub(super) by: Option<By>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) backend: Option<String>,
     #[serde(skip_serializing_if = "is_false")]
     pub(super) remember: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -206,16 +238,16 @@ pub(super) struct Response {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) why: Option<String>,
     #[serde(flatten)]
-    pub(super) seen: Seen,
+    pub(super) shown: Showing,
     #[serde(flatten)]
     pub(super) effort: Effort,
     pub(super) call: u32,
 }
 
-/// What a person saw. All or nothing.
+/// Who showed a prompt to a person, and when. All or nothing.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Seen {
+pub(super) struct Showing {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) client: Option<Client>,
     #[serde(skip_serializing_if = "Option::is_none")]

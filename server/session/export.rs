@@ -5,7 +5,10 @@ use std::{collections::HashSet, fmt::Write};
 use super::{record::time_text, replay::Turn};
 use crate::turn::{
     attachment::Attachment,
-    event::{By, CallKey, Closed, Event, InquiryResponse, Outcome, Reason, RefusalReason, Status},
+    event::{
+        By, CallEnd, CallKey, Closed, Event, InquiryResponse, Outcome, Reason, RefusalReason,
+        Status, Vocabulary,
+    },
     question::{AnswerType, Question, Source},
     response::Usage,
 };
@@ -104,7 +107,7 @@ impl TurnPage<'_> {
             Event::Steer { text } => {
                 self.part(&labelled("**User, meanwhile:**", text));
             }
-            Event::Directive { text } => {
+            Event::Directive { text, .. } => {
                 self.part(&labelled("**Aside to the model:**", text));
             }
             Event::Text { text, .. } => self.part(&block(plain(text).trim())),
@@ -116,8 +119,8 @@ impl TurnPage<'_> {
                 let arguments = one_line(arguments);
                 self.part(&format!("**{}** {}", phrase(name), code(&arguments)));
             }
-            Event::PromptOpened { call, about, .. } => {
-                if let Some(text) = about.text(self.tool(*call)) {
+            Event::PromptOpened { call, subject, .. } => {
+                if let Some(text) = subject.text(self.tool(*call)) {
                     self.part(&format!("*{}*", phrase(&text)));
                 }
             }
@@ -128,17 +131,17 @@ impl TurnPage<'_> {
             Event::InquiryResponse { response, .. } => self.part(&answered(response)),
             Event::ToolResult {
                 call,
-                status: Status::Ok,
+                end: CallEnd::Success,
                 ..
             } if self.questions.contains(call) => {}
             Event::ToolResult {
                 call,
-                status,
+                end,
                 content,
                 held: false,
                 ..
             } => {
-                self.result(*call, *status, content);
+                self.result(*call, end.status(), content);
             }
             Event::Notice { text, .. } => self.part(&format!("*Notice: {}*", phrase(text))),
             Event::TurnEnd { .. } => self.end(event),
@@ -318,21 +321,29 @@ fn unanswered(reason: &Reason) -> String {
 
 fn settled(closed: &Closed) -> String {
     match closed {
-        Closed::Answered {
-            answer, new_text, ..
+        Closed::Permitted {
+            permission,
+            new_text,
+            ..
         } => {
-            let answer = match answer {
-                serde_json::Value::String(word) => phrase(word),
-                serde_json::Value::Bool(true) => "yes".into(),
-                serde_json::Value::Bool(false) => "no".into(),
-                other => phrase(&other.to_string()),
-            };
             let changed = if new_text.is_some() {
                 ", with another text"
             } else {
                 ""
             };
+            let answer = permission.word();
             quoted(&format!("**The user answered:** {answer}{changed}"))
+        }
+        Closed::Delivered { deliver, .. } => {
+            let answer = if *deliver { "yes" } else { "no" };
+            quoted(&format!("**The user answered:** {answer}"))
+        }
+        Closed::Unknown { answer } => {
+            let answer = match answer {
+                serde_json::Value::String(word) => phrase(word),
+                other => phrase(&other.to_string()),
+            };
+            quoted(&format!("**The user answered:** {answer}"))
         }
         Closed::Declined {
             note: Some(note), ..

@@ -7,7 +7,8 @@ use std::{
     path::Path,
 };
 
-use super::record::{self, Entry, Record};
+use super::record::{self, Entry, LineError, Record};
+use crate::turn::event::FaultKind;
 
 /// The name of the log in a conversation's folder.
 pub const EVENTS: &str = "events.jsonl";
@@ -26,8 +27,16 @@ pub struct Lines {
 pub struct Fault {
     /// Counted from 1; 0 where the lines before it were not counted.
     pub line: u64,
+    /// What kind of fault.
+    pub kind: FaultKind,
     /// What is wrong, in words that follow "line 7".
     pub what: String,
+}
+
+impl Fault {
+    fn new(line: u64, LineError { kind, what }: LineError) -> Self {
+        Self { line, kind, what }
+    }
 }
 
 impl std::fmt::Display for Fault {
@@ -67,12 +76,13 @@ pub fn read_all(folder: &Path) -> io::Result<Lines> {
                     .is_some_and(|fault| fault.line + 1 == number);
                 if record.seq != last + 1 && !accounted {
                     let what = format!("has number {}, which should follow {last}", record.seq);
-                    lines.faults.push(Fault { line: number, what });
+                    let error = LineError::new(FaultKind::Gap, what);
+                    lines.faults.push(Fault::new(number, error));
                 }
                 last = record.seq;
                 lines.records.push(record);
             }
-            Err(what) => lines.faults.push(Fault { line: number, what }),
+            Err(error) => lines.faults.push(Fault::new(number, error)),
         }
     }
     Ok(lines)
@@ -91,10 +101,7 @@ pub fn read_last_turn(folder: &Path) -> io::Result<Lines> {
     let length = file.metadata()?.len();
     let end = end_of_last_line(&file, length)?;
     if end < length {
-        lines.faults.push(Fault {
-            line: 0,
-            what: CUT.into(),
-        });
+        lines.faults.push(Fault::new(0, torn()));
     }
     let mut backwards = Backwards::new(&file, end);
     while let Some(line) = backwards.next_line()? {
@@ -106,7 +113,7 @@ pub fn read_last_turn(folder: &Path) -> io::Result<Lines> {
                     break;
                 }
             }
-            Err(what) => lines.faults.push(Fault { line: 0, what }),
+            Err(error) => lines.faults.push(Fault::new(0, error)),
         }
     }
     lines.records.reverse();
@@ -114,7 +121,9 @@ pub fn read_last_turn(folder: &Path) -> io::Result<Lines> {
     Ok(lines)
 }
 
-const CUT: &str = "is cut off; its event was never complete";
+fn torn() -> LineError {
+    LineError::new(FaultKind::Torn, "is cut off; its event was never complete")
+}
 
 /// How much is read at once, at first.
 const BLOCK: usize = 16 * 1024;
@@ -127,8 +136,8 @@ fn open(folder: &Path) -> io::Result<Option<File>> {
     }
 }
 
-fn whole(line: &[u8]) -> Result<&[u8], String> {
-    line.strip_suffix(b"\n").ok_or_else(|| CUT.to_owned())
+fn whole(line: &[u8]) -> Result<&[u8], LineError> {
+    line.strip_suffix(b"\n").ok_or_else(torn)
 }
 
 /// The length of a log without a torn tail: where its last newline ends.

@@ -6,7 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::disk::Disk;
-use crate::turn::Event;
+use crate::turn::{
+    Event,
+    event::{FaultKind, Word},
+    rules::Mode,
+};
 
 /// The version of the format that is written. Newer lines are read as far as they are understood.
 pub const VERSION: u64 = 1;
@@ -47,17 +51,22 @@ pub enum Entry {
     },
     /// Reserved: a new base for the prefix.
     Compacted(Value),
-    /// Of a type or version that this program does not know: `type` and all other fields, as they are.
-    Unknown(Value),
+    /// Of a type or version that this program does not know.
+    Unknown {
+        /// The version of its line, with which it is written again.
+        version: u64,
+        /// `type` and all other fields, as they are.
+        body: Value,
+    },
 }
 
 /// How a turn was started. What a field of a newer version says is kept in `other`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TurnOptions {
-    /// The word of the mode.
+    /// The mode. One that this version does not know must never be taken for another that allows more.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mode: Option<String>,
+    pub mode: Option<Word<Mode>>,
     /// `provider/model`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -73,6 +82,27 @@ pub struct TurnOptions {
     /// Anything else.
     #[serde(flatten)]
     pub other: Map<String, Value>,
+}
+
+impl TurnOptions {
+    /// The mode that a turn with these options goes on in, where they have one. One that this version does not know
+    /// is [`Mode::Ask`]: what is configured may allow more than the turn was started with.
+    #[must_use]
+    pub fn resumed_mode(&self) -> Option<Mode> {
+        let mode = self.mode.as_ref()?;
+        Some(mode.known().unwrap_or(Mode::Ask))
+    }
+
+    /// What the user is to know of a mode that this version does not know.
+    #[must_use]
+    pub fn mode_notice(&self) -> Option<String> {
+        match &self.mode {
+            Some(Word::Unknown(word)) => Some(format!(
+                "The turn was started in mode {word:?}, which this version does not know; it goes on in mode ask."
+            )),
+            Some(Word::Known(_)) | None => None,
+        }
+    }
 }
 
 /// What a conversation's first request freezes.
@@ -179,6 +209,22 @@ struct Line<'a, Body> {
     body: Body,
 }
 
+/// What is wrong with a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineError {
+    /// What kind of fault.
+    pub kind: FaultKind,
+    /// In words that follow "line 7".
+    pub what: String,
+}
+
+impl LineError {
+    pub(super) fn new(kind: FaultKind, what: impl Into<String>) -> Self {
+        let what = what.into();
+        Self { kind, what }
+    }
+}
+
 /// `,"crc":"01234567"}`: the last member of each line, over all bytes before it.
 const CHECKSUM: usize = 18;
 
@@ -194,8 +240,8 @@ pub fn encode(
 ) -> serde_json::Result<Vec<u8>> {
     let time = time_text(time);
     let mut line = match entry {
-        Entry::Unknown(body) => serde_json::to_vec(&Line {
-            v: VERSION,
+        Entry::Unknown { version, body } => serde_json::to_vec(&Line {
+            v: *version,
             seq,
             time,
             turn,
@@ -221,38 +267,41 @@ pub fn encode(
 /// Reads a line, without its newline.
 ///
 /// # Errors
-/// What is wrong with it, in words that follow "line 7".
-pub fn decode(line: &[u8]) -> Result<Record, String> {
+/// What is wrong with it.
+pub fn decode(line: &[u8]) -> Result<Record, LineError> {
     check(line)?;
-    let mut fields: Map<String, Value> =
-        serde_json::from_slice(line).map_err(|error| format!("is not JSON: {error}"))?;
+    let mut fields: Map<String, Value> = serde_json::from_slice(line)
+        .map_err(|error| LineError::new(FaultKind::NotJson, format!("is not JSON: {error}")))?;
     let mut take = |name: &str| fields.shift_remove(name);
     let version = take("v")
         .as_ref()
         .and_then(Value::as_u64)
-        .ok_or("has no version")?;
+        .ok_or_else(|| incomplete("has no version"))?;
     let seq = take("seq")
         .as_ref()
         .and_then(Value::as_u64)
-        .ok_or("has no number")?;
+        .ok_or_else(|| incomplete("has no number"))?;
     let time = take("time");
     let time = time
         .as_ref()
         .and_then(Value::as_str)
         .and_then(time_of)
-        .ok_or("has no time")?;
+        .ok_or_else(|| incomplete("has no time"))?;
     let turn = match take("turn") {
         Some(Value::String(turn)) => Some(turn),
         None => None,
-        Some(_) => return Err("has a turn that is no text".into()),
+        Some(_) => return Err(incomplete("has a turn that is no text")),
     };
     take("crc");
     let body = Value::Object(fields);
     let entry = match Disk::deserialize(&body) {
-        Ok(Disk::Unknown) => Entry::Unknown(body),
-        Ok(disk) => disk.entry()?,
-        Err(_) if version > VERSION => Entry::Unknown(body),
-        Err(error) => return Err(format!("is not an event that this version reads: {error}")),
+        Ok(Disk::Unknown) => Entry::Unknown { version, body },
+        Ok(disk) => disk.entry().map_err(unreadable)?,
+        Err(_) if version > VERSION => Entry::Unknown { version, body },
+        Err(error) => {
+            let what = format!("is not an event that this version reads: {error}");
+            return Err(unreadable(what));
+        }
     };
     Ok(Record {
         seq,
@@ -262,9 +311,20 @@ pub fn decode(line: &[u8]) -> Result<Record, String> {
     })
 }
 
+fn incomplete(what: &str) -> LineError {
+    LineError::new(FaultKind::Incomplete, what)
+}
+
+fn unreadable(what: String) -> LineError {
+    LineError::new(FaultKind::Unreadable, what)
+}
+
 /// Whether a line, without its newline, is as it was written.
-pub(super) fn check(line: &[u8]) -> Result<(), String> {
-    let wrong = || Err("does not match its checksum".to_owned());
+pub(super) fn check(line: &[u8]) -> Result<(), LineError> {
+    let wrong = || {
+        let what = "does not match its checksum";
+        Err(LineError::new(FaultKind::Checksum, what))
+    };
     let Some((text, checksum)) = line.split_last_chunk::<CHECKSUM>() else {
         return wrong();
     };

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::record::{Edit, Entry, Frozen, Record, TurnOptions};
 use crate::turn::{
-    event::{About, CallKey, Event, Outcome, PromptId, Status},
+    event::{CallKey, Event, Outcome, PromptId, PromptSubject, ResultReason, Word},
+    response::Feature,
     resume::close,
     told,
 };
@@ -128,12 +129,12 @@ impl Standing {
             Event::PromptOpened {
                 prompt,
                 call,
-                about,
+                subject,
             } => {
                 // A resume opens the same prompt again.
                 self.open.retain(|open| open.prompt != *prompt);
-                let inquiry = match about {
-                    About::Question { inquiry } => Some(inquiry.clone()),
+                let inquiry = match subject {
+                    PromptSubject::Question { inquiry } => Some(inquiry.clone()),
                     _ => None,
                 };
                 self.open.push(OpenPrompt {
@@ -203,9 +204,9 @@ pub fn frozen(records: &[Record]) -> Option<Frozen> {
     frozen
 }
 
-/// What models refused in this conversation: the model, and what, in one word.
+/// What models refused in this conversation, by model.
 #[must_use]
-pub fn learned(records: &[Record]) -> BTreeSet<(String, String)> {
+pub fn learned(records: &[Record]) -> BTreeSet<(String, Word<Feature>)> {
     let events = records.iter().filter_map(|record| record.entry.event());
     events
         .filter_map(|event| match event {
@@ -274,14 +275,15 @@ impl OpenCalls {
     /// A result for each of them, which then has one.
     fn results(&mut self) -> Vec<Event> {
         let result = |open: OpenCall| {
-            let (status, content) = if open.runs {
-                (Status::Error, told::unknown_effects(&open.tool))
+            let (reason, content) = if open.runs {
+                let text = told::unknown_effects(&open.tool);
+                (ResultReason::Interrupted, text)
             } else {
-                (Status::Cancelled, told::CANCELLED.to_owned())
+                (ResultReason::Cancelled, told::CANCELLED.to_owned())
             };
             Event::ToolResult {
                 call: open.key,
-                status,
+                end: reason.into(),
                 content,
                 held: false,
                 details: None,

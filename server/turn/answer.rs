@@ -5,7 +5,10 @@ use crate::{
     call::{Call, State},
     context::Context,
     effect::{Settled, Update},
-    event::{By, Effort, Event, InquiryResponse, PromptId, Reason, RefusalReason, Seen, Status},
+    event::{
+        Backend, By, Effort, Event, InquiryResponse, PromptId, Reason, RefusalReason, ResultReason,
+        Showing,
+    },
     input::PromptAnswer,
     memory::Declined,
     prompt::answer_live,
@@ -19,7 +22,7 @@ pub(crate) struct Given {
     pub(crate) answer: Answer,
     pub(crate) by: By,
     pub(crate) remember: bool,
-    pub(crate) seen: Option<Seen>,
+    pub(crate) shown: Option<Showing>,
     pub(crate) effort: Option<Effort>,
 }
 
@@ -27,10 +30,12 @@ pub(crate) struct Given {
 #[derive(Debug)]
 pub(crate) struct Lost {
     pub(crate) reason: Reason,
+    /// What failed, where it is a [`Reason::BackendError`].
+    pub(crate) backend: Option<Backend>,
     pub(crate) text: String,
     pub(crate) why: Option<String>,
     pub(crate) note: Option<String>,
-    pub(crate) seen: Option<Seen>,
+    pub(crate) shown: Option<Showing>,
     pub(crate) effort: Option<Effort>,
 }
 
@@ -40,7 +45,7 @@ impl Given {
             answer,
             by,
             remember: false,
-            seen: None,
+            shown: None,
             effort: None,
         }
     }
@@ -51,10 +56,11 @@ impl Lost {
         let text = told::unanswered(tool, &question.id, &reason, why, None);
         Self {
             reason,
+            backend: None,
             text,
             why: why.map(str::to_owned),
             note: None,
-            seen: None,
+            shown: None,
             effort: None,
         }
     }
@@ -66,7 +72,7 @@ impl Call {
         cx: &mut Context,
         id: &PromptId,
         answer: PromptAnswer,
-        seen: Option<Seen>,
+        shown: Option<Showing>,
     ) {
         let Some(waiting) = self.waiting(id).cloned() else {
             return;
@@ -81,7 +87,7 @@ impl Call {
                         answer,
                         by: By::User,
                         remember,
-                        seen,
+                        shown,
                         effort: None,
                     };
                     return self.answered(cx, &waiting, given);
@@ -110,11 +116,12 @@ impl Call {
             cx,
             &waiting,
             Lost {
+                backend: (reason == Reason::BackendError).then_some(Backend::Client),
                 reason,
                 text,
                 why,
                 note,
-                seen,
+                shown,
                 effort: None,
             },
         );
@@ -137,10 +144,10 @@ impl Call {
                 answer: answer.clone(),
                 by: given.by,
                 remember: given.remember,
-                seen: given.seen,
+                shown: given.shown,
                 effort: given.effort,
             },
-            None => InquiryResponse::Redacted { seen: given.seen },
+            None => InquiryResponse::Redacted { shown: given.shown },
         };
         cx.record(Event::InquiryResponse {
             id: waiting.pair.clone(),
@@ -201,9 +208,10 @@ impl Call {
         let settled = Settled::Cancelled(lost.reason.clone());
         let response = InquiryResponse::Cancelled {
             reason: lost.reason,
+            backend: lost.backend.map(Into::into),
             note: lost.note,
             why: lost.why,
-            seen: lost.seen,
+            shown: lost.shown,
             effort: lost.effort,
         };
         cx.record(Event::InquiryResponse {
@@ -216,7 +224,7 @@ impl Call {
         }
         match waiting.live {
             Some(number) => self.end_live(cx, waiting, number, None),
-            None => self.finish_text(cx, Status::Error, lost.text),
+            None => self.finish_aside(cx, ResultReason::Unanswered, lost.text),
         }
     }
 

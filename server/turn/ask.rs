@@ -4,7 +4,7 @@ use crate::{
     answer::{Given, Lost},
     call::{Call, State, keeps_asking},
     context::Context,
-    event::{About, By, CallKey, Event, InquiryResponse, PromptId, Reason},
+    event::{By, CallKey, Event, InquiryResponse, PromptId, PromptSubject, Reason},
     memory::Declined,
     prompt::{Prompted, answer_live},
     question::Question,
@@ -65,9 +65,10 @@ impl Waiting {
     pub(crate) fn withdraw(self, cx: &mut Context, call: CallKey) {
         let response = InquiryResponse::Cancelled {
             reason: Reason::Withdrawn,
+            backend: None,
             note: None,
             why: None,
-            seen: None,
+            shown: None,
             effort: None,
         };
         cx.record(Event::InquiryResponse {
@@ -190,13 +191,13 @@ impl Call {
 
     fn ask_person(&mut self, cx: &mut Context, mut waiting: Waiting, parked: bool) {
         let id = cx.next_prompt_id();
-        let about = About::Question {
+        let subject = PromptSubject::Question {
             inquiry: waiting.pair.clone(),
         };
         cx.record(Event::PromptOpened {
             prompt: id.clone(),
             call: self.key,
-            about,
+            subject,
         });
         waiting.how = How::Prompt(Prompted::new(id.clone(), parked, cx.now));
         self.wait(cx, waiting);

@@ -3,7 +3,7 @@
 use crate::{
     call::{Call, Ending},
     effect::Effect,
-    event::{ErrorCode, Status, TurnError},
+    event::{ErrorCode, ResultReason, TurnError},
     told,
     turn::{Conclusion, Phase, Turn},
 };
@@ -38,7 +38,8 @@ impl Turn {
             if let Effect::Run(work) = effect {
                 let never_ran = |call: &&mut Call| call.key == work.call && !call.is_done();
                 if let Some(call) = self.calls.iter_mut().find(never_ran) {
-                    call.finish_text(&mut self.cx, Status::Cancelled, told::CANCELLED.into());
+                    let text = told::CANCELLED.into();
+                    call.finish_aside(&mut self.cx, ResultReason::Cancelled, text);
                 }
             }
         }

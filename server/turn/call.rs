@@ -10,7 +10,7 @@ use crate::{
     context::Context,
     delivery::Held,
     effect::{CallWork, Effect, Update},
-    event::{CallKey, Event, PromptId, Status},
+    event::{CallEnd, CallKey, Event, PromptId, ResultReason},
     input::{Preparation, Prepared, ToolOutput},
     limits,
     permit::Refused,
@@ -68,7 +68,7 @@ pub(crate) enum State {
         held: Box<Held>,
     },
     Done {
-        status: Status,
+        end: CallEnd,
         content: String,
     },
 }
@@ -106,22 +106,18 @@ impl Call {
         self.arguments = parsed.as_ref().cloned().unwrap_or(Value::Null);
         self.tell_call(cx, false, &self.tool.clone());
         if place >= cx.rules.limits.calls_in_message {
-            return self.finish_text(cx, Status::Error, told::TOO_MANY_CALLS.into());
+            return self.finish_aside(cx, ResultReason::TooManyCalls, told::TOO_MANY_CALLS.into());
         }
         if !cx.rules.tools.contains_key(&self.tool) {
             let text = told::no_tool(&self.tool);
-            return self.finish_text(cx, Status::Error, text);
+            return self.finish_aside(cx, ResultReason::UnknownTool, text);
         }
         if let Err(what) = parsed {
             let text = told::invalid_arguments(&self.tool, &what);
-            return self.finish_text(cx, Status::Error, text);
+            return self.finish_aside(cx, ResultReason::InvalidArguments, text);
         }
-        if let Some(text) = cx
-            .memory
-            .refused(&self.tool, &self.arguments)
-            .map(str::to_owned)
-        {
-            return self.finish_text(cx, Status::Denied, text);
+        if let Some((reason, text)) = cx.memory.refused(&self.tool, &self.arguments).cloned() {
+            return self.finish_aside(cx, reason, text);
         }
         self.prepare(cx);
     }
@@ -141,20 +137,23 @@ impl Call {
         }
         match preparation {
             Preparation::Ready(prepared) => self.permit(cx, prepared),
-            Preparation::Error(text) => self.finish_text(cx, Status::Error, text),
+            Preparation::Error(text) => {
+                self.finish(cx, CallEnd::Failure, ToolOutput::text(text));
+            }
             Preparation::Question(question) => self.ask(cx, question, None),
         }
     }
 
-    pub(crate) fn finish_text(&mut self, cx: &mut Context, status: Status, content: String) {
-        self.finish(cx, status, ToolOutput::text(content));
+    /// Ends the call for a reason of Aside's, of which the model is told this.
+    pub(crate) fn finish_aside(&mut self, cx: &mut Context, reason: ResultReason, content: String) {
+        self.finish(cx, reason.into(), ToolOutput::text(content));
     }
 
-    pub(crate) fn finish(&mut self, cx: &mut Context, status: Status, output: ToolOutput) {
+    pub(crate) fn finish(&mut self, cx: &mut Context, end: CallEnd, output: ToolOutput) {
         self.drop_permission(cx);
         cx.record(Event::ToolResult {
             call: self.key,
-            status,
+            end: end.clone(),
             content: output.content.clone(),
             held: false,
             details: output.details,
@@ -162,13 +161,13 @@ impl Call {
         if !cx.tool(&self.tool).hidden {
             cx.tell(Update::ToolResult {
                 id: self.id.clone(),
-                status,
+                status: end.status(),
                 summary: output.summary,
                 diff: output.diff,
             });
         }
         self.state = State::Done {
-            status,
+            end,
             content: output.content,
         };
     }
@@ -201,11 +200,11 @@ impl Call {
             }
             State::New | State::Preparing | State::Ready { .. } => {}
         }
-        let text = match ending {
-            Ending::Cancelled => told::CANCELLED,
-            Ending::TimeOver => told::TIME_OVER,
+        let (reason, text) = match ending {
+            Ending::Cancelled => (ResultReason::Cancelled, told::CANCELLED),
+            Ending::TimeOver => (ResultReason::TimeOver, told::TIME_OVER),
         };
-        self.finish_text(cx, Status::Cancelled, text.into());
+        self.finish_aside(cx, reason, text.into());
     }
 
     /// The process goes at once: what runs is stopped, and nothing is decided.

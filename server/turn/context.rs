@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     ask::Wanted,
     effect::{Effect, Prompt, Update},
-    event::{Event, Level, PromptId, Refusal, RefusalReason, Seen},
+    event::{Event, Level, PromptId, Refusal, RefusalReason, Showing},
     input::{PromptAnswer, RequestId, Time},
     memory::Memory,
     response::Usage,
@@ -145,10 +145,11 @@ impl Context {
         }
     }
 
-    pub(crate) fn seen(&self, shown_at: Time) -> Option<Seen> {
+    /// The client shows a prompt since then, and it is answered now.
+    pub(crate) fn showing(&self, shown_at: Time) -> Option<Showing> {
         self.client
             .as_ref()
-            .map(|client| Seen::new(client, shown_at, self.now))
+            .map(|client| Showing::new(client, shown_at, self.now))
     }
 
     /// Kept for good, so that the same approval is not asked for again.

@@ -7,8 +7,10 @@ use crate::{
     call::{Call, State},
     context::Context,
     effect::{Effect, InquiryStatus, Update},
-    event::{By, Reason},
-    event::{CallKey, ErrorCode, Event, Level, Outcome, PromptId, TurnError},
+    event::{
+        Backend, By, CallKey, DirectiveKind, ErrorCode, Event, Level, Outcome, PromptId, Reason,
+        TurnError,
+    },
     force::Sending,
     input::PromptAnswer,
     inquiries::{self, Settled},
@@ -212,7 +214,10 @@ impl Turn {
                 "The model's responses were cut off three times in a row; ask for less at once.";
             return self.conclude(Conclusion::failed(TurnError::new(ErrorCode::Limit, text)));
         }
-        self.cx.record(Event::Directive { text: CUT.into() });
+        self.cx.record(Event::Directive {
+            kind: DirectiveKind::Cut,
+            text: CUT.into(),
+        });
         self.cx.notice(
             Level::Warning,
             "The response was cut off; the model is asked to go on.",
@@ -274,7 +279,8 @@ impl Turn {
                 let text = format!(
                     "{SCHEMA_REPAIR}{why}. Answer again with JSON that fits it, and nothing else."
                 );
-                self.cx.record(Event::Directive { text });
+                let kind = DirectiveKind::SchemaRepair;
+                self.cx.record(Event::Directive { kind, text });
                 self.request();
             }
             Err(why) => {
@@ -371,10 +377,11 @@ impl Turn {
                         let (reason, why) = (Reason::BackendError, Some(why));
                         let lost = Lost {
                             reason,
+                            backend: Some(Backend::Inquiry),
                             text,
                             why,
                             note: None,
-                            seen: None,
+                            shown: None,
                             effort,
                         };
                         call.unanswered(cx, &waiting, lost);

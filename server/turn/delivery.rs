@@ -6,7 +6,9 @@ use crate::{
     call::{Call, State},
     context::Context,
     effect::{Prompt, PromptKind},
-    event::{About, Closed, Event, PromptId, RefusalReason, Seen, Status},
+    event::{
+        CallEnd, Closed, Event, PromptId, PromptSubject, RefusalReason, ResultReason, Showing,
+    },
     input::{Preview, PromptAnswer, ToolOutput},
     permit::{self, Delivery},
     prompt::{Prompted, settled_by_user},
@@ -18,25 +20,25 @@ use crate::{
 /// A result that the model has not seen.
 #[derive(Debug)]
 pub(crate) struct Held {
-    pub(crate) status: Status,
+    pub(crate) end: CallEnd,
     pub(crate) output: ToolOutput,
 }
 
 impl Call {
-    pub(crate) fn deliver(&mut self, cx: &mut Context, status: Status, output: ToolOutput) {
+    pub(crate) fn deliver(&mut self, cx: &mut Context, end: CallEnd, output: ToolOutput) {
         let rules = cx.tool(&self.tool);
         match permit::deliver(rules.result, cx.client.is_some(), rules.detached.deliver) {
-            Delivery::Deliver => self.finish(cx, status, output),
+            Delivery::Deliver => self.finish(cx, end, output),
             Delivery::Withhold => self.withhold(cx),
             Delivery::Ask | Delivery::Park => {
                 cx.record(Event::ToolResult {
                     call: self.key,
-                    status,
+                    end: end.clone(),
                     content: output.content.clone(),
                     held: true,
                     details: output.details.clone(),
                 });
-                self.ask_delivery(cx, Held { status, output });
+                self.ask_delivery(cx, Held { end, output });
             }
         }
     }
@@ -45,11 +47,11 @@ impl Call {
     pub(crate) fn ask_delivery(&mut self, cx: &mut Context, held: Held) {
         let parked = cx.client.is_none();
         let id = cx.next_prompt_id();
-        let about = About::DeliverResult;
+        let subject = PromptSubject::DeliverResult;
         cx.record(Event::PromptOpened {
             prompt: id.clone(),
             call: self.key,
-            about,
+            subject,
         });
         let prompted = Prompted::new(id.clone(), parked, cx.now);
         self.state = State::Delivery {
@@ -62,14 +64,14 @@ impl Call {
     pub(crate) fn withhold(&mut self, cx: &mut Context) {
         let text = told::result_needs_approval(&self.tool);
         cx.refused(&self.tool, RefusalReason::Withheld, &text);
-        self.finish_text(cx, Status::Denied, text);
+        self.finish_aside(cx, ResultReason::WithheldUnattended, text);
     }
 
     pub(crate) fn delivery_answered(
         &mut self,
         cx: &mut Context,
         answer: PromptAnswer,
-        seen: Option<Seen>,
+        shown: Option<Showing>,
     ) {
         let State::Delivery { prompted, held } = &mut self.state else {
             return;
@@ -83,28 +85,25 @@ impl Call {
                     }
                     return self.not_shown(cx, &id, "no fitting answer came".into());
                 };
-                let closed = Closed::Answered {
-                    answer: Value::from(yes),
-                    new_text: None,
-                    seen,
+                let closed = Closed::Delivered {
+                    deliver: yes,
+                    shown,
                 };
-                let Held { status, output } = Held {
-                    status: held.status,
-                    output: held.output.clone(),
-                };
+                let (end, output) = (held.end.clone(), held.output.clone());
                 cx.record(Event::PromptClosed {
                     prompt: id.clone(),
                     closed,
                 });
                 cx.tell(settled_by_user(&id, Value::from(yes)));
                 if yes {
-                    self.finish(cx, status, output);
+                    self.finish(cx, end, output);
                 } else {
-                    self.finish_text(cx, Status::Denied, told::withheld(&self.tool, None));
+                    let text = told::withheld(&self.tool, None);
+                    self.finish_aside(cx, ResultReason::Withheld, text);
                 }
             }
-            PromptAnswer::Decline { note } => self.declined(cx, &id, note, seen),
-            PromptAnswer::Cancel => self.declined(cx, &id, None, seen),
+            PromptAnswer::Decline { note } => self.declined(cx, &id, note, shown),
+            PromptAnswer::Cancel => self.declined(cx, &id, None, shown),
             PromptAnswer::Failed(why) => self.not_shown(cx, &id, why),
         }
     }

@@ -6,11 +6,9 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::{
-    event::{
-        By, CallKey, ErrorCode, Event, Level, Outcome, PromptId, Reason, Refusal, Status, TurnError,
-    },
+    event::{By, CallKey, Event, Level, Outcome, PromptId, Reason, Refusal, Status, TurnError},
     input::{Preview, RequestId},
-    inquiry::{Ask, Strategy},
+    inquiry::Ask,
     question::{Answer, AnswerType, Source},
     response::{Feature, Usage},
     rules::ToolChoice,
@@ -288,27 +286,4 @@ pub struct End {
     pub refusals: Vec<Refusal>,
     /// The open prompts of an interrupted turn.
     pub prompts: Vec<Prompt>,
-}
-
-impl TurnError {
-    /// An error with its sentence.
-    #[must_use]
-    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-        }
-    }
-}
-
-impl Strategy {
-    /// The word of the strategy.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::InBand => "in_band",
-            Self::ForcedTool => "forced_tool",
-            Self::Structured => "structured",
-        }
-    }
 }

@@ -1,6 +1,7 @@
 //! A forced tool, and the soft force where a model refuses a real one.
 
 use crate::{
+    event::DirectiveKind,
     response::Response,
     rules::{Model, ToolChoice},
 };
@@ -26,7 +27,7 @@ pub struct Sending {
     /// Whether the model reasons.
     pub reasoning: bool,
     /// What to tell the model first.
-    pub directive: Option<String>,
+    pub directive: Option<(DirectiveKind, String)>,
 }
 
 impl Force {
@@ -51,7 +52,8 @@ impl Force {
     #[must_use]
     pub fn next(&self, model: &Model) -> Sending {
         if self.is_soft(model) {
-            let directive = (!self.asked).then(|| self.directive());
+            let kind = DirectiveKind::Force { tool: self.tool() };
+            let directive = (!self.asked).then(|| (kind, self.directive()));
             return Sending {
                 tool_choice: ToolChoice::Auto,
                 reasoning: model.reasoning,
@@ -69,7 +71,8 @@ impl Force {
     /// history.
     #[must_use]
     pub fn retry(&self, model: &Model) -> Sending {
-        let directive = Some(self.sharper());
+        let kind = DirectiveKind::ForceAgain { tool: self.tool() };
+        let directive = Some((kind, self.sharper()));
         if model.forces_tools && model.reasoning_switches {
             return Sending {
                 tool_choice: self.choice.clone(),
@@ -122,6 +125,15 @@ impl Force {
             }
             _ => "You answered without calling a tool. Call one now; do not reply with text alone."
                 .into(),
+        }
+    }
+
+    /// The tool that is forced, where it is one.
+    #[must_use]
+    pub fn tool(&self) -> Option<String> {
+        match &self.choice {
+            ToolChoice::Name(name) => Some(name.clone()),
+            ToolChoice::Auto | ToolChoice::None | ToolChoice::Required => None,
         }
     }
 

@@ -345,7 +345,7 @@ pub(crate) fn learn(cx: &mut Context, model: &str, feature: Feature) -> bool {
     }
     cx.record(Event::Learned {
         model: model.to_owned(),
-        refuses: feature.word().to_owned(),
+        refuses: feature.into(),
     });
     true
 }

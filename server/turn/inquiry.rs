@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::{
     ask::Wanted,
-    event::CallKey,
     question::{Answer, AnswerType},
+    record::{CallKey, Vocabulary},
     response::{Item, Kind, Response},
     rules::Assistant,
 };
@@ -28,6 +28,18 @@ pub enum Strategy {
     ForcedTool,
     /// An answer by JSON schema.
     Structured,
+}
+
+impl Vocabulary for Strategy {
+    const ALL: &'static [Self] = &[Self::InBand, Self::ForcedTool, Self::Structured];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::InBand => "in_band",
+            Self::ForcedTool => "forced_tool",
+            Self::Structured => "structured",
+        }
+    }
 }
 
 /// One side request.

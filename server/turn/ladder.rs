@@ -5,7 +5,7 @@ use crate::{
     call::{Call, State},
     context::Context,
     effect::{Effect, Request, RequestKind},
-    event::{Effort, Status},
+    event::{CallEnd, Effort},
     force::Sending,
     input::{RequestId, Time},
     inquiries::{Lane, Settled, takes_forced},
@@ -82,7 +82,7 @@ impl Inquiry {
         let result = |call: &Call| {
             let asking = self.questions.iter().find(|wanted| wanted.call == call.key);
             let (content, is_error) = match (&call.state, asking) {
-                (State::Done { status, content }, _) => (content.clone(), *status != Status::Ok),
+                (State::Done { end, content }, _) => (content.clone(), *end != CallEnd::Success),
                 (_, Some(wanted)) => (format!("Tool paused: {}", wanted.question.text), false),
                 _ => (STILL_RUNNING.to_owned(), false),
             };
@@ -254,7 +254,7 @@ impl Inquiry {
     ) -> Settled {
         let effort = Effort {
             model: self.model(cx),
-            strategy: self.lane.strategy.name().to_owned(),
+            strategy: self.lane.strategy.into(),
             tries: self.requests,
             usage: std::mem::take(&mut self.spent),
             milliseconds: u64::try_from(cx.now.saturating_sub(self.began).as_millis())

@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::{event::Reason, question::Question};
+use crate::{
+    event::{Reason, ResultReason},
+    question::Question,
+};
 
 /// The memory of one turn.
 #[derive(Clone, Debug, Default)]
@@ -12,7 +15,7 @@ pub struct Memory {
     /// What a person said for the rest of the turn, by tool and question id. Booleans only.
     remembered: BTreeMap<(String, String), Value>,
     declined: Vec<Declined>,
-    refused: Vec<(String, Value, String)>,
+    refused: Vec<(String, Value, (ResultReason, String))>,
     approved: BTreeSet<String>,
     attempts: BTreeMap<String, u32>,
 }
@@ -58,19 +61,19 @@ impl Memory {
             .find(|declined| declined.tool == tool && declined.question.is_same(question))
     }
 
-    /// The same call is refused at once, with the same text.
-    pub fn refuse(&mut self, tool: &str, arguments: &Value, text: &str) {
-        self.refused
-            .push((tool.to_owned(), arguments.clone(), text.to_owned()));
+    /// The same call is refused at once, for the same reason and with the same text.
+    pub fn refuse(&mut self, tool: &str, arguments: &Value, reason: ResultReason, text: &str) {
+        let why = (reason, text.to_owned());
+        self.refused.push((tool.to_owned(), arguments.clone(), why));
     }
 
-    /// The same call was refused before; what the model was told.
+    /// The same call was refused before; why, and what the model was told.
     #[must_use]
-    pub fn refused(&self, tool: &str, arguments: &Value) -> Option<&str> {
+    pub fn refused(&self, tool: &str, arguments: &Value) -> Option<&(ResultReason, String)> {
         self.refused
             .iter()
             .find(|(name, with, _)| name == tool && with == arguments)
-            .map(|(.., text)| text.as_str())
+            .map(|(.., why)| why)
     }
 
     /// The user said something since: people are asked again.

@@ -7,7 +7,10 @@ use crate::{
     call::{Call, State, parse_arguments},
     context::Context,
     delivery::Held,
-    event::{About, CallKey, Closed, Event, InquiryResponse, PromptId, Reason, Status},
+    event::{
+        Backend, CallEnd, CallKey, Closed, Event, InquiryResponse, Permission, PromptId,
+        PromptSubject, Reason, ResultReason, Vocabulary, Word,
+    },
     input::{PromptAnswer, SecretValue, ToolOutput},
     memory::{Declined, Memory},
     prompt::Prompted,
@@ -33,11 +36,11 @@ pub(crate) struct Past {
     /// The last permission prompt is not settled.
     permission_open: bool,
     /// How it must end, although its result is not on record.
-    ended: Option<(Status, String)>,
-    held: Option<(Status, ToolOutput)>,
+    ended: Option<(ResultReason, String)>,
+    held: Option<(CallEnd, ToolOutput)>,
     delivery: Option<PromptId>,
     delivered: Option<bool>,
-    done: Option<(Status, String)>,
+    done: Option<(CallEnd, String)>,
     untouched: bool,
 }
 
@@ -130,22 +133,24 @@ impl Past {
                 }
             }
             Event::InquiryResponse { id, response, .. } => self.read_response(id, response),
-            Event::PromptOpened { prompt, about, .. } => match about {
-                About::Question { inquiry } => {
+            Event::PromptOpened {
+                prompt, subject, ..
+            } => match subject {
+                PromptSubject::Question { inquiry } => {
                     let mut open = self.open.iter_mut().chain(&mut self.live);
                     if let Some(open) = open.find(|open| open.pair == *inquiry) {
                         open.prompt = Some(prompt.clone());
                     }
                 }
-                About::RunTool { hash, diff, .. } => {
+                PromptSubject::RunTool { hash, diff, .. } => {
                     self.permissions.push((prompt.clone(), hash.clone(), *diff));
                     self.permission_open = true;
                 }
-                About::DeliverResult => self.delivery = Some(prompt.clone()),
+                PromptSubject::DeliverResult => self.delivery = Some(prompt.clone()),
             },
             Event::PromptClosed { prompt, closed } => self.read_closed(prompt, closed),
             Event::ToolResult {
-                status,
+                end,
                 content,
                 held: true,
                 details,
@@ -157,12 +162,10 @@ impl Past {
                     details,
                     ..ToolOutput::text(content.clone())
                 };
-                self.held = Some((*status, output));
+                self.held = Some((end.clone(), output));
             }
-            Event::ToolResult {
-                status, content, ..
-            } => {
-                self.done = Some((*status, content.clone()));
+            Event::ToolResult { end, content, .. } => {
+                self.done = Some((end.clone(), content.clone()));
             }
             _ => {}
         }
@@ -200,12 +203,12 @@ impl Past {
                 self.secrets.push(question);
             }
             InquiryResponse::Cancelled { reason, .. } => {
-                let status = if *reason == Reason::Withdrawn {
-                    Status::Cancelled
+                let end = if *reason == Reason::Withdrawn {
+                    ResultReason::Cancelled
                 } else {
-                    Status::Error
+                    ResultReason::Unanswered
                 };
-                self.ended = Some((status, lost_text(&self.call.tool, &question, response)));
+                self.ended = Some((end, lost_text(&self.call.tool, &question, response)));
             }
         }
     }
@@ -223,49 +226,64 @@ impl Past {
     }
 
     fn read_closed(&mut self, prompt: &PromptId, closed: &Closed) {
-        let tool = &self.call.tool;
         if self.delivery.as_ref() == Some(prompt) {
-            self.delivered = match closed {
-                Closed::Answered { answer, .. } => Some(answer.as_bool().unwrap_or(false)),
-                Closed::Declined { note, .. } => {
-                    let text = told::withheld(tool, note.as_deref());
-                    self.ended = Some((Status::Denied, text));
-                    None
-                }
-                Closed::Withdrawn => {
-                    self.ended = Some((Status::Cancelled, told::CANCELLED.into()));
-                    None
-                }
-                Closed::Failed { why } => {
-                    self.ended = Some((Status::Denied, told::not_shown(tool, why)));
-                    None
-                }
-            };
-            return;
+            self.read_delivery(closed);
+        } else {
+            self.permission_open = false;
+            self.read_permission(prompt, closed);
         }
-        self.permission_open = false;
-        let hash = self
-            .permissions
-            .iter()
-            .find(|(id, ..)| id == prompt)
-            .map(|(_, hash, _)| hash);
-        match closed {
-            Closed::Answered {
-                answer, new_text, ..
-            } if answer != "no" => {
-                self.call.approved = hash.cloned();
-                self.call.new_text.clone_from(new_text);
+    }
+
+    fn read_delivery(&mut self, closed: &Closed) {
+        let tool = &self.call.tool;
+        self.ended = match closed {
+            Closed::Delivered { deliver, .. } => {
+                self.delivered = Some(*deliver);
+                return;
             }
-            Closed::Answered { .. } => {
-                self.ended = Some((Status::Denied, told::not_allowed(tool, None)));
+            // Nobody allowed it: it is asked anew.
+            Closed::Permitted { .. } | Closed::Unknown { .. } => {
+                self.delivery = None;
+                return;
             }
             Closed::Declined { note, .. } => {
-                self.ended = Some((Status::Denied, told::not_allowed(tool, note.as_deref())));
+                let text = told::withheld(tool, note.as_deref());
+                Some((ResultReason::Withheld, text))
+            }
+            Closed::Withdrawn => Some((ResultReason::Cancelled, told::CANCELLED.into())),
+            Closed::Failed { why } => {
+                Some((ResultReason::PromptFailed, told::not_shown(tool, why)))
+            }
+        };
+    }
+
+    fn read_permission(&mut self, prompt: &PromptId, closed: &Closed) {
+        let tool = &self.call.tool;
+        let mut permissions = self.permissions.iter();
+        let hash = permissions.find(|(id, ..)| id == prompt);
+        match closed {
+            Closed::Permitted {
+                permission: Permission::No,
+                ..
+            } => {
+                let reason = ResultReason::Declined { noted: false };
+                self.ended = Some((reason, told::not_allowed(tool, None)));
+            }
+            Closed::Permitted { new_text, .. } => {
+                self.call.approved = hash.map(|(_, hash, _)| hash.clone());
+                self.call.new_text.clone_from(new_text);
+            }
+            Closed::Declined { note, .. } => {
+                let reason = ResultReason::Declined {
+                    noted: note.is_some(),
+                };
+                self.ended = Some((reason, told::not_allowed(tool, note.as_deref())));
             }
             Closed::Failed { why } => {
-                self.ended = Some((Status::Denied, told::not_shown(tool, why)));
+                self.ended = Some((ResultReason::PromptFailed, told::not_shown(tool, why)));
             }
-            Closed::Withdrawn => {}
+            // Nobody allowed it: it is prepared again, and asked anew.
+            Closed::Withdrawn | Closed::Delivered { .. } | Closed::Unknown { .. } => {}
         }
     }
 
@@ -309,15 +327,12 @@ impl Past {
     /// An answer to one of the open prompts, from a command line's text.
     pub(crate) fn parse(&self, prompt: &PromptId, text: &str) -> Result<PromptAnswer, String> {
         if let Some((_, diff)) = self.permission(prompt) {
-            let options: &[&str] = if diff {
-                &["once", "turn", "no"]
-            } else {
-                &["once", "turn", "always", "no"]
-            };
-            if !options.contains(&text) {
-                return Err(format!("it must be one of {}", options.join(", ")));
-            }
-            return Ok(PromptAnswer::value(text));
+            let offered = Permission::options(diff);
+            let permission = Permission::of(text).filter(|known| offered.contains(known));
+            let permission = permission.ok_or_else(|| {
+                format!("it must be one of {}", Permission::words(diff).join(", "))
+            })?;
+            return Ok(PromptAnswer::value(permission.word()));
         }
         if self.delivery.as_ref() == Some(prompt) {
             return match text {
@@ -342,30 +357,31 @@ impl Past {
     /// Where the call goes on. What is settled already is finished here.
     pub(crate) fn restore(self, cx: &mut Context) -> (Call, Next) {
         let mut call = self.call;
-        if let Some((status, content)) = self.done {
-            call.state = State::Done { status, content };
+        if let Some((end, content)) = self.done {
+            call.state = State::Done { end, content };
             return (call, Next::Done);
         }
         if !self.untouched {
             // Clients know nothing of what was shown before.
             call.tell_call(cx, false, &call.tool.clone());
         }
-        if let Some((status, text)) = self.ended {
-            if told::is_refusal(&call.tool, &text) {
-                cx.memory.refuse(&call.tool, &call.arguments, &text);
+        if let Some((reason, text)) = self.ended {
+            if reason.refuses_repetition() {
+                cx.memory
+                    .refuse(&call.tool, &call.arguments, reason.clone(), &text);
             }
-            call.finish_text(cx, status, text);
+            call.finish_aside(cx, reason, text);
             return (call, Next::Done);
         }
         if self.permission_open {
             let last = self.permissions.into_iter().next_back();
             call.permission = last.map(|(id, hash, _)| (id, hash));
         }
-        if let Some((status, output)) = self.held {
+        if let Some((end, output)) = self.held {
             return restore_delivery(
                 cx,
                 call,
-                Held { status, output },
+                Held { end, output },
                 self.delivery,
                 self.delivered,
             );
@@ -375,7 +391,7 @@ impl Past {
                 open.waiting(How::Inquiry).withdraw(cx, call.key);
             }
             let text = told::unknown_effects(&call.tool);
-            call.finish_text(cx, Status::Error, text);
+            call.finish_aside(cx, ResultReason::Interrupted, text);
             return (call, Next::Done);
         }
         if let Some(open) = self.open {
@@ -412,10 +428,10 @@ fn restore_delivery(
     delivered: Option<bool>,
 ) -> (Call, Next) {
     match (delivered, prompt) {
-        (Some(true), _) => call.finish(cx, held.status, held.output),
+        (Some(true), _) => call.finish(cx, held.end, held.output),
         (Some(false), _) => {
             let text = told::withheld(&call.tool, None);
-            call.finish_text(cx, Status::Denied, text);
+            call.finish_aside(cx, ResultReason::Withheld, text);
         }
         (None, None) => {
             call.ask_delivery(cx, held);
@@ -449,15 +465,15 @@ fn restore_question(cx: &mut Context, mut call: Call, open: Open) -> (Call, Next
 pub(crate) fn lost_text(tool: &str, question: &Question, response: &InquiryResponse) -> String {
     let InquiryResponse::Cancelled {
         reason,
+        backend,
         note,
         why,
-        effort,
         ..
     } = response
     else {
         return String::new();
     };
-    if effort.is_some() {
+    if *backend == Some(Word::Known(Backend::Inquiry)) {
         return told::inquiry_failed(why.as_deref().unwrap_or("unknown"));
     }
     told::unanswered(tool, &question.id, reason, why.as_deref(), note.as_deref())

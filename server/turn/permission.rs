@@ -7,7 +7,10 @@ use crate::{
     call::{Call, State},
     context::Context,
     effect::{Prompt, PromptKind},
-    event::{About, Closed, Event, PromptId, RefusalReason, Seen, Status},
+    event::{
+        Closed, Event, Permission, PromptId, PromptSubject, RefusalReason, ResultReason, Showing,
+        Vocabulary,
+    },
     input::{Prepared, Preview, PromptAnswer},
     permit::{self, Permit, Refused},
     prompt::{Prompted, settled_by_user},
@@ -85,8 +88,8 @@ impl Call {
         let id = kept.map_or_else(|| cx.next_prompt_id(), |(id, _)| id);
         let prompted = Prompted::new(id.clone(), parked, cx.now);
         if !recorded {
-            let diff = matches!(prepared.preview, Some(Preview::Diff { .. }));
-            let about = About::RunTool {
+            let diff = shows_diff(&prepared);
+            let subject = PromptSubject::RunTool {
                 hash: prepared.hash.clone(),
                 diff,
                 title: prepared.title.clone(),
@@ -94,7 +97,7 @@ impl Call {
             cx.record(Event::PromptOpened {
                 prompt: id.clone(),
                 call: self.key,
-                about,
+                subject,
             });
         }
         self.state = State::Permission {
@@ -113,10 +116,10 @@ impl Call {
             return;
         }
         let (id, title, parked) = (prompted.id.clone(), prepared.title.clone(), prompted.parked);
-        let closed = Closed::Answered {
-            answer: Value::from("turn"),
+        let closed = Closed::Permitted {
+            permission: Permission::Turn,
             new_text: None,
-            seen: None,
+            shown: None,
         };
         cx.record(Event::PromptClosed {
             prompt: id.clone(),
@@ -125,29 +128,39 @@ impl Call {
         if !parked {
             cx.close_prompt(&id, "approved for the rest of the turn");
         }
-        cx.tell(settled_by_user(&id, Value::from("turn")));
+        cx.tell(settled_by_user(&id, Value::from(Permission::Turn.word())));
         self.state = State::Ready { title };
     }
 
     pub(crate) fn refuse(&mut self, cx: &mut Context, why: Refused) {
-        let text = match why {
-            Refused::Trust => told::not_trusted(&self.tool),
-            Refused::Key => told::denied_by_key(&self.tool),
-            Refused::Mode => told::denied_by_mode(&self.tool, cx.mode),
-            Refused::NeedsApproval => told::needs_approval(&self.tool),
+        let (reason, text) = match why {
+            Refused::Trust => (ResultReason::NotTrusted, told::not_trusted(&self.tool)),
+            Refused::Key => (
+                ResultReason::DeniedByConfiguration,
+                told::denied_by_key(&self.tool),
+            ),
+            Refused::Mode => (
+                ResultReason::DeniedByMode(Some(cx.mode)),
+                told::denied_by_mode(&self.tool, cx.mode),
+            ),
+            Refused::NeedsApproval => (
+                ResultReason::NeedsApproval,
+                told::needs_approval(&self.tool),
+            ),
         };
         if why == Refused::NeedsApproval {
             cx.refused(&self.tool, RefusalReason::NeedsApproval, &text);
         }
-        cx.memory.refuse(&self.tool, &self.arguments, &text);
-        self.finish_text(cx, Status::Denied, text);
+        cx.memory
+            .refuse(&self.tool, &self.arguments, reason.clone(), &text);
+        self.finish_aside(cx, reason, text);
     }
 
     pub(crate) fn permission_answered(
         &mut self,
         cx: &mut Context,
         answer: PromptAnswer,
-        seen: Option<Seen>,
+        shown: Option<Showing>,
     ) {
         let State::Permission { prompted, prepared } = &mut self.state else {
             return;
@@ -156,30 +169,29 @@ impl Call {
         let chosen = permission_answer(prepared, &answer);
         match answer {
             PromptAnswer::Answer { .. } if chosen.is_none() => {
-                let expected = permission_options(prepared).join(", ");
-                let misfit = Misfit(format!("The answer must be exactly one of: {expected}."));
+                let misfit = no_permission(prepared);
                 if prompted.refit(cx, &misfit) {
                     return self.show(cx, &id);
                 }
                 self.not_shown(cx, &id, "no fitting answer came".into());
             }
             PromptAnswer::Answer { new_text, .. } => {
-                let chosen = chosen.unwrap_or("no");
-                let closed = Closed::Answered {
-                    answer: chosen.into(),
+                let permission = chosen.unwrap_or(Permission::No);
+                let closed = Closed::Permitted {
+                    permission,
                     new_text: new_text.clone(),
-                    seen,
+                    shown,
                 };
                 cx.record(Event::PromptClosed {
                     prompt: id.clone(),
                     closed,
                 });
-                cx.tell(settled_by_user(&id, Value::from(chosen)));
+                cx.tell(settled_by_user(&id, Value::from(permission.word())));
                 let prepared = std::mem::take(prepared);
-                self.permitted(cx, chosen, *prepared, new_text);
+                self.permitted(cx, permission, *prepared, new_text);
             }
-            PromptAnswer::Decline { note } => self.declined(cx, &id, note, seen),
-            PromptAnswer::Cancel => self.declined(cx, &id, None, seen),
+            PromptAnswer::Decline { note } => self.declined(cx, &id, note, shown),
+            PromptAnswer::Cancel => self.declined(cx, &id, None, shown),
             PromptAnswer::Failed(why) => self.not_shown(cx, &id, why),
         }
     }
@@ -187,22 +199,20 @@ impl Call {
     pub(crate) fn permitted(
         &mut self,
         cx: &mut Context,
-        chosen: &str,
+        permission: Permission,
         prepared: Prepared,
         new_text: Option<String>,
     ) {
-        if chosen == "no" {
-            return self.not_allowed(cx, None);
-        }
-        let diff = matches!(prepared.preview, Some(Preview::Diff { .. }));
-        match chosen {
-            "turn" if diff && cx.mode == Mode::Ask => cx.mode = Mode::Edits,
-            "turn" if !diff => cx.memory.approve(&prepared.hash),
-            "always" => {
+        let diff = shows_diff(&prepared);
+        match permission {
+            Permission::No => return self.not_allowed(cx, None),
+            Permission::Turn if diff && cx.mode == Mode::Ask => cx.mode = Mode::Edits,
+            Permission::Turn if !diff => cx.memory.approve(&prepared.hash),
+            Permission::Always => {
                 cx.memory.approve(&prepared.hash);
                 cx.keep_approval(&prepared.hash);
             }
-            _ => {}
+            Permission::Once | Permission::Turn => {}
         }
         self.approved = Some(prepared.hash);
         self.new_text = new_text;
@@ -214,10 +224,13 @@ impl Call {
     /// A person's no. With a note, or after any message of the user's, the person is asked again.
     pub(crate) fn not_allowed(&mut self, cx: &mut Context, note: Option<String>) {
         let text = told::not_allowed(&self.tool, note.as_deref());
-        if note.is_none() {
-            cx.memory.refuse(&self.tool, &self.arguments, &text);
+        let noted = note.is_some();
+        let reason = ResultReason::Declined { noted };
+        if !noted {
+            cx.memory
+                .refuse(&self.tool, &self.arguments, reason.clone(), &text);
         }
-        self.finish_text(cx, Status::Denied, text);
+        self.finish_aside(cx, reason, text);
     }
 
     pub(crate) fn permission_prompt(
@@ -231,39 +244,34 @@ impl Call {
         prompt.context = prepared.must_ask.clone();
         prompt.preview = prepared.preview.clone();
         prompt.answer_type = AnswerType::Select {
-            options: permission_options(prepared)
-                .iter()
-                .map(|&option| option.to_owned())
-                .collect(),
+            options: Permission::words(shows_diff(prepared)),
         };
         prompt
     }
 }
 
-/// What a person may answer to a permission prompt.
-pub(crate) fn permission_options(prepared: &Prepared) -> &'static [&'static str] {
-    match prepared.preview {
-        Some(Preview::Diff { .. }) => &["once", "turn", "no"],
-        _ => &["once", "turn", "always", "no"],
-    }
+/// It shows a change of a file, so that it offers other permissions.
+fn shows_diff(prepared: &Prepared) -> bool {
+    matches!(prepared.preview, Some(Preview::Diff { .. }))
 }
 
-/// Whether an answer to a permission prompt is one.
-pub(crate) fn permission_answer(
-    prepared: &Prepared,
-    answer: &PromptAnswer,
-) -> Option<&'static str> {
+/// What is wrong with an answer that is no permission.
+pub(crate) fn no_permission(prepared: &Prepared) -> Misfit {
+    let options = Permission::words(shows_diff(prepared)).join(", ");
+    Misfit(format!("The answer must be exactly one of: {options}."))
+}
+
+/// The permission that an answer to a permission prompt is, if it is one.
+pub(crate) fn permission_answer(prepared: &Prepared, answer: &PromptAnswer) -> Option<Permission> {
     let PromptAnswer::Answer {
         value, new_text, ..
     } = answer
     else {
         return None;
     };
-    let options = permission_options(prepared);
-    let chosen = options
-        .iter()
-        .find(|option| value.0.as_str() == Some(**option))?;
-    let diff = matches!(prepared.preview, Some(Preview::Diff { .. }));
-    let text_fits = new_text.is_none() || (diff && *chosen != "no");
-    text_fits.then_some(*chosen)
+    let diff = shows_diff(prepared);
+    let permission = Permission::of(value.0.as_str()?)?;
+    let offered = Permission::options(diff).contains(&permission);
+    let text_fits = new_text.is_none() || (diff && permission != Permission::No);
+    (offered && text_fits).then_some(permission)
 }

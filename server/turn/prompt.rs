@@ -8,10 +8,10 @@ use crate::{
     call::{Call, State},
     context::Context,
     effect::{Effect, Prompt, PromptKind, Settled, Update},
-    event::{By, Closed, Event, Level, PromptId, Reason, Seen, Status},
+    event::{By, Closed, Event, Level, PromptId, Reason, ResultReason, Showing},
     input::{PromptAnswer, Time},
     limits,
-    permission::{permission_answer, permission_options},
+    permission::{no_permission, permission_answer},
     question::{AnswerType, Misfit},
     route,
     rules::{Client, ToolRules},
@@ -69,16 +69,16 @@ impl Prompted {
         self.unfit <= limits::UNFIT_ANSWERS
     }
 
-    fn seen(&self, cx: &Context, given: bool) -> Option<Seen> {
+    fn showing(&self, cx: &Context, given: bool) -> Option<Showing> {
         if given {
             let cli = Client {
                 name: "cli".into(),
                 version: env!("CARGO_PKG_VERSION").into(),
                 secret: false,
             };
-            return Some(Seen::new(&cli, cx.now, cx.now));
+            return Some(Showing::new(&cli, cx.now, cx.now));
         }
-        cx.seen(self.shown_at)
+        cx.showing(self.shown_at)
     }
 }
 
@@ -145,14 +145,14 @@ impl Call {
         let Some(prompted) = self.prompted_mut(id).map(|prompted| prompted.clone()) else {
             return;
         };
-        let seen = prompted.seen(cx, given);
+        let shown = prompted.showing(cx, given);
         if !given && !prompted.parked {
             cx.settle_prompt();
         }
         match &self.state {
-            State::Permission { .. } => self.permission_answered(cx, answer, seen),
-            State::Delivery { .. } => self.delivery_answered(cx, answer, seen),
-            _ => self.question_answered(cx, id, answer, seen),
+            State::Permission { .. } => self.permission_answered(cx, answer, shown),
+            State::Delivery { .. } => self.delivery_answered(cx, answer, shown),
+            _ => self.question_answered(cx, id, answer, shown),
         }
     }
 
@@ -161,11 +161,11 @@ impl Call {
         cx: &mut Context,
         id: &PromptId,
         note: Option<String>,
-        seen: Option<Seen>,
+        shown: Option<Showing>,
     ) {
         let closed = Closed::Declined {
             note: note.clone(),
-            seen,
+            shown,
         };
         cx.record(Event::PromptClosed {
             prompt: id.clone(),
@@ -180,7 +180,7 @@ impl Call {
             return self.not_allowed(cx, note);
         }
         let text = told::withheld(&self.tool, note.as_deref());
-        self.finish_text(cx, Status::Denied, text);
+        self.finish_aside(cx, ResultReason::Withheld, text);
     }
 
     pub(crate) fn not_shown(&mut self, cx: &mut Context, id: &PromptId, why: String) {
@@ -194,7 +194,7 @@ impl Call {
             prompt: id.clone(),
             settled,
         });
-        self.finish_text(cx, Status::Denied, text);
+        self.finish_aside(cx, ResultReason::PromptFailed, text);
     }
 
     /// The prompt of this id, if the call waits on it.
@@ -336,10 +336,7 @@ impl Call {
         Some(match &self.state {
             State::Permission { prepared, .. } => permission_answer(prepared, answer)
                 .map(|_| ())
-                .ok_or_else(|| {
-                    let options = permission_options(prepared).join(", ");
-                    Misfit(format!("The answer must be exactly one of: {options}."))
-                }),
+                .ok_or_else(|| no_permission(prepared)),
             State::Delivery { .. } if value.0.is_boolean() => Ok(()),
             State::Delivery { .. } => Err(Misfit(AnswerType::Boolean.expectation())),
             _ => self.waiting(id)?.question.accept(&value.0).map(|_| ()),

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::record::Vocabulary;
+
 /// One piece of a response, whichever API it came through. A response is any number of pieces and then
 /// exactly one [`Piece::Finish`], or a [`Failure`] in its place.
 #[derive(Clone, Debug, PartialEq)]
@@ -159,9 +161,9 @@ pub enum Feature {
     CacheHint,
 }
 
-impl Feature {
-    /// All, in the order in which a server that names none of them is asked to do without.
-    pub const ALL: [Self; 11] = [
+impl Vocabulary for Feature {
+    /// In the order in which a server that names none of them is asked to do without.
+    const ALL: &'static [Self] = &[
         Self::ForcedTool,
         Self::Reasoning,
         Self::ReasoningOff,
@@ -175,9 +177,7 @@ impl Feature {
         Self::CacheHint,
     ];
 
-    /// Its word on record.
-    #[must_use]
-    pub fn word(self) -> &'static str {
+    fn word(self) -> &'static str {
         match self {
             Self::ForcedTool => "forced_tool",
             Self::Reasoning => "reasoning",
@@ -191,12 +191,6 @@ impl Feature {
             Self::MaxCompletionTokens => "max_completion_tokens",
             Self::CacheHint => "cache_hint",
         }
-    }
-
-    /// The feature of this word; `None` for one that this version does not know.
-    #[must_use]
-    pub fn of(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|feature| feature.word() == word)
     }
 }
 

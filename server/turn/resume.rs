@@ -4,19 +4,18 @@
 use crate::{
     call::{Ending, parse_arguments},
     context::Context,
-    cycle::{CUT, SCHEMA_REPAIR, taken_back},
+    cycle::taken_back,
     effect::Effect,
     event::{
-        By, CallKey, Closed, Event, InquiryResponse, Outcome, PromptId, Reason, RefusalReason,
-        Status, TurnError,
+        By, CallEnd, CallKey, Closed, DirectiveKind, Event, InquiryResponse, Outcome, Permission,
+        PromptId, Reason, RefusalReason, ResultReason, TurnError,
     },
     force::Sending,
     input::Time,
     memory::Declined,
     past::{Next, Past, lost_text},
-    response::{Feature, Finish, Item, Kind, Response},
+    response::{Finish, Item, Kind, Response},
     rules::Mode,
-    told,
     turn::{Conclusion, Phase, Setup, Turn},
 };
 
@@ -119,8 +118,8 @@ impl Turn {
         let mut left = Left::Request;
         for event in events {
             match event {
-                Event::RequestSent { cycle } => {
-                    self.cx.cycle = *cycle;
+                Event::RequestSent { step } => {
+                    self.cx.cycle = *step;
                     self.calls_before += u32::try_from(pasts.len()).unwrap_or(u32::MAX);
                     pasts.clear();
                     items.clear();
@@ -145,8 +144,8 @@ impl Turn {
                     self.cx.memory.lift();
                     left = left.owing();
                 }
-                Event::Directive { text } => {
-                    self.read_directive(text);
+                Event::Directive { kind, .. } => {
+                    self.read_directive(kind);
                     left = left.owing();
                 }
                 _ => {}
@@ -166,16 +165,17 @@ impl Turn {
         }
     }
 
-    fn read_directive(&mut self, text: &str) {
-        if text == CUT {
-            self.cuts += 1;
-        } else if text.starts_with(SCHEMA_REPAIR) {
-            self.schema_repair = true;
-        } else if text == self.force.directive() {
-            self.force.asked = true;
-        } else if text == self.force.sharper() {
-            self.force.retried = true;
-            self.force.retrying = true;
+    fn read_directive(&mut self, kind: &DirectiveKind) {
+        match kind {
+            DirectiveKind::Cut => self.cuts += 1,
+            DirectiveKind::SchemaRepair => self.schema_repair = true,
+            // A resume may force another tool, or none.
+            DirectiveKind::Force { tool } if *tool == self.force.tool() => self.force.asked = true,
+            DirectiveKind::ForceAgain { tool } if *tool == self.force.tool() => {
+                self.force.retried = true;
+                self.force.retrying = true;
+            }
+            _ => {}
         }
     }
 
@@ -279,12 +279,16 @@ fn note(cx: &mut Context, pasts: &[Past], event: &Event) {
         }
         Event::PromptClosed {
             prompt,
-            closed: Closed::Answered { answer, .. },
+            closed: Closed::Permitted { permission, .. },
         } => {
-            let permission = pasts.iter().find_map(|past| past.permission(prompt));
-            match (permission, answer.as_str()) {
-                (Some((_, true)), Some("turn")) if cx.mode == Mode::Ask => cx.mode = Mode::Edits,
-                (Some((hash, false)), Some("turn" | "always")) => cx.memory.approve(hash),
+            let asked = pasts.iter().find_map(|past| past.permission(prompt));
+            match (asked, permission) {
+                (Some((_, true)), Permission::Turn) if cx.mode == Mode::Ask => {
+                    cx.mode = Mode::Edits;
+                }
+                (Some((hash, false)), Permission::Turn | Permission::Always) => {
+                    cx.memory.approve(hash);
+                }
                 _ => {}
             }
         }
@@ -293,15 +297,15 @@ fn note(cx: &mut Context, pasts: &[Past], event: &Event) {
         }
         Event::ToolResult {
             call,
-            status: Status::Denied,
+            end: CallEnd::Aside(reason),
             content,
             held: false,
             ..
         } => {
-            note_denied(cx, pasts, *call, content);
+            note_ended(cx, pasts, *call, reason, content);
         }
         Event::Learned { model, refuses } => {
-            if let Some(feature) = Feature::of(refuses) {
+            if let Some(feature) = refuses.known() {
                 cx.rules.refuse(model, feature);
             }
         }
@@ -309,19 +313,25 @@ fn note(cx: &mut Context, pasts: &[Past], event: &Event) {
     }
 }
 
-fn note_denied(cx: &mut Context, pasts: &[Past], call: CallKey, content: &str) {
+fn note_ended(
+    cx: &mut Context,
+    pasts: &[Past],
+    call: CallKey,
+    reason: &ResultReason,
+    content: &str,
+) {
     let Some(past) = pasts.iter().find(|past| past.key() == call) else {
         return;
     };
     let tool = &past.call.tool;
-    if content == told::needs_approval(tool) {
-        cx.refused(tool, RefusalReason::NeedsApproval, content);
-    } else if content == told::result_needs_approval(tool) {
-        return cx.refused(tool, RefusalReason::Withheld, content);
+    match reason {
+        ResultReason::NeedsApproval => cx.refused(tool, RefusalReason::NeedsApproval, content),
+        ResultReason::WithheldUnattended => cx.refused(tool, RefusalReason::Withheld, content),
+        _ => {}
     }
-    if told::is_refusal(tool, content) {
+    if reason.refuses_repetition() {
         let arguments = parse_arguments(&past.raw).unwrap_or_default();
-        cx.memory.refuse(tool, &arguments, content);
+        cx.memory.refuse(tool, &arguments, reason.clone(), content);
     }
 }
 

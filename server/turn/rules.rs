@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::{limits::Limits, question::Source, response::Feature};
+use crate::{limits::Limits, question::Source, record::Vocabulary, response::Feature};
 
 /// All rules of one turn.
 #[derive(Clone, Debug, Default)]
@@ -320,10 +320,10 @@ impl ToolRules {
     }
 }
 
-impl Mode {
-    /// The word of the mode.
-    #[must_use]
-    pub fn name(self) -> &'static str {
+impl Vocabulary for Mode {
+    const ALL: &'static [Self] = &[Self::Ask, Self::Edits, Self::Plan, Self::Auto];
+
+    fn word(self) -> &'static str {
         match self {
             Self::Ask => "ask",
             Self::Edits => "edits",

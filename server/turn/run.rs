@@ -5,7 +5,7 @@ use crate::{
     call::{Call, State},
     context::Context,
     effect::Effect,
-    event::{Event, Status},
+    event::{CallEnd, Event, ResultReason},
     input::{Time, ToolOutcome},
     told,
 };
@@ -68,22 +68,22 @@ impl Call {
         }
         match stopping {
             Some(Stopping::Cancelled) => {
-                self.finish_text(cx, Status::Cancelled, told::CANCELLED.into());
+                self.finish_aside(cx, ResultReason::Cancelled, told::CANCELLED.into());
             }
             Some(Stopping::TimeOver) => {
-                self.finish_text(cx, Status::Cancelled, told::TIME_OVER.into());
+                self.finish_aside(cx, ResultReason::TimeOver, told::TIME_OVER.into());
             }
             Some(Stopping::TooSlow) => {
                 let text = told::too_slow(&self.tool, cx.rules.limits.tool_time.as_secs());
-                self.finish_text(cx, Status::Error, text);
+                self.finish_aside(cx, ResultReason::TooSlow, text);
             }
             None => match outcome {
-                ToolOutcome::Success(output) => self.deliver(cx, Status::Ok, output),
-                ToolOutcome::Error(output) => self.deliver(cx, Status::Error, output),
+                ToolOutcome::Success(output) => self.deliver(cx, CallEnd::Success, output),
+                ToolOutcome::Error(output) => self.deliver(cx, CallEnd::Failure, output),
                 ToolOutcome::NeedsInput(question) => self.ask(cx, question, None),
                 ToolOutcome::Stopped => {
                     let text = told::unknown_effects(&self.tool);
-                    self.finish_text(cx, Status::Error, text);
+                    self.finish_aside(cx, ResultReason::Interrupted, text);
                 }
             },
         }

@@ -1,7 +1,10 @@
 //! What the model is told when a call ends otherwise than with its tool's own result. These texts are exact:
 //! tests, records and models rely on them.
 
-use crate::{event::Reason, rules::Mode};
+use crate::{
+    event::{Reason, Vocabulary},
+    rules::Mode,
+};
 
 /// The turn or call was cancelled.
 pub const CANCELLED: &str = "Cancelled by the user.";
@@ -87,7 +90,7 @@ pub fn denied_by_key(tool: &str) -> String {
 pub fn denied_by_mode(tool: &str, mode: Mode) -> String {
     format!(
         "{tool} is not allowed here ({} mode). Do not retry it in this turn.",
-        mode.name()
+        mode.word()
     )
 }
 
@@ -103,18 +106,6 @@ pub fn needs_approval(tool: &str) -> String {
     format!(
         "{tool} needs approval and no interactive client is attached. Do not retry it in this turn."
     )
-}
-
-/// Whether this says that a call may not run, so that the same call is refused at once. A no with a note is
-/// none: the person is asked again.
-#[must_use]
-pub fn is_refusal(tool: &str, text: &str) -> bool {
-    let modes = [Mode::Ask, Mode::Edits, Mode::Plan, Mode::Auto];
-    text == not_allowed(tool, None)
-        || text == needs_approval(tool)
-        || text == not_trusted(tool)
-        || text == denied_by_key(tool)
-        || modes.iter().any(|&mode| text == denied_by_mode(tool, mode))
 }
 
 /// A `runTool` or `deliverResult` prompt could not be shown.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::{
     attachment::Attachment,
-    event::{CallKey, Event, Status},
+    event::{CallEnd, CallKey, Event},
     response::Feature,
 };
 
@@ -122,7 +122,7 @@ impl Transcript {
                 self.calls.clear();
             }
             Event::UserMessage { text, attachments } => self.message(text, attachments),
-            Event::Directive { text } => self.waiting.push(Item::Directive(text.clone())),
+            Event::Directive { text, .. } => self.waiting.push(Item::Directive(text.clone())),
             Event::Steer { text } => self.waiting.push(Item::Steer(text.clone())),
             Event::Text { text, opaque } => {
                 self.response.push(Item::Text {
@@ -153,19 +153,19 @@ impl Transcript {
             }
             Event::ToolResult {
                 call,
-                status,
+                end,
                 content,
                 held: false,
                 ..
             } => {
-                self.result(*call, *status, content);
+                self.result(*call, end, content);
             }
             Event::RequestSent { .. } => {
                 self.response.clear();
                 self.flush();
             }
             Event::ResponseEnd { finish, .. } => self.end_response(finish.is_none()),
-            Event::Learned { refuses, .. } if Feature::of(refuses) == Some(Feature::History) => {
+            Event::Learned { refuses, .. } if refuses.known() == Some(Feature::History) => {
                 self.change();
             }
             _ => {}
@@ -198,7 +198,7 @@ impl Transcript {
         });
     }
 
-    fn result(&mut self, call: CallKey, status: Status, content: &str) {
+    fn result(&mut self, call: CallKey, end: &CallEnd, content: &str) {
         let Some((_, id, name)) = self.calls.iter().find(|(key, ..)| *key == call) else {
             return;
         };
@@ -207,7 +207,7 @@ impl Transcript {
             id: id.clone(),
             name: name.clone(),
             content: content.to_owned(),
-            is_error: status != Status::Ok,
+            is_error: *end != CallEnd::Success,
         });
     }
 
@@ -314,7 +314,7 @@ mod tests {
                 text: "Go.".into(),
                 attachments: Vec::new(),
             });
-            transcript.push(&Event::RequestSent { cycle: 1 });
+            transcript.push(&Event::RequestSent { step: 1 });
             transcript.push(&Event::Text {
                 text: "Done.".into(),
                 opaque: None,

@@ -215,15 +215,13 @@ impl Turn {
         self.calls_before += u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
         self.calls.clear();
         self.inquiries.new_cycle();
-        if let Some(directive) = &sending.directive {
-            self.cx.record(Event::Directive {
-                text: directive.clone(),
-            });
+        if let Some((kind, text)) = sending.directive.clone() {
+            self.cx.record(Event::Directive { kind, text });
         }
         self.steered = false;
         self.cx.cycle += 1;
-        let cycle = self.cx.cycle;
-        self.cx.record(Event::RequestSent { cycle });
+        let step = self.cx.cycle;
+        self.cx.record(Event::RequestSent { step });
         self.stream(sending, Retries::default());
     }
 

@@ -242,7 +242,7 @@ fn a_turn(number: usize) -> Vec<Event> {
             text: format!("Question {number}"),
             attachments: Vec::new(),
         },
-        Event::RequestSent { cycle: 1 },
+        Event::RequestSent { step: 1 },
         Event::Text {
             text: "An answer of a usual length. ".repeat(20),
             opaque: None,

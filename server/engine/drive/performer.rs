@@ -28,8 +28,9 @@ use crate::{
     turn::{
         Effect,
         effect::{self, CallWork, End, RequestKind},
-        event::{CallKey, Event, Outcome},
+        event::{CallKey, Event, Outcome, Word},
         input::{Input, ToolOutcome},
+        response::Feature,
         transcript::Transcript,
     },
 };
@@ -40,7 +41,7 @@ pub(in crate::engine) struct Performer {
     pub(in crate::engine) transcript: Transcript,
     pub(in crate::engine) head: Arc<Head>,
     pub(in crate::engine) frozen: Frozen,
-    pub(in crate::engine) learned: BTreeSet<(String, String)>,
+    pub(in crate::engine) learned: BTreeSet<(String, Word<Feature>)>,
     pub(in crate::engine) options: TurnOptions,
     pub(in crate::engine) schema: Option<Value>,
     pub(in crate::engine) provider: Arc<dyn Provider>,

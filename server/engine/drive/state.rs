@@ -11,12 +11,16 @@ use crate::{
     session::{
         blobs::Blobs,
         conversation::Conversation,
-        lines::Lines,
+        lines::{Fault, Lines},
         record::{Frozen, Record},
         replay,
     },
     tool::Seen,
-    turn::{Event, transcript::Transcript},
+    turn::{
+        event::{DirectiveKind, Event, FaultKind, Word},
+        response::Feature,
+        transcript::Transcript,
+    },
 };
 
 /// What a conversation was before a turn. A front end that stays may give it to the next turn, which need not read
@@ -29,15 +33,15 @@ pub struct ConversationState {
     /// What its requests begin with; none before the first.
     pub(in crate::engine) frozen: Option<Frozen>,
     /// What models refused.
-    pub(in crate::engine) learned: BTreeSet<(String, String)>,
+    pub(in crate::engine) learned: BTreeSet<(String, Word<Feature>)>,
     /// What the model knows of the files.
     pub(in crate::engine) seen: Seen,
     /// It has a turn.
     pub(in crate::engine) begun: bool,
     /// Its last turn, where that can be resumed.
     pub(in crate::engine) interrupted: Option<replay::Turn>,
-    /// What could not be read, in words, and whether the model was told.
-    pub(in crate::engine) faults: Vec<(String, bool)>,
+    /// What could not be read.
+    pub(in crate::engine) faults: Vec<LostPart>,
     /// The number of the next event.
     pub(in crate::engine) next: u64,
 }
@@ -92,28 +96,37 @@ fn read_media(blobs: Blobs) -> ReadMedia {
     })
 }
 
-/// What the model is told of a part of the log that could not be read.
-pub(in crate::engine) fn lost(text: &str) -> Event {
-    Event::Directive {
-        text: format!("Part of this conversation was lost: {text}"),
-    }
+/// A part of the log that could not be read.
+pub(in crate::engine) struct LostPart {
+    /// What and where, in words.
+    pub(in crate::engine) text: String,
+    /// What the model is told of it; none where it was told already.
+    pub(in crate::engine) untold: Option<Event>,
 }
 
-fn faults(lines: &Lines) -> Vec<(String, bool)> {
+fn faults(lines: &Lines) -> Vec<LostPart> {
     let events = lines.records.iter();
-    let told: HashSet<&str> = events
-        .filter_map(|record| match record.entry.event() {
-            Some(Event::Directive { text }) => Some(text.as_str()),
+    let told: HashSet<(u64, FaultKind)> = events
+        .filter_map(|record| match record.entry.event()? {
+            Event::Directive {
+                kind: DirectiveKind::Lost { line, fault },
+                ..
+            } => Some((*line, fault.known()?)),
             _ => None,
         })
         .collect();
-    let fault = |fault: &_| {
+    let lost = |fault: &Fault| {
         let text = format!("{fault}; it was left out.");
-        let is_told =
-            matches!(&lost(&text), Event::Directive { text } if told.contains(text.as_str()));
-        (text, is_told)
+        let untold = (!told.contains(&(fault.line, fault.kind))).then(|| Event::Directive {
+            kind: DirectiveKind::Lost {
+                line: fault.line,
+                fault: fault.kind.into(),
+            },
+            text: format!("Part of this conversation was lost: {text}"),
+        });
+        LostPart { text, untold }
     };
-    lines.faults.iter().map(fault).collect()
+    lines.faults.iter().map(lost).collect()
 }
 
 fn seen(records: &[Record]) -> Seen {

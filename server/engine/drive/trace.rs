@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::turn::{
-    event::{CallKey, Effort, Event, InquiryResponse},
+    event::{CallKey, Effort, Event, InquiryResponse, Vocabulary},
     inquiry::Ask,
     question::Question,
 };
@@ -39,7 +39,7 @@ impl Trace {
                 id,
                 question_type = question.answer_type.name(),
                 text = question.text,
-                strategy = ask.strategy.name(),
+                strategy = ask.strategy.word(),
                 "asked"
             );
         }
@@ -59,6 +59,7 @@ fn settled(id: &str, response: &InquiryResponse) {
                 milliseconds,
                 ..
             } = effort;
+            let strategy = strategy.as_str();
             tracing::info!(target: TARGET, id, strategy, tries, ?usage, milliseconds, "answered");
         }
         InquiryResponse::Cancelled {

@@ -19,7 +19,7 @@ use crate::{
         editor::{EditError, Editor},
         visible::one_line,
     },
-    turn::Event,
+    turn::event::{DirectiveKind, Event},
 };
 
 mod documents;
@@ -251,7 +251,10 @@ fn record(log: &mut Log, which: &Which, plan: &Plan) -> io::Result<()> {
         undone: which.id.clone(),
         files,
     });
-    for entry in [undone, Event::Directive { text }.into()] {
+    let kind = DirectiveKind::Undone {
+        turn: which.id.clone(),
+    };
+    for entry in [undone, Event::Directive { kind, text }.into()] {
         log.append(Clock::start().now(), None, &entry)?;
     }
     log.sync()()

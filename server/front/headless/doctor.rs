@@ -347,7 +347,7 @@ mod tests {
         let mut log = conversation.log(Duration::ZERO).expect("a log");
         for text in ["one", "two"] {
             let text = text.to_owned();
-            let entry = Entry::Turn(Event::Directive { text });
+            let entry = Entry::Turn(Event::Steer { text });
             log.append(Duration::ZERO, None, &entry).expect("appended");
         }
         drop(log);

@@ -21,8 +21,8 @@ use crate::{
     },
     session::{conversation::Conversation, record::TurnOptions, replay},
     turn::{
-        event::PromptId,
-        rules::{Client, Mode, ToolChoice},
+        event::{PromptId, Word},
+        rules::{Client, ToolChoice},
     },
 };
 
@@ -63,12 +63,13 @@ pub async fn run(args: args::Run, place: &Place) -> Result<u8, Failure> {
     if assembled.unsandboxed {
         notices.push("Commands run without a sandbox.".into());
     }
+    notices.extend(options.mode_notice());
     let conversation = match resumed {
         Some((conversation, _)) => conversation,
         None => conversation(&args, place)?,
     };
     let options = TurnOptions {
-        mode: Some(assembled.rules.mode.name().to_owned()),
+        mode: Some(assembled.rules.mode.into()),
         ..options
     };
     let plan = plan(place, conversation, start, options, client, assembled)?;
@@ -185,7 +186,7 @@ fn merge_options(
     }
     Ok(TurnOptions {
         model: args.model.clone().or(before.model),
-        mode: args.mode.map(|mode| mode.name().to_owned()).or(before.mode),
+        mode: args.mode.map(Word::Known).or(before.mode),
         tool_choice: args
             .tool_choice
             .as_ref()
@@ -273,15 +274,10 @@ fn config_flags(args: &args::Run, options: &TurnOptions) -> Vec<Flag> {
 }
 
 fn wishes(args: &args::Run, options: &TurnOptions, place: &Place, trusted: bool) -> Wishes {
-    let mode = options.mode.as_deref().and_then(|name| {
-        [Mode::Ask, Mode::Edits, Mode::Plan, Mode::Auto]
-            .into_iter()
-            .find(|mode| mode.name() == name)
-    });
     Wishes {
         root: place.root.clone(),
         trusted,
-        mode,
+        mode: options.resumed_mode(),
         toggles: args.tools.0.clone(),
         detached: args.detached.clone(),
         answers: args.answers.clone(),

@@ -30,7 +30,10 @@ use crate::{
         wire::requests::StartParams,
     },
     session::{conversation::Conversation, record::TurnOptions, replay},
-    turn::{event::Level, rules::Mode},
+    turn::{
+        event::{Level, Vocabulary, Word},
+        rules::Mode,
+    },
 };
 
 /// A turn to start.
@@ -58,13 +61,7 @@ impl Hub {
                 "turnId: {id:?} cannot be a turn's id; it has 1 to 64 letters, digits, `-` and `_`"
             )));
         }
-        if let Some(mode) = &params.mode {
-            mode_of(mode).ok_or_else(|| {
-                invalid(format!(
-                    "mode: {mode:?} is none of ask, edits, plan and auto"
-                ))
-            })?;
-        }
+        let mode = params.mode.as_deref().map(mode_of).transpose()?;
         if let Some(schema) = &params.schema {
             jsonschema::validator_for(schema)
                 .map_err(|why| invalid(format!("schema: it is not a JSON schema: {why}")))?;
@@ -95,7 +92,7 @@ impl Hub {
             },
             attachments,
             options: TurnOptions {
-                mode: params.mode,
+                mode: mode.map(Word::Known),
                 model: params.model,
                 tool_choice: params.tool_choice,
                 schema: params.schema,
@@ -132,7 +129,7 @@ impl Hub {
             let flags = flags(options).into_iter().chain([model]).collect();
             effective = self.configuration(&wanted.root, flags)?;
         }
-        let mode = options.mode.as_deref().and_then(mode_of);
+        let mode = options.resumed_mode();
         if !effective.trusted && matches!(mode, Some(Mode::Edits | Mode::Auto)) {
             return Err(RequestError::NotTrusted("mode edits or auto".into()));
         }
@@ -153,6 +150,7 @@ impl Hub {
         if assembled.unsandboxed {
             notices.push("Commands run without a sandbox.".into());
         }
+        notices.extend(options.mode_notice());
         // Others have it in their status.
         if !effective.trusted && !self.speaks_aside() {
             notices.push(NOT_TRUSTED.into());
@@ -212,7 +210,7 @@ async fn begin_reserved(
     let model = assembled.rules.model.id.clone();
     let plan = Plan {
         options: TurnOptions {
-            mode: Some(assembled.rules.mode.name().to_owned()),
+            mode: Some(assembled.rules.mode.into()),
             model: Some(model.clone()),
             root: Some(wanted.root.display().to_string()),
             ..wanted.options
@@ -258,10 +256,12 @@ fn flags(options: &TurnOptions) -> Vec<Flag> {
     model.into_iter().chain(choice).collect()
 }
 
-fn mode_of(name: &str) -> Option<Mode> {
-    [Mode::Ask, Mode::Edits, Mode::Plan, Mode::Auto]
-        .into_iter()
-        .find(|mode| mode.name() == name)
+fn mode_of(word: &str) -> Result<Mode> {
+    Mode::of(word).ok_or_else(|| {
+        invalid(format!(
+            "mode: {word:?} is none of ask, edits, plan and auto"
+        ))
+    })
 }
 
 /// Whether a text can be a turn's id.

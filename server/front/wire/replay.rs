@@ -9,7 +9,7 @@ use super::{CallStatus, InquiryStatus, PromptKind, PromptOutcome, QuestionUpdate
 use crate::{
     session::{record::Edit, replay::Turn},
     turn::{
-        event::{About, CallKey, Closed, Event, InquiryResponse},
+        event::{By, CallKey, Closed, Event, InquiryResponse, PromptSubject},
         question::{Question, Source},
         response,
     },
@@ -56,7 +56,7 @@ struct Put<'a> {
 impl Put<'_> {
     fn event(&mut self, event: &Event) {
         match event {
-            Event::RequestSent { cycle } => self.step = *cycle,
+            Event::RequestSent { step } => self.step = *step,
             Event::Text { text, .. } if !text.is_empty() => {
                 let (step, text) = (self.step, text.clone());
                 self.updates.push(Update::Text { step, text });
@@ -75,7 +75,7 @@ impl Put<'_> {
             Event::CallStarted { call, title, .. }
             | Event::PromptOpened {
                 call,
-                about: About::RunTool { title, .. },
+                subject: PromptSubject::RunTool { title, .. },
                 ..
             } if !title.is_empty() => {
                 self.title(*call, title);
@@ -83,7 +83,7 @@ impl Put<'_> {
             }
             Event::ToolResult {
                 call,
-                status,
+                end,
                 content,
                 held: false,
                 ..
@@ -91,7 +91,7 @@ impl Put<'_> {
                 if let Some((call_id, _)) = self.shown(*call) {
                     self.updates.push(Update::ToolResult {
                         call_id,
-                        status: *status,
+                        status: end.status(),
                         summary: content.lines().next().unwrap_or_default().to_owned(),
                         diff: None,
                     });
@@ -157,8 +157,8 @@ impl Put<'_> {
             Event::PromptOpened {
                 prompt,
                 call,
-                about,
-            } => self.opened(&prompt.0, *call, about),
+                subject,
+            } => self.opened(&prompt.0, *call, subject),
             Event::InquiryResponse { id, call, response } => self.answered(id, *call, response),
             Event::PromptClosed { prompt, closed } if self.prompts.remove(&prompt.0).is_some() => {
                 let closed = of_closed(prompt.0.clone(), closed);
@@ -168,12 +168,12 @@ impl Put<'_> {
         }
     }
 
-    fn opened(&mut self, prompt: &str, call: CallKey, about: &About) {
+    fn opened(&mut self, prompt: &str, call: CallKey, subject: &PromptSubject) {
         let Some((call_id, tool)) = self.calls.get(&call).cloned() else {
             return;
         };
-        let (prompt_kind, label, text, pair) = match about {
-            About::Question { inquiry } => {
+        let (prompt_kind, label, text, pair) = match subject {
+            PromptSubject::Question { inquiry } => {
                 let Some((question, source)) = self.asked.get(inquiry) else {
                     return;
                 };
@@ -184,10 +184,14 @@ impl Put<'_> {
                 let text = question.text.clone();
                 (PromptKind::Question, label, text, Some(inquiry.clone()))
             }
-            About::RunTool { .. } => (PromptKind::RunTool, tool.clone(), String::new(), None),
-            About::DeliverResult => (PromptKind::DeliverResult, tool.clone(), String::new(), None),
+            PromptSubject::RunTool { .. } => {
+                (PromptKind::RunTool, tool.clone(), String::new(), None)
+            }
+            PromptSubject::DeliverResult => {
+                (PromptKind::DeliverResult, tool.clone(), String::new(), None)
+            }
         };
-        let text = about.text(&tool).unwrap_or(text);
+        let text = subject.text(&tool).unwrap_or(text);
         // A resume opens the same prompt again.
         if self.prompts.insert(prompt.to_owned(), pair).is_some() {
             return;
@@ -277,12 +281,7 @@ fn of_response(prompt_id: String, response: &InquiryResponse) -> QuestionUpdate 
             None,
             Some(answer.clone()),
         ),
-        InquiryResponse::Redacted { .. } => (
-            PromptOutcome::Redacted,
-            Some(crate::turn::event::By::User),
-            None,
-            None,
-        ),
+        InquiryResponse::Redacted { .. } => (PromptOutcome::Redacted, Some(By::User), None, None),
         InquiryResponse::Cancelled { reason, .. } => (
             PromptOutcome::Cancelled,
             None,
@@ -309,11 +308,11 @@ fn of_closed(prompt_id: String, closed: &Closed) -> QuestionUpdate {
         )
     };
     let (outcome, by, reason, answer) = match closed {
-        Closed::Answered { answer, .. } => (
+        Closed::Permitted { .. } | Closed::Delivered { .. } | Closed::Unknown { .. } => (
             PromptOutcome::Answered,
-            Some(crate::turn::event::By::User),
+            Some(By::User),
             None,
-            Some(answer.clone()),
+            closed.answer(),
         ),
         Closed::Declined { .. } => cancelled("user"),
         Closed::Withdrawn => cancelled("withdrawn"),

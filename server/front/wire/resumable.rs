@@ -9,7 +9,7 @@ use super::{Position, Preview, Prompt, PromptKind, PromptTool, TurnRef};
 use crate::{
     session::replay::Turn,
     turn::{
-        event::{About, CallKey, Event, PromptId},
+        event::{CallKey, Event, Permission, PromptId, PromptSubject},
         question::{AnswerType, Question, Source},
     },
 };
@@ -38,7 +38,7 @@ pub fn prompts(
 struct Known<'a> {
     calls: HashMap<CallKey, PromptTool>,
     asked: HashMap<&'a str, (&'a Question, &'a Source)>,
-    opened: HashMap<&'a PromptId, (CallKey, &'a About)>,
+    opened: HashMap<&'a PromptId, (CallKey, &'a PromptSubject)>,
     held: HashMap<CallKey, &'a str>,
 }
 
@@ -79,9 +79,9 @@ impl<'a> Known<'a> {
             Event::PromptOpened {
                 prompt,
                 call,
-                about,
+                subject,
             } => {
-                self.opened.insert(prompt, (*call, about));
+                self.opened.insert(prompt, (*call, subject));
             }
             Event::ToolResult {
                 call,
@@ -101,12 +101,12 @@ impl<'a> Known<'a> {
         of: &TurnRef,
         label: &impl Fn(&str, &str) -> Option<String>,
     ) -> Option<Prompt> {
-        let (call, about) = self.opened.get(id)?;
+        let (call, subject) = self.opened.get(id)?;
         let tool = self.calls.get(call)?;
         let mut prompt = bare(id, of, tool);
-        prompt.text = about.text(&tool.name).unwrap_or_default();
-        match about {
-            About::Question { inquiry } => {
+        prompt.text = subject.text(&tool.name).unwrap_or_default();
+        match subject {
+            PromptSubject::Question { inquiry } => {
                 let (question, source) = *self.asked.get(inquiry.as_str())?;
                 prompt.label = match source {
                     Source::Assistant => "Assistant".to_owned(),
@@ -123,17 +123,13 @@ impl<'a> Known<'a> {
                 prompt.exclusive = question.is_exclusive();
                 prompt.source = source.clone();
             }
-            About::RunTool { diff, .. } => {
-                let options: &[&str] = match diff {
-                    true => &["once", "turn", "no"],
-                    false => &["once", "turn", "always", "no"],
-                };
+            PromptSubject::RunTool { diff, .. } => {
                 prompt.kind = PromptKind::RunTool;
                 prompt.answer_type = AnswerType::Select {
-                    options: options.iter().map(ToString::to_string).collect(),
+                    options: Permission::words(*diff),
                 };
             }
-            About::DeliverResult => {
+            PromptSubject::DeliverResult => {
                 prompt.kind = PromptKind::DeliverResult;
                 let text = self.held.get(call).map(|text| (*text).to_owned());
                 prompt.preview = text.map(|text| Preview::Text { text });

@@ -2,7 +2,7 @@ use super::*;
 use crate::turn::{
     Event,
     attachment::{Attachment, Content, Media, MediaType},
-    event::{CallKey, Status},
+    event::{CallEnd, CallKey, DirectiveKind},
     inquiry::CallResult,
     response::Usage,
     transcript::Transcript,
@@ -38,7 +38,7 @@ fn asks(transcript: &mut Transcript, text: &str) {
         text: text.into(),
         attachments: Vec::new(),
     });
-    transcript.push(&Event::RequestSent { cycle: 1 });
+    transcript.push(&Event::RequestSent { step: 1 });
 }
 
 #[test]
@@ -59,9 +59,10 @@ fn everything_that_was_said_is_in_the_text_but_reasoning() {
         attachments: vec![attachment, shot],
     });
     transcript.push(&Event::Directive {
+        kind: DirectiveKind::Cut,
         text: "Hurry.".into(),
     });
-    transcript.push(&Event::RequestSent { cycle: 1 });
+    transcript.push(&Event::RequestSent { step: 1 });
     transcript.push(&Event::Reasoning {
         text: "Secret thoughts.".into(),
         opaque: Some("{}".into()),
@@ -76,10 +77,10 @@ fn everything_that_was_said_is_in_the_text_but_reasoning() {
         });
     }
     says(&mut transcript, "I look.");
-    for (call, status) in [(0, Status::Ok), (1, Status::Error)] {
+    for (call, end) in [(0, CallEnd::Success), (1, CallEnd::Failure)] {
         transcript.push(&Event::ToolResult {
             call: CallKey(call),
-            status,
+            end,
             content: format!("found {call}"),
             held: false,
             details: None,
@@ -88,7 +89,7 @@ fn everything_that_was_said_is_in_the_text_but_reasoning() {
     transcript.push(&Event::Steer {
         text: "And there.".into(),
     });
-    transcript.push(&Event::RequestSent { cycle: 2 });
+    transcript.push(&Event::RequestSent { step: 2 });
     let called = "[the assistant called search with {\"pattern\":\"x\"}]\n\n";
     assert_eq!(
         texts(&flatten(&transcript.fork(), &[], Some(1_000)).0),
@@ -205,7 +206,7 @@ fn a_text_goes_on_from_the_one_before_until_the_cut_moves() {
                 &format!("{turn}.{step} {}", "!".repeat(turn % 40)),
             );
             transcript.push(&Event::Steer { text: "On.".into() });
-            transcript.push(&Event::RequestSent { cycle: 1 });
+            transcript.push(&Event::RequestSent { step: 1 });
             let now = whole(&transcript, Some(1_000));
             assert!(
                 now.len() < 2_640 + BEGIN.len() + LEFT_OUT.len(),

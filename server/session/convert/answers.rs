@@ -2,12 +2,18 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::super::{
     disk,
     record::{time_of, time_text},
 };
+use super::old;
 use crate::turn::{
-    event::{By, CallKey, Closed, Effort, Event, InquiryResponse, PromptId, Reason, Seen},
+    event::{
+        Backend, CallKey, Closed, Effort, Event, InquiryResponse, Permission, PromptId, Reason,
+        Showing, Vocabulary, Word,
+    },
     rules::Client,
 };
 
@@ -18,20 +24,25 @@ pub(super) fn closed_of(prompt: PromptId, closed: Closed) -> disk::Closed {
         reason: reason.map(str::to_owned),
         ..disk::Closed::default()
     };
+    let answered = |answer: Value, shown: Option<Showing>| disk::Closed {
+        answer: Some(answer),
+        shown: shown.into(),
+        ..blank("answered", None)
+    };
     match closed {
-        Closed::Answered {
-            answer,
+        Closed::Permitted {
+            permission,
             new_text,
-            seen,
+            shown,
         } => disk::Closed {
-            answer: Some(answer),
             new_text,
-            seen: seen.into(),
-            ..blank("answered", None)
+            ..answered(permission.word().into(), shown)
         },
-        Closed::Declined { note, seen } => disk::Closed {
+        Closed::Delivered { deliver, shown } => answered(deliver.into(), shown),
+        Closed::Unknown { answer } => answered(answer, None),
+        Closed::Declined { note, shown } => disk::Closed {
             note,
-            seen: seen.into(),
+            shown: shown.into(),
             ..blank("cancelled", Some("user"))
         },
         Closed::Withdrawn => blank("cancelled", Some("withdrawn")),
@@ -45,14 +56,10 @@ pub(super) fn closed_of(prompt: PromptId, closed: Closed) -> disk::Closed {
 impl disk::Closed {
     pub(super) fn event(self) -> Result<Event, String> {
         let closed = match (self.outcome.as_str(), self.reason.as_deref(), self.answer) {
-            ("answered", _, Some(answer)) => Closed::Answered {
-                answer,
-                new_text: self.new_text,
-                seen: self.seen.into(),
-            },
+            ("answered", _, Some(answer)) => answered(answer, self.new_text, self.shown.into()),
             ("cancelled", Some("user"), _) => Closed::Declined {
                 note: self.note,
-                seen: self.seen.into(),
+                shown: self.shown.into(),
             },
             ("cancelled", Some("withdrawn"), _) => Closed::Withdrawn,
             ("cancelled", reason, _) => Closed::Failed {
@@ -70,6 +77,22 @@ impl disk::Closed {
     }
 }
 
+/// What a recorded answer to a `runTool` or `deliverResult` prompt says. An answer that this version does not know
+/// approves nothing.
+fn answered(answer: Value, new_text: Option<String>, shown: Option<Showing>) -> Closed {
+    if let Some(deliver) = answer.as_bool() {
+        return Closed::Delivered { deliver, shown };
+    }
+    match answer.as_str().and_then(Permission::of) {
+        Some(permission) => Closed::Permitted {
+            permission,
+            new_text,
+            shown,
+        },
+        None => Closed::Unknown { answer },
+    }
+}
+
 pub(super) fn response_of(id: String, call: CallKey, response: InquiryResponse) -> disk::Response {
     let blank = |outcome: &str| disk::Response {
         id,
@@ -82,32 +105,34 @@ pub(super) fn response_of(id: String, call: CallKey, response: InquiryResponse) 
             answer,
             by,
             remember,
-            seen,
+            shown,
             effort,
         } => disk::Response {
             answer: Some(answer),
             by: Some(by.into()),
             remember,
-            seen: seen.into(),
+            shown: shown.into(),
             effort: effort.into(),
             ..blank("answered")
         },
-        InquiryResponse::Redacted { seen } => disk::Response {
+        InquiryResponse::Redacted { shown } => disk::Response {
             by: Some(disk::By::User),
-            seen: seen.into(),
+            shown: shown.into(),
             ..blank("redacted")
         },
         InquiryResponse::Cancelled {
             reason,
+            backend,
             note,
             why,
-            seen,
+            shown,
             effort,
         } => disk::Response {
             reason: Some(reason.name().to_owned()),
+            backend: backend.map(|backend| backend.as_str().to_owned()),
             note,
             why,
-            seen: seen.into(),
+            shown: shown.into(),
             effort: effort.into(),
             ..blank("cancelled")
         },
@@ -116,24 +141,31 @@ pub(super) fn response_of(id: String, call: CallKey, response: InquiryResponse) 
 
 impl disk::Response {
     pub(super) fn event(self) -> Result<Event, String> {
-        let (seen, effort) = (self.seen.into(), self.effort.into());
+        let (shown, effort): (_, Option<Effort>) = (self.shown.into(), self.effort.into());
         let response = match (self.outcome.as_deref(), self.answer) {
             (Some("answered") | None, Some(answer)) => InquiryResponse::Answered {
                 answer,
-                // Before `outcome` and `by` there were, only models' answers were on record.
-                by: self.by.map_or(By::Assistant, Into::into),
+                by: self.by.map_or(old::ANSWERED_BY, Into::into),
                 remember: self.remember,
-                seen,
+                shown,
                 effort,
             },
-            (Some("redacted"), _) => InquiryResponse::Redacted { seen },
-            (Some("cancelled"), _) => InquiryResponse::Cancelled {
-                reason: Reason::of(self.reason.as_deref().unwrap_or_default()),
-                note: self.note,
-                why: self.why,
-                seen,
-                effort,
-            },
+            (Some("redacted"), _) => InquiryResponse::Redacted { shown },
+            (Some("cancelled"), _) => {
+                let reason = Reason::of(self.reason.as_deref().unwrap_or_default());
+                let backend = match self.backend {
+                    Some(word) => Some(Word::<Backend>::of(&word)),
+                    None => old::backend(&reason, effort.is_some()).map(Word::Known),
+                };
+                InquiryResponse::Cancelled {
+                    reason,
+                    backend,
+                    note: self.note,
+                    why: self.why,
+                    shown,
+                    effort,
+                }
+            }
             (outcome, _) => return Err(format!("ends a question as {outcome:?}")),
         };
         Ok(Event::InquiryResponse {
@@ -144,13 +176,13 @@ impl disk::Response {
     }
 }
 
-impl From<Option<Seen>> for disk::Seen {
-    fn from(seen: Option<Seen>) -> Self {
-        let Some(Seen {
+impl From<Option<Showing>> for disk::Showing {
+    fn from(shown: Option<Showing>) -> Self {
+        let Some(Showing {
             client,
             shown_at,
             answered_at,
-        }) = seen
+        }) = shown
         else {
             return Self::default();
         };
@@ -171,17 +203,17 @@ impl From<Option<Seen>> for disk::Seen {
     }
 }
 
-impl From<disk::Seen> for Option<Seen> {
-    fn from(seen: disk::Seen) -> Self {
+impl From<disk::Showing> for Option<Showing> {
+    fn from(shown: disk::Showing) -> Self {
         let time = |text: Option<String>| text.as_deref().and_then(time_of);
-        let shown_at = time(seen.shown_at).unwrap_or(Duration::ZERO);
-        let answered_at = time(seen.answered_at).unwrap_or(shown_at);
+        let shown_at = time(shown.shown_at).unwrap_or(Duration::ZERO);
+        let answered_at = time(shown.answered_at).unwrap_or(shown_at);
         let disk::Client {
             name,
             version,
             secret,
-        } = seen.client?;
-        Some(Seen {
+        } = shown.client?;
+        Some(Showing {
             client: Client {
                 name,
                 version,
@@ -207,7 +239,7 @@ impl From<Option<Effort>> for disk::Effort {
         };
         Self {
             model: Some(model),
-            strategy: Some(strategy),
+            strategy: Some(strategy.as_str().to_owned()),
             tries: Some(tries),
             usage: Some(usage.into()),
             milliseconds: Some(milliseconds),
@@ -219,7 +251,7 @@ impl From<disk::Effort> for Option<Effort> {
     fn from(effort: disk::Effort) -> Self {
         Some(Effort {
             model: effort.model?,
-            strategy: effort.strategy.unwrap_or_default(),
+            strategy: Word::of(&effort.strategy.unwrap_or_default()),
             tries: effort.tries.unwrap_or_default(),
             usage: effort.usage.unwrap_or_default().into(),
             milliseconds: effort.milliseconds.unwrap_or_default(),

@@ -10,7 +10,9 @@ use super::{
     *,
 };
 use crate::turn::attachment::{Attachment, Content, Media, MediaType};
-use crate::turn::event::{About, Effort, ErrorCode, Level, PromptId, Refusal, TurnError};
+use crate::turn::event::{
+    Effort, ErrorCode, Level, Permission, PromptId, PromptSubject, Refusal, ResultReason, TurnError,
+};
 
 fn render(events: Vec<Entry>) -> String {
     let record = |entry| Record {
@@ -44,9 +46,15 @@ fn call(call: u32, name: &str, arguments: &str) -> Entry {
 
 fn result(call: u32, status: Status, content: &str) -> Entry {
     let (call, content) = (CallKey(call), content.into());
+    let end = match status {
+        Status::Ok => CallEnd::Success,
+        Status::Error => CallEnd::Failure,
+        Status::Cancelled => ResultReason::Cancelled.into(),
+        Status::Denied => ResultReason::NeedsApproval.into(),
+    };
     Event::ToolResult {
         call,
-        status,
+        end,
         content,
         held: false,
         details: None,
@@ -79,7 +87,7 @@ fn answer(answer: serde_json::Value, by: By) -> InquiryResponse {
         answer,
         by,
         remember: false,
-        seen: None,
+        shown: None,
         effort: None,
     }
 }
@@ -87,18 +95,19 @@ fn answer(answer: serde_json::Value, by: By) -> InquiryResponse {
 fn refused(reason: Reason, note: Option<&str>, why: Option<&str>) -> Entry {
     ended(InquiryResponse::Cancelled {
         reason,
+        backend: None,
         note: note.map(Into::into),
         why: why.map(Into::into),
-        seen: None,
+        shown: None,
         effort: None,
     })
 }
 
-fn opened(about: About) -> Entry {
+fn opened(subject: PromptSubject) -> Entry {
     Event::PromptOpened {
         prompt: PromptId("p1".into()),
         call: CallKey(0),
-        about,
+        subject,
     }
     .into()
 }
@@ -158,7 +167,7 @@ fn a_whole_turn() {
         answer: json!("3"),
         by: By::Assistant,
         remember: false,
-        seen: None,
+        shown: None,
         effort: Some(effort),
     };
     let shot = Attachment {
@@ -211,15 +220,15 @@ fn a_whole_turn() {
                 select,
             ),
             ended(by_model),
-            opened(About::RunTool {
+            opened(PromptSubject::RunTool {
                 hash: "h".into(),
                 diff: true,
                 title: "Edit a.rs".into(),
             }),
-            closed(Closed::Answered {
-                answer: json!("once"),
+            closed(Closed::Permitted {
+                permission: Permission::Once,
                 new_text: Some("x".into()),
-                seen: None,
+                shown: None,
             }),
             Entry::Edit(edit.clone()),
             Entry::Edit(edit),
@@ -283,7 +292,7 @@ fn who_answered_and_who_did_not() {
             "> **The default answered:** true",
         ),
         (
-            ended(InquiryResponse::Redacted { seen: None }),
+            ended(InquiryResponse::Redacted { shown: None }),
             "> **The user answered** with a secret, which is not on record.",
         ),
         (
@@ -314,7 +323,7 @@ fn who_answered_and_who_did_not() {
 fn permissions_refusals_and_ends() {
     let declined = |note: Option<&str>| Closed::Declined {
         note: note.map(Into::into),
-        seen: None,
+        shown: None,
     };
     for (how, expected) in [
         (declined(None), "> **The user said no.**"),
@@ -331,7 +340,7 @@ fn permissions_refusals_and_ends() {
         check(
             vec![
                 call(0, "sh", "{}"),
-                opened(About::DeliverResult),
+                opened(PromptSubject::DeliverResult),
                 closed(how),
             ],
             &format!(
@@ -359,7 +368,7 @@ fn permissions_refusals_and_ends() {
     check(
         vec![
             user("go"),
-            opened(About::DeliverResult),
+            opened(PromptSubject::DeliverResult),
             end(Outcome::Interrupted, None, vec![]),
         ],
         "> **User:** go\n\n*Let the model see the result of a tool?*\n\n\
@@ -436,13 +445,13 @@ fn what_took_no_tokens_says_nothing_of_them() {
 #[test]
 fn what_may_run_is_asked_as_it_was() {
     for (title, expected) in [("Run `echo hi`", "*Run `echo hi`?*"), ("", "*Run sh?*")] {
-        let about = About::RunTool {
+        let subject = PromptSubject::RunTool {
             hash: "h".into(),
             diff: false,
             title: title.into(),
         };
         check(
-            vec![call(0, "sh", "{}"), opened(about)],
+            vec![call(0, "sh", "{}"), opened(subject)],
             &format!("**sh** `{{}}`\n\n{expected}\n\n**Interrupted.**\n\nStill open: `p1`."),
         );
     }

@@ -8,7 +8,7 @@ use super::{
     super::lines::{Fault, read_all, read_last_turn},
     *,
 };
-use crate::turn::Event;
+use crate::turn::{Event, event::FaultKind};
 
 const NOW: Duration = Duration::from_secs(1_735_787_045);
 
@@ -43,6 +43,11 @@ fn check(folder: &Path, records: &[(u64, &str)], faults: &[(u64, &str)]) {
     assert_eq!(texts.collect::<Vec<_>>(), records);
     let expected = faults.iter().map(|(line, what)| Fault {
         line: *line,
+        kind: match *what {
+            CUT => FaultKind::Torn,
+            CHECKSUM => FaultKind::Checksum,
+            _ => FaultKind::Gap,
+        },
         what: (*what).to_owned(),
     });
     assert_eq!(read.faults, expected.collect::<Vec<_>>());
@@ -179,6 +184,7 @@ fn what_comes_after_a_repair_is_read() {
         read_last_turn(folder.path()).unwrap().faults,
         [Fault {
             line: 0,
+            kind: FaultKind::Torn,
             what: CUT.into()
         }]
     );

@@ -1,4 +1,5 @@
 mod calls;
+mod reasons;
 
 use serde_json::json;
 
@@ -6,11 +7,12 @@ use super::*;
 use crate::turn::{
     attachment::{Attachment, Content, Media, MediaType},
     event::{
-        About, By, CallKey, Closed, Effort, ErrorCode, InquiryResponse, Level, Outcome, PromptId,
-        Reason, Refusal, RefusalReason, Seen, Status, TurnError,
+        By, CallEnd, CallKey, Closed, DirectiveKind, Effort, ErrorCode, InquiryResponse, Level,
+        Outcome, Permission, PromptId, PromptSubject, Reason, Refusal, RefusalReason, ResultReason,
+        Showing, Status, TurnError,
     },
     question::{AnswerType, Persistence, Question, Source},
-    response::{Finish, Usage},
+    response::{Feature, Finish, Usage},
     rules::Client,
 };
 
@@ -66,13 +68,13 @@ fn usage() -> Usage {
     }
 }
 
-fn seen() -> Seen {
+fn shown() -> Showing {
     let client = Client {
         name: "nvim".into(),
         version: "0.11".into(),
         secret: true,
     };
-    Seen {
+    Showing {
         client,
         shown_at: TIME,
         answered_at: TIME + Duration::from_millis(1),
@@ -82,7 +84,7 @@ fn seen() -> Seen {
 fn effort() -> Effort {
     Effort {
         model: "a/b".into(),
-        strategy: "in_band".into(),
+        strategy: Word::of("in_band"),
         tries: 2,
         usage: usage(),
         milliseconds: 7,
@@ -129,7 +131,7 @@ fn what_freezes_and_changes() {
 #[test]
 fn the_start_of_a_turn() {
     let mut options = TurnOptions {
-        mode: Some("edits".into()),
+        mode: Some(Mode::Edits.into()),
         model: Some("a/b".into()),
         tool_choice: Some("required".into()),
         schema: Some(json!({"type": "object"})),
@@ -190,15 +192,11 @@ fn what_is_said() {
         r#"{"type":"user_message","text":"ü"}"#,
     );
     check(
-        Event::Directive { text: "d".into() },
-        r#"{"type":"directive","text":"d"}"#,
-    );
-    check(
         Event::Steer { text: "s".into() },
         r#"{"type":"steer","text":"s"}"#,
     );
     check(
-        Event::RequestSent { cycle: 3 },
+        Event::RequestSent { step: 3 },
         r#"{"type":"request_sent","cycle":3}"#,
     );
     check(
@@ -305,7 +303,7 @@ fn what_happens_to_files_and_titles() {
     check(
         Event::Learned {
             model: "a/b".into(),
-            refuses: "forced_tool".into(),
+            refuses: Feature::ForcedTool.into(),
         },
         r#"{"type":"learned","model":"a/b","refuses":"forced_tool"}"#,
     );
@@ -382,7 +380,10 @@ fn what_belongs_to_no_turn_names_none() {
 #[test]
 fn unknown_types_and_fields_are_kept_and_ignored() {
     check(
-        Entry::Unknown(json!({"type": "dream", "of": ["sheep"]})),
+        Entry::Unknown {
+            version: 1,
+            body: json!({"type": "dream", "of": ["sheep"]}),
+        },
         r#"{"type":"dream","of":["sheep"]}"#,
     );
     check_read(
@@ -393,7 +394,10 @@ fn unknown_types_and_fields_are_kept_and_ignored() {
         line_of(r#"{"v":2,"seq":1,"time":"2025-01-02T03:04:05.678Z","type":"steer","text":["s"]}"#);
     assert_eq!(
         decode(&newer).unwrap().entry,
-        Entry::Unknown(json!({"type": "steer", "text": ["s"]}))
+        Entry::Unknown {
+            version: 2,
+            body: json!({"type": "steer", "text": ["s"]}),
+        }
     );
 }
 
@@ -404,7 +408,7 @@ fn a_value_too_deep_to_be_read_again_is_kept_as_its_text() {
         let details: Value = serde_json::from_str(&nested(depth)).unwrap();
         let event = Event::ToolResult {
             call: CallKey(0),
-            status: Status::Ok,
+            end: CallEnd::Success,
             content: String::new(),
             held: false,
             details: Some(details.clone()),
@@ -438,35 +442,51 @@ fn what_is_wrong_with_a_line_is_said() {
             line[at] ^= 1 << bit;
             assert_eq!(
                 decode(&line),
-                Err("does not match its checksum".into()),
+                Err(LineError::new(
+                    FaultKind::Checksum,
+                    "does not match its checksum"
+                )),
                 "{at} {bit}"
             );
         }
     }
     let start = r#""v":1,"seq":1,"time":"2025-01-02T03:04:05.678Z""#;
-    for (text, what) in [
-        ("}".to_owned(), "is not JSON"),
-        (r#"{"seq":1}"#.into(), "has no version"),
-        (r#"{"v":1}"#.into(), "has no number"),
-        (r#"{"v":1,"seq":1,"time":"today"}"#.into(), "has no time"),
+    for (text, what, kind) in [
+        ("}".to_owned(), "is not JSON", FaultKind::NotJson),
+        (
+            r#"{"seq":1}"#.into(),
+            "has no version",
+            FaultKind::Incomplete,
+        ),
+        (r#"{"v":1}"#.into(), "has no number", FaultKind::Incomplete),
+        (
+            r#"{"v":1,"seq":1,"time":"today"}"#.into(),
+            "has no time",
+            FaultKind::Incomplete,
+        ),
         (
             format!(r#"{{{start},"turn":4}}"#),
             "has a turn that is no text",
+            FaultKind::Incomplete,
         ),
         (
             format!(r#"{{{start}}}"#),
             "is not an event that this version reads",
+            FaultKind::Unreadable,
         ),
         (
             format!(r#"{{{start},"type":"steer"}}"#),
             "is not an event that this version reads",
+            FaultKind::Unreadable,
         ),
         (
             format!(r#"{{{start},"type":"inquiry_response","id":"i","outcome":"lost"}}"#),
             r#"ends a question as Some("lost")"#,
+            FaultKind::Unreadable,
         ),
     ] {
         let error = decode(&line_of(&text)).unwrap_err();
-        assert!(error.starts_with(what), "{text}: {error}");
+        assert!(error.what.starts_with(what), "{text}: {error:?}");
+        assert_eq!(error.kind, kind, "{text}");
     }
 }

@@ -1,8 +1,8 @@
 use super::*;
 use crate::turn::{
-    event::{Closed, InquiryResponse, Level},
+    event::{CallEnd, Closed, DirectiveKind, InquiryResponse, Level},
     question::{AnswerType, Question, Source},
-    response::{Finish, Usage},
+    response::{Feature, Finish, Usage},
     transcript::Item,
 };
 
@@ -29,17 +29,17 @@ fn entry(text: &str) -> Entry {
     let rest = rest.to_owned();
     let result = |held, content| Event::ToolResult {
         call,
-        status: Status::Ok,
+        end: CallEnd::Success,
         content,
         held,
         details: None,
     };
-    let opened = |about| {
+    let opened = |subject| {
         let prompt = PromptId(format!("p{}", call.0));
         Event::PromptOpened {
             prompt,
             call,
-            about,
+            subject,
         }
     };
     Entry::from(match name {
@@ -48,8 +48,11 @@ fn entry(text: &str) -> Entry {
             text: rest,
             attachments: vec![],
         },
-        "directive" => Event::Directive { text: rest },
-        "sent" => Event::RequestSent { cycle: 1 },
+        "directive" => Event::Directive {
+            kind: DirectiveKind::Other(String::new()),
+            text: rest,
+        },
+        "sent" => Event::RequestSent { step: 1 },
         "text" => Event::Text {
             text: rest,
             opaque: None,
@@ -80,10 +83,10 @@ fn entry(text: &str) -> Entry {
             question: Question::new("q", "?", AnswerType::Text),
             live: false,
         },
-        "prompt" => opened(About::Question {
+        "prompt" => opened(PromptSubject::Question {
             inquiry: format!("i{}", call.0),
         }),
-        "permit" => opened(About::RunTool {
+        "permit" => opened(PromptSubject::RunTool {
             hash: "h".into(),
             diff: false,
             title: String::new(),
@@ -95,7 +98,7 @@ fn entry(text: &str) -> Entry {
         "answered" => Event::InquiryResponse {
             id: format!("i{}", call.0),
             call,
-            response: InquiryResponse::Redacted { seen: None },
+            response: InquiryResponse::Redacted { shown: None },
         },
         "result" => result(false, rest),
         "held" => result(true, rest),
@@ -123,7 +126,7 @@ fn entry(text: &str) -> Entry {
 fn check_transcript(log: &str, expected: &str) {
     let mut transcript = transcript(&records(log));
     // The next turn's first request takes everything along.
-    transcript.push(&Event::RequestSent { cycle: 1 });
+    transcript.push(&Event::RequestSent { step: 1 });
     let fork = transcript.fork();
     let mut links: Vec<String> = fork
         .newest_first()
@@ -398,11 +401,11 @@ fn what_is_frozen_follows_its_changes() {
         })
     );
     for _ in 0..2 {
-        let (model, refuses) = ("m".to_owned(), "forced_tool".to_owned());
+        let (model, refuses) = ("m".to_owned(), Feature::ForcedTool.into());
         log.push(record(Event::Learned { model, refuses }.into()));
     }
     assert_eq!(
         learned(&log),
-        BTreeSet::from([("m".into(), "forced_tool".into())])
+        BTreeSet::from([("m".into(), Feature::ForcedTool.into())])
     );
 }

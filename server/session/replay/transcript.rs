@@ -54,7 +54,7 @@ impl Folded {
                 if self.unsent || !self.calls.calls.is_empty() =>
             {
                 // The line that says so was lost: there is no answer without a request.
-                self.push(&Event::RequestSent { cycle: 0 });
+                self.push(&Event::RequestSent { step: 0 });
             }
             Event::ToolResult { held: false, .. } => self.unsent = true,
             _ => {}

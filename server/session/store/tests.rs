@@ -8,7 +8,7 @@ use super::{
     *,
 };
 use crate::turn::{
-    event::{About, CallKey, Outcome, PromptId},
+    event::{CallKey, Outcome, PromptId, PromptSubject},
     response::Usage,
 };
 
@@ -74,11 +74,11 @@ fn user(text: &str) -> Entry {
 }
 
 fn prompt() -> Entry {
-    let about = About::DeliverResult;
+    let subject = PromptSubject::DeliverResult;
     Event::PromptOpened {
         prompt: PromptId("p".into()),
         call: CallKey(0),
-        about,
+        subject,
     }
     .into()
 }
@@ -382,7 +382,10 @@ fn a_deleted_conversation_is_gone_unless_it_is_open() {
 fn a_line_that_nobody_knows_is_copied_as_it_is() {
     let it = Fixture::new();
     let source = it.conversation(vec![]);
-    let dream = Entry::Unknown(serde_json::json!({"type": "dream", "of": "sheep"}));
+    let dream = Entry::Unknown {
+        version: 2,
+        body: serde_json::json!({"type": "dream", "of": "sheep"}),
+    };
     it.append(
         &source,
         vec![("t1", 10, start()), ("t1", 11, dream.clone())],

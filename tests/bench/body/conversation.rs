@@ -11,7 +11,7 @@ use aside::{
     },
     turn::{
         Event,
-        event::{CallKey, Status},
+        event::{CallEnd, CallKey},
         inquiry::{CallResult, Message},
         response::{Finish, Usage},
         rules::ToolChoice,
@@ -75,14 +75,14 @@ impl Conversation {
         } else {
             self.push(Event::ToolResult {
                 call: self.call(),
-                status: Status::Ok,
+                end: CallEnd::Success,
                 content: text,
                 held: false,
                 details: None,
             });
         }
         self.requests += 1;
-        self.push(Event::RequestSent { cycle: 1 });
+        self.push(Event::RequestSent { step: 1 });
     }
 
     /// What the model says: a call, or words where the turn ends.

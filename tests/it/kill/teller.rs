@@ -7,7 +7,7 @@ use std::{
 
 use aside::{
     session::{conversation::Status, replay},
-    turn::{Event, event::About},
+    turn::{Event, event::PromptSubject},
 };
 
 use super::{
@@ -143,15 +143,15 @@ impl Teller {
         if last.standing.outcome.is_some() || self.hasty {
             for open in &last.standing.open {
                 let opened = last.events.iter().find_map(|event| match event {
-                    Event::PromptOpened { prompt, about, .. } if *prompt == open.prompt => {
-                        Some(about)
-                    }
+                    Event::PromptOpened {
+                        prompt, subject, ..
+                    } if *prompt == open.prompt => Some(subject),
                     _ => None,
                 });
                 let answer = match opened.unwrap() {
-                    About::Question { .. } => "blue",
-                    About::RunTool { .. } => "once",
-                    About::DeliverResult => "true",
+                    PromptSubject::Question { .. } => "blue",
+                    PromptSubject::RunTool { .. } => "once",
+                    PromptSubject::DeliverResult => "true",
                 };
                 args.extend(["--answer".to_owned(), format!("{}={answer}", open.prompt.0)]);
             }

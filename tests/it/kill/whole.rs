@@ -10,7 +10,7 @@ use aside::{
     session::replay,
     turn::{
         Event,
-        event::{About, CallKey, Outcome},
+        event::{CallKey, Outcome, PromptSubject},
     },
 };
 
@@ -157,9 +157,11 @@ impl History {
                     .filter(|(_, pair)| pair.as_ref() == Some(id));
                 about.for_each(|(settled, _)| *settled += 1);
             }
-            Event::PromptOpened { prompt, about, .. } => {
-                let pair = match about {
-                    About::Question { inquiry } => Some(inquiry.clone()),
+            Event::PromptOpened {
+                prompt, subject, ..
+            } => {
+                let pair = match subject {
+                    PromptSubject::Question { inquiry } => Some(inquiry.clone()),
                     _ => None,
                 };
                 // A resume may open the same prompt again.

@@ -97,7 +97,7 @@ impl Line {
             text: "Go on.".into(),
             attachments: Vec::new(),
         });
-        transcript.push(&Event::RequestSent { cycle: 1 });
+        transcript.push(&Event::RequestSent { step: 1 });
         let request = Request {
             head: Arc::new(Head::default()),
             transcript: transcript.fork(),

@@ -6,7 +6,10 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 use jiff::SignedDuration;
 use serde_json::Value;
 
-use crate::turn::rules::{Mode, ToolChoice};
+use crate::turn::{
+    event::Vocabulary,
+    rules::{Mode, ToolChoice},
+};
 
 /// `--attach`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,10 +73,7 @@ pub(super) fn tool_choice(text: &str) -> Result<ToolChoice, String> {
 }
 
 pub(super) fn mode(text: &str) -> Result<Mode, String> {
-    [Mode::Ask, Mode::Edits, Mode::Plan, Mode::Auto]
-        .into_iter()
-        .find(|mode| mode.name() == text)
-        .ok_or_else(|| "the modes are ask, edits, plan and auto".into())
+    Mode::of(text).ok_or_else(|| "the modes are ask, edits, plan and auto".into())
 }
 
 /// JSON itself begins with a brace; a schema that is `true` or `false` would say nothing.

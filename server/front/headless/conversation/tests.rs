@@ -134,7 +134,7 @@ fn the_last_turn_is_undone_and_the_model_is_told() {
         .records
         .iter()
         .find_map(|record| match record.entry.event() {
-            Some(Event::Directive { text }) => Some((record.turn.clone(), text.clone())),
+            Some(Event::Directive { text, .. }) => Some((record.turn.clone(), text.clone())),
             _ => None,
         });
     let text = "The user took back the changes that the last turn made to: a, new␛. \

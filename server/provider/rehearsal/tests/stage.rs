@@ -10,7 +10,7 @@ use crate::{
     turn::{
         Event,
         attachment::{Attachment, Content, Media, MediaType},
-        event::{CallKey, Status},
+        event::{CallEnd, CallKey, DirectiveKind},
         inquiry::{Message, Strategy},
         response::{Failure, Finish, Kind, Piece, Response, Usage},
         rules::ToolChoice,
@@ -55,7 +55,10 @@ impl Stage {
                 self.transcript.push(&message);
             }
             ("steer", _) => self.transcript.push(&Event::Steer { text }),
-            ("directive", _) => self.transcript.push(&Event::Directive { text }),
+            ("directive", _) => {
+                let kind = DirectiveKind::Cut;
+                self.transcript.push(&Event::Directive { kind, text });
+            }
             ("result", id) => self.result(id, text),
             ("send", _) => self.request(ToolChoice::Auto),
             ("forced", _) => self.request(ToolChoice::Required),
@@ -72,10 +75,9 @@ impl Stage {
             .find(|(known, _)| known == id)
             .unwrap()
             .1;
-        let status = Status::Ok;
         let result = Event::ToolResult {
             call,
-            status,
+            end: CallEnd::Success,
             content,
             held: false,
             details: None,
@@ -86,7 +88,7 @@ impl Stage {
     fn request(&mut self, tool_choice: ToolChoice) {
         self.cycle += 1;
         self.transcript
-            .push(&Event::RequestSent { cycle: self.cycle });
+            .push(&Event::RequestSent { step: self.cycle });
         let request = self.make(tool_choice, None, vec![], None);
         let response = self.play(request);
         for item in response.items {

@@ -17,15 +17,15 @@ fn calls_and_prompts() {
             &format!(r#"{{"type":"call_started","call":0,"run":1{field}}}"#),
         );
     }
-    for (about, fields) in [
+    for (subject, fields) in [
         (
-            About::Question {
+            PromptSubject::Question {
                 inquiry: "i.1".into(),
             },
             r#""kind":"question","inquiry":"i.1""#,
         ),
         (
-            About::RunTool {
+            PromptSubject::RunTool {
                 hash: "h".into(),
                 diff: false,
                 title: String::new(),
@@ -33,46 +33,45 @@ fn calls_and_prompts() {
             r#""kind":"runTool","hash":"h""#,
         ),
         (
-            About::RunTool {
+            PromptSubject::RunTool {
                 hash: "h".into(),
                 diff: true,
                 title: "Edit a.txt".into(),
             },
             r#""kind":"runTool","hash":"h","diff":true,"title":"Edit a.txt""#,
         ),
-        (About::DeliverResult, r#""kind":"deliverResult""#),
+        (PromptSubject::DeliverResult, r#""kind":"deliverResult""#),
     ] {
         check(
             Event::PromptOpened {
                 prompt: prompt.clone(),
                 call,
-                about,
+                subject,
             },
             &format!(r#"{{"type":"prompt_opened","prompt":"p1","call":0,{fields}}}"#),
         );
     }
-    let (answer, new_text) = (json!("once"), Some("new".to_owned()));
+    let new_text = Some("new".to_owned());
     for (closed, fields) in [
         (
-            Closed::Answered {
-                answer,
+            Closed::Permitted {
+                permission: Permission::Once,
                 new_text,
-                seen: Some(seen()),
+                shown: Some(shown()),
             },
             format!(r#""outcome":"answered","answer":"once","new_text":"new",{SEEN}"#),
         ),
         (
-            Closed::Answered {
-                answer: json!(false),
-                new_text: None,
-                seen: None,
+            Closed::Delivered {
+                deliver: false,
+                shown: None,
             },
             r#""outcome":"answered","answer":false"#.into(),
         ),
         (
             Closed::Declined {
                 note: Some("no".into()),
-                seen: None,
+                shown: None,
             },
             r#""outcome":"cancelled","reason":"user","note":"no""#.into(),
         ),
@@ -100,12 +99,12 @@ fn calls_and_prompts() {
     check(
         Event::ToolResult {
             call,
-            status: Status::Denied,
+            end: CallEnd::Failure,
             content: "No.".into(),
             held: true,
             details: Some(json!({"files": {"b": 1, "a": null}})),
         },
-        r#"{"type":"tool_result","call":0,"status":"denied","content":"No.","held":true,"details":{"files":{"b":1,"a":null}}}"#,
+        r#"{"type":"tool_result","call":0,"status":"error","content":"No.","held":true,"details":{"files":{"b":1,"a":null}}}"#,
     );
 }
 
@@ -167,7 +166,7 @@ fn answers_to_questions() {
         answer,
         by,
         remember: false,
-        seen: None,
+        shown: None,
         effort: None,
     };
     for (by, word) in [
@@ -189,7 +188,7 @@ fn answers_to_questions() {
             answer: json!(true),
             by: By::User,
             remember: true,
-            seen: Some(seen()),
+            shown: Some(shown()),
             effort: Some(effort()),
         },
         &format!(
@@ -197,7 +196,9 @@ fn answers_to_questions() {
         ),
     );
     check_response(
-        InquiryResponse::Redacted { seen: Some(seen()) },
+        InquiryResponse::Redacted {
+            shown: Some(shown()),
+        },
         &format!(r#""outcome":"redacted","by":"user",{SEEN}"#),
     );
 }
@@ -219,13 +220,14 @@ fn questions_without_an_answer() {
         check_response(
             InquiryResponse::Cancelled {
                 reason: Reason::of(word),
+                backend: Some(Word::of("inquiry")),
                 note: Some("later".into()),
                 why: Some("broken".into()),
-                seen: Some(seen()),
+                shown: Some(shown()),
                 effort: Some(effort()),
             },
             &format!(
-                r#""outcome":"cancelled","reason":"{word}","note":"later","why":"broken",{SEEN},{EFFORT}"#
+                r#""outcome":"cancelled","reason":"{word}","backend":"inquiry","note":"later","why":"broken",{SEEN},{EFFORT}"#
             ),
         );
     }
@@ -242,7 +244,7 @@ fn an_old_response_is_an_answer() {
                 answer: json!(false),
                 by: By::Assistant,
                 remember: false,
-                seen: None,
+                shown: None,
                 effort: None,
             },
         },

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use aside_turn::{
-    event::PromptId,
+    event::{PromptId, Vocabulary},
     input::{Input, Preparation, PromptAnswer, SecretValue, ToolOutcome, ToolOutput},
     response::{Failure, FailureClass, Feature, Finish, Kind, Piece, Usage},
 };

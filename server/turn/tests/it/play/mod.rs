@@ -197,7 +197,7 @@ impl Play {
     pub(crate) fn closed(mut self) {
         self.close();
         watch::settled(&self.events);
-        let next = [Event::TurnStart, Event::RequestSent { cycle: 1 }];
+        let next = [Event::TurnStart, Event::RequestSent { step: 1 }];
         self.events.extend(next);
         history::check(&self.events);
     }

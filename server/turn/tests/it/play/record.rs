@@ -1,7 +1,7 @@
 //! Events as text.
 
 use aside_turn::{
-    event::{About, Closed, Effort, Event, InquiryResponse, Seen},
+    event::{Closed, Effort, Event, InquiryResponse, PromptSubject, Showing, Vocabulary},
     question::Source,
 };
 
@@ -15,9 +15,9 @@ pub(super) fn event(play: &Play, event: &Event) -> String {
     match event {
         Event::TurnStart => "turn_start".into(),
         Event::UserMessage { text, .. } => format!("user_message {text:?}"),
-        Event::Directive { text } => format!("directive {text:?}"),
+        Event::Directive { text, .. } => format!("directive {text:?}"),
         Event::Steer { text } => format!("steer {text:?}"),
-        Event::RequestSent { cycle } => format!("request_sent {cycle}"),
+        Event::RequestSent { step } => format!("request_sent {step}"),
         Event::Text { text, .. } => format!("text {text:?}"),
         Event::Reasoning { text, .. } => format!("reasoning {text:?}"),
         Event::ToolCall {
@@ -63,17 +63,17 @@ fn of_a_call(play: &Play, event: &Event) -> String {
         Event::PromptOpened {
             prompt,
             call,
-            about,
+            subject,
         } => {
-            let about = match about {
-                About::Question { inquiry } => format!("question {inquiry}"),
-                About::RunTool { hash, diff, .. } => {
+            let subject = match subject {
+                PromptSubject::Question { inquiry } => format!("question {inquiry}"),
+                PromptSubject::RunTool { hash, diff, .. } => {
                     format!("runTool {hash:?}{}", flag(*diff, " diff"))
                 }
-                About::DeliverResult => "deliverResult".into(),
+                PromptSubject::DeliverResult => "deliverResult".into(),
             };
             format!(
-                "prompt_opened {} of {} {about}",
+                "prompt_opened {} of {} {subject}",
                 play.prompt_name(prompt),
                 play.calls.name(*call)
             )
@@ -107,14 +107,14 @@ fn of_a_call(play: &Play, event: &Event) -> String {
         Event::LateAnswer { prompt } => format!("late_answer {}", play.prompt_name(prompt)),
         Event::ToolResult {
             call,
-            status,
+            end,
             content,
             held,
             ..
         } => format!(
             "tool_result {} {} {content:?}{}",
             play.calls.name(*call),
-            self::status(*status),
+            status(end.status()),
             flag(*held, " held"),
         ),
         _ => unreachable!("{event:?} is not of a call"),
@@ -123,23 +123,28 @@ fn of_a_call(play: &Play, event: &Event) -> String {
 
 fn closed(closed: &Closed) -> String {
     match closed {
-        Closed::Answered {
-            answer,
+        Closed::Permitted {
+            permission,
             new_text,
-            seen,
+            shown,
         } => {
             let text = new_text
                 .as_ref()
                 .map(|text| format!(" with {text:?}"))
                 .unwrap_or_default();
-            format!("answered {answer}{text}{}", self::seen(seen))
+            let answer = permission.word();
+            format!("answered {answer:?}{text}{}", self::shown(shown))
         }
-        Closed::Declined { note, seen } => {
+        Closed::Delivered { deliver, shown } => {
+            format!("answered {deliver}{}", self::shown(shown))
+        }
+        Closed::Unknown { answer } => format!("answered {answer}"),
+        Closed::Declined { note, shown } => {
             let note = note
                 .as_ref()
                 .map(|note| format!(" {note:?}"))
                 .unwrap_or_default();
-            format!("declined{note}{}", self::seen(seen))
+            format!("declined{note}{}", self::shown(shown))
         }
         Closed::Withdrawn => "withdrawn".into(),
         Closed::Failed { why } => format!("failed {why:?}"),
@@ -152,20 +157,21 @@ fn response(response: &InquiryResponse) -> String {
             answer,
             by,
             remember,
-            seen,
+            shown,
             effort,
         } => {
             let remember = flag(*remember, " remember");
-            let how = self::seen(seen) + &took(effort);
+            let how = self::shown(shown) + &took(effort);
             format!("answered {answer} by {}{remember}{how}", lower(by))
         }
-        InquiryResponse::Redacted { seen } => format!("redacted by user{}", self::seen(seen)),
+        InquiryResponse::Redacted { shown } => format!("redacted by user{}", self::shown(shown)),
         InquiryResponse::Cancelled {
             reason,
             note,
             why,
             effort,
-            seen,
+            shown,
+            ..
         } => {
             let note = note
                 .as_ref()
@@ -175,24 +181,24 @@ fn response(response: &InquiryResponse) -> String {
                 .as_ref()
                 .map(|why| format!(" {why:?}"))
                 .unwrap_or_default();
-            let how = self::seen(seen) + &took(effort);
+            let how = self::shown(shown) + &took(effort);
             format!("cancelled {}{note}{why}{how}", reason.name())
         }
     }
 }
 
 /// Who showed it, and for how long.
-fn seen(seen: &Option<Seen>) -> String {
-    let Some(seen) = seen else {
+fn shown(shown: &Option<Showing>) -> String {
+    let Some(shown) = shown else {
         return String::new();
     };
-    let time = seen.answered_at.saturating_sub(seen.shown_at);
+    let time = shown.answered_at.saturating_sub(shown.shown_at);
     let time = if time.is_zero() {
         String::new()
     } else {
         format!(" after {time:?}")
     };
-    format!(" ({}{time})", seen.client.name)
+    format!(" ({}{time})", shown.client.name)
 }
 
 fn took(effort: &Option<Effort>) -> String {

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use super::ask::{json, words};
 use aside_turn::{
+    event::Vocabulary,
     input::{Prepared, Preview},
     inquiry::Strategy,
     rules::{
@@ -233,7 +234,7 @@ pub(crate) fn client(secret: bool) -> Client {
 /// A mode by its word.
 pub(crate) fn mode(word: &str) -> Mode {
     let modes = [Mode::Ask, Mode::Edits, Mode::Plan, Mode::Auto];
-    let found = modes.into_iter().find(|mode| mode.name() == word);
+    let found = modes.into_iter().find(|mode| mode.word() == word);
     found.unwrap_or_else(|| panic!("`{word}` is no mode"))
 }
 
@@ -276,7 +277,7 @@ fn detached(word: &str) -> DetachedMode {
 
 fn strategy(word: &str) -> Strategy {
     let all = [Strategy::InBand, Strategy::ForcedTool, Strategy::Structured];
-    let found = all.into_iter().find(|strategy| strategy.name() == word);
+    let found = all.into_iter().find(|strategy| strategy.word() == word);
     found.unwrap_or_else(|| panic!("`{word}` is no strategy"))
 }
 

@@ -2,7 +2,7 @@
 
 use aside_turn::{
     effect::{Effect, End, InquiryStatus, Prompt, Request, RequestKind, Settled, Update},
-    event::{Level, Outcome, Status},
+    event::{Level, Outcome, Status, Vocabulary},
     input::Preview,
     inquiry::{Ask, Message},
     question::{Answer, AnswerType, Source},
@@ -97,7 +97,7 @@ fn inquiry(play: &Play, ask: &Ask) -> String {
         .unwrap_or_default();
     format!(
         "inquiry {}{model} for {}{schema}",
-        ask.strategy.name(),
+        ask.strategy.word(),
         calls.join(" ")
     )
 }

@@ -43,11 +43,11 @@ impl Play {
         self.events.iter().rev().find_map(|event| match event {
             Event::ToolResult {
                 call: of,
-                status: how,
+                end,
                 content,
                 held: false,
                 ..
-            } if *of == call => Some((status(*how), content.as_str())),
+            } if *of == call => Some((status(end.status()), content.as_str())),
             _ => None,
         })
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aside_turn::{
     effect::{Effect, RequestKind, Update},
-    event::{About, CallKey, Event, Outcome, PromptId},
+    event::{CallKey, Event, Outcome, PromptId, PromptSubject},
 };
 use serde_json::Value;
 
@@ -68,7 +68,7 @@ impl Watch {
             }
             Effect::Send(request) => {
                 if let RequestKind::Turn { cycle, .. } = request.kind {
-                    let sent = Event::RequestSent { cycle };
+                    let sent = Event::RequestSent { step: cycle };
                     assert!(
                         before.contains(&sent),
                         "it is sent before that is recorded: {text}"
@@ -124,14 +124,14 @@ impl Watch {
                 let open = pairs(before).get(id.as_str()) == Some(&false);
                 assert!(open, "the outcome of no open question: {event:?}");
             }
-            Event::RequestSent { cycle } => {
+            Event::RequestSent { step } => {
                 // Each request goes out once, but again after a crash; and with every result before it.
                 assert!(
                     self.resumed || !before.contains(event),
                     "sent twice: {event:?}"
                 );
                 self.resumed = false;
-                assert!(*cycle > 0);
+                assert!(*step > 0);
                 settled(before);
             }
             _ => {}
@@ -172,7 +172,7 @@ fn is_closed(events: &[Event], id: &PromptId) -> bool {
     let question = events.iter().find_map(|event| match event {
         Event::PromptOpened {
             prompt,
-            about: About::Question { inquiry },
+            subject: PromptSubject::Question { inquiry },
             ..
         } if prompt == id => Some(inquiry.as_str()),
         _ => None,

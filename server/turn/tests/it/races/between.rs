@@ -2,7 +2,7 @@
 
 use aside_turn::{
     Turn,
-    event::{About, Outcome, PromptId},
+    event::{Outcome, PromptId, PromptSubject},
     input::PromptAnswer,
     question::AnswerType,
     resume::{self, ResumeError},
@@ -120,17 +120,17 @@ impl World {
     }
 
     fn answer_type(&self, prompt: &PromptId) -> AnswerType {
-        let about = self
+        let subject = self
             .checker
             .turn
             .prompts
             .get(prompt)
-            .map(|seen| &seen.about);
-        match about {
-            Some(About::RunTool { .. }) => AnswerType::Select {
+            .map(|seen| &seen.subject);
+        match subject {
+            Some(PromptSubject::RunTool { .. }) => AnswerType::Select {
                 options: vec!["once".into(), "turn".into(), "no".into()],
             },
-            Some(About::Question { .. }) => self
+            Some(PromptSubject::Question { .. }) => self
                 .checker
                 .turn
                 .question(prompt)
@@ -209,18 +209,22 @@ impl Checker {
         }
         for (key, call) in self.turn.unfinished() {
             let prompt = self.turn.prompt_of(*key);
-            let about = prompt
+            let subject = prompt
                 .and_then(|id| self.turn.prompts.get(id))
-                .map(|seen| &seen.about);
-            cases.push(match about {
-                Some(About::RunTool { .. }) => "resume: permission open",
-                Some(About::DeliverResult) => "resume: delivery open",
-                Some(About::Question { .. }) if call.in_run => "resume: live question cut off",
-                Some(About::Question { .. }) if self.is_configured(call) => {
+                .map(|seen| &seen.subject);
+            cases.push(match subject {
+                Some(PromptSubject::RunTool { .. }) => "resume: permission open",
+                Some(PromptSubject::DeliverResult) => "resume: delivery open",
+                Some(PromptSubject::Question { .. }) if call.in_run => {
+                    "resume: live question cut off"
+                }
+                Some(PromptSubject::Question { .. }) if self.is_configured(call) => {
                     "resume: configured meanwhile"
                 }
-                Some(About::Question { .. }) if attached => "resume: question open, attached",
-                Some(About::Question { .. }) => "resume: question open, parked",
+                Some(PromptSubject::Question { .. }) if attached => {
+                    "resume: question open, attached"
+                }
+                Some(PromptSubject::Question { .. }) => "resume: question open, parked",
                 None => self.case_without_prompt(call),
             });
         }

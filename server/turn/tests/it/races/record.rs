@@ -2,7 +2,7 @@
 
 use aside_turn::{
     Event,
-    event::{About, CallKey, Closed, Outcome, PromptId, Status},
+    event::{CallKey, Closed, Outcome, Permission, PromptId, PromptSubject, Status},
     response::{Feature, Finish},
     rules::{DetachedMode, Mode, ResultRule},
     told,
@@ -20,7 +20,7 @@ impl Checker {
         self.transcript.push(event);
         self.turn.events += 1;
         match event {
-            Event::RequestSent { cycle } => self.request_sent(*cycle),
+            Event::RequestSent { step } => self.request_sent(*step),
             Event::ToolCall {
                 call,
                 id,
@@ -38,13 +38,13 @@ impl Checker {
                 self.turn.owing = true;
                 self.counts.add("steered");
             }
-            Event::Directive { text } => self.directive(text),
+            Event::Directive { text, .. } => self.directive(text),
             Event::CallStarted { call, run, .. } => self.call_started(*call, *run),
             Event::PromptOpened {
                 prompt,
                 call,
-                about,
-            } => self.prompt_opened(prompt, *call, about),
+                subject,
+            } => self.prompt_opened(prompt, *call, subject),
             Event::PromptClosed { prompt, closed } => self.prompt_closed(prompt, closed),
             Event::InquiryRequest {
                 id,
@@ -56,14 +56,14 @@ impl Checker {
             Event::InquiryResponse { id, call, response } => self.settled(id, *call, response),
             Event::ToolResult {
                 call,
-                status,
+                end,
                 content,
                 held,
                 ..
-            } => self.result(*call, *status, content, *held),
+            } => self.result(*call, end.status(), content, *held),
             Event::TurnEnd { outcome, .. } => self.turn_ended(*outcome),
             Event::Learned { model, refuses } => {
-                let feature = Feature::of(refuses).expect("a known word");
+                let feature = refuses.known().expect("a known word");
                 let new = self.rules.refuse(model, feature);
                 if !new {
                     self.fail(format!("{model} was known to refuse {refuses}"));
@@ -155,16 +155,16 @@ impl Checker {
         self.fail(format!("{key:?} starts although {wrong}"));
     }
 
-    fn prompt_opened(&mut self, prompt: &PromptId, key: CallKey, about: &About) {
+    fn prompt_opened(&mut self, prompt: &PromptId, key: CallKey, subject: &PromptSubject) {
         if self.call(key).is_none_or(|call| call.done.is_some()) {
             return self.fail(format!("a prompt for {key:?}, which is not open"));
         }
         if let Some(other) = self.turn.prompt_of(key)
-            && !matches!(about, About::Question { .. })
+            && !matches!(subject, PromptSubject::Question { .. })
         {
             return self.fail(format!("{key:?} waits on {} and {}", other.0, prompt.0));
         }
-        if let About::Question { inquiry } = about {
+        if let PromptSubject::Question { inquiry } = subject {
             let Some(pair) = self.turn.pairs.get_mut(inquiry) else {
                 return self.fail(format!("a prompt for {inquiry}, which nobody asked"));
             };
@@ -174,7 +174,7 @@ impl Checker {
         }
         let seen = PromptSeen {
             call: key,
-            about: about.clone(),
+            subject: subject.clone(),
             closed: false,
             said: Vec::new(),
         };
@@ -187,29 +187,26 @@ impl Checker {
         let Some(seen) = self.turn.prompts.get_mut(prompt) else {
             return self.fail(format!("{} closes and was never opened", prompt.0));
         };
-        if seen.closed || matches!(seen.about, About::Question { .. }) {
+        if seen.closed || matches!(seen.subject, PromptSubject::Question { .. }) {
             return self.fail(format!("{} closes twice", prompt.0));
         }
         seen.closed = true;
-        let (call, about, said) = (seen.call, seen.about.clone(), seen.said.clone());
+        let (call, subject, said) = (seen.call, seen.subject.clone(), seen.said.clone());
         match closed {
-            Closed::Answered {
-                answer,
+            Closed::Permitted {
+                permission,
                 new_text,
-                seen,
+                shown,
             } => {
                 if new_text.is_some() {
                     self.counts.add("text put in place");
                 }
-                let by_person = said.contains(&Said::Value(answer.clone()));
-                if !by_person {
-                    self.counts.add("approval spread");
-                }
-                let spread = seen.is_none() && self.has_spread(&about, answer);
-                if !by_person && !spread {
-                    return self.fail(format!("nobody answered {answer} to {}", prompt.0));
-                }
-                self.approve(call, &about, answer);
+                let spread = shown.is_none() && self.has_spread(&subject, *permission);
+                self.check_answer(prompt, closed, &said, spread);
+                self.approve(call, &subject, *permission);
+            }
+            Closed::Delivered { .. } | Closed::Unknown { .. } => {
+                self.check_answer(prompt, closed, &said, false);
             }
             Closed::Declined { .. } if !said.contains(&Said::No) => {
                 self.fail(format!("nobody declined {}", prompt.0));
@@ -221,29 +218,39 @@ impl Checker {
         }
     }
 
-    fn has_spread(&self, about: &About, answer: &Value) -> bool {
-        match about {
-            About::RunTool { hash, .. } => {
-                answer == "turn" && (self.turn.widened || self.turn.approved.contains(hash))
+    /// A person gave this answer, or an approval for the rest of the turn spread to it.
+    fn check_answer(&mut self, prompt: &PromptId, closed: &Closed, said: &[Said], spread: bool) {
+        let answer = closed.answer().expect("an answer");
+        let by_person = said.contains(&Said::Value(answer.clone()));
+        if !by_person {
+            self.counts.add("approval spread");
+        }
+        if !by_person && !spread {
+            self.fail(format!("nobody answered {answer} to {}", prompt.0));
+        }
+    }
+
+    fn has_spread(&self, subject: &PromptSubject, permission: Permission) -> bool {
+        match subject {
+            PromptSubject::RunTool { hash, .. } => {
+                permission == Permission::Turn
+                    && (self.turn.widened || self.turn.approved.contains(hash))
             }
             _ => false,
         }
     }
 
-    fn approve(&mut self, call: CallKey, about: &About, answer: &Value) {
-        let About::RunTool { hash, diff, .. } = about else {
+    fn approve(&mut self, call: CallKey, subject: &PromptSubject, permission: Permission) {
+        let PromptSubject::RunTool { hash, diff, .. } = subject else {
             return;
         };
-        let answer = answer.as_str().unwrap_or_default();
-        if answer == "no" {
-            return;
-        }
-        match answer {
-            "turn" if *diff => self.turn.widened = true,
-            "turn" | "always" => {
+        match permission {
+            Permission::No => return,
+            Permission::Turn if *diff => self.turn.widened = true,
+            Permission::Turn | Permission::Always => {
                 self.turn.approved.insert(hash.clone());
             }
-            _ => {}
+            Permission::Once => {}
         }
         if let Some(call) = self.turn.calls.get_mut(&call) {
             call.approved.push(hash.clone());
@@ -313,11 +320,10 @@ impl Checker {
         if !content.starts_with("Result ") && call.held.as_deref() != Some(content) {
             return true;
         }
-        let prompt = self
-            .turn
-            .prompts
-            .values()
-            .find(|prompt| prompt.call == key && prompt.about == About::DeliverResult);
+        let prompt =
+            self.turn.prompts.values().find(|prompt| {
+                prompt.call == key && prompt.subject == PromptSubject::DeliverResult
+            });
         match prompt {
             Some(prompt) => prompt.said.contains(&Said::Value(Value::Bool(true))),
             None if self.closing => false,

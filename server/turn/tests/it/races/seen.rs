@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aside_turn::{
     effect::End,
-    event::{About, CallKey, Outcome, PromptId, Reason, Status},
+    event::{CallKey, Outcome, PromptId, PromptSubject, Reason, Status},
     input::{Prepared, RequestId},
     inquiry::Strategy,
     question::Question,
@@ -95,7 +95,7 @@ pub(crate) struct PairSeen {
 #[derive(Debug)]
 pub(crate) struct PromptSeen {
     pub(crate) call: CallKey,
-    pub(crate) about: About,
+    pub(crate) subject: PromptSubject,
     /// On record. A question's prompt is closed by the question's response.
     pub(crate) closed: bool,
     /// What people said to it, in order.
@@ -161,8 +161,8 @@ impl TurnSeen {
     pub(crate) fn is_open(&self, prompt: &PromptId) -> bool {
         self.prompts
             .get(prompt)
-            .is_some_and(|seen| match &seen.about {
-                About::Question { inquiry } => {
+            .is_some_and(|seen| match &seen.subject {
+                PromptSubject::Question { inquiry } => {
                     self.pairs.get(inquiry).is_some_and(|pair| !pair.closed)
                 }
                 _ => !seen.closed,
@@ -171,8 +171,10 @@ impl TurnSeen {
 
     /// Prompts that wait for a person, as the record says. A live question's does not outlive its run.
     pub(crate) fn open_prompts(&self) -> Vec<(PromptId, bool)> {
-        let live = |seen: &PromptSeen| match &seen.about {
-            About::Question { inquiry } => self.pairs.get(inquiry).is_some_and(|pair| pair.live),
+        let live = |seen: &PromptSeen| match &seen.subject {
+            PromptSubject::Question { inquiry } => {
+                self.pairs.get(inquiry).is_some_and(|pair| pair.live)
+            }
             _ => false,
         };
         self.prompts
@@ -195,8 +197,8 @@ impl TurnSeen {
     }
 
     pub(crate) fn question(&self, prompt: &PromptId) -> Option<&Question> {
-        match &self.prompts.get(prompt)?.about {
-            About::Question { inquiry } => Some(&self.pairs.get(inquiry)?.question),
+        match &self.prompts.get(prompt)?.subject {
+            PromptSubject::Question { inquiry } => Some(&self.pairs.get(inquiry)?.question),
             _ => None,
         }
     }

@@ -12,7 +12,6 @@ use aside_turn::{
     event::{CallKey, PromptId},
     input::{PromptAnswer, RequestId, Time, ToolOutcome},
     question::AnswerType,
-    response::Feature,
     rules::Rules,
 };
 use serde_json::json;
@@ -412,7 +411,7 @@ impl World {
             Effect::Record(event) => {
                 if let Event::Learned { model, refuses } = &event {
                     self.rules
-                        .refuse(model, Feature::of(refuses).expect("a known word"));
+                        .refuse(model, refuses.known().expect("a known word"));
                 }
                 self.log.push(event);
             }

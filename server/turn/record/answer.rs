@@ -1,0 +1,160 @@
+//! How questions ended.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    prompt::Showing,
+    word::{Vocabulary, Word},
+};
+use crate::{inquiry::Strategy, response::Usage};
+
+/// How a question ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum InquiryResponse {
+    /// With an answer.
+    Answered {
+        /// The answer.
+        answer: Value,
+        /// Whose.
+        by: By,
+        /// The person said: for the rest of this turn.
+        remember: bool,
+        /// What a person saw.
+        shown: Option<Showing>,
+        /// What a model's answer took.
+        effort: Option<Effort>,
+    },
+    /// With a secret that a person typed.
+    Redacted {
+        /// What the person saw.
+        shown: Option<Showing>,
+    },
+    /// Without one.
+    Cancelled {
+        /// Why.
+        reason: Reason,
+        /// Of a [`Reason::BackendError`]: what failed.
+        backend: Option<Word<Backend>>,
+        /// What the person left for the model.
+        note: Option<String>,
+        /// Why the backend failed or what was invalid, in words.
+        why: Option<String>,
+        /// What the person saw.
+        shown: Option<Showing>,
+        /// What a model's tries took.
+        effort: Option<Effort>,
+    },
+}
+
+/// Who answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// A person.
+    User,
+    /// A model.
+    Assistant,
+    /// The configuration.
+    Config,
+    /// A person, earlier in this turn.
+    Remembered,
+    /// The question's default.
+    Default,
+}
+
+/// Why a question has no answer.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// A person declined or dismissed it.
+    User,
+    /// The turn or call was cancelled while it was open.
+    Withdrawn,
+    /// The inquiry or the client failed.
+    BackendError,
+    /// It is exclusive and nobody was there.
+    NoPromptBackend,
+    /// It is exclusive and was routed to the assistant.
+    AssistantRoutingDenied,
+    /// The configured answer does not fit.
+    InvalidStaticAnswer,
+    /// Policy refuses it.
+    DetachedPolicy,
+    /// The question is broken.
+    InvalidQuestion,
+    /// Too many, or the same again.
+    LimitReached,
+    /// One that this version does not know, kept as it is.
+    Other(String),
+}
+
+/// What a model's answer took.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Effort {
+    /// The model that answered or failed to.
+    pub model: String,
+    /// The strategy of its last try.
+    pub strategy: Word<Strategy>,
+    /// Requests, repairs included.
+    pub tries: u32,
+    /// Their tokens; those of a batch stand with the first of its answers, so that sums are true.
+    pub usage: Usage,
+    /// Milliseconds from the first request to the answer.
+    pub milliseconds: u64,
+}
+
+/// What failed to answer a question that ended with [`Reason::BackendError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Backend {
+    /// A client that was to show it to a person.
+    Client,
+    /// A model.
+    Inquiry,
+}
+
+impl Vocabulary for Backend {
+    const ALL: &'static [Self] = &[Self::Client, Self::Inquiry];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Inquiry => "inquiry",
+        }
+    }
+}
+
+impl Reason {
+    /// The word on record.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::User => "user",
+            Self::Withdrawn => "withdrawn",
+            Self::BackendError => "backend_error",
+            Self::NoPromptBackend => "no_prompt_backend",
+            Self::AssistantRoutingDenied => "assistant_routing_denied",
+            Self::InvalidStaticAnswer => "invalid_static_answer",
+            Self::DetachedPolicy => "detached_policy",
+            Self::InvalidQuestion => "invalid_question",
+            Self::LimitReached => "limit_reached",
+            Self::Other(name) => name,
+        }
+    }
+
+    /// The reason of a word on record.
+    #[must_use]
+    pub fn of(name: &str) -> Self {
+        match name {
+            "user" => Self::User,
+            "withdrawn" => Self::Withdrawn,
+            "backend_error" => Self::BackendError,
+            "no_prompt_backend" => Self::NoPromptBackend,
+            "assistant_routing_denied" => Self::AssistantRoutingDenied,
+            "invalid_static_answer" => Self::InvalidStaticAnswer,
+            "detached_policy" => Self::DetachedPolicy,
+            "invalid_question" => Self::InvalidQuestion,
+            "limit_reached" => Self::LimitReached,
+            other => Self::Other(other.to_owned()),
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! What a turn puts on record. The log keeps these beside events of its own; how they look on disk is the
+//! session's business.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    attachment::Attachment,
+    question::{Question, Source},
+    response::{Feature, Finish, Usage},
+};
+
+mod answer;
+mod call_end;
+mod directive;
+mod end;
+mod prompt;
+mod word;
+
+pub use answer::{Backend, By, Effort, InquiryResponse, Reason};
+pub use call_end::{CallEnd, ResultReason, Status};
+pub use directive::{DirectiveKind, FaultKind};
+pub use end::{ErrorCode, Outcome, Refusal, RefusalReason, TurnError};
+pub use prompt::{Closed, Permission, PromptSubject, Showing};
+pub use word::{Vocabulary, Word};
+
+/// A call of a turn: its place among all calls of the turn, counted from 0. Providers may use an id twice;
+/// this is what is unique.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CallKey(pub u32);
+
+/// A prompt's id: unique over all conversations, without a dot, the same before and after a resume.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PromptId(pub String);
+
+/// One event of a turn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// The turn begins.
+    TurnStart,
+    /// What the user asked for.
+    UserMessage {
+        /// The message.
+        text: String,
+        /// What was attached.
+        attachments: Vec<Attachment>,
+    },
+    /// Something that Aside itself tells the model, on the user's side.
+    Directive {
+        /// What it is for.
+        kind: DirectiveKind,
+        /// The text.
+        text: String,
+    },
+    /// What the user added while the turn ran.
+    Steer {
+        /// The text.
+        text: String,
+    },
+    /// All that waits on the user's side goes out now: results in call order, then the rest in order of arrival.
+    RequestSent {
+        /// Counts from 1 in each turn.
+        step: u32,
+    },
+    /// Words of a response.
+    Text {
+        /// The words.
+        text: String,
+        /// What the provider needs back.
+        opaque: Option<String>,
+    },
+    /// Reasoning of a response.
+    Reasoning {
+        /// As far as it may be shown.
+        text: String,
+        /// What the provider needs back.
+        opaque: Option<String>,
+    },
+    /// A complete call of a response.
+    ToolCall {
+        /// Its place in the turn.
+        call: CallKey,
+        /// The provider's id.
+        id: String,
+        /// The tool, as the model wrote it.
+        name: String,
+        /// The raw arguments, as received.
+        arguments: String,
+        /// What the provider needs back.
+        opaque: Option<String>,
+    },
+    /// The response is whole: its items before this count, and its calls may run.
+    ResponseEnd {
+        /// Why it ended; none where it was cancelled.
+        finish: Option<Finish>,
+        /// Its tokens.
+        usage: Usage,
+    },
+    /// A call runs, for this time.
+    CallStarted {
+        /// The call that runs.
+        call: CallKey,
+        /// Counts from 1.
+        run: u32,
+        /// What it does, as the user was shown it, in one line; empty where that is not on record.
+        title: String,
+    },
+    /// A prompt waits for a person, or is parked for one.
+    PromptOpened {
+        /// Its id.
+        prompt: PromptId,
+        /// The call it belongs to.
+        call: CallKey,
+        /// What it asks.
+        subject: PromptSubject,
+    },
+    /// A `runTool` or `deliverResult` prompt was settled. (A question's is settled by its response.)
+    PromptClosed {
+        /// Its id.
+        prompt: PromptId,
+        /// How.
+        closed: Closed,
+    },
+    /// A tool asked.
+    InquiryRequest {
+        /// `tool_call.<tool>.<tool call id>.<question id>.<attempt>`; opaque to readers.
+        id: String,
+        /// The asking call.
+        call: CallKey,
+        /// Whose question it is.
+        source: Source,
+        /// What was asked.
+        question: Question,
+        /// It was asked while the tool runs on: no resume can answer it.
+        live: bool,
+    },
+    /// How the question ended.
+    InquiryResponse {
+        /// The pair's id.
+        id: String,
+        /// The call.
+        call: CallKey,
+        /// How.
+        response: InquiryResponse,
+    },
+    /// Somebody answered what was settled already; it changes nothing.
+    LateAnswer {
+        /// The prompt.
+        prompt: PromptId,
+    },
+    /// What came of a call.
+    ToolResult {
+        /// The call that this result belongs to.
+        call: CallKey,
+        /// Whether its tool ended the call, or why Aside did.
+        end: CallEnd,
+        /// What the model was sent. It is kept because history may not change, and never read back.
+        content: String,
+        /// Whether the model may see it is still being asked; a later event of the same call settles it.
+        held: bool,
+        /// What else the tool put on record, such as the files it read and their hashes.
+        details: Option<Value>,
+    },
+    /// The model refuses something; remembered with the conversation.
+    Learned {
+        /// The model.
+        model: String,
+        /// What it refuses.
+        refuses: Word<Feature>,
+    },
+    /// Something that the user was told.
+    Notice {
+        /// How grave.
+        level: Level,
+        /// What.
+        text: String,
+    },
+    /// The turn ended.
+    TurnEnd {
+        /// How.
+        outcome: Outcome,
+        /// The text of the last step.
+        answer: Option<String>,
+        /// That text as JSON, with a schema.
+        structured: Option<Value>,
+        /// Why, where it failed.
+        error: Option<TurnError>,
+        /// Tokens of the turn, its inquiries included.
+        usage: Usage,
+        /// What was refused for want of a person.
+        refusals: Vec<Refusal>,
+    },
+}
+
+/// How grave a notice is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Good to know.
+    Info,
+    /// Something was left out or changed.
+    Warning,
+}
