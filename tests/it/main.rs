@@ -12,4 +12,5 @@ mod process;
 mod run;
 mod structure;
 mod terminal;
+mod vocabulary;
 mod world;

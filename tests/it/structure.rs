@@ -1,14 +1,28 @@
-//! Rules of the code itself: which module may use which.
+//! Rules of the code itself: which module may use which, and what a room's page says.
+
+#![expect(clippy::print_stdout, reason = "tests that print figures")]
+
+mod imports;
+mod known;
+mod rooms;
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
+};
+
+pub(crate) use self::imports::{Crate, ModulePath, documentation, is_test};
+use self::{
+    imports::Texts,
+    known::{CYCLES, WITHOUT_TABLE},
+    rooms::Arrow,
 };
 
 /// A module and those that it must not know. The turn is a crate of its own, which cannot use any of them.
 const ARROWS: [(&str, &[&str]); 6] = [
     (
-        "digest.rs",
+        "digest",
         &["config", "engine", "front", "provider", "session", "tool"],
     ),
     (
@@ -30,32 +44,193 @@ const ARROWS: [(&str, &[&str]); 6] = [
     ("engine", &["front"]),
 ];
 
+/// Up to so many modules are seen at a glance.
+const FEW: usize = 6;
+
 #[test]
 fn arrows_between_modules_point_one_way() {
+    let server = server();
     for (module, unknown) in ARROWS {
-        for file in sources(&root().join("server").join(module)) {
-            let text = fs::read_to_string(&file).unwrap();
-            for other in unknown {
-                for spelling in [
-                    format!("crate::{other}::"),
-                    format!("    {other}::"),
-                    format!("aside::{other}::"),
-                    format!("crate::{{{other}::"),
-                    format!(", {other}::"),
-                ] {
-                    let used = text
-                        .lines()
-                        .find(|line| line.contains(&spelling) && !is_comment(line));
-                    assert!(
-                        used.is_none(),
-                        "{} uses {other}: {}",
-                        file.display(),
-                        used.unwrap_or_default()
-                    );
-                }
-            }
+        assert!(
+            server.files.contains_key(&[module.to_owned()][..]),
+            "{module}"
+        );
+        for import in server.imports.iter().filter(|it| it.from[0] == module) {
+            let other = import.to.first().map_or("the root", |it| it);
+            let file = server.files[&import.from].path.display();
+            assert!(!unknown.contains(&other), "{file} uses {}", import.path);
         }
     }
+}
+
+#[test]
+fn no_room_has_an_import_cycle_but_those_that_are_known() {
+    let mut wrong = Vec::new();
+    let arrows = in_rooms();
+    let known: Vec<Arrow> = CYCLES
+        .iter()
+        .map(|(room, from, to)| Arrow {
+            room: (*room).into(),
+            from: (*from).into(),
+            to: (*to).into(),
+        })
+        .collect();
+    for line in known.iter().filter(|it| !arrows.contains_key(*it)) {
+        wrong.push(format!(
+            "{line} is no import any more: take it off the list"
+        ));
+    }
+    let new = |but: Option<&Arrow>| {
+        let left = |it: &&Arrow| !known.contains(it) || but == Some(*it);
+        rooms::cycle(arrows.keys().filter(left))
+    };
+    if let Some(cycle) = new(None) {
+        wrong.push("a new cycle; cut one of these arrows:".to_owned());
+        wrong.extend(cycle.iter().map(|it| described(it, &arrows)));
+    } else {
+        let spare = known
+            .iter()
+            .filter(|it| arrows.contains_key(*it) && new(Some(*it)).is_none());
+        wrong
+            .extend(spare.map(|it| format!("{it} closes no cycle any more: take it off the list")));
+    }
+    assert!(
+        wrong.is_empty(),
+        "tests/it/structure/known.rs, CYCLES:\n{}",
+        wrong.join("\n")
+    );
+    let knots = rooms::knots(&arrows);
+    let sizes: Vec<String> = knots
+        .iter()
+        .map(|(room, size)| format!("{size} in {room}"))
+        .collect();
+    println!(
+        "import cycles: {} ({}), behind {} known arrows",
+        knots.len(),
+        sizes.join(", "),
+        known.len()
+    );
+}
+
+fn described(arrow: &Arrow, arrows: &rooms::Arrows) -> String {
+    let imports = &arrows[arrow];
+    let first = &imports[0];
+    format!(
+        "    {arrow}: {} in {}{}",
+        first.path,
+        first.from.join("::"),
+        match imports.len() {
+            1 => String::new(),
+            count => format!(" and {} more", count - 1),
+        }
+    )
+}
+
+#[test]
+fn a_cycle_of_files_is_seen_through_rooms_re_exports_and_macros() {
+    let read = |lines: &[(&str, &str)]| {
+        let texts = lines
+            .iter()
+            .map(|(path, text)| (PathBuf::from(path), (*text).to_owned()));
+        let arrows = rooms::arrows(&Crate::read(&texts.collect(), Path::new("lib.rs")));
+        let cycle = rooms::cycle(arrows.keys());
+        cycle.map(|it| {
+            it.iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(" ")
+        })
+    };
+    let root = ("lib.rs", "mod a; mod b;");
+    for (b, cycle) in [
+        // No import: a name of one's own, of another crate, of a test, of a visibility, of a module alone.
+        ("pub struct A; fn f() { A; a::A; }", false),
+        ("#[cfg(test)] mod tests { use crate::a::A; }", false),
+        ("pub(in crate::a) struct B;", false),
+        ("use crate::a;", false),
+        ("use crate::a::A;", true),
+        (
+            "use super::{a::{self as other}}; fn f() { other::A; }",
+            true,
+        ),
+        ("use crate::a; type B = Vec<a::A>;", true),
+        ("fn f() { use super::a::*; let it: A; }", true),
+        ("fn f() { vec![Box::new(crate::a::A)]; }", true),
+        ("mod inner { fn f() -> super::super::a::A {} }", true),
+        // Through the re-export in the root, to the file of the type.
+        ("use crate::Renamed;", true),
+    ] {
+        let root = (root.0, "mod a; mod b; pub use a::A as Renamed;");
+        let found = read(&[
+            root,
+            ("a/mod.rs", "pub struct A; use crate::b::B;"),
+            ("b.rs", &format!("{b} pub enum B {{}}")),
+        ]);
+        assert_eq!(found.is_some(), cycle, "{b}: {found:?}");
+    }
+    // In a room: a file and the file of the folder that it lies in; two folders by way of different files.
+    let inner = [
+        root,
+        ("a/mod.rs", "mod c; pub struct A; fn f() { c::g(); }"),
+        ("b.rs", ""),
+    ];
+    let c = ("a/c.rs", "pub fn g() -> super::A {}");
+    assert_eq!(
+        read(&[inner[0], inner[1], inner[2], c]).unwrap(),
+        r#"("a", "c", "mod") ("a", "mod", "c")"#
+    );
+    let folders = [
+        root,
+        ("a/mod.rs", "mod c; mod d;"),
+        ("b/mod.rs", "mod e; mod f;"),
+    ];
+    let [c, d] = [
+        ("a/c.rs", "use crate::b::e::E;"),
+        ("a/d.rs", "pub struct D;"),
+    ];
+    let [e, f] = [
+        ("b/e.rs", "pub struct E;"),
+        ("b/f.rs", "use crate::a::d::D;"),
+    ];
+    assert_eq!(
+        read(&[folders[0], folders[1], folders[2], c, d, e, f]).unwrap(),
+        r#"("", "a", "b") ("", "b", "a")"#
+    );
+    assert_eq!(
+        read(&[folders[0], folders[1], folders[2], c, d, e, ("b/f.rs", "")]),
+        None
+    );
+}
+
+#[test]
+fn a_room_of_many_modules_has_a_table_of_them_at_its_head() {
+    let mut without = Vec::new();
+    for file in [server(), turn()].iter().flat_map(|it| it.files.values()) {
+        let rows: Vec<&str> = file
+            .head
+            .lines()
+            .filter(|line| line.starts_with(" |"))
+            .collect();
+        let named = |module: &String| rows.iter().any(|row| names(row, module));
+        if !file.test && file.modules.len() > FEW && !file.modules.iter().all(named) {
+            let path = file.path.strip_prefix(root()).unwrap();
+            without.push(path.to_str().unwrap().to_owned());
+        }
+    }
+    without.sort_unstable();
+    assert_eq!(
+        without, WITHOUT_TABLE,
+        "files whose table is missing or does not name each module"
+    );
+}
+
+/// Whether the first cell of a table's row names a module, as `name` or [`name`].
+fn names(row: &str, module: &str) -> bool {
+    let cell = row.split('|').nth(1).unwrap_or_default();
+    cell.split('`')
+        .skip(1)
+        .step_by(2)
+        .any(|it| it.trim_end_matches(".rs") == module)
 }
 
 #[test]
@@ -70,11 +245,10 @@ fn the_turn_depends_on_no_runtime_clock_or_file() {
         .collect();
     uses.sort_unstable();
     assert_eq!(uses, ["serde", "serde_json", "thiserror"]);
-    for file in sources(&root().join("server/turn")) {
+    for (file, text) in texts(&root().join("server/turn")) {
         if file.components().any(|part| part.as_os_str() == "tests") {
             continue;
         }
-        let text = fs::read_to_string(&file).unwrap();
         for absent in [
             "std::fs",
             "std::net",
@@ -100,12 +274,11 @@ const ONLY_THERE: [(&str, &str); 3] = [
 #[test]
 fn tasks_and_requests_to_the_client_begin_in_one_place() {
     let server = root().join("server");
-    for file in sources(&server.join("front")) {
+    for (file, text) in texts(&server.join("front")) {
         let place = file.strip_prefix(&server).unwrap().display().to_string();
         if place.ends_with("tests.rs") {
             continue;
         }
-        let text = fs::read_to_string(&file).unwrap();
         let code = text
             .split("#[cfg(test)]\nmod tests")
             .next()
@@ -119,29 +292,48 @@ fn tasks_and_requests_to_the_client_begin_in_one_place() {
     }
 }
 
-fn is_comment(line: &str) -> bool {
-    line.trim_start().starts_with("//")
+/// The arrows within `front`, `engine` and the turn.
+fn in_rooms() -> rooms::Arrows {
+    let mut all = rooms::arrows(&server());
+    all.retain(|it, _| ["front", "engine"].contains(&it.room.split("::").next().unwrap()));
+    for (mut arrow, imports) in rooms::arrows(&turn()) {
+        arrow.room = format!("turn::{}", arrow.room)
+            .trim_end_matches("::")
+            .to_owned();
+        all.insert(arrow, imports);
+    }
+    all
 }
 
-fn root() -> PathBuf {
+/// The program, less the turn.
+pub(crate) fn server() -> Crate {
+    read("server")
+}
+
+/// The turn, a crate of its own.
+pub(crate) fn turn() -> Crate {
+    read("server/turn")
+}
+
+fn read(folder: &str) -> Crate {
+    let folder = root().join(folder);
+    Crate::read(&texts(&folder), &folder.join("lib.rs"))
+}
+
+pub(crate) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn sources(place: &Path) -> Vec<PathBuf> {
-    if place.is_file() {
-        return vec![place.to_owned()];
+/// The Rust files in a folder and all folders in it.
+pub(crate) fn texts(folder: &Path) -> Texts {
+    let mut texts = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            texts.append(&mut self::texts(&path));
+        } else if path.extension().is_some_and(|it| it == "rs") {
+            texts.insert(path.clone(), fs::read_to_string(&path).unwrap());
+        }
     }
-    let entries = fs::read_dir(place)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    entries
-        .flat_map(|path| {
-            if path.is_dir() {
-                sources(&path)
-            } else {
-                vec![path]
-            }
-        })
-        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
-        .collect()
+    texts
 }

@@ -1,0 +1,377 @@
+//! One word, one thing: figures on the names and comments of the code. Their bounds only ever go down.
+//! With `LIST=1` in the environment and `--nocapture` the tests print the names behind the figures.
+
+#![expect(clippy::print_stdout, reason = "tests that print figures")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::{
+    Attribute, Ident, Item,
+    visit::{self, Visit},
+};
+
+use crate::structure::{Crate, ModulePath, documentation, is_test, root, server, texts, turn};
+
+/// Of the type names, how many per cent may name several types. 5 is the aim.
+const SEVERAL: f64 = 17.7;
+
+/// Of the doc comments, how many per cent may have two words or fewer. 1 is the aim.
+const SHORT: f64 = 7.7;
+
+/// Modules whose types are the spelling of the turn's types for others: on the wire, in the log, in `aside.toml`.
+const MIRRORS: [&str; 3] = ["front::wire", "session::disk", "config::settings"];
+
+/// Names that fit every type, and how many types still have them. A type is named for what it is.
+const EMPTY_NAMES: [&str; 24] = [
+    "About",
+    "Asked",
+    "Assembled",
+    "Before",
+    "Found",
+    "Given",
+    "How",
+    "Kept",
+    "Known",
+    "Made",
+    "One",
+    "Opening",
+    "Place",
+    "Plan",
+    "Said",
+    "Seen",
+    "Shown",
+    "Stage",
+    "Told",
+    "Waiting",
+    "Wanted",
+    "Which",
+    "Wishes",
+    "Written",
+];
+const EMPTY_NAMES_LEFT: usize = 48;
+
+/// Words with a better one, that one, and how many identifiers still have them, counted once a file.
+const REPLACED: [(&str, &str, usize); 2] = [
+    ("told", "model text, or client capabilities", 74),
+    ("cycle", "step", 23),
+];
+
+/// American spellings that prose here does not use.
+const AMERICAN: [&str; 16] = [
+    "behavior",
+    "canceled",
+    "canceling",
+    "center",
+    "color",
+    "colors",
+    "defense",
+    "favor",
+    "favorite",
+    "fulfill",
+    "gray",
+    "honor",
+    "labeled",
+    "license",
+    "modeled",
+    "neighbor",
+];
+
+#[test]
+fn a_type_name_names_one_type() {
+    let types = types();
+    let several: Vec<_> = types
+        .iter()
+        .filter(|(_, modules)| is_several(modules))
+        .collect();
+    let share = per_cent(several.len(), types.len());
+    println!(
+        "type names that name several types: {share:.1} % ({} of {})",
+        several.len(),
+        types.len()
+    );
+    let listed = || {
+        let lines = several
+            .iter()
+            .map(|(name, modules)| format!("    {name}: {}", modules.join(", ")));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    if std::env::var_os("LIST").is_some() {
+        println!("{}", listed());
+    }
+    assert!(share <= SEVERAL, "more than {SEVERAL} %:\n{}", listed());
+}
+
+#[test]
+fn a_mirror_is_the_one_type_of_its_layer_beside_the_turns() {
+    for (modules, several) in [
+        (&["engine"][..], false),
+        (&["engine", "tool"], true),
+        (&["turn::rules", "config::settings"], false),
+        (
+            &["turn::effect", "front::wire", "session::disk::answers"],
+            false,
+        ),
+        (
+            &["turn::effect", "front::wire", "front::wire::replay"],
+            true,
+        ),
+        (&["turn::effect", "turn::event", "front::wire"], true),
+        (&["front::wire", "session::disk"], true),
+        (&["turn::effect", "front::wired"], true),
+    ] {
+        let modules: Vec<String> = modules.iter().map(ToString::to_string).collect();
+        assert_eq!(is_several(&modules), several, "{modules:?}");
+    }
+    let server = server();
+    for layer in MIRRORS {
+        let path: ModulePath = layer.split("::").map(ToOwned::to_owned).collect();
+        assert!(server.files.contains_key(&path), "{layer} is no module");
+    }
+}
+
+#[test]
+fn a_doc_comment_says_more_than_two_words() {
+    let (mut all, mut short) = (0, Vec::new());
+    for folder in ["server", "tests"] {
+        for (path, text) in texts(&root().join(folder)) {
+            let mut comments = Comments::default();
+            comments.visit_file(&syn::parse_file(&text).unwrap());
+            all += comments.0.len();
+            let few = comments
+                .0
+                .into_iter()
+                .filter(|it| it.split_whitespace().count() <= 2);
+            let path = path.strip_prefix(root()).unwrap().display().to_string();
+            short.extend(few.map(|it| format!("    {path}: {}", it.trim())));
+        }
+    }
+    let share = per_cent(short.len(), all);
+    println!(
+        "doc comments of two words or fewer: {share:.1} % ({} of {all})",
+        short.len()
+    );
+    if std::env::var_os("LIST").is_some() {
+        println!("{}", short.join("\n"));
+    }
+    assert!(share <= SHORT, "more than {SHORT} %:\n{}", short.join("\n"));
+}
+
+#[test]
+fn words_that_were_replaced_do_not_come_back() {
+    let types = types();
+    let empty: Vec<&str> = EMPTY_NAMES
+        .into_iter()
+        .filter(|it| types.contains_key(*it))
+        .collect();
+    let count: usize = empty.iter().map(|it| types[*it].len()).sum();
+    println!(
+        "types with a name that fits everything: {count} ({})",
+        empty.join(", ")
+    );
+    assert!(count <= EMPTY_NAMES_LEFT, "{empty:?}");
+    for (word, better, left) in REPLACED {
+        let mut found = Vec::new();
+        for (module, file) in program_files() {
+            let mut names = Names::default();
+            names.visit_file(&syn::parse_file(&file).unwrap());
+            let names = names
+                .0
+                .iter()
+                .filter(|name| words(name).any(|it| it == word || it == format!("{word}s")));
+            found.extend(names.map(|name| format!("{module}: {name}")));
+        }
+        println!(
+            "identifiers with the word {word} ({better}): {}",
+            found.len()
+        );
+        if std::env::var_os("LIST").is_some() {
+            println!("{}", found.join("\n"));
+        }
+        assert!(
+            found.len() <= left,
+            "{word} is {better}:\n{}",
+            found.join("\n")
+        );
+    }
+}
+
+#[test]
+fn prose_is_spelled_one_way() {
+    let mut wrong = Vec::new();
+    for folder in ["server", "tests"] {
+        for (path, text) in texts(&root().join(folder)) {
+            let mut comments = Comments::default();
+            comments.visit_file(&syn::parse_file(&text).unwrap());
+            for comment in comments.0 {
+                // What stands in backticks is a name.
+                let prose: Vec<&str> = comment.split('`').step_by(2).collect();
+                let prose = prose.join(" ").to_lowercase();
+                let mut words = prose.split(|it: char| !it.is_alphabetic());
+                if let Some(word) = words.find(|it| AMERICAN.contains(it)) {
+                    wrong.push(format!("{}: {word}", path.display()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn words_of_a_name_are_found_in_either_spelling() {
+    let split = |name| words(name).collect::<Vec<_>>();
+    assert_eq!(split("max_cycles"), ["max", "cycles"]);
+    assert_eq!(split("BeginCycle"), ["begin", "cycle"]);
+    assert_eq!(split("TOLD_OF"), ["told", "of"]);
+    assert_eq!(split("bicycle"), ["bicycle"]);
+}
+
+/// The modules in which each type name is defined, without tests.
+fn types() -> BTreeMap<String, Vec<String>> {
+    let mut types: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (module, text) in program_files() {
+        let mut found = Types::default();
+        found.visit_file(&syn::parse_file(&text).unwrap());
+        for name in found.0 {
+            types.entry(name).or_default().push(module.clone());
+        }
+    }
+    types
+}
+
+/// The program's files without those of tests: the module's path, that of the turn from `turn` on, and the text.
+fn program_files() -> Vec<(String, String)> {
+    let of = |it: &Crate, before: &str| {
+        let files = it.files.iter().filter(|(_, file)| !file.test);
+        let files = files.map(|(module, file)| {
+            let module = format!("{before}{}", module.join("::"));
+            let text = std::fs::read_to_string(&file.path).unwrap();
+            (module.trim_end_matches("::").to_owned(), text)
+        });
+        files.collect::<Vec<_>>()
+    };
+    [of(&server(), ""), of(&turn(), "turn::")].concat()
+}
+
+/// Whether these types of one name are more than one type and its mirrors: each alone in a layer of [`MIRRORS`], and the
+/// one that they mirror in the turn.
+fn is_several(modules: &[String]) -> bool {
+    if modules.len() < 2 {
+        return false;
+    }
+    let within = |module: &str, layer: &str| {
+        module
+            .strip_prefix(layer)
+            .is_some_and(|it| it.is_empty() || it.starts_with("::"))
+    };
+    let count = |layer: &str| modules.iter().filter(|it| within(it, layer)).count();
+    let mirrors: Vec<usize> = MIRRORS.into_iter().map(count).collect();
+    let turn = count("turn");
+    turn != 1
+        || mirrors.iter().any(|it| *it > 1)
+        || mirrors.iter().sum::<usize>() + turn < modules.len()
+}
+
+fn per_cent(part: usize, whole: usize) -> f64 {
+    100.0 * part as f64 / whole as f64
+}
+
+/// The words of an identifier, in lower case.
+fn words(name: &str) -> impl Iterator<Item = String> {
+    let mut words = vec![String::new()];
+    let mut before = '_';
+    for letter in name.chars() {
+        if letter == '_' || letter.is_uppercase() && before.is_lowercase() {
+            words.push(String::new());
+        }
+        if letter != '_' {
+            words.last_mut().unwrap().extend(letter.to_lowercase());
+        }
+        before = letter;
+    }
+    words.into_iter().filter(|it| !it.is_empty())
+}
+
+/// The types that are defined in a file, tests aside.
+#[derive(Default)]
+struct Types(Vec<String>);
+
+impl<'ast> Visit<'ast> for Types {
+    fn visit_item(&mut self, item: &'ast Item) {
+        let (attributes, name) = match item {
+            Item::Struct(it) => (&it.attrs, &it.ident),
+            Item::Enum(it) => (&it.attrs, &it.ident),
+            Item::Union(it) => (&it.attrs, &it.ident),
+            Item::Trait(it) => (&it.attrs, &it.ident),
+            Item::Type(it) => (&it.attrs, &it.ident),
+            Item::Mod(it) if is_test(&it.attrs) => return,
+            _ => return visit::visit_item(self, item),
+        };
+        if !is_test(attributes) {
+            self.0.push(name.to_string());
+        }
+        visit::visit_item(self, item);
+    }
+}
+
+/// The doc comments of a file, whole, but for that at its head.
+#[derive(Default)]
+struct Comments(Vec<String>);
+
+impl Comments {
+    fn note(&mut self, attributes: &[Attribute]) {
+        let text = documentation(attributes);
+        if !text.is_empty() {
+            self.0.push(text);
+        }
+    }
+}
+
+macro_rules! noting {
+    ($($visit:ident: $Node:ident),* $(,)?) => {
+        impl<'ast> Visit<'ast> for Comments {
+            $(fn $visit(&mut self, node: &'ast syn::$Node) {
+                self.note(&node.attrs);
+                visit::$visit(self, node);
+            })*
+        }
+    };
+}
+
+noting! {
+    visit_field: Field, visit_variant: Variant,
+    visit_item_const: ItemConst, visit_item_enum: ItemEnum, visit_item_fn: ItemFn, visit_item_macro: ItemMacro,
+    visit_item_mod: ItemMod, visit_item_static: ItemStatic, visit_item_struct: ItemStruct, visit_item_trait: ItemTrait,
+    visit_item_type: ItemType, visit_item_union: ItemUnion, visit_item_impl: ItemImpl, visit_item_use: ItemUse,
+    visit_impl_item_const: ImplItemConst, visit_impl_item_fn: ImplItemFn, visit_impl_item_type: ImplItemType,
+    visit_trait_item_const: TraitItemConst, visit_trait_item_fn: TraitItemFn, visit_trait_item_type: TraitItemType,
+}
+
+/// The identifiers of a file, each once.
+#[derive(Default)]
+struct Names(BTreeSet<String>);
+
+impl Names {
+    fn tokens(&mut self, tokens: TokenStream) {
+        for token in tokens {
+            match token {
+                TokenTree::Ident(name) => {
+                    self.0.insert(name.to_string());
+                }
+                TokenTree::Group(group) => self.tokens(group.stream()),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Names {
+    fn visit_ident(&mut self, name: &'ast Ident) {
+        self.0.insert(name.to_string());
+    }
+
+    fn visit_macro(&mut self, it: &'ast syn::Macro) {
+        visit::visit_macro(self, it);
+        self.tokens(it.tokens.clone());
+    }
+}
