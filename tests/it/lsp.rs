@@ -1,7 +1,7 @@
 //! The Language Server over standard input and output, as an editor sees it.
 
 mod attached;
-mod client;
+pub(crate) mod client;
 mod edits;
 mod errors;
 mod fallback;

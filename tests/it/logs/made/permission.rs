@@ -1,0 +1,243 @@
+//! Calls that need a person's permission.
+
+use serde_json::json;
+
+use super::Making;
+use crate::{lsp::client::nobody, world::until};
+
+const RUNS: &str = r#"
+    [[reply]]
+    when = { step = 1 }
+    say = [{ call = "run_command", id = "run", arguments = { command = "echo ran" } }]
+
+    [[reply]]
+    when = { step = 2 }
+    say = [{ call = "run_command", id = "again", arguments = { command = "echo ran" } }]
+
+    [[reply]]
+    when = { step = 3 }
+    say = [{ text = "Over." }]
+"#;
+const PARKS: [&str; 2] = ["--detached", "run=stop"];
+
+/// Parked, then permitted once; the same command is asked for again, and parked again.
+pub(in super::super) fn once(it: &mut Making) {
+    it.go(RUNS, &PARKS).exits(4);
+    it.resume(&["once"], &PARKS).exits(4);
+    it.resume(&["once"], &PARKS).exits(0);
+}
+
+/// Permitted for the turn: the same command runs unasked.
+pub(in super::super) fn for_the_turn(it: &mut Making) {
+    it.go(RUNS, &PARKS).exits(4);
+    it.resume(&["turn"], &PARKS).exits(0);
+}
+
+/// An edit is permitted for the turn, so that the second one is made unasked.
+pub(in super::super) fn edits_for_the_turn(it: &mut Making) {
+    it.file("a.txt", "one\ntwo\n");
+    it.file("b.txt", "one\ntwo\n");
+    let script = r#"
+        [[reply]]
+        when = { step = 1 }
+        say = [
+            { call = "read_file", id = "read", arguments = { path = "a.txt" } },
+            { call = "read_file", id = "read_b", arguments = { path = "b.txt" } },
+        ]
+
+        [[reply]]
+        when = { step = 2 }
+        say = [{ call = "edit_file", id = "edit", arguments = { path = "a.txt", old_text = "one", new_text = "1" } }]
+
+        [[reply]]
+        when = { step = 3 }
+        say = [{ call = "edit_file", id = "edit_b", arguments = { path = "b.txt", old_text = "two", new_text = "2" } }]
+
+        [[reply]]
+        when = { step = 4 }
+        say = [{ text = "Edited." }]
+    "#;
+    it.go(script, &PARKS).exits(4);
+    it.resume(&["turn"], &PARKS).exits(0);
+    assert_eq!(
+        [it.world.read("a.txt"), it.world.read("b.txt")],
+        ["1\ntwo\n", "one\n2\n"]
+    );
+}
+
+/// Permitted for good: it runs unasked in the next turn too.
+pub(in super::super) fn always(it: &mut Making) {
+    let script = r#"
+        [[reply]]
+        when = { step = 1 }
+        say = [{ call = "run_command", id = "run", arguments = { command = "echo ran" } }]
+
+        [[reply]]
+        when = { step = 2 }
+        say = [{ text = "Over." }]
+    "#;
+    it.go(script, &PARKS).exits(4);
+    it.resume(&["always"], &PARKS).exits(0);
+    it.say("Again", &PARKS).exits(0);
+}
+
+/// A no: the same call is refused at once, another is asked about.
+pub(in super::super) fn no_and_again(it: &mut Making) {
+    let script = r#"
+        [[reply]]
+        when = { step = 1 }
+        say = [{ call = "run_command", id = "run", arguments = { command = "echo ran" } }]
+
+        [[reply]]
+        when = { step = 2 }
+        say = [
+            { call = "run_command", id = "same", arguments = { command = "echo ran" } },
+            { call = "run_command", id = "other", arguments = { command = "echo other" } },
+        ]
+
+        [[reply]]
+        when = { step = 3 }
+        say = [{ text = "Over." }]
+    "#;
+    it.go(script, &PARKS).exits(4);
+    it.resume(&["no"], &PARKS).exits(4);
+    it.resume(&["no"], &PARKS).exits(0);
+}
+
+/// Declined with a note: the same call is asked about again.
+pub(in super::super) fn declined_with_note(it: &mut Making) {
+    let mut client = it.editor(RUNS);
+    let turn = client.turn(json!({ "prompt": "Go" }));
+    let mut asked = 0;
+    client.play(&turn, |_| {
+        asked += 1;
+        if asked == 1 {
+            json!({ "action": "decline", "note": "Not yet." })
+        } else {
+            json!({ "action": "decline" })
+        }
+    });
+    assert_eq!(asked, 2);
+}
+
+/// Nobody is there: refused, and refused at once when it is called again.
+pub(in super::super) fn nobody_there(it: &mut Making) {
+    it.go(RUNS, &[]).exits(0);
+}
+
+/// A mode in which nothing is changed.
+pub(in super::super) fn plan_mode(it: &mut Making) {
+    it.go(RUNS, &["--mode", "plan"]).exits(0);
+}
+
+/// The configuration denies the tool.
+pub(in super::super) fn denied_by_configuration(it: &mut Making) {
+    it.go(
+        RUNS,
+        &["--set", "conversation.tools.run_command.run='deny'"],
+    )
+    .exits(0);
+}
+
+/// A workspace that is not trusted.
+pub(in super::super) fn untrusted(it: &mut Making) {
+    let model = it.script(RUNS);
+    it.world.aside(&["run", "-m", &model, "Go"]).exits(0);
+}
+
+const WRITES: &str = r#"
+    [[reply]]
+    when = { step = 1 }
+    say = [{ call = "write_file", id = "write", arguments = { path = "a.txt", content = "one\n" } }]
+
+    [[reply]]
+    when = { step = 2 }
+    say = [{ text = "Written." }]
+"#;
+
+/// Permitted with another text; the model is told.
+pub(in super::super) fn new_text(it: &mut Making) {
+    let mut client = it.editor(WRITES);
+    let turn = client.turn(json!({ "prompt": "Go" }));
+    client.play(
+        &turn,
+        |_| json!({ "action": "answer", "answer": "once", "newText": "two\n" }),
+    );
+    assert_eq!(it.world.read("a.txt"), "two\n");
+}
+
+/// A client that cannot show the prompt.
+pub(in super::super) fn not_shown(it: &mut Making) {
+    let mut client = it.editor(WRITES);
+    let turn = client.turn(json!({ "prompt": "Go" }));
+    let prompt = client.expect("aside/prompt");
+    client.fail(&prompt, "no window");
+    client.play(&turn, nobody);
+}
+
+/// Killed while two commands run; then resumed.
+pub(in super::super) fn killed_amid_run(it: &mut Making) {
+    it.file("count", "");
+    let script = r#"
+        [[reply]]
+        when = { step = 1 }
+        say = [
+            { call = "run_command", id = "first", arguments = { command = "echo first" } },
+            { call = "run_command", id = "long", arguments = { command = "[ -s count ] || { echo begun >count; sleep 100; }" } },
+        ]
+
+        [[reply]]
+        when = { step = 2 }
+        say = [{ text = "Looked." }]
+    "#;
+    let args = ["--trust", "--mode", "auto", "--unsandboxed"];
+    it.script(script);
+    let running = it.world.start_until(script, &args, "tool_result");
+    until("a command that runs", || {
+        it.world.read("count") == "begun\n"
+    });
+    drop(running);
+    it.resume(&[], &["--unsandboxed"]).exits(0);
+}
+
+const READS: &str = r#"
+    [[reply]]
+    when = { step = 1 }
+    say = [
+        { call = "read_file", id = "read", arguments = { path = "notes.txt" } },
+        { call = "read_file", id = "read_too", arguments = { path = "notes.txt" } },
+    ]
+
+    [[reply]]
+    when = { step = 2 }
+    say = [{ text = "Read." }]
+"#;
+const ASKS: [&str; 2] = ["--set", "conversation.tools.read_file.result='ask'"];
+
+/// Whether results may be delivered is asked: one is, the other is not.
+pub(in super::super) fn delivered_and_withheld(it: &mut Making) {
+    it.file("notes.txt", "one\n");
+    let stop = [&ASKS[..], &["--detached", "deliver=stop"]].concat();
+    it.go(READS, &stop).exits(4);
+    it.resume(&["true"], &stop).exits(4);
+    it.resume(&["false"], &stop).exits(0);
+}
+
+/// Delivery is declined with a note, and dismissed.
+pub(in super::super) fn withheld_with_note(it: &mut Making) {
+    it.file("notes.txt", "one\n");
+    it.world
+        .user_config("[conversation.tools.read_file]\nresult = 'ask'\n");
+    let mut client = it.editor(READS);
+    let turn = client.turn(json!({ "prompt": "Go" }));
+    client.play(&turn, |prompt| match prompt["tool"]["callId"].as_str() {
+        Some("read") => json!({ "action": "decline", "note": "It is private." }),
+        _ => json!({ "action": "cancel" }),
+    });
+}
+
+/// Results need a person, and nobody is there.
+pub(in super::super) fn withheld_unattended(it: &mut Making) {
+    it.file("notes.txt", "one\n");
+    it.go(READS, &ASKS).exits(0);
+}

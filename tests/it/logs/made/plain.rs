@@ -1,0 +1,130 @@
+//! Turns that end with an answer, or before it.
+
+use serde_json::json;
+
+use super::Making;
+use crate::{lsp::client::Client, world::until};
+
+const READS: &str = r#"
+    [model]
+    reasoning = true
+
+    [[reply]]
+    when = { step = 1 }
+    say = [
+        { reasoning = "Look first." },
+        { text = "I look.", pieces = 3 },
+        { call = "read_file", id = "read", arguments = { path = "notes.txt" } },
+        { call = "list_files", id = "list", arguments = {} },
+    ]
+
+    [[reply]]
+    when = { step = 2 }
+    say = [{ reasoning = "Two lines." }, { text = "It has two lines." }]
+"#;
+
+/// Reads, lists, and answers.
+pub(in super::super) fn answered(it: &mut Making) {
+    it.file("notes.txt", "one\ntwo\n");
+    it.go(READS, &[]).exits(0).writes("It has two lines.\n");
+}
+
+/// Killed while it waits for a response.
+pub(in super::super) fn stalled(it: &mut Making) {
+    it.file("notes.txt", "one\n");
+    let script = r#"
+        [[reply]]
+        when = { step = 1 }
+        say = [{ call = "read_file", id = "read", arguments = { path = "notes.txt" } }]
+
+        [[reply]]
+        when = { step = 2 }
+        fault = { stall = true }
+    "#;
+    it.script(script);
+    let running = it.world.start_until(script, &["--trust"], "tool_result");
+    until("a second request", || {
+        it.world.log().all("request_sent").len() == 2
+    });
+    drop(running);
+}
+
+const STALLS_AMID: &str = r#"
+    [[reply]]
+    when = { turn = 1, step = 1 }
+    say = [
+        { text = "First. " },
+        { call = "list_files", id = "list", arguments = {} },
+        { text = "This will be long.", pieces = 3 },
+    ]
+    fault = { cut_after = 8, stall = true }
+
+    [[reply]]
+    when = { turn = 2 }
+    say = [{ text = "As you like." }]
+"#;
+
+/// Cancelled in the middle of a text; then another message.
+pub(in super::super) fn cancelled_amid_text(it: &mut Making) {
+    let mut client = it.editor(STALLS_AMID);
+    let turn = client.turn(json!({ "prompt": "Go" }));
+    until_it_is_said(&mut client);
+    client.request("aside/turn/cancel", json!({ "turnId": turn["turnId"] }));
+    assert_eq!(client.completed()["outcome"], "cancelled");
+    let again = json!({ "conversationId": turn["conversationId"], "prompt": "Be short" });
+    client.turn(again);
+    assert_eq!(client.completed()["outcome"], "completed");
+}
+
+/// The editor leaves in the middle of a text.
+pub(in super::super) fn interrupted_amid_text(it: &mut Making) {
+    let mut client = it.editor(STALLS_AMID);
+    client.turn(json!({ "prompt": "Go" }));
+    until_it_is_said(&mut client);
+    client.leave();
+}
+
+fn until_it_is_said(client: &mut Client) {
+    while !client.update("text")["text"].to_string().contains("This") {}
+}
+
+/// A line of it was changed, one is lost, the last is torn.
+pub(in super::super) fn damaged(it: &mut Making) {
+    let script = r#"
+        [[reply]]
+        when = { step = 1 }
+        say = [{ call = "list_files", id = "list", arguments = {} }]
+
+        [[reply]]
+        when = { turn = 1, step = 2 }
+        say = [{ text = "Here they are." }]
+
+        [[reply]]
+        when = { turn = 2, step = 2 }
+        say = [{ text = "Again." }]
+
+        [[reply]]
+        when = { turn = 3, step = 2 }
+        say = [{ text = "Once more." }]
+    "#;
+    it.go(script, &[]).exits(0);
+    it.damage(|lines| {
+        // The result of the call, and the end of the response in which it was made.
+        let at = lines
+            .iter()
+            .position(|line| line.contains("tool_result"))
+            .unwrap();
+        lines[at] = lines[at].replace("\"ok\"", "\"Ok\"");
+        lines.remove(at - 2);
+    });
+    it.say("Again", &[]).exits(0);
+    it.damage(|lines| {
+        let last = lines.pop().unwrap();
+        lines.push(last[..last.len() / 2].to_owned());
+    });
+    it.say("Once more", &[]).exits(0);
+    it.damage(|lines| {
+        let last = lines.pop().unwrap();
+        lines.push(last[..last.len() / 2].to_owned());
+    });
+}
