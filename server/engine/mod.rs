@@ -2,9 +2,10 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`assemble`] | puts together what a turn needs of the configuration |
-//! | [`begin`] | opens a conversation and begins, resumes or closes a turn in it |
+//! | `shared` | [`Engine`], one a process: its conversations, its models, what turns are made with |
+//! | [`start`] | from a [`TurnRequest`] to a [`StartedTurn`]: configuration, trust, tools, rules, the log |
 //! | [`drive`] | runs a turn: effects out, inputs in |
+//! | [`conversations`] | the conversations of a process, and the turns that run in them |
 //! | [`models`] | models: where they are, their keys, what they can do, which ones there are |
 //! | [`undo`] | takes back what a turn changed in files, on disk and in an editor |
 //! | [`clock`] | the time that the turn is told |
@@ -13,17 +14,22 @@
 //! Invariant: nothing is decided here. A task that panics becomes an error of what it was doing, and a tool's
 //! task that does not end after its token was cancelled is given up.
 
-pub mod assemble;
-pub mod begin;
 mod blocking;
 pub mod clock;
+pub mod conversations;
 pub mod drive;
 pub mod models;
+mod shared;
+pub mod start;
 pub mod undo;
 
 pub use blocking::blocking;
 pub use drive::{
-    assistants::{FindAssistant, InquiryAssistant},
-    handle::{QUEUE, TurnHandle, TurnMessage},
-    state::ConversationState,
+    handle::{TurnHandle, TurnMessage},
+    notice::TurnNotice,
+};
+pub use shared::Engine;
+pub use start::{
+    ConversationTarget, Layers, RunFlags, StartError, StartedTurn, TrustedBy, TurnConfig,
+    TurnRequest, TurnStart,
 };

@@ -6,7 +6,10 @@
 use tokio::task::JoinError;
 
 use crate::{
-    engine::{assemble::AssembleError, begin::BeginError},
+    engine::{
+        StartError,
+        conversations::{ConversationError, Taken},
+    },
     session::{log::OpenError, store::StoreError},
 };
 
@@ -66,15 +69,45 @@ pub enum RequestError {
     /// The conversation cannot be opened for writing.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// What the turn needs is not configured.
-    #[error(transparent)]
-    Assemble(#[from] AssembleError),
     /// The turn cannot begin.
     #[error(transparent)]
-    Begin(#[from] BeginError),
+    Start(StartError),
     /// Something failed that is not the client's doing.
     #[error("{0}")]
     Internal(String),
+}
+
+impl From<StartError> for RequestError {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::Taken(taken) => taken.into(),
+            StartError::Configuration(_) | StartError::Usage(_) | StartError::Resume(_) => {
+                Self::InvalidParams(error.to_string())
+            }
+            StartError::NoProvider(why) => Self::NoModel(why),
+            StartError::Store(error) => error.into(),
+            StartError::Open(error) => error.into(),
+            StartError::NothingToResume(_)
+            | StartError::Trust(_)
+            | StartError::Log { .. }
+            | StartError::Workspace { .. } => Self::Start(error),
+        }
+    }
+}
+
+impl From<Taken> for RequestError {
+    fn from(taken: Taken) -> Self {
+        Self::TurnRuns(taken.0)
+    }
+}
+
+impl From<ConversationError> for RequestError {
+    fn from(error: ConversationError) -> Self {
+        match error {
+            ConversationError::Taken(taken) => taken.into(),
+            ConversationError::Store(error) => error.into(),
+        }
+    }
 }
 
 impl From<JoinError> for RequestError {

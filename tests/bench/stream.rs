@@ -14,18 +14,12 @@ use std::{
     fs,
     path::PathBuf,
     sync::Arc,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use aside::{
-    config::{self, Flag, Sources},
-    engine::{
-        QUEUE, TurnMessage,
-        assemble::{Wishes, assemble, tool_defaults},
-        begin::{Plan, Start, begin},
-        models::Models,
-    },
-    session::{record::TurnOptions, store::Store},
+    config::{Flag, Sources},
+    engine::{ConversationTarget, Engine, Layers, TrustedBy, TurnMessage, TurnRequest, TurnStart},
     turn::effect::Update,
 };
 use aside_model_server::{
@@ -34,7 +28,6 @@ use aside_model_server::{
 };
 use figures::{median, share};
 use tempfile::TempDir;
-use tokio::sync::mpsc;
 
 /// Characters of a piece: text is cut into as many by the server's samples.
 const WIDTH: usize = 16;
@@ -170,11 +163,10 @@ fn is_piece(event: &[u8]) -> bool {
     String::from_utf8_lossy(event).contains("text_delta")
 }
 
-/// A workspace, and a model in it.
+/// A workspace, and an engine with a model.
 struct Scene {
     folder: TempDir,
-    settings: config::Configuration,
-    outside: Models,
+    engine: Engine,
 }
 
 /// A turn as its front end saw it.
@@ -187,28 +179,16 @@ impl Scene {
     fn new(url: &str) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         fs::create_dir(folder.path().join("work")).expect("a folder");
-        let sources = Sources {
-            flags: vec![Flag::Set(
-                "assistant.model=anthropic/claude-opus-5-5".to_owned(),
-            )],
-            trusted: true,
-            ..Sources::default()
-        };
-        let settings = config::load(&sources, &tool_defaults()).expect("a configuration");
         let url = url.to_owned();
         let env = Arc::new(move |name: &str| match name {
             "ANTHROPIC_BASE_URL" => Some(url.clone()),
             "ANTHROPIC_API_KEY" => Some("key".to_owned()),
             _ => None,
         });
-        let supervisor = PathBuf::from(env!("CARGO_BIN_EXE_aside"));
+        let program = PathBuf::from(env!("CARGO_BIN_EXE_aside"));
         let state = folder.path().join("state");
-        let outside = Models::new(&settings.settings, env, supervisor, state);
-        Self {
-            folder,
-            settings,
-            outside,
-        }
+        let engine = Engine::in_environment(state, program, Vec::new(), env);
+        Self { folder, engine }
     }
 
     /// A turn in a conversation of its own, to its end.
@@ -219,43 +199,27 @@ impl Scene {
             .join("work")
             .canonicalize()
             .expect("the workspace");
-        let store = Store::open(&self.folder.path().join("state"), &root).expect("a store");
-        let wishes = Wishes {
-            root: root.clone(),
-            trusted: true,
-            ..Wishes::default()
-        };
-        let began = Instant::now();
-        let assembled = assemble(&self.settings, &wishes, &self.outside)
-            .await
-            .expect("a turn");
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        let plan = Plan {
-            conversation: store.create(None, now).expect("a conversation"),
-            start: Start::Message {
-                text: "Go".to_owned(),
-                attachments: Vec::new(),
+        let request = TurnRequest {
+            layers: Layers {
+                instead: Some(Sources::default()),
+                flags: vec![Flag::Set(
+                    "assistant.model=anthropic/claude-opus-5-5".to_owned(),
+                )],
+                trusted_by: TrustedBy::Run,
+                ..Layers::default()
             },
-            turn: None,
-            options: TurnOptions::default(),
-            client: None,
-            assembled,
-            root,
-            approvals: store.approvals(),
-            supervisor: PathBuf::from(env!("CARGO_BIN_EXE_aside")),
-            editor: None,
+            ..TurnRequest::new(root, ConversationTarget::New, TurnStart::message("Go"))
         };
-        let (front, mut messages) = mpsc::channel(QUEUE);
-        let (_turn, task) = begin(plan, None, front).await.expect("it begins");
+        let config = self.engine.configure(request).expect("a configuration");
+        let began = Instant::now();
+        let mut turn = self.engine.begin(config).await.expect("it begins");
         let mut pieces = Vec::new();
-        while let Some(message) = messages.recv().await {
+        while let Some(message) = turn.messages.recv().await {
             if let TurnMessage::Update(Update::Text { .. }) = message {
                 pieces.push(Instant::now());
             }
         }
-        task.await.expect("it ends");
+        turn.finish().await;
         Shown { began, pieces }
     }
 }

@@ -2,6 +2,7 @@
 
 use tokio::sync::{mpsc, oneshot};
 
+use super::notice::TurnNotice;
 use crate::turn::{
     effect::{End, Prompt, Update},
     event::PromptId,
@@ -16,6 +17,8 @@ pub const QUEUE: usize = 4096;
 /// What the engine tells a front end of a turn, in order. `End` is the last.
 #[derive(Debug)]
 pub enum TurnMessage {
+    /// Something to know as the turn begins.
+    Notice(TurnNotice),
     /// Something to show.
     Update(Update),
     /// A piece of a running call's output.

@@ -3,6 +3,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`handle`] | a running turn as a front end holds it, and what it tells the front end |
+//! | [`notice`] | what a person should know as a turn begins |
 //! | [`state`] | what is kept of a conversation between its turns |
 //! | `performer` | each effect: a line in the log, a task, a message to the front end |
 //! | [`assistants`] | the assistants of their own that answer inquiries |
@@ -13,6 +14,7 @@
 pub mod assistants;
 pub mod handle;
 pub(super) mod hooks;
+pub mod notice;
 pub(super) mod performer;
 pub mod state;
 pub(super) mod tasks;

@@ -1,6 +1,10 @@
 //! From what is configured of a model to the model itself: where it is, with which key, what it can do.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use http::HeaderName;
 use tokio::time::timeout;
@@ -40,6 +44,8 @@ pub struct Models {
     env: Env,
     keys: Keys,
     state_dir: PathBuf,
+    /// The model that an Ollama had when it was last asked.
+    first_of_ollama: Arc<Mutex<Option<ModelId>>>,
 }
 
 /// A provider as it is configured, and how it is asked.
@@ -66,6 +72,7 @@ impl Models {
             keys: Keys::new(env.clone(), supervisor),
             env,
             state_dir,
+            first_of_ollama: Arc::default(),
         }
     }
 
@@ -211,13 +218,27 @@ impl Models {
             }
             Choice::FirstOfOllama => {
                 // Somewhere else it may be far, or gone without a word.
-                let found = timeout(OLLAMA, self.first_of_ollama(settings)).await;
-                found.ok().flatten().ok_or_else(|| NO_MODEL.to_owned())
+                let found = timeout(OLLAMA, self.ask_ollama(settings)).await;
+                let found = found.ok().flatten();
+                self.remembered().clone_from(&found);
+                found.ok_or_else(|| NO_MODEL.to_owned())
             }
         }
     }
 
-    async fn first_of_ollama(&self, settings: &Settings) -> Option<ModelId> {
+    /// The model of [`Choice::FirstOfOllama`] when it was last looked for, if there was one.
+    #[must_use]
+    pub fn first_of_ollama(&self) -> Option<ModelId> {
+        self.remembered().clone()
+    }
+
+    fn remembered(&self) -> MutexGuard<'_, Option<ModelId>> {
+        // What is done while it is held cannot panic halfway.
+        let remembered = self.first_of_ollama.lock();
+        remembered.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn ask_ollama(&self, settings: &Settings) -> Option<ModelId> {
         let any = ModelId::of_provider("ollama", settings).ok()?;
         let listed = self.list(&self.endpoint(&any, settings).ok()?).await.ok()?;
         let mut listed = listed.into_iter();

@@ -14,7 +14,7 @@ pub fn run(
 ) -> Result<(), Failure> {
     match command {
         args::Config::Show { key } => {
-            let (configuration, _) = place.configuration(Vec::new(), false)?;
+            let (configuration, _) = place.configuration()?;
             let shown = configuration.show(key.as_deref()).map_err(Failure::usage)?;
             for notice in &configuration.notices {
                 streams.note(notice);

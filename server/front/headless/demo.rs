@@ -3,20 +3,16 @@
 use std::{
     fs,
     io::{self, IsTerminal},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use super::{failure::Failure, place::Place, run::open_terminal, text::Paint, watch::Watch};
 use crate::{
-    config::{self, Flag, Sources},
-    engine::{
-        assemble::{Wishes, assemble, tool_defaults},
-        begin::{Plan, Start},
-        clock::Clock,
-    },
+    config::{Flag, Sources},
+    engine::{ConversationTarget, Layers, TrustedBy, TurnRequest, TurnStart},
     provider::rehearsal::{DEMO_PROMPT, demo_files},
-    session::{conversation::Conversation, export, record::TurnOptions, replay, store::Store},
-    turn::rules::{Client, Mode},
+    session::{conversation::Conversation, export, replay},
+    turn::rules::Client,
 };
 
 /// Plays the demo and returns its exit code and, for standard output, the account.
@@ -28,22 +24,24 @@ pub async fn run(script: Option<&Path>, into: Option<&Path>) -> Result<(u8, Stri
         .prefix("aside-demo-")
         .tempdir()
         .map_err(cannot)?;
-    let place = lay_out(into.unwrap_or(throwaway.path())).map_err(cannot)?;
-    let conversation =
-        Store::open(&place.state_dir, &place.root)?.create(None, Clock::start().now())?;
+    let folder = into.unwrap_or(throwaway.path());
+    let root = lay_out(folder).map_err(cannot)?;
+    let place = Place::at(root, folder.join("state"))?;
     let paint = Paint::of(
         io::stderr().is_terminal(),
         std::env::var_os("NO_COLOR").as_deref(),
     );
     let terminal = open_terminal(false, paint);
-    let plan = plan(&place, conversation.clone(), script, terminal.is_some()).await?;
+    let request = request(&place, script, terminal.is_some());
     let watch = Watch {
         terminal,
         paint,
         output: None,
         strict: false,
     };
-    let code = watch.begin(plan, Vec::new()).await?;
+    let config = place.engine.configure(request)?;
+    let (code, turn) = watch.begin(&place.engine, config).await?;
+    let conversation = place.store()?.find(&turn.conversation_id)?;
     let account = account(&place, &conversation).map_err(cannot)?;
     Ok((code, account))
 }
@@ -54,8 +52,8 @@ fn cannot(error: io::Error) -> Failure {
     ))
 }
 
-/// The demo's project, and beside it the state that would else be the user's.
-fn lay_out(folder: &Path) -> io::Result<Place> {
+/// The demo's project. Beside it comes the state that would else be the user's.
+fn lay_out(folder: &Path) -> io::Result<PathBuf> {
     let root = folder.join("project");
     if root.exists() {
         return Err(io::Error::other(format!(
@@ -68,55 +66,36 @@ fn lay_out(folder: &Path) -> io::Result<Place> {
         fs::create_dir_all(path.parent().unwrap_or(&root))?;
         fs::write(path, content)?;
     }
-    Ok(Place {
-        root: root.canonicalize()?,
-        state_dir: folder.join("state"),
-    })
+    root.canonicalize()
 }
 
 /// Nothing of the user's configuration counts: the demo is the same everywhere.
-async fn plan(
-    place: &Place,
-    conversation: Conversation,
-    script: Option<&Path>,
-    attached: bool,
-) -> Result<Plan, Failure> {
+fn request(place: &Place, script: Option<&Path>, attached: bool) -> TurnRequest {
     let model = script.map_or_else(
         || "rehearsal/demo".into(),
         |path| format!("rehearsal/{}", path.display()),
     );
-    let set = |text: &str| Flag::Set(text.to_owned());
-    let sources = Sources {
-        flags: vec![
-            Flag::Typed {
-                name: "--model".into(),
-                key: "assistant.model".into(),
-                value: model.clone().into(),
-            },
-            set("conversation.mode=edits"),
-        ],
-        ..Sources::default()
-    };
-    let configuration = config::load(&sources, &tool_defaults())
-        .map_err(|problems| Failure::internal(problems.to_string()))?;
-    let wishes = Wishes {
-        root: place.root.clone(),
-        trusted: true,
-        mode: Some(Mode::Edits),
-        ..Wishes::default()
-    };
-    let models = place.models(&configuration.settings)?;
-    let assembled = assemble(&configuration, &wishes, &models).await?;
-    let options = TurnOptions {
-        model: Some(model),
-        ..TurnOptions::default()
-    };
-    let start = Start::Message {
-        text: DEMO_PROMPT.into(),
-        attachments: Vec::new(),
-    };
-    let client = attached.then(Client::terminal);
-    super::run::plan(place, conversation, start, options, client, assembled)
+    TurnRequest {
+        layers: Layers {
+            instead: Some(Sources::default()),
+            flags: vec![
+                Flag::Typed {
+                    name: "--model".into(),
+                    key: "assistant.model".into(),
+                    value: model.into(),
+                },
+                Flag::Set("conversation.mode=edits".to_owned()),
+            ],
+            trusted_by: TrustedBy::Run,
+            ..Layers::default()
+        },
+        client: attached.then(Client::terminal),
+        ..TurnRequest::new(
+            place.root.clone(),
+            ConversationTarget::New,
+            TurnStart::message(DEMO_PROMPT),
+        )
+    }
 }
 
 /// What happened, as the log and the files have it.

@@ -13,7 +13,7 @@ use super::{failure::Failure, place::Place, streams::Streams, text::one_line};
 use crate::{
     config::{self, Configuration, ModelId, Settings, Sources},
     engine::{
-        assemble::{AssembleError, Wishes, assemble},
+        ConversationTarget, StartError, TurnRequest, TurnStart,
         models::{Models, key::KeySource},
     },
     provider::ApiKind,
@@ -26,14 +26,14 @@ use crate::{
 /// Something does not work.
 pub async fn run(place: &Place, streams: &mut Streams<'_>) -> Result<(), Failure> {
     let mut findings = vec![version(), state_directory(place)];
-    match place.configuration(Vec::new(), false) {
+    match place.configuration() {
         Ok((configuration, trusted)) => {
             findings.extend(configuration_files(place, &configuration));
             findings.push(trust(place, trusted));
             let settings = &configuration.settings;
-            let models = place.models(settings)?;
+            let models = place.engine.models(settings);
             findings.extend(providers(settings, &models).await);
-            findings.push(model(place, &configuration, trusted, &models).await);
+            findings.push(model(place, &configuration).await);
             findings.push(sandbox(configuration.settings.unsandboxed));
         }
         Err(problems) => findings.extend(problems.text.lines().map(Finding::error)),
@@ -116,13 +116,13 @@ fn version() -> Finding {
 
 /// Whether state can be kept is found out by keeping some.
 fn state_directory(place: &Place) -> Finding {
-    let folder = place.state_dir.display();
+    let folder = place.engine.state_dir().display();
     let write = || -> io::Result<()> {
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
-            .create(&place.state_dir)?;
-        let mut file = tempfile::NamedTempFile::new_in(&place.state_dir)?;
+            .create(place.engine.state_dir())?;
+        let mut file = tempfile::NamedTempFile::new_in(place.engine.state_dir())?;
         file.write_all(&[0; 4096])?;
         file.as_file().sync_all()
     };
@@ -203,23 +203,20 @@ async fn providers(settings: &Settings, models: &Models) -> Vec<Finding> {
 }
 
 /// Whether a turn could begin: with the configured model, or with one that is given for it.
-async fn model(
-    place: &Place,
-    configuration: &Configuration,
-    trusted: bool,
-    models: &Models,
-) -> Finding {
-    let wishes = Wishes {
-        root: place.root.clone(),
-        trusted,
-        ..Wishes::default()
+async fn model(place: &Place, configuration: &Configuration) -> Finding {
+    let request = TurnRequest::new(
+        place.root.clone(),
+        ConversationTarget::New,
+        TurnStart::message(""),
+    );
+    let model = match place.engine.configure(request) {
+        Ok(config) => place.engine.check(config).await,
+        Err(error) => Err(error),
     };
-    match assemble(configuration, &wishes, models).await {
-        Ok(assembled) => Finding::ok(format!("model: {}", assembled.provider.model().id)),
+    match model {
+        Ok(model) => Finding::ok(format!("model: {model}")),
         // A run can still name one.
-        Err(AssembleError::NoProvider(what))
-            if configuration.settings.assistant.model.is_none() =>
-        {
+        Err(StartError::NoProvider(what)) if configuration.settings.assistant.model.is_none() => {
             Finding::warning(format!("model: {what}"))
         }
         Err(error) => Finding::error(format!("model: {error}")),
@@ -301,10 +298,7 @@ mod tests {
     fn place(folder: &tempfile::TempDir) -> Place {
         let root = folder.path().join("work");
         fs::create_dir(&root).expect("a folder");
-        Place {
-            root,
-            state_dir: folder.path().join("state"),
-        }
+        Place::at(root, folder.path().join("state")).expect("a place")
     }
 
     /// The lines of findings, with the temporary folder as `/t`.
@@ -321,11 +315,16 @@ mod tests {
             lines(&[state_directory(&place)], &folder),
             "ok       state directory: /t/state can be written\n"
         );
-        assert_eq!(fs::read_dir(&place.state_dir).expect("there").count(), 0);
-        let about = fs::metadata(&place.state_dir).expect("there");
+        assert_eq!(
+            fs::read_dir(place.engine.state_dir())
+                .expect("there")
+                .count(),
+            0
+        );
+        let about = fs::metadata(place.engine.state_dir()).expect("there");
         assert_eq!(about.permissions().mode() & 0o777, 0o700);
-        fs::remove_dir(&place.state_dir).expect("empty");
-        fs::write(&place.state_dir, "a file").expect("written");
+        fs::remove_dir(place.engine.state_dir()).expect("empty");
+        fs::write(place.engine.state_dir(), "a file").expect("written");
         assert_eq!(
             lines(&[state_directory(&place)], &folder),
             "error    state directory: /t/state cannot be written: File exists (os error 17); \

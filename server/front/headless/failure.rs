@@ -1,7 +1,7 @@
 //! Why a command could not do what it was asked.
 
 use super::{exit, text::visible};
-use crate::engine::assemble::AssembleError;
+use crate::engine::StartError;
 
 /// An exit code and the sentence that goes with it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,11 +35,20 @@ impl Failure {
     }
 }
 
-impl From<AssembleError> for Failure {
-    fn from(error: AssembleError) -> Self {
+impl From<StartError> for Failure {
+    fn from(error: StartError) -> Self {
         match error {
-            AssembleError::Usage(text) => Self::usage(text),
-            AssembleError::NoProvider(text) => Self::new(exit::NO_PROVIDER, text),
+            StartError::Configuration(_)
+            | StartError::Usage(_)
+            | StartError::NothingToResume(_)
+            | StartError::Resume(_) => Self::usage(error.to_string()),
+            StartError::NoProvider(text) => Self::new(exit::NO_PROVIDER, text),
+            StartError::Store(error) => error.into(),
+            StartError::Taken(_)
+            | StartError::Trust(_)
+            | StartError::Open(_)
+            | StartError::Log { .. }
+            | StartError::Workspace { .. } => Self::internal(error.to_string()),
         }
     }
 }

@@ -18,9 +18,9 @@ use crate::{
 /// # Errors
 /// Where the configuration cannot be used, or the list not be written.
 pub async fn list(place: &Place, streams: &mut Streams<'_>) -> Result<(), Failure> {
-    let (configuration, _) = place.configuration(Vec::new(), false)?;
+    let (configuration, _) = place.configuration()?;
     let settings = &configuration.settings;
-    let models = place.models(settings)?;
+    let models = place.engine.models(settings);
     let names = config::usable_providers(settings, models.env().as_ref());
     let asked = names.iter().map(|name| ask(name, settings, &models));
     let mut lists = Lists::read(models.state_dir());

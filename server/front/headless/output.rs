@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::{args::Output, text::visible};
 use crate::{
     front::wire::{
-        Notification, TurnCompleted, TurnRef, TurnUpdate, Update,
-        methods::{TurnEnded, TurnUpdated},
+        TurnCompleted, TurnRef, TurnUpdate, Update,
+        methods::{Notification, TurnEnded, TurnUpdated},
     },
     turn::event::Outcome,
 };

@@ -2,19 +2,22 @@
 
 use std::{
     env,
-    io::ErrorKind,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use super::failure::Failure;
 use crate::{
-    config::{
-        self, Configuration, Flag, Settings, Sources,
-        trust::{Fingerprint, Trust, TrustStore},
-    },
-    engine::{assemble::tool_defaults, models::Models},
+    config::Configuration,
+    engine::{Engine, Layers, TurnNotice},
+    front::notices::{TrustWords, sentence},
     session::store::{Store, StoreError, default_state_dir},
+};
+
+/// How a person at a terminal trusts a workspace.
+pub(super) const TRUST: TrustWords = TrustWords {
+    never: "This workspace is not trusted, so only tools that read will run; trust it with `aside trust`, \
+            or for this run with --trust.",
+    again: "then run `aside trust` again",
 };
 
 /// The workspace and the user's state.
@@ -22,8 +25,8 @@ use crate::{
 pub struct Place {
     /// The workspace: the folder itself, without links in its path.
     pub root: PathBuf,
-    /// Where Aside keeps conversations, approvals and trust.
-    pub state_dir: PathBuf,
+    /// What runs turns here, and keeps conversations, approvals and trust.
+    pub engine: Engine,
 }
 
 impl Place {
@@ -46,8 +49,19 @@ impl Place {
                 folder.display()
             )));
         }
-        let state_dir = default_state_dir()?;
-        Ok(Self { root, state_dir })
+        Self::at(root, default_state_dir()?)
+    }
+
+    /// The workspace is this folder, without links in its path, and state is kept in that one.
+    ///
+    /// # Errors
+    /// Where the program's own file cannot be found: it holds child processes.
+    pub fn at(root: PathBuf, state_dir: PathBuf) -> Result<Self, Failure> {
+        let program = env::current_exe().map_err(|error| {
+            Failure::internal(format!("the program's own file cannot be found: {error}"))
+        })?;
+        let engine = Engine::new(state_dir, program, Vec::new());
+        Ok(Self { root, engine })
     }
 
     /// The conversations of the workspace.
@@ -55,83 +69,22 @@ impl Place {
     /// # Errors
     /// Where the state directory cannot be used.
     pub fn store(&self) -> Result<Store, Failure> {
-        Ok(Store::open(&self.state_dir, &self.root)?)
+        Ok(self.engine.conversations().store(&self.root)?)
     }
 
-    /// The configuration with these flags, and whether the workspace is trusted: as the user said before, or for
-    /// this run.
+    /// The configuration of the workspace, and whether it is trusted.
     ///
     /// # Errors
     /// All that is wrong with it, a line each.
-    pub fn configuration(
-        &self,
-        flags: Vec<Flag>,
-        trust: bool,
-    ) -> Result<(Configuration, bool), Failure> {
-        let unusable = |problems: config::Problems| Failure::usage(problems.to_string());
-        let mut sources = Sources::from_process(Some(&self.root)).map_err(unusable)?;
-        sources.flags = flags;
-        let (status, _) = self.trust(&sources)?;
-        sources.trusted = trust || status == Trust::Given;
-        let mut configuration = config::load(&sources, &tool_defaults()).map_err(unusable)?;
-        if let (Trust::Ended(changed), false) = (&status, trust) {
-            configuration.notices.push(format!(
-                "This workspace is no longer trusted, for {} changed; look at it, then run `aside trust` again.",
-                changed.join(", ")
-            ));
+    pub fn configuration(&self) -> Result<(Configuration, bool), Failure> {
+        let found = self.engine.configuration(&self.root, &Layers::default())?;
+        let mut configuration = found.configuration;
+        if !found.trust_ended.is_empty() {
+            let ended = TurnNotice::TrustEnded(found.trust_ended);
+            configuration.notices.push(sentence(&ended, &TRUST));
         }
-        Ok((configuration, sources.trusted))
+        Ok((configuration, found.trusted))
     }
-
-    /// What models are opened with, in the environment of this process.
-    ///
-    /// # Errors
-    /// Where the program's own file cannot be found.
-    pub fn models(&self, settings: &Settings) -> Result<Models, Failure> {
-        let env = Arc::new(|name: &str| env::var(name).ok());
-        Ok(Models::new(
-            settings,
-            env,
-            own_program()?,
-            self.state_dir.clone(),
-        ))
-    }
-
-    /// Whether the workspace is trusted as it is now, and what that is bound to.
-    ///
-    /// # Errors
-    /// Where that cannot be found out.
-    pub fn trust(&self, sources: &Sources) -> Result<(Trust, Fingerprint), Failure> {
-        let unknown = |error: std::io::Error| {
-            Failure::internal(format!(
-                "whether this workspace is trusted cannot be found out: {error}"
-            ))
-        };
-        let text = sources
-            .workspace_file
-            .as_ref()
-            .map(|file| file.text.as_str());
-        let now = Fingerprint::of(&self.root, text).map_err(unknown)?;
-        let status = TrustStore::new(&self.state_dir)
-            .status(&self.root, &now)
-            .map_err(|source| match source.kind() {
-                // It says itself what is to be done.
-                ErrorKind::InvalidData => unknown(source),
-                _ => StoreError::Unusable {
-                    folder: self.state_dir.clone(),
-                    source,
-                }
-                .into(),
-            })?;
-        Ok((status, now))
-    }
-}
-
-/// The program's own file: it holds child processes.
-pub(super) fn own_program() -> Result<PathBuf, Failure> {
-    env::current_exe().map_err(|error| {
-        Failure::internal(format!("the program's own file cannot be found: {error}"))
-    })
 }
 
 impl From<StoreError> for Failure {

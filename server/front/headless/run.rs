@@ -8,26 +8,20 @@ use super::{
     args,
     failure::Failure,
     message::{self, Stdin},
-    place::{Place, own_program},
+    place::Place,
     terminal::{Answers, Terminal},
     text::Paint,
     watch::Watch,
 };
 use crate::{
     config::{Flag, flags::AnswerFlag},
-    engine::{
-        assemble::{Assembled, Wishes, assemble},
-        begin::{Plan, Start},
-    },
+    engine::{ConversationTarget, Layers, RunFlags, TrustedBy, TurnRequest, TurnStart},
     session::{conversation::Conversation, record::TurnOptions, replay},
     turn::{
         event::{PromptId, Word},
         rules::{Client, ToolChoice},
     },
 };
-
-const NOT_TRUSTED: &str = "This workspace is not trusted, so only tools that read will run; trust it with `aside trust`, \
-                           or for this run with --trust.";
 
 /// Runs one turn and returns its exit code.
 ///
@@ -50,63 +44,39 @@ pub async fn run(args: args::Run, place: &Place) -> Result<u8, Failure> {
         .unwrap_or_default();
     let options = merge_options(&args, options, place)?;
     let start = start(&args)?;
-    let (configuration, trusted) =
-        place.configuration(config_flags(&args, &options), args.trust)?;
-    let wishes = wishes(&args, &options, place, trusted);
-    let models = place.models(&configuration.settings)?;
-    let assembled = assemble(&configuration, &wishes, &models).await?;
-    let client = terminal.is_some().then(Client::terminal);
-    let mut notices = configuration.notices.clone();
-    if !trusted {
-        notices.push(NOT_TRUSTED.into());
-    }
-    if assembled.unsandboxed {
-        notices.push("Commands run without a sandbox.".into());
-    }
-    notices.extend(options.mode_notice());
-    let conversation = match resumed {
-        Some((conversation, _)) => conversation,
-        None => conversation(&args, place)?,
+    let target = match resumed {
+        Some((conversation, _)) => ConversationTarget::Existing(conversation),
+        None => target(&args, place)?,
     };
-    let options = TurnOptions {
-        mode: Some(assembled.rules.mode.into()),
-        ..options
+    let request = TurnRequest {
+        layers: Layers {
+            flags: config_flags(&args, &options),
+            trusted_by: if args.trust {
+                TrustedBy::Run
+            } else {
+                TrustedBy::Store
+            },
+            ..Layers::default()
+        },
+        run: RunFlags {
+            toggles: args.tools.0.clone(),
+            detached: args.detached.clone(),
+            answers: args.answers.clone(),
+            unsandboxed: args.unsandboxed,
+        },
+        options,
+        client: terminal.is_some().then(Client::terminal),
+        ..TurnRequest::new(place.root.clone(), target, start)
     };
-    let plan = plan(place, conversation, start, options, client, assembled)?;
     let watch = Watch {
         terminal,
         paint,
         output: Some(args.output),
         strict: args.strict,
     };
-    watch.begin(plan, notices).await
-}
-
-/// What a turn of the command line begins with.
-pub(super) fn plan(
-    place: &Place,
-    conversation: Conversation,
-    start: Start,
-    options: TurnOptions,
-    client: Option<Client>,
-    assembled: Assembled,
-) -> Result<Plan, Failure> {
-    Ok(Plan {
-        conversation,
-        start,
-        turn: None,
-        options: TurnOptions {
-            model: Some(assembled.rules.model.id.clone()),
-            root: Some(place.root.display().to_string()),
-            ..options
-        },
-        client,
-        assembled,
-        root: place.root.clone(),
-        approvals: place.store()?.approvals(),
-        supervisor: own_program()?,
-        editor: None,
-    })
+    let config = place.engine.configure(request)?;
+    let (code, _) = watch.begin(&place.engine, config).await?;
+    Ok(code)
 }
 
 /// A person can be asked where the terminal opens and sees what runs.
@@ -136,19 +106,20 @@ fn to_resume(args: &args::Run, place: &Place) -> Result<(Conversation, TurnOptio
 }
 
 /// The conversation that a new message goes to.
-fn conversation(args: &args::Run, place: &Place) -> Result<Conversation, Failure> {
+fn target(args: &args::Run, place: &Place) -> Result<ConversationTarget, Failure> {
     let store = place.store()?;
     if let Some(id) = &args.which.conversation {
-        return Ok(store.find(id)?);
+        return Ok(ConversationTarget::Existing(store.find(id)?));
     }
-    if args.which.r#continue {
-        return store.latest()?.ok_or_else(|| {
-            Failure::usage(
-                "there is no conversation to continue here; leave --continue out to start one",
-            )
-        });
+    if !args.which.r#continue {
+        return Ok(ConversationTarget::New);
     }
-    Ok(store.create(None, crate::engine::clock::Clock::start().now())?)
+    let latest = store.latest()?.ok_or_else(|| {
+        Failure::usage(
+            "there is no conversation to continue here; leave --continue out to start one",
+        )
+    });
+    latest.map(ConversationTarget::Existing)
 }
 
 /// How the turn is started, for the record: on a resume as it was, unless a flag says otherwise.
@@ -206,13 +177,13 @@ fn choice_name(choice: &ToolChoice) -> String {
     }
 }
 
-fn start(args: &args::Run) -> Result<Start, Failure> {
+fn start(args: &args::Run) -> Result<TurnStart, Failure> {
     if args.which.resume {
         let answers = args.answers.iter().filter_map(|answer| match answer {
             AnswerFlag::Prompt { id, text } => Some((PromptId(id.clone()), text.clone())),
             AnswerFlag::Configured { .. } => None,
         });
-        return Ok(Start::Resume {
+        return Ok(TurnStart::Resume {
             answers: answers.collect(),
         });
     }
@@ -224,7 +195,7 @@ fn start(args: &args::Run) -> Result<Start, Failure> {
         io::stdin().lock(),
     )
     .map_err(Failure::usage)?;
-    Ok(Start::Message {
+    Ok(TurnStart::Message {
         text: message.text,
         attachments: message.attachments,
     })
@@ -271,18 +242,4 @@ fn config_flags(args: &args::Run, options: &TurnOptions) -> Vec<Flag> {
         ));
     }
     flags
-}
-
-fn wishes(args: &args::Run, options: &TurnOptions, place: &Place, trusted: bool) -> Wishes {
-    Wishes {
-        root: place.root.clone(),
-        trusted,
-        mode: options.resumed_mode(),
-        toggles: args.tools.0.clone(),
-        detached: args.detached.clone(),
-        answers: args.answers.clone(),
-        schema: options.schema.clone(),
-        unsandboxed: args.unsandboxed,
-        ..Wishes::default()
-    }
 }

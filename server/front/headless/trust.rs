@@ -3,7 +3,7 @@
 use super::{failure::Failure, place::Place, streams::Streams, text::one_line};
 use crate::{
     config::{self, Configuration, Origin, Sources, trust::TrustStore},
-    engine::assemble::tool_defaults,
+    engine::start::tools::tool_defaults,
 };
 
 /// Gives trust to the workspace as it is now, and shows what that means; or takes it back.
@@ -12,7 +12,7 @@ use crate::{
 /// A broken configuration, a program that cannot be read, a state directory that cannot be written.
 pub fn run(revoke: bool, place: &Place, streams: &mut Streams<'_>) -> Result<(), Failure> {
     let folder = one_line(&place.root.to_string_lossy());
-    let store = TrustStore::new(&place.state_dir);
+    let store = TrustStore::new(place.engine.state_dir());
     if revoke {
         store.revoke(&place.root).map_err(|error| {
             Failure::internal(format!("trust in {folder} cannot be taken back: {error}"))
@@ -22,7 +22,7 @@ pub fn run(revoke: bool, place: &Place, streams: &mut Streams<'_>) -> Result<(),
     // What is shown is what was read here, and trust is bound to that: a file that changes meanwhile is not.
     let sources = Sources::from_process(Some(&place.root)).map_err(usage)?;
     let page = what_counts(&sources).map_err(usage)?;
-    let (_, now) = place.trust(&sources)?;
+    let (_, now) = place.engine.trust(&place.root, &sources)?;
     store
         .give(&place.root, now)
         .map_err(|error| Failure::internal(format!("{folder} cannot be trusted: {error}")))?;

@@ -2,26 +2,24 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use tokio::{
-    signal::unix::{Signal as Signals, SignalKind, signal},
-    sync::mpsc,
-};
+use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 use super::{
     args::Output,
     exit::{Signal, exit_code},
     failure::Failure,
     output::Writer,
+    place::TRUST,
     show::Show,
     terminal::{Answers, Terminal},
     text::Paint,
 };
 use crate::{
-    engine::{
-        QUEUE, TurnMessage,
-        begin::{BeginError, Plan, begin},
+    engine::{Engine, TurnConfig, TurnMessage},
+    front::{
+        notices::sentence,
+        wire::{self, TurnCompleted, TurnRef},
     },
-    front::wire::{self, TurnCompleted, TurnRef},
     turn::{
         effect::End,
         event::{Level, PromptId, Refusal, RefusalReason},
@@ -55,15 +53,19 @@ struct Watched {
 }
 
 impl Watch {
-    /// Begins a turn, watches it to its end and returns the exit code.
+    /// Begins a turn, watches it to its end, and returns the exit code and which turn it was.
     ///
     /// # Errors
     /// Where it cannot begin, or its output cannot be written.
-    pub async fn begin(self, plan: Plan, notices: Vec<String>) -> Result<u8, Failure> {
+    pub async fn begin(
+        self,
+        engine: &Engine,
+        config: TurnConfig,
+    ) -> Result<(u8, TurnRef), Failure> {
         let mut signals = Heard::listen()?;
-        let unsandboxed = plan.assembled.unsandboxed;
-        let (front, mut messages) = mpsc::channel(QUEUE);
-        let (handle, _task) = begin(plan, None, front).await.map_err(of_begin)?;
+        let unsandboxed = config.unsandboxed();
+        let mut started = engine.begin(config).await?;
+        let handle = started.handle.clone();
         let turn = TurnRef {
             conversation_id: handle.conversation.clone(),
             turn_id: handle.turn.clone(),
@@ -75,12 +77,9 @@ impl Watch {
                 .output
                 .map(|output| Writer::new(output, io::stdout().is_terminal(), turn.clone())),
             terminal,
-            turn,
+            turn: turn.clone(),
             cut_off: None,
         };
-        for text in notices {
-            watched.warn(text);
-        }
         let (mut last, mut left) = (None, false);
         loop {
             if watched.cut_off.is_some() && !left {
@@ -110,7 +109,7 @@ impl Watch {
                         handle.leave().await;
                     }
                 },
-                message = messages.recv() => {
+                message = started.messages.recv() => {
                     let Some(message) = message else {
                         return Err(Failure::internal("the turn ended without saying how; this is a defect"));
                     };
@@ -120,7 +119,7 @@ impl Watch {
                         }
                         let code = exit_code(&end, self.strict, last);
                         watched.end(end)?;
-                        return Ok(code);
+                        return Ok((code, turn));
                     }
                 }
             }
@@ -131,6 +130,7 @@ impl Watch {
 impl Watched {
     fn message(&mut self, message: TurnMessage) -> Option<End> {
         match message {
+            TurnMessage::Notice(notice) => self.warn(sentence(&notice, &TRUST)),
             TurnMessage::Update(update) => self.update(update.into()),
             TurnMessage::ToolOutput { call_id, text } => {
                 self.update(wire::Update::ToolOutput { call_id, text });
@@ -223,13 +223,6 @@ async fn next_answer(answers: &mut Option<Answers>) -> Option<(PromptId, PromptA
     match answers {
         Some(answers) => answers.recv().await,
         None => std::future::pending().await,
-    }
-}
-
-fn of_begin(error: BeginError) -> Failure {
-    match error {
-        BeginError::Resume(_) | BeginError::NothingToResume(_) => Failure::usage(error.to_string()),
-        _ => Failure::internal(error.to_string()),
     }
 }
 

@@ -2,41 +2,34 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | `server` | the handlers of LSP's and the protocol's methods |
-//! | `hub` | what the handlers share |
-//! | `settings`, `start` | the configuration of a turn; from params to a running turn |
-//! | `turns` | the turns that run, and what each tells the client |
-//! | [`pieces`] | joins the text pieces of a turn that wait for a slow client (pure) |
-//! | `prompts` | prompts in flight |
-//! | `fallback` | prompts, answers and commands for a client without the `aside` capability |
-//! | `conversations` | the list of conversations, and what can be done to one |
-//! | `undo`, `pending` | taking a turn's changes back, in the editor and on disk; the prompts of interrupted turns |
-//! | `configured`, `health` | settings, models and trust on request; how it goes, for a status line |
-//! | `client` | the client at the other end, and the only way to it |
-//! | `params` | params by field |
+//! | `server` | what tower-lsp calls: LSP's methods, and the routes of the protocol's own |
+//! | `methods` | the handlers, one file a group of methods |
+//! | `turns` | a turn for a client: how it begins, and what it tells the client |
+//! | `connection` | the connection by its parts; empty before `initialize` |
+//! | `fallback` | prompts and turns for a client without the `aside` capability |
+//! | `status` | how the server is, for a status line |
 //! | `documents` | open documents: what tools read, saved or not, and change |
+//! | `settings` | the workspace as the client has it: folders and layers of settings |
+//! | `client` | the client at the other end, and the only way to it |
 //! | `tower` | what tower-lsp needs around it: headers, bytes to read, and errors as it sends them |
+//! | `lock` | locks that nobody can leave broken |
+//!
+//! Each uses only those below it. Outside there are `relay` and `transport`, which know no Language Server.
 //!
 //! Invariant: while a handler waits for a client, a provider, a tool or a human the next ones run. tower-lsp is used here
 //! and nowhere else, its client only in `client`.
 
 mod client;
-mod configured;
-mod conversations;
+mod connection;
 mod documents;
 mod fallback;
-mod health;
-mod hub;
-mod params;
-mod pending;
-pub mod pieces;
-mod prompts;
+mod lock;
+mod methods;
 mod server;
 mod settings;
-mod start;
+mod status;
 mod tower;
 mod turns;
-mod undo;
 
 use std::{
     io::{self, Read, Write},
@@ -47,10 +40,10 @@ use std::{
 use tokio::{task::JoinSet, time::timeout};
 
 use self::{
-    hub::Hub,
+    connection::{Pipes, Server},
     tower::{content_length::ContentLength, reader::Reader},
 };
-use super::transport::{claim, end::End, in_order::InOrder, pump::Pump};
+use super::transport::{claim, end::End, in_order::InOrder, pump::Pump, tasks::Tasks};
 use crate::tool::Tool;
 
 /// How long turns and the last messages may take once the connection is over.
@@ -75,15 +68,20 @@ pub async fn connect(
     own: Vec<Arc<dyn Tool>>,
 ) -> io::Result<u8> {
     let pump = Pump::start(ContentLength::default(), input, output)?;
-    let (output, ends, mut signals) = (pump.output.clone(), pump.ends, pump.signals);
-    let (service, socket) = server::service(|client| {
-        let end = (ends.clone(), signals.clone());
-        Hub::new(client, own.clone(), output.clone(), end)
-    });
-    let hub = service.inner().hub.clone();
+    let (output, tasks, mut signals) = (pump.output.clone(), Tasks::default(), pump.signals);
+    let pipes = |raw| Pipes {
+        raw,
+        own_tools: own,
+        output: output.clone(),
+        ends: pump.ends,
+        signals: signals.clone(),
+        tasks: tasks.clone(),
+    };
+    let (service, socket) = server::service(|raw| Server::new(pipes(raw)));
+    let server = service.inner().clone();
     let serving = tower_lsp::Server::new(Reader::new(pump.input), pump.output, socket)
         .concurrency_level(1)
-        .serve(InOrder::new(service, output.clone(), hub.tasks.clone()));
+        .serve(InOrder::new(service, output.clone(), tasks));
     // Aborted when this returns.
     let mut loops = JoinSet::new();
     loops.spawn(serving);
@@ -91,14 +89,13 @@ pub async fn connect(
     tracing::info!(%end, "the connection is over");
     let reads = matches!(end, End::Exit { .. } | End::Input { .. });
     let last = async {
-        hub.leave().await;
+        server.leave().await;
         if reads {
             // What was sent before the end is still handled, and may have begun a turn.
             let _ = loops.join_next().await;
-            hub.leave().await;
+            server.leave().await;
         }
-        hub.lsp().close();
-        hub.tasks.ended().await;
+        server.close().await;
         output.drained(1).await;
     };
     if timeout(LAST, last).await.is_err() {

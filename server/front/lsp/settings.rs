@@ -1,20 +1,30 @@
-//! The configuration of a turn in the editor: the client's layers among the others, and trust.
+//! The workspace as the client has it: its folders, and the layers of settings that the client sends.
 
-use std::{fmt, path::Path};
-
-use serde_json::Value;
-
-use super::hub::{Hub, lock};
-use crate::{
-    config::{
-        self, Configuration, Flag, Sources,
-        trust::{Fingerprint, Trust, TrustStore},
-    },
-    engine::assemble::tool_defaults,
-    front::error::{Result, internal, invalid},
+use std::{
+    cmp::Reverse,
+    fmt,
+    path::{Path, PathBuf},
+    sync::Mutex,
 };
 
-/// What the client set. It may hold secrets, so it cannot be printed.
+use serde_json::Value;
+use tower_lsp::lsp_types::{Url, WorkspaceFoldersChangeEvent};
+
+use super::lock::lock;
+use crate::{
+    config::Flag,
+    engine::{Engine, Layers, TrustedBy, start::trust::WorkspaceConfig},
+    front::{
+        error::{RequestError, Result},
+        wire::requests::InitializationOptions,
+    },
+    session::{
+        conversation::{Conversation, Listed},
+        store::StoreError,
+    },
+};
+
+/// The client's layers of settings. They may hold secrets, so they cannot be printed.
 #[derive(Default)]
 pub(super) struct ClientSettings {
     /// Settings of the user's scope.
@@ -25,49 +35,140 @@ pub(super) struct ClientSettings {
     pub(super) trusted: bool,
 }
 
-/// A configuration, and whether the workspace is trusted.
-pub(super) struct Effective {
-    pub(super) configuration: Configuration,
-    pub(super) trusted: bool,
+/// The folders that are open in the client, and the client's settings.
+pub(super) struct EditorWorkspace {
+    engine: Engine,
+    settings: Mutex<ClientSettings>,
+    /// As the client named them.
+    folders: Mutex<Vec<Url>>,
 }
 
-impl Hub {
-    /// The configuration of a turn in this workspace.
-    pub(super) fn configuration(&self, root: &Path, flags: Vec<Flag>) -> Result<Effective> {
-        let unusable = |problems: config::Problems| invalid(problems.to_string());
-        let mut sources = Sources::from_process(Some(root)).map_err(unusable)?;
-        sources.flags = flags;
-        {
-            let settings = lock(&self.settings);
-            sources.client_config.clone_from(&settings.config);
-            sources
-                .workspace_config
-                .clone_from(&settings.workspace_config);
-            sources.trusted_by_client = settings.trusted;
+impl EditorWorkspace {
+    /// What the client said in `initialize`.
+    pub(super) fn new(engine: Engine, settings: ClientSettings, folders: Vec<Url>) -> Self {
+        Self {
+            engine,
+            settings: settings.into(),
+            folders: folders.into(),
         }
-        let (status, _) = self.trust(root, &sources)?;
-        sources.trusted = status == Trust::Given;
-        let mut configuration = config::load(&sources, &tool_defaults()).map_err(unusable)?;
-        if let (Trust::Ended(changed), false) = (&status, sources.trusted_by_client) {
-            configuration.notices.push(format!(
-                "This workspace is no longer trusted, for {} changed; look at it, then trust it again, \
-                 in the editor or with `aside trust`.",
-                changed.join(", ")
-            ));
+    }
+
+    /// Folders were opened or closed.
+    pub(super) fn folders_changed(&self, event: WorkspaceFoldersChangeEvent) {
+        let mut folders = lock(&self.folders);
+        for removed in event.removed {
+            let path = removed.uri.to_file_path();
+            folders.retain(|folder| folder.to_file_path() != path);
         }
-        Ok(Effective {
-            configuration,
-            trusted: sources.trusted || sources.trusted_by_client,
+        folders.extend(event.added.into_iter().map(|folder| folder.uri));
+    }
+
+    /// Takes all of the client's settings anew.
+    pub(super) fn take(&self, settings: ClientSettings) {
+        *lock(&self.settings) = settings;
+    }
+
+    /// Takes settings as no more than the workspace's: they do not speak for the user.
+    pub(super) fn take_for_workspace(&self, config: Option<Value>) {
+        lock(&self.settings).workspace_config = config;
+    }
+
+    /// The client's word that the workspace is trusted counts no more.
+    pub(super) fn revoke_trust(&self) {
+        lock(&self.settings).trusted = false;
+    }
+
+    /// The first folder of the workspace.
+    pub(super) fn first_folder(&self) -> Option<PathBuf> {
+        self.folders().into_iter().next()
+    }
+
+    /// The real path of this folder, else of the workspace's first.
+    pub(super) fn root(&self, folder: Option<&Path>) -> PathBuf {
+        let root = folder.map(Path::to_owned).or_else(|| self.first_folder());
+        let root = root.unwrap_or_else(|| PathBuf::from("."));
+        root.canonicalize().unwrap_or(root)
+    }
+
+    /// The folders of the workspace, each by its real path; at least one.
+    pub(super) fn roots(&self) -> Vec<PathBuf> {
+        let folders = self.folders();
+        if folders.is_empty() {
+            return vec![self.root(None)];
+        }
+        folders
+            .iter()
+            .map(|folder| self.root(Some(folder)))
+            .collect()
+    }
+
+    /// The client's layers, and these flags.
+    pub(super) fn layers(&self, flags: Vec<Flag>) -> Layers {
+        let settings = lock(&self.settings);
+        Layers {
+            flags,
+            client_config: settings.config.clone(),
+            workspace_config: settings.workspace_config.clone(),
+            trusted_by: if settings.trusted {
+                TrustedBy::Client
+            } else {
+                TrustedBy::Store
+            },
+            ..Layers::default()
+        }
+    }
+
+    /// The configuration of a turn in this folder. Reads files.
+    ///
+    /// # Errors
+    /// Where the configuration cannot be used.
+    pub(super) fn configuration(&self, root: &Path) -> Result<WorkspaceConfig> {
+        let layers = self.layers(Vec::new());
+        Ok(self.engine.configuration(root, &layers)?)
+    }
+
+    /// The conversation of this id, whole, in whichever folder, and that folder. Reads files.
+    ///
+    /// # Errors
+    /// [`RequestError::UnknownConversation`], and where a store cannot be opened.
+    pub(super) fn conversation(&self, id: &str) -> Result<(Conversation, PathBuf)> {
+        let found = self.engine.conversations().find(self.roots(), id);
+        found.map_err(|error| match error {
+            StoreError::Unknown(id) => RequestError::UnknownConversation(id),
+            error => error.into(),
         })
     }
 
-    /// Whether the user trusted the workspace as it is now, and what that is bound to.
-    pub(super) fn trust(&self, root: &Path, sources: &Sources) -> Result<(Trust, Fingerprint)> {
-        let file = sources.workspace_file.as_ref();
-        let now = Fingerprint::of(root, file.map(|file| file.text.as_str())).map_err(internal)?;
-        let store = TrustStore::new(&self.state_dir()?);
-        let status = store.status(root, &now).map_err(internal)?;
-        Ok((status, now))
+    /// The conversations of the workspace's folders, the one that was changed last first. Reads files.
+    ///
+    /// # Errors
+    /// Where a store cannot be opened or read.
+    pub(super) fn conversations_by_age(&self) -> Result<Vec<Listed>> {
+        let mut all = Vec::new();
+        for root in self.roots() {
+            all.extend(self.engine.conversations().store(&root)?.list()?);
+        }
+        all.sort_by_key(|listed| Reverse(listed.updated));
+        Ok(all)
+    }
+
+    fn folders(&self) -> Vec<PathBuf> {
+        let folders = lock(&self.folders);
+        let paths = folders.iter().map(Url::to_file_path);
+        let mut paths: Vec<PathBuf> = paths.filter_map(Result::ok).collect();
+        // Clients name their root twice.
+        paths.dedup();
+        paths
+    }
+}
+
+impl From<InitializationOptions> for ClientSettings {
+    fn from(options: InitializationOptions) -> Self {
+        Self {
+            config: options.config,
+            workspace_config: options.workspace_config,
+            trusted: options.trusted,
+        }
     }
 }
 
@@ -77,4 +178,10 @@ impl fmt::Debug for ClientSettings {
             .field("trusted", &self.trusted)
             .finish_non_exhaustive()
     }
+}
+
+/// The URI of a file of a workspace, by its path from the root.
+pub(super) fn file_uri(root: &Path, path: &str) -> String {
+    let path = root.join(path);
+    Url::from_file_path(&path).map_or_else(|()| path.display().to_string(), String::from)
 }

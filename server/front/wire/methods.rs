@@ -48,6 +48,25 @@ pub trait ClientNotification: 'static {
     type Params: Serialize + DeserializeOwned + Send + Sync + 'static;
 }
 
+/// A JSON-RPC notification, as it is written.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Notification<P> {
+    jsonrpc: &'static str,
+    method: &'static str,
+    params: P,
+}
+
+impl<P: Serialize> Notification<P> {
+    /// A notification of the method `M`.
+    pub fn of<M: ClientNotification>(params: P) -> Self {
+        Self {
+            jsonrpc: "2.0",
+            method: M::NAME,
+            params,
+        }
+    }
+}
+
 /// A row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MethodRow {
@@ -199,6 +218,26 @@ methods! {
     TurnUpdated = notification to client "aside/turn/update" (TurnUpdate);
     /// Trusts a folder as it is now, or no more.
     TrustWorkspace = request to server "aside/workspace/trust" (TrustParams) -> Empty;
+}
+
+/// The names of commands: what a person can do from any client's command line. The prefix is one that no adapter uses for
+/// its own, since some clients register a server's commands by themselves.
+pub mod commands {
+    /// Asks the model.
+    pub const ASK: &str = "aside.server.ask";
+    /// Ends running turns.
+    pub const CANCEL: &str = "aside.server.cancel";
+    /// Answers an open prompt, or shows the open prompts again.
+    pub const ANSWER: &str = "aside.server.answer";
+    /// Takes back what a turn changed in files.
+    pub const UNDO: &str = "aside.server.undo";
+    /// Goes on with an interrupted turn.
+    pub const RESUME: &str = "aside.server.resume";
+    /// Shows a conversation.
+    pub const TRANSCRIPT: &str = "aside.server.transcript";
+
+    /// All commands.
+    pub const ALL: [&str; 6] = [ASK, CANCEL, ANSWER, UNDO, RESUME, TRANSCRIPT];
 }
 
 #[cfg(test)]

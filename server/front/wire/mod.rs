@@ -31,14 +31,6 @@ pub struct TurnRef {
     pub turn_id: String,
 }
 
-/// A JSON-RPC notification.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Notification<P> {
-    jsonrpc: &'static str,
-    method: &'static str,
-    params: P,
-}
-
 /// Params of `aside/turn/update`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -414,17 +406,6 @@ pub enum PromptAnswer {
     },
     /// The person decided to skip it.
     Cancel,
-}
-
-impl<P: Serialize> Notification<P> {
-    /// A notification of the method `M`.
-    pub fn of<M: methods::ClientNotification>(params: P) -> Self {
-        Self {
-            jsonrpc: "2.0",
-            method: M::NAME,
-            params,
-        }
-    }
 }
 
 fn unprintable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<SecretValue, D::Error> {

@@ -5,7 +5,10 @@ use std::{collections::BTreeSet, path::PathBuf, time::Duration};
 use serde::Serializer;
 use serde_json::json;
 
-use super::{methods::TurnUpdated, *};
+use super::{
+    methods::{Notification, TurnUpdated},
+    *,
+};
 use crate::turn::{
     effect::{self, Settled},
     event::{CallKey, PromptId, Reason},

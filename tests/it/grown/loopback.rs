@@ -3,22 +3,19 @@
 use std::{path::PathBuf, sync::Arc};
 
 use aside::{
-    config::{self, Sources, TextFile},
+    config::{Sources, TextFile},
     engine::{
-        ConversationState, QUEUE, TurnHandle, TurnMessage,
-        assemble::{Wishes, assemble, tool_defaults},
-        begin::{Plan, Start, begin},
-        clock::Clock,
-        models::Models,
+        ConversationTarget, Engine, Layers, TrustedBy, TurnHandle, TurnMessage, TurnRequest,
+        TurnStart, clock::Clock,
     },
-    session::{conversation::Conversation, record::TurnOptions, store::Store},
+    session::{conversation::Conversation, record::TurnOptions},
     turn::{
         effect::{End, Update},
         rules::Mode,
     },
 };
 use aside_model_server::server::{Gate, ModelServer};
-use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::side::{Side, providers};
 use crate::world::{ASIDE, World};
@@ -38,9 +35,9 @@ pub(super) struct Loopback {
     pub(super) world: World,
     pub(super) server: ModelServer,
     side: Side,
+    engine: Engine,
     settings: String,
     conversation: Conversation,
-    store: Store,
     moments: UnboundedReceiver<Moment>,
 }
 
@@ -54,7 +51,8 @@ impl Loopback {
     ) -> Self {
         let world = World::new();
         let root = world.at("").canonicalize().unwrap();
-        let store = Store::open(&world.folder().join("state"), &root).unwrap();
+        let engine = engine(&world);
+        let store = engine.conversations().store(&root).unwrap();
         let conversation = store.create(None, Clock::start().now()).unwrap();
         Self {
             settings: format!("{settings}\n{}", providers(server.address())),
@@ -62,37 +60,39 @@ impl Loopback {
             server,
             side,
             conversation,
-            store,
+            engine,
             moments,
         }
     }
 
-    /// A turn, from a message to its end. What the turn before kept may be given to it, as an editor does.
-    pub(super) async fn turn(
-        &mut self,
-        message: &str,
-        kept: Option<ConversationState>,
-    ) -> (End, Option<ConversationState>) {
-        let plan = self.plan(message).await;
-        let (front, mut messages) = mpsc::channel(QUEUE);
-        let (handle, task) = begin(plan, kept, front).await.unwrap();
+    /// A turn, from a message to its end. What is kept of the conversation since the turn before is used, as in an
+    /// editor.
+    pub(super) async fn turn(&mut self, message: &str) -> End {
+        let config = self.engine.configure(self.request(message)).unwrap();
+        let mut turn = self.engine.begin(config).await.unwrap();
         let end = loop {
             tokio::select! {
-                Some(moment) = self.moments.recv() => act(&handle, moment).await,
-                message = messages.recv() => match message {
+                Some(moment) = self.moments.recv() => act(&turn.handle, moment).await,
+                message = turn.messages.recv() => match message {
                     Some(TurnMessage::End(end)) => break *end,
                     Some(TurnMessage::Update(Update::Text { text, .. })) if text.starts_with(HALF) => {
-                        handle.cancel().await;
+                        turn.handle.cancel().await;
                     }
                     Some(_) => {}
                     None => panic!("a turn without an end"),
                 },
             }
         };
-        (end, task.await.unwrap())
+        turn.finish().await;
+        end
     }
 
-    async fn plan(&self, message: &str) -> Plan {
+    /// Forgets what is kept of the conversation: the next turn reads the log.
+    pub(super) fn forget(&mut self) {
+        self.engine = engine(&self.world);
+    }
+
+    fn request(&self, message: &str) -> TurnRequest {
         let sources = Sources {
             user_file: Some(TextFile {
                 path: "aside.toml".into(),
@@ -103,33 +103,30 @@ impl Loopback {
             }),
             ..Sources::default()
         };
-        let configuration = config::load(&sources, &tool_defaults()).unwrap();
-        let root = self.world.at("").canonicalize().unwrap();
-        let wishes = Wishes {
-            root: root.clone(),
-            trusted: true,
-            mode: Some(Mode::Edits),
-            ..Wishes::default()
-        };
-        let env = Arc::new(|name: &str| (name == "THE_KEY").then(|| "secret-key".to_owned()));
-        let state = self.world.folder().join("state");
-        let outside = Models::new(&configuration.settings, env, PathBuf::from(ASIDE), state);
-        Plan {
-            conversation: self.conversation.clone(),
-            start: Start::Message {
-                text: message.into(),
-                attachments: Vec::new(),
+        TurnRequest {
+            options: TurnOptions {
+                mode: Some(Mode::Edits.into()),
+                ..TurnOptions::default()
             },
-            turn: None,
-            options: TurnOptions::default(),
-            client: None,
-            assembled: assemble(&configuration, &wishes, &outside).await.unwrap(),
-            root,
-            approvals: self.store.approvals(),
-            supervisor: PathBuf::from(ASIDE),
-            editor: None,
+            layers: Layers {
+                instead: Some(sources),
+                trusted_by: TrustedBy::Run,
+                ..Layers::default()
+            },
+            ..TurnRequest::new(
+                self.world.at("").canonicalize().unwrap(),
+                ConversationTarget::Existing(self.conversation.clone()),
+                TurnStart::message(message),
+            )
         }
     }
+}
+
+/// An engine with the key that the model server wants.
+fn engine(world: &World) -> Engine {
+    let env = Arc::new(|name: &str| (name == "THE_KEY").then(|| "secret-key".to_owned()));
+    let state = world.folder().join("state");
+    Engine::in_environment(state, PathBuf::from(ASIDE), Vec::new(), env)
 }
 
 async fn act(handle: &TurnHandle, moment: Moment) {

@@ -10,17 +10,12 @@ use std::{
 };
 
 use aside::{
-    config::{self, Flag, Sources},
-    engine::{
-        assemble::{Assembled, Wishes, assemble, tool_defaults},
-        begin::{Plan, Start},
-        clock::Clock,
-    },
+    config::{Flag, Sources},
+    engine::{ConversationTarget, Engine, Layers, TrustedBy, TurnRequest, TurnStart},
     front::headless::{
         args::Output, failure::Failure, place::Place, terminal::Terminal, text::Paint, watch::Watch,
     },
-    session::record::TurnOptions,
-    turn::rules::{Client, QuestionRules},
+    turn::rules::Client,
 };
 use tracing_subscriber::layer::SubscriberExt;
 
@@ -71,61 +66,44 @@ async fn program(model: &str) -> Result<u8, Failure> {
         io::stderr().is_terminal(),
         std::env::var_os("NO_COLOR").as_deref(),
     );
-    let plan = Plan {
-        conversation: place.store()?.create(None, Clock::start().now())?,
-        start: Start::Message {
-            text: "Go".into(),
-            attachments: Vec::new(),
+    let request = TurnRequest {
+        layers: Layers {
+            instead: Some(Sources::default()),
+            flags: vec![
+                Flag::Set(format!("assistant.model={model:?}")),
+                Flag::Set(format!(
+                    "conversation.tools.asker.questions.{LABELLED}.prompt_label=Housekeeping"
+                )),
+            ],
+            trusted_by: TrustedBy::Run,
+            ..Layers::default()
         },
-        turn: None,
-        options: TurnOptions::default(),
         client: Some(Client::terminal()),
-        assembled: with_asker(&place, model).await,
-        root: place.root.clone(),
-        approvals: place.store()?.approvals(),
-        supervisor: ASIDE.into(),
-        editor: None,
+        ..TurnRequest::new(
+            place.root.clone(),
+            ConversationTarget::New,
+            TurnStart::message("Go"),
+        )
     };
+    let state = place.engine.state_dir().to_owned();
+    let engine = Engine::new(state, ASIDE.into(), vec![Arc::new(Asker::new())]);
     let watch = Watch {
         terminal: Some(Terminal::open(paint).unwrap()),
         paint,
         output: Some(Output::Jsonl),
         strict: false,
     };
-    watch.begin(plan, Vec::new()).await
+    let config = engine.configure(request)?;
+    let (code, _) = watch.begin(&engine, config).await?;
+    Ok(code)
 }
 
 /// All that the program says of itself goes to a file beside its conversations.
 fn trace(place: &Place) {
-    std::fs::create_dir_all(&place.state_dir).unwrap();
-    let file = Mutex::new(File::create(place.state_dir.join("trace.log")).unwrap());
+    std::fs::create_dir_all(place.engine.state_dir()).unwrap();
+    let file = Mutex::new(File::create(place.engine.state_dir().join("trace.log")).unwrap());
     let layer = tracing_subscriber::fmt::layer()
         .with_ansi(false)
         .with_writer(file);
     tracing::subscriber::set_global_default(tracing_subscriber::registry().with(layer)).unwrap();
-}
-
-async fn with_asker(place: &Place, model: &str) -> Assembled {
-    let sources = Sources {
-        flags: vec![Flag::Set(format!("assistant.model={model:?}"))],
-        ..Sources::default()
-    };
-    let configuration = config::load(&sources, &tool_defaults()).unwrap();
-    let asker = Asker::new();
-    let wishes = Wishes {
-        root: place.root.clone(),
-        trusted: true,
-        own: vec![Arc::new(asker)],
-        ..Wishes::default()
-    };
-    let models = place.models(&configuration.settings).unwrap();
-    let assembled = assemble(&configuration, &wishes, &models).await;
-    let mut assembled = assembled.unwrap();
-    let labelled = QuestionRules {
-        prompt_label: Some("Housekeeping".into()),
-        ..QuestionRules::default()
-    };
-    let asker = assembled.rules.tools.get_mut("asker").unwrap();
-    asker.questions.insert(LABELLED.to_owned(), labelled);
-    assembled
 }

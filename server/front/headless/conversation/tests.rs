@@ -23,10 +23,8 @@ impl Trial {
         let root = folder.path().join("work");
         fs::create_dir(&root).expect("a folder");
         let state_dir = folder.path().join("state");
-        Self {
-            folder,
-            place: Place { root, state_dir },
-        }
+        let place = Place::at(root, state_dir).expect("a place");
+        Self { folder, place }
     }
 
     fn store(&self) -> Store {

@@ -1,7 +1,5 @@
 //! What the client can do, as it said in `initialize`.
 
-use std::path::PathBuf;
-
 use tower_lsp::lsp_types::{self, WindowClientCapabilities, WorkspaceClientCapabilities};
 
 use crate::{front::wire::requests::ClientCapabilities, turn::rules};
@@ -17,25 +15,6 @@ pub(in super::super) struct EditorCapabilities {
     pub(in super::super) lsp: lsp_types::ClientCapabilities,
     /// Positions count UTF-8 bytes, not UTF-16 units.
     pub(in super::super) utf8: bool,
-    /// Where state is kept, if not in the usual place.
-    pub(in super::super) state_dir: Option<PathBuf>,
-}
-
-impl Default for EditorCapabilities {
-    /// A client that has said nothing.
-    fn default() -> Self {
-        Self {
-            client: rules::Client {
-                name: String::new(),
-                version: String::new(),
-                secret: false,
-            },
-            aside: None,
-            lsp: lsp_types::ClientCapabilities::default(),
-            utf8: false,
-            state_dir: None,
-        }
-    }
 }
 
 impl EditorCapabilities {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tower_lsp::lsp_types::{Range, Url};
 
 use super::{
-    super::hub::Hub,
+    Documents,
     positions::{lsp_range, span},
 };
 use crate::{
@@ -35,37 +35,42 @@ pub(in super::super) enum Source {
     },
 }
 
-impl Hub {
-    /// Where what is attached comes from. Nothing is read yet; an open document counts as it is now.
-    pub(in super::super) fn source(&self, given: &AttachmentParam) -> Result<Source> {
-        let uri = Url::parse(&given.uri)
-            .map_err(|why| invalid(format!("attachments: {:?} is not a URI: {why}", given.uri)))?;
-        let path = uri.to_file_path().ok();
-        let name = path
-            .as_ref()
-            .map_or_else(|| given.uri.clone(), |path| path.display().to_string());
-        let (range, utf8) = (given.range.map(lsp_range), self.told()?.utf8);
-        if let Some(text) = &given.text {
-            return Ok(Source::Known(named(Given::text(name, text), range)));
-        }
-        if let Some(document) = self.documents.get(&uri) {
-            let text = part(&document.text, range, utf8);
-            return Ok(Source::Known(named(Given::text(name, text), range)));
-        }
-        let path = path.ok_or_else(|| {
-            invalid(format!(
-                "attachments: {name} is neither open nor a file; give its text"
-            ))
-        })?;
-        Ok(Source::File {
-            name,
-            path,
-            range,
-            utf8,
-        })
+/// Where what is attached comes from. Nothing is read yet; an open document counts as it is now. `utf8`: positions count
+/// UTF-8 bytes.
+///
+/// # Errors
+/// Where there is nothing at the URI that could be read.
+pub(in super::super) fn source(
+    documents: &Documents,
+    utf8: bool,
+    given: &AttachmentParam,
+) -> Result<Source> {
+    let uri = Url::parse(&given.uri)
+        .map_err(|why| invalid(format!("attachments: {:?} is not a URI: {why}", given.uri)))?;
+    let path = uri.to_file_path().ok();
+    let name = path
+        .as_ref()
+        .map_or_else(|| given.uri.clone(), |path| path.display().to_string());
+    let range = given.range.map(lsp_range);
+    if let Some(text) = &given.text {
+        return Ok(Source::Known(named(Given::text(name, text), range)));
     }
+    if let Some(document) = documents.get(&uri) {
+        let text = part(&document.text, range, utf8);
+        return Ok(Source::Known(named(Given::text(name, text), range)));
+    }
+    let path = path.ok_or_else(|| {
+        invalid(format!(
+            "attachments: {name} is neither open nor a file; give its text"
+        ))
+    })?;
+    Ok(Source::File {
+        name,
+        path,
+        range,
+        utf8,
+    })
 }
-
 /// Reads what is still to be read.
 pub(in super::super) async fn read(sources: Vec<Source>) -> Result<Vec<Given>> {
     let each = move || together(sources.into_iter().map(Source::read));

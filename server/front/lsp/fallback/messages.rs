@@ -295,7 +295,7 @@ fn label(prompt: &Prompt) -> String {
 }
 
 /// A prompt's text where it is spoken of.
-pub(super) fn asked(text: &str) -> String {
+pub(in crate::front::lsp) fn asked(text: &str) -> String {
     cut(&one_line(text), ASKED)
 }
 
@@ -419,7 +419,7 @@ fn units(text: &str) -> usize {
 }
 
 /// The text, or its start with an ellipsis, in this many UTF-16 units.
-pub(super) fn cut(text: &str, most: usize) -> String {
+pub(in crate::front::lsp) fn cut(text: &str, most: usize) -> String {
     if units(text) <= most {
         return text.to_owned();
     }

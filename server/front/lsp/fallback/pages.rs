@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tower_lsp::lsp_types::{Position, Range, ShowDocumentParams, Url, request::ShowDocument};
 
-use super::super::{client::reply::ReplyError, hub::Hub};
+use super::{super::client::reply::ReplyError, state::Fallback};
 use crate::session::conversation::Conversation;
 
 /// How long a client may take to say that it shows a page.
@@ -23,7 +23,7 @@ const DRAWING: Duration = Duration::from_millis(100);
 
 /// Whether a page is on the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(in crate::front::lsp) enum Shown {
     /// The client says so.
     Yes,
     /// The client cannot, or did not.
@@ -32,13 +32,18 @@ pub(super) enum Shown {
     Unsaid,
 }
 
-impl Hub {
+impl Fallback {
     /// Shows a file in the editor, at a line, counted from 0.
-    pub(super) async fn show_page(&self, path: &Path, focus: bool, line: u32) -> Shown {
+    pub(in crate::front::lsp) async fn show_page(
+        &self,
+        path: &Path,
+        focus: bool,
+        line: u32,
+    ) -> Shown {
         let Ok(uri) = Url::from_file_path(path) else {
             return Shown::No;
         };
-        if !self.lsp().can().shows_pages() {
+        if !self.client.can().shows_pages() {
             return Shown::No;
         }
         let at = Position::new(line, 0);
@@ -48,7 +53,7 @@ impl Hub {
             take_focus: Some(focus),
             selection: Some(Range::new(at, at)),
         };
-        let reply = self.lsp().request::<ShowDocument>(params);
+        let reply = self.client.request::<ShowDocument>(params);
         match timeout(SHOWING, reply).await {
             Ok(Ok(reply)) if reply.success => Shown::Yes,
             Ok(Ok(_) | Err(ReplyError::Failed(_))) => Shown::No,
@@ -86,7 +91,12 @@ pub(super) fn clear(conversation: &Conversation) -> io::Result<()> {
 ///
 /// # Errors
 /// Where it cannot be written.
-pub(super) fn create(folder: &Path, name: &str, ending: &str, text: &str) -> io::Result<PathBuf> {
+pub(in crate::front::lsp) fn create(
+    folder: &Path,
+    name: &str,
+    ending: &str,
+    text: &str,
+) -> io::Result<PathBuf> {
     fs::create_dir_all(folder)?;
     let mut file = tempfile::Builder::new()
         .prefix(name)

@@ -1,6 +1,6 @@
 //! The progress of a turn: its title, the last line that was said, and a way to cancel it.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tokio::{sync::watch, time::sleep};
 use tower_lsp::lsp_types::{
@@ -9,10 +9,7 @@ use tower_lsp::lsp_types::{
     request::WorkDoneProgressCreate,
 };
 
-use super::{
-    super::hub::{Hub, SharedHub},
-    messages::cut,
-};
+use super::{messages::cut, state::Fallback};
 use crate::front::{
     headless::text::one_line,
     wire::{CallStatus, QuestionUpdate, TurnRef, Update},
@@ -28,63 +25,63 @@ const ENOUGH: usize = 64 * 1024;
 const WIDTH: usize = 100;
 
 /// Shows a turn's progress until the sender of its last line is dropped.
-pub(super) fn start(hub: &SharedHub, turn: &TurnRef) -> watch::Sender<String> {
+pub(super) fn start(at: &Arc<Fallback>, turn: &TurnRef) -> watch::Sender<String> {
     let (tell, line) = watch::channel(String::new());
-    if hub.lsp().can().shows_progress() {
-        hub.tasks
-            .spawn("progress", show(hub.clone(), turn.clone(), line));
+    if at.client.can().shows_progress() {
+        at.tasks
+            .spawn("progress", show(at.clone(), turn.clone(), line));
     }
     tell
 }
 
 /// The turn that a progress token belongs to.
-pub(in super::super) fn cancelled_turn(token: &ProgressToken) -> Option<&str> {
+pub(in crate::front::lsp) fn cancelled_turn(token: &ProgressToken) -> Option<&str> {
     match token {
         ProgressToken::String(token) => token.strip_prefix(TOKEN),
         ProgressToken::Number(_) => None,
     }
 }
 
-async fn show(hub: SharedHub, turn: TurnRef, mut line: watch::Receiver<String>) {
+async fn show(at: Arc<Fallback>, turn: TurnRef, mut line: watch::Receiver<String>) {
     let token = ProgressToken::String(format!("{TOKEN}{}", turn.turn_id));
     let params = WorkDoneProgressCreateParams {
         token: token.clone(),
     };
-    let created = hub.lsp().request::<WorkDoneProgressCreate>(params).await;
+    let created = at.client.request::<WorkDoneProgressCreate>(params).await;
     // A turn that is over by now has nothing to show.
     if created.is_err() || line.has_changed().is_err() {
         return;
     }
     let begin = WorkDoneProgressBegin {
-        title: title(&hub, &turn.conversation_id),
+        title: title(&at, &turn.conversation_id),
         cancellable: Some(true),
         ..WorkDoneProgressBegin::default()
     };
-    tell(&hub, &token, WorkDoneProgress::Begin(begin)).await;
+    tell(&at, &token, WorkDoneProgress::Begin(begin)).await;
     while line.changed().await.is_ok() {
         let report = WorkDoneProgressReport {
             cancellable: Some(true),
             message: Some(line.borrow_and_update().clone()),
             percentage: None,
         };
-        hub.lsp().room(ENOUGH).await;
-        tell(&hub, &token, WorkDoneProgress::Report(report)).await;
+        at.client.room(ENOUGH).await;
+        tell(&at, &token, WorkDoneProgress::Report(report)).await;
         sleep(PACE).await;
     }
     let end = WorkDoneProgressEnd::default();
-    tell(&hub, &token, WorkDoneProgress::End(end)).await;
+    tell(&at, &token, WorkDoneProgress::End(end)).await;
 }
 
-async fn tell(hub: &SharedHub, token: &ProgressToken, value: WorkDoneProgress) {
+async fn tell(at: &Arc<Fallback>, token: &ProgressToken, value: WorkDoneProgress) {
     let params = ProgressParams {
         token: token.clone(),
         value: ProgressParamsValue::WorkDone(value),
     };
-    hub.lsp().notify::<notification::Progress>(params).await;
+    at.client.notify::<notification::Progress>(params).await;
 }
 
-fn title(hub: &Hub, conversation: &str) -> String {
-    let found = hub.conversation(conversation).ok();
+fn title(at: &Fallback, conversation: &str) -> String {
+    let found = at.workspace.conversation(conversation).ok();
     let listed = found.and_then(|(conversation, _)| conversation.listed().ok());
     match listed.map(|listed| cut(&one_line(&listed.title), WIDTH / 2)) {
         Some(title) if !title.is_empty() => format!("Aside: {title}"),

@@ -4,96 +4,71 @@ use std::{io, path::PathBuf, sync::Arc};
 
 use serde_json::Value;
 use tower_lsp::lsp_types::{
-    CodeActionKind, CodeActionOptions, CodeActionProviderCapability, ExecuteCommandOptions,
-    MessageActionItem, MessageType, ServerCapabilities, ShowMessageRequestParams,
-    request::ShowMessageRequest,
+    MessageActionItem, MessageType, ShowMessageRequestParams, request::ShowMessageRequest,
 };
 
 use super::{
-    super::{client::capabilities::EditorCapabilities, hub::SharedHub, prompts::Open},
-    actions, commands,
     messages::{Meaning, Message, Whole, asked, by_command, meaning, message, page},
     pages::{self, Shown},
     shown::in_words,
+    state::Fallback,
     written::{self, Written},
 };
 use crate::{
     engine::blocking,
-    front::wire::{Preview, PromptKind},
+    front::{
+        relay::prompts::PendingPrompt,
+        wire::{Preview, PromptKind},
+    },
     turn::{
-        event::PromptId,
         input::{PromptAnswer, SecretValue},
         question::AnswerType,
     },
 };
 
-/// Declares what the server can do for a fallback client.
-pub(in super::super) fn declare(
-    capabilities: &mut ServerCapabilities,
-    client: &EditorCapabilities,
-) {
-    capabilities.execute_command_provider = Some(ExecuteCommandOptions {
-        commands: commands::ALL.map(str::to_owned).to_vec(),
-        ..ExecuteCommandOptions::default()
-    });
-    let kinds = vec![CodeActionKind::QUICKFIX, actions::KIND];
-    capabilities.code_action_provider = Some(if client.takes_action_literals() {
-        CodeActionProviderCapability::Options(CodeActionOptions {
-            code_action_kinds: Some(kinds),
-            ..CodeActionOptions::default()
-        })
-    } else {
-        CodeActionProviderCapability::Simple(true)
-    });
-}
-
 /// Puts a prompt to the client, when it is its turn.
-pub(in super::super) fn ask(hub: &SharedHub, open: Open) {
-    hub.tasks.spawn("fallback prompt", show(hub.clone(), open));
+pub(in crate::front::lsp) fn ask(at: &Arc<Fallback>, open: PendingPrompt) {
+    at.tasks.spawn("fallback prompt", show(at.clone(), open));
 }
 
 /// Shows all open prompts again: those that wait for their turn, then those whose message may be out of sight.
 /// False where none is open.
-pub(super) fn show_again(hub: &SharedHub) -> bool {
-    let mut open = hub.prompts.opened();
+pub(in crate::front::lsp) fn show_again(at: &Arc<Fallback>) -> bool {
+    let mut open = at.prompts.all();
     let any = !open.is_empty();
     open.retain(|open| open.sight.was_shown());
     open.sort_by(|a, b| a.prompt.prompt_id.cmp(&b.prompt.prompt_id));
     for open in open {
-        ask(hub, open);
+        ask(at, open);
     }
-    hub.fallback.gate.hurry();
+    at.gate.hurry();
     any
 }
 
-async fn show(hub: SharedHub, open: Open) {
-    let reply = hub
-        .fallback
-        .gate
-        .pass(&open.closed, || put(&hub, &open))
-        .await;
+async fn show(at: Arc<Fallback>, open: PendingPrompt) {
+    let reply = at.gate.pass(&open.closed, || put(&at, &open)).await;
     match reply {
         None => {}
         Some(Meaning::Settles(answer)) => {
             let says_nothing = matches!(answer, PromptAnswer::Cancel | PromptAnswer::Failed(_));
             // A message that is over cannot be taken off the screen: that it goes says nothing.
-            let is_moot = open.closed.is_cancelled() || hub.lsp().is_over();
+            let is_moot = open.closed.is_cancelled() || at.client.is_over();
             if !(says_nothing && is_moot) {
-                settle(&hub, &open, answer).await;
+                open.reply(answer, at.engine.conversations()).await;
             }
         }
-        Some(Meaning::Write) => write(&hub, &open).await,
+        Some(Meaning::Write) => write(&at, &open).await,
     }
 }
 
-async fn put(hub: &SharedHub, open: &Open) -> Meaning {
+async fn put(at: &Arc<Fallback>, open: &PendingPrompt) -> Meaning {
     if open.prompt.answer_type == AnswerType::Secret {
         let why = "this client cannot hide what is typed";
         return Meaning::Settles(PromptAnswer::Failed(why.into()));
     }
-    let open = &named(hub, open);
+    let open = &named(at, open);
     let prompt = &open.prompt;
-    let whole = open_whole(hub, open).await;
+    let whole = open_whole(at, open).await;
     if matches!(whole, Whole::Page(_)) {
         pages::drawn(&open.closed).await;
     }
@@ -102,13 +77,13 @@ async fn put(hub: &SharedHub, open: &Open) -> Meaning {
         return Meaning::Settles(PromptAnswer::Cancel);
     }
     open.sight.shown(whole != Whole::Nowhere);
-    let message = message(prompt, &whole, hub.lsp().can().shows_pages());
+    let message = message(prompt, &whole, at.client.can().shows_pages());
     let kind = match prompt.kind {
         PromptKind::Question => MessageType::INFO,
         PromptKind::RunTool | PromptKind::DeliverResult => MessageType::WARNING,
     };
-    let reply = hub
-        .lsp()
+    let reply = at
+        .client
         .request::<ShowMessageRequest>(ShowMessageRequestParams {
             typ: kind,
             message: message.text.clone(),
@@ -118,13 +93,17 @@ async fn put(hub: &SharedHub, open: &Open) -> Meaning {
 }
 
 /// The prompt as it is shown now.
-fn named(hub: &SharedHub, open: &Open) -> Open {
+fn named(at: &Arc<Fallback>, open: &PendingPrompt) -> PendingPrompt {
     let id = &open.prompt.conversation_id;
-    let title = hub.turns.title_among_several(id);
+    let title = at
+        .titles
+        .among(id, at.engine.conversations().running().count());
     let has_file = matches!(open.prompt.preview, Some(Preview::Diff { .. }));
     let mut shown = open.clone();
     if title.is_some() || has_file {
-        let place = has_file.then(|| hub.conversation(id).ok()).flatten();
+        let place = has_file
+            .then(|| at.workspace.conversation(id).ok())
+            .flatten();
         let root = place.map(|(_, root)| root).unwrap_or_default();
         shown.prompt = Arc::new(in_words(&open.prompt, title.as_deref(), &root));
     }
@@ -141,21 +120,21 @@ fn items(message: &Message) -> Vec<MessageActionItem> {
 }
 
 /// Opens what does not fit into the prompt's message.
-async fn open_whole(hub: &SharedHub, open: &Open) -> Whole {
+async fn open_whole(at: &Arc<Fallback>, open: &PendingPrompt) -> Whole {
     let Some(page) = page(&open.prompt) else {
         return Whole::Inline;
     };
-    if !hub.lsp().can().shows_pages() {
+    if !at.client.can().shows_pages() {
         return Whole::Nowhere;
     }
-    let path = match page_of(hub, open, "prompt-", page.ending, page.text).await {
+    let path = match page_of(at, open, "prompt-", page.ending, page.text).await {
         Ok(path) => path,
         Err(why) => {
             tracing::warn!(%why, "a page for a prompt cannot be written");
             return Whole::Nowhere;
         }
     };
-    if hub.show_page(&path, false, 0).await != Shown::Yes {
+    if at.show_page(&path, false, 0).await != Shown::Yes {
         return Whole::Nowhere;
     }
     let name = path.file_name().unwrap_or_default();
@@ -164,13 +143,14 @@ async fn open_whole(hub: &SharedHub, open: &Open) -> Whole {
 
 /// A page in the folder of the prompt's conversation.
 async fn page_of(
-    hub: &SharedHub,
-    open: &Open,
+    at: &Arc<Fallback>,
+    open: &PendingPrompt,
     name: &'static str,
     ending: &'static str,
     text: String,
 ) -> io::Result<PathBuf> {
-    let (conversation, _) = hub
+    let (conversation, _) = at
+        .workspace
         .conversation(&open.prompt.conversation_id)
         .map_err(io::Error::other)?;
     let folder = pages::folder(&conversation);
@@ -178,18 +158,18 @@ async fn page_of(
 }
 
 /// Opens a page for the answer, and takes it from there.
-async fn write(hub: &SharedHub, open: &Open) {
+async fn write(at: &Arc<Fallback>, open: &PendingPrompt) {
     if open.closed.is_cancelled() {
         return;
     }
     let prompt = &open.prompt;
     let text = written::page(prompt);
     let line = written::begin(&text);
-    let page = match page_of(hub, open, "answer-", ".txt", text).await {
+    let page = match page_of(at, open, "answer-", ".txt", text).await {
         Ok(path) => {
             // What is saved from now on counts.
             let page = Written::new(path.clone());
-            Some((hub.show_page(&path, true, line).await, page))
+            Some((at.show_page(&path, true, line).await, page))
         }
         Err(why) => {
             tracing::warn!(%why, "a page for an answer cannot be written");
@@ -198,40 +178,31 @@ async fn write(hub: &SharedHub, open: &Open) {
     };
     if !matches!(page, Some((Shown::Yes, _))) {
         let text = format!("Answer it with {}.", by_command(&prompt.prompt_id));
-        hub.say(MessageType::INFO, &text).await;
+        at.say(MessageType::INFO, &text).await;
     }
     let Some((Shown::Yes | Shown::Unsaid, mut page)) = page else {
         return;
     };
-    while let Some(text) = page.next(&hub.fallback.saved, &open.closed).await {
+    while let Some(text) = page.next(&at.saved, &open.closed).await {
         match written::value(&prompt.answer_type, &text) {
             Ok(value) => {
                 let is_wanted = !open.closed.is_cancelled();
-                if settle(hub, open, answer(value)).await && is_wanted {
+                if open.reply(answer(value), at.engine.conversations()).await && is_wanted {
                     let text = format!("Your answer to “{}” was taken.", asked(&prompt.text));
-                    hub.say(MessageType::INFO, &text).await;
+                    at.say(MessageType::INFO, &text).await;
                 }
                 return;
             }
             Err(misfit) => {
                 let text = format!("The answer was not taken. {misfit}");
-                hub.say(MessageType::WARNING, &text).await;
+                at.say(MessageType::WARNING, &text).await;
             }
         }
     }
 }
 
-/// Answers a prompt. False where its turn is over.
-async fn settle(hub: &SharedHub, open: &Open, answer: PromptAnswer) -> bool {
-    let id = PromptId(open.prompt.prompt_id.clone());
-    let is_taken = open.turn.answer(id, answer).await;
-    if !is_taken {
-        hub.late(open).await;
-    }
-    is_taken
-}
-
-pub(super) fn answer(value: Value) -> PromptAnswer {
+/// A value as an answer that is not remembered.
+pub(in crate::front::lsp) fn answer(value: Value) -> PromptAnswer {
     PromptAnswer::Answer {
         value: SecretValue(value),
         remember: false,

@@ -2,12 +2,12 @@
 
 use tower_lsp::lsp_types::MessageType;
 
-use super::super::hub::Hub;
+use super::state::Fallback;
 
-impl Hub {
+impl Fallback {
     /// Shows a sentence.
-    pub(super) async fn say(&self, kind: MessageType, text: &str) {
-        self.lsp().show_message(kind, &sentence(text)).await;
+    pub(in crate::front::lsp) async fn say(&self, kind: MessageType, text: &str) {
+        self.client.show_message(kind, &sentence(text)).await;
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) fn in_words(prompt: &Prompt, title: Option<&str>, root: &Path) -> Pro
 }
 
 /// The path of a file, from the first of the roots that it is in; whatever else a URI names as it is.
-pub(super) fn file(uri: &str, roots: &[&Path]) -> String {
+pub(in crate::front::lsp) fn file(uri: &str, roots: &[&Path]) -> String {
     let path = Url::parse(uri).ok().filter(|uri| uri.scheme() == "file");
     let Some(path) = path.and_then(|uri| uri.to_file_path().ok()) else {
         return uri.to_owned();

@@ -1,9 +1,9 @@
-//! What is open in a fallback client.
+//! What is open in a fallback client, and what its functions use.
 
 use std::{
     collections::HashSet,
     sync::{
-        Mutex,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -11,15 +11,29 @@ use std::{
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::{super::hub::lock, gate::Gate};
+use super::{
+    super::{client::LspClient, lock::lock, settings::EditorWorkspace},
+    gate::Gate,
+    titles::Titles,
+};
+use crate::{
+    engine::Engine,
+    front::{relay::prompts::Prompts, transport::tasks::Tasks},
+};
 
-/// What is open in a fallback client.
-#[derive(Default)]
-pub(in super::super) struct Fallback {
+/// What is open in a fallback client, and the parts of the connection that are used to show it.
+pub(in crate::front::lsp) struct Fallback {
+    pub(super) client: LspClient,
+    pub(super) engine: Engine,
+    pub(super) prompts: Arc<Prompts>,
+    pub(super) workspace: Arc<EditorWorkspace>,
+    pub(super) tasks: Tasks,
     /// Prompts wait here for their turn.
     pub(super) gate: Gate,
+    /// Of conversations in which a turn runs.
+    pub(in crate::front::lsp) titles: Titles,
     /// Notified when the client saved a document.
-    pub(super) saved: Notify,
+    pub(in crate::front::lsp) saved: Notify,
     /// Notices of the workspace and its settings that were shown.
     noticed: Mutex<HashSet<String>>,
     /// Ends the wait for the message that is being written.
@@ -29,13 +43,36 @@ pub(in super::super) struct Fallback {
 }
 
 impl Fallback {
+    /// A client in which nothing is open.
+    pub(in crate::front::lsp) fn new(
+        client: LspClient,
+        engine: Engine,
+        prompts: Arc<Prompts>,
+        workspace: Arc<EditorWorkspace>,
+        tasks: Tasks,
+    ) -> Self {
+        Self {
+            client,
+            engine,
+            prompts,
+            workspace,
+            tasks,
+            gate: Gate::default(),
+            titles: Titles::default(),
+            saved: Notify::default(),
+            noticed: Mutex::default(),
+            writing: Mutex::default(),
+            has_documents: AtomicBool::default(),
+        }
+    }
+
     /// The client saved a document.
-    pub(in super::super) fn saved(&self) {
+    pub(in crate::front::lsp) fn document_saved(&self) {
         self.saved.notify_waiters();
     }
 
     /// Whether this notice of the workspace and its settings was not shown before. From now on it was.
-    pub(in super::super) fn is_news(&self, notice: &str) -> bool {
+    pub(in crate::front::lsp) fn is_news(&self, notice: &str) -> bool {
         lock(&self.noticed).insert(notice.to_owned())
     }
 
@@ -45,7 +82,7 @@ impl Fallback {
     }
 
     /// A page for a message is opened: the wait for the one before ends. Cancelled when the next page is opened.
-    pub(super) fn begin_writing(&self) -> CancellationToken {
+    pub(in crate::front::lsp) fn begin_writing(&self) -> CancellationToken {
         let unwanted = CancellationToken::new();
         std::mem::replace(&mut *lock(&self.writing), unwanted.clone()).cancel();
         unwanted

@@ -1,12 +1,11 @@
 //! A turn as a fallback client sees it: its notices, why it failed, and the transcript when it is over.
 
+use std::sync::Arc;
+
 use tokio::sync::watch;
 use tower_lsp::lsp_types::MessageType;
 
-use super::{
-    super::{conversations::transcript, hub::SharedHub, tower::error::text},
-    pages, progress,
-};
+use super::{super::tower::error::text, pages, progress, state::Fallback};
 use crate::{
     engine::blocking,
     front::{
@@ -22,48 +21,48 @@ use crate::{
 const SHOWN: usize = 1000;
 
 /// Shows a fallback client how a turn goes.
-pub(in super::super) struct Teller {
-    hub: SharedHub,
+pub(in crate::front::lsp) struct FallbackTurn {
+    at: Arc<Fallback>,
     line: watch::Sender<String>,
     last: progress::LastLine,
 }
 
-impl Teller {
+impl FallbackTurn {
     /// A turn begins. `None` for a client that is told in the protocol's own way.
-    pub(in super::super) async fn start(hub: &SharedHub, turn: &TurnRef) -> Option<Self> {
-        if !hub.lsp().can().shows_prompts()
-            && let Ok((conversation, _)) = hub.conversation(&turn.conversation_id)
+    pub(in crate::front::lsp) async fn start(at: &Arc<Fallback>, turn: &TurnRef) -> Option<Self> {
+        if !at.client.can().shows_prompts()
+            && let Ok((conversation, _)) = at.workspace.conversation(&turn.conversation_id)
         {
-            let read = blocking(move || {
+            let read = blocking(move || -> Result<_> {
                 if let Err(why) = pages::clear(&conversation) {
                     tracing::warn!(%why, "old pages cannot be removed");
                 }
                 conversation.listed().map_err(internal)
             });
             if let Ok(listed) = read.await {
-                hub.turns.named(&turn.conversation_id, listed.title);
+                at.titles.named(&turn.conversation_id, listed.title);
             }
         }
-        if hub.speaks_aside() {
+        if at.client.can().speaks_aside() {
             return None;
         }
         Some(Self {
-            hub: hub.clone(),
-            line: progress::start(hub, turn),
+            at: at.clone(),
+            line: progress::start(at, turn),
             last: progress::LastLine::default(),
         })
     }
 
     /// Something happened.
-    pub(in super::super) async fn update(&mut self, update: &Update) {
+    pub(in crate::front::lsp) async fn update(&mut self, update: &Update) {
         if let Update::Notice { level, text } = update {
             let text = visible(text);
             match level {
                 Level::Warning => {
-                    self.hub.say(MessageType::WARNING, &text).await;
+                    self.at.say(MessageType::WARNING, &text).await;
                 }
                 Level::Info => {
-                    self.hub.lsp().log_message(MessageType::INFO, &text).await;
+                    self.at.client.log_message(MessageType::INFO, &text).await;
                 }
             }
         }
@@ -73,30 +72,30 @@ impl Teller {
     }
 
     /// The turn is over. With nothing said of how, the client only sees that.
-    pub(in super::super) async fn end(self, completed: Option<&TurnCompleted>) {
+    pub(in crate::front::lsp) async fn end(self, completed: Option<&TurnCompleted>) {
         let Some(completed) = completed else {
             return;
         };
         if let Some(error) = &completed.error {
             let text = visible(&error.message);
-            self.hub.say(MessageType::ERROR, &text).await;
+            self.at.say(MessageType::ERROR, &text).await;
         }
         if completed.outcome == Outcome::Interrupted {
             let text = "The turn was interrupted; the command aside.server.resume goes on with it.";
-            return self.hub.say(MessageType::WARNING, text).await;
+            return self.at.say(MessageType::WARNING, text).await;
         }
         if completed.outcome == Outcome::Cancelled {
             // Who cancelled it does not want to read it; where its progress is shown, that it ends says enough.
-            if !self.hub.lsp().can().shows_progress() {
+            if !self.at.client.can().shows_progress() {
                 let text = "The turn was cancelled.";
-                self.hub.say(MessageType::INFO, text).await;
+                self.at.say(MessageType::INFO, text).await;
             }
             return;
         }
-        let (hub, id) = (self.hub.clone(), completed.conversation_id.clone());
-        self.hub.tasks.spawn("transcript", async move {
-            if let Err(failed) = show_transcript(&hub, &id, Extent::LastTurn).await {
-                hub.say(MessageType::ERROR, &text(&failed)).await;
+        let (at, id) = (self.at.clone(), completed.conversation_id.clone());
+        self.at.tasks.spawn("transcript", async move {
+            if let Err(failed) = show_transcript(&at, &id, Extent::LastTurn).await {
+                at.say(MessageType::ERROR, &text(&failed)).await;
             }
         });
     }
@@ -104,18 +103,22 @@ impl Teller {
 
 /// How much of a conversation is said where it cannot be shown as a page.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Extent {
+pub(in crate::front::lsp) enum Extent {
     LastTurn,
     All,
 }
 
 /// Shows a conversation's transcript: as a page, else its end as a message and the rest in the log.
-pub(super) async fn show_transcript(hub: &SharedHub, id: &str, extent: Extent) -> Result<()> {
-    let (conversation, _) = hub.conversation(id)?;
-    if hub.lsp().can().shows_pages() {
+pub(in crate::front::lsp) async fn show_transcript(
+    at: &Arc<Fallback>,
+    id: &str,
+    extent: Extent,
+) -> Result<()> {
+    let (conversation, _) = at.workspace.conversation(id)?;
+    if at.client.can().shows_pages() {
         let of = conversation.clone();
         let write = move || -> Result<_> {
-            let text = transcript(&of)?;
+            let text = whole_transcript(&of)?;
             let (turns, line) = headings(&text);
             // An editor that has the page of an earlier turn open does not read that again.
             let path = of.folder().join(format!("transcript-{turns}.md"));
@@ -124,20 +127,20 @@ pub(super) async fn show_transcript(hub: &SharedHub, id: &str, extent: Extent) -
         };
         let (path, line) = blocking(write).await?;
         // Who is busy shows it later, and need not be told twice.
-        if hub.show_page(&path, false, line).await != pages::Shown::No {
+        if at.show_page(&path, false, line).await != pages::Shown::No {
             return Ok(());
         }
     }
     let text = blocking(move || match extent {
         Extent::LastTurn => last_turn(&conversation),
-        Extent::All => transcript(&conversation),
+        Extent::All => whole_transcript(&conversation),
     });
     let text = text.await?;
     let (rest, end) = split_end(text.trim_end(), SHOWN);
     if !rest.is_empty() {
-        hub.lsp().log_message(MessageType::INFO, rest).await;
+        at.client.log_message(MessageType::INFO, rest).await;
     }
-    hub.lsp().show_message(MessageType::INFO, end).await;
+    at.client.show_message(MessageType::INFO, end).await;
     Ok(())
 }
 
@@ -146,6 +149,13 @@ fn headings(transcript: &str) -> (usize, u32) {
     let lines = transcript.lines().zip(0..);
     let found = lines.filter(|(line, _)| line.starts_with("## Turn "));
     found.fold((0, 0), |(count, _), (_, at)| (count + 1, at))
+}
+
+/// The conversation as markdown. Reads files.
+pub(in crate::front::lsp) fn whole_transcript(conversation: &Conversation) -> Result<String> {
+    let lines = conversation.read_all().map_err(internal)?;
+    let title = conversation.listed().map_err(internal)?.title;
+    Ok(markdown(&title, 1, &replay::turns(&lines.records)))
 }
 
 fn last_turn(conversation: &Conversation) -> Result<String> {

@@ -1,13 +1,25 @@
 //! What is said of a turn that was taken back. Pure.
 
-use super::{super::undo::TakenBack, messages::asked};
-use crate::engine::undo::listed;
+use super::messages::asked;
+use crate::{engine::undo::listed, front::wire::requests::UndoResult};
+
+/// A turn that was taken back.
+pub(in crate::front::lsp) struct UndoneTurn {
+    /// What the client is told that asked for it.
+    pub(in crate::front::lsp) result: UndoResult,
+    /// What the user wrote to begin the turn.
+    pub(in crate::front::lsp) prompt: String,
+    /// The files that are as they were before it, relative to the workspace.
+    pub(in crate::front::lsp) files: Vec<String>,
+    /// Files that are back in the editor and not saved there, relative to the workspace.
+    pub(in crate::front::lsp) unsaved: Vec<String>,
+}
 
 /// Files that are named.
 const NAMED: usize = 3;
 
 /// Which turn it was, what became of its files, and what of them is left to do.
-pub(super) fn told(back: &TakenBack) -> String {
+pub(in crate::front::lsp) fn report(back: &UndoneTurn) -> String {
     let prompt = back.prompt.trim().lines().next().unwrap_or_default();
     let turn = match prompt {
         "" => "turn".to_owned(),
@@ -36,7 +48,6 @@ pub(super) fn told(back: &TakenBack) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::front::wire::requests::UndoResult;
 
     #[test]
     fn it_is_said_which_turn_and_which_files() {
@@ -73,7 +84,7 @@ mod tests {
             ),
         ] {
             let files: Vec<String> = (1..=count).map(|n| format!("{n}.rs")).collect();
-            let back = TakenBack {
+            let back = UndoneTurn {
                 prompt: prompt.into(),
                 unsaved: files[..unsaved].to_vec(),
                 files,
@@ -82,7 +93,7 @@ mod tests {
                     untracked,
                 },
             };
-            assert_eq!(told(&back), expected);
+            assert_eq!(report(&back), expected);
         }
     }
 }

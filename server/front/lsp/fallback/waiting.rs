@@ -1,17 +1,13 @@
 //! What waits for a person who comes back: said once, with the first document that is opened.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tower_lsp::lsp_types::MessageType;
 
-use super::{
-    super::{hub::SharedHub, pending::left_open},
-    commands::{RESUME, by_age},
-    messages::asked,
-};
+use super::{messages::asked, state::Fallback};
 use crate::{
     engine::{blocking, clock::Clock},
-    front::error::Result,
+    front::{error::Result, relay::interrupted::left_open, wire::methods::commands::RESUME},
     session::conversation::{Listed, Status},
 };
 
@@ -20,31 +16,32 @@ const RECENT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A document was opened: with the first, a fallback client is told what waits for an answer
 /// since an earlier session. Nothing waits for that.
-pub(in super::super) fn document_opened(hub: &SharedHub) {
-    if hub.speaks_aside() || !hub.fallback.is_first_document() {
+pub(in crate::front::lsp) fn document_opened(at: &Arc<Fallback>) {
+    if at.client.can().speaks_aside() || !at.is_first_document() {
         return;
     }
-    let (tasks, hub) = (&hub.tasks, hub.clone());
+    let (tasks, at) = (&at.tasks, at.clone());
     tasks.spawn("waiting prompts", async move {
-        match waiting(&hub, Clock::start().now()).await {
-            Ok(Some(text)) => hub.say(MessageType::INFO, &text).await,
+        match waiting(&at, Clock::start().now()).await {
+            Ok(Some(text)) => at.say(MessageType::INFO, &text).await,
             Ok(None) => {}
             Err(why) => tracing::warn!(%why, "nobody knows what waits for an answer"),
         }
     });
 }
 
-async fn waiting(hub: &SharedHub, now: Duration) -> Result<Option<String>> {
-    let all = by_age(hub).await?;
+async fn waiting(at: &Arc<Fallback>, now: Duration) -> Result<Option<String>> {
+    let workspace = at.workspace.clone();
+    let all = blocking(move || workspace.conversations_by_age()).await?;
     let Some((found, is_next)) = recent(&all, now) else {
         return Ok(None);
     };
-    if hub.turns.is_running(&found.id) {
+    if at.engine.conversations().running().is_running(&found.id) {
         return Ok(None);
     }
-    let (hub, id) = (hub.clone(), found.id.clone());
+    let (workspace, id) = (at.workspace.clone(), found.id.clone());
     let asks = blocking(move || -> Result<_> {
-        let (conversation, _) = hub.conversation(&id)?;
+        let (conversation, _) = workspace.conversation(&id)?;
         let prompts = left_open(&conversation)?;
         Ok(prompts.into_iter().map(|prompt| prompt.text).collect())
     });

@@ -51,7 +51,7 @@ pub(super) fn page(prompt: &Prompt) -> String {
 }
 
 /// The page in which a message to the model is written.
-pub(super) fn message_page(about: &str) -> String {
+pub(in crate::front::lsp) fn message_page(about: &str) -> String {
     with_mark(&format!("A message to Aside{about}.\n"))
 }
 
@@ -65,7 +65,7 @@ fn with_mark(head: &str) -> String {
 }
 
 /// The line to write in, counted from 0: the last one.
-pub(super) fn begin(page: &str) -> u32 {
+pub(in crate::front::lsp) fn begin(page: &str) -> u32 {
     u32::try_from(page.lines().count().saturating_sub(1)).unwrap_or(0)
 }
 
@@ -85,7 +85,7 @@ pub(super) fn below_mark(text: &str) -> Option<&str> {
 ///
 /// # Errors
 /// What would be an answer.
-pub(super) fn value(answer_type: &AnswerType, text: &str) -> Result<Value, String> {
+pub(in crate::front::lsp) fn value(answer_type: &AnswerType, text: &str) -> Result<Value, String> {
     match answer_type {
         AnswerType::Text => Ok(text.into()),
         AnswerType::Boolean => match text.to_ascii_lowercase().as_str() {
@@ -120,7 +120,7 @@ pub(super) fn value(answer_type: &AnswerType, text: &str) -> Result<Value, Strin
 }
 
 /// A page that is open in the client.
-pub(super) struct Written {
+pub(in crate::front::lsp) struct Written {
     path: PathBuf,
     /// As it was when it was read last.
     read: Option<Stamp>,
@@ -131,14 +131,14 @@ type Stamp = (SystemTime, u64);
 
 impl Written {
     /// The page at this path, as it is now.
-    pub(super) fn new(path: PathBuf) -> Self {
+    pub(in crate::front::lsp) fn new(path: PathBuf) -> Self {
         let read = stamp(&path);
         Self { path, read }
     }
 
     /// Waits for the next save with text below the mark, and gives that; `None` when nobody wants it any more.
     /// `saved` says that the client saved something.
-    pub(super) async fn next(
+    pub(in crate::front::lsp) async fn next(
         &mut self,
         saved: &Notify,
         unwanted: &CancellationToken,

@@ -6,7 +6,7 @@ use serde_json::json;
 use tower_lsp::jsonrpc::{Error, ErrorCode};
 
 use crate::{
-    engine::{assemble::AssembleError, begin::BeginError},
+    engine::StartError,
     front::{error::RequestError, wire::requests::code},
     session::{log::OpenError, store::StoreError},
 };
@@ -36,9 +36,7 @@ pub(in super::super) fn text(error: &RequestError) -> String {
 
 fn code(error: &RequestError) -> ErrorCode {
     match error {
-        RequestError::InvalidParams(_)
-        | RequestError::Assemble(AssembleError::Usage(_))
-        | RequestError::Begin(BeginError::Resume(_)) => ErrorCode::InvalidParams,
+        RequestError::InvalidParams(_) => ErrorCode::InvalidParams,
         RequestError::UnknownConversation(_)
         | RequestError::NoConversation
         | RequestError::Store(StoreError::Unknown(_) | StoreError::Several { .. }) => {
@@ -48,7 +46,7 @@ fn code(error: &RequestError) -> ErrorCode {
         | RequestError::NothingToResume
         | RequestError::NothingToUndo
         | RequestError::Store(StoreError::NoTurn { .. })
-        | RequestError::Begin(BeginError::NothingToResume(_)) => {
+        | RequestError::Start(StartError::NothingToResume(_)) => {
             ErrorCode::ServerError(code::UNKNOWN_TURN)
         }
         RequestError::TurnRuns(_) => ErrorCode::ServerError(code::TURN_RUNS),
@@ -56,18 +54,14 @@ fn code(error: &RequestError) -> ErrorCode {
             ErrorCode::ServerError(code::UNKNOWN_PROMPT)
         }
         RequestError::NotTrusted(_) => ErrorCode::ServerError(code::NOT_TRUSTED),
-        RequestError::NoModel(_) | RequestError::Assemble(AssembleError::NoProvider(_)) => {
-            ErrorCode::ServerError(code::NO_PROVIDER)
-        }
+        RequestError::NoModel(_) => ErrorCode::ServerError(code::NO_PROVIDER),
         RequestError::UndoConflicts { .. } => ErrorCode::ServerError(code::UNDO_CONFLICTS),
         RequestError::Withdrawn => ErrorCode::RequestCancelled,
-        RequestError::Open(held)
-        | RequestError::Store(StoreError::Open(held))
-        | RequestError::Begin(BeginError::Open(held)) => of_open(held),
+        RequestError::Open(held) | RequestError::Store(StoreError::Open(held)) => of_open(held),
         RequestError::Store(
             StoreError::NoPlace | StoreError::Unusable { .. } | StoreError::Io { .. },
         )
-        | RequestError::Begin(BeginError::Log { .. } | BeginError::Workspace { .. })
+        | RequestError::Start(_)
         | RequestError::Internal(_) => ErrorCode::InternalError,
     }
 }

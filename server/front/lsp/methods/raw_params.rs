@@ -1,25 +1,29 @@
-//! Params as they came: what is wrong with them is said by field.
+//! Params that were not read yet: what is wrong with them is said by field.
 
-use std::marker::PhantomData;
+use std::{
+    marker::PhantomData,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::Value;
+use tower_lsp::lsp_types::Url;
 
 use crate::front::error::{Result, invalid};
 
 /// Params that are to be read as `P`. Any JSON is taken at first, so that the error can be the protocol's.
-pub(super) struct Given<P> {
+pub(in super::super) struct RawParams<P> {
     value: Value,
     of: PhantomData<fn() -> P>,
 }
 
-impl<'de, P> Deserialize<'de> for Given<P> {
+impl<'de, P> Deserialize<'de> for RawParams<P> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Value::deserialize(deserializer).map(Self::from)
     }
 }
 
-impl<P> From<Value> for Given<P> {
+impl<P> From<Value> for RawParams<P> {
     fn from(value: Value) -> Self {
         Self {
             value,
@@ -28,36 +32,36 @@ impl<P> From<Value> for Given<P> {
     }
 }
 
-impl<P: DeserializeOwned> Given<P> {
+impl<P: DeserializeOwned> RawParams<P> {
     /// The params.
     ///
     /// # Errors
-    /// A sentence that names the field, and what is wrong with it.
-    pub(super) fn read(self) -> Result<P> {
-        self.or(|field, why| match field {
-            None => why.to_string(),
-            Some(field) => format!("{field}: {why}"),
-        })
-    }
-
-    /// The same for params that may hold a secret: the sentence repeats nothing of them.
-    ///
-    /// # Errors
-    /// A sentence that names the field.
-    pub(super) fn read_unseen(self) -> Result<P> {
-        self.or(|field, why| match (field, missing(why)) {
-            (_, Some(missing)) => missing,
-            (None, None) => "the params are not what this method takes".into(),
-            (Some(field), None) => format!("{field} is not what this method takes"),
-        })
-    }
-
-    fn or(self, text: impl Fn(Option<String>, &serde_json::Error) -> String) -> Result<P> {
+    /// A sentence that names the field and what is wrong with it, but repeats nothing of params that may hold a secret.
+    pub(in super::super) fn read(self, is_secret: bool) -> Result<P> {
         serde_path_to_error::deserialize(self.value).map_err(|error| {
             let field = error.path().to_string();
             let field = Some(field).filter(|field| field != ".");
-            invalid(text(field, error.inner()))
+            invalid(if is_secret {
+                without_value(field, error.inner())
+            } else {
+                with_value(field, error.inner())
+            })
         })
+    }
+}
+
+fn with_value(field: Option<String>, why: &serde_json::Error) -> String {
+    match field {
+        None => why.to_string(),
+        Some(field) => format!("{field}: {why}"),
+    }
+}
+
+fn without_value(field: Option<String>, why: &serde_json::Error) -> String {
+    match (field, missing(why)) {
+        (_, Some(missing)) => missing,
+        (None, None) => "the params are not what this method takes".into(),
+        (Some(field), None) => format!("{field} is not what this method takes"),
     }
 }
 
@@ -65,6 +69,29 @@ impl<P: DeserializeOwned> Given<P> {
 fn missing(why: &serde_json::Error) -> Option<String> {
     let text = why.to_string();
     text.starts_with("missing field `").then_some(text)
+}
+
+/// Whether a text can be a turn's id.
+pub(super) fn is_turn_id(id: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    (1..=64).contains(&id.len()) && id.bytes().all(fits)
+}
+
+/// A folder as clients name it: a URI or a path.
+///
+/// # Errors
+/// Where it is not a folder of this machine.
+pub(super) fn folder(name: &str) -> Result<PathBuf> {
+    let path = match Url::parse(name) {
+        Ok(uri) if uri.scheme() == "file" => uri
+            .to_file_path()
+            .map_err(|()| invalid(format!("{name:?} is not a folder of this machine")))?,
+        _ => Path::new(name).to_owned(),
+    };
+    if path.is_dir() {
+        return Ok(path);
+    }
+    Err(invalid(format!("{name:?} is not a folder")))
 }
 
 #[cfg(test)]
@@ -77,8 +104,8 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_by_field() {
         fn check<P: DeserializeOwned>(params: Value, expected: &str) {
-            let given: Given<P> = params.into();
-            let said = given.read().err().map(|error| error.to_string());
+            let given: RawParams<P> = params.into();
+            let said = given.read(false).err().map(|error| error.to_string());
             assert_eq!(said.as_deref(), Some(expected));
         }
         check::<StartParams>(json!({}), "missing field `prompt`");
@@ -103,8 +130,8 @@ mod tests {
     #[test]
     fn an_answer_is_never_repeated() {
         let check = |params: Value, expected: &str| {
-            let given: Given<AnswerParams> = params.into();
-            let said = given.read_unseen().err();
+            let given: RawParams<AnswerParams> = params.into();
+            let said = given.read(true).err();
             let said = said.map(|error| error.to_string());
             assert_eq!(said.as_deref(), Some(expected));
         };
@@ -115,8 +142,8 @@ mod tests {
             json!({"action": "hunter2"}),
             json!({"action": "answer", "answer": "hunter2", "remember": "hunter2"}),
         ] {
-            let given: Given<AnswerParams> = json!({"promptId": "p", "answer": answer}).into();
-            let said = given.read_unseen().expect_err("an error").to_string();
+            let given: RawParams<AnswerParams> = json!({"promptId": "p", "answer": answer}).into();
+            let said = given.read(true).expect_err("an error").to_string();
             assert!(
                 said.contains("answer") && !said.contains("hunter2"),
                 "{said}"

@@ -15,7 +15,7 @@ const ENVELOPE: usize = 128;
 
 /// Updates in the order in which they came.
 #[derive(Debug, Default)]
-pub struct Pending {
+pub struct JoinedUpdates {
     queue: VecDeque<Waiting>,
     bytes: usize,
 }
@@ -26,7 +26,7 @@ struct Waiting {
     weight: usize,
 }
 
-impl Pending {
+impl JoinedUpdates {
     /// Adds an update: to the last one, where both are pieces of the same text.
     pub fn push(&mut self, update: Update) {
         if let Some(last) = self.queue.back_mut()

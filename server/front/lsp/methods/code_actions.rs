@@ -6,8 +6,8 @@ use tower_lsp::lsp_types::{
     DiagnosticSeverity, Position, Range,
 };
 
-use super::{super::hub::Hub, commands::ASK, messages::cut};
-use crate::front::headless::text::one_line;
+use super::super::{connection::Connection, fallback::messages::cut};
+use crate::front::{headless::text::one_line, wire::methods::commands::ASK};
 
 /// The kind of the actions that are no fixes.
 pub(super) const KIND: CodeActionKind = CodeActionKind::new("aside");
@@ -35,10 +35,13 @@ struct Offer {
 }
 
 /// The actions for a range of a document.
-pub(in super::super) fn offered(hub: &Hub, params: CodeActionParams) -> Vec<CodeActionOrCommand> {
+pub(in super::super) fn offered(
+    at: &Connection,
+    params: CodeActionParams,
+) -> Vec<CodeActionOrCommand> {
     let uri = params.text_document.uri;
     let diagnostics = params.context.diagnostics;
-    let text = hub.documents.get(&uri).map(|document| document.text);
+    let text = at.documents.get(&uri).map(|document| document.text);
     let line = text
         .as_deref()
         .and_then(|text| line(text, params.range.start.line));
@@ -46,7 +49,7 @@ pub(in super::super) fn offered(hub: &Hub, params: CodeActionParams) -> Vec<Code
     if let Some(only) = &params.context.only {
         offers.retain(|offer| only.iter().any(|wanted| is_within(&offer.kind, wanted)));
     }
-    let literals = hub.lsp().can().takes_action_literals();
+    let literals = at.client.can().takes_action_literals();
     let offers = offers.into_iter();
     offers
         .map(|offer| as_action(offer, &diagnostics, literals))

@@ -22,7 +22,7 @@ fn notice(text: &str) -> Value {
     json!({"kind": "notice", "level": "info", "text": text})
 }
 
-fn all(pending: &mut Pending) -> Vec<Value> {
+fn all(pending: &mut JoinedUpdates) -> Vec<Value> {
     std::iter::from_fn(|| pending.pop())
         .map(|update| serde_json::to_value(update).unwrap())
         .collect()
@@ -92,7 +92,7 @@ fn pieces_of_the_same_text_that_wait_side_by_side_become_one() {
         ),
     ];
     for (pushed, popped) in table {
-        let mut pending = Pending::default();
+        let mut pending = JoinedUpdates::default();
         for value in &pushed {
             pending.push(update(value.clone()));
         }
@@ -107,7 +107,7 @@ fn pieces_of_the_same_text_that_wait_side_by_side_become_one() {
 
 #[test]
 fn a_piece_is_there_at_once_and_is_not_joined_once_it_is_taken() {
-    let mut pending = Pending::default();
+    let mut pending = JoinedUpdates::default();
     pending.push(update(text(1, "a")));
     assert_eq!(all(&mut pending), [text(1, "a")]);
     pending.push(update(text(1, "b")));
@@ -116,7 +116,7 @@ fn a_piece_is_there_at_once_and_is_not_joined_once_it_is_taken() {
 
 #[test]
 fn bytes_count_what_waits() {
-    let mut pending = Pending::default();
+    let mut pending = JoinedUpdates::default();
     let mut weights = vec![pending.bytes()];
     for value in [
         text(1, "four"),
@@ -139,7 +139,7 @@ fn bytes_count_what_waits() {
 fn nothing_is_lost_or_changes_places() {
     let mut random = fastrand::Rng::with_seed(3);
     for _ in 0..500 {
-        let mut pending = Pending::default();
+        let mut pending = JoinedUpdates::default();
         let (mut told, mut heard) = (Vec::new(), Vec::new());
         for n in 0..random.usize(1..60) {
             let piece = format!("{n} ");

@@ -1,0 +1,98 @@
+//! The engine of a process: its conversations, its models, and what turns are made with.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+};
+
+use super::{
+    conversations::Conversations,
+    models::{Models, key::Env},
+};
+use crate::{config::Settings, tool::Tool};
+
+/// One a process. Clones are the same engine.
+#[derive(Clone)]
+pub struct Engine(Arc<Inner>);
+
+struct Inner {
+    state_dir: PathBuf,
+    program: PathBuf,
+    own_tools: Vec<Arc<dyn Tool>>,
+    env: Env,
+    models: OnceLock<Models>,
+    conversations: Conversations,
+}
+
+impl Engine {
+    /// An engine that keeps its state in `state_dir`. `program` holds child processes: it is `aside` itself.
+    /// `own_tools` are there besides the built-in tools, and count like them.
+    #[must_use]
+    pub fn new(state_dir: PathBuf, program: PathBuf, own_tools: Vec<Arc<dyn Tool>>) -> Self {
+        let env = Arc::new(|name: &str| std::env::var(name).ok());
+        Self::in_environment(state_dir, program, own_tools, env)
+    }
+
+    /// The same, with `env` in place of the environment of this process, where keys and addresses are looked for.
+    #[must_use]
+    pub fn in_environment(
+        state_dir: PathBuf,
+        program: PathBuf,
+        own_tools: Vec<Arc<dyn Tool>>,
+        env: Env,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            conversations: Conversations::new(state_dir.clone()),
+            state_dir,
+            program,
+            own_tools,
+            env,
+            models: OnceLock::new(),
+        }))
+    }
+
+    /// Where conversations, approvals, trust, and what was learned of models are kept.
+    #[must_use]
+    pub fn state_dir(&self) -> &Path {
+        &self.0.state_dir
+    }
+
+    /// The conversations, and the turns that run in them.
+    #[must_use]
+    pub fn conversations(&self) -> &Conversations {
+        &self.0.conversations
+    }
+
+    /// What models are opened with: one for the process, so that turns share connections and keys. The certificate
+    /// authorities are those of the first settings that come here.
+    #[must_use]
+    pub fn models(&self, settings: &Settings) -> Models {
+        let inner = &self.0;
+        let new = || {
+            Models::new(
+                settings,
+                inner.env.clone(),
+                inner.program.clone(),
+                inner.state_dir.clone(),
+            )
+        };
+        inner.models.get_or_init(new).clone()
+    }
+
+    pub(super) fn program(&self) -> &Path {
+        &self.0.program
+    }
+
+    pub(super) fn own_tools(&self) -> &[Arc<dyn Tool>] {
+        &self.0.own_tools
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine")
+            .field("state_dir", &self.0.state_dir)
+            .finish_non_exhaustive()
+    }
+}

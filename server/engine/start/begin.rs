@@ -1,0 +1,420 @@
+//! Opens a conversation and lets a turn run in it, or goes on with the one that was interrupted.
+
+use std::{
+    io,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
+
+use tokio::{sync::mpsc, task::JoinHandle};
+
+use super::{
+    config::TurnConfig,
+    error::StartError,
+    head::{change, freeze, head},
+    parts::TurnParts,
+    request::{ConversationTarget, TurnRequest, TurnStart},
+};
+use crate::{
+    engine::{
+        Engine,
+        clock::Clock,
+        conversations::running::Lease,
+        drive::{
+            TurnDriver,
+            handle::{QUEUE, TurnHandle, TurnMessage},
+            hooks::{Hooks, Secrets},
+            notice::TurnNotice,
+            performer::{Calls, Performer},
+            state::ConversationState,
+            tasks::Tasks,
+            trace::Trace,
+            writer::Writer,
+        },
+    },
+    session::{
+        approvals::Approvals,
+        attach::Given,
+        conversation::Conversation,
+        record::{Entry, Frozen, TurnOptions},
+        replay,
+    },
+    tool::{Host, Seen, workspace::Workspace},
+    turn::{
+        Setup, Turn, attachment::Attachment, response::Feature, rules::Rules,
+        transcript::Transcript,
+    },
+};
+
+/// A turn that runs in a task of its own. Its conversation is free again when this is dropped.
+pub struct StartedTurn {
+    /// The turn.
+    pub handle: TurnHandle,
+    /// The id of its model.
+    pub model: String,
+    /// What it says. [`TurnMessage::End`] is the last.
+    pub messages: mpsc::Receiver<TurnMessage>,
+    task: JoinHandle<Option<ConversationState>>,
+    lease: Lease,
+}
+
+impl StartedTurn {
+    /// Frees the conversation once the turn's task is over, and keeps what the next turn needs of it. To be called
+    /// after the last message.
+    pub async fn finish(mut self) {
+        // After a panic nothing is known: the next turn reads the log.
+        let state = self.task.await.unwrap_or_default();
+        self.lease.keep(state);
+    }
+}
+
+impl Engine {
+    /// Begins a turn. The model is looked for where it is not known; a new conversation is made here, and is gone
+    /// again where the turn cannot begin.
+    ///
+    /// # Errors
+    /// A [`StartError`]; what was given for a resume can then be given again.
+    pub async fn begin(&self, mut config: TurnConfig) -> Result<StartedTurn, StartError> {
+        let parts = TurnParts::new(self, &mut config).await?;
+        let notices = config.notices();
+        let TurnConfig { request, lease, .. } = config;
+        let store = self.conversations().store(&request.root)?;
+        let (conversation, is_new) = match &request.target {
+            ConversationTarget::New => (store.create(None, Clock::start().now())?, true),
+            ConversationTarget::Existing(conversation) => (conversation.clone(), false),
+        };
+        let mut lease = match lease {
+            Some(lease) => lease,
+            None => self.conversations().reserve(conversation.id())?,
+        };
+        let (front, messages) = mpsc::channel(QUEUE);
+        tell(&front, notices).await;
+        let setup = DriverSetup {
+            conversation: conversation.clone(),
+            options: TurnOptions {
+                mode: Some(parts.rules.mode.into()),
+                model: Some(parts.rules.model.id.clone()),
+                root: Some(request.root.display().to_string()),
+                ..request.options.clone()
+            },
+            request,
+            parts,
+            approvals: store.approvals(),
+            program: self.program().to_owned(),
+            front,
+        };
+        let model = setup.parts.rules.model.id.clone();
+        let driver = setup.driver(lease.take_state()).await;
+        if driver.is_err()
+            && is_new
+            && let Err(error) = store.delete(&conversation, Clock::start().now())
+        {
+            tracing::warn!(%error, "an empty conversation stays");
+        }
+        let (driver, handle) = driver?;
+        lease.runs(&handle);
+        Ok(StartedTurn {
+            handle,
+            model,
+            messages,
+            task: tokio::spawn(driver.run()),
+            lease,
+        })
+    }
+
+    /// The id of the model that a turn would have.
+    ///
+    /// # Errors
+    /// [`StartError::Usage`] and [`StartError::NoProvider`]: there could be no turn.
+    pub async fn check(&self, mut config: TurnConfig) -> Result<String, StartError> {
+        let parts = TurnParts::new(self, &mut config).await?;
+        Ok(parts.provider.model().id.clone())
+    }
+}
+
+async fn tell(front: &mpsc::Sender<TurnMessage>, notices: Vec<TurnNotice>) {
+    for notice in notices {
+        // A front end that is gone need not be told.
+        let _ = front.send(TurnMessage::Notice(notice)).await;
+    }
+}
+
+/// What a turn's driver is made from.
+struct DriverSetup {
+    conversation: Conversation,
+    request: TurnRequest,
+    /// As they go on record.
+    options: TurnOptions,
+    parts: TurnParts,
+    approvals: Approvals,
+    /// Holds child processes.
+    program: PathBuf,
+    front: mpsc::Sender<TurnMessage>,
+}
+
+impl DriverSetup {
+    /// Opens the log, closes or goes on with what was interrupted, and makes the driver. `kept` is what the task of
+    /// the conversation's turn before gave, if it is at hand; it counts if nobody wrote since.
+    async fn driver(
+        mut self,
+        kept: Option<ConversationState>,
+    ) -> Result<(TurnDriver, TurnHandle), StartError> {
+        let clock = Clock::start();
+        let log = self.conversation.log(clock.now())?;
+        let repaired = log.repaired().map(str::to_owned);
+        let mut state = match kept.filter(|kept| kept.next == log.next()) {
+            Some(kept) => kept,
+            None => {
+                let read = ConversationState::read(&self.conversation, log.next()).await;
+                read.map_err(|error| unusable(&self.conversation, &error))?
+            }
+        };
+        let resumed = match &self.request.start {
+            TurnStart::Message { .. } => None,
+            TurnStart::Resume { .. } => Some(self.last_interrupted(&mut state)?),
+        };
+        refuse(&mut self.parts.rules, &state);
+        let id = match &resumed {
+            Some(turn) => turn.id.clone(),
+            None => self.request.turn.take().unwrap_or_else(new_turn_id),
+        };
+        let frozen = freeze(
+            &self.parts.system,
+            &self.parts.tools.specs,
+            &mut self.parts.rules,
+            state.frozen.as_ref(),
+        );
+        let attachments = self.keep_attachments().await?;
+        let turn = self.turn(&id, resumed.as_ref(), attachments, clock)?;
+
+        let writer = Arc::new(Writer::new(log, id.clone(), clock));
+        let last = state.interrupted.take();
+        let workspace = self.workspace(last.as_ref().or(resumed.as_ref()))?;
+        let preface = Preface {
+            writer: &writer,
+            conversation: &self.conversation,
+        };
+        if let Some(last) = &last {
+            preface.close(last, &mut state.transcript)?;
+        }
+        let mut notices: Vec<TurnNotice> = repaired.into_iter().map(TurnNotice::Damage).collect();
+        let changed = preface.settle_head(&frozen, &mut state)?;
+        notices.extend(preface.report(&mut state)?);
+        notices.extend(changed);
+        tell(&self.front, notices).await;
+        if let (false, TurnStart::Message { text, .. }) = (state.begun, &self.request.start) {
+            let title = text.lines().next().unwrap_or_default().trim().to_owned();
+            let _ = self.front.send(TurnMessage::Title(title)).await;
+        }
+
+        let conversation = self.conversation.id().to_owned();
+        let performer = self.performer(frozen, writer, state, workspace);
+        Ok(TurnDriver::new(turn, id, conversation, performer, clock))
+    }
+
+    fn last_interrupted(&self, state: &mut ConversationState) -> Result<replay::Turn, StartError> {
+        let last = state.interrupted.take();
+        last.ok_or_else(|| StartError::NothingToResume(self.conversation.id().to_owned()))
+    }
+
+    /// Puts images and PDFs beside the log, on a thread that may wait: they are there before an event names them.
+    async fn keep_attachments(&mut self) -> Result<Vec<Attachment>, StartError> {
+        let given = match &mut self.request.start {
+            TurnStart::Message { attachments, .. } => std::mem::take(attachments),
+            TurnStart::Resume { .. } => Vec::new(),
+        };
+        let blobs = self.conversation.blobs();
+        let any = given.iter().any(Given::is_media);
+        let keep = move || given.into_iter().map(|one| one.keep(&blobs)).collect();
+        let kept: io::Result<Vec<Attachment>> = if any {
+            let kept = tokio::task::spawn_blocking(keep).await;
+            kept.unwrap_or_else(|failed| Err(io::Error::other(failed)))
+        } else {
+            keep()
+        };
+        kept.map_err(|error| StartError::Log {
+            id: self.conversation.id().to_owned(),
+            why: format!("an attachment cannot be kept: {error}"),
+        })
+    }
+
+    fn turn(
+        &self,
+        id: &str,
+        resumed: Option<&replay::Turn>,
+        attachments: Vec<Attachment>,
+        clock: Clock,
+    ) -> Result<Turn, StartError> {
+        let setup = Setup {
+            id: id.to_owned(),
+            rules: self.parts.rules.clone(),
+            client: self.request.client.clone(),
+        };
+        match (&self.request.start, resumed) {
+            (TurnStart::Resume { answers }, Some(turn)) => Ok(Turn::resume(
+                setup,
+                &turn.events,
+                answers.clone(),
+                clock.now(),
+            )?),
+            (TurnStart::Message { text, .. }, _) => {
+                Ok(Turn::start(setup, text.clone(), attachments, clock.now()))
+            }
+            (TurnStart::Resume { .. }, None) => Err(StartError::NothingToResume(
+                self.conversation.id().to_owned(),
+            )),
+        }
+    }
+
+    fn workspace(&self, last: Option<&replay::Turn>) -> Result<Workspace, StartError> {
+        let root = &self.request.root;
+        let workspace = Workspace::open(root).map_err(|source| StartError::Workspace {
+            folder: root.display().to_string(),
+            source,
+        })?;
+        // The last turn may have been killed in the middle of a write.
+        for edit in last.into_iter().flat_map(|turn| &turn.edits) {
+            workspace.sweep(&edit.path);
+        }
+        Ok(workspace)
+    }
+
+    fn performer(
+        self,
+        frozen: Frozen,
+        writer: Arc<Writer>,
+        state: ConversationState,
+        workspace: Workspace,
+    ) -> Performer {
+        let (say, happenings) = mpsc::channel(QUEUE);
+        let secrets = Secrets::default();
+        let hooks = Hooks {
+            writer: writer.clone(),
+            happenings: say.clone(),
+            secrets: secrets.clone(),
+        };
+        let host = self.host(hooks, workspace, state.seen);
+        Performer {
+            writer,
+            transcript: state.transcript,
+            head: Arc::new(head(&frozen)),
+            frozen,
+            learned: state.learned,
+            schema: self.options.schema.clone(),
+            options: self.options,
+            provider: self.parts.provider,
+            assistants: self.parts.assistants,
+            shared: state.shared,
+            registry: self.parts.tools.registry,
+            host: Arc::new(host),
+            approvals: self.approvals,
+            secrets,
+            front: self.front,
+            happenings,
+            tasks: Tasks::new(say),
+            calls: Calls::default(),
+            trace: Trace::default(),
+            end: None,
+        }
+    }
+
+    fn host(&self, hooks: Hooks, workspace: Workspace, seen: Seen) -> Host {
+        let approved = self.approvals.read().unwrap_or_default();
+        let blobs = self.conversation.blobs();
+        let (keep, read) = (blobs.clone(), blobs);
+        let root = self.request.root.clone();
+        let edits = hooks.clone();
+        Host {
+            workspace,
+            editor: self.request.editor.clone(),
+            seen: Mutex::new(seen),
+            record_edit: Box::new(move |edit| edits.record_edit(&root, edit)),
+            keep_blob: Box::new(move |bytes| keep.keep(bytes)),
+            read_blob: Box::new(move |id, range| read.read(id, range)),
+            output: Box::new(move |call, text| hooks.output(call, text)),
+            approved: Box::new(move |hash| approved.contains(hash)),
+            unsandboxed: self.parts.unsandboxed,
+            limits: self.parts.limits,
+            tools: self.parts.tools.descriptions.clone(),
+            supervisor: self.program.clone(),
+        }
+    }
+}
+
+/// What goes on record before the turn's own events.
+struct Preface<'a> {
+    writer: &'a Writer,
+    conversation: &'a Conversation,
+}
+
+impl Preface<'_> {
+    /// A new message instead of a resume closes the interrupted turn.
+    fn close(&self, last: &replay::Turn, transcript: &mut Transcript) -> Result<(), StartError> {
+        for event in replay::closing(last) {
+            transcript.push(&event);
+            self.append(Some(&last.id), &event.into())?;
+        }
+        Ok(())
+    }
+
+    /// The first request freezes system text and tools; what is different later is a change on record.
+    fn settle_head(
+        &self,
+        now: &Frozen,
+        state: &mut ConversationState,
+    ) -> Result<Option<TurnNotice>, StartError> {
+        let Some(before) = state.frozen.replace(now.clone()) else {
+            self.append(None, &Entry::Conversation(now.clone()))?;
+            return Ok(None);
+        };
+        let Some((changed, notice)) = change(&before, now) else {
+            return Ok(None);
+        };
+        self.append(None, &Entry::Changed(changed))?;
+        state.transcript.change();
+        Ok(Some(notice))
+    }
+
+    /// What could not be read is told to the user each time it was found, and to the model once.
+    fn report(&self, state: &mut ConversationState) -> Result<Vec<TurnNotice>, StartError> {
+        let mut notices = Vec::new();
+        for lost in std::mem::take(&mut state.faults) {
+            if let Some(event) = lost.untold {
+                state.transcript.push(&event);
+                self.append(None, &event.into())?;
+            }
+            notices.push(TurnNotice::Damage(lost.text));
+        }
+        Ok(notices)
+    }
+
+    fn append(&self, turn: Option<&str>, entry: &Entry) -> Result<(), StartError> {
+        self.writer
+            .append_for(turn, entry)
+            .map_err(|error| unusable(self.conversation, &error))
+    }
+}
+
+/// What models refused earlier in the conversation is not asked for again.
+fn refuse(rules: &mut Rules, state: &ConversationState) {
+    for (model, refuses) in &state.learned {
+        // What earlier reasoning was refused for is over: it is not sent again.
+        if let Some(feature) = refuses.known().filter(|of| *of != Feature::History) {
+            rules.refuse(model, feature);
+        }
+    }
+}
+
+/// A new turn's id: short enough to type, without a dot.
+fn new_turn_id() -> String {
+    let letters = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let id = (0..8).map(|_| char::from(letters[fastrand::usize(..letters.len())]));
+    std::iter::once('t').chain(id).collect()
+}
+
+fn unusable(conversation: &Conversation, error: &io::Error) -> StartError {
+    StartError::Log {
+        id: conversation.id().to_owned(),
+        why: error.to_string(),
+    }
+}

@@ -1,0 +1,28 @@
+//! From what a front end wants to a running turn: [`TurnRequest`] → [`TurnConfig`] → [`StartedTurn`].
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`request`] | what a front end wants of a turn |
+//! | [`config`] | what configuration and trust make of it: [`Engine::configure`](super::Engine::configure) |
+//! | [`trust`] | the configuration of a workspace, and whether it is trusted |
+//! | [`tools`] | the tools of a turn, and what they say of themselves |
+//! | `parts` | rules, model, tools and system text of a turn |
+//! | `system` | the system text |
+//! | `head` | what the conversation's requests begin with, and what changed of it since the last turn |
+//! | [`begin`] | [`Engine::begin`](super::Engine::begin): opens the log and lets the turn run |
+//! | [`error`] | why there is no turn |
+
+pub mod begin;
+pub mod config;
+pub mod error;
+mod head;
+mod parts;
+pub mod request;
+mod system;
+pub mod tools;
+pub mod trust;
+
+pub use begin::StartedTurn;
+pub use config::TurnConfig;
+pub use error::StartError;
+pub use request::{ConversationTarget, Layers, RunFlags, TrustedBy, TurnRequest, TurnStart};

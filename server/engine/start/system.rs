@@ -1,0 +1,45 @@
+//! The system text.
+
+use std::path::Path;
+
+use crate::config::{
+    self,
+    settings::{Assistant, Settings},
+};
+
+/// The system text where none is configured. The workspace's folder follows.
+const SYSTEM: &str = include_str!("system.md");
+/// The system text of inquiries that go to an assistant of their own.
+const INQUIRY_SYSTEM: &str = "You answer questions that an assistant's tools ask while it works for its user. You \
+are given the conversation between the two, then a question. Answer what the user would want, from the conversation.";
+
+/// The system text of an assistant that answers inquiries.
+pub(super) fn inquiry_system(assistant: &Assistant) -> String {
+    let own = assistant.system_prompt.as_deref();
+    let mut text = own.unwrap_or(INQUIRY_SYSTEM).trim_end().to_owned();
+    if let Some(instructions) = &assistant.instructions {
+        text += &format!("\n\n{}", instructions.trim_end());
+    }
+    text
+}
+
+/// The same for the same configuration and workspace: caches rely on it.
+pub(super) fn system_text(settings: &Settings, root: &Path) -> String {
+    let mut text = settings
+        .assistant
+        .system_prompt
+        .clone()
+        .unwrap_or_else(|| SYSTEM.trim_end().to_owned());
+    text += &format!("\n\nThe workspace is the folder {}.", root.display());
+    if let Some(instructions) = &settings.assistant.instructions {
+        text += &format!("\n\n{}", instructions.trim_end());
+    }
+    for (path, instructions) in config::instructions(root, root) {
+        text += &format!(
+            "\n\nInstructions from {}:\n{}",
+            path.display(),
+            instructions.trim_end()
+        );
+    }
+    text
+}

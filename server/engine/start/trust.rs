@@ -1,0 +1,93 @@
+//! The configuration of a workspace, and whether it is trusted.
+
+use std::{
+    io::{self, ErrorKind},
+    path::Path,
+};
+
+use super::{
+    error::StartError,
+    request::{Layers, TrustedBy},
+    tools::tool_defaults,
+};
+use crate::{
+    config::{
+        self, Configuration, Sources,
+        trust::{Fingerprint, Trust, TrustStore},
+    },
+    engine::Engine,
+    session::store::StoreError,
+};
+
+/// The configuration of a workspace as it is now.
+#[derive(Clone)]
+pub struct WorkspaceConfig {
+    /// The configuration.
+    pub configuration: Configuration,
+    /// Whether the workspace is trusted.
+    pub trusted: bool,
+    /// What changed since it was trusted, as `aside.toml` has the paths; empty where trust did not end.
+    pub trust_ended: Vec<String>,
+}
+
+impl Engine {
+    /// Reads the configuration of a workspace, and whether it is trusted. Blocks on files.
+    ///
+    /// # Errors
+    /// [`StartError::Configuration`], [`StartError::Trust`] and [`StartError::Store`].
+    pub fn configuration(
+        &self,
+        root: &Path,
+        layers: &Layers,
+    ) -> Result<WorkspaceConfig, StartError> {
+        let mut sources = match &layers.instead {
+            Some(instead) => instead.clone(),
+            None => Sources::from_process(Some(root))?,
+        };
+        sources.flags.extend(layers.flags.iter().cloned());
+        sources.client_config.clone_from(&layers.client_config);
+        sources
+            .workspace_config
+            .clone_from(&layers.workspace_config);
+        let (status, _) = self.trust(root, &sources)?;
+        sources.trusted = layers.trusted_by == TrustedBy::Run || status == Trust::Given;
+        sources.trusted_by_client = layers.trusted_by == TrustedBy::Client;
+        let trust_ended = match status {
+            Trust::Ended(changed) if layers.trusted_by == TrustedBy::Store => changed,
+            _ => Vec::new(),
+        };
+        Ok(WorkspaceConfig {
+            configuration: config::load(&sources, &tool_defaults())?,
+            trusted: sources.trusted || sources.trusted_by_client,
+            trust_ended,
+        })
+    }
+
+    /// Whether the user trusted the workspace as it is now, and what that is bound to. Blocks on files.
+    ///
+    /// # Errors
+    /// [`StartError::Trust`], and [`StartError::Store`] where the state directory cannot be used.
+    pub fn trust(
+        &self,
+        root: &Path,
+        sources: &Sources,
+    ) -> Result<(Trust, Fingerprint), StartError> {
+        let file = sources.workspace_file.as_ref();
+        let now = Fingerprint::of(root, file.map(|file| file.text.as_str()));
+        let now = now.map_err(StartError::Trust)?;
+        let status = TrustStore::new(self.state_dir()).status(root, &now);
+        let status = status.map_err(|source| self.unreadable(source))?;
+        Ok((status, now))
+    }
+
+    fn unreadable(&self, source: io::Error) -> StartError {
+        match source.kind() {
+            // It says itself what is to be done.
+            ErrorKind::InvalidData => StartError::Trust(source),
+            _ => StartError::Store(StoreError::Unusable {
+                folder: self.state_dir().to_owned(),
+                source,
+            }),
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! The server's side of a connection: empty before `initialize`, whole from then on.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, OnceLock, atomic::AtomicBool},
+};
+
+use tokio_util::sync::CancellationToken;
+use tower_lsp::lsp_types::Url;
+
+use super::{
+    client::{LspClient, capabilities::EditorCapabilities},
+    documents::Documents,
+    fallback::state::Fallback,
+    settings::{ClientSettings, EditorWorkspace},
+    status::StatusLine,
+};
+use crate::{
+    engine::Engine,
+    front::{
+        error::{RequestError, Result, internal, invalid},
+        relay::prompts::{AnswerError, PendingPrompt, Prompts},
+        transport::{
+            end::{Ends, Signals},
+            outbox::Outbox,
+            parent,
+            tasks::Tasks,
+        },
+        wire::{
+            methods::{ConversationChanged, DismissPrompt},
+            requests::{ConversationRef, DismissParams},
+        },
+    },
+    session::store::default_state_dir,
+    tool::Tool,
+    turn::input::PromptAnswer,
+};
+
+/// What tower-lsp calls. Clones are one.
+#[derive(Clone)]
+pub(super) struct Server {
+    pipes: Arc<Pipes>,
+    connection: Arc<OnceLock<Arc<Connection>>>,
+}
+
+/// What is there before the client says anything.
+pub(super) struct Pipes {
+    /// tower-lsp's way to the client.
+    pub(super) raw: tower_lsp::Client,
+    /// Tools that the program has besides the built-in ones.
+    pub(super) own_tools: Vec<Arc<dyn Tool>>,
+    pub(super) output: Outbox,
+    pub(super) ends: Ends,
+    pub(super) signals: Signals,
+    pub(super) tasks: Tasks,
+}
+
+/// What a client says of itself in `initialize`.
+pub(super) struct Introduction {
+    /// What the client can do.
+    pub(super) capabilities: EditorCapabilities,
+    /// Its layers of settings.
+    pub(super) settings: ClientSettings,
+    /// The folders of the workspace, as the client names them.
+    pub(super) folders: Vec<Url>,
+    /// Where state is kept, if not in the usual place.
+    pub(super) state_dir: Option<PathBuf>,
+    /// The id of the client's process.
+    pub(super) process: Option<u32>,
+}
+
+/// A connection that was initialized, by its parts.
+pub(super) struct Connection {
+    pub(super) client: LspClient,
+    pub(super) engine: Engine,
+    /// The prompts that are open.
+    pub(super) prompts: Arc<Prompts>,
+    pub(super) documents: Arc<Documents>,
+    pub(super) workspace: Arc<EditorWorkspace>,
+    pub(super) status: Arc<StatusLine>,
+    pub(super) fallback: Arc<Fallback>,
+    pub(super) tasks: Tasks,
+    /// Cancelled when the client went: nothing waits for the editor any more.
+    pub(super) gone: CancellationToken,
+    /// Providers are being asked for their models.
+    pub(super) asks_for_models: Arc<AtomicBool>,
+}
+
+impl Server {
+    /// A server whose client has said nothing yet.
+    pub(super) fn new(pipes: Pipes) -> Self {
+        Self {
+            pipes: Arc::new(pipes),
+            connection: Arc::default(),
+        }
+    }
+
+    /// Makes the connection to a client that introduced itself.
+    ///
+    /// # Errors
+    /// Where there is no place for state.
+    pub(super) fn connect(&self, introduction: Introduction) -> Result<()> {
+        let pipes = &self.pipes;
+        if let Some(process) = introduction.process
+            && let Err(error) = parent::watch(process, pipes.ends.clone())
+        {
+            tracing::warn!(%error, "the client's process is not watched");
+        }
+        let connection = Connection::new(pipes, introduction)?;
+        // A second `initialize` is refused by tower-lsp.
+        let _ = self.connection.set(Arc::new(connection));
+        Ok(())
+    }
+
+    /// The connection, if it was initialized.
+    pub(super) fn connected(&self) -> Option<&Arc<Connection>> {
+        self.connection.get()
+    }
+
+    /// The connection; tower-lsp refuses every request before `initialize`.
+    ///
+    /// # Errors
+    /// There is none yet.
+    pub(super) fn connection(&self) -> Result<Arc<Connection>> {
+        let connection = self.connected().cloned();
+        connection.ok_or_else(|| internal("initialize comes first"))
+    }
+
+    /// The tasks of the connection.
+    pub(super) fn tasks(&self) -> &Tasks {
+        &self.pipes.tasks
+    }
+
+    /// The client went: every turn is interrupted, an undo waits for it no more, and this returns when the last has
+    /// ended.
+    pub(super) async fn leave(&self) {
+        if let Some(connection) = self.connected() {
+            connection.gone.cancel();
+            connection.engine.conversations().running().leave().await;
+        }
+    }
+
+    /// Ends the waiting for the client's replies, and waits for what is left to do.
+    pub(super) async fn close(&self) {
+        if let Some(connection) = self.connected() {
+            connection.client.close();
+        }
+        self.tasks().ended().await;
+    }
+}
+
+impl Connection {
+    fn new(pipes: &Pipes, introduction: Introduction) -> Result<Self> {
+        let state_dir = introduction.state_dir.map_or_else(default_state_dir, Ok)?;
+        let program = std::env::current_exe().map_err(internal)?;
+        let engine = Engine::new(state_dir, program, pipes.own_tools.clone());
+        let tasks = pipes.tasks.clone();
+        let client = LspClient::new(
+            pipes.raw.clone(),
+            Arc::new(introduction.capabilities),
+            pipes.output.clone(),
+            pipes.signals.clone(),
+            tasks.clone(),
+        );
+        let prompts = Arc::new(Prompts::default());
+        let (settings, folders) = (introduction.settings, introduction.folders);
+        let workspace = Arc::new(EditorWorkspace::new(engine.clone(), settings, folders));
+        Ok(Self {
+            status: Arc::new(StatusLine::new(
+                client.clone(),
+                engine.clone(),
+                prompts.clone(),
+                workspace.clone(),
+                tasks.clone(),
+            )),
+            fallback: Arc::new(Fallback::new(
+                client.clone(),
+                engine.clone(),
+                prompts.clone(),
+                workspace.clone(),
+                tasks.clone(),
+            )),
+            client,
+            engine,
+            prompts,
+            documents: Arc::default(),
+            workspace,
+            tasks,
+            gone: CancellationToken::new(),
+            asks_for_models: Arc::default(),
+        })
+    }
+
+    /// Answers an open prompt in another way than where it was shown, and takes it off the client's screen.
+    ///
+    /// # Errors
+    /// [`RequestError::UnknownPrompt`], and where the answer does not fit.
+    pub(super) async fn answer(&self, open: &PendingPrompt, answer: PromptAnswer) -> Result<()> {
+        let prompt_id = open.prompt.prompt_id.clone();
+        match self.prompts.answer(open, answer).await {
+            Err(AnswerError::NotOpen) => return Err(RequestError::UnknownPrompt(prompt_id)),
+            Err(AnswerError::Misfit(misfit)) => return Err(invalid(format!("answer: {misfit}"))),
+            Ok(()) => {}
+        }
+        let reason = "answered in another way".to_owned();
+        self.client
+            .notify::<DismissPrompt>(DismissParams { prompt_id, reason })
+            .await;
+        Ok(())
+    }
+
+    /// Tells the client that a conversation changed, came or went.
+    pub(super) async fn conversation_changed(&self, conversation_id: &str) {
+        let conversation_id = conversation_id.to_owned();
+        self.client
+            .notify::<ConversationChanged>(ConversationRef { conversation_id })
+            .await;
+    }
+}

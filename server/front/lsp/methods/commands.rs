@@ -1,0 +1,329 @@
+//! `aside.server.…`: what a person can do from any client's command line.
+
+use std::{sync::Arc, time::Duration};
+
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use tower_lsp::lsp_types::{ExecuteCommandParams, MessageType};
+
+use super::{
+    super::{
+        connection::Connection,
+        fallback::{
+            messages::asked,
+            pages, prompts, shown,
+            state::Fallback,
+            transcript::{Extent, show_transcript},
+            undone,
+            written::{self, Written},
+        },
+        tower::error::text,
+        turns::start::begin_turn,
+    },
+    turns::{resume_request, turn_request},
+    undo::take_back,
+};
+use crate::{
+    engine::blocking,
+    front::{
+        error::{RequestError, Result, internal, invalid},
+        transport::in_order::to_the_end,
+        wire::{
+            PromptKind,
+            methods::commands,
+            requests::{AttachmentParam, StartParams, TextRange, UndoParams},
+        },
+    },
+    session::{
+        conversation::{Listed, Status},
+        replay,
+    },
+    turn::question::AnswerType,
+};
+
+/// How long a message may be written on.
+const WRITING: Duration = Duration::from_secs(60 * 60);
+
+/// Arguments of `aside.server.ask`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Ask {
+    /// Without one, it is written on a page.
+    prompt: Option<String>,
+    /// A document that goes along.
+    uri: Option<String>,
+    /// Only this of it.
+    range: Option<TextRange>,
+    /// A new conversation without one.
+    conversation_id: Option<String>,
+}
+
+/// Arguments of `aside.server.answer`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Answer {
+    /// The only open one without it.
+    prompt_id: Option<String>,
+    /// Without one, the open prompts are shown again.
+    answer: Option<Value>,
+}
+
+/// Arguments of the others: what they are about, if not what is nearest.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct About {
+    conversation_id: Option<String>,
+    turn_id: Option<String>,
+}
+
+/// `workspace/executeCommand`
+pub(in super::super) async fn execute(
+    at: Arc<Connection>,
+    params: ExecuteCommandParams,
+) -> Result<Option<Value>> {
+    to_the_end(async move { perform(&at, params).await }).await
+}
+
+async fn perform(at: &Arc<Connection>, params: ExecuteCommandParams) -> Result<Option<Value>> {
+    let given = params.arguments.into_iter().next();
+    match params.command.as_str() {
+        commands::ASK => ask(at, arguments(given)?).await,
+        commands::CANCEL => cancel(at, arguments(given)?).await,
+        commands::ANSWER => answer(at, arguments(given)?).await,
+        commands::UNDO => undo(at, arguments(given)?).await,
+        commands::RESUME => resume(at, arguments(given)?).await,
+        commands::TRANSCRIPT => transcript(at, arguments(given)?).await,
+        other => Err(invalid(format!(
+            "there is no command {other:?}; there are {}",
+            commands::ALL.join(", ")
+        ))),
+    }
+}
+
+async fn ask(at: &Arc<Connection>, ask: Ask) -> Result<Option<Value>> {
+    match &ask.prompt {
+        Some(prompt) if !prompt.trim().is_empty() => begin(at, ask).await.map(Some),
+        _ => {
+            let page = at.engine.state_dir().join("pages");
+            // The person writes in peace; the command is done.
+            let over = at.client.closed().clone();
+            let written = write_and_ask(at.clone(), page, ask);
+            at.tasks.spawn_until("page for a message", over, written);
+            Ok(None)
+        }
+    }
+}
+
+async fn cancel(at: &Arc<Connection>, about: About) -> Result<Option<Value>> {
+    let turns = at.engine.conversations().running();
+    let turns = match (&about.turn_id, &about.conversation_id) {
+        (Some(id), _) => turns.get(id).into_iter().collect(),
+        (None, id) => {
+            let mut all = turns.all();
+            all.retain(|turn| id.as_ref().is_none_or(|id| *id == turn.conversation));
+            all
+        }
+    };
+    for turn in turns {
+        turn.cancel().await;
+    }
+    Ok(None)
+}
+
+async fn answer(at: &Arc<Connection>, given: Answer) -> Result<Option<Value>> {
+    let Some(answer) = given.answer else {
+        if !prompts::show_again(&at.fallback) {
+            let text = "No prompt is open.";
+            at.fallback.say(MessageType::INFO, text).await;
+        }
+        return Ok(None);
+    };
+    let mut open = at.prompts.all();
+    if let Some(id) = &given.prompt_id {
+        open.retain(|open| open.prompt.prompt_id == *id);
+    }
+    let open = match (open.as_slice(), &given.prompt_id) {
+        ([only], _) => only,
+        ([], Some(id)) => return Err(RequestError::UnknownPrompt(id.clone())),
+        ([], None) => return Err(RequestError::NoPrompt),
+        (several, _) => {
+            let open = several
+                .iter()
+                .map(|open| format!("{} ({})", open.prompt.prompt_id, asked(&open.prompt.text)));
+            let open: Vec<String> = open.collect();
+            let open = open.join(", ");
+            return Err(invalid(format!("promptId: several are open: {open}")));
+        }
+    };
+    let answer = match (&open.prompt.answer_type, answer) {
+        (AnswerType::Boolean, Value::String(text)) => {
+            written::value(&AnswerType::Boolean, &text)
+                .map_err(|misfit| invalid(format!("answer: {misfit}")))?
+        }
+        (_, answer) => answer,
+    };
+    let says_no = answer == json!("no") || answer == json!(false);
+    if open.prompt.kind != PromptKind::Question && !says_no && !open.sight.was_whole() {
+        return Err(invalid(
+            "answer: it was not shown whole yet, so it can only be refused; \
+             aside.server.answer without arguments shows what is open",
+        ));
+    }
+    at.answer(open, prompts::answer(answer)).await?;
+    Ok(None)
+}
+
+async fn resume(at: &Arc<Connection>, about: About) -> Result<Option<Value>> {
+    let id = match about.conversation_id {
+        Some(id) => id,
+        None => newest(at, |listed| listed.status == Status::Interrupted)
+            .await?
+            .ok_or(RequestError::NothingToResume)?,
+    };
+    let request = resume_request(at, &id)?;
+    let handle = begin_turn(at, request).await?;
+    Ok(Some(json!({ "turnId": handle.turn })))
+}
+
+/// Takes a turn's changes back, those of the newest conversation's last one where none is named.
+async fn undo(at: &Arc<Connection>, about: About) -> Result<Option<Value>> {
+    let turn = match about.turn_id {
+        Some(turn) => turn,
+        None => {
+            let id = match about.conversation_id {
+                Some(id) => id,
+                None => newest(at, |_| true)
+                    .await?
+                    .ok_or(RequestError::NoConversation)?,
+            };
+            last_turn(at, &id).await?
+        }
+    };
+    let params = UndoParams {
+        turn_id: turn,
+        uris: None,
+    };
+    let back = take_back(at, params).await?;
+    at.fallback
+        .say(MessageType::INFO, &undone::report(&back))
+        .await;
+    serde_json::to_value(back.result)
+        .map(Some)
+        .map_err(internal)
+}
+
+async fn transcript(at: &Arc<Connection>, about: About) -> Result<Option<Value>> {
+    let id = match about.conversation_id {
+        Some(id) => id,
+        None => newest(at, |_| true)
+            .await?
+            .ok_or(RequestError::NoConversation)?,
+    };
+    // That there is one is said here; that it cannot be shown is said later.
+    at.workspace.conversation(&id)?;
+    let fallback = at.fallback.clone();
+    at.tasks.spawn("transcript", async move {
+        if let Err(failed) = show_transcript(&fallback, &id, Extent::All).await {
+            fallback.say(MessageType::ERROR, &text(&failed)).await;
+        }
+    });
+    Ok(None)
+}
+
+/// The last turn of a conversation.
+async fn last_turn(at: &Connection, id: &str) -> Result<String> {
+    let (conversation, _) = at.workspace.conversation(id)?;
+    let last = blocking(move || -> Result<_> {
+        let lines = conversation.read_last_turn().map_err(internal)?;
+        Ok(replay::turns(&lines.records).pop())
+    });
+    let last = last.await?.map(|turn| turn.id);
+    last.ok_or(RequestError::NothingToUndo)
+}
+
+/// The one object that a command takes; none is one without members.
+fn arguments<T: DeserializeOwned + Default>(given: Option<Value>) -> Result<T> {
+    match given {
+        None | Some(Value::Null) => Ok(T::default()),
+        Some(given) => {
+            serde_json::from_value(given).map_err(|why| invalid(format!("arguments: {why}")))
+        }
+    }
+}
+
+async fn begin(at: &Arc<Connection>, ask: Ask) -> Result<Value> {
+    let (uri, range) = (ask.uri, ask.range);
+    let attachment = uri.map(|uri| AttachmentParam {
+        uri,
+        range,
+        text: None,
+    });
+    let params = StartParams {
+        conversation_id: ask.conversation_id,
+        turn_id: None,
+        prompt: ask.prompt.unwrap_or_default(),
+        attachments: attachment.into_iter().collect(),
+        model: None,
+        mode: None,
+        tool_choice: None,
+        schema: None,
+        root: None,
+    };
+    let request = turn_request(at, params).await?;
+    let handle = begin_turn(at, request).await?;
+    Ok(json!({ "conversationId": handle.conversation, "turnId": handle.turn }))
+}
+
+/// Takes the prompt from a page that the person writes it on. Only the last such page counts.
+async fn write_and_ask(at: Arc<Connection>, folder: std::path::PathBuf, ask: Ask) {
+    let unwanted = at.fallback.begin_writing();
+    let given = at.workspace.first_folder().unwrap_or_default();
+    let (root, uri) = (at.workspace.root(None), ask.uri.clone());
+    let page = blocking(move || -> Result<_> {
+        let about = uri.map(|uri| format!(" about {}", shown::file(&uri, &[&given, &root])));
+        let text = written::message_page(&about.unwrap_or_default());
+        let path = pages::create(&folder, "ask-", ".txt", &text).map_err(internal)?;
+        Ok((path, written::begin(&text)))
+    });
+    let (path, line) = match page.await {
+        Ok(page) => page,
+        Err(why) => {
+            tracing::warn!(%why, "a page for a message cannot be written");
+            return say_how_to_ask(&at.fallback).await;
+        }
+    };
+    // What is saved from now on counts.
+    let mut page = Written::new(path.clone());
+    let on_screen = at.fallback.show_page(&path, true, line).await;
+    if on_screen != pages::Shown::Yes {
+        say_how_to_ask(&at.fallback).await;
+    }
+    if on_screen != pages::Shown::No {
+        let written = timeout(WRITING, page.next(&at.fallback.saved, &unwanted)).await;
+        if let Ok(prompt @ Some(_)) = written {
+            let begun = begin(&at, Ask { prompt, ..ask }).await;
+            let (kind, text) = match &begun {
+                Ok(_) => (MessageType::INFO, "Your message to Aside was taken.".into()),
+                Err(failed) => (MessageType::ERROR, text(failed)),
+            };
+            at.fallback.say(kind, &text).await;
+        }
+    }
+    let removed = blocking(move || std::fs::remove_file(path)).await;
+    if let Err(why) = removed {
+        tracing::warn!(%why, "the page of a message cannot be removed");
+    }
+}
+
+async fn say_how_to_ask(fallback: &Fallback) {
+    let text = "Ask with the command aside.server.ask {\"prompt\":\"…\"}.";
+    fallback.say(MessageType::INFO, text).await;
+}
+
+/// The conversation of the workspace that was changed last, of those that are wanted.
+async fn newest(at: &Connection, wanted: fn(&Listed) -> bool) -> Result<Option<String>> {
+    let workspace = at.workspace.clone();
+    let all = blocking(move || workspace.conversations_by_age()).await?;
+    Ok(all.into_iter().find(wanted).map(|listed| listed.id))
+}

@@ -1,0 +1,187 @@
+//! `aside/conversation/…`: the list of conversations, and what can be done to one.
+
+use std::sync::Arc;
+
+use super::super::{
+    connection::Connection, fallback::transcript::whole_transcript, settings::file_uri,
+};
+use crate::{
+    engine::{blocking, clock::Clock},
+    front::{
+        error::{Result, internal, invalid},
+        wire::{
+            replay::updates,
+            requests::{
+                ConversationRef, ConversationStatus, CreateParams, Empty, ForkParams, ListItem,
+                ListParams, ListResult, ReadParams, ReadResult, ReadTurn, RenameParams,
+                TranscriptResult,
+            },
+        },
+    },
+    session::{
+        conversation::{Listed, Status, Until},
+        record::time_text,
+        replay,
+    },
+    tool::Registry,
+};
+
+/// Default page size of `conversation/list` and `conversation/read`.
+const PAGE: usize = 50;
+
+/// `aside/conversation/create`
+pub(in super::super) async fn create(
+    at: Arc<Connection>,
+    params: CreateParams,
+) -> Result<ConversationRef> {
+    let store = at.engine.conversations().store(&at.workspace.root(None))?;
+    let title = params
+        .title
+        .as_deref()
+        .filter(|title| !title.trim().is_empty());
+    let created = store.create(title, Clock::start().now())?;
+    let conversation_id = created.id().to_owned();
+    at.conversation_changed(&conversation_id).await;
+    Ok(ConversationRef { conversation_id })
+}
+
+/// `aside/conversation/list`
+pub(in super::super) async fn list(at: Arc<Connection>, params: ListParams) -> Result<ListResult> {
+    let (engine, roots) = (at.engine.clone(), at.workspace.roots());
+    let list = blocking(move || -> Result<_> { Ok(engine.conversations().list(roots)?) }).await?;
+    let query = params.query.unwrap_or_default().to_lowercase();
+    // A page ends with a time and an id; the next one has what is older.
+    let cursor = params
+        .cursor
+        .as_deref()
+        .map(|cursor| cursor.split_once(' ').unwrap_or_default());
+    let after = |listed: &Listed| match cursor {
+        None => true,
+        Some((time, id)) => (time_text(listed.updated).as_str(), listed.id.as_str()) < (time, id),
+    };
+    let mut fitting = list
+        .into_iter()
+        .filter(|listed| listed.title.to_lowercase().contains(&query))
+        .filter(after);
+    let limit = params.limit.unwrap_or(PAGE).max(1);
+    let items: Vec<ListItem> = fitting.by_ref().take(limit).map(item).collect();
+    let more = fitting.next().is_some();
+    let next_cursor = items
+        .last()
+        .filter(|_| more)
+        .map(|last| format!("{} {}", last.updated_at, last.conversation_id));
+    Ok(ListResult { items, next_cursor })
+}
+
+/// `aside/conversation/read`
+pub(in super::super) async fn read(at: Arc<Connection>, params: ReadParams) -> Result<ReadResult> {
+    let (conversation, root) = at.workspace.conversation(&params.conversation_id)?;
+    let (workspace, place) = (at.workspace.clone(), root.clone());
+    let read = blocking(move || -> Result<_> {
+        let lines = conversation.read_all().map_err(internal)?;
+        // Where it is broken, conversations can be read all the same.
+        let settings = workspace.configuration(&place).ok();
+        Ok((replay::turns(&lines.records), settings))
+    });
+    let (turns, settings) = read.await?;
+    let from = match &params.after {
+        None => 0,
+        Some(after) => {
+            let at = turns.iter().position(|turn| turn.id == *after);
+            at.ok_or_else(|| invalid(format!("after: there is no turn {after:?} here")))? + 1
+        }
+    };
+    let limit = params.limit.unwrap_or(PAGE).max(1);
+    let registry = Registry::builtin();
+    let tools = settings.map(|it| it.configuration.settings.conversation.tools.named);
+    let hidden = |name: &str| match tools.as_ref().and_then(|tools| tools.get(name)) {
+        Some(tool) => tool.style.hidden.unwrap_or(false),
+        None => registry.get(name).is_some_and(|tool| tool.about().hidden),
+    };
+    let page = turns.iter().skip(from).take(limit);
+    let page: Vec<ReadTurn> = page
+        .map(|turn| ReadTurn {
+            turn_id: turn.id.clone(),
+            started_at: time_text(turn.started),
+            prompt: turn.prompt.clone(),
+            updates: updates(turn, |path| file_uri(&root, path), hidden),
+            outcome: turn.standing.outcome,
+        })
+        .collect();
+    let more = turns.len() > from + page.len();
+    let next = page
+        .last()
+        .filter(|_| more)
+        .map(|turn| turn.turn_id.clone());
+    Ok(ReadResult { turns: page, next })
+}
+
+/// `aside/conversation/transcript`
+pub(in super::super) async fn transcript(
+    at: Arc<Connection>,
+    params: ConversationRef,
+) -> Result<TranscriptResult> {
+    let (conversation, _) = at.workspace.conversation(&params.conversation_id)?;
+    let text = blocking(move || whole_transcript(&conversation)).await?;
+    Ok(TranscriptResult { text })
+}
+
+/// `aside/conversation/fork`
+pub(in super::super) async fn fork(
+    at: Arc<Connection>,
+    params: ForkParams,
+) -> Result<ConversationRef> {
+    let (conversation, root) = at.workspace.conversation(&params.conversation_id)?;
+    let engine = at.engine.clone();
+    let forked = blocking(move || -> Result<_> {
+        let until = params.turn_id.as_deref().map_or(Until::Now, Until::Turn);
+        Ok(engine.conversations().fork(&root, &conversation, until)?)
+    });
+    let conversation_id = forked.await?.id().to_owned();
+    at.conversation_changed(&conversation_id).await;
+    Ok(ConversationRef { conversation_id })
+}
+
+/// `aside/conversation/rename`
+pub(in super::super) async fn rename(at: Arc<Connection>, params: RenameParams) -> Result<Empty> {
+    if params.title.trim().is_empty() {
+        return Err(invalid("title is empty"));
+    }
+    let id = &params.conversation_id;
+    let (conversation, root) = at.workspace.conversation(id)?;
+    let conversations = at.engine.conversations();
+    conversations.rename(&root, &conversation, &params.title)?;
+    at.conversation_changed(conversation.id()).await;
+    Ok(Empty {})
+}
+
+/// `aside/conversation/delete`
+pub(in super::super) async fn delete(
+    at: Arc<Connection>,
+    params: ConversationRef,
+) -> Result<Empty> {
+    let (conversation, root) = at.workspace.conversation(&params.conversation_id)?;
+    let engine = at.engine.clone();
+    let deleted = conversation.clone();
+    blocking(move || -> Result<_> { Ok(engine.conversations().delete(&root, &deleted)?) }).await?;
+    at.conversation_changed(conversation.id()).await;
+    Ok(Empty {})
+}
+
+fn item(listed: Listed) -> ListItem {
+    let status = match listed.status {
+        Status::Idle => ConversationStatus::Idle,
+        Status::Running => ConversationStatus::Running,
+        Status::Waiting => ConversationStatus::Waiting,
+        Status::Interrupted => ConversationStatus::Interrupted,
+    };
+    ListItem {
+        conversation_id: listed.id,
+        title: listed.title,
+        created_at: time_text(listed.created),
+        updated_at: time_text(listed.updated),
+        turns: listed.turns,
+        status,
+        prompts: listed.prompts,
+    }
+}

@@ -1,0 +1,39 @@
+//! `textDocument/did…`: documents that are opened, changed, saved and closed.
+
+use tower_lsp::lsp_types::{
+    DidChangeTextDocumentParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams,
+    DidSaveTextDocumentParams,
+};
+
+use super::super::{connection::Connection, fallback::waiting};
+
+/// A document was opened. With the first, the configuration is looked at.
+pub(in super::super) fn opened(at: &Connection, params: DidOpenTextDocumentParams) {
+    at.status.look_once();
+    waiting::document_opened(&at.fallback);
+    let document = params.text_document;
+    at.documents
+        .open(document.uri, document.version, document.text);
+}
+
+/// A document changed.
+pub(in super::super) fn changed(at: &Connection, params: DidChangeTextDocumentParams) {
+    let document = params.text_document;
+    at.documents.change(
+        &document.uri,
+        document.version,
+        params.content_changes,
+        at.client.can().utf8,
+    );
+}
+
+/// A document was saved.
+pub(in super::super) fn saved(at: &Connection, params: &DidSaveTextDocumentParams) {
+    at.documents.saved(&params.text_document.uri);
+    at.fallback.document_saved();
+}
+
+/// A document was closed.
+pub(in super::super) fn closed(at: &Connection, params: &DidCloseTextDocumentParams) {
+    at.documents.close(&params.text_document.uri);
+}

@@ -1,0 +1,85 @@
+//! `aside/model/list`: the models of the usable providers.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::{sync::oneshot, time::timeout};
+
+use super::super::connection::Connection;
+use crate::{
+    config::ModelId,
+    engine::{blocking, models::known},
+    front::{
+        error::Result,
+        transport::in_order::let_next_begin,
+        wire::requests::{Empty, ModelItem, ModelsResult, PricesItem},
+    },
+    provider::abilities::{Abilities, ReasoningKind},
+};
+
+/// How long a list of models waits for the providers.
+const LISTED: Duration = Duration::from_secs(3);
+
+/// `aside/model/list`: what the providers say when they are asked now, or said when they were asked last.
+pub(in super::super) async fn list(at: Arc<Connection>, _: Empty) -> Result<ModelsResult> {
+    let (workspace, engine) = (at.workspace.clone(), at.engine.clone());
+    let (settings, models) = blocking(move || -> Result<_> {
+        let read = workspace.configuration(&workspace.root(None))?;
+        let settings = read.configuration.settings;
+        let models = engine.models(&settings);
+        Ok((settings, models))
+    })
+    .await?;
+    let_next_begin();
+    if let Some(asking) = Asking::begin(&at.asks_for_models) {
+        let (settings, models) = (settings.clone(), models.clone());
+        let (tell, asked) = oneshot::channel::<()>();
+        let over = at.client.closed().clone();
+        at.tasks.spawn_until("list of models", over, async move {
+            known::ask_again(&settings, &models).await;
+            drop((asking, tell));
+        });
+        // Who is slower is known the next time.
+        let _ = timeout(LISTED, asked).await;
+    }
+    let known =
+        blocking(move || -> Result<_> { Ok(known::known_models(&settings, &models)) }).await?;
+    let models = known.into_iter().map(|(id, can)| item(&id, &can)).collect();
+    Ok(ModelsResult { models })
+}
+
+fn item(id: &ModelId, can: &Abilities) -> ModelItem {
+    ModelItem {
+        id: id.to_string(),
+        context_window: can.context_window,
+        max_output: can.max_output,
+        reasoning: Some(can.reasoning != ReasoningKind::None),
+        prices: can.prices.as_ref().map(|prices| PricesItem {
+            input: prices.input,
+            output: prices.output,
+            cache_read: prices.cache_read,
+            cache_write: prices.cache_write,
+        }),
+    }
+}
+
+/// Providers are being asked for their models, once at a time.
+struct Asking(Arc<AtomicBool>);
+
+impl Asking {
+    fn begin(asking: &Arc<AtomicBool>) -> Option<Self> {
+        let first = !asking.swap(true, Ordering::Relaxed);
+        first.then(|| Self(asking.clone()))
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}

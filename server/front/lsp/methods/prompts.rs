@@ -1,0 +1,44 @@
+//! `aside/prompt/…`: prompts that are open, and answers in another way than where a prompt was shown.
+
+use std::sync::Arc;
+
+use super::super::connection::Connection;
+use crate::{
+    engine::blocking,
+    front::{
+        error::{RequestError, Result, invalid},
+        relay::interrupted::resumable,
+        wire::{
+            Prompt, PromptAnswer,
+            requests::{AnswerParams, Empty, PendingResult},
+        },
+    },
+    turn::question::AnswerType,
+};
+
+/// `aside/prompt/pending`
+pub(in super::super) async fn pending(at: Arc<Connection>, _: Empty) -> Result<PendingResult> {
+    let open = at.prompts.all();
+    let open = open.iter().map(|open| open.prompt.as_ref().clone());
+    let mut prompts: Vec<Prompt> = open.collect();
+    let (engine, roots) = (at.engine.clone(), at.workspace.roots());
+    let interrupted =
+        blocking(move || -> Result<_> { Ok(resumable(engine.conversations(), roots)?) });
+    prompts.extend(interrupted.await?);
+    Ok(PendingResult { prompts })
+}
+
+/// `aside/prompt/answer`
+pub(in super::super) async fn answer(at: Arc<Connection>, params: AnswerParams) -> Result<Empty> {
+    let open = at.prompts.get(&params.prompt_id);
+    let open = open.ok_or(RequestError::UnknownPrompt(params.prompt_id))?;
+    if open.prompt.answer_type == AnswerType::Secret
+        && matches!(params.answer, PromptAnswer::Answer { .. })
+    {
+        return Err(invalid(
+            "answer: a secret is typed where it was asked for, and nowhere else",
+        ));
+    }
+    at.answer(&open, params.answer.into()).await?;
+    Ok(Empty {})
+}

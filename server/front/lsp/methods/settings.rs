@@ -1,0 +1,122 @@
+//! The client's settings, and `aside/config/read`.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tower_lsp::lsp_types::DidChangeConfigurationParams;
+
+use super::super::connection::Connection;
+use crate::{
+    config,
+    engine::blocking,
+    front::{
+        error::{Result, invalid},
+        wire::requests::{ConfigReadParams, ConfigReadResult, ConfigValue, InitializationOptions},
+    },
+};
+
+/// `aside/config/read`
+pub(in super::super) async fn read(
+    at: Arc<Connection>,
+    params: ConfigReadParams,
+) -> Result<ConfigReadResult> {
+    let workspace = at.workspace.clone();
+    blocking(move || {
+        let read = workspace.configuration(&workspace.root(None))?;
+        let values = read.configuration.values(params.key.as_deref());
+        let values = values.map_err(|why| invalid(format!("key: {why}")))?;
+        let value = |of: config::Effective| ConfigValue {
+            key: of.key,
+            value: of.value,
+            from: of.origin.to_string(),
+        };
+        Ok(ConfigReadResult {
+            values: values.into_iter().map(value).collect(),
+        })
+    })
+    .await
+}
+
+/// `initialized`: the client is asked for its settings. The configuration is looked at with the first document or turn:
+/// a server that nobody uses stays small.
+pub(in super::super) fn initialized(at: &Arc<Connection>) {
+    at.client.register_for_settings();
+    if at.client.can().speaks_aside() {
+        pull(at);
+    }
+}
+
+/// `workspace/didChangeConfiguration`: takes the settings, or asks for them where the client does not send them along.
+pub(in super::super) fn changed(at: &Arc<Connection>, params: DidChangeConfigurationParams) {
+    match settings_of(params.settings) {
+        Some(settings) => take(at, settings),
+        None => pull(at),
+    }
+}
+
+/// Takes new settings from the client, from the next turn on. A fallback client may have read them in the workspace, so
+/// they are no more than that, and do not speak for the user.
+fn take(at: &Connection, settings: Value) {
+    let read: Result<InitializationOptions, _> = serde_path_to_error::deserialize(settings);
+    let options = match read {
+        Ok(options) => options,
+        Err(error) => {
+            // The values may be secrets.
+            let field = error.path();
+            tracing::warn!(%field, "the client's settings cannot be read and are left as they were");
+            return;
+        }
+    };
+    if at.client.can().speaks_aside() {
+        at.workspace.take(options.into());
+    } else {
+        let config = options.workspace_config.or(options.config);
+        at.workspace.take_for_workspace(config);
+    }
+    at.status.look_again();
+}
+
+/// Asks the client for its settings, where it has them, and takes them when they come.
+fn pull(at: &Arc<Connection>) {
+    let connection = at.clone();
+    at.tasks.spawn("settings", async move {
+        if let Some(settings) = connection.client.settings().await.and_then(settings_of) {
+            take(&connection, settings);
+        }
+    });
+}
+
+/// The part of an editor's settings that is Aside's, if it is there: by itself or under `aside`.
+fn settings_of(settings: Value) -> Option<Value> {
+    let Value::Object(mut members) = settings else {
+        return None;
+    };
+    if let Some(own @ Value::Object(_)) = members.remove("aside") {
+        return Some(own);
+    }
+    let ours = ["config", "workspaceConfig", "trusted"];
+    let is_ours = ours.iter().any(|key| members.contains_key(*key));
+    is_ours.then_some(Value::Object(members))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn settings_are_found_by_themselves_and_under_their_name() {
+        let own = json!({"config": {"sandbox": "off"}, "trusted": true});
+        let check = |settings: Value, expected: Option<Value>| {
+            assert_eq!(settings_of(settings.clone()), expected, "{settings}");
+        };
+        check(own.clone(), Some(own.clone()));
+        check(json!({"aside": own, "rust": {}}), Some(own.clone()));
+        check(json!({"aside": {}}), Some(json!({})));
+        check(json!({}), None);
+        check(json!({"rust": {"trusted": true}}), None);
+        check(json!({"aside": null}), None);
+        check(Value::Null, None);
+    }
+}

@@ -1,0 +1,198 @@
+//! `aside/turn/…`: from params to a running turn, and what can be done to one.
+
+use std::{path::PathBuf, sync::Arc};
+
+use serde_json::{Value, json};
+use tower_lsp::lsp_types::ProgressToken;
+
+use super::{
+    super::{
+        connection::Connection,
+        documents::{attachments, editor::OpenEditor},
+        fallback::progress::cancelled_turn,
+        turns::start::begin_turn,
+    },
+    raw_params::{folder, is_turn_id},
+};
+use crate::{
+    config::Flag,
+    engine::{ConversationTarget, TurnHandle, TurnRequest, TurnStart},
+    front::{
+        error::{RequestError, Result, internal, invalid},
+        transport::in_order::to_the_end,
+        wire::requests::{ConversationRef, Empty, StartParams, StartResult, SteerParams, TurnId},
+    },
+    session::{record::TurnOptions, replay},
+    turn::{
+        event::{Vocabulary, Word},
+        rules::Mode,
+    },
+};
+
+/// `aside/turn/start`
+pub(in super::super) async fn start(
+    at: Arc<Connection>,
+    params: StartParams,
+) -> Result<StartResult> {
+    let handle = to_the_end(async move {
+        let request = turn_request(&at, params).await?;
+        begin_turn(&at, request).await
+    })
+    .await?;
+    Ok(StartResult {
+        conversation_id: handle.conversation,
+        turn_id: handle.turn,
+    })
+}
+
+/// `aside/turn/resume`
+pub(in super::super) async fn resume(
+    at: Arc<Connection>,
+    params: ConversationRef,
+) -> Result<TurnId> {
+    let handle = to_the_end(async move {
+        let request = resume_request(&at, &params.conversation_id)?;
+        begin_turn(&at, request).await
+    })
+    .await?;
+    Ok(TurnId {
+        turn_id: handle.turn,
+    })
+}
+
+/// `aside/turn/steer`
+pub(in super::super) async fn steer(at: Arc<Connection>, params: SteerParams) -> Result<Empty> {
+    let turn = running(&at, &params.turn_id);
+    let turn = turn.ok_or(RequestError::UnknownTurn(params.turn_id))?;
+    turn.steer(params.prompt).await;
+    Ok(Empty {})
+}
+
+/// `aside/turn/cancel`
+pub(in super::super) async fn cancel(at: Arc<Connection>, params: TurnId) -> Result<Empty> {
+    let turns = at.engine.conversations().running();
+    match turns.get(&params.turn_id) {
+        Some(turn) => turn.cancel().await,
+        // Cancelling a finished turn does nothing.
+        None if turns.conversation_of(&params.turn_id).is_some() => {}
+        None => return Err(RequestError::UnknownTurn(params.turn_id)),
+    }
+    Ok(Empty {})
+}
+
+/// `window/workDoneProgress/cancel`: the person cancelled a turn where its progress is shown.
+pub(in super::super) async fn progress_cancelled(at: &Connection, token: &ProgressToken) {
+    if let Some(turn) = cancelled_turn(token).and_then(|turn| running(at, turn)) {
+        turn.cancel().await;
+    }
+}
+
+fn running(at: &Connection, turn: &str) -> Option<TurnHandle> {
+    at.engine.conversations().running().get(turn)
+}
+
+/// What the params ask for. Reads what is attached; nothing is changed yet.
+pub(super) async fn turn_request(at: &Connection, params: StartParams) -> Result<TurnRequest> {
+    let named = params.root.as_deref().map(folder).transpose();
+    let named = named.map_err(|error| invalid(format!("root: {error}")))?;
+    let mut root = at.workspace.root(named.as_deref());
+    if let Some(id) = params.turn_id.as_deref().filter(|id| !is_turn_id(id)) {
+        return Err(invalid(format!(
+            "turnId: {id:?} cannot be a turn's id; it has 1 to 64 letters, digits, `-` and `_`"
+        )));
+    }
+    let mode = params.mode.as_deref().map(mode_of).transpose()?;
+    if let Some(schema) = &params.schema {
+        jsonschema::validator_for(schema)
+            .map_err(|why| invalid(format!("schema: it is not a JSON schema: {why}")))?;
+    }
+    let utf8 = at.client.can().utf8;
+    let sources = params.attachments.iter();
+    let sources = sources.map(|param| attachments::source(&at.documents, utf8, param));
+    let sources = sources.collect::<Result<Vec<_>>>()?;
+    let target = match &params.conversation_id {
+        Some(id) => {
+            let (found, place) = at.workspace.conversation(id)?;
+            // It belongs to its folder; another root is not its workspace.
+            if named.is_some() && place != root {
+                return Err(RequestError::UnknownConversation(id.clone()));
+            }
+            root = place;
+            ConversationTarget::Existing(found)
+        }
+        None => ConversationTarget::New,
+    };
+    let start = TurnStart::Message {
+        text: params.prompt,
+        attachments: match sources.is_empty() {
+            true => Vec::new(),
+            false => attachments::read(sources).await?,
+        },
+    };
+    let options = TurnOptions {
+        mode: mode.map(Word::Known),
+        model: params.model,
+        tool_choice: params.tool_choice,
+        schema: params.schema,
+        ..TurnOptions::default()
+    };
+    Ok(TurnRequest {
+        turn: params.turn_id,
+        ..request(at, root, target, start, options)
+    })
+}
+
+/// The interrupted turn of a conversation, to go on as it was started.
+pub(super) fn resume_request(at: &Connection, id: &str) -> Result<TurnRequest> {
+    let (conversation, root) = at.workspace.conversation(id)?;
+    let lines = conversation.read_last_turn().map_err(internal)?;
+    let options = replay::turns(&lines.records).pop().map(|turn| turn.options);
+    let options = options.unwrap_or_default();
+    let root = options.root.as_ref().map_or(root, PathBuf::from);
+    let start = TurnStart::Resume {
+        answers: Vec::new(),
+    };
+    let target = ConversationTarget::Existing(conversation);
+    Ok(request(at, root, target, start, options))
+}
+
+fn request(
+    at: &Connection,
+    root: PathBuf,
+    target: ConversationTarget,
+    start: TurnStart,
+    options: TurnOptions,
+) -> TurnRequest {
+    TurnRequest {
+        layers: at.workspace.layers(flags(&options)),
+        options,
+        client: Some(at.client.can().client.clone()),
+        editor: Some(Arc::new(OpenEditor {
+            client: at.client.clone(),
+            documents: at.documents.clone(),
+        })),
+        ..TurnRequest::new(root, target, start)
+    }
+}
+
+fn mode_of(word: &str) -> Result<Mode> {
+    Mode::of(word).ok_or_else(|| {
+        invalid(format!(
+            "mode: {word:?} is none of ask, edits, plan and auto"
+        ))
+    })
+}
+
+/// What of a turn's options are settings.
+fn flags(options: &TurnOptions) -> Vec<Flag> {
+    let typed = |name: &str, key: &str, value: Value| Flag::Typed {
+        name: name.to_owned(),
+        key: key.to_owned(),
+        value,
+    };
+    let model = options.model.as_ref();
+    let choice = options.tool_choice.as_ref();
+    let model = model.map(|model| typed("model", "assistant.model", json!(model)));
+    let choice = choice.map(|choice| typed("toolChoice", "assistant.tool_choice", json!(choice)));
+    model.into_iter().chain(choice).collect()
+}

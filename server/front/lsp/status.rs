@@ -1,0 +1,157 @@
+//! How the server is, for a status line: whether the configuration can be used, whether there is a model, whether a turn
+//! runs. The configuration is looked at in the background; a look that waits for a network holds nobody up.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicU64, Ordering},
+};
+
+use super::{client::LspClient, lock::lock, settings::EditorWorkspace};
+use crate::{
+    config,
+    engine::{Engine, blocking},
+    front::{
+        error::Result,
+        relay::prompts::Prompts,
+        transport::tasks::Tasks,
+        wire::{
+            methods::StatusChanged,
+            requests::{Health, StatusParams},
+        },
+    },
+};
+
+const NOT_TRUSTED: &str =
+    "The workspace is not trusted: tools only read here, and of its settings little counts.";
+
+/// The status of the server, as the client knows it and as it is.
+pub(super) struct StatusLine {
+    client: LspClient,
+    engine: Engine,
+    prompts: Arc<Prompts>,
+    workspace: Arc<EditorWorkspace>,
+    tasks: Tasks,
+    found: Mutex<Findings>,
+    /// Counts the looks: a slow one does not undo what a later one found.
+    looks: AtomicU64,
+    /// What the client was told last.
+    told: Mutex<Option<StatusParams>>,
+}
+
+/// What the last look at the configuration found.
+#[derive(Clone, Debug, Default)]
+struct Findings {
+    health: Health,
+    message: Option<String>,
+    model: Option<String>,
+}
+
+impl StatusLine {
+    /// A status of which the client was told nothing yet.
+    pub(super) fn new(
+        client: LspClient,
+        engine: Engine,
+        prompts: Arc<Prompts>,
+        workspace: Arc<EditorWorkspace>,
+        tasks: Tasks,
+    ) -> Self {
+        Self {
+            client,
+            engine,
+            prompts,
+            workspace,
+            tasks,
+            found: Mutex::default(),
+            looks: AtomicU64::default(),
+            told: Mutex::default(),
+        }
+    }
+
+    /// Looks at the configuration and the model, where nobody did yet.
+    pub(super) fn look_once(self: &Arc<Self>) {
+        if self.looks.load(Ordering::Relaxed) == 0 {
+            self.look_again();
+        }
+    }
+
+    /// Looks at the configuration and the model anew, in the background, and tells the client what changed.
+    pub(super) fn look_again(self: &Arc<Self>) {
+        let look = self.looks.fetch_add(1, Ordering::Relaxed) + 1;
+        let (status, over) = (self.clone(), self.client.closed().clone());
+        self.tasks
+            .spawn_until("look at the configuration", over, async move {
+                let found = status.look().await;
+                if status.looks.load(Ordering::Relaxed) == look {
+                    *lock(&status.found) = found;
+                    status.tell(None).await;
+                }
+            });
+    }
+
+    /// Tells the client the status, where it changed. `model`: that of the turn that begins.
+    pub(super) async fn tell(&self, model: Option<String>) {
+        let now = {
+            let mut told = lock(&self.told);
+            let before = told.clone();
+            let found = lock(&self.found).clone();
+            let of_last_turn = || before.as_ref().and_then(|before| before.model.clone());
+            let now = StatusParams {
+                health: found.health,
+                busy: self.engine.conversations().running().any(),
+                message: found.message,
+                model: model.or_else(of_last_turn).or(found.model),
+                pending_prompts: self.prompts.count(),
+            };
+            if before.as_ref() == Some(&now) {
+                return;
+            }
+            *told = Some(now.clone());
+            now
+        };
+        self.client.notify::<StatusChanged>(now).await;
+    }
+
+    async fn look(&self) -> Findings {
+        let (workspace, engine) = (self.workspace.clone(), self.engine.clone());
+        let read = blocking(move || -> Result<_> {
+            let read = workspace.configuration(&workspace.root(None))?;
+            let models = engine.models(&read.configuration.settings);
+            Ok((read, models))
+        });
+        let (read, models) = match read.await {
+            Ok(read) => read,
+            Err(error) => return Findings::error(error.to_string()),
+        };
+        let settings = &read.configuration.settings;
+        let choice = match config::choose_model(settings, models.env().as_ref()) {
+            Ok(choice) => choice,
+            Err(text) => return Findings::error(text),
+        };
+        let model = models.choose(choice, settings).await.and_then(|model| {
+            models.open(&model, &settings.assistant, settings)?;
+            Ok(model.to_string())
+        });
+        match model {
+            Err(text) => Findings::error(text),
+            Ok(model) if read.trusted => Findings {
+                model: Some(model),
+                ..Findings::default()
+            },
+            Ok(model) => Findings {
+                health: Health::Warning,
+                message: Some(NOT_TRUSTED.to_owned()),
+                model: Some(model),
+            },
+        }
+    }
+}
+
+impl Findings {
+    fn error(text: String) -> Self {
+        Self {
+            health: Health::Error,
+            message: Some(text),
+            model: None,
+        }
+    }
+}

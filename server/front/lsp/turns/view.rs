@@ -1,0 +1,159 @@
+//! What a turn tells the client.
+
+use std::sync::Arc;
+
+use crate::{
+    engine::TurnNotice,
+    front::{
+        lsp::{
+            client::reply::ReplyError,
+            connection::Connection,
+            fallback::{self, transcript::FallbackTurn},
+        },
+        notices::{TrustWords, sentence},
+        relay::{TurnView, prompts::PendingPrompt},
+        wire::{
+            self, TurnCompleted, TurnRef, TurnUpdate,
+            methods::{DismissPrompt, ShowPrompt, TurnEnded, TurnUpdated},
+            requests::DismissParams,
+        },
+    },
+    turn::{event::Level, input::PromptAnswer},
+};
+
+/// Bytes that may wait for the client before updates are held back and joined.
+const ENOUGH: usize = 64 * 1024;
+/// How a workspace is trusted in an editor.
+const TRUST: TrustWords = TrustWords {
+    never: "The workspace is not trusted, so only tools that read will run; run `aside trust` in it \
+            to change that.",
+    again: "then trust it again, in the editor or with `aside trust`",
+};
+
+/// A turn on its way to the client.
+pub(super) struct ClientView {
+    at: Arc<Connection>,
+    turn: TurnRef,
+    /// The number of the last update.
+    seq: u64,
+    /// For a fallback client.
+    fallback: Option<FallbackTurn>,
+}
+
+impl ClientView {
+    /// A turn begins.
+    pub(super) async fn start(at: Arc<Connection>, turn: TurnRef) -> Self {
+        Self {
+            fallback: FallbackTurn::start(&at.fallback, &turn).await,
+            at,
+            turn,
+            seq: 0,
+        }
+    }
+
+    async fn changed(&self) {
+        let conversation = &self.turn.conversation_id;
+        self.at.conversation_changed(conversation).await;
+    }
+}
+
+impl TurnView for ClientView {
+    fn joins(&self) -> bool {
+        self.fallback.is_none()
+    }
+
+    async fn room(&self) {
+        self.at.client.room(ENOUGH).await;
+    }
+
+    async fn update(&mut self, update: wire::Update) {
+        let title = match &update {
+            wire::Update::Title { title } => Some(title.clone()),
+            _ => None,
+        };
+        if let Some(fallback) = &mut self.fallback {
+            fallback.update(&update).await;
+        } else {
+            self.seq += 1;
+            let params = TurnUpdate {
+                conversation_id: self.turn.conversation_id.clone(),
+                turn_id: self.turn.turn_id.clone(),
+                seq: self.seq,
+                update,
+            };
+            self.at.client.notify::<TurnUpdated>(params).await;
+        }
+        if let Some(title) = title {
+            let conversation = &self.turn.conversation_id;
+            self.at.fallback.titles.named(conversation, title);
+            self.changed().await;
+        }
+    }
+
+    fn notice(&mut self, notice: TurnNotice) -> Option<wire::Update> {
+        // Others have it in their status.
+        if notice == TurnNotice::NotTrusted && self.at.client.can().speaks_aside() {
+            return None;
+        }
+        let text = sentence(&notice, &TRUST);
+        // Where each is a message on the screen, the same one about the workspace is shown once.
+        let is_loud = match notice {
+            TurnNotice::Damage(_) | TurnNotice::HeadChanged { .. } => true,
+            TurnNotice::Configuration(_)
+            | TurnNotice::TrustEnded(_)
+            | TurnNotice::NotTrusted
+            | TurnNotice::Unsandboxed => {
+                self.at.client.can().speaks_aside() || self.at.fallback.is_news(&text)
+            }
+        };
+        let level = if is_loud { Level::Warning } else { Level::Info };
+        Some(wire::Update::Notice { level, text })
+    }
+
+    async fn prompt(&mut self, prompt: PendingPrompt) {
+        if self.at.client.can().shows_prompts() {
+            prompt.sight.shown(true);
+            let asked = ask(self.at.clone(), prompt);
+            self.at.tasks.spawn("prompt", asked);
+        } else {
+            fallback::prompts::ask(&self.at.fallback, prompt);
+        }
+        self.changed().await;
+        self.at.status.tell(None).await;
+    }
+
+    async fn dismiss(&mut self, prompt_id: &str, reason: &str) {
+        let params = DismissParams {
+            prompt_id: prompt_id.to_owned(),
+            reason: reason.to_owned(),
+        };
+        self.at.client.notify::<DismissPrompt>(params).await;
+        self.at.status.tell(None).await;
+    }
+
+    async fn end(mut self, completed: Option<TurnCompleted>) {
+        self.at.fallback.titles.forget(&self.turn.conversation_id);
+        if let Some(fallback) = self.fallback.take() {
+            fallback.end(completed.as_ref()).await;
+        }
+        if let Some(completed) = completed {
+            self.at.client.notify::<TurnEnded>(completed).await;
+        }
+        self.changed().await;
+        self.at.status.tell(None).await;
+    }
+}
+
+/// Puts a prompt to a client that takes part in the protocol.
+async fn ask(at: Arc<Connection>, open: PendingPrompt) {
+    let reply = at
+        .client
+        .request::<ShowPrompt>(open.prompt.as_ref().clone());
+    let answer = match reply.await {
+        Ok(answer) => answer.into(),
+        Err(ReplyError::Failed(why)) => PromptAnswer::Failed(why),
+        // A client that goes away decides nothing.
+        Err(ReplyError::ConnectionOver) => return,
+    };
+    open.reply(answer, at.engine.conversations()).await;
+}

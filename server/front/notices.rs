@@ -1,0 +1,43 @@
+//! What a person is told as a turn begins, in words.
+
+use crate::engine::TurnNotice;
+
+/// How trust is given where the notices are shown.
+pub struct TrustWords {
+    /// Said of a workspace that is not trusted.
+    pub never: &'static str,
+    /// What to do where trust ended, after "look at it,": "then …".
+    pub again: &'static str,
+}
+
+/// The notice as a sentence.
+#[must_use]
+pub fn sentence(notice: &TurnNotice, trust: &TrustWords) -> String {
+    match notice {
+        TurnNotice::Configuration(text) | TurnNotice::Damage(text) => text.clone(),
+        TurnNotice::TrustEnded(changed) => format!(
+            "This workspace is no longer trusted, for {} changed; look at it, {}.",
+            changed.join(", "),
+            trust.again
+        ),
+        TurnNotice::NotTrusted => trust.never.to_owned(),
+        TurnNotice::Unsandboxed => "Commands run without a sandbox.".to_owned(),
+        TurnNotice::HeadChanged {
+            model,
+            tools,
+            system,
+        } => {
+            let parts = [
+                ("the model", *model),
+                ("the tools", *tools),
+                ("the instructions", *system),
+            ];
+            let parts = parts.iter().filter(|(_, is)| *is);
+            let parts: Vec<&str> = parts.map(|(part, _)| *part).collect();
+            format!(
+                "Since the last turn {} changed, so the prompt cache starts again.",
+                parts.join(" and ")
+            )
+        }
+    }
+}
