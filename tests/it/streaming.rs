@@ -137,7 +137,7 @@ say = [{ text = 'Done.' }]
 async fn a_front_end_that_streams_and_answers_has_whole_turns() {
     let world = World::new();
     let model = world.script(SCRIPT);
-    let engine = Engine::new(world.folder().join("state"), ASIDE.into(), Vec::new());
+    let engine = Engine::new(world.folder().join("state/aside"), ASIDE.into(), Vec::new());
     let person = Person::says(json!("the blue one"));
     let outcome = turn(&engine, message(&world, &model, None), &person).await;
     assert_eq!(outcome.unwrap(), Some(Outcome::Completed));
@@ -154,7 +154,7 @@ async fn a_front_end_that_streams_and_answers_has_whole_turns() {
 async fn a_conversation_has_one_turn_at_a_time_and_none_that_cannot_begin() {
     let world = World::new();
     let model = world.script(SCRIPT);
-    let engine = Engine::new(world.folder().join("state"), ASIDE.into(), Vec::new());
+    let engine = Engine::new(world.folder().join("state/aside"), ASIDE.into(), Vec::new());
     let store = engine.conversations().store(&root(&world)).unwrap();
     let person = Person::says(json!("any"));
 

@@ -120,7 +120,10 @@ where
                 return handled.await;
             };
             tasks.spawn("late answer", async move {
-                if let Ok(Some(response)) = handled.await {
+                let response = handled.await;
+                // What a withdrawn request's work holds is free before the client hears of it.
+                tokio::task::yield_now().await;
+                if let Ok(Some(response)) = response {
                     output.say(&response);
                 }
                 drop(place);
