@@ -13,9 +13,8 @@ use serde::{Deserialize, Serialize};
 use super::{
     lines::EVENTS,
     record::{self, Entry, Record},
-    replay::Standing,
 };
-use crate::turn::Event;
+use crate::turn::{Event, history::Standing};
 
 /// What is known of a conversation without reading its log.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -128,7 +127,7 @@ impl Meta {
             _ => {}
         }
         match record.entry.event() {
-            Some(event) if record.turn == self.turn => self.standing.take(event),
+            Some(event) if record.turn == self.turn => self.standing.apply(event),
             _ => {}
         }
     }

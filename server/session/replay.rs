@@ -5,14 +5,12 @@ use std::{
     time::Duration,
 };
 
-use serde::{Deserialize, Serialize};
-
 use super::record::{Edit, Entry, Frozen, Record, TurnOptions};
 use crate::turn::{
-    event::{CallKey, Event, Outcome, PromptId, PromptSubject, ResultReason, Word},
+    event::{Event, Word},
+    history::{Standing, TurnHistory},
     response::Feature,
     resume::close,
-    told,
 };
 
 mod transcript;
@@ -40,32 +38,17 @@ pub struct Turn {
     pub standing: Standing,
 }
 
-/// How far a turn came, as its events say.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
-    /// How it ended, unless it was resumed since. Without one, it runs or was interrupted.
-    pub outcome: Option<Outcome>,
-    /// The prompts that nobody has settled, in the order in which they were opened.
-    pub open: Vec<OpenPrompt>,
-}
-
-/// A prompt that nobody has settled.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OpenPrompt {
-    /// Its id.
-    pub prompt: PromptId,
-    /// The call it belongs to.
-    pub call: CallKey,
-    /// The id of the question's pair, where it asks a tool's question.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub inquiry: Option<String>,
-}
-
 impl Turn {
     /// Whether it can be resumed: it did not end, or ended as interrupted.
     #[must_use]
     pub fn is_interrupted(&self) -> bool {
         !self.standing.is_over()
+    }
+
+    /// What became of its calls, questions and prompts.
+    #[must_use]
+    pub fn history(&self) -> TurnHistory {
+        TurnHistory::of(&self.events)
     }
 
     fn new(id: &str, started: Duration) -> Self {
@@ -85,7 +68,7 @@ impl Turn {
         match entry {
             Entry::TurnStart(options) => {
                 self.options = options.clone();
-                self.standing.take(&Event::TurnStart);
+                self.standing.apply(&Event::TurnStart);
             }
             Entry::Edit(edit) => {
                 // A file that is changed after it was put back is changed.
@@ -96,70 +79,11 @@ impl Turn {
                 if let (Event::UserMessage { text, .. }, true) = (event, self.prompt.is_empty()) {
                     self.prompt.clone_from(text);
                 }
-                self.standing.take(event);
+                self.standing.apply(event);
                 self.events.push(event.clone());
             }
             _ => {}
         }
-    }
-}
-
-impl Standing {
-    /// Takes the next event of the turn in.
-    pub fn take(&mut self, event: &Event) {
-        match event {
-            // What may still come after the end without going on with the turn.
-            Event::LateAnswer { .. } | Event::Notice { .. } | Event::Learned { .. } => return,
-            Event::TurnStart => {
-                // Until its message is on record there is nothing to go on with: after a crash in between, the user
-                // sends it again.
-                *self = Self {
-                    outcome: Some(Outcome::Cancelled),
-                    open: Vec::new(),
-                };
-                return;
-            }
-            Event::TurnEnd { outcome, .. } => {
-                self.outcome = Some(*outcome);
-                if self.is_over() {
-                    self.open.clear();
-                }
-                return;
-            }
-            Event::PromptOpened {
-                prompt,
-                call,
-                subject,
-            } => {
-                // A resume opens the same prompt again.
-                self.open.retain(|open| open.prompt != *prompt);
-                let inquiry = match subject {
-                    PromptSubject::Question { inquiry } => Some(inquiry.clone()),
-                    _ => None,
-                };
-                self.open.push(OpenPrompt {
-                    prompt: prompt.clone(),
-                    call: *call,
-                    inquiry,
-                });
-            }
-            Event::PromptClosed { prompt, .. } => self.open.retain(|open| open.prompt != *prompt),
-            Event::InquiryResponse { id, .. } => {
-                self.open.retain(|open| open.inquiry.as_ref() != Some(id));
-            }
-            Event::ToolResult {
-                call, held: false, ..
-            } => {
-                self.open.retain(|open| open.call != *call);
-            }
-            _ => {}
-        }
-        self.outcome = None;
-    }
-
-    fn is_over(&self) -> bool {
-        self.outcome
-            .is_some_and(|outcome| outcome != Outcome::Interrupted)
     }
 }
 
@@ -223,77 +147,7 @@ pub fn closing(turn: &Turn) -> Vec<Event> {
     if !turn.is_interrupted() {
         return Vec::new();
     }
-    close(&turn.events)
-}
-
-/// The calls of a turn that have no result.
-#[derive(Debug, Default)]
-struct OpenCalls {
-    calls: Vec<OpenCall>,
-    /// Those of a response whose end has not come; without it they count as not there.
-    response: Vec<OpenCall>,
-}
-
-#[derive(Debug)]
-struct OpenCall {
-    key: CallKey,
-    tool: String,
-    /// It runs, or ran when the process ended, and has neither result nor question.
-    runs: bool,
-}
-
-impl OpenCalls {
-    fn take(&mut self, event: &Event) {
-        match event {
-            Event::RequestSent { .. } => self.response.clear(),
-            Event::ToolCall { call, name, .. } => {
-                self.response.push(OpenCall {
-                    key: *call,
-                    tool: name.clone(),
-                    runs: false,
-                });
-            }
-            Event::ResponseEnd { .. } => self.calls.append(&mut self.response),
-            Event::CallStarted { call, .. } => self.runs(*call, true),
-            Event::InquiryRequest {
-                call, live: false, ..
-            } => self.runs(*call, false),
-            Event::ToolResult {
-                call, held: true, ..
-            } => self.runs(*call, false),
-            Event::ToolResult { call, .. } => self.calls.retain(|open| open.key != *call),
-            _ => {}
-        }
-    }
-
-    fn runs(&mut self, call: CallKey, runs: bool) {
-        for open in self.calls.iter_mut().filter(|open| open.key == call) {
-            open.runs = runs;
-        }
-    }
-
-    /// A result for each of them, which then has one.
-    fn results(&mut self) -> Vec<Event> {
-        let result = |open: OpenCall| {
-            let (reason, content) = if open.runs {
-                let text = told::unknown_effects(&open.tool);
-                (ResultReason::Interrupted, text)
-            } else {
-                (ResultReason::Cancelled, told::CANCELLED.to_owned())
-            };
-            Event::ToolResult {
-                call: open.key,
-                end: reason.into(),
-                content,
-                held: false,
-                details: None,
-            }
-        };
-        std::mem::take(&mut self.calls)
-            .into_iter()
-            .map(result)
-            .collect()
-    }
+    close(turn.history())
 }
 
 #[cfg(test)]

@@ -6,11 +6,10 @@ use crate::{
     context::Context,
     effect::{Settled, Update},
     event::{
-        Backend, By, Effort, Event, InquiryResponse, PromptId, Reason, RefusalReason, ResultReason,
-        Showing,
+        Backend, By, Effort, Event, InquiryResponse, PromptId, Reason, ResultReason, Showing, Word,
     },
+    history::FailedQuestion,
     input::PromptAnswer,
-    memory::Declined,
     prompt::answer_live,
     question::{Answer, Question},
     told,
@@ -31,7 +30,7 @@ pub(crate) struct Given {
 pub(crate) struct Lost {
     pub(crate) reason: Reason,
     /// What failed, where it is a [`Reason::BackendError`].
-    pub(crate) backend: Option<Backend>,
+    pub(crate) backend: Option<Word<Backend>>,
     pub(crate) text: String,
     pub(crate) why: Option<String>,
     pub(crate) note: Option<String>,
@@ -64,7 +63,36 @@ impl Lost {
             effort: None,
         }
     }
+
+    /// The same question failed before in this turn: it fails again, for the same reason.
+    pub(crate) fn again(tool: &str, before: FailedQuestion) -> Self {
+        let FailedQuestion {
+            question,
+            reason,
+            backend,
+            why,
+            ..
+        } = before;
+        let text = told::no_answer(
+            tool,
+            &question.id,
+            &reason,
+            backend.as_ref(),
+            why.as_deref(),
+            None,
+        );
+        Self {
+            reason,
+            backend,
+            text,
+            why,
+            note: None,
+            shown: None,
+            effort: None,
+        }
+    }
 }
+
 impl Call {
     /// A person answered a question, or would not.
     pub(crate) fn question_answered(
@@ -116,7 +144,7 @@ impl Call {
             cx,
             &waiting,
             Lost {
-                backend: (reason == Reason::BackendError).then_some(Backend::Client),
+                backend: (reason == Reason::BackendError).then_some(Backend::Client.into()),
                 reason,
                 text,
                 why,
@@ -161,8 +189,7 @@ impl Call {
             };
             cx.tell(Update::QuestionClosed { prompt, settled });
         }
-        if let (true, Some(value)) = (given.remember, &value) {
-            cx.memory.remember(&self.tool, &question.id, value);
+        if let (true, Some(_)) = (given.remember, &value) {
             cx.newly_remembered
                 .push((self.tool.clone(), question.id.clone()));
         }
@@ -189,26 +216,10 @@ impl Call {
 
     /// There is no answer, and will be none: the call ends with the reason.
     pub(crate) fn unanswered(&mut self, cx: &mut Context, waiting: &Waiting, lost: Lost) {
-        let refusal = match lost.reason {
-            Reason::NoPromptBackend => Some(RefusalReason::NoPromptBackend),
-            Reason::DetachedPolicy => Some(RefusalReason::DetachedPolicy),
-            _ => None,
-        };
-        if let Some(reason) = refusal {
-            cx.refused(&self.tool, reason, &lost.text);
-        }
-        if lost.note.is_none() {
-            cx.memory.decline(Declined {
-                tool: self.tool.clone(),
-                question: waiting.question.clone(),
-                reason: lost.reason.clone(),
-                text: lost.text.clone(),
-            });
-        }
         let settled = Settled::Cancelled(lost.reason.clone());
         let response = InquiryResponse::Cancelled {
             reason: lost.reason,
-            backend: lost.backend.map(Into::into),
+            backend: lost.backend,
             note: lost.note,
             why: lost.why,
             shown: lost.shown,

@@ -5,7 +5,7 @@ use crate::{
     call::{Call, State, keeps_asking},
     context::Context,
     event::{By, CallKey, Event, InquiryResponse, PromptId, PromptSubject, Reason},
-    memory::Declined,
+    history::FailedQuestion,
     prompt::{Prompted, answer_live},
     question::Question,
     route::{Facts, Route, route},
@@ -88,7 +88,7 @@ impl Call {
         self.drop_permission(cx);
         let rules = cx.tool(&self.tool);
         let question = effective(question, &self.tool, &rules, cx);
-        let pair = cx.memory.next_pair(&self.tool, &self.id, &question.id);
+        let pair = cx.memory().next_pair(&self.tool, &self.id, &question.id);
         self.asked += 1;
         cx.record(Event::InquiryRequest {
             id: pair.clone(),
@@ -103,7 +103,7 @@ impl Call {
             live,
             how: How::Inquiry,
         };
-        let before = cx.memory.declined(&self.tool, &waiting.question).cloned();
+        let before = cx.memory().failed(&self.tool, &waiting.question).cloned();
         self.consider(cx, waiting, before);
     }
 
@@ -113,7 +113,7 @@ impl Call {
         &mut self,
         cx: &mut Context,
         waiting: Waiting,
-        before: Option<Declined>,
+        before: Option<FailedQuestion>,
     ) {
         if let Err(what) = waiting.question.check() {
             return self.fail(cx, &waiting, Reason::InvalidQuestion, Some(what));
@@ -122,10 +122,7 @@ impl Call {
             return self.fail(cx, &waiting, Reason::LimitReached, None);
         }
         if let Some(before) = before {
-            let lost = Lost {
-                text: before.text,
-                ..Lost::new(&self.tool, &waiting.question, before.reason, None)
-            };
+            let lost = Lost::again(&self.tool, before);
             return self.unanswered(cx, &waiting, lost);
         }
         self.route(cx, waiting);

@@ -11,6 +11,7 @@ use crate::{
     delivery::Held,
     effect::{CallWork, Effect, Update},
     event::{CallEnd, CallKey, Event, PromptId, ResultReason},
+    history::parse_arguments,
     input::{Preparation, Prepared, ToolOutput},
     limits,
     permit::Refused,
@@ -116,7 +117,8 @@ impl Call {
             let text = told::invalid_arguments(&self.tool, &what);
             return self.finish_aside(cx, ResultReason::InvalidArguments, text);
         }
-        if let Some((reason, text)) = cx.memory.refused(&self.tool, &self.arguments).cloned() {
+        if let Some(reason) = cx.memory().refused(&self.tool, &self.arguments).cloned() {
+            let text = told::refused_again(&self.tool, &reason, cx.mode());
             return self.finish_aside(cx, reason, text);
         }
         self.prepare(cx);
@@ -260,18 +262,6 @@ impl Call {
                 running,
             });
         }
-    }
-}
-
-/// The arguments of a call; nothing at all is an empty object.
-pub(crate) fn parse_arguments(raw: &str) -> Result<Value, String> {
-    if raw.trim().is_empty() {
-        return Ok(Value::Object(serde_json::Map::new()));
-    }
-    match serde_json::from_str(raw) {
-        Ok(value @ Value::Object(_)) => Ok(value),
-        Ok(_) => Err("they are not a JSON object".into()),
-        Err(error) => Err(format!("they are not valid JSON: {error}")),
     }
 }
 

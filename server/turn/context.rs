@@ -7,11 +7,12 @@ use serde_json::Value;
 use crate::{
     ask::Wanted,
     effect::{Effect, Prompt, Update},
-    event::{Event, Level, PromptId, Refusal, RefusalReason, Showing},
+    event::{Event, Level, PromptId, Refusal, Showing},
+    history::{TurnHistory, TurnMemory},
     input::{PromptAnswer, RequestId, Time},
-    memory::Memory,
     response::Usage,
     rules::{Client, Mode, Rules, ToolRules},
+    told,
 };
 
 /// Shared by the machines of one turn.
@@ -20,14 +21,12 @@ pub(crate) struct Context {
     /// The turn's id, the stem of its prompts' ids.
     pub(crate) turn: String,
     pub(crate) rules: Rules,
-    /// The rules' mode, until a person widens it for the rest of the turn.
-    pub(crate) mode: Mode,
     pub(crate) client: Option<Client>,
-    pub(crate) memory: Memory,
+    /// All that was recorded, and what it comes to.
+    pub(crate) history: TurnHistory,
     pub(crate) now: Time,
     pub(crate) cycle: u32,
     pub(crate) usage: Usage,
-    pub(crate) refusals: Vec<Refusal>,
     /// Answers that were given before their prompt was asked again, on resume.
     pub(crate) given: BTreeMap<PromptId, PromptAnswer>,
     /// Questions that a model is to answer, on their way to the inquiries.
@@ -36,7 +35,6 @@ pub(crate) struct Context {
     pub(crate) newly_remembered: Vec<(String, String)>,
     /// Prompts that people are looking at.
     pub(crate) open_prompts: usize,
-    pub(crate) last_prompt: u32,
     last_request: u32,
     /// The log cannot be appended to: nothing is recorded any more.
     pub(crate) broken: bool,
@@ -47,27 +45,26 @@ impl Context {
     pub(crate) fn new(turn: String, rules: Rules, client: Option<Client>, now: Time) -> Self {
         Self {
             turn,
-            mode: rules.mode,
             rules,
             client,
-            memory: Memory::default(),
+            history: TurnHistory::default(),
             now,
             cycle: 0,
             usage: Usage::default(),
-            refusals: Vec::new(),
             given: BTreeMap::new(),
             wanted: Vec::new(),
             newly_remembered: Vec::new(),
             open_prompts: 0,
-            last_prompt: 0,
             last_request: 0,
             broken: false,
             out: VecDeque::new(),
         }
     }
 
+    /// Puts an event on record, and takes it into the history.
     pub(crate) fn record(&mut self, event: Event) {
         if !self.broken {
+            self.history.apply(&event);
             self.out.push_back(Effect::Record(event));
         }
     }
@@ -114,8 +111,7 @@ impl Context {
     }
 
     pub(crate) fn next_prompt_id(&mut self) -> PromptId {
-        self.last_prompt += 1;
-        PromptId(format!("{}-{}", self.turn, self.last_prompt))
+        PromptId::numbered(&self.turn, self.history.last_prompt().saturating_add(1))
     }
 
     pub(crate) fn open_prompt(&mut self, mut prompt: Prompt) {
@@ -134,15 +130,28 @@ impl Context {
         self.open_prompts = self.open_prompts.saturating_sub(1);
     }
 
-    pub(crate) fn refused(&mut self, tool: &str, reason: RefusalReason, text: &str) {
-        let refusal = Refusal {
-            tool: tool.to_owned(),
-            reason,
-            text: text.to_owned(),
-        };
-        if !self.refusals.contains(&refusal) {
-            self.refusals.push(refusal);
+    /// What the turn remembers of answers, refusals and approvals.
+    pub(crate) fn memory(&self) -> &TurnMemory {
+        self.history.memory()
+    }
+
+    /// The rules' mode, as far as no person widened it for the rest of the turn.
+    pub(crate) fn mode(&self) -> Mode {
+        match self.rules.mode {
+            Mode::Ask if self.memory().edits_permitted() => Mode::Edits,
+            mode => mode,
         }
+    }
+
+    /// What was refused for want of a person.
+    pub(crate) fn refusals(&self) -> Vec<Refusal> {
+        let refusals = self.memory().refusals().iter();
+        let refusal = |(tool, reason): &(String, _)| Refusal {
+            tool: tool.clone(),
+            reason: *reason,
+            text: told::refusal(tool, *reason),
+        };
+        refusals.map(refusal).collect()
     }
 
     /// The client shows a prompt since then, and it is answered now.
@@ -158,6 +167,6 @@ impl Context {
     }
 
     pub(crate) fn remembered(&self, tool: &str, question: &str) -> Option<Value> {
-        self.memory.remembered(tool, question).cloned()
+        self.memory().remembered(tool, question).cloned()
     }
 }

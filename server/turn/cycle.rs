@@ -142,24 +142,23 @@ impl Turn {
             finish
         };
         let keep_reasoning = !(cut && calls.is_empty());
+        let first = self.cx.history.next_call();
         self.record_response(&response, keep_reasoning, Some(finish.clone()));
         if !calls.is_empty() {
-            self.cuts = 0;
-            return self.begin_calls(&calls);
+            return self.begin_calls(first, &calls);
         }
         if cut {
             return self.was_cut();
         }
-        self.cuts = 0;
         if finish == Finish::Pause {
             return self.request();
         }
-        self.answered(&response);
+        self.answered(response.text());
     }
 
     /// What came whole goes on record before any call runs; the end last.
     fn record_response(&mut self, response: &Response, reasoning: bool, finish: Option<Finish>) {
-        let mut key = self.calls_before;
+        let mut key = self.cx.history.next_call();
         for item in &response.items {
             let (text, opaque) = (item.text.clone(), item.opaque.clone());
             match &item.kind {
@@ -171,13 +170,13 @@ impl Turn {
                 }
                 Kind::ToolCall { id, name } if item.complete => {
                     self.cx.record(Event::ToolCall {
-                        call: CallKey(key),
+                        call: key,
                         id: id.clone(),
                         name: name.clone(),
                         arguments: text,
                         opaque,
                     });
-                    key += 1;
+                    key = CallKey(key.0.saturating_add(1));
                 }
                 _ => {}
             }
@@ -208,8 +207,7 @@ impl Turn {
     }
 
     pub(crate) fn was_cut(&mut self) {
-        self.cuts += 1;
-        if self.cuts > limits::CUTS_IN_A_ROW {
+        if self.cx.history.cuts() >= limits::CUTS_IN_A_ROW {
             let text =
                 "The model's responses were cut off three times in a row; ask for less at once.";
             return self.conclude(Conclusion::failed(TurnError::new(ErrorCode::Limit, text)));
@@ -225,13 +223,18 @@ impl Turn {
         self.request();
     }
 
-    fn begin_calls(&mut self, items: &[Item]) {
+    /// The response made these calls; `first` is the key of the first.
+    fn begin_calls(&mut self, first: CallKey, items: &[Item]) {
         self.phase = Phase::Calls;
         for (place, item) in items.iter().enumerate() {
             let Kind::ToolCall { id, name } = &item.kind else {
                 continue;
             };
-            let key = CallKey(self.calls_before + u32::try_from(place).unwrap_or(u32::MAX));
+            let key = CallKey(
+                first
+                    .0
+                    .saturating_add(u32::try_from(place).unwrap_or(u32::MAX)),
+            );
             self.force.called(name);
             self.calls.push(Call::new(key, id.clone(), name.clone()));
         }
@@ -241,14 +244,15 @@ impl Turn {
     }
 
     /// The response made no calls: it is the answer, unless something is still owed.
-    pub(crate) fn answered(&mut self, response: &Response) {
-        let text = response.text();
-        if self.steered {
+    pub(crate) fn answered(&mut self, text: String) {
+        if self.cx.history.is_steered() {
             return self.request();
         }
-        if self.force.is_missed(response, &self.cx.rules.model) {
+        if self
+            .force
+            .is_missed(&self.cx.rules.model, self.cx.history.force())
+        {
             let sending = self.force.retry(&self.cx.rules.model);
-            self.force.retried = true;
             return self.send(sending);
         }
         if self.cx.rules.schema {
@@ -268,14 +272,13 @@ impl Turn {
         };
         let answer = Some(text.clone());
         match checked {
-            _ if self.steered => self.request(),
+            _ if self.cx.history.is_steered() => self.request(),
             Ok(value) => self.conclude(Conclusion {
                 answer,
                 structured: Some(value),
                 ..Conclusion::of(Outcome::Completed)
             }),
-            Err(why) if !self.schema_repair => {
-                self.schema_repair = true;
+            Err(why) if !self.cx.history.schema_repair() => {
                 let text = format!(
                     "{SCHEMA_REPAIR}{why}. Answer again with JSON that fits it, and nothing else."
                 );
@@ -377,7 +380,7 @@ impl Turn {
                         let (reason, why) = (Reason::BackendError, Some(why));
                         let lost = Lost {
                             reason,
-                            backend: Some(Backend::Inquiry),
+                            backend: Some(Backend::Inquiry.into()),
                             text,
                             why,
                             note: None,

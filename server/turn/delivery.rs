@@ -6,9 +6,7 @@ use crate::{
     call::{Call, State},
     context::Context,
     effect::{Prompt, PromptKind},
-    event::{
-        CallEnd, Closed, Event, PromptId, PromptSubject, RefusalReason, ResultReason, Showing,
-    },
+    event::{CallEnd, Closed, Event, PromptId, PromptSubject, ResultReason, Showing},
     input::{Preview, PromptAnswer, ToolOutput},
     permit::{self, Delivery},
     prompt::{Prompted, settled_by_user},
@@ -63,7 +61,6 @@ impl Call {
 
     pub(crate) fn withhold(&mut self, cx: &mut Context) {
         let text = told::result_needs_approval(&self.tool);
-        cx.refused(&self.tool, RefusalReason::Withheld, &text);
         self.finish_aside(cx, ResultReason::WithheldUnattended, text);
     }
 

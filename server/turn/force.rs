@@ -2,21 +2,15 @@
 
 use crate::{
     event::DirectiveKind,
-    response::Response,
+    history::ForceHistory,
     rules::{Model, ToolChoice},
 };
 
-/// What is forced, and how far that has gone in this turn.
+/// What is forced. How far that has gone in the turn is in its [`ForceHistory`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Force {
     /// What still holds.
     pub choice: ToolChoice,
-    /// The directive was given.
-    pub asked: bool,
-    /// The sharper one was given too: never more than once in a turn.
-    pub retried: bool,
-    /// It was not answered when the turn was interrupted.
-    pub retrying: bool,
 }
 
 /// How the next request is sent.
@@ -34,12 +28,7 @@ impl Force {
     /// Begins with what was asked for.
     #[must_use]
     pub fn new(choice: ToolChoice) -> Self {
-        Self {
-            choice,
-            asked: false,
-            retried: false,
-            retrying: false,
-        }
+        Self { choice }
     }
 
     /// Something is forced and the model does not take it as it is.
@@ -50,10 +39,11 @@ impl Force {
 
     /// How the turn's next request goes out.
     #[must_use]
-    pub fn next(&self, model: &Model) -> Sending {
+    pub fn next(&self, model: &Model, history: &ForceHistory) -> Sending {
         if self.is_soft(model) {
-            let kind = DirectiveKind::Force { tool: self.tool() };
-            let directive = (!self.asked).then(|| (kind, self.directive()));
+            let tool = self.tool();
+            let asked = history.is_asked(tool.as_deref());
+            let directive = (!asked).then(|| (DirectiveKind::Force { tool }, self.directive()));
             return Sending {
                 tool_choice: ToolChoice::Auto,
                 reasoning: model.reasoning,
@@ -87,10 +77,11 @@ impl Force {
         }
     }
 
-    /// A completed answer without any call, although one was softly forced.
+    /// Whether an answer without any call is not what was softly forced, and the model is to be told so. It is told
+    /// once in a turn.
     #[must_use]
-    pub fn is_missed(&self, response: &Response, model: &Model) -> bool {
-        self.is_soft(model) && !self.retried && response.complete_calls().next().is_none()
+    pub fn is_missed(&self, model: &Model, history: &ForceHistory) -> bool {
+        self.is_soft(model) && !history.is_asked_again(self.tool().as_deref())
     }
 
     /// The choice holds until the tool was called; for `required`, any.

@@ -184,6 +184,16 @@ impl std::fmt::Debug for SecretValue {
 }
 
 impl PromptAnswer {
+    /// The same answer, its note without blanks around it; a note that says nothing is none.
+    #[must_use]
+    pub fn trimmed(mut self) -> Self {
+        if let Self::Decline { note } = &mut self {
+            let text = note.take().map(|note| note.trim().to_owned());
+            *note = text.filter(|note| !note.is_empty());
+        }
+        self
+    }
+
     /// A plain answer.
     #[must_use]
     pub fn value(value: impl Into<Value>) -> Self {

@@ -8,14 +8,13 @@ use crate::{
     context::Context,
     effect::{Prompt, PromptKind},
     event::{
-        Closed, Event, Permission, PromptId, PromptSubject, RefusalReason, ResultReason, Showing,
-        Vocabulary,
+        Closed, Event, Permission, PromptId, PromptSubject, ResultReason, Showing, Vocabulary,
     },
     input::{Prepared, Preview, PromptAnswer},
     permit::{self, Permit, Refused},
     prompt::{Prompted, settled_by_user},
     question::{AnswerType, Misfit},
-    rules::{Mode, ToolRules},
+    rules::ToolRules,
     told,
 };
 
@@ -64,7 +63,7 @@ impl Call {
                 .as_ref()
                 .is_some_and(|(prompt, _)| cx.given.contains_key(prompt));
         permit::permit(&permit::Facts {
-            mode: cx.mode,
+            mode: cx.mode(),
             run: rules.run,
             class: prepared.class,
             trusted: cx.rules.trusted,
@@ -72,7 +71,7 @@ impl Call {
             must_ask: prepared.must_ask.is_some(),
             approved: prepared.approved
                 || self.approved.as_deref() == Some(&prepared.hash)
-                || cx.memory.is_approved(&prepared.hash),
+                || cx.memory().is_permitted(&prepared.hash),
             attached: cx.client.is_some() || given,
             detached: if waited {
                 crate::rules::DetachedMode::Stop
@@ -140,19 +139,14 @@ impl Call {
                 told::denied_by_key(&self.tool),
             ),
             Refused::Mode => (
-                ResultReason::DeniedByMode(Some(cx.mode)),
-                told::denied_by_mode(&self.tool, cx.mode),
+                ResultReason::DeniedByMode(Some(cx.mode())),
+                told::denied_by_mode(&self.tool, cx.mode()),
             ),
             Refused::NeedsApproval => (
                 ResultReason::NeedsApproval,
                 told::needs_approval(&self.tool),
             ),
         };
-        if why == Refused::NeedsApproval {
-            cx.refused(&self.tool, RefusalReason::NeedsApproval, &text);
-        }
-        cx.memory
-            .refuse(&self.tool, &self.arguments, reason.clone(), &text);
         self.finish_aside(cx, reason, text);
     }
 
@@ -203,15 +197,9 @@ impl Call {
         prepared: Prepared,
         new_text: Option<String>,
     ) {
-        let diff = shows_diff(&prepared);
         match permission {
             Permission::No => return self.not_allowed(cx, None),
-            Permission::Turn if diff && cx.mode == Mode::Ask => cx.mode = Mode::Edits,
-            Permission::Turn if !diff => cx.memory.approve(&prepared.hash),
-            Permission::Always => {
-                cx.memory.approve(&prepared.hash);
-                cx.keep_approval(&prepared.hash);
-            }
+            Permission::Always => cx.keep_approval(&prepared.hash),
             Permission::Once | Permission::Turn => {}
         }
         self.approved = Some(prepared.hash);
@@ -225,12 +213,7 @@ impl Call {
     pub(crate) fn not_allowed(&mut self, cx: &mut Context, note: Option<String>) {
         let text = told::not_allowed(&self.tool, note.as_deref());
         let noted = note.is_some();
-        let reason = ResultReason::Declined { noted };
-        if !noted {
-            cx.memory
-                .refuse(&self.tool, &self.arguments, reason.clone(), &text);
-        }
-        self.finish_aside(cx, reason, text);
+        self.finish_aside(cx, ResultReason::Declined { noted }, text);
     }
 
     pub(crate) fn permission_prompt(

@@ -2,7 +2,7 @@
 //! tests, records and models rely on them.
 
 use crate::{
-    event::{Reason, Vocabulary},
+    event::{Backend, Reason, RefusalReason, ResultReason, Vocabulary, Word},
     rules::Mode,
 };
 
@@ -62,6 +62,22 @@ pub fn unanswered(
     }
 }
 
+/// What the model is told of a question that has no answer, from its record: see [`unanswered`].
+#[must_use]
+pub fn no_answer(
+    tool: &str,
+    question: &str,
+    reason: &Reason,
+    backend: Option<&Word<Backend>>,
+    why: Option<&str>,
+    note: Option<&str>,
+) -> String {
+    match backend.and_then(Word::known) {
+        Some(Backend::Inquiry) => inquiry_failed(why.unwrap_or("unknown")),
+        Some(Backend::Client) | None => unanswered(tool, question, reason, why, note),
+    }
+}
+
 /// A model was asked and did not answer.
 #[must_use]
 pub fn inquiry_failed(why: &str) -> String {
@@ -106,6 +122,30 @@ pub fn needs_approval(tool: &str) -> String {
     format!(
         "{tool} needs approval and no interactive client is attached. Do not retry it in this turn."
     )
+}
+
+/// The same call was refused before in this turn, for this reason. `mode` is the turn's.
+#[must_use]
+pub fn refused_again(tool: &str, reason: &ResultReason, mode: Mode) -> String {
+    match reason {
+        ResultReason::DeniedByConfiguration => denied_by_key(tool),
+        ResultReason::DeniedByMode(recorded) => denied_by_mode(tool, recorded.unwrap_or(mode)),
+        ResultReason::NotTrusted => not_trusted(tool),
+        ResultReason::NeedsApproval => needs_approval(tool),
+        _ => not_allowed(tool, None),
+    }
+}
+
+/// What was refused for want of a person.
+#[must_use]
+pub fn refusal(tool: &str, reason: RefusalReason) -> String {
+    let unanswered = |reason| unanswered(tool, "", &reason, None, None);
+    match reason {
+        RefusalReason::NoPromptBackend => unanswered(Reason::NoPromptBackend),
+        RefusalReason::DetachedPolicy => unanswered(Reason::DetachedPolicy),
+        RefusalReason::NeedsApproval => needs_approval(tool),
+        RefusalReason::Withheld => result_needs_approval(tool),
+    }
 }
 
 /// A `runTool` or `deliverResult` prompt could not be shown.

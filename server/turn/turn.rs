@@ -33,16 +33,8 @@ pub struct Turn {
     pub(crate) phase: Phase,
     /// The calls of the current cycle, in call order.
     pub(crate) calls: Vec<Call>,
-    /// Calls of earlier cycles: keys go on from here.
-    pub(crate) calls_before: u32,
     pub(crate) inquiries: Inquiries,
     pub(crate) force: Force,
-    /// Responses in a row that were cut with nothing complete in them.
-    pub(crate) cuts: u8,
-    /// A message of the user's that no request has taken along yet.
-    pub(crate) steered: bool,
-    /// The repair of the final answer was asked for.
-    pub(crate) schema_repair: bool,
     pub(crate) ends_at: Option<Time>,
 }
 
@@ -110,11 +102,7 @@ impl Turn {
             cx: Context::new(id, rules, client, now),
             phase: Phase::Calls,
             calls: Vec::new(),
-            calls_before: 0,
             inquiries: Inquiries::default(),
-            cuts: 0,
-            steered: false,
-            schema_repair: false,
         }
     }
 
@@ -128,7 +116,7 @@ impl Turn {
             Input::FirstByte(request) => self.inquiries.first_byte(request),
             Input::Piece(request, piece) if self.is_own(request) => self.piece(piece),
             Input::Piece(request, piece) => {
-                let own = self.force.next(&self.cx.rules.model);
+                let own = self.own_sending();
                 let settled = self
                     .inquiries
                     .piece(&mut self.cx, &self.calls, &own, request, piece);
@@ -136,7 +124,7 @@ impl Turn {
             }
             Input::Failed(request, failure) if self.is_own(request) => self.failed(&failure),
             Input::Failed(request, failure) => {
-                let own = self.force.next(&self.cx.rules.model);
+                let own = self.own_sending();
                 let settled =
                     self.inquiries
                         .failed(&mut self.cx, &self.calls, &own, request, &failure);
@@ -152,7 +140,7 @@ impl Turn {
             Input::LiveQuestion(key, number, question) => {
                 self.with_call(key, |call, cx| call.ask_live(cx, number, question));
             }
-            Input::Answer(prompt, answer) => self.answer(prompt, answer),
+            Input::Answer(prompt, answer) => self.answer(prompt, answer.trimmed()),
             Input::Steer(text) => self.steer(text),
             Input::Cancel => self.cancel(),
             Input::ClientCame(client) => self.client_came(client),
@@ -197,11 +185,16 @@ impl Turn {
             .find_map(|call| call.fits(prompt, answer))
     }
 
+    /// How the turn's next request goes out.
+    pub(crate) fn own_sending(&self) -> Sending {
+        self.force
+            .next(&self.cx.rules.model, self.cx.history.force())
+    }
+
     /// Builds the next request and sends it, unless a limit ends the turn.
     pub(crate) fn request(&mut self) {
-        let sending = self.force.next(&self.cx.rules.model);
+        let sending = self.own_sending();
         if sending.directive.is_some() {
-            self.force.asked = true;
             let text = "The model does not take a forced tool here; it is told to call it instead.";
             self.cx.notice(Level::Info, text);
         }
@@ -212,13 +205,11 @@ impl Turn {
         if let Some(error) = self.over_limit() {
             return self.conclude(Conclusion::failed(error));
         }
-        self.calls_before += u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
         self.calls.clear();
         self.inquiries.new_cycle();
         if let Some((kind, text)) = sending.directive.clone() {
             self.cx.record(Event::Directive { kind, text });
         }
-        self.steered = false;
         self.cx.cycle += 1;
         let step = self.cx.cycle;
         self.cx.record(Event::RequestSent { step });
@@ -230,7 +221,7 @@ impl Turn {
         let request = self.cx.next_request();
         let kind = RequestKind::Turn {
             cycle: self.cx.cycle,
-            native_schema: self.schema_repair,
+            native_schema: self.cx.history.schema_repair(),
         };
         self.cx.perform(Effect::Send(Request {
             id: request,
@@ -275,7 +266,7 @@ impl Turn {
             for wanted in std::mem::take(&mut self.cx.wanted) {
                 self.inquiries.want(&self.cx, wanted);
             }
-            let own = self.force.next(&self.cx.rules.model);
+            let own = self.own_sending();
             self.inquiries.send_due(&mut self.cx, &self.calls, &own);
             self.end_cycle();
         }
@@ -331,7 +322,7 @@ impl Turn {
             }
         }
         let usage = self.cx.usage;
-        let refusals = self.cx.refusals.clone();
+        let refusals = self.cx.refusals();
         self.cx.record(Event::TurnEnd {
             outcome,
             answer: answer.clone(),
@@ -370,8 +361,6 @@ impl Turn {
         }
         self.cx.record(Event::Steer { text: text.clone() });
         self.cx.tell(Update::Steered { text });
-        self.cx.memory.lift();
-        self.steered = true;
     }
 
     fn cancel(&mut self) {

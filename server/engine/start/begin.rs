@@ -253,7 +253,7 @@ impl DriverSetup {
         match (&self.request.start, resumed) {
             (TurnStart::Resume { answers }, Some(turn)) => Ok(Turn::resume(
                 setup,
-                &turn.events,
+                turn.history(),
                 answers.clone(),
                 clock.now(),
             )?),

@@ -1,6 +1,9 @@
 use super::*;
 use crate::turn::{
-    event::{CallEnd, Closed, DirectiveKind, InquiryResponse, Level},
+    event::{
+        CallEnd, CallKey, Closed, DirectiveKind, InquiryResponse, Level, Outcome, PromptId,
+        PromptSubject,
+    },
     question::{AnswerType, Question, Source},
     response::{Feature, Finish, Usage},
     transcript::Item,

@@ -2,8 +2,13 @@
 
 use std::collections::HashSet;
 
-use super::{Entry, OpenCalls, Record};
-use crate::turn::{event::Event, transcript::Transcript};
+use super::{Entry, Record};
+use crate::turn::{
+    event::{Event, ResultReason},
+    history::{CallHistory, CallState, TurnHistory},
+    told,
+    transcript::Transcript,
+};
 
 /// All that providers were sent. Where lines are missing, what is left is put together so that a next request
 /// is valid: each call of a turn that went on has a result, and results come before what the model said to
@@ -33,7 +38,8 @@ pub fn transcript(records: &[Record]) -> Transcript {
 struct Folded {
     transcript: Transcript,
     turns: HashSet<String>,
-    calls: OpenCalls,
+    /// Of the turn that the last event belongs to.
+    history: TurnHistory,
     /// Results were recorded and no request since.
     unsent: bool,
 }
@@ -43,7 +49,7 @@ impl Folded {
         match event {
             Event::TurnStart => {
                 self.close_calls();
-                self.calls = OpenCalls::default();
+                self.history = TurnHistory::default();
                 self.unsent = false;
             }
             Event::RequestSent { .. } => {
@@ -51,21 +57,46 @@ impl Folded {
                 self.unsent = false;
             }
             Event::Text { .. } | Event::Reasoning { .. } | Event::ToolCall { .. }
-                if self.unsent || !self.calls.calls.is_empty() =>
+                if self.unsent || self.history.open_calls().next().is_some() =>
             {
                 // The line that says so was lost: there is no answer without a request.
-                self.push(&Event::RequestSent { step: 0 });
+                let step = self.history.step();
+                self.push(&Event::RequestSent { step });
             }
             Event::ToolResult { held: false, .. } => self.unsent = true,
             _ => {}
         }
-        self.calls.take(event);
-        self.transcript.push(event);
+        self.take(event);
     }
 
+    /// A result for each call that has none.
     fn close_calls(&mut self) {
-        for result in self.calls.results() {
-            self.transcript.push(&result);
+        let results: Vec<Event> = self.history.open_calls().map(missing_result).collect();
+        for result in &results {
+            self.take(result);
         }
+    }
+
+    fn take(&mut self, event: &Event) {
+        self.history.apply(event);
+        self.transcript.push(event);
+    }
+}
+
+/// The result of a call whose own was lost.
+fn missing_result(call: &CallHistory) -> Event {
+    let (reason, content) = match call.state() {
+        CallState::Running { .. } => (
+            ResultReason::Interrupted,
+            told::unknown_effects(call.tool()),
+        ),
+        _ => (ResultReason::Cancelled, told::CANCELLED.to_owned()),
+    };
+    Event::ToolResult {
+        call: call.key(),
+        end: reason.into(),
+        content,
+        held: false,
+        details: None,
     }
 }

@@ -35,6 +35,21 @@ pub struct CallKey(pub u32);
 #[serde(transparent)]
 pub struct PromptId(pub String);
 
+impl PromptId {
+    /// The id of the prompt with this number in a turn, counted from 1.
+    #[must_use]
+    pub fn numbered(turn: &str, number: u32) -> Self {
+        Self(format!("{turn}-{number}"))
+    }
+
+    /// The number of the prompt in its turn; `None` where the id has none.
+    #[must_use]
+    pub fn number(&self) -> Option<u32> {
+        let (_, number) = self.0.rsplit_once('-')?;
+        number.parse().ok()
+    }
+}
+
 /// One event of a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {

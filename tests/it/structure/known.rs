@@ -14,7 +14,10 @@ pub(crate) const CYCLES: &[(&str, &str, &str)] = &[
     ("turn", "prompt", "answer"),
     ("turn", "prompt", "call"),
     ("turn", "prompt", "permission"),
+    ("turn", "record", "inquiry"),
+    ("turn", "response", "record"),
     ("turn", "rules", "inquiry"),
+    ("turn", "rules", "record"),
 ];
 
 /// Files with many modules and no table that names each of them.

@@ -34,6 +34,15 @@ fn sections(file: &str) -> Vec<(String, String)> {
     sections.collect()
 }
 
+/// Name and input of every conversation.
+pub(crate) fn all() -> impl Iterator<Item = (String, String)> {
+    let files = names().into_iter();
+    files.flat_map(|file| {
+        let sections = sections(&file).into_iter();
+        sections.map(move |(name, input)| (format!("{file}, {name}"), input))
+    })
+}
+
 fn check(file: &str) {
     let mut text = String::new();
     for (name, input) in sections(file) {

@@ -4,6 +4,7 @@
 mod conversations;
 mod deliver;
 mod ends;
+mod fold;
 mod permit;
 mod play;
 mod races;

@@ -150,7 +150,7 @@ impl Play {
                 new_text: Some(lines(rest)),
             },
             "decline" => {
-                let note = (!rest.is_empty()).then(|| rest.to_owned());
+                let note = (!rest.is_empty()).then(|| note(rest));
                 PromptAnswer::Decline { note }
             }
             "skip" => PromptAnswer::Cancel,
@@ -341,4 +341,9 @@ fn failure_class(word: &str) -> FailureClass {
             None => panic!("`{word}` is no class of failures"),
         },
     }
+}
+
+/// A note as it is, or a JSON string, for one that begins or ends with blanks.
+fn note(text: &str) -> String {
+    serde_json::from_str(text).unwrap_or_else(|_| text.to_owned())
 }

@@ -21,6 +21,7 @@ use std::{
 use aside_turn::{
     effect::{Effect, End, Prompt, PromptKind, Request, RequestKind},
     event::{CallKey, Event, PromptId},
+    history::TurnHistory,
     input::{Input, Preparation, PromptAnswer, SecretValue, Time, ToolOutcome},
     inquiry::Strategy,
     question::{Answer, AnswerType},
@@ -129,7 +130,12 @@ impl Play {
     /// Goes on from what was recorded.
     pub(crate) fn resume(&mut self, answers: Vec<(PromptId, String)>) {
         self.crash();
-        match Turn::resume(self.setup(), &self.events, answers, self.now) {
+        match Turn::resume(
+            self.setup(),
+            TurnHistory::of(&self.events),
+            answers,
+            self.now,
+        ) {
             Ok(turn) => {
                 self.turn = Some(turn);
                 self.drain();
@@ -141,7 +147,7 @@ impl Play {
     /// A new message comes instead of a resume.
     pub(crate) fn close(&mut self) {
         self.crash();
-        for event in close(&self.events) {
+        for event in close(TurnHistory::of(&self.events)) {
             self.record(event);
         }
     }

@@ -3,6 +3,7 @@
 use aside_turn::{
     Turn,
     event::{Outcome, PromptId, PromptSubject},
+    history::TurnHistory,
     input::PromptAnswer,
     question::AnswerType,
     resume::{self, ResumeError},
@@ -69,7 +70,7 @@ impl World {
             answers.push((prompt, text));
         }
         self.say(|| format!("  answers {answers:?}"));
-        match Turn::resume(setup, &self.log, answers, self.now) {
+        match Turn::resume(setup, TurnHistory::of(&self.log), answers, self.now) {
             Ok(turn) => self.live_on(turn),
             Err(error) => self.checker.fail(format!("it cannot be resumed: {error}")),
         }
@@ -82,7 +83,7 @@ impl World {
             ..Default::default()
         };
         let unknown = vec![(PromptId("t9-9".into()), "true".to_owned())];
-        let refused = Turn::resume(setup.clone(), &self.log, unknown, self.now);
+        let refused = Turn::resume(setup.clone(), TurnHistory::of(&self.log), unknown, self.now);
         if !matches!(refused, Err(ResumeError::UnknownPrompt(..))) {
             self.checker.fail("an unknown prompt was answered".into());
         }
@@ -98,7 +99,7 @@ impl World {
             return;
         }
         let misfit = vec![(prompt, "perhaps".to_owned())];
-        let refused = Turn::resume(setup, &self.log, misfit, self.now);
+        let refused = Turn::resume(setup, TurnHistory::of(&self.log), misfit, self.now);
         if !matches!(refused, Err(ResumeError::Misfit(..))) {
             self.checker
                 .fail("an answer that does not fit was taken".into());
@@ -157,7 +158,7 @@ impl World {
         self.checker.mark_lost();
         self.checker.life = Life::default();
         self.checker.closing = true;
-        for event in resume::close(&self.log) {
+        for event in resume::close(TurnHistory::of(&self.log)) {
             self.say(|| text::event(&event));
             self.checker.recorded(&event);
             self.log.push(event);

@@ -1,0 +1,217 @@
+//! What became of a turn: of its calls, questions and prompts, folded once from its events.
+//!
+//! Invariant: no other code works out from events where a call, a question or a prompt stands. Events about a call,
+//! question or prompt that is not known change none of them.
+//!
+//! | module | what became of |
+//! |---|---|
+//! | `fold` | nothing of its own: it takes in the events |
+//! | [`call`] | a call |
+//! | [`question`] | a question that a tool asked |
+//! | [`prompt`] | a prompt that waited for a person |
+//! | [`memory`] | what the turn remembers of answers, refusals and approvals |
+//! | [`progress`] | the last request |
+//! | [`standing`] | the turn, as the list of conversations shows it |
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::{
+    record::{CallKey, Event, PromptId, Word},
+    response::{Feature, Usage},
+};
+
+pub mod call;
+mod fold;
+pub mod memory;
+pub mod progress;
+pub mod prompt;
+pub mod question;
+pub mod standing;
+
+pub(crate) use call::parse_arguments;
+pub use call::{
+    CallDetails, CallHistory, CallState, DeliveryState, PendingEnd, RecordedAnswer, RecordedResult,
+};
+pub use memory::{FailedQuestion, TurnMemory};
+pub use progress::{ForceHistory, Progress};
+pub use prompt::{PromptHistory, PromptState};
+pub use question::{QuestionHistory, QuestionState};
+pub use standing::{OpenPrompt, Standing};
+
+/// What became of one turn, from its events.
+#[derive(Clone, Debug, Default)]
+pub struct TurnHistory {
+    standing: Standing,
+    progress: Progress,
+    step: u32,
+    /// The words of the step's response.
+    text: String,
+    /// A message of the user's that no request has taken along yet.
+    steered: bool,
+    calls: BTreeMap<CallKey, CallHistory>,
+    /// The calls of this step, in the order in which the response made them.
+    step_calls: Vec<CallKey>,
+    questions: HashMap<String, QuestionHistory>,
+    prompts: HashMap<PromptId, PromptHistory>,
+    memory: TurnMemory,
+    force: ForceHistory,
+    cuts: u8,
+    schema_repair: bool,
+    usage: Usage,
+    learned: Vec<(String, Word<Feature>)>,
+    last_prompt: u32,
+    applied: u32,
+}
+
+impl TurnHistory {
+    /// Folds the events of a turn.
+    pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+        let mut history = Self::default();
+        for event in events {
+            history.apply(event);
+        }
+        history
+    }
+
+    /// How far the turn came, as the list of conversations shows it.
+    #[must_use]
+    pub fn standing(&self) -> &Standing {
+        &self.standing
+    }
+
+    /// How far the last request came.
+    #[must_use]
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// The number of the step, counted from 1; 0 before the first.
+    #[must_use]
+    pub fn step(&self) -> u32 {
+        self.step
+    }
+
+    /// The words of the step's response so far.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the user said something that no request has taken along yet.
+    #[must_use]
+    pub fn is_steered(&self) -> bool {
+        self.steered
+    }
+
+    /// A call by its key.
+    #[must_use]
+    pub fn call(&self, key: CallKey) -> Option<&CallHistory> {
+        self.calls.get(&key)
+    }
+
+    /// All calls of the turn in call order, those that count as not there included.
+    pub fn calls(&self) -> impl Iterator<Item = &CallHistory> {
+        self.calls.values()
+    }
+
+    /// The calls of this step, in the order in which its response made them; none before that is whole.
+    pub fn step_calls(&self) -> impl Iterator<Item = &CallHistory> {
+        let calls = self.step_calls.iter().filter_map(|key| self.calls.get(key));
+        calls.filter(|call| call.state != CallState::Proposed)
+    }
+
+    /// The calls of this step that have no result.
+    pub fn open_calls(&self) -> impl Iterator<Item = &CallHistory> {
+        self.step_calls().filter(|call| call.is_open())
+    }
+
+    /// The key of the next call that is made.
+    #[must_use]
+    pub fn next_call(&self) -> CallKey {
+        let made = |(_, call): &(&CallKey, &CallHistory)| call.state != CallState::Proposed;
+        let last = self.calls.iter().rev().find(made);
+        CallKey(last.map_or(0, |(key, _)| key.0.saturating_add(1)))
+    }
+
+    /// A question by the id of its pair.
+    #[must_use]
+    pub fn question(&self, pair: &str) -> Option<&QuestionHistory> {
+        self.questions.get(pair)
+    }
+
+    /// All questions of the turn, in no order.
+    pub fn questions(&self) -> impl Iterator<Item = &QuestionHistory> {
+        self.questions.values()
+    }
+
+    /// A prompt by its id.
+    #[must_use]
+    pub fn prompt(&self, id: &PromptId) -> Option<&PromptHistory> {
+        self.prompts.get(id)
+    }
+
+    /// The prompt that a call waits on and that a resume can answer.
+    #[must_use]
+    pub fn waits_on<'a>(&'a self, call: &'a CallHistory) -> Option<&'a PromptId> {
+        match &call.state {
+            CallState::Permission(prompt)
+            | CallState::Held {
+                delivery: DeliveryState::Asked(prompt),
+                ..
+            } => Some(prompt),
+            CallState::Asking(pair) => match &self.questions.get(pair)?.state {
+                QuestionState::Prompted(prompt) => Some(prompt),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// What the turn remembers.
+    #[must_use]
+    pub fn memory(&self) -> &TurnMemory {
+        &self.memory
+    }
+
+    /// What the model was told of a tool that it must call.
+    #[must_use]
+    pub fn force(&self) -> &ForceHistory {
+        &self.force
+    }
+
+    /// How many responses in a row were cut with nothing complete in them, as far as the model was told.
+    #[must_use]
+    pub fn cuts(&self) -> u8 {
+        self.cuts
+    }
+
+    /// Whether the repair of the final answer was asked for.
+    #[must_use]
+    pub fn schema_repair(&self) -> bool {
+        self.schema_repair
+    }
+
+    /// The tokens that are on record, those of inquiries included.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// What models refused in this turn, in order.
+    #[must_use]
+    pub fn learned(&self) -> &[(String, Word<Feature>)] {
+        &self.learned
+    }
+
+    /// The greatest number of a prompt of the turn; 0 where it has none.
+    #[must_use]
+    pub fn last_prompt(&self) -> u32 {
+        self.last_prompt
+    }
+
+    /// How many events were taken in: the place of the next one.
+    #[must_use]
+    pub fn applied(&self) -> u32 {
+        self.applied
+    }
+}

@@ -1,0 +1,87 @@
+//! How far a turn came: all that the list of conversations needs to know of it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::{CallKey, Event, Outcome, PromptId, PromptSubject};
+
+/// How far a turn came. It alone decides which prompts are settled.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Standing {
+    /// How the turn ended, unless it was resumed since. Without one, it runs or was interrupted.
+    pub outcome: Option<Outcome>,
+    /// The prompts that nobody has settled, in the order in which they were opened.
+    pub open: Vec<OpenPrompt>,
+}
+
+/// A prompt that nobody has settled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenPrompt {
+    /// Its id.
+    pub prompt: PromptId,
+    /// The call it belongs to.
+    pub call: CallKey,
+    /// The id of the question's pair, where it asks a tool's question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inquiry: Option<String>,
+}
+
+impl Standing {
+    /// Takes in the next event of the turn.
+    pub fn apply(&mut self, event: &Event) {
+        match event {
+            // These may come after the end, and do not go on with the turn.
+            Event::LateAnswer { .. } | Event::Notice { .. } | Event::Learned { .. } => return,
+            Event::TurnStart => {
+                // Until its message is on record there is nothing to go on with: after a crash in between, the user
+                // sends it again.
+                *self = Self {
+                    outcome: Some(Outcome::Cancelled),
+                    open: Vec::new(),
+                };
+                return;
+            }
+            Event::TurnEnd { outcome, .. } => {
+                self.outcome = Some(*outcome);
+                if self.is_over() {
+                    self.open.clear();
+                }
+                return;
+            }
+            Event::PromptOpened {
+                prompt,
+                call,
+                subject,
+            } => {
+                // Older programs open the same prompt again on a resume.
+                self.open.retain(|open| open.prompt != *prompt);
+                let inquiry = match subject {
+                    PromptSubject::Question { inquiry } => Some(inquiry.clone()),
+                    _ => None,
+                };
+                self.open.push(OpenPrompt {
+                    prompt: prompt.clone(),
+                    call: *call,
+                    inquiry,
+                });
+            }
+            Event::PromptClosed { prompt, .. } => self.open.retain(|open| open.prompt != *prompt),
+            Event::InquiryResponse { id, .. } => {
+                self.open.retain(|open| open.inquiry.as_ref() != Some(id));
+            }
+            Event::ToolResult {
+                call, held: false, ..
+            } => {
+                self.open.retain(|open| open.call != *call);
+            }
+            _ => {}
+        }
+        self.outcome = None;
+    }
+
+    /// Whether the turn ended in a way that leaves nothing to resume.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.outcome
+            .is_some_and(|outcome| outcome != Outcome::Interrupted)
+    }
+}

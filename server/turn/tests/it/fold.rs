@@ -1,0 +1,267 @@
+//! What became of a turn is folded once from its events. Tested on every prefix of every conversation: what must
+//! hold of it, and that a resumed turn decides as one that was never interrupted.
+
+use aside_turn::{
+    Event,
+    event::{CallEnd, CallKey, Closed, DirectiveKind, PromptId, PromptSubject, ResultReason},
+    history::{CallHistory, CallState, DeliveryState, QuestionState, TurnHistory},
+    response::{Finish, Usage},
+};
+
+use crate::{conversations, play::Play};
+
+/// The events of every conversation.
+fn all() -> impl Iterator<Item = (String, Vec<Event>)> {
+    let all = conversations::all();
+    all.map(|(name, input)| (name, Play::of(&input).events))
+}
+
+/// The prompt that a call's state names.
+fn prompt_of<'a>(history: &'a TurnHistory, call: &'a CallHistory) -> Option<&'a PromptId> {
+    match call.state() {
+        CallState::Permission(prompt)
+        | CallState::Held {
+            delivery: DeliveryState::Asked(prompt),
+            ..
+        } => Some(prompt),
+        CallState::Asking(pair) => match history.question(pair).expect("it was asked").state() {
+            QuestionState::Prompted(prompt) => Some(prompt),
+            QuestionState::Open => None,
+            settled => panic!("a call waits for a question that is {settled:?}"),
+        },
+        _ => None,
+    }
+}
+
+#[test]
+fn what_a_call_waits_on_is_open_and_its_end_is_final() {
+    let mut prompts = 0;
+    for (name, events) in all() {
+        let mut history = TurnHistory::default();
+        let mut done: Vec<(CallKey, u32, CallEnd)> = Vec::new();
+        for event in &events {
+            history.apply(event);
+            for call in history.open_calls() {
+                let Some(prompt) = prompt_of(&history, call) else {
+                    continue;
+                };
+                prompts += 1;
+                let open = &history.standing().open;
+                let is_open = open.iter().any(|open| open.prompt == *prompt);
+                assert!(
+                    is_open || history.standing().is_over(),
+                    "{name}: {prompt:?} after {event:?}"
+                );
+                assert_eq!(history.waits_on(call), Some(prompt), "{name}");
+            }
+            for (key, first, end) in &done {
+                let call = history.call(*key).expect("it was made");
+                let same = *call.state() == CallState::Done(end.clone());
+                assert!(same || call.first() != *first, "{name}: {call:?}");
+            }
+            done.extend(history.calls().filter_map(|call| match call.state() {
+                CallState::Done(end) => Some((call.key(), call.first(), end.clone())),
+                _ => None,
+            }));
+        }
+    }
+    assert!(prompts > 100, "only {prompts} open prompts were looked at");
+}
+
+#[test]
+fn a_prefix_and_then_the_rest_is_what_all_is() {
+    for (name, events) in all() {
+        let all = format!("{:?}", TurnHistory::of(&events).standing());
+        let states = |history: &TurnHistory| {
+            let calls = history.calls().map(|call| format!("{call:?}"));
+            calls.collect::<Vec<_>>()
+        };
+        let whole = TurnHistory::of(&events);
+        for at in 0..=events.len() {
+            let mut history = TurnHistory::of(&events[..at]).clone();
+            events[at..].iter().for_each(|event| history.apply(event));
+            assert_eq!(states(&history), states(&whole), "{name}, from {at} on");
+            assert_eq!(format!("{:?}", history.standing()), all, "{name}");
+            assert_eq!(history.applied() as usize, events.len(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_is_about_nothing_known_changes_no_call() {
+    let unknown = CallKey(1_000);
+    let prompt = PromptId("other-1000".into());
+    let strange = [
+        Event::CallStarted {
+            call: unknown,
+            run: 1,
+            title: "odd".into(),
+        },
+        Event::PromptOpened {
+            prompt: prompt.clone(),
+            call: unknown,
+            subject: PromptSubject::DeliverResult,
+        },
+        Event::PromptClosed {
+            prompt,
+            closed: Closed::Withdrawn,
+        },
+        Event::ToolResult {
+            call: unknown,
+            end: CallEnd::Success,
+            content: "odd".into(),
+            held: false,
+            details: None,
+        },
+    ];
+    for (name, events) in all() {
+        let mut history = TurnHistory::of(&events);
+        let calls = |history: &TurnHistory| format!("{:?}", history.calls().collect::<Vec<_>>());
+        let before = calls(&history);
+        strange.iter().for_each(|event| history.apply(event));
+        assert_eq!(calls(&history), before, "{name}");
+    }
+}
+
+#[test]
+fn a_call_whose_step_is_over_keeps_little() {
+    let (_, events) = all()
+        .find(|(name, _)| name == "resume, all results there: the next request")
+        .expect("the conversation is there");
+    let mut history = TurnHistory::of(&events);
+    assert!(history.calls().count() > 0);
+    history.apply(&Event::RequestSent { step: 9 });
+    assert!(history.calls().all(|call| call.details().is_none()));
+    assert!(history.open_calls().next().is_none());
+    let size = size_of::<CallHistory>();
+    assert!(size <= 160, "{size} bytes");
+}
+
+#[test]
+fn keys_go_on_from_the_greatest_also_where_calls_were_lost() {
+    let played = Play::of("tool read\ndo a read {} & b read {}\ndone a one\ndone b two");
+    let first = |event: &Event| matches!(event, Event::ToolCall { call, .. } if call.0 == 0);
+    let is_lost = |event: &&Event| !first(event);
+    let log: Vec<Event> = played.events.iter().filter(is_lost).cloned().collect();
+    assert_eq!(log.len() + 1, played.events.len());
+    assert_eq!(TurnHistory::of(&log).next_call(), CallKey(2));
+    let mut play = Play::cut(&played, 0);
+    play.events = log;
+    play.resume(Vec::new());
+    play.line("do c read {}");
+    let keys: Vec<u32> = play
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::ToolCall { call, .. } => Some(call.0),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(keys, [1, 2]);
+}
+
+#[test]
+fn an_inquiry_that_is_not_made_again_fails_for_the_same_reason_also_after_a_crash() {
+    let played = Play::of(
+        "tool edit\ndo a edit {\"n\":1}\nasks a backup boolean: Keep a backup?\nfail auth the key is rejected\n\
+         do b edit {\"n\":2}\nasks b backup boolean: Keep a backup?",
+    );
+    let told = Some(("error", "Inquiry failed: the key is rejected"));
+    assert_eq!(played.result("b"), told);
+    let is_response = |event: &Event| matches!(event, Event::InquiryResponse { .. });
+    let last = played.events.iter().rposition(is_response);
+    let mut cut = Play::cut(&played, last.expect("it has a response") + 1);
+    assert_eq!(cut.result("b"), None);
+    cut.resume(Vec::new());
+    assert_eq!(cut.result("b"), told);
+}
+
+#[test]
+fn a_response_that_was_never_whole_does_not_count() {
+    let call = Event::ToolCall {
+        call: CallKey(0),
+        id: "a".into(),
+        name: "read".into(),
+        arguments: "{}".into(),
+        opaque: None,
+    };
+    let mut history = TurnHistory::of(&[Event::RequestSent { step: 1 }, call.clone()]);
+    assert_eq!(history.step_calls().count(), 0);
+    assert_eq!(history.next_call(), CallKey(0));
+    history.apply(&Event::ResponseEnd {
+        finish: Some(Finish::ToolUse),
+        usage: Usage::default(),
+    });
+    assert_eq!(history.open_calls().count(), 1);
+    assert_eq!(history.next_call(), CallKey(1));
+    // The line of the next request was lost: there is no response without one.
+    let mut next = call;
+    if let Event::ToolCall { call, .. } = &mut next {
+        *call = CallKey(1);
+    }
+    history.apply(&next);
+    assert_eq!(history.open_calls().count(), 0);
+    assert_eq!(history.step(), 2);
+}
+
+#[test]
+fn an_answer_that_nobody_knows_permits_and_delivers_nothing() {
+    let played = Play::of("client\ntool run class=more\ndo a run {}");
+    let prompt = PromptId("turn-1".into());
+    let mut history = TurnHistory::of(&played.events);
+    history.apply(&Event::PromptClosed {
+        prompt,
+        closed: Closed::Unknown {
+            answer: "perhaps".into(),
+        },
+    });
+    let call = history.call(CallKey(0)).expect("it was made");
+    assert_eq!(*call.state(), CallState::Due);
+    let details = call.details().expect("its step is not over");
+    assert_eq!(details.permitted, None);
+    assert!(!history.memory().is_permitted("hash of run"));
+
+    let played = Play::of("client\ntool read result=ask\ndo a read {}\ndone a secret plan");
+    let mut history = TurnHistory::of(&played.events);
+    history.apply(&Event::PromptClosed {
+        prompt: PromptId("turn-1".into()),
+        closed: Closed::Unknown {
+            answer: "perhaps".into(),
+        },
+    });
+    let call = history.call(CallKey(0)).expect("it was made");
+    let CallState::Held { delivery, .. } = call.state() else {
+        panic!("{call:?}");
+    };
+    assert_eq!(*delivery, DeliveryState::Unasked);
+}
+
+#[test]
+fn a_directive_of_an_unknown_kind_counts_for_nothing() {
+    let mut history = TurnHistory::of(&[Event::RequestSent { step: 1 }]);
+    history.apply(&Event::Directive {
+        kind: DirectiveKind::Other("shout".into()),
+        text: "Your last response was cut off.".into(),
+    });
+    assert_eq!((history.cuts(), history.schema_repair()), (0, false));
+}
+
+#[test]
+fn a_refusal_of_an_unknown_reason_is_not_repeated() {
+    let played = Play::of("tool read\ndo a read {}");
+    let mut history = TurnHistory::of(&played.events);
+    history.apply(&Event::ToolResult {
+        call: CallKey(0),
+        end: ResultReason::Unknown {
+            status: aside_turn::event::Status::Denied,
+            word: "full_moon".into(),
+        }
+        .into(),
+        content: "read needs approval".into(),
+        held: false,
+        details: None,
+    });
+    let memory = history.memory();
+    assert_eq!(memory.refused("read", &serde_json::json!({})), None);
+    assert!(memory.refusals().is_empty());
+}
