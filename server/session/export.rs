@@ -9,6 +9,7 @@ use crate::turn::{
         By, CallEnd, CallKey, Closed, Event, InquiryResponse, Outcome, Reason, RefusalReason,
         Status, Vocabulary,
     },
+    history::TurnHistory,
     question::{AnswerType, Question, Source},
     response::Usage,
 };
@@ -41,10 +42,12 @@ pub fn markdown(title: &str, first: usize, turns: &[Turn]) -> String {
             first + at,
             time.get(..16).unwrap_or(&time)
         );
+        let history = turn.history();
         TurnPage {
             page: &mut page,
             turn,
-            questions: questions(turn),
+            questions: questions(&history),
+            history: &history,
         }
         .write();
     }
@@ -55,6 +58,7 @@ pub fn markdown(title: &str, first: usize, turns: &[Turn]) -> String {
 struct TurnPage<'a> {
     page: &'a mut String,
     turn: &'a Turn,
+    history: &'a TurnHistory,
     /// The calls that are questions of the assistant's own.
     questions: HashSet<CallKey>,
 }
@@ -227,12 +231,9 @@ impl TurnPage<'_> {
     }
 
     /// The tool of a call.
-    fn tool(&self, wanted: CallKey) -> &str {
-        let found = self.turn.events.iter().rev().find_map(|event| match event {
-            Event::ToolCall { call, name, .. } if *call == wanted => Some(name.as_str()),
-            _ => None,
-        });
-        found.unwrap_or("a tool")
+    fn tool(&self, call: CallKey) -> &str {
+        let call = self.history.call(call);
+        call.map_or("a tool", |call| call.tool())
     }
 
     fn part(&mut self, text: &str) {
@@ -243,15 +244,13 @@ impl TurnPage<'_> {
 }
 
 /// The calls by which the assistant asked, and no tool did.
-fn questions(turn: &Turn) -> HashSet<CallKey> {
+fn questions(history: &TurnHistory) -> HashSet<CallKey> {
     let (mut own, mut others) = (HashSet::new(), HashSet::new());
-    for event in &turn.events {
-        if let Event::InquiryRequest { call, source, .. } = event {
-            match source {
-                Source::Assistant => own.insert(*call),
-                Source::Tool { .. } => others.insert(*call),
-            };
-        }
+    for asked in history.questions() {
+        match asked.source() {
+            Source::Assistant => own.insert(asked.call()),
+            Source::Tool { .. } => others.insert(asked.call()),
+        };
     }
     own.retain(|call| !others.contains(call));
     own

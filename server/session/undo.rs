@@ -16,10 +16,7 @@ use super::{
     blobs::Blobs,
     record::{Edit, Entry, Record},
 };
-use crate::{
-    digest::sha256,
-    turn::event::{CallKey, Event},
-};
+use crate::{digest::sha256, turn::history::TurnHistory};
 
 mod staged;
 
@@ -324,19 +321,15 @@ fn states<'a>(records: &'a [Record], path: &str) -> HashSet<Option<&'a str>> {
         .collect()
 }
 
+/// Whether the turn ran a tool whose changes are not on record.
 fn untracked(records: &[Record], turn: &str, ran: impl Fn(&str) -> bool) -> bool {
-    let events = || {
-        let of_turn = records
-            .iter()
-            .filter(|record| record.turn.as_deref() == Some(turn));
-        of_turn.filter_map(|record| record.entry.event())
-    };
-    let started = |wanted: &CallKey| {
-        events().any(|event| matches!(event, Event::CallStarted { call, .. } if call == wanted))
-    };
-    events().any(
-        |event| matches!(event, Event::ToolCall { call, name, .. } if ran(name) && started(call)),
-    )
+    let of_turn = records
+        .iter()
+        .filter(|record| record.turn.as_deref() == Some(turn));
+    let history = TurnHistory::of(of_turn.filter_map(|record| record.entry.event()));
+    history
+        .calls()
+        .any(|call| call.runs() > 0 && ran(call.tool()))
 }
 
 fn open_root(root: &Path) -> Result<Dir, UndoError> {

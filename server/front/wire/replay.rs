@@ -1,7 +1,7 @@
 //! A turn's updates put together from its log: pieces joined, without what a tool printed on the way and without
 //! retries.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
@@ -9,8 +9,9 @@ use super::{CallStatus, InquiryStatus, PromptKind, PromptOutcome, QuestionUpdate
 use crate::{
     session::{record::Edit, replay::Turn},
     turn::{
-        event::{By, CallKey, Closed, Event, InquiryResponse, PromptSubject},
-        question::{Question, Source},
+        event::{By, CallEnd, CallKey, Closed, Event, InquiryResponse, PromptId, PromptSubject},
+        history::{CallHistory, TurnHistory},
+        question::Source,
         response,
     },
 };
@@ -23,38 +24,48 @@ pub fn updates(
     uri: impl Fn(&str) -> String,
     hidden: impl Fn(&str) -> bool,
 ) -> Vec<Update> {
+    let history = turn.history();
     let mut put = Put {
         updates: Vec::new(),
         step: 0,
-        calls: HashMap::new(),
-        asked: HashMap::new(),
-        prompts: HashMap::new(),
         usage: response::Usage::default(),
+        edits: edits(&turn.edits, &uri),
+        history: &history,
         hidden: &hidden,
     };
-    for event in &turn.events {
-        put.event(event);
+    for (place, event) in (0..).zip(&turn.events) {
+        put.event(place, event);
     }
-    put.edits(&turn.edits, &uri);
+    for (call, uris) in std::mem::take(&mut put.edits) {
+        put.edited(call, uris);
+    }
     put.updates
 }
 
-/// What is known so far.
+/// The files that each call changed, as URIs. They are on record beside the turn's own events.
+fn edits(edits: &[Edit], uri: &dyn Fn(&str) -> String) -> BTreeMap<CallKey, Vec<String>> {
+    let mut by_call: BTreeMap<CallKey, Vec<String>> = BTreeMap::new();
+    for edit in edits {
+        let uris = by_call.entry(CallKey(edit.call)).or_default();
+        uris.push(uri(&edit.path));
+    }
+    by_call
+}
+
+/// One pass over the events, with what became of all that they are about.
 struct Put<'a> {
     updates: Vec<Update>,
     step: u32,
-    /// Id and tool of each call.
-    calls: HashMap<CallKey, (String, String)>,
-    /// Questions by the id of their pair.
-    asked: HashMap<String, (Question, Source)>,
-    /// What open prompts are for, by id: the pair of a question, or a kind.
-    prompts: HashMap<String, Option<String>>,
     usage: response::Usage,
+    /// What was not told yet: it stands before the result of its call.
+    edits: BTreeMap<CallKey, Vec<String>>,
+    history: &'a TurnHistory,
     hidden: &'a dyn Fn(&str) -> bool,
 }
 
 impl Put<'_> {
-    fn event(&mut self, event: &Event) {
+    /// `place` is that of the event in its turn.
+    fn event(&mut self, place: u32, event: &Event) {
         match event {
             Event::RequestSent { step } => self.step = *step,
             Event::Text { text, .. } if !text.is_empty() => {
@@ -65,38 +76,14 @@ impl Put<'_> {
                 let (step, text) = (self.step, text.clone());
                 self.updates.push(Update::Reasoning { step, text });
             }
-            Event::ToolCall {
-                call,
-                id,
-                name,
-                arguments,
-                ..
-            } => self.call(*call, id, name, arguments),
-            Event::CallStarted { call, title, .. }
-            | Event::PromptOpened {
-                call,
-                subject: PromptSubject::RunTool { title, .. },
-                ..
-            } if !title.is_empty() => {
-                self.title(*call, title);
-                self.asking(event);
-            }
+            Event::ToolCall { .. } => self.call(place, event),
             Event::ToolResult {
                 call,
                 end,
                 content,
                 held: false,
                 ..
-            } => {
-                if let Some((call_id, _)) = self.shown(*call) {
-                    self.updates.push(Update::ToolResult {
-                        call_id,
-                        status: end.status(),
-                        summary: content.lines().next().unwrap_or_default().to_owned(),
-                        diff: None,
-                    });
-                }
-            }
+            } => self.result(*call, end, content),
             Event::Steer { text } => self.updates.push(Update::Steered { text: text.clone() }),
             Event::Notice { level, text } => self.updates.push(Update::Notice {
                 level: *level,
@@ -106,106 +93,106 @@ impl Put<'_> {
                 self.usage.count(usage);
                 self.updates.push(Update::Usage(Usage::from(self.usage)));
             }
-            _ => self.asking(event),
-        }
-    }
-
-    fn call(&mut self, call: CallKey, id: &str, name: &str, arguments: &str) {
-        self.calls.insert(call, (id.to_owned(), name.to_owned()));
-        if (self.hidden)(name) {
-            return;
-        }
-        self.updates.push(Update::ToolCall {
-            step: self.step,
-            call_id: id.to_owned(),
-            name: name.to_owned(),
-            title: name.to_owned(),
-            arguments: serde_json::from_str(arguments).unwrap_or(Value::Null),
-            status: CallStatus::Running,
-        });
-    }
-
-    /// What a call does is on record where it runs, or where it is asked whether it may.
-    fn title(&mut self, call: CallKey, told: &str) {
-        let Some((id, _)) = self.calls.get(&call) else {
-            return;
-        };
-        let told_of = self
-            .updates
-            .iter_mut()
-            .rev()
-            .find_map(|update| match update {
-                Update::ToolCall { call_id, title, .. } if call_id == id => Some(title),
-                _ => None,
-            });
-        if let Some(title) = told_of {
-            told.clone_into(title);
-        }
-    }
-
-    fn asking(&mut self, event: &Event) {
-        match event {
-            Event::InquiryRequest {
-                id,
-                source,
-                question,
-                ..
-            } => {
-                let asked = (question.clone(), source.clone());
-                self.asked.insert(id.clone(), asked);
-            }
-            Event::PromptOpened {
-                prompt,
-                call,
-                subject,
-            } => self.opened(&prompt.0, *call, subject),
-            Event::InquiryResponse { id, call, response } => self.answered(id, *call, response),
-            Event::PromptClosed { prompt, closed } if self.prompts.remove(&prompt.0).is_some() => {
+            Event::PromptOpened { prompt, .. } => self.opened(place, prompt),
+            Event::PromptClosed { prompt, closed } if self.is_last(place, prompt) => {
                 let closed = of_closed(prompt.0.clone(), closed);
                 self.updates.push(Update::Question(closed));
+            }
+            Event::InquiryResponse { id, call, response } => {
+                self.answered(place, id, *call, response);
             }
             _ => {}
         }
     }
 
-    fn opened(&mut self, prompt: &str, call: CallKey, subject: &PromptSubject) {
-        let Some((call_id, tool)) = self.calls.get(&call).cloned() else {
+    fn call(&mut self, place: u32, event: &Event) {
+        let Event::ToolCall {
+            call,
+            id,
+            name,
+            arguments,
+            ..
+        } = event
+        else {
             return;
         };
-        let (prompt_kind, label, text, pair) = match subject {
+        if (self.hidden)(name) {
+            return;
+        }
+        // A response that was cut off may have made another call with this key.
+        let known = self.history.call(*call);
+        let title = known
+            .filter(|call| call.first() == place)
+            .map(CallHistory::title)
+            .filter(|title| !title.is_empty());
+        self.updates.push(Update::ToolCall {
+            step: self.step,
+            call_id: id.clone(),
+            name: name.clone(),
+            title: title.unwrap_or(name).to_owned(),
+            arguments: serde_json::from_str(arguments).unwrap_or(Value::Null),
+            status: CallStatus::Running,
+        });
+    }
+
+    fn result(&mut self, key: CallKey, end: &CallEnd, content: &str) {
+        if let Some(uris) = self.edits.remove(&key) {
+            self.edited(key, uris);
+        }
+        if let Some(call) = self.history.call(key)
+            && !(self.hidden)(call.tool())
+        {
+            self.updates.push(Update::ToolResult {
+                call_id: call.id().to_owned(),
+                status: end.status(),
+                summary: content.lines().next().unwrap_or_default().to_owned(),
+                diff: None,
+            });
+        }
+    }
+
+    fn edited(&mut self, call: CallKey, uris: Vec<String>) {
+        if let Some(call) = self.history.call(call) {
+            let call_id = call.id().to_owned();
+            self.updates.push(Update::Edit { call_id, uris });
+        }
+    }
+
+    fn opened(&mut self, place: u32, id: &PromptId) {
+        let opened = self.history.prompt(id);
+        let Some(opened) = opened.filter(|prompt| prompt.first() == place) else {
+            // Older programs open the same prompt again on a resume.
+            return;
+        };
+        let Some(call) = self.history.call(opened.call()) else {
+            return;
+        };
+        let tool = call.tool();
+        let text = opened.subject().text(tool).unwrap_or_default();
+        let (prompt_kind, label, text) = match opened.subject() {
             PromptSubject::Question { inquiry } => {
-                let Some((question, source)) = self.asked.get(inquiry) else {
+                let Some(asked) = self.history.question(inquiry) else {
                     return;
                 };
-                let label = match source {
+                let label = match asked.source() {
                     Source::Assistant => "Assistant".to_owned(),
                     Source::Tool { name } => name.clone(),
                 };
-                let text = question.text.clone();
-                (PromptKind::Question, label, text, Some(inquiry.clone()))
+                (PromptKind::Question, label, asked.question().text.clone())
             }
-            PromptSubject::RunTool { .. } => {
-                (PromptKind::RunTool, tool.clone(), String::new(), None)
-            }
-            PromptSubject::DeliverResult => {
-                (PromptKind::DeliverResult, tool.clone(), String::new(), None)
-            }
+            PromptSubject::RunTool { .. } => (PromptKind::RunTool, tool.to_owned(), text),
+            PromptSubject::DeliverResult => (PromptKind::DeliverResult, tool.to_owned(), text),
         };
-        let text = subject.text(&tool).unwrap_or(text);
-        // A resume opens the same prompt again.
-        if self.prompts.insert(prompt.to_owned(), pair).is_some() {
-            return;
-        }
         self.updates.push(Update::Question(QuestionUpdate::Opened {
-            prompt_id: prompt.to_owned(),
-            call_id,
+            prompt_id: id.0.clone(),
+            call_id: call.id().to_owned(),
             prompt_kind,
             label,
             text,
         }));
     }
 
-    fn answered(&mut self, pair: &str, call: CallKey, response: &InquiryResponse) {
+    fn answered(&mut self, place: u32, pair: &str, call: CallKey, response: &InquiryResponse) {
         if let InquiryResponse::Answered {
             effort: Some(effort),
             ..
@@ -217,14 +204,11 @@ impl Put<'_> {
         {
             self.usage.count(&effort.usage);
         }
-        let prompt = self.prompts.iter();
-        let prompt = prompt
-            .filter(|(_, about)| about.as_deref() == Some(pair))
-            .map(|(prompt, _)| prompt.clone())
-            .next();
-        if let Some(prompt) = prompt {
-            self.prompts.remove(&prompt);
-            let closed = of_response(prompt, response);
+        let asked = self.history.question(pair);
+        if let Some(prompt) = asked.and_then(|asked| asked.prompt())
+            && self.is_last(place, prompt)
+        {
+            let closed = of_response(prompt.0.clone(), response);
             return self.updates.push(Update::Question(closed));
         }
         let status = match response {
@@ -236,40 +220,19 @@ impl Put<'_> {
             } => InquiryStatus::Failed,
             _ => return,
         };
-        if let Some((call_id, _)) = self.calls.get(&call).cloned() {
+        if let Some(call) = self.history.call(call) {
             // When it was asked is not on record.
             for status in [InquiryStatus::Asked, status] {
-                let call_ids = vec![call_id.clone()];
+                let call_ids = vec![call.id().to_owned()];
                 self.updates.push(Update::Inquiry { call_ids, status });
             }
         }
     }
 
-    /// Edits are on record beside the turn's own events, by call: each stands before its call's result.
-    fn edits(&mut self, edits: &[Edit], uri: &dyn Fn(&str) -> String) {
-        let mut by_call: Vec<(CallKey, Vec<String>)> = Vec::new();
-        for edit in edits {
-            let (call, uri) = (CallKey(edit.call), uri(&edit.path));
-            match by_call.iter_mut().find(|(known, _)| *known == call) {
-                Some((_, uris)) => uris.push(uri),
-                None => by_call.push((call, vec![uri])),
-            }
-        }
-        for (call, uris) in by_call {
-            let Some((id, _)) = self.calls.get(&call).cloned() else {
-                continue;
-            };
-            let result = self.updates.iter().position(
-                |update| matches!(update, Update::ToolResult { call_id, .. } if *call_id == id),
-            );
-            let at = result.unwrap_or(self.updates.len());
-            self.updates.insert(at, Update::Edit { call_id: id, uris });
-        }
-    }
-
-    fn shown(&self, call: CallKey) -> Option<(String, String)> {
-        let known = self.calls.get(&call)?;
-        (!(self.hidden)(&known.1)).then(|| known.clone())
+    /// Whether nothing comes after this event that is about the prompt.
+    fn is_last(&self, place: u32, prompt: &PromptId) -> bool {
+        let known = self.history.prompt(prompt);
+        known.is_some_and(|prompt| prompt.last() == place)
     }
 }
 
