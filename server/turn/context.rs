@@ -33,6 +33,8 @@ pub(crate) struct Context {
     pub(crate) wanted: Vec<Wanted>,
     /// Tools and questions whose answer a person just gave for the rest of the turn.
     pub(crate) newly_remembered: Vec<(String, String)>,
+    /// A person just allowed something, perhaps for more than one call.
+    pub(crate) widened: bool,
     /// Prompts that people are looking at.
     pub(crate) open_prompts: usize,
     last_request: u32,
@@ -54,6 +56,7 @@ impl Context {
             given: BTreeMap::new(),
             wanted: Vec::new(),
             newly_remembered: Vec::new(),
+            widened: false,
             open_prompts: 0,
             last_request: 0,
             broken: false,

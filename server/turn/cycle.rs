@@ -326,10 +326,6 @@ impl Turn {
             return self.late(prompt, &answer);
         };
         call.answer_with(&mut self.cx, &prompt, answer, false);
-        // The answer may have widened what runs: other permissions may not be needed any more.
-        for call in &mut self.calls {
-            call.permit_again(&mut self.cx);
-        }
     }
 
     /// Nobody waits for this answer any more. A client that only takes the prompt off its screen gave none.
@@ -344,6 +340,15 @@ impl Turn {
         for (tool, question) in std::mem::take(&mut self.cx.newly_remembered) {
             for call in self.calls.iter_mut().filter(|call| call.tool == tool) {
                 call.take_remembered(&mut self.cx, &question);
+            }
+        }
+    }
+
+    /// What a person allowed, with this input or beforehand, may let other calls run that are still asked about.
+    pub(crate) fn spread_permission(&mut self) {
+        if std::mem::take(&mut self.cx.widened) {
+            for call in &mut self.calls {
+                call.permit_again(&mut self.cx);
             }
         }
     }

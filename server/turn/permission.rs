@@ -202,6 +202,8 @@ impl Call {
             Permission::Always => cx.keep_approval(&prepared.hash),
             Permission::Once | Permission::Turn => {}
         }
+        // Other permissions may not be needed any more.
+        cx.widened = true;
         self.approved = Some(prepared.hash);
         self.new_text = new_text;
         self.state = State::Ready {

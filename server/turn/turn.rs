@@ -261,6 +261,7 @@ impl Turn {
     /// After every input: what the calls and inquiries now need, and whether the cycle is over.
     pub(crate) fn advance(&mut self) {
         self.spread_remembered();
+        self.spread_permission();
         if matches!(self.phase, Phase::Calls) {
             self.start_ready();
             for wanted in std::mem::take(&mut self.cx.wanted) {
