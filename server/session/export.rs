@@ -166,7 +166,9 @@ impl TurnPage<'_> {
         if let Some(context) = &question.context {
             self.part(&quoted(&block(&plain(context))));
         }
-        if let AnswerType::Select { options } = &question.answer_type {
+        if let AnswerType::Select { options } | AnswerType::MultiSelect { options, .. } =
+            &question.answer_type
+        {
             let options: Vec<String> = options
                 .iter()
                 .map(|option| format!("- {}", phrase(option)))
@@ -267,6 +269,8 @@ fn answered(response: &InquiryResponse) -> String {
         } => {
             let answer = match answer {
                 serde_json::Value::String(text) => text.clone(),
+                serde_json::Value::Array(several) => list(several),
+                serde_json::Value::Null => "(left out)".to_owned(),
                 other => other.to_string(),
             };
             let model = effort.as_ref().map_or_else(String::new, |effort| {
@@ -298,6 +302,19 @@ fn answered(response: &InquiryResponse) -> String {
             }
             quoted(&text)
         }
+    }
+}
+
+/// The chosen options of an answer, in one line where that is unmistakable.
+fn list(chosen: &[serde_json::Value]) -> String {
+    let texts: Vec<&str> = chosen
+        .iter()
+        .filter_map(serde_json::Value::as_str)
+        .collect();
+    match texts.iter().any(|text| text.contains([',', '\n'])) {
+        _ if texts.is_empty() => "(none)".to_owned(),
+        true => texts.join("\n"),
+        false => texts.join(", "),
     }
 }
 

@@ -9,11 +9,15 @@ use super::disk::Disk;
 use crate::turn::{
     Event,
     event::{FaultKind, Word},
+    question::AnswerType,
     rules::Mode,
 };
 
-/// The version of the format that is written. Newer lines are read as far as they are understood.
-pub const VERSION: u64 = 1;
+/// The newest version of a line that this program reads. A newer line is kept as it is where it is not understood.
+///
+/// A line is written with the lowest version that reads it whole: 2 for a question with a type of answer that programs
+/// of version 1 do not know, else 1.
+pub const VERSION: u64 = 2;
 
 /// One event of a conversation, as it is on disk.
 #[derive(Clone, Debug, PartialEq)]
@@ -188,6 +192,20 @@ impl Entry {
     }
 }
 
+impl Entry {
+    /// The lowest version of a program that reads the entry whole.
+    fn version(&self) -> u64 {
+        match self {
+            Self::Unknown { version, .. } => *version,
+            Self::Turn(Event::InquiryRequest { question, .. }) => match question.answer_type {
+                AnswerType::Number { .. } | AnswerType::MultiSelect { .. } => 2,
+                _ => 1,
+            },
+            _ => 1,
+        }
+    }
+}
+
 impl From<Event> for Entry {
     fn from(event: Event) -> Self {
         match event {
@@ -238,10 +256,10 @@ pub fn encode(
     turn: Option<&str>,
     entry: &Entry,
 ) -> serde_json::Result<Vec<u8>> {
-    let time = time_text(time);
+    let (v, time) = (entry.version(), time_text(time));
     let mut line = match entry {
-        Entry::Unknown { version, body } => serde_json::to_vec(&Line {
-            v: *version,
+        Entry::Unknown { body, .. } => serde_json::to_vec(&Line {
+            v,
             seq,
             time,
             turn,
@@ -250,7 +268,7 @@ pub fn encode(
         known => {
             let body = Disk::from(known);
             serde_json::to_vec(&Line {
-                v: VERSION,
+                v,
                 seq,
                 time,
                 turn,

@@ -100,7 +100,7 @@ fn question(work: &CallWork) -> Result<Question, String> {
         (Kind::Select, _) => return wrong("`options` is needed for answer_type `select`"),
         (_, Some(_)) => return wrong("`options` is only for answer_type `select`"),
         (Kind::Boolean, None) => AnswerType::Boolean,
-        (Kind::Text, None) => AnswerType::Text,
+        (Kind::Text, None) => AnswerType::text(),
     };
     let mut question = Question::new(ANSWER, args.question, answer_type);
     question.context = args.context.filter(|context| !context.is_empty());

@@ -1,5 +1,7 @@
 //! How the questions of a call end: answered, or not and never.
 
+use serde_json::Value;
+
 use crate::{
     ask::Waiting,
     call::{Call, State},
@@ -110,7 +112,9 @@ impl Call {
                 value, remember, ..
             } => match waiting.question.accept(&value.0) {
                 Ok(answer) => {
-                    let remember = remember && waiting.question.may_be_remembered();
+                    let remember = remember
+                        && waiting.question.may_be_remembered()
+                        && answer.value().is_some_and(Value::is_boolean);
                     let given = Given {
                         answer,
                         by: By::User,

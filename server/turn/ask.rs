@@ -223,7 +223,7 @@ impl Call {
                 running.live.push(waiting);
                 self.turn_clock(cx.now);
             }
-            state => *state = State::Asking(waiting),
+            state => *state = State::Asking(Box::new(waiting)),
         }
     }
 
@@ -241,7 +241,7 @@ impl Call {
     /// All questions that the call waits on: its own, or those of its run.
     pub(crate) fn all_waiting(&self) -> impl Iterator<Item = &Waiting> {
         let (own, live) = match &self.state {
-            State::Asking(waiting) => (Some(waiting), [].as_slice()),
+            State::Asking(waiting) => (Some(waiting.as_ref()), [].as_slice()),
             State::Running(running) => (None, running.live.as_slice()),
             _ => (None, [].as_slice()),
         };

@@ -57,7 +57,7 @@ pub(crate) enum State {
     },
     Running(Running),
     /// It asked, and runs again with the answer.
-    Asking(Waiting),
+    Asking(Box<Waiting>),
     /// A person decides whether it runs.
     Permission {
         prompted: Prompted,

@@ -255,6 +255,8 @@ pub struct Prompt {
     pub context: Option<String>,
     /// What counts as an answer.
     pub answer_type: AnswerType,
+    /// The answer may be left out: null.
+    pub optional: bool,
     /// Fits `answer_type`.
     pub default: Option<Value>,
     /// Whether to offer "for the rest of this turn".

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     ask::Wanted,
-    question::{Answer, AnswerType},
+    question::{Answer, AnswerType, Question},
     record::{CallKey, Vocabulary},
     response::{Item, Kind, Response},
     rules::Assistant,
@@ -128,13 +128,9 @@ fn block(wanted: &Wanted) -> String {
     ];
     lines.extend(question.context.clone());
     lines.push(question.text.clone());
-    match &question.answer_type {
-        AnswerType::Boolean => lines.push("Answer exactly true or false.".into()),
-        AnswerType::Select { options } => {
-            lines.push("Answer with exactly one of:".into());
-            lines.extend(options.iter().cloned());
-        }
-        AnswerType::Text | AnswerType::Secret => lines.push("Answer with text.".into()),
+    format(&question.answer_type, &mut lines);
+    if question.optional {
+        lines.push("Leave the answer empty to leave it out.".into());
     }
     match &question.default {
         Some(Value::String(default)) => lines.push(format!("Default: {default}")),
@@ -144,10 +140,31 @@ fn block(wanted: &Wanted) -> String {
     lines.join("\n")
 }
 
-/// The schema of a structured answer. Nothing of the question is in it, so that inquiries share a cache.
-pub(crate) fn schema(answer_type: &AnswerType) -> Value {
-    let answer = match answer_type {
-        AnswerType::Boolean => "boolean",
+/// How the answer is to be written.
+fn format(answer_type: &AnswerType, lines: &mut Vec<String>) {
+    match answer_type {
+        AnswerType::Boolean => lines.push("Answer exactly true or false.".into()),
+        AnswerType::Select { options } => {
+            lines.push("Answer with exactly one of:".into());
+            lines.extend(options.iter().cloned());
+        }
+        AnswerType::MultiSelect { options, .. } => {
+            let how_many = answer_type.how_many().unwrap_or_else(|| "any".into());
+            lines.push(format!("Answer with a JSON array of {how_many} of:"));
+            lines.extend(options.iter().cloned());
+        }
+        AnswerType::Number { .. } | AnswerType::Text { .. } | AnswerType::Secret => {
+            let phrase = answer_type.phrase().unwrap_or_else(|| "text".into());
+            lines.push(format!("Answer with {phrase}."));
+        }
+    }
+}
+
+/// The schema of a structured answer. Nothing of the question is in it, so that inquiries share a cache: whatever is
+/// not a mere boolean is a string.
+pub(crate) fn schema(question: &Question) -> Value {
+    let answer = match question.answer_type {
+        AnswerType::Boolean if !question.optional => "boolean",
         _ => "string",
     };
     json!({
@@ -232,10 +249,15 @@ fn read_call(questions: &[&Wanted], raw: &str) -> Result<(String, Answer), Strin
 /// For one boolean or select also a bare text that is exactly an answer.
 fn read_bare(questions: &[&Wanted], text: &str) -> Option<(String, Answer)> {
     let [wanted] = questions else { return None };
-    if wanted.question.answer_type == AnswerType::Text {
+    let text = text.trim();
+    let is_one_of_few = matches!(
+        wanted.question.answer_type,
+        AnswerType::Boolean | AnswerType::Select { .. }
+    );
+    if !is_one_of_few || text.is_empty() {
         return None;
     }
-    let answer = wanted.question.accept_text(text.trim()).ok()?;
+    let answer = wanted.question.accept_text(text).ok()?;
     Some((wanted.pair.clone(), answer))
 }
 
@@ -249,13 +271,14 @@ fn read_structured(questions: &[&Wanted], response: &Response) -> Reading {
         return reading;
     };
     let text = response.text();
-    let answer =
-        serde_json::from_str::<Value>(text.trim())
-            .ok()
-            .map(|value| match &value["answer"] {
-                Value::String(text) => wanted.question.accept_text(text),
-                other => wanted.question.accept(other),
-            });
+    let answer = serde_json::from_str::<Value>(text.trim())
+        .ok()
+        // What is not there at all was not left out.
+        .filter(|value| !wanted.question.optional || value.get("answer").is_some())
+        .map(|value| match &value["answer"] {
+            Value::String(text) => wanted.question.accept_text(text),
+            other => wanted.question.accept(other),
+        });
     match answer {
         Some(Ok(answer)) => reading.answers.push((wanted.pair.clone(), answer)),
         Some(Err(misfit)) => reading.wrong = misfit.to_string(),

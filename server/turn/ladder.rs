@@ -114,7 +114,7 @@ impl Inquiry {
             strategy => strategy,
         };
         let schema = (strategy == Strategy::Structured)
-            .then(|| inquiry::schema(&self.questions[0].question.answer_type));
+            .then(|| inquiry::schema(&self.questions[0].question));
         let ask = Ask {
             strategy,
             assistant: self.lane.assistant.clone(),

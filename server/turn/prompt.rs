@@ -284,6 +284,7 @@ impl Call {
         }
         prompt.context = question.context.clone();
         prompt.answer_type = question.answer_type.clone();
+        prompt.optional = question.optional;
         prompt.default = question.default.clone();
         prompt.remember = question.may_be_remembered();
         prompt.exclusive = question.is_exclusive();
@@ -314,6 +315,7 @@ impl Call {
             text: text.to_owned(),
             context: None,
             answer_type: AnswerType::Boolean,
+            optional: false,
             default: None,
             remember: false,
             exclusive: true,

@@ -178,12 +178,12 @@ fn ask(cx: &mut Context, call: &mut Call, pair: &str) -> Next {
     };
     let QuestionState::Prompted(id) = asked.state().clone() else {
         let before = asked.before().cloned();
-        call.state = State::Asking(waiting.clone());
+        call.state = State::Asking(Box::new(waiting.clone()));
         return Next::Consider(Box::new(waiting), before);
     };
     let parked = !can_show(cx, &waiting.question);
     waiting.how = How::Prompt(Prompted::new(id.clone(), parked, cx.now));
-    call.state = State::Asking(waiting);
+    call.state = State::Asking(Box::new(waiting));
     Next::Show(id)
 }
 

@@ -80,14 +80,14 @@ fn remembered(question: &Question, facts: &Facts<'_>) -> Option<Answer> {
 
 /// A secret is never configured, so any configured answer to one is a misfit.
 pub(crate) fn from_configuration(question: &Question, configured: &Configured) -> Option<Answer> {
+    if question.is_secret() {
+        return None;
+    }
     let value = match configured {
         Configured::Value(value) => value.clone(),
         Configured::Text(text) => question.parse(text),
     };
-    question
-        .accept(&value)
-        .ok()
-        .filter(|answer| matches!(answer, Answer::Value(_)))
+    question.accept(&value).ok()
 }
 
 fn by_default(question: &Question) -> Route {

@@ -16,7 +16,7 @@ use super::text::{Paint, one_line, visible};
 use crate::turn::{
     effect::{Prompt, PromptKind},
     input::{Preview, PromptAnswer, SecretValue},
-    question::AnswerType,
+    question::{AnswerType, has_clear_numbers},
 };
 
 /// What a typed line is.
@@ -58,11 +58,14 @@ pub fn parse_line(prompt: &Prompt, line: &str) -> Parsed {
     if prompt.answer_type == AnswerType::Secret {
         // As typed: a blank or an exclamation mark may be part of it.
         return match line {
+            "" if prompt.optional => answer(Value::Null, false),
             "" => Parsed::Again("Nothing was typed; type it, or Ctrl-D to skip.".into()),
             secret => answer(secret.into(), false),
         };
     }
-    if let Some(choice) = choices(prompt).into_iter().find(|choice| choice.is(line)) {
+    let takes_one = !matches!(prompt.answer_type, AnswerType::MultiSelect { .. });
+    let chosen = choices(prompt).into_iter().find(|choice| choice.is(line));
+    if let Some(choice) = chosen.filter(|_| takes_one) {
         return answer(choice.value, choice.remember);
     }
     if let Some(note) = line.trim_start().strip_prefix('!') {
@@ -74,23 +77,35 @@ pub fn parse_line(prompt: &Prompt, line: &str) -> Parsed {
     if line.trim().is_empty() {
         return match default(prompt) {
             Some(default) => answer(default.clone(), false),
+            None if prompt.optional => answer(Value::Null, false),
             None => Parsed::Again("Nothing was typed; answer, or Ctrl-D to skip.".into()),
         };
     }
-    match prompt.answer_type {
-        AnswerType::Text => answer(
-            line.strip_prefix('\\')
-                .filter(|rest| rest.starts_with('!'))
-                .unwrap_or(line)
-                .into(),
-            false,
-        ),
-        _ => Parsed::Again(format!(
-            "That is none of the answers; {}.",
-            expected(prompt)
-        )),
+    if prompt.optional && line.trim() == LEAVE_OUT {
+        return answer(Value::Null, false);
+    }
+    let value = match prompt.answer_type {
+        AnswerType::Text { .. } => line
+            .strip_prefix('\\')
+            .filter(|rest| rest.starts_with('!') || (prompt.optional && rest.trim() == LEAVE_OUT))
+            .unwrap_or(line)
+            .into(),
+        AnswerType::Number { .. } | AnswerType::MultiSelect { .. } => {
+            prompt.answer_type.of_person(line)
+        }
+        _ => {
+            let expected = expected(prompt);
+            return Parsed::Again(format!("That is none of the answers; {expected}."));
+        }
+    };
+    match prompt.answer_type.accept(&value) {
+        Ok(_) => answer(value, false),
+        Err(misfit) => Parsed::Again(visible(&misfit.0).into_owned()),
     }
 }
+
+/// The line that leaves an optional answer out.
+const LEAVE_OUT: &str = "-";
 
 fn answer(value: Value, remember: bool) -> Parsed {
     Parsed::Reply(PromptAnswer::Answer {
@@ -141,8 +156,10 @@ fn choices(prompt: &Prompt) -> Vec<Choice> {
                 .map(|option| permission(option, is_edit))
                 .collect()
         }
-        (AnswerType::Select { options }, _) => numbered(options),
-        (AnswerType::Text | AnswerType::Secret, _) => vec![],
+        (AnswerType::Select { options } | AnswerType::MultiSelect { options, .. }, _) => {
+            numbered(options)
+        }
+        (AnswerType::Number { .. } | AnswerType::Text { .. } | AnswerType::Secret, _) => vec![],
     }
 }
 
@@ -183,14 +200,9 @@ fn permission(option: &str, is_edit: bool) -> Choice {
 /// Options by number or by their text. Where an option is itself the number of another one, a number would
 /// say two things, so that only the texts count.
 fn numbered(options: &[String]) -> Vec<Choice> {
-    let is_ambiguous = options.iter().enumerate().any(|(at, option)| {
-        option
-            .trim()
-            .parse()
-            .is_ok_and(|number: usize| number != at + 1 && (1..=options.len()).contains(&number))
-    });
+    let by_number = has_clear_numbers(options);
     let choice = |(at, option): (usize, &String)| Choice {
-        key: (!is_ambiguous).then(|| (at + 1).to_string()),
+        key: by_number.then(|| (at + 1).to_string()),
         words: vec![option.clone()],
         says: one_line(option),
         value: option.as_str().into(),
@@ -217,20 +229,67 @@ fn header(prompt: &Prompt) -> String {
 
 fn legend(prompt: &Prompt) -> String {
     if prompt.answer_type == AnswerType::Secret {
-        return "what you type is not shown and reaches this tool alone · Ctrl-D: skip".into();
+        let enter = match prompt.optional {
+            true => " · Enter: leave it out",
+            false => "",
+        };
+        return format!(
+            "what you type is not shown and reaches this tool alone{enter} · Ctrl-D: skip"
+        );
     }
     let enter = match default(prompt) {
-        Some(Value::Bool(true)) => "Enter: yes · ".into(),
-        Some(Value::Bool(false)) => "Enter: no · ".into(),
-        Some(Value::String(text)) => format!("Enter: {} · ", one_line(text)),
-        _ => String::new(),
+        Some(default) => format!("Enter: {} · ", in_words(default)),
+        None => String::new(),
     };
-    let literal = if prompt.answer_type == AnswerType::Text {
-        " · \\!text: an answer that begins with !"
+    let leave_out = match (prompt.optional, default(prompt)) {
+        (false, _) => "",
+        (true, Some(_)) => "-: leave it out · ",
+        (true, None) => "Enter or -: leave it out · ",
+    };
+    let literal = match (&prompt.answer_type, prompt.optional) {
+        (AnswerType::Text { .. }, false) => " · \\!text: an answer that begins with !",
+        (AnswerType::Text { .. }, true) => " · \\!text, \\-: an answer that begins with !, or is -",
+        _ => "",
+    };
+    let typed = what_to_type(&prompt.answer_type);
+    format!("{typed}{enter}{leave_out}!: decline, !text: with a note · Ctrl-D: skip{literal}")
+}
+
+/// What is to be typed, where the choices do not say it.
+fn what_to_type(answer_type: &AnswerType) -> String {
+    let AnswerType::MultiSelect {
+        options, minimum, ..
+    } = answer_type
+    else {
+        let phrase = answer_type.phrase();
+        return phrase.map_or_else(String::new, |phrase| format!("{phrase} · "));
+    };
+    let how_many = answer_type.how_many().unwrap_or_else(|| "any".into());
+    let between = if options.iter().any(|option| option.contains(',')) {
+        "as a JSON array"
     } else {
-        ""
+        "with commas between"
     };
-    format!("{enter}!: decline, !text: with a note · Ctrl-D: skip{literal}")
+    let none = match minimum.unwrap_or(0) {
+        0 => ", or none",
+        _ => "",
+    };
+    format!("{how_many} of them, {between}{none} · ")
+}
+
+/// A default in the words of the prompt.
+fn in_words(value: &Value) -> String {
+    match value {
+        Value::Bool(true) => "yes".into(),
+        Value::Bool(false) => "no".into(),
+        Value::String(text) => one_line(text),
+        Value::Array(chosen) if chosen.is_empty() => "none".into(),
+        Value::Array(chosen) => {
+            let texts: Vec<String> = chosen.iter().map(in_words).collect();
+            texts.join(", ")
+        }
+        other => other.to_string(),
+    }
 }
 
 fn expected(prompt: &Prompt) -> String {

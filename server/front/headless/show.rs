@@ -244,6 +244,8 @@ impl Show {
                     .unwrap_or_else(|| one_line(prompt_id));
                 let how = match (outcome, answer) {
                     (PromptOutcome::Answered, Some(Value::String(text))) => one_line(text),
+                    (PromptOutcome::Answered, Some(Value::Null)) => "left out".into(),
+                    (PromptOutcome::Answered, Some(Value::Array(chosen))) => in_words(chosen),
                     (PromptOutcome::Answered, Some(value)) => value.to_string(),
                     (PromptOutcome::Answered, None) => "answered".into(),
                     (PromptOutcome::Redacted, _) => "a secret".into(),
@@ -266,6 +268,19 @@ impl Show {
 
     fn tool(&self, call_id: &str) -> &str {
         self.tools.get(call_id).map_or("a tool", String::as_str)
+    }
+}
+
+/// The chosen options of an answer.
+fn in_words(chosen: &[Value]) -> String {
+    let texts: Vec<String> = chosen
+        .iter()
+        .filter_map(Value::as_str)
+        .map(one_line)
+        .collect();
+    match texts.as_slice() {
+        [] => "none".into(),
+        texts => texts.join(", "),
     }
 }
 

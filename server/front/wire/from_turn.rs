@@ -188,6 +188,7 @@ impl Prompt {
             text: prompt.text,
             context: prompt.context,
             answer_type: prompt.answer_type,
+            optional: prompt.optional,
             default: prompt.default,
             remember: prompt.remember,
             exclusive: prompt.exclusive,

@@ -189,8 +189,12 @@ pub enum QuestionUpdate {
         /// Why it has no answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
-        /// The answer, never a secret's.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        /// The answer, never a secret's; null where it was left out.
+        #[serde(
+            default,
+            skip_serializing_if = "Option::is_none",
+            deserialize_with = "present"
+        )]
         answer: Option<Value>,
     },
 }
@@ -289,6 +293,9 @@ pub struct Prompt {
     pub context: Option<String>,
     /// What counts as an answer.
     pub answer_type: AnswerType,
+    /// The answer may be left out: null.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub optional: bool,
     /// Fits the answer type; never there for a secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
@@ -406,6 +413,11 @@ pub enum PromptAnswer {
     },
     /// The person decided to skip it.
     Cancel,
+}
+
+/// Where the member is there, a `null` is a value like any other.
+fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(from).map(Some)
 }
 
 fn unprintable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<SecretValue, D::Error> {

@@ -57,6 +57,7 @@ fn prompt(
             prompt.text.clone_from(&question.text);
             prompt.context.clone_from(&question.context);
             prompt.answer_type = question.answer_type.clone();
+            prompt.optional = question.optional;
             prompt.default.clone_from(&question.default);
             prompt.remember = question.may_be_remembered();
             prompt.exclusive = question.is_exclusive();
@@ -109,6 +110,7 @@ fn bare(id: &PromptId, of: &TurnRef, call: &CallHistory) -> Prompt {
         text: String::new(),
         context: None,
         answer_type: AnswerType::Boolean,
+        optional: false,
         default: None,
         remember: false,
         exclusive: true,

@@ -290,6 +290,7 @@ fn a_prompt_of_the_turn_is_the_prompt_that_clients_are_sent() {
         answer_type: AnswerType::Select {
             options: vec!["once".into(), "turn".into(), "no".into()],
         },
+        optional: false,
         default: None,
         remember: false,
         exclusive: true,

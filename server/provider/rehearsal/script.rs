@@ -336,7 +336,12 @@ fn answer_text(value: toml::Value) -> Result<String, Wrong> {
         toml::Value::String(text) => Ok(text),
         toml::Value::Boolean(yes) => Ok(yes.to_string()),
         toml::Value::Integer(number) => Ok(number.to_string()),
-        _ => Err("an answer is a text, a bool or a whole number".into()),
+        toml::Value::Float(number) => Ok(number.to_string()),
+        // Several options: as a model writes them, in JSON.
+        toml::Value::Array(options) if options.iter().all(toml::Value::is_str) => {
+            Ok(serde_json::json!(options).to_string())
+        }
+        _ => Err("an answer is a text, a bool, a number or a list of texts".into()),
     }
 }
 
@@ -376,5 +381,27 @@ fn with_nearest(message: &str) -> String {
     match near {
         Some((distance, known)) if distance <= 3 => format!("{head}; did you mean `{known}`?"),
         _ => format!("{head}; it is {list}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_written_as_a_model_writes_it() {
+        let check = |value: &str, expected: &str| {
+            let file: toml::Table = toml::from_str(&format!("answer = {value}")).unwrap();
+            assert_eq!(
+                answer_text(file["answer"].clone()).ok().as_deref(),
+                Some(expected)
+            );
+        };
+        check("'two words'", "two words");
+        check("true", "true");
+        check("12", "12");
+        check("0.5", "0.5");
+        check("['one', 'two']", r#"["one","two"]"#);
+        check("[]", "[]");
     }
 }

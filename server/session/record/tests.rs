@@ -391,13 +391,48 @@ fn unknown_types_and_fields_are_kept_and_ignored() {
         Event::Steer { text: "s".into() },
     );
     let newer =
-        line_of(r#"{"v":2,"seq":1,"time":"2025-01-02T03:04:05.678Z","type":"steer","text":["s"]}"#);
+        line_of(r#"{"v":3,"seq":1,"time":"2025-01-02T03:04:05.678Z","type":"steer","text":["s"]}"#);
+    let record = decode(&newer).unwrap();
     assert_eq!(
-        decode(&newer).unwrap().entry,
+        record.entry,
         Entry::Unknown {
-            version: 2,
-            body: json!({"type": "steer", "text": ["s"]}),
+            version: 3,
+            body: json!({"type": "steer", "text": ["s"]})
         }
+    );
+    let mut again = encode(1, record.time, None, &record.entry).unwrap();
+    assert_eq!(again.pop(), Some(b'\n'));
+    assert_eq!(again, newer, "it keeps its version");
+}
+
+#[test]
+fn a_line_has_the_lowest_version_that_reads_it() {
+    let check = |answer_type: Value, version: u64| {
+        let question =
+            json!({"id": "q", "text": "?", "answer_type": answer_type, "optional": true});
+        let event = Event::InquiryRequest {
+            id: "tool_call.t.c.q.1".into(),
+            call: CallKey(0),
+            source: Source::Tool { name: "t".into() },
+            question: serde_json::from_value(question).unwrap(),
+            live: false,
+        };
+        let line = encode(1, TIME, None, &event.clone().into()).unwrap();
+        assert!(line.starts_with(format!("{{\"v\":{version},").as_bytes()));
+        assert_eq!(decode(&line[..line.len() - 1]).unwrap().entry, event.into());
+    };
+    check(json!({"type": "boolean"}), 1);
+    check(
+        json!({"type": "text", "minimum": 2, "format": "date-time"}),
+        1,
+    );
+    check(
+        json!({"type": "number", "integer": false, "minimum": 0.5, "maximum": 3}),
+        2,
+    );
+    check(
+        json!({"type": "multi_select", "options": ["a", "b"], "maximum": 1}),
+        2,
     );
 }
 

@@ -83,7 +83,7 @@ fn entry(text: &str) -> Entry {
             id: format!("i{}", call.0),
             call,
             source: Source::Assistant,
-            question: Question::new("q", "?", AnswerType::Text),
+            question: Question::new("q", "?", AnswerType::text()),
             live: false,
         },
         "prompt" => opened(PromptSubject::Question {

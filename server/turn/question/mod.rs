@@ -3,10 +3,16 @@
 //! The JSON spelling here is the one that tools write on their standard output and that the log keeps.
 //! Older tools wrote `pre_amble` for `context` and untagged answer types; both are read, neither is written.
 
-use std::fmt;
-
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+mod answer;
+mod answer_type;
+mod format;
+
+pub use answer::{Answer, Misfit, Secret};
+pub use answer_type::{AnswerType, has_clear_numbers};
+pub use format::TextFormat;
 
 /// What a tool returns when it cannot go on without an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,7 +26,10 @@ pub struct Question {
     pub context: Option<String>,
     /// What counts as an answer.
     pub answer_type: AnswerType,
-    /// Fits `answer_type`; never there for a secret.
+    /// The person, or a model in place of one, may leave it out: the answer is then null.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub optional: bool,
+    /// Fits `answer_type`; never null, never there for a secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
     /// Only a human may answer. See [`Question::is_exclusive`], which also knows secrets.
@@ -29,23 +38,6 @@ pub struct Question {
     /// Whether an answer may be remembered for the rest of the turn.
     #[serde(default, skip_serializing_if = "Persistence::is_turn")]
     pub persistence: Persistence,
-}
-
-/// What counts as an answer to a question.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum AnswerType {
-    /// `true` or `false`.
-    Boolean,
-    /// One of the options, exactly.
-    Select {
-        /// At least one, none twice.
-        options: Vec<String>,
-    },
-    /// Any text.
-    Text,
-    /// Text that is typed unseen and reaches the asking tool alone. Implies `exclusive`.
-    Secret,
 }
 
 /// May an answer be remembered for the rest of the turn?
@@ -58,25 +50,6 @@ pub enum Persistence {
     #[default]
     Turn,
 }
-
-/// An answer that fits its question. [`Question::accept`] is the only way to one.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
-    /// What may be recorded and shown.
-    Value(Value),
-    /// What may not.
-    Secret(Secret),
-}
-
-/// Text that cannot be printed, recorded or serialised: it has no `Display` and no `Serialize`, and its
-/// `Debug` says `[secret]`.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-/// Why a value is not an answer to a question, in words for the one who gave it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Misfit(pub String);
 
 /// Whose question it is. It follows from which code asked, and no configuration reaches it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,6 +73,7 @@ impl Question {
             text: text.into(),
             context: None,
             answer_type,
+            optional: false,
             default: None,
             exclusive: false,
             persistence: Persistence::Turn,
@@ -162,21 +136,10 @@ impl Question {
         if self.text.contains(['\n', '\r']) {
             return Err("its text has more than one line");
         }
-        if let AnswerType::Select { options } = &self.answer_type {
-            if options.is_empty() {
-                return Err("it has no options");
-            }
-            if options
-                .iter()
-                .enumerate()
-                .any(|(at, option)| options[..at].contains(option))
-            {
-                return Err("it has an option twice");
-            }
-        }
+        self.answer_type.check()?;
         match &self.default {
             Some(_) if self.is_secret() => Err("a secret has no default"),
-            Some(default) if self.accept(default).is_err() => {
+            Some(default) if self.answer_type.accept(default).is_err() => {
                 Err("its default does not fit its answer type")
             }
             _ => Ok(()),
@@ -184,154 +147,43 @@ impl Question {
     }
 
     /// The answer that a value is, as a person or a configuration gave it: booleans are booleans, a select is
-    /// one of its options exactly, text is text as it is, a secret is text that is not empty.
+    /// one of its options exactly, a multi-select an array of different ones, which is put in the options' order, a
+    /// number is a JSON number within its bounds, text is text as it is, within its bounds and format, a secret is
+    /// text that is not empty. Null leaves an optional answer out, also that of a secret.
     ///
     /// # Errors
     /// A [`Misfit`] that names what would fit. It never repeats the value, which may be a secret.
     pub fn accept(&self, value: &Value) -> Result<Answer, Misfit> {
-        match (&self.answer_type, value) {
-            (AnswerType::Boolean, Value::Bool(_)) | (AnswerType::Text, Value::String(_)) => {
-                Ok(Answer::Value(value.clone()))
-            }
-            (AnswerType::Select { options }, Value::String(text)) if options.contains(text) => {
-                Ok(Answer::Value(value.clone()))
-            }
-            (AnswerType::Secret, Value::String(text)) if !text.is_empty() => {
-                Ok(Answer::Secret(Secret::new(text.clone())))
-            }
-            _ => Err(Misfit(self.answer_type.expectation())),
+        if self.optional && value.is_null() {
+            return Ok(Answer::Value(Value::Null));
         }
+        self.answer_type.accept(value)
     }
 
     /// The answer that a model's text is: booleans `true`/`false` in any case, trimmed; a select exactly, else
-    /// the one option that matches in any case, because APIs may change the case of an enum; text as it is,
-    /// not empty.
+    /// the one option that matches in any case, because APIs may change the case of an enum; a number from its text;
+    /// a multi-select from a JSON array; text as it is, not empty. An empty text leaves an optional answer out.
     ///
     /// # Errors
     /// A [`Misfit`] that names what would fit.
     pub fn accept_text(&self, text: &str) -> Result<Answer, Misfit> {
-        let misfit = || Misfit(self.answer_type.expectation());
-        match &self.answer_type {
-            AnswerType::Boolean => match text.trim().to_ascii_lowercase().as_str() {
-                "true" => Ok(Answer::Value(Value::Bool(true))),
-                "false" => Ok(Answer::Value(Value::Bool(false))),
-                _ => Err(misfit()),
-            },
-            AnswerType::Select { options } => {
-                if options.iter().any(|option| option == text) {
-                    return Ok(Answer::Value(Value::from(text)));
-                }
-                let folded = text.trim().to_lowercase();
-                let mut near = options
-                    .iter()
-                    .filter(|option| option.trim().to_lowercase() == folded);
-                match (near.next(), near.next()) {
-                    (Some(only), None) => Ok(Answer::Value(Value::from(only.as_str()))),
-                    _ => Err(misfit()),
-                }
-            }
-            AnswerType::Text if !text.is_empty() => Ok(Answer::Value(Value::from(text))),
-            // No model ever answers a secret; that none is asked is the routing's part.
-            AnswerType::Text | AnswerType::Secret => Err(misfit()),
+        if self.optional && text.trim().is_empty() && !self.is_secret() {
+            return Ok(Answer::Value(Value::Null));
+        }
+        match self.answer_type.of_model(text) {
+            Some(value) => self.answer_type.accept(&value),
+            None => Err(Misfit(self.answer_type.expectation())),
         }
     }
 
-    /// The value that a text from a command line or a terminal stands for, by the question's type.
+    /// The value that a text from a command line stands for, by the question's type. An empty one leaves an optional
+    /// answer out.
     #[must_use]
     pub fn parse(&self, text: &str) -> Value {
-        match (&self.answer_type, text.trim()) {
-            (AnswerType::Boolean, "true" | "yes" | "y") => Value::Bool(true),
-            (AnswerType::Boolean, "false" | "no" | "n") => Value::Bool(false),
-            _ => Value::from(text),
+        if self.optional && text.is_empty() {
+            return Value::Null;
         }
-    }
-}
-
-impl AnswerType {
-    /// What would be an answer, in one sentence.
-    #[must_use]
-    pub fn expectation(&self) -> String {
-        match self {
-            Self::Boolean => "The answer must be exactly true or false.".into(),
-            Self::Select { options } => {
-                format!("The answer must be exactly one of: {}.", options.join(", "))
-            }
-            Self::Text | Self::Secret => "The answer must be a text that is not empty.".into(),
-        }
-    }
-
-    /// The word of the type, as in the tagged form.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Boolean => "boolean",
-            Self::Select { .. } => "select",
-            Self::Text => "text",
-            Self::Secret => "secret",
-        }
-    }
-}
-
-impl Answer {
-    /// The value, for everything but a secret.
-    #[must_use]
-    pub fn value(&self) -> Option<&Value> {
-        match self {
-            Self::Value(value) => Some(value),
-            Self::Secret(_) => None,
-        }
-    }
-}
-
-impl Secret {
-    /// Takes a text out of sight.
-    #[must_use]
-    pub fn new(text: String) -> Self {
-        Self(text)
-    }
-
-    /// The text itself, for the one tool that asked.
-    #[must_use]
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[secret]")
-    }
-}
-
-impl<'de> Deserialize<'de> for AnswerType {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(tag = "type", rename_all = "snake_case")]
-        enum Tagged {
-            Boolean,
-            Select { options: Vec<String> },
-            Text,
-            Secret,
-        }
-        #[derive(Deserialize)]
-        enum Old {
-            Boolean,
-            Select { options: Vec<String> },
-            Text,
-        }
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Spelling {
-            Tagged(Tagged),
-            Old(Old),
-        }
-        Ok(match Spelling::deserialize(deserializer)? {
-            Spelling::Tagged(Tagged::Boolean) | Spelling::Old(Old::Boolean) => Self::Boolean,
-            Spelling::Tagged(Tagged::Select { options })
-            | Spelling::Old(Old::Select { options }) => Self::Select { options },
-            Spelling::Tagged(Tagged::Text) | Spelling::Old(Old::Text) => Self::Text,
-            Spelling::Tagged(Tagged::Secret) => Self::Secret,
-        })
+        self.answer_type.of_person(text)
     }
 }
 

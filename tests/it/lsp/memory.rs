@@ -27,13 +27,32 @@ const SECRET: &str = "correct horse battery";
 const NOBODY: &str = "asker cannot run because no interactive client is attached. Do not retry this tool call in this \
                       turn; continue without user input or explain what information is missing.";
 
+/// One call that asks for a number, several options and a day, and then for a name that may be left out.
+const FORM: &str = r#"
+    [[reply]]
+    when = { step = 1 }
+    say = [{ call = "asker", id = "form", arguments = { questions = [
+        { id = "a", text = "How many?", answer_type = { type = "number", integer = true, minimum = 1, maximum = 10 }, default = 3 },
+        { id = "b", text = "Which?", answer_type = { type = "multi_select", options = ["one", "two", "three"], minimum = 1 } },
+        { id = "c", text = "When?", answer_type = { type = "text", format = "date" } },
+        { id = "d", text = "Who?", answer_type = { type = "text" }, optional = true },
+    ] } }]
+    [[reply]]
+    say = [{ text = "Done." }]
+"#;
+const FORM_TOLD: &str = "7, [\"one\",\"three\"], \"2025-05-30\", null";
+
 /// A client with these capabilities of a server with the asking tool. State is kept in the world.
 fn client(world: &World, capabilities: Value) -> Client {
+    client_of(world, SCRIPT, capabilities)
+}
+
+fn client_of(world: &World, script: &str, capabilities: Value) -> Client {
     let mut client = Client::in_memory(Asker::new());
     let options = json!({
         "trusted": true,
         "stateDir": world.folder().join("state"),
-        "config": { "assistant": { "model": world.script(SCRIPT) }, "conversation": { "mode": "ask" } },
+        "config": { "assistant": { "model": world.script(script) }, "conversation": { "mode": "ask" } },
     });
     client.request("initialize", initialize(world, capabilities, options));
     client.notify("initialized", json!({}));
@@ -172,4 +191,118 @@ fn a_client_that_knows_nothing_of_the_protocol_is_asked_for_all_but_a_secret() {
         .into_iter()
         .find(|it| it["outcome"] == "cancelled");
     assert_eq!(refused.unwrap()["reason"], "no_prompt_backend");
+}
+
+#[test]
+fn numbers_several_options_and_an_answer_that_is_left_out_reach_the_tool() {
+    let world = World::new();
+    let mut client = client_of(&world, FORM, aside(false));
+    let turn = client.turn(json!({ "prompt": "Go" }));
+    let mut unfit = [json!(11), json!([]), json!("tomorrow")];
+    let (updates, _) = client.play(&turn, |prompt| {
+        assert_eq!(
+            prompt["optional"] == true,
+            prompt["text"] == "Who?",
+            "{prompt}"
+        );
+        let (at, fits) = match prompt["text"].as_str().unwrap() {
+            "How many?" => (0, json!(7.0)),
+            "Which?" => (1, json!(["three", "one"])),
+            "When?" => (2, json!("2025-05-30")),
+            _ => return answer(Value::Null),
+        };
+        match unfit[at].take() {
+            Value::Null => answer(fits),
+            unfit => answer(unfit),
+        }
+    });
+    let log = log(&world);
+    assert_eq!(log.result("form")["content"], FORM_TOLD);
+    let recorded = log.all("inquiry_response");
+    let answers: Vec<_> = recorded
+        .iter()
+        .map(|it| (&it["outcome"], &it["by"], it.get("answer")))
+        .collect();
+    let by_user = |value| (json!("answered"), json!("user"), value);
+    let expected = [
+        json!(7),
+        json!(["one", "three"]),
+        json!("2025-05-30"),
+        Value::Null,
+    ]
+    .map(by_user);
+    let expected: Vec<_> = expected
+        .iter()
+        .map(|(outcome, by, value)| (outcome, by, Some(value)))
+        .collect();
+    assert_eq!(answers, expected, "null is an answer");
+    let closed: Vec<_> = updates
+        .iter()
+        .filter(|it| it.get("outcome").is_some())
+        .map(|it| it.get("answer"))
+        .collect();
+    assert_eq!(closed.last(), Some(&Some(&Value::Null)), "{updates:#?}");
+    let versions: Vec<_> = log
+        .all("inquiry_request")
+        .iter()
+        .map(|it| it["v"].clone())
+        .collect();
+    assert_eq!(versions, [2, 2, 1, 1]);
+}
+
+#[test]
+fn a_client_that_knows_nothing_of_the_protocol_writes_numbers_and_options() {
+    let world = World::new();
+    let capabilities = json!({ "window": { "showDocument": { "support": true } } });
+    let mut client = client_of(&world, FORM, capabilities);
+    let command = json!({ "command": "aside.server.ask", "arguments": [{ "prompt": "Go" }] });
+    client.request("workspace/executeCommand", command);
+    for (text, titles, written) in [
+        (
+            "asker: Write a whole number between 1 and 10.\nHow many?",
+            &["Use \"3\"", "Write an answer", "Cancel"][..],
+            Some(" 7\n"),
+        ),
+        (
+            "asker: At least 1 of: one | two | three\nWhich?",
+            &["Write an answer", "Cancel"],
+            Some("Three\n1.\n"),
+        ),
+        (
+            "asker: Write a date (YYYY-MM-DD).\nWhen?",
+            &["Write an answer", "Cancel"],
+            Some("2025-05-30\n"),
+        ),
+        (
+            "asker: Who?",
+            &["Write an answer", "Leave it out", "Cancel"],
+            None,
+        ),
+    ] {
+        let prompt = client.expect("window/showMessageRequest");
+        assert_eq!(prompt["params"]["message"], text);
+        let actions = prompt["params"]["actions"].as_array().unwrap();
+        let offered: Vec<_> = actions
+            .iter()
+            .map(|it| it["title"].as_str().unwrap())
+            .collect();
+        assert_eq!(offered, titles);
+        let Some(written) = written else {
+            client.reply(&prompt, json!({ "title": "Leave it out" }));
+            continue;
+        };
+        client.reply(&prompt, json!({ "title": "Write an answer" }));
+        let page = client.expect("window/showDocument");
+        client.reply(&page, json!({ "success": true }));
+        let page = page["params"]["uri"]
+            .as_str()
+            .unwrap()
+            .strip_prefix("file://")
+            .unwrap();
+        let head = fs::read_to_string(page).unwrap();
+        fs::write(page, head + written).unwrap();
+    }
+    let transcript = client.expect("window/showDocument");
+    client.reply(&transcript, json!({ "success": true }));
+    assert_eq!(log(&world).result("form")["content"], FORM_TOLD);
 }

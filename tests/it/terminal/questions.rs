@@ -116,3 +116,108 @@ fn each_question_of_a_tool() {
     let person = asking::runs(&world, &script(&cases));
     matches("questions.txt", &page(&world, person, &cases));
 }
+
+/// Numbers, several options, bounded text, and answers that are left out: the question, and what is typed for it.
+fn forms() -> Vec<(&'static str, Value, Vec<&'static str>)> {
+    let colours = || json!({"type": "multi_select", "options": ["red", "green", "blue"]});
+    let bounded = |least: u8, most: u8| json!({"type": "multi_select", "options": ["red", "green", "blue"], "minimum": least, "maximum": most});
+    let whole = || json!({"type": "number", "integer": true, "minimum": 1, "maximum": 10});
+    let mail = || json!({"type": "text", "format": "email"});
+    let asks = |answer_type: Value, more: Value| {
+        let mut question =
+            json!({"id": "it", "text": "What shall it be?", "answer_type": answer_type});
+        if let (Some(question), Value::Object(more)) = (question.as_object_mut(), more) {
+            question.extend(more);
+        }
+        question
+    };
+    vec![
+        (
+            "a number",
+            asks(json!({"type": "number"}), json!({})),
+            vec!["\n", "many\n", "-0.5\n"],
+        ),
+        (
+            "a whole number",
+            asks(whole(), json!({"default": 3})),
+            vec!["2.5\n", "11\n", "7\n"],
+        ),
+        (
+            "the number that it is without more",
+            asks(whole(), json!({"default": 3})),
+            vec!["\n"],
+        ),
+        (
+            "several options",
+            asks(colours(), json!({})),
+            vec!["4\n", "pink\n", "3, red\n"],
+        ),
+        (
+            "none of several",
+            asks(colours(), json!({"default": ["green"]})),
+            vec!["none\n"],
+        ),
+        (
+            "bounded",
+            asks(bounded(1, 2), json!({})),
+            vec!["none\n", "1, 2, 3\n", "2\n"],
+        ),
+        (
+            "the options that it is without more",
+            asks(bounded(1, 2), json!({"default": ["blue"]})),
+            vec!["\n"],
+        ),
+        (
+            "a text of a form",
+            asks(mail(), json!({})),
+            vec!["ada\n", "ada@example.org\n"],
+        ),
+        (
+            "left out with Enter",
+            asks(mail(), json!({"optional": true})),
+            vec!["\n"],
+        ),
+        (
+            "left out in spite of a default",
+            asks(colours(), json!({"optional": true, "default": ["red"]})),
+            vec!["-\n"],
+        ),
+        (
+            "not left out",
+            asks(json!({"type": "text"}), json!({"optional": true})),
+            vec!["\\-\n"],
+        ),
+        (
+            "a yes or no that is left out",
+            asks(json!({"type": "boolean"}), json!({"optional": true})),
+            vec!["\n"],
+        ),
+        (
+            "a secret that is left out",
+            asks(json!({"type": "secret"}), json!({"optional": true})),
+            vec!["\n"],
+        ),
+        (
+            "declined all the same",
+            asks(whole(), json!({"optional": true})),
+            vec!["!later\n"],
+        ),
+    ]
+}
+
+#[test]
+fn numbers_several_options_and_answers_that_are_left_out() {
+    asking::become_program();
+    let case = |(name, question, keys): (&str, Value, Vec<&'static str>)| {
+        Case::new(
+            name.to_owned(),
+            "asker",
+            json!({ "questions": [question] }),
+            &keys,
+        )
+    };
+    let cases: Vec<Case> = forms().into_iter().map(case).collect();
+    let world = World::new();
+    let person = asking::runs(&world, &script(&cases));
+    matches("forms.txt", &page(&world, person, &cases));
+}

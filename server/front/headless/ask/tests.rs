@@ -20,6 +20,7 @@ pub(in crate::front::headless) fn question(text: &str, answer_type: AnswerType) 
         text: text.into(),
         context: None,
         answer_type,
+        optional: false,
         default: None,
         remember: false,
         exclusive: false,
@@ -219,7 +220,7 @@ fn a_number_never_says_two_things() {
 
 #[test]
 fn a_text() {
-    let prompt = question("What name?", AnswerType::Text);
+    let prompt = question("What name?", AnswerType::text());
     check(&prompt, " tidy imports", is(" tidy imports"));
     check(&prompt, "  ", again(NOTHING));
     check(&prompt, "\\!important", is("!important"));
@@ -357,7 +358,7 @@ fn any_prompt_but_a_secret_can_be_declined_and_any_dismissed() {
     let any = [
         question("?", AnswerType::Boolean),
         question("?", select(&["a", "b"])),
-        question("?", AnswerType::Text),
+        question("?", AnswerType::text()),
         run_command("ls"),
     ];
     for prompt in any {

@@ -171,7 +171,7 @@ fn a_person_answers() {
 fn prompts_wait_for_each_other() {
     let mut person = Person::sits_down();
     person.is_asked(asked("first", "First?", AnswerType::Boolean));
-    person.is_asked(asked("second", "Second?", AnswerType::Text));
+    person.is_asked(asked("second", "Second?", AnswerType::text()));
     assert!(!person.sees("> ").contains("Second?"));
     person.types("n\n");
     person.gave("first", &is(false));
@@ -204,7 +204,7 @@ fn the_end_of_input_skips_a_prompt_and_leaves_the_terminal() {
 fn a_secret_is_typed_unseen() {
     let mut person = Person::sits_down();
     person.is_asked(asked("secret", "Password?", AnswerType::Secret));
-    person.is_asked(asked("name", "Name?", AnswerType::Text));
+    person.is_asked(asked("name", "Name?", AnswerType::text()));
     person.sees("> ");
     assert!(!person.echoes());
     person.types("hunter2\n");
@@ -225,7 +225,7 @@ fn a_secret_that_is_withdrawn_leaves_the_echo_on_and_nothing_behind() {
     person
         .terminal()
         .dismiss(PromptId("secret".into()), "the turn was cancelled".into());
-    person.is_asked(asked("name", "Name?", AnswerType::Text));
+    person.is_asked(asked("name", "Name?", AnswerType::text()));
     person.sees("(no longer asked: the turn was cancelled)");
     person.sees("> ");
     assert!(person.echoes());

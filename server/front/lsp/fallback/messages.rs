@@ -26,6 +26,8 @@ mod tests;
 const SHOWN: usize = 1000;
 /// Characters of an action's title.
 const TITLE: usize = 60;
+/// The title of the action that leaves an optional answer out.
+const LEFT_OUT: &str = "Leave it out";
 /// UTF-16 units of a label.
 pub(super) const LABEL: usize = 2 * TITLE;
 /// UTF-16 units of a question that say which one is meant.
@@ -233,7 +235,7 @@ fn inline(prompt: &Prompt) -> String {
         parts.push(preview);
     }
     if let Some(default) = long_default(prompt) {
-        parts.push(format!("Default: {}", plain(&one_line(default))));
+        parts.push(format!("Default: {}", plain(&one_line(&default))));
     }
     parts.push(plain(&one_line(&prompt.text)));
     said(prompt, parts)
@@ -253,11 +255,10 @@ fn beside_page(prompt: &Prompt, name: &str) -> String {
     said(prompt, parts)
 }
 
-/// The label and these parts, the text last, with the options before that where they have to be written and all of
-/// them fit.
+/// The label and these parts, the text last, with what may be written before that where all of it fits.
 fn said(prompt: &Prompt, mut parts: Vec<String>) -> String {
     let label = label(prompt);
-    if let Some(options) = written_options(prompt) {
+    if let Some(options) = what_to_write(prompt) {
         let rest: usize = parts.iter().map(|part| units(part) + 1).sum();
         if units(&label) + 2 + rest + units(&options) <= room(prompt) {
             parts.insert(parts.len().saturating_sub(1), options);
@@ -266,13 +267,31 @@ fn said(prompt: &Prompt, mut parts: Vec<String>) -> String {
     format!("{label}: {}", parts.join("\n"))
 }
 
-/// The options of an answer that is written, in one line.
-fn written_options(prompt: &Prompt) -> Option<String> {
-    let AnswerType::Select { options } = &prompt.answer_type else {
+/// What may be written as the answer, in one line.
+fn what_to_write(prompt: &Prompt) -> Option<String> {
+    if !needs_writing(prompt) {
         return None;
+    }
+    let (how_many, options) = match &prompt.answer_type {
+        AnswerType::Select { options } => ("One".to_owned(), options),
+        AnswerType::MultiSelect { options, .. } => {
+            let how_many = prompt.answer_type.how_many();
+            (
+                how_many.map_or_else(|| "Any".to_owned(), capitalised),
+                options,
+            )
+        }
+        other => return other.phrase().map(|phrase| format!("Write {phrase}.")),
     };
     let options: Vec<String> = options.iter().map(|option| one_line(option)).collect();
-    needs_writing(prompt).then(|| format!("One of: {}", plain(&options.join(" | "))))
+    Some(format!("{how_many} of: {}", plain(&options.join(" | "))))
+}
+
+fn capitalised(text: String) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
 }
 
 fn cut_short(prompt: &Prompt) -> String {
@@ -324,17 +343,24 @@ fn one_line_preview(prompt: &Prompt) -> String {
     }
 }
 
-/// An answer that has to be written: a text, or one of more or longer options than actions take.
+/// An answer that has to be written: a text, a number, several options, or one of more or longer ones than actions
+/// take.
 pub(super) fn needs_writing(prompt: &Prompt) -> bool {
     match &prompt.answer_type {
         AnswerType::Boolean => false,
-        AnswerType::Text | AnswerType::Secret => true,
+        AnswerType::Text { .. }
+        | AnswerType::Secret
+        | AnswerType::Number { .. }
+        | AnswerType::MultiSelect { .. } => true,
         AnswerType::Select { .. } if prompt.kind == PromptKind::RunTool => false,
         AnswerType::Select { options } => {
             let is_title = |option: &String| {
-                !option.is_empty() && one_line(option) == *option && option.chars().count() <= TITLE
+                !option.is_empty()
+                    && one_line(option) == *option
+                    && option.chars().count() <= TITLE
+                    && !(prompt.optional && option == LEFT_OUT)
             };
-            options.len() > ACTIONS || !options.iter().all(is_title)
+            options.len() + usize::from(prompt.optional) > ACTIONS || !options.iter().all(is_title)
         }
     }
 }
@@ -343,10 +369,22 @@ pub(super) fn needs_writing(prompt: &Prompt) -> bool {
 /// the hands of a person who types, with its first action chosen, so that an Enter meant for the text takes it.
 fn choices(prompt: &Prompt) -> Vec<Action> {
     let mut actions = answers(prompt);
+    actions.extend(leave_out(prompt));
     if needs_approval(prompt) {
         actions.sort_by_key(|action| action.title != "No");
     }
     actions
+}
+
+/// The action that leaves an optional answer out.
+fn leave_out(prompt: &Prompt) -> Option<Action> {
+    prompt.optional.then(|| Action {
+        title: LEFT_OUT.to_owned(),
+        does: Does::Answer {
+            value: Value::Null,
+            remember: false,
+        },
+    })
 }
 
 fn answers(prompt: &Prompt) -> Vec<Action> {
@@ -379,33 +417,52 @@ fn answers(prompt: &Prompt) -> Vec<Action> {
                 .map(|option| action(&title(option), option.as_str().into(), false))
                 .collect()
         }
-        AnswerType::Text | AnswerType::Secret => Vec::new(),
+        AnswerType::Text { .. }
+        | AnswerType::Secret
+        | AnswerType::Number { .. }
+        | AnswerType::MultiSelect { .. } => Vec::new(),
     }
 }
 
 fn written_actions(prompt: &Prompt) -> Vec<Action> {
     let default = prompt.default.as_ref().map(|value| Action {
-        title: match value.as_str().filter(|_| long_default(prompt).is_none()) {
-            Some(default) => format!("Use \"{default}\""),
-            None => "Use the default".to_owned(),
+        title: match long_default(prompt) {
+            None => format!("Use \"{}\"", as_text(value)),
+            Some(_) => "Use the default".to_owned(),
         },
         does: Does::Answer {
             value: value.clone(),
             remember: false,
         },
     });
-    let others = [("Write an answer", Does::Write), ("Cancel", Does::Dismiss)];
-    let others = others.map(|(title, does)| Action {
+    let other = |title: &str, does| Action {
         title: title.to_owned(),
         does,
-    });
-    default.into_iter().chain(others).collect()
+    };
+    let mut actions: Vec<Action> = default.into_iter().collect();
+    actions.push(other("Write an answer", Does::Write));
+    actions.extend(leave_out(prompt));
+    actions.push(other("Cancel", Does::Dismiss));
+    actions
+}
+
+/// A value as a person would write it.
+pub(super) fn as_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(chosen) if chosen.is_empty() => "none".to_owned(),
+        Value::Array(chosen) => {
+            let texts: Vec<String> = chosen.iter().map(as_text).collect();
+            texts.join(", ")
+        }
+        other => other.to_string(),
+    }
 }
 
 /// The default of an answer that is written, where it is too long for a title.
-fn long_default(prompt: &Prompt) -> Option<&str> {
-    let default = prompt.default.as_ref()?.as_str()?;
-    let fits = default.chars().count() <= TITLE - 6 && one_line(default) == default;
+fn long_default(prompt: &Prompt) -> Option<String> {
+    let default = as_text(prompt.default.as_ref()?);
+    let fits = default.chars().count() <= TITLE - 6 && one_line(&default) == default;
     (needs_writing(prompt) && !fits).then_some(default)
 }
 

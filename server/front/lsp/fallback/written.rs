@@ -17,6 +17,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use super::messages::as_text;
 use crate::{
     front::{
         headless::text::{one_line, visible},
@@ -38,16 +39,40 @@ pub(super) fn page(prompt: &Prompt) -> String {
     if let Some(context) = &prompt.context {
         head.push_str(&format!("\n{}\n", visible(context.trim_end())));
     }
-    if let AnswerType::Select { options } = &prompt.answer_type {
-        head.push_str("\nWrite one of these, or its number:\n");
-        for (at, option) in options.iter().enumerate() {
-            head.push_str(&format!("{}. {}\n", at + 1, one_line(option)));
+    match &prompt.answer_type {
+        AnswerType::Select { options } => {
+            head.push_str("\nWrite one of these, or its number:\n");
+            numbered(options, &mut head);
+        }
+        AnswerType::MultiSelect {
+            options, minimum, ..
+        } => {
+            let how_many = prompt.answer_type.how_many();
+            let how_many = how_many.unwrap_or_else(|| "any".into());
+            head.push_str(&format!(
+                "\nWrite {how_many} of these, or their numbers, one a line:\n"
+            ));
+            numbered(options, &mut head);
+            if minimum.unwrap_or(0) == 0 {
+                head.push_str("Or write none.\n");
+            }
+        }
+        other => {
+            if let Some(phrase) = other.phrase() {
+                head.push_str(&format!("\nWrite {phrase}.\n"));
+            }
         }
     }
-    if let Some(default) = prompt.default.as_ref().and_then(Value::as_str) {
-        head.push_str(&format!("\nDefault: {}\n", visible(default)));
+    if let Some(default) = &prompt.default {
+        head.push_str(&format!("\nDefault: {}\n", visible(&as_text(default))));
     }
     with_mark(&head)
+}
+
+fn numbered(options: &[String], head: &mut String) {
+    for (at, option) in options.iter().enumerate() {
+        head.push_str(&format!("{}. {}\n", at + 1, one_line(option)));
+    }
 }
 
 /// The page in which a message to the model is written.
@@ -87,7 +112,13 @@ pub(super) fn below_mark(text: &str) -> Option<&str> {
 /// What would be an answer.
 pub(in crate::front::lsp) fn value(answer_type: &AnswerType, text: &str) -> Result<Value, String> {
     match answer_type {
-        AnswerType::Text => Ok(text.into()),
+        AnswerType::Text { .. } | AnswerType::Number { .. } | AnswerType::MultiSelect { .. } => {
+            let value = answer_type.of_person(text);
+            match answer_type.accept(&value) {
+                Ok(_) => Ok(value),
+                Err(misfit) => Err(misfit.0),
+            }
+        }
         AnswerType::Boolean => match text.to_ascii_lowercase().as_str() {
             "true" | "yes" => Ok(true.into()),
             "false" | "no" => Ok(false.into()),
@@ -229,7 +260,7 @@ mod tests {
         check(&select, "7", None);
         check(&select, "july", Some("July".into()));
         check(&select, "X", Some("X".into()));
-        check(&AnswerType::Text, "4", Some("4".into()));
+        check(&AnswerType::text(), "4", Some("4".into()));
         check(&AnswerType::Boolean, "Yes", Some(true.into()));
         check(&AnswerType::Boolean, "perhaps", None);
         check(&AnswerType::Secret, "hunter2", None);

@@ -157,10 +157,11 @@ async fn answer(at: &Arc<Connection>, given: Answer) -> Result<Option<Value>> {
         }
     };
     let answer = match (&open.prompt.answer_type, answer) {
-        (AnswerType::Boolean, Value::String(text)) => {
-            written::value(&AnswerType::Boolean, &text)
-                .map_err(|misfit| invalid(format!("answer: {misfit}")))?
-        }
+        (_, Value::String(text)) if open.prompt.optional && text.is_empty() => Value::Null,
+        (
+            of @ (AnswerType::Boolean | AnswerType::Number { .. } | AnswerType::MultiSelect { .. }),
+            Value::String(text),
+        ) => written::value(of, &text).map_err(|misfit| invalid(format!("answer: {misfit}")))?,
         (_, answer) => answer,
     };
     let says_no = answer == json!("no") || answer == json!(false);

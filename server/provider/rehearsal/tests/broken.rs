@@ -51,7 +51,7 @@ fn a_broken_script_says_where_and_what() {
     );
     check_broken(
         "[[reply]]\n\nanswer = [1]",
-        "3: an answer is a text, a bool or a whole number",
+        "3: an answer is a text, a bool, a number or a list of texts",
     );
     check_broken(
         "[[reply]]\nanswer = 1\nwhen.inquiry = false",

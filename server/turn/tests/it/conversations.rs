@@ -86,6 +86,7 @@ conversations! {
     schema
     steer
     tools
+    types
 }
 
 #[test]

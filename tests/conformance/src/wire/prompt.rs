@@ -19,6 +19,8 @@ pub struct Prompt {
     pub text: String,
     pub context: Option<String>,
     pub answer_type: AnswerType,
+    #[serde(default)]
+    pub optional: bool,
     pub default: Option<Value>,
     pub remember: bool,
     pub exclusive: bool,
@@ -40,14 +42,80 @@ pub struct PromptTool {
 }
 
 /// What counts as an answer.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(tag = "type", rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the words of the contract")]
 pub enum AnswerType {
     Boolean,
-    Select { options: Vec<String> },
-    Text,
+    Select {
+        options: Vec<String>,
+    },
+    MultiSelect {
+        options: Vec<String>,
+        minimum: Option<usize>,
+        maximum: Option<usize>,
+    },
+    Number {
+        integer: bool,
+        minimum: Option<f64>,
+        maximum: Option<f64>,
+    },
+    Text {
+        minimum: Option<usize>,
+        maximum: Option<usize>,
+        format: Option<TextFormat>,
+    },
     Secret,
+}
+
+/// The form of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "the words of the contract")]
+pub enum TextFormat {
+    Email,
+    Uri,
+    Date,
+    DateTime,
+}
+
+impl AnswerType {
+    /// Whether a value is an answer of this type; the format of a text is not looked at.
+    #[must_use]
+    pub fn is_met_by(&self, value: &Value) -> bool {
+        let is_within = |count: usize, least: &Option<usize>, most: &Option<usize>| {
+            least.is_none_or(|least| count >= least) && most.is_none_or(|most| count <= most)
+        };
+        match self {
+            Self::Boolean => value.is_boolean(),
+            Self::Select { options } => options.iter().any(|option| value == option),
+            Self::MultiSelect {
+                options,
+                minimum,
+                maximum,
+            } => value.as_array().is_some_and(|chosen| {
+                let is_new = |(place, one): (usize, &Value)| {
+                    options.iter().any(|option| one == option) && !chosen[..place].contains(one)
+                };
+                chosen.iter().enumerate().all(is_new) && is_within(chosen.len(), minimum, maximum)
+            }),
+            Self::Number {
+                integer,
+                minimum,
+                maximum,
+            } => value.as_f64().is_some_and(|number| {
+                (!integer || number.fract() == 0.0)
+                    && minimum.is_none_or(|least| number >= least)
+                    && maximum.is_none_or(|most| number <= most)
+            }),
+            Self::Text {
+                minimum, maximum, ..
+            } => value
+                .as_str()
+                .is_some_and(|text| is_within(text.chars().count(), minimum, maximum)),
+            Self::Secret => value.as_str().is_some_and(|text| !text.is_empty()),
+        }
+    }
 }
 
 /// Whose question it is.
@@ -94,7 +162,9 @@ impl Prompt {
     /// One sentence.
     pub fn check(&self) -> Result<(), String> {
         let wrong = |what: &str| Err(format!("the prompt {} {what}", self.prompt_id));
-        if let AnswerType::Select { options } = &self.answer_type {
+        if let AnswerType::Select { options } | AnswerType::MultiSelect { options, .. } =
+            &self.answer_type
+        {
             if options.is_empty() {
                 return wrong("offers no option");
             }
@@ -106,16 +176,10 @@ impl Prompt {
                 return wrong("offers an option twice");
             }
         }
-        let fits = match (&self.answer_type, &self.default) {
-            (_, None) => true,
-            (AnswerType::Boolean, Some(default)) => default.is_boolean(),
-            (AnswerType::Select { options }, Some(Value::String(default))) => {
-                options.contains(default)
-            }
-            (AnswerType::Text, Some(default)) => default.is_string(),
-            (AnswerType::Select { .. } | AnswerType::Secret, Some(_)) => false,
+        let fits = |default: &Value| {
+            self.answer_type != AnswerType::Secret && self.answer_type.is_met_by(default)
         };
-        if !fits {
+        if !self.default.as_ref().is_none_or(fits) {
             return wrong("has a default that does not fit");
         }
         if self.text.is_empty() || self.text.contains('\n') {

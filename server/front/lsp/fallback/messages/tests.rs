@@ -25,6 +25,7 @@ fn prompt(kind: PromptKind, answer_type: AnswerType) -> Prompt {
         text: "Go on?".into(),
         context: None,
         answer_type,
+        optional: false,
         default: None,
         remember: false,
         exclusive: true,
@@ -113,7 +114,7 @@ fn every_kind_of_prompt_is_a_message_with_actions() {
         );
     }
     let write = "\n  [Write an answer] write\n  [Cancel] dismiss";
-    let text = question(AnswerType::Text);
+    let text = question(AnswerType::text());
     check(&text, &format!("deploy: Go on?{write}"));
     let with_default = Prompt {
         default: Some(json!("main")),
@@ -217,7 +218,7 @@ fn what_does_not_fit_is_on_a_page_or_can_only_be_refused() {
         "{cut}"
     );
     let text = Prompt {
-        answer_type: AnswerType::Text,
+        answer_type: AnswerType::text(),
         context: Some("x".repeat(980)),
         ..question.clone()
     };
@@ -294,7 +295,7 @@ fn options_to_write_are_in_the_message_where_all_fit() {
         &format!("deploy: Two ways.\nOne of: a␊b | [c] (d)\nGo on?{write}"),
     );
     // `deploy: `, `One of: `, ` | `, a line's end and the text are 26 units, and the command has to fit too.
-    let most = room(&question(AnswerType::Text)) - 26;
+    let most = room(&question(AnswerType::text())) - 26;
     for (units, fits) in [(most, true), (most + 1, false)] {
         let options = ["x".repeat(500), "y".repeat(units - 500)];
         let prompt = question(select(&[&options[0], &options[1]]));

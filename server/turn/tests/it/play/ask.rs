@@ -29,12 +29,17 @@ pub(super) fn lines(text: &str) -> String {
     text.replace("\\n", "\n")
 }
 
-/// A question: `id type [exclusive] [default=…] [persist=none] [context="…"]: text`.
+/// A question: `id type [exclusive] [optional] [default=…] [persist=none] [context="…"]: text`.
 pub(super) fn question(text: &str) -> Question {
-    let mut quoted = false;
+    let (mut quoted, mut depth) = (false, 0);
     let colon = text.find(|letter| {
         quoted ^= letter == '"';
-        letter == ':' && !quoted
+        match letter {
+            '{' if !quoted => depth += 1,
+            '}' if !quoted => depth -= 1,
+            _ => {}
+        }
+        letter == ':' && !quoted && depth == 0
     });
     let (head, text) = text.split_at(colon.expect("a question has a colon before its text"));
     let words = words(head);
@@ -46,6 +51,7 @@ pub(super) fn question(text: &str) -> Question {
     for word in &words[2..] {
         match word.split_once('=').unwrap_or((word, "")) {
             ("exclusive", _) => question.exclusive = true,
+            ("optional", _) => question.optional = true,
             ("default", value) => question.default = Some(json(value)),
             ("persist", "none") => question.persistence = Persistence::None,
             ("persist", "turn") => question.persistence = Persistence::Turn,
@@ -56,10 +62,23 @@ pub(super) fn question(text: &str) -> Question {
     question
 }
 
+/// A type with its other members as JSON.
+fn typed(name: &str, members: &str) -> AnswerType {
+    let mut answer_type = match members {
+        "" => serde_json::json!({}),
+        members => json(members),
+    };
+    answer_type["type"] = name.into();
+    serde_json::from_value(answer_type).expect("a type of answer")
+}
+
 fn kind(word: &str) -> AnswerType {
     match word.split_once('=').unwrap_or((word, "")) {
         ("boolean", _) => AnswerType::Boolean,
-        ("text", _) => AnswerType::Text,
+        ("text", "") => AnswerType::text(),
+        ("text", bounds) => typed("text", bounds),
+        ("number", bounds) => typed("number", bounds),
+        ("multi_select", bounds) => typed("multi_select", bounds),
         ("secret", _) => AnswerType::Secret,
         ("select", "") => AnswerType::Select {
             options: Vec::new(),

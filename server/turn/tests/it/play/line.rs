@@ -205,7 +205,7 @@ impl Play {
     /// A model's answers to an inquiry, `call value & call value`, however they are to be given.
     fn reply(&mut self, number: Option<u32>, rest: &str) {
         if self.request(number).is_structured() {
-            let (_, value) = rest.split_once(' ').expect("a call and an answer");
+            let (_, value) = rest.split_once(' ').unwrap_or((rest, ""));
             let value: Value = serde_json::from_str(value).unwrap_or_else(|_| json!(value));
             self.item(
                 number,
@@ -217,7 +217,7 @@ impl Play {
             return;
         }
         for (at, one) in rest.split(" & ").enumerate() {
-            let (name, value) = one.split_once(' ').expect("a call and an answer");
+            let (name, value) = one.split_once(' ').unwrap_or((one, ""));
             let pair = self.pair(self.call(name));
             let arguments = json!({ "inquiry_id": pair, "answer": value });
             self.tool_call(

@@ -171,6 +171,7 @@ fn prompt(play: &Play, prompt: &Prompt) -> String {
 pub(super) fn answer_type(kind: &AnswerType) -> String {
     match kind {
         AnswerType::Select { options } => format!("select={}", options.join("|")),
+        AnswerType::MultiSelect { options, .. } => format!("multi_select={}", options.join("|")),
         other => other.name().into(),
     }
 }

@@ -93,7 +93,7 @@ impl World {
             .turn
             .open_prompts()
             .into_iter()
-            .find(|(id, live)| !live && self.answer_type(id) != AnswerType::Text);
+            .find(|(id, live)| !live && !matches!(self.answer_type(id), AnswerType::Text { .. }));
         let Some((prompt, _)) = open else { return };
         if self.answer_type(&prompt) == AnswerType::Secret {
             return;

@@ -261,7 +261,7 @@ fn structured(tape: &mut Tape, asked: &[(String, Question)]) -> VecDeque<Coming>
     let answer = asked
         .first()
         .map(|(_, question)| match question.answer_type {
-            AnswerType::Boolean => json!(true),
+            AnswerType::Boolean if !question.optional => json!(true),
             _ => Value::from(answer(tape, question)),
         });
     match tape.weighted(&[10, 3, 3, 1, 1]) {
@@ -276,9 +276,16 @@ fn structured(tape: &mut Tape, asked: &[(String, Question)]) -> VecDeque<Coming>
 
 /// An answer that fits, as a model writes it.
 fn answer(tape: &mut Tape, question: &Question) -> String {
+    if question.optional && tape.one_in(3) {
+        return String::new();
+    }
     match &question.answer_type {
         AnswerType::Boolean => (*tape.of(&["true", "False"])).to_owned(),
         AnswerType::Select { .. } => (*tape.of(&["left", "RIGHT"])).to_owned(),
+        AnswerType::MultiSelect { .. } => {
+            (*tape.of(&["[\"left\"]", "[\"RIGHT\", \"left\"]"])).to_owned()
+        }
+        AnswerType::Number { .. } => (*tape.of(&["3", " 10\n"])).to_owned(),
         _ => "words".to_owned(),
     }
 }

@@ -5,7 +5,7 @@ use aside_turn::{
     input::{Preview, PromptAnswer, SecretValue},
     question::AnswerType,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{checker::SECRET, tape::Tape};
 
@@ -23,6 +23,9 @@ pub(crate) fn answer(tape: &mut Tape, prompt: &Prompt) -> PromptAnswer {
 }
 
 fn fitting_prompt(tape: &mut Tape, prompt: &Prompt) -> PromptAnswer {
+    if prompt.optional && tape.one_in(3) {
+        return PromptAnswer::value(Value::Null);
+    }
     let mut answer = fitting(tape, &prompt.answer_type);
     let diff = matches!(prompt.preview, Some(Preview::Diff { .. }));
     if let PromptAnswer::Answer {
@@ -39,15 +42,23 @@ fn fitting_prompt(tape: &mut Tape, prompt: &Prompt) -> PromptAnswer {
 
 /// An answer of this type.
 pub(crate) fn fitting(tape: &mut Tape, answer_type: &AnswerType) -> PromptAnswer {
-    let value = match answer_type {
-        AnswerType::Boolean => json!(!tape.one_in(3)),
-        AnswerType::Select { options } => json!(tape.of(options)),
-        AnswerType::Text => json!("words"),
-        AnswerType::Secret => json!(SECRET),
-    };
+    let value = fitting_value(tape, answer_type);
     PromptAnswer::Answer {
         value: SecretValue(value),
         remember: false,
         new_text: None,
+    }
+}
+
+fn fitting_value(tape: &mut Tape, answer_type: &AnswerType) -> Value {
+    match answer_type {
+        AnswerType::Boolean => json!(!tape.one_in(3)),
+        AnswerType::Select { options } => json!(tape.of(options)),
+        AnswerType::MultiSelect { .. } => tape
+            .of(&[json!(["left"]), json!(["right", "left"])])
+            .clone(),
+        AnswerType::Number { .. } => tape.of(&[json!(1), json!(10), json!(4.0)]).clone(),
+        AnswerType::Text { .. } => json!("words"),
+        AnswerType::Secret => json!(SECRET),
     }
 }

@@ -179,7 +179,11 @@ impl Checker {
         }
         let remembered = (tool.to_owned(), question.id.clone());
         let right = match by {
-            By::User => said.is_some_and(|said| said.contains(&Said::Value(answer.clone()))),
+            // On record an integer is one, and options are in their order.
+            By::User => said.into_iter().flatten().any(|said| {
+                matches!(said, Said::Value(said)
+                    if question.accept(said) == Ok(Answer::Value(answer.clone())))
+            }),
             By::Assistant => !question.is_exclusive() && said.is_none(),
             By::Config => self.rules.question(tool, &question.id).answer.is_some(),
             By::Remembered => {

@@ -78,7 +78,8 @@ pub(crate) fn shrink(mut tape: Vec<u16>, fails: impl Fn(&[u16]) -> bool) -> Vec<
             if size == 1 {
                 break;
             }
-            size /= 2;
+            // What belongs together is a few choices, of any number.
+            size = if size > 24 { size / 2 } else { size - 1 };
         }
         tape = tamed(tape, &fails);
         if tape == before {

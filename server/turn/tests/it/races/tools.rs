@@ -131,16 +131,28 @@ pub(crate) fn question(tape: &mut Tape, tool: &str) -> Question {
     let select = || AnswerType::Select {
         options: vec!["left".into(), "right".into()],
     };
-    let answer_type = match tape.weighted(&[6, 3, 3, 2]) {
+    let answer_type = match tape.weighted(&[6, 3, 3, 2, 2, 2]) {
         0 => AnswerType::Boolean,
         1 => select(),
-        2 => AnswerType::Text,
+        2 => AnswerType::text(),
+        3 => AnswerType::Number {
+            integer: true,
+            minimum: Some(1.into()),
+            maximum: Some(10.into()),
+        },
+        4 => AnswerType::MultiSelect {
+            options: vec!["left".into(), "right".into()],
+            minimum: Some(1),
+            maximum: None,
+        },
         _ => AnswerType::Secret,
     };
     let exclusive = tape.one_in(5);
     let default =
         (answer_type != AnswerType::Secret && tape.one_in(3)).then(|| match answer_type {
             AnswerType::Boolean => json!(true),
+            AnswerType::Number { .. } => json!(7),
+            AnswerType::MultiSelect { .. } => json!(["right"]),
             _ => json!("left"),
         });
     let secret = answer_type == AnswerType::Secret;
@@ -156,6 +168,7 @@ pub(crate) fn question(tape: &mut Tape, tool: &str) -> Question {
     if tape.one_in(4) {
         question.context = Some("Some\ncontext".into());
     }
+    question.optional = tape.one_in(6);
     if tape.one_in(16) {
         break_it(tape, &mut question);
     }
@@ -172,7 +185,7 @@ fn break_it(tape: &mut Tape, question: &mut Question) {
                 options: vec!["left".into(), "left".into()],
             };
         }
-        4 => question.default = Some(json!(7)),
+        4 => question.default = Some(json!({})),
         _ => question.id = String::new(),
     }
 }

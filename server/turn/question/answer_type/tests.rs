@@ -1,0 +1,259 @@
+//! What fits each type, what stands for it in text, and how it is put in words.
+
+use serde_json::json;
+
+use super::*;
+
+fn of(answer_type: Value) -> AnswerType {
+    serde_json::from_value(answer_type).expect("a type of answer")
+}
+
+fn accepted(answer_type: &AnswerType, value: &Value) -> Option<Value> {
+    let answer = answer_type.accept(value).ok();
+    answer.and_then(|answer| answer.value().cloned())
+}
+
+#[test]
+fn the_tagged_form_is_read_and_written() {
+    for json in [
+        r#"{"type":"number","integer":false}"#,
+        r#"{"type":"number","integer":true,"minimum":1,"maximum":10}"#,
+        r#"{"type":"number","integer":false,"minimum":-0.5}"#,
+        r#"{"type":"multi_select","options":["a","b"]}"#,
+        r#"{"type":"multi_select","options":["a","b"],"minimum":1,"maximum":2}"#,
+        r#"{"type":"text"}"#,
+        r#"{"type":"text","minimum":1,"maximum":9,"format":"date-time"}"#,
+    ] {
+        let answer_type: AnswerType = serde_json::from_str(json).expect("a type of answer");
+        assert_eq!(serde_json::to_string(&answer_type).expect("JSON"), json);
+    }
+    let short = of(json!({"type": "number", "minimum": null}));
+    assert_eq!(short, of(json!({"type": "number", "integer": false})));
+    for unknown in [
+        json!({"type": "dream"}),
+        json!({"type": "text", "format": "rhyme"}),
+        json!({"type": "text", "minimum": -1}),
+        json!({"type": "number", "minimum": "1"}),
+        json!({"type": "multi_select"}),
+    ] {
+        let read = serde_json::from_value::<AnswerType>(unknown.clone());
+        assert!(read.is_err(), "{unknown}");
+    }
+}
+
+#[test]
+fn bounds_that_leave_nothing_are_broken() {
+    let check = |answer_type: Value, is_whole: bool| {
+        let checked = of(answer_type.clone()).check();
+        assert_eq!(checked.is_ok(), is_whole, "{answer_type}: {checked:?}");
+    };
+    check(json!({"type": "number", "minimum": 1, "maximum": 1}), true);
+    check(json!({"type": "number", "minimum": 2, "maximum": 1}), false);
+    check(
+        json!({"type": "number", "minimum": 1.2, "maximum": 1.8}),
+        true,
+    );
+    check(
+        json!({"type": "number", "integer": true, "minimum": 1.2, "maximum": 1.8}),
+        false,
+    );
+    check(
+        json!({"type": "number", "integer": true, "minimum": 1.2, "maximum": 2}),
+        true,
+    );
+    check(json!({"type": "text", "minimum": 3, "maximum": 3}), true);
+    check(json!({"type": "text", "minimum": 4, "maximum": 3}), false);
+    check(
+        json!({"type": "multi_select", "options": ["a", "b"], "minimum": 2}),
+        true,
+    );
+    check(
+        json!({"type": "multi_select", "options": ["a", "b"], "minimum": 3}),
+        false,
+    );
+    check(
+        json!({"type": "multi_select", "options": ["a", "b"], "minimum": 2, "maximum": 1}),
+        false,
+    );
+    check(
+        json!({"type": "multi_select", "options": ["a", "b"], "maximum": 0}),
+        true,
+    );
+    check(json!({"type": "multi_select", "options": []}), false);
+    check(
+        json!({"type": "multi_select", "options": ["a", "a"]}),
+        false,
+    );
+}
+
+#[test]
+fn a_number_is_within_its_bounds() {
+    let check = |answer_type: Value, value: Value, expected: Option<Value>| {
+        assert_eq!(accepted(&of(answer_type), &value), expected, "{value}");
+    };
+    let any = || json!({"type": "number"});
+    check(any(), json!(3), Some(json!(3)));
+    check(any(), json!(3.5), Some(json!(3.5)));
+    check(any(), json!(3.0), Some(json!(3.0)));
+    check(any(), json!("3"), None);
+    check(any(), json!(null), None);
+    let whole = || json!({"type": "number", "integer": true, "minimum": 1, "maximum": 10});
+    check(whole(), json!(1), Some(json!(1)));
+    check(whole(), json!(10.0), Some(json!(10)));
+    check(whole(), json!(-0.0), None);
+    check(whole(), json!(0), None);
+    check(whole(), json!(11), None);
+    check(whole(), json!(2.5), None);
+    check(whole(), json!(1e300), None);
+    let real = || json!({"type": "number", "minimum": 0.5, "maximum": 2});
+    check(real(), json!(0.5), Some(json!(0.5)));
+    check(real(), json!(2.0), Some(json!(2.0)));
+    check(real(), json!(0.4999), None);
+    check(real(), json!(2.0001), None);
+    let large = || json!({"type": "number", "integer": true, "maximum": 9_007_199_254_740_993_u64});
+    check(
+        large(),
+        json!(9_007_199_254_740_993_u64),
+        Some(json!(9_007_199_254_740_993_u64)),
+    );
+    check(large(), json!(9_007_199_254_740_994_u64), None);
+    check(large(), json!(u64::MAX), None);
+    check(large(), json!(i64::MIN), Some(json!(i64::MIN)));
+}
+
+#[test]
+fn several_options_are_put_in_their_order() {
+    let all = || json!({"type": "multi_select", "options": ["a", "b", "c"]});
+    let some =
+        || json!({"type": "multi_select", "options": ["a", "b", "c"], "minimum": 1, "maximum": 2});
+    let check = |answer_type: Value, value: Value, expected: Option<Value>| {
+        assert_eq!(accepted(&of(answer_type), &value), expected, "{value}");
+    };
+    check(all(), json!([]), Some(json!([])));
+    check(all(), json!(["c", "a", "b"]), Some(json!(["a", "b", "c"])));
+    check(all(), json!(["a", "a"]), None);
+    check(all(), json!(["A"]), None);
+    check(all(), json!([1]), None);
+    check(all(), json!("a"), None);
+    check(some(), json!([]), None);
+    check(some(), json!(["b"]), Some(json!(["b"])));
+    check(some(), json!(["c", "b"]), Some(json!(["b", "c"])));
+    check(some(), json!(["a", "b", "c"]), None);
+}
+
+#[test]
+fn a_text_is_within_its_length_and_has_its_format() {
+    let check = |answer_type: Value, text: &str, fits: bool| {
+        let accepted = accepted(&of(answer_type), &json!(text));
+        assert_eq!(accepted, fits.then(|| json!(text)), "{text}");
+    };
+    let short = || json!({"type": "text", "minimum": 2, "maximum": 3});
+    check(short(), "a", false);
+    check(short(), "äö", true);
+    check(short(), "äöü", true);
+    check(short(), "äöüß", false);
+    let day = || json!({"type": "text", "format": "date"});
+    check(day(), "2025-05-30", true);
+    check(day(), "tomorrow", false);
+}
+
+#[test]
+fn a_model_writes_numbers_and_arrays_as_text() {
+    let check = |answer_type: Value, text: &str, expected: Option<Value>| {
+        assert_eq!(of(answer_type).of_model(text), expected, "{text}");
+    };
+    let number = || json!({"type": "number"});
+    check(number(), " 3\n", Some(json!(3)));
+    check(number(), "-2.5", Some(json!(-2.5)));
+    check(number(), ".5", Some(json!(0.5)));
+    check(number(), "three", None);
+    check(number(), "inf", None);
+    check(number(), "", None);
+    let several = || json!({"type": "multi_select", "options": ["Left", "right", "RIGHT"]});
+    check(
+        several(),
+        " [\"left\", \"right\"]\n",
+        Some(json!(["Left", "right"])),
+    );
+    check(several(), "[]", Some(json!([])));
+    check(several(), "[\"Right\"]", None);
+    check(several(), "left", None);
+    check(several(), "[1]", None);
+}
+
+#[test]
+fn a_person_writes_options_by_text_or_number() {
+    let options = |options: &[&str]| of(json!({"type": "multi_select", "options": options}));
+    let check = |options: AnswerType, text: &str, expected: Value| {
+        assert_eq!(options.of_person(text), expected, "{text}");
+    };
+    let plain = || options(&["red", "green", "blue"]);
+    check(plain(), "red, blue", json!(["red", "blue"]));
+    check(plain(), "3,1", json!(["blue", "red"]));
+    check(plain(), "2.\nBLUE\n", json!(["green", "blue"]));
+    check(plain(), "[\"red\"]", json!(["red"]));
+    check(plain(), "None", json!([]));
+    check(plain(), "pink", json!("pink"));
+    check(plain(), "4", json!("4"));
+    check(plain(), "0", json!("0"));
+    check(plain(), " , ", json!(" , "));
+    let with_commas = || options(&["a, b", "c"]);
+    check(with_commas(), "a, b\nc", json!(["a, b", "c"]));
+    check(with_commas(), "1", json!(["a, b"]));
+    check(options(&["none", "x"]), "none", json!(["none"]));
+    let numbers = || options(&["2", "1"]);
+    check(numbers(), "1", json!(["1"]));
+    check(options(&["3", "x", "y"]), "1", json!("1"));
+    let number = of(json!({"type": "number", "integer": true}));
+    check(number.clone(), " +7 ", json!(7.0));
+    check(number.clone(), "7", json!(7));
+    check(number, "seven", json!("seven"));
+}
+
+#[test]
+fn what_fits_is_said_with_its_bounds() {
+    let check = |answer_type: Value, expected: &str| {
+        assert_eq!(of(answer_type).expectation(), expected);
+    };
+    check(json!({"type": "number"}), "The answer must be a number.");
+    check(
+        json!({"type": "number", "integer": true, "minimum": 1, "maximum": 10}),
+        "The answer must be a whole number between 1 and 10.",
+    );
+    check(
+        json!({"type": "number", "minimum": 0.5}),
+        "The answer must be a number of at least 0.5.",
+    );
+    check(
+        json!({"type": "number", "maximum": -3}),
+        "The answer must be a number of at most -3.",
+    );
+    check(
+        json!({"type": "multi_select", "options": ["a", "b"]}),
+        "The answer must be a list of any of: a, b.",
+    );
+    check(
+        json!({"type": "multi_select", "options": ["a", "b"], "minimum": 1, "maximum": 2}),
+        "The answer must be a list of at least 1 and at most 2 of: a, b.",
+    );
+    check(
+        json!({"type": "multi_select", "options": ["a", "b"], "minimum": 1, "maximum": 1}),
+        "The answer must be a list of exactly 1 of: a, b.",
+    );
+    check(
+        json!({"type": "text", "minimum": 2, "maximum": 5}),
+        "The answer must be text of at least 2 and at most 5 characters.",
+    );
+    check(
+        json!({"type": "text", "format": "email"}),
+        "The answer must be an email address.",
+    );
+    check(
+        json!({"type": "text", "format": "uri", "maximum": 80}),
+        "The answer must be a URI of at most 80 characters.",
+    );
+    check(
+        json!({"type": "text"}),
+        "The answer must be a text that is not empty.",
+    );
+}
