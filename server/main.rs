@@ -10,6 +10,7 @@ use std::{
 
 use aside::{
     front::headless::{
+        approvals,
         args::{self, Cli, Command, Stop},
         config, conversation, demo, doctor,
         failure::Failure,
@@ -52,6 +53,16 @@ fn finish(result: Result<(u8, String), Failure>) -> ExitCode {
     }
 }
 
+/// Asks the person at the terminal a yes or no. Whatever is no yes is a no.
+fn ask_person(question: &str) -> io::Result<bool> {
+    let mut out = io::stdout().lock();
+    write!(out, "{question} [y/N] ")?;
+    out.flush()?;
+    let mut line = String::new();
+    io::stdin().read_line(&mut line)?;
+    Ok(matches!(line.trim(), "y" | "Y" | "yes" | "Yes"))
+}
+
 fn say(failure: &Failure) -> ExitCode {
     // There is nobody left to tell where even this fails.
     let _ = writeln!(io::stderr().lock(), "aside: {}", failure.text);
@@ -84,9 +95,16 @@ fn dispatch(cli: Cli) -> Result<(u8, String), Failure> {
             let (place, runtime) = (place()?, runtime()?);
             with_streams(|streams| runtime.block_on(model::list(&place, streams)))
         }
-        Command::Trust { revoke } => {
+        Command::Trust { revoke, yes } => {
             let place = place()?;
-            with_streams(|streams| trust::run(revoke, &place, streams))
+            let mut ask = ask_person;
+            let is_asked = !yes && io::stdin().is_terminal() && io::stdout().is_terminal();
+            let ask: Option<trust::Ask<'_>> = if is_asked { Some(&mut ask) } else { None };
+            with_streams(|streams| trust::run(revoke, ask, &place, streams))
+        }
+        Command::Approvals(command) => {
+            let place = place()?;
+            with_streams(|streams| approvals::run(&command, &place, streams))
         }
         Command::Doctor => {
             let (place, runtime) = (place()?, runtime()?);

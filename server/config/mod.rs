@@ -18,6 +18,7 @@ pub mod known;
 mod layers;
 mod model;
 pub mod names;
+pub mod preview;
 mod rules;
 mod schema;
 pub mod settings;
@@ -127,6 +128,18 @@ impl fmt::Debug for Configuration {
     }
 }
 
+impl fmt::Display for Effective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} = {}  # from {}",
+            self.key,
+            inline(&self.value),
+            self.origin
+        )
+    }
+}
+
 impl Configuration {
     /// The effective values, a line each with its layer: all, or the key and what is below it.
     ///
@@ -140,9 +153,7 @@ impl Configuration {
                 dotted(&sources::parse_key(key)?)
             ));
         }
-        let line =
-            |of: &Effective| format!("{} = {}  # from {}\n", of.key, inline(&of.value), of.origin);
-        Ok(values.iter().map(line).collect())
+        Ok(values.iter().map(|of| format!("{of}\n")).collect())
     }
 
     /// The same as values.

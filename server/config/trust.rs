@@ -70,6 +70,29 @@ impl Fingerprint {
         Ok(Self(seen))
     }
 
+    /// A text that is another one when anything that trust is bound to is.
+    #[must_use]
+    pub fn id(&self) -> String {
+        let parts: Vec<&str> = self
+            .0
+            .iter()
+            .flat_map(|(name, what)| [name.as_str(), what])
+            .collect();
+        crate::digest::of_parts(&parts)
+    }
+
+    /// The files of the workspace whose change ends trust, beside `aside.toml`: paths relative to its root.
+    #[must_use]
+    pub fn programs(&self) -> Vec<String> {
+        let is_file =
+            |what: &str| what.len() == 64 && !what.contains(|c: char| !c.is_ascii_hexdigit());
+        let files = self
+            .0
+            .iter()
+            .filter(|(name, what)| *name != FILE_NAME && is_file(what));
+        files.map(|(name, _)| name.clone()).collect()
+    }
+
     fn changes_since(&self, earlier: &Self) -> Vec<String> {
         let names = self
             .0

@@ -1,19 +1,49 @@
-//! What the user approved for good in a workspace: the hashes of what was shown.
+//! What the user approved for good in a workspace: the hashes of what was shown, and what that was.
+//!
+//! Only the hash approves. The rest is there for people who look through what they approved.
 
 use std::{
     collections::HashSet,
-    fs::{self, OpenOptions},
-    io,
+    fs::{self, File, OpenOptions},
+    io::{self, Write},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
-use super::log::make_folder;
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use super::{log::make_folder, record::time_text};
+use crate::turn::{effect::Approval, input::Preview};
 
 /// The approvals of one workspace.
 #[derive(Clone, Debug)]
 pub struct Approvals {
     path: PathBuf,
+}
+
+/// An approval as it is kept, a line each. All but the hash is missing where an older program kept it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KeptApproval {
+    /// SHA-256 of all that the approval covers, in hex.
+    pub hash: String,
+    /// The tool that may run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// The title of the call, as it was shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The command, or what else was shown, whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The folder in which the command runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// When it was given, as RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
 }
 
 impl Approvals {
@@ -25,27 +55,26 @@ impl Approvals {
         }
     }
 
-    /// Keeps the approval of a hash. Several processes may do so at once.
+    /// Keeps an approval that was given at this time since the Unix epoch. Several processes may do so at once.
     ///
     /// # Errors
-    /// Where the hash is no SHA-256 in hex, or cannot be written.
-    pub fn keep(&self, hash: &str) -> io::Result<()> {
-        if !is_hash(hash) {
+    /// Where its hash is no SHA-256 in hex, or it cannot be written.
+    pub fn keep(&self, approval: Approval, at: Duration) -> io::Result<()> {
+        if !is_hash(&approval.hash) {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 "not the hash of an approval",
             ));
         }
-        if let Some(folder) = self.path.parent() {
-            make_folder(folder)?;
-        }
+        let _lock = self.lock(FlockOperation::LockShared)?;
         let file = OpenOptions::new()
             .append(true)
             .create(true)
             .mode(0o600)
             .open(&self.path)?;
         // One write, so that lines of two processes never mix. The newline before it ends a torn line.
-        let line = format!("\n{hash}\n");
+        let kept = serde_json::to_string(&KeptApproval::new(approval, at))?;
+        let line = format!("\n{kept}\n");
         let written = rustix::io::retry_on_intr(|| rustix::io::write(&file, line.as_bytes()))?;
         if written == line.len() {
             Ok(())
@@ -54,20 +83,97 @@ impl Approvals {
         }
     }
 
-    /// All that stand. Lines that are no hash approve nothing.
+    /// The hashes that are approved.
     ///
     /// # Errors
     /// Where the file is there and cannot be read.
     pub fn read(&self) -> io::Result<HashSet<String>> {
-        match fs::read_to_string(&self.path) {
-            Ok(text) => Ok(text
-                .lines()
-                .filter(|line| is_hash(line))
-                .map(str::to_owned)
-                .collect()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(HashSet::new()),
-            Err(error) => Err(error),
+        Ok(self.list()?.into_iter().map(|kept| kept.hash).collect())
+    }
+
+    /// All that stand, the oldest first, each hash once. Lines that are no approval approve nothing.
+    ///
+    /// # Errors
+    /// Where the file is there and cannot be read.
+    pub fn list(&self) -> io::Result<Vec<KeptApproval>> {
+        let text = match fs::read(&self.path) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut seen = HashSet::new();
+        let kept = text.lines().filter_map(KeptApproval::of_line);
+        Ok(kept.filter(|kept| seen.insert(kept.hash.clone())).collect())
+    }
+
+    /// Takes an approval back. False where there is no such approval.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, or not be written anew.
+    pub fn revoke(&self, hash: &str) -> io::Result<bool> {
+        let _lock = self.lock(FlockOperation::LockExclusive)?;
+        let mut kept = self.list()?;
+        let before = kept.len();
+        kept.retain(|kept| kept.hash != hash);
+        if kept.len() == before {
+            return Ok(false);
         }
+        let mut file = tempfile::NamedTempFile::new_in(self.folder())?;
+        for kept in kept {
+            serde_json::to_writer(&mut file, &kept)?;
+            file.write_all(b"\n")?;
+        }
+        file.as_file().sync_all()?;
+        file.persist(&self.path)?;
+        Ok(true)
+    }
+
+    fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("."))
+    }
+
+    /// Held while the file is written: what is added to it must not be lost where it is replaced.
+    fn lock(&self, operation: FlockOperation) -> io::Result<File> {
+        make_folder(self.folder())?;
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(self.path.with_extension("lock"))?;
+        flock(&lock, operation)?;
+        Ok(lock)
+    }
+}
+
+impl KeptApproval {
+    fn new(approval: Approval, at: Duration) -> Self {
+        let (text, cwd) = match approval.preview {
+            Some(Preview::Command { text, cwd }) => (Some(text), Some(cwd)),
+            Some(Preview::Text { text }) => (Some(text), None),
+            // A change of a file is never approved for good.
+            Some(Preview::Diff { .. }) | None => (None, None),
+        };
+        Self {
+            hash: approval.hash,
+            tool: Some(approval.tool),
+            title: Some(approval.title),
+            text,
+            cwd,
+            at: Some(time_text(at)),
+        }
+    }
+
+    /// The approval of a line: a bare hash, as older programs wrote it, or JSON.
+    fn of_line(line: &str) -> Option<Self> {
+        let kept = match line.strip_prefix('{') {
+            Some(_) => serde_json::from_str(line).ok()?,
+            None => Self {
+                hash: line.to_owned(),
+                ..Self::default()
+            },
+        };
+        Some(kept).filter(|kept| is_hash(&kept.hash))
     }
 }
 
@@ -80,9 +186,21 @@ fn is_hash(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use super::*;
+
+    const AT: Duration = Duration::from_millis(1_700_000_000_000);
+
+    fn approval(hash: &str) -> Approval {
+        Approval {
+            hash: hash.to_owned(),
+            tool: "run_command".into(),
+            title: "Run cargo test".into(),
+            preview: Some(Preview::Command {
+                text: "cargo test\n".into(),
+                cwd: "/w".into(),
+            }),
+        }
+    }
 
     #[test]
     fn what_was_kept_stands_and_nothing_else() {
@@ -90,14 +208,43 @@ mod tests {
         let approvals = Approvals::of(&folder.path().join("workspace"));
         assert!(approvals.read().unwrap().is_empty());
         let (first, second) = ("a".repeat(64), "b".repeat(64));
-        approvals.keep(&first).unwrap();
+        approvals.keep(approval(&first), AT).unwrap();
         let mut file = OpenOptions::new()
             .append(true)
             .open(&approvals.path)
             .unwrap();
-        file.write_all(b"cccc").unwrap();
-        approvals.keep(&second).unwrap();
+        file.write_all(b"cccc\xff{\"hash\":\"").unwrap();
+        approvals.keep(approval(&second), AT).unwrap();
         assert_eq!(approvals.read().unwrap(), HashSet::from([first, second]));
-        assert!(approvals.keep("b").is_err());
+        assert!(approvals.keep(approval("b"), AT).is_err());
+    }
+
+    #[test]
+    fn an_approval_says_what_was_shown_and_can_be_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let approvals = Approvals::of(folder.path());
+        let (old, first, second) = ("0".repeat(64), "a".repeat(64), "b".repeat(64));
+        fs::write(&approvals.path, format!("\n{old}\n")).unwrap();
+        for hash in [&first, &second, &first] {
+            approvals.keep(approval(hash), AT).unwrap();
+        }
+        let listed = approvals.list().unwrap();
+        let hashes: Vec<&String> = listed.iter().map(|kept| &kept.hash).collect();
+        assert_eq!(hashes, [&old, &first, &second], "each once");
+        assert_eq!((&listed[0].tool, &listed[0].at), (&None, &None));
+        let shown = &listed[1];
+        assert_eq!(shown.tool.as_deref(), Some("run_command"));
+        assert_eq!(shown.text.as_deref(), Some("cargo test\n"));
+        assert_eq!(shown.cwd.as_deref(), Some("/w"));
+        assert_eq!(shown.at.as_deref(), Some("2023-11-14T22:13:20.000Z"));
+
+        assert!(approvals.revoke(&first).unwrap());
+        assert!(!approvals.revoke(&first).unwrap());
+        assert_eq!(
+            approvals.list().unwrap(),
+            [listed[0].clone(), listed[2].clone()]
+        );
+        approvals.keep(approval(&first), AT).unwrap();
+        assert_eq!(approvals.list().unwrap().len(), 3);
     }
 }

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::{
     ask::Wanted,
-    effect::{Effect, Prompt, Update},
+    effect::{Approval, Effect, Prompt, Update},
     event::{Event, Level, PromptId, Refusal, Showing},
     history::{TurnHistory, TurnMemory},
-    input::{PromptAnswer, RequestId, Time},
+    input::{Prepared, PromptAnswer, RequestId, Time},
     response::Usage,
     rules::{Client, Mode, Rules, ToolRules},
     told,
@@ -165,8 +165,14 @@ impl Context {
     }
 
     /// Kept for good, so that the same approval is not asked for again.
-    pub(crate) fn keep_approval(&mut self, hash: &str) {
-        self.perform(Effect::KeepApproval(hash.to_owned()));
+    pub(crate) fn keep_approval(&mut self, tool: &str, prepared: &Prepared) {
+        let approval = Approval {
+            hash: prepared.hash.clone(),
+            tool: tool.to_owned(),
+            title: prepared.title.clone(),
+            preview: prepared.preview.clone(),
+        };
+        self.perform(Effect::KeepApproval(Box::new(approval)));
     }
 
     pub(crate) fn remembered(&self, tool: &str, question: &str) -> Option<Value> {

@@ -35,8 +35,8 @@ pub enum Effect {
     OpenPrompt(Box<Prompt>),
     /// Take this prompt off the screen: settled elsewhere, or withdrawn.
     ClosePrompt(PromptId, String),
-    /// Keep the approval of this hash for good.
-    KeepApproval(String),
+    /// Keep this approval for good.
+    KeepApproval(Box<Approval>),
     /// Check the final answer against its schema; answer with `Checked`.
     Check(String),
     /// Tell the clients.
@@ -269,6 +269,19 @@ pub struct Prompt {
     pub preview: Option<Preview>,
     /// Its place among the open prompts of the turn, counted from 1, and how many they are.
     pub position: (usize, usize),
+}
+
+/// What a person approved for good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approval {
+    /// Of all that the approval covers: what was shown, and what else would make it another call.
+    pub hash: String,
+    /// The tool that may run.
+    pub tool: String,
+    /// The title of the call.
+    pub title: String,
+    /// What was shown.
+    pub preview: Option<Preview>,
 }
 
 /// How a turn ended.

@@ -199,7 +199,7 @@ impl Call {
     ) {
         match permission {
             Permission::No => return self.not_allowed(cx, None),
-            Permission::Always => cx.keep_approval(&prepared.hash),
+            Permission::Always => cx.keep_approval(&self.tool, &prepared),
             Permission::Once | Permission::Turn => {}
         }
         // Other permissions may not be needed any more.

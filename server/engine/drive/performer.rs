@@ -83,8 +83,8 @@ impl Performer {
             Effect::AnswerLive(..) => {}
             Effect::OpenPrompt(prompt) => self.tell(TurnMessage::Prompt(prompt)).await,
             Effect::ClosePrompt(prompt, why) => self.tell(TurnMessage::Dismiss(prompt, why)).await,
-            Effect::KeepApproval(hash) => {
-                if let Err(error) = self.approvals.keep(&hash) {
+            Effect::KeepApproval(approval) => {
+                if let Err(error) = self.approvals.keep(*approval, self.writer.now()) {
                     tracing::warn!(%error, "the approval was not kept; it holds for this turn");
                 }
             }

@@ -3,6 +3,7 @@
 use std::{
     io,
     sync::{Mutex, PoisonError},
+    time::Duration,
 };
 
 use crate::{
@@ -27,6 +28,11 @@ impl Writer {
             turn,
             clock,
         }
+    }
+
+    /// The time that events are given, since the Unix epoch.
+    pub(in crate::engine) fn now(&self) -> Duration {
+        self.clock.now()
     }
 
     /// Puts an event of the turn on disk.

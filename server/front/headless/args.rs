@@ -77,7 +77,13 @@ pub enum Command {
         /// Trust it no more
         #[arg(long)]
         revoke: bool,
+        /// Do not ask first, even on a terminal
+        #[arg(long, conflicts_with = "revoke")]
+        yes: bool,
     },
+    /// List and revoke what you approved for good in this workspace
+    #[command(subcommand)]
+    Approvals(Approvals),
     /// Look for what is missing or wrong, and say what to do about it
     Doctor,
     /// Write a completion script for a shell to standard output
@@ -227,6 +233,18 @@ pub enum Conversation {
     Delete {
         /// Which
         id: String,
+    },
+}
+
+/// `aside approvals`.
+#[derive(Debug, Subcommand)]
+pub enum Approvals {
+    /// List what you approved for good: each is asked about no more
+    List,
+    /// Ask about it again, from the next turn on
+    Revoke {
+        /// Its name in the list, or enough of it
+        approval: String,
     },
 }
 

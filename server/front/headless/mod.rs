@@ -3,6 +3,7 @@
 //!
 //! Invariant: only an answer goes to standard output; what people see meanwhile goes to standard error,
 //! and questions go to the terminal itself, so that pipes stay free.
+pub mod approvals;
 pub mod args;
 pub mod ask;
 pub mod config;

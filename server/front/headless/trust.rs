@@ -1,16 +1,32 @@
 //! `aside trust`.
 
+use std::io;
+
 use super::{failure::Failure, place::Place, streams::Streams, text::one_line};
 use crate::{
-    config::{self, Configuration, Origin, Sources, trust::TrustStore},
+    config::{
+        self, Sources,
+        preview::{Startable, TrustPreview, TrustedSetting},
+        trust::TrustStore,
+        workspace::DefinitionKind,
+    },
     engine::start::tools::tool_defaults,
 };
 
-/// Gives trust to the workspace as it is now, and shows what that means; or takes it back.
+/// Asks a person a yes or no.
+pub type Ask<'a> = &'a mut dyn FnMut(&str) -> io::Result<bool>;
+
+/// Shows what trust in the workspace means and gives it, after asking where there is somebody to `ask`; or takes it
+/// back.
 ///
 /// # Errors
 /// A broken configuration, a program that cannot be read, a state directory that cannot be written.
-pub fn run(revoke: bool, place: &Place, streams: &mut Streams<'_>) -> Result<(), Failure> {
+pub fn run(
+    revoke: bool,
+    ask: Option<Ask<'_>>,
+    place: &Place,
+    streams: &mut Streams<'_>,
+) -> Result<(), Failure> {
     let folder = one_line(&place.root.to_string_lossy());
     let store = TrustStore::new(place.engine.state_dir());
     if revoke {
@@ -21,13 +37,25 @@ pub fn run(revoke: bool, place: &Place, streams: &mut Streams<'_>) -> Result<(),
     }
     // What is shown is what was read here, and trust is bound to that: a file that changes meanwhile is not.
     let sources = Sources::from_process(Some(&place.root)).map_err(usage)?;
-    let page = what_counts(&sources).map_err(usage)?;
+    let preview = TrustPreview::of(&sources, &tool_defaults()).map_err(usage)?;
     let (_, now) = place.engine.trust(&place.root, &sources)?;
+    let mut means = page(&preview, "count from now on");
+    if let Some(ask) = ask {
+        streams.say(&page(&preview, "would count"))?;
+        let question =
+            format!("Trust {folder}, so that tools may change files and run commands here?");
+        let answer = ask(&question)
+            .map_err(|error| Failure::internal(format!("the answer cannot be read: {error}")))?;
+        if !answer {
+            return streams.say(&format!("{folder} is not trusted.\n"));
+        }
+        means.clear();
+    }
     store
         .give(&place.root, now)
         .map_err(|error| Failure::internal(format!("{folder} cannot be trusted: {error}")))?;
     streams.say(&format!(
-        "{folder} is trusted.\n{page}\
+        "{folder} is trusted.\n{means}\
          Tools may change files and run commands here, as the mode allows. This ends when aside.toml or a \
          program that it names changes, or with `aside trust --revoke`.\n"
     ))
@@ -37,54 +65,94 @@ fn usage(problems: config::Problems) -> Failure {
     Failure::usage(problems.to_string())
 }
 
-/// The keys of the workspace's file that count once it is trusted, with their values, and those that never do.
-fn what_counts(sources: &Sources) -> Result<String, config::Problems> {
-    let Some(file) = &sources.workspace_file else {
-        return Ok("It has no aside.toml, so no setting changes.\n".to_owned());
+/// What trust changes: the settings that begin to count, what can be started, and the keys that never count.
+fn page(preview: &TrustPreview, count: &str) -> String {
+    let Some(file) = &preview.file else {
+        return "It has no aside.toml, so no setting changes.\n".to_owned();
     };
-    let load = |trusted| {
-        let sources = Sources {
-            trusted,
-            ..sources.clone()
-        };
-        config::load(&sources, &tool_defaults())
-    };
-    let (before, after) = (load(false)?, load(true)?);
-    let counts = before
-        .ignored
-        .iter()
-        .filter(|key| !after.ignored.contains(key));
-    let counts: String = counts.map(|key| setting(&after, key)).collect();
-    let file = one_line(&file.path.to_string_lossy());
-    let mut page = if counts.is_empty() {
+    let file = one_line(&file.to_string_lossy());
+    let mut page = if preview.settings.is_empty() {
         format!("{file} has no setting that needs trust.\n")
     } else {
-        format!("These settings of {file} count from now on:\n{counts}")
+        let settings: String = preview.settings.iter().map(setting).collect();
+        format!("These settings of {file} {count}:\n{settings}")
     };
-    if !after.ignored.is_empty() {
-        let ignored = after.ignored.join(", ");
+    if !preview.starts.is_empty() {
+        let starts: String = preview.starts.iter().map(startable).collect();
+        page += &format!("With them, this can be started:\n{starts}");
+    }
+    if !preview.ignored.is_empty() {
+        let ignored = preview.ignored.join(", ");
         page += &format!("Only you can set these, so they do not count: {ignored}\n");
     }
-    Ok(page)
+    page
 }
 
-/// A key with its value, or with what is stronger than it.
-fn setting(configuration: &Configuration, key: &str) -> String {
-    let shown = configuration.show(Some(key)).unwrap_or_default();
-    let stronger = match configuration.origin(key) {
-        None | Some(Origin::WorkspaceFile(..)) => "",
-        Some(_) => " (which is stronger)",
+fn setting(of: &TrustedSetting) -> String {
+    let stronger = if of.is_overruled {
+        " (which is stronger)"
+    } else {
+        ""
     };
-    shown
-        .lines()
-        .map(|line| format!("  {line}{stronger}\n"))
-        .collect()
+    format!("  {}{stronger}\n", of.setting)
+}
+
+fn startable(of: &Startable) -> String {
+    let kind = match of.kind {
+        DefinitionKind::Tool => "tool",
+        DefinitionKind::McpServer => "MCP server",
+    };
+    let what = match &of.url {
+        Some(url) => format!("connects to {url}"),
+        None => serde_json::to_string(&of.command).unwrap_or_default(),
+    };
+    let environment = match of.environment.as_slice() {
+        [] => String::new(),
+        names => format!(", with {} set", names.join(", ")),
+    };
+    format!("  {kind} {}: {what}{environment}\n", of.name)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::config::TextFile;
+    use super::{super::streams::tests::said, *};
+    use crate::config::{TextFile, trust::Trust};
+
+    #[test]
+    fn who_is_asked_sees_all_of_it_first_and_a_no_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let place = Place::at(root, folder.path().join("state")).unwrap();
+        std::fs::write(
+            place.root.join("aside.toml"),
+            "conversation.tools.lint.command = 'lint'\n",
+        )
+        .unwrap();
+        let status = || {
+            let sources = Sources::from_process(Some(&place.root)).unwrap();
+            place.engine.trust(&place.root, &sources).unwrap().0
+        };
+        for (answer, expected) in [(false, Trust::Never), (true, Trust::Given)] {
+            let mut asked = String::new();
+            let mut ask = |question: &str| {
+                asked = question.to_owned();
+                Ok(answer)
+            };
+            let said = said(|streams| run(false, Some(&mut ask), &place, streams));
+            let said = said.replace(&*place.root.to_string_lossy(), "~");
+            assert!(
+                said.starts_with(
+                    "These settings of ~/aside.toml would count:\n\
+                     \x20 conversation.tools.lint.command = \"lint\"  # from workspace file ~/aside.toml:1\n\
+                     With them, this can be started:\n\
+                     \x20 tool lint: [\"lint\"]\n"
+                ),
+                "{said}"
+            );
+            assert!(asked.starts_with("Trust "), "{asked}");
+            assert_eq!(status(), expected, "{said}");
+        }
+    }
 
     fn check(workspace: Option<&str>, user: &str, expected: &str) {
         let file = |path: &str, text: &str| TextFile {
@@ -96,7 +164,10 @@ mod tests {
             workspace_file: workspace.map(|text| file("/app/aside.toml", text)),
             ..Sources::default()
         };
-        let said = what_counts(&sources).unwrap_or_else(|problems| format!("{problems}\n"));
+        let said = match TrustPreview::of(&sources, &tool_defaults()) {
+            Ok(preview) => page(&preview, "count from now on"),
+            Err(problems) => format!("{problems}\n"),
+        };
         assert_eq!(said, expected);
     }
 
@@ -119,7 +190,10 @@ mod tests {
              \x20 assistant.system_prompt = \"Be a parrot.\"  # from workspace file /app/aside.toml:1\n\
              \x20 conversation.tools.lint.command = [\"sh\", \"lint.sh\"]  # from workspace file /app/aside.toml:2\n\
              \x20 mcp.servers.db.command = \"db\"  # from workspace file /app/aside.toml:4\n\
-             \x20 mcp.servers.db.env.KEY = \"[hidden]\"  # from workspace file /app/aside.toml:5\n",
+             \x20 mcp.servers.db.env.KEY = \"[hidden]\"  # from workspace file /app/aside.toml:5\n\
+             With them, this can be started:\n\
+             \x20 tool lint: [\"sh\",\"lint.sh\"]\n\
+             \x20 MCP server db: [\"db\"], with KEY set\n",
         );
     }
 

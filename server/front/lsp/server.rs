@@ -16,7 +16,7 @@ use tower_lsp::{
 use super::{
     connection::{Connection, Server},
     methods::{
-        code_actions, commands, conversations, documents, initialize, models, prompts,
+        approvals, code_actions, commands, conversations, documents, initialize, models, prompts,
         raw_params::RawParams, settings, trust, turns, undo,
     },
 };
@@ -24,8 +24,8 @@ use crate::front::{
     error::Result,
     wire::methods::{
         AnswerPrompt, CancelTurn, CreateConversation, DeleteConversation, ForkConversation,
-        ListConversations, ListModels, ListPrompts, ReadConfig, ReadConversation, ReadTranscript,
-        RenameConversation, ResumeTurn, ServerRequest, StartTurn, SteerTurn, TrustWorkspace,
+        ListApprovals, ListConversations, ListModels, ListPrompts, PreviewWorkspace, ReadConfig, ReadConversation, ReadTranscript,
+        RenameConversation, ResumeTurn, RevokeApproval, ServerRequest, StartTurn, SteerTurn, TrustWorkspace,
         UndoTurn,
     },
 };
@@ -49,6 +49,8 @@ struct Routes {
 fn routes(service: LspServiceBuilder<Server>) -> Routes {
     let names = Vec::new();
     Routes { service, names }
+        .add::<ListApprovals, _, _>(approvals::list)
+        .add::<RevokeApproval, _, _>(approvals::revoke)
         .add::<ReadConfig, _, _>(settings::read)
         .add::<CreateConversation, _, _>(conversations::create)
         .add::<DeleteConversation, _, _>(conversations::delete)
@@ -65,6 +67,7 @@ fn routes(service: LspServiceBuilder<Server>) -> Routes {
         .add::<StartTurn, _, _>(turns::start)
         .add::<SteerTurn, _, _>(turns::steer)
         .add::<UndoTurn, _, _>(undo::undo)
+        .add::<PreviewWorkspace, _, _>(trust::preview)
         .add::<TrustWorkspace, _, _>(trust::trust)
 }
 

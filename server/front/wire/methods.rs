@@ -7,6 +7,9 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     Prompt, PromptAnswer, TurnCompleted, TurnUpdate,
+    consent::{
+        ApprovalListParams, ApprovalListResult, ApprovalRevokeParams, PreviewParams, PreviewResult,
+    },
     requests::{
         AnswerParams, ConfigReadParams, ConfigReadResult, ConversationRef, CreateParams,
         DismissParams, Empty, ForkParams, ListParams, ListResult, ModelsResult, PendingResult,
@@ -168,6 +171,10 @@ macro_rules! methods {
 
 // A `secret` is a request of which an error repeats nothing.
 methods! {
+    /// Lists what the user approved for good.
+    ListApprovals = request to server "aside/approval/list" (ApprovalListParams) -> ApprovalListResult;
+    /// Takes an approval back.
+    RevokeApproval = request to server "aside/approval/revoke" (ApprovalRevokeParams) -> Empty;
     /// Reads the values of the configuration that count, and where each comes from.
     ReadConfig = request to server "aside/config/read" (ConfigReadParams) -> ConfigReadResult;
     /// A conversation was made, renamed or deleted, or a turn changed it.
@@ -216,6 +223,8 @@ methods! {
     UndoTurn = request to server "aside/turn/undo" (UndoParams) -> UndoResult;
     /// Something happened in a turn.
     TurnUpdated = notification to client "aside/turn/update" (TurnUpdate);
+    /// Says what trust in a folder would change.
+    PreviewWorkspace = request to server "aside/workspace/preview" (PreviewParams) -> PreviewResult;
     /// Trusts a folder as it is now, or no more.
     TrustWorkspace = request to server "aside/workspace/trust" (TrustParams) -> Empty;
 }

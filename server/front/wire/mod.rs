@@ -5,6 +5,7 @@
 //! protocol does (statuses, outcomes, codes) are used as they are. No text is altered here: what a model
 //! or a tool said reaches a client as it was said, and the client shows it safely.
 
+pub mod consent;
 mod from_turn;
 pub mod methods;
 pub mod replay;

@@ -445,6 +445,9 @@ pub struct TrustParams {
     pub folder: String,
     /// The user trusts it.
     pub trusted: bool,
+    /// Of the preview that the user saw; without it, what is there now is trusted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
 }
 
 /// An empty result or params.

@@ -243,3 +243,92 @@ fn tools_of_the_editor_s_need_a_trusted_workspace_and_names_of_their_own() {
         "{text}"
     );
 }
+
+#[test]
+fn what_was_approved_for_good_is_listed_and_asked_again_once_it_is_revoked() {
+    let world = World::new();
+    let script = REVEAL.replace(
+        r#"{ call = "reveal_line", id = "two", arguments = { line = "x" } },"#,
+        "",
+    );
+    let mut client = Client::start(&world, &script, reveal());
+    let in_folder = |client: &mut Client| {
+        let listed = client.request("aside/approval/list", json!({ "folder": uri(&world, "") }));
+        assert_eq!(client.request("aside/approval/list", json!({})), listed);
+        listed["items"].as_array().unwrap().clone()
+    };
+    // Asked at first, not once it is approved, and again once that is revoked.
+    for (is_asked, answered) in [(true, "always"), (false, ""), (true, "once")] {
+        let turn = client.turn(json!({ "prompt": "Go" }));
+        if is_asked {
+            let prompt = client.expect("aside/prompt");
+            client.reply(&prompt, answer(answered));
+        }
+        let call = client.expect("aside/tool/call");
+        client.reply(&call, json!({ "content": "Shown.", "isError": false }));
+        assert_eq!(client.play(&turn, nobody).1["answer"], "Done.");
+        let listed = in_folder(&mut client);
+        if is_asked && answered == "once" {
+            assert!(listed.is_empty(), "{listed:?}");
+            continue;
+        }
+        let [kept] = listed.as_slice() else {
+            panic!("{listed:?}");
+        };
+        assert_eq!(kept["tool"], "reveal_line");
+        assert_eq!(kept["text"], "{\n  \"line\": 3\n}", "what was shown, whole");
+        assert!(kept["approvedAt"].is_string(), "{kept}");
+        if !is_asked {
+            let revoke = json!({ "approvalId": kept["approvalId"] });
+            client.request("aside/approval/revoke", revoke.clone());
+            let (code, text) = client.refused("aside/approval/revoke", revoke);
+            assert_eq!(code, -32602);
+            assert!(
+                text.starts_with("approvalId: there is no approval"),
+                "{text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn trust_is_given_to_the_preview_that_was_shown() {
+    let world = World::new();
+    let file = "assistant.system_prompt = 'Be a parrot.'\n\
+                conversation.tools.lint.command = ['sh', 'lint.sh']\n\
+                sandbox = 'off'\n";
+    world.write("aside.toml", file);
+    world.write("lint.sh", "true\n");
+    let mut client = Client::with(&world, prompts(), json!({}));
+    let folder = uri(&world, "");
+    let preview = |client: &mut Client| {
+        client.request("aside/workspace/preview", json!({ "folder": folder }))
+    };
+    let shown = preview(&mut client);
+    assert_eq!(shown["trusted"], false);
+    assert_eq!(shown["file"], json!(uri(&world, "aside.toml")));
+    assert_eq!(
+        shown["starts"],
+        json!([{ "kind": "tool", "name": "lint", "command": ["sh", "lint.sh"] }])
+    );
+    assert_eq!(
+        shown["settings"],
+        json!([
+            { "key": "assistant.system_prompt", "value": "Be a parrot." },
+            { "key": "conversation.tools.lint.command", "value": ["sh", "lint.sh"] },
+        ])
+    );
+    assert_eq!(shown["programs"], json!(["lint.sh"]));
+    assert_eq!(shown["ignored"], json!(["sandbox"]));
+
+    world.write("lint.sh", "rm -r /\n");
+    let trust = |shown: &Value| json!({ "folder": folder, "trusted": true, "fingerprint": shown["fingerprint"] });
+    let (code, text) = client.refused("aside/workspace/trust", trust(&shown));
+    assert_eq!(code, -32602);
+    assert!(text.starts_with("fingerprint: "), "{text}");
+    assert_eq!(preview(&mut client)["trusted"], false);
+
+    let shown = preview(&mut client);
+    client.request("aside/workspace/trust", trust(&shown));
+    assert_eq!(preview(&mut client)["trusted"], true);
+}

@@ -13,12 +13,14 @@
 //! | [`conversations`] | `aside/conversation/…` |
 //! | [`settings`] | the client's settings, and `aside/config/read` |
 //! | [`models`] | `aside/model/list` |
-//! | [`trust`] | `aside/workspace/trust` |
+//! | [`trust`] | `aside/workspace/preview` and `aside/workspace/trust` |
+//! | [`approvals`] | `aside/approval/…` |
 //! | [`commands`] | `aside.server.…`: what a person can do from any client's command line |
 //! | [`code_actions`] | what can be asked about a selection, and instructions in comments |
 //!
 //! A handler is a function of the connection and its params. The route in `server` names the row of the protocol's table.
 
+pub(super) mod approvals;
 pub(super) mod code_actions;
 pub(super) mod commands;
 pub(super) mod conversations;

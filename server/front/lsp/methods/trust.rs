@@ -1,20 +1,56 @@
-//! `aside/workspace/trust`: the user trusts a folder, or no more.
+//! `aside/workspace/preview` and `aside/workspace/trust`: what trust in a folder would change, and that the user trusts it,
+//! or no more.
 
 use std::sync::Arc;
 
 use super::{super::connection::Connection, raw_params::folder};
 use crate::{
-    config::{self, Sources, trust::TrustStore},
+    config::{
+        self, Sources,
+        preview::{Startable, TrustPreview, TrustedSetting},
+        trust::{Trust, TrustStore},
+        workspace::DefinitionKind,
+    },
     engine::{blocking, start::tools::tool_defaults},
     front::{
-        error::{Result, internal, invalid},
-        wire::requests::{Empty, TrustParams},
+        error::{RequestError, Result, internal, invalid},
+        wire::{
+            consent::{PreviewParams, PreviewResult, SettingItem, StartsItem, StartsKind},
+            requests::{Empty, TrustParams},
+        },
     },
+    tool::workspace::file_uri,
 };
+
+/// `aside/workspace/preview`.
+pub(in super::super) async fn preview(
+    at: Arc<Connection>,
+    params: PreviewParams,
+) -> Result<PreviewResult> {
+    let root = folder(&params.folder).map_err(|error| invalid(format!("folder: {error}")))?;
+    let root = at.workspace.root(Some(&root));
+    let engine = at.engine.clone();
+    blocking(move || -> Result<_> {
+        let sources = Sources::from_process(Some(&root)).map_err(broken)?;
+        let preview = TrustPreview::of(&sources, &tool_defaults()).map_err(broken)?;
+        let (status, now) = engine.trust(&root, &sources)?;
+        let settings = preview.settings.into_iter().map(SettingItem::from);
+        Ok(PreviewResult {
+            trusted: status == Trust::Given,
+            fingerprint: now.id(),
+            file: preview.file.as_deref().map(file_uri),
+            starts: preview.starts.into_iter().map(StartsItem::from).collect(),
+            settings: settings.collect(),
+            programs: now.programs(),
+            ignored: preview.ignored,
+        })
+    })
+    .await
+}
 
 /// `aside/workspace/trust`; from the next turn on.
 pub(in super::super) async fn trust(at: Arc<Connection>, params: TrustParams) -> Result<Empty> {
-    let trusted = params.trusted;
+    let (trusted, shown) = (params.trusted, params.fingerprint);
     let root = folder(&params.folder).map_err(|error| invalid(format!("folder: {error}")))?;
     let root = at.workspace.root(Some(&root));
     if !trusted && at.workspace.roots().contains(&root) {
@@ -27,13 +63,46 @@ pub(in super::super) async fn trust(at: Arc<Connection>, params: TrustParams) ->
             return store.revoke(&root).map_err(internal);
         }
         // What is trusted is what was read here: a file that changes meanwhile is not.
-        let broken = |problems: config::Problems| invalid(problems.to_string());
         let sources = Sources::from_process(Some(&root)).map_err(broken)?;
         config::load(&sources, &tool_defaults()).map_err(broken)?;
         let (_, now) = engine.trust(&root, &sources)?;
+        if shown.is_some_and(|shown| shown != now.id()) {
+            return Err(invalid(
+                "fingerprint: the workspace changed since it was shown",
+            ));
+        }
         store.give(&root, now).map_err(internal)
     })
     .await?;
     at.status.look_again();
     Ok(Empty {})
+}
+
+fn broken(problems: config::Problems) -> RequestError {
+    invalid(problems.to_string())
+}
+
+impl From<TrustedSetting> for SettingItem {
+    fn from(of: TrustedSetting) -> Self {
+        Self {
+            key: of.setting.key,
+            value: of.setting.value,
+            overruled: of.is_overruled,
+        }
+    }
+}
+
+impl From<Startable> for StartsItem {
+    fn from(of: Startable) -> Self {
+        Self {
+            kind: match of.kind {
+                DefinitionKind::Tool => StartsKind::Tool,
+                DefinitionKind::McpServer => StartsKind::McpServer,
+            },
+            name: of.name,
+            command: of.command,
+            url: of.url,
+            environment: of.environment,
+        }
+    }
 }

@@ -45,7 +45,7 @@ pub(super) fn effect(play: &Play, effect: &Effect) -> Option<String> {
         }
         Effect::OpenPrompt(prompt) => format!("open {}", self::prompt(play, prompt)),
         Effect::ClosePrompt(id, why) => format!("close {} {why:?}", play.prompt_name(id)),
-        Effect::KeepApproval(hash) => format!("keep-approval {hash:?}"),
+        Effect::KeepApproval(approval) => format!("keep-approval {:?}", approval.hash),
         Effect::Check(text) => format!("check {text:?}"),
         Effect::Tell(update) => return tell(play, update),
         Effect::End(end) => self::end(play, end),

@@ -422,8 +422,8 @@ impl World {
             Effect::AnswerLive(key, ..) => self.live_answered(key),
             Effect::OpenPrompt(prompt) => self.pool.push(Pending::Person(prompt)),
             Effect::ClosePrompt(prompt, _) => self.closed(&prompt),
-            Effect::KeepApproval(hash) => {
-                self.kept.insert(hash);
+            Effect::KeepApproval(approval) => {
+                self.kept.insert(approval.hash);
             }
             Effect::Check(_) => self.pool.push(Pending::Check),
             Effect::Abort(_) | Effect::Tell(_) | Effect::End(_) => {}

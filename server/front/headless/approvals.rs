@@ -1,0 +1,121 @@
+//! `aside approvals`: what the user allowed for good in a workspace.
+
+use super::{args::Approvals, failure::Failure, place::Place, streams::Streams};
+use crate::session::approvals::KeptApproval;
+
+/// Digits of a hash that are shown. Fewer name it, where no other begins with them.
+const SHOWN: usize = 12;
+
+/// Lists or revokes approvals.
+///
+/// # Errors
+/// A state directory that cannot be used, an approval that is not there.
+pub fn run(command: &Approvals, place: &Place, streams: &mut Streams<'_>) -> Result<(), Failure> {
+    let approvals = place.store()?.approvals();
+    let listed = approvals
+        .list()
+        .map_err(|error| Failure::internal(format!("the approvals cannot be read: {error}")))?;
+    match command {
+        Approvals::List => {
+            if listed.is_empty() {
+                streams.note("Nothing is approved for good in this workspace.");
+            }
+            streams.say(&listed.iter().map(entry).collect::<String>())
+        }
+        Approvals::Revoke { approval } => {
+            let hash = find(&listed, approval)?;
+            approvals.revoke(hash).map_err(|error| {
+                Failure::internal(format!("the approval cannot be revoked: {error}"))
+            })?;
+            let shown = &hash[..SHOWN];
+            streams.say(&format!("{shown} is revoked, from the next turn on.\n"))
+        }
+    }
+}
+
+/// The hash that begins so.
+fn find<'a>(listed: &'a [KeptApproval], start: &str) -> Result<&'a str, Failure> {
+    let mut found = listed
+        .iter()
+        .filter(|kept| !start.is_empty() && kept.hash.starts_with(start));
+    match (found.next(), found.next()) {
+        (Some(only), None) => Ok(&only.hash),
+        (None, _) => Err(Failure::usage(format!(
+            "there is no approval {start}; `aside approvals list` shows those there are"
+        ))),
+        (Some(_), Some(_)) => Err(Failure::usage(format!(
+            "several approvals begin with {start}; write more of it"
+        ))),
+    }
+}
+
+/// An approval as it is listed: its name, when and for what it was given, then what was shown, whole.
+fn entry(kept: &KeptApproval) -> String {
+    let tool = kept.tool.as_deref();
+    let tool = tool.unwrap_or("(an older version did not say what)");
+    let at = kept.at.as_deref().unwrap_or_default();
+    let mut entry = format!("{}  {at}  {tool}\n", &kept.hash[..SHOWN]);
+    if let Some(cwd) = &kept.cwd {
+        entry += &format!("  in {cwd}\n");
+    }
+    let text = kept.text.as_deref().or(kept.title.as_deref());
+    for line in text.unwrap_or_default().lines() {
+        entry += &format!("  {line}\n");
+    }
+    entry
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{super::streams::tests::said, *};
+    use crate::turn::{effect::Approval, input::Preview};
+
+    #[test]
+    fn approvals_are_listed_and_revoked_by_the_start_of_their_hash() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let place = Place::at(root, folder.path().join("state")).unwrap();
+        let check = |command: Approvals, expected: &str| {
+            assert_eq!(said(|streams| run(&command, &place, streams)), expected);
+        };
+        let revoke = |approval: &str| Approvals::Revoke {
+            approval: approval.into(),
+        };
+        check(
+            Approvals::List,
+            "! Nothing is approved for good in this workspace.\n",
+        );
+        let approvals = place.store().unwrap().approvals();
+        for (hash, text) in [("ab", "cargo test"), ("ac", "make\nmake install")] {
+            let approval = Approval {
+                hash: hash.repeat(32),
+                tool: "run_command".into(),
+                title: text.into(),
+                preview: Some(Preview::Command {
+                    text: text.into(),
+                    cwd: "/w".into(),
+                }),
+            };
+            let at = Duration::from_secs(1_700_000_000);
+            approvals.keep(approval, at).unwrap();
+        }
+        let first = "abababababab  2023-11-14T22:13:20.000Z  run_command\n  in /w\n  cargo test\n";
+        let second = "acacacacacac  2023-11-14T22:13:20.000Z  run_command\n  in /w\n  make\n  make install\n";
+        check(Approvals::List, &format!("{first}{second}"));
+        check(
+            revoke("a"),
+            "exit 2: several approvals begin with a; write more of it\n",
+        );
+        check(
+            revoke("ab"),
+            "abababababab is revoked, from the next turn on.\n",
+        );
+        check(
+            revoke("ab"),
+            "exit 2: there is no approval ab; `aside approvals list` shows those there are\n",
+        );
+        check(Approvals::List, second);
+    }
+}
