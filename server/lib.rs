@@ -16,7 +16,7 @@
 //! | [`front`] | what people see: `headless` for terminals and CI, `lsp` for editors |
 //!
 //! The words: a *conversation* is a log of events; a *turn* goes from a user's message to the final answer; a
-//! *cycle* is one request to a provider and the calls that it returned; a *question* is what a tool returns
+//! *step* is one request to a provider and the calls that it returned; a *question* is what a tool returns
 //! instead of a result; a *prompt* is anything that waits for an answer; an *inquiry* is a question that a
 //! model answers in a side request. A *client* is a front end through which a human can answer, and a turn is
 //! *attached* where one is there.

@@ -135,7 +135,7 @@ pub enum Mode {
 pub struct LimitSettings {
     /// Requests to the provider in a turn, inquiries not counted.
     #[schemars(range(min = 1))]
-    pub cycles: u32,
+    pub steps: u32,
     /// Seconds that a tool may run; the time of a question that it asks while it runs does not count.
     #[schemars(range(min = 1, max = 600))]
     pub tool_seconds: u64,
@@ -451,7 +451,7 @@ impl Default for LimitSettings {
         let limits = Limits::default();
         let small = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         Self {
-            cycles: limits.cycles,
+            steps: limits.cycles,
             tool_seconds: limits.tool_time.as_secs(),
             tools_at_once: small(limits.tools_at_once),
             output_head: 16 * 1024,

@@ -244,7 +244,7 @@ impl Turn {
         let limits = &self.cx.rules.limits;
         if self.cx.cycle >= limits.cycles {
             let text = format!(
-                "The turn was stopped after {} requests; raise conversation.limits.cycles to let it go on.",
+                "The turn was stopped after {} requests; raise conversation.limits.steps to let it go on.",
                 limits.cycles
             );
             return Some(TurnError::new(ErrorCode::Limit, text));

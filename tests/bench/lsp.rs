@@ -99,7 +99,7 @@ fn opens_a_document(client: &mut Client) {
 fn requests(world: &World) {
     let model = Model::start();
     let request = |client: &mut Client| {
-        let turn = client.turn(json!({ "prompt": "go" }));
+        let turn = client.turn(json!({ "message": "go" }));
         ms(model.last_request() - turn.asked)
     };
     let first = sample(15, || request(&mut world.client(model.config())));
@@ -134,12 +134,12 @@ fn requests(world: &World) {
 fn paced(world: &World) {
     let model = Model::start();
     let mut client = world.client(model.config());
-    client.turn(json!({ "prompt": "go" }));
+    client.turn(json!({ "message": "go" }));
     let words = words::<PACED>();
     let (reply, times) = streamed::<PACED>(&words, Some(Duration::from_millis(1)));
     model.will_reply(reply);
     let before = client.processor();
-    let turn = client.turn(json!({ "prompt": "go" }));
+    let turn = client.turn(json!({ "message": "go" }));
     let spent = between(before, client.processor());
     assert_eq!(
         together(&turn.pieces),
@@ -163,7 +163,7 @@ fn paced(world: &World) {
 fn flood(world: &World) {
     let model = Model::start();
     let mut client = world.client(model.config());
-    client.turn(json!({ "prompt": "go" }));
+    client.turn(json!({ "message": "go" }));
     let words = words::<FLOOD>();
     let mut figures: [Vec<f64>; 5] = Default::default();
     let mut processor = Vec::new();
@@ -171,7 +171,7 @@ fn flood(world: &World) {
         let (reply, times) = streamed::<FLOOD>(&words, None);
         model.will_reply(reply);
         let before = client.processor();
-        let turn = client.turn(json!({ "prompt": "go" }));
+        let turn = client.turn(json!({ "message": "go" }));
         processor.extend(between(before, client.processor()).map(|spent| spent * 1e3));
         assert_eq!(
             together(&turn.pieces),
@@ -221,7 +221,7 @@ fn tool_calls(world: &World) {
         for _ in 0..calls_first {
             model.will_reply(calls("read_file", &[json!({ "path": "small.txt" })]));
         }
-        let turn = client.turn(json!({ "prompt": "go" }));
+        let turn = client.turn(json!({ "message": "go" }));
         ms(turn.completed - turn.asked)
     };
     let without = median(&sample(10, || turn(0)));
@@ -240,7 +240,7 @@ fn turns(world: &World) {
     let model = Model::start();
     let mut client = world.client(model.config());
     let turns = sample(300, || {
-        let turn = client.turn(json!({ "prompt": "go" }));
+        let turn = client.turn(json!({ "message": "go" }));
         ms(turn.completed - turn.asked)
     });
     tell("a short turn, over HTTP on loopback", &turns, "ms", 3.0);
@@ -262,7 +262,7 @@ fn script(world: &World) -> String {
 fn many_turns(place: &str, client: &mut Client, same: bool) {
     let (mut times, mut early, mut conversation) = (Vec::new(), None, Value::Null);
     for number in 0..TURNS {
-        let turn = client.turn(json!({ "prompt": "go", "conversationId": conversation }));
+        let turn = client.turn(json!({ "message": "go", "conversationId": conversation }));
         times.push(ms(turn.completed - turn.asked));
         if same {
             conversation = turn.conversation.into();
@@ -294,7 +294,7 @@ fn ping(world: &World) {
     let ask = |number: usize| json!({ "question": format!("Question {number}?"), "answer_type": "boolean" });
     let questions: Vec<Value> = (0..PROMPTS).map(ask).collect();
     model.will_reply(calls("ask_user", &questions));
-    client.request("aside/turn/start", json!({ "prompt": "go" }));
+    client.request("aside/turn/start", json!({ "message": "go" }));
     for _ in 0..PROMPTS {
         client.until(|message| message["method"] == "aside/prompt");
     }

@@ -160,7 +160,7 @@ fn a_value_is_shown_with_its_layer() {
     );
     user.includes(
         &["config", "show"],
-        &["conversation.limits.cycles = 100  # from built-in\n"],
+        &["conversation.limits.steps = 100  # from built-in\n"],
     );
     let schema = user.says(&["config", "schema"]);
     let schema: serde_json::Value = serde_json::from_str(&schema).unwrap();

@@ -177,7 +177,7 @@ fn settings_become_the_rules_of_a_turn() {
     let user = "
         assistant.tool_choice = 'edit'
         conversation.mode = 'plan'
-        conversation.limits = { cycles = 3, cost_usd = 1.5, turn_seconds = 60 }
+        conversation.limits = { steps = 3, cost_usd = 1.5, turn_seconds = 60 }
         conversation.inquiry = { strategy = 'forced_tool', assistant.model = 'a/small' }
         conversation.tools.defaults = { run = 'ask', result = 'ask' }
         [conversation.tools.edit]

@@ -22,12 +22,12 @@ fn what_is_wrong_is_named_with_file_and_line() {
     check(
         &[(
             "workspace",
-            "a = 1\n[conversation.limits]\ncycles = 0\ntool_seconds = 900",
+            "a = 1\n[conversation.limits]\nsteps = 0\ntool_seconds = 900",
         )],
         &[
             "work/aside.toml:1: unknown key `a`; known here are \
              assistant, conversation, sandbox, unsandboxed, providers, tls_roots, mcp",
-            "work/aside.toml:3: `conversation.limits.cycles` must be a whole number of at least 1",
+            "work/aside.toml:3: `conversation.limits.steps` must be a whole number of at least 1",
             "work/aside.toml:4: `conversation.limits.tool_seconds` must be a whole number from 1 to 600",
         ],
     );
@@ -52,12 +52,12 @@ fn a_wrong_type_says_what_would_fit_and_never_repeats_the_value() {
         ),
         ("unsandboxed = 'yes'", "`unsandboxed` must be true or false"),
         (
-            "conversation.limits.cycles = 1e400",
-            "`conversation.limits.cycles` must be a whole number of at least 1",
+            "conversation.limits.steps = 1e400",
+            "`conversation.limits.steps` must be a whole number of at least 1",
         ),
         (
-            "conversation.limits.cycles = 99999999999999999999",
-            "`conversation.limits.cycles` must be a whole number of at least 1",
+            "conversation.limits.steps = 99999999999999999999",
+            "`conversation.limits.steps` must be a whole number of at least 1",
         ),
         (
             "conversation.tools.x.enable = 'on'",
@@ -190,7 +190,7 @@ fn every_built_in_value_is_shown_and_an_empty_table_sets_nothing() {
             .unwrap()
             .replace("  # from built-in", ""),
         "conversation.limits.calls_in_message = 256\n\
-         conversation.limits.cycles = 100\n\
+         conversation.limits.steps = 100\n\
          conversation.limits.output_head = 16384\n\
          conversation.limits.output_tail = 16384\n\
          conversation.limits.retries = 5\n\
@@ -263,11 +263,11 @@ fn the_environment_and_set_read_toml_where_the_key_takes_it() {
     check(
         &[(
             "env",
-            "ASIDE_CONVERSATION__LIMITS__CYCLES=7\nASIDE_SANDBOX=off\nASIDE_LOG=debug\nPATH=/bin\nASIDE_KEY=x\nASIDE_ASSISTANT__SYSTEM_PROMPT=12",
+            "ASIDE_CONVERSATION__LIMITS__STEPS=7\nASIDE_SANDBOX=off\nASIDE_LOG=debug\nPATH=/bin\nASIDE_KEY=x\nASIDE_ASSISTANT__SYSTEM_PROMPT=12",
         )],
         &[
             "assistant.system_prompt = \"12\"  # from environment ASIDE_ASSISTANT__SYSTEM_PROMPT",
-            "conversation.limits.cycles = 7  # from environment ASIDE_CONVERSATION__LIMITS__CYCLES",
+            "conversation.limits.steps = 7  # from environment ASIDE_CONVERSATION__LIMITS__STEPS",
             "sandbox = \"off\"  # from environment ASIDE_SANDBOX",
         ],
     );

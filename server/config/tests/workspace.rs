@@ -85,7 +85,7 @@ fn what_a_workspace_may_set() {
         ("conversation.tools.defaults.enable = true", NEVER),
         ("conversation.tools.defaults.detached = 'auto'", NEVER),
         ("conversation.mode = 'auto'", NEVER),
-        ("conversation.limits.cycles = 1000", NEVER),
+        ("conversation.limits.steps = 1000", NEVER),
         ("conversation.inquiry.assistant.model = 'a/b'", NEVER),
         ("conversation.inquiry.strategy = 'structured'", NEVER),
         ("sandbox = 'off'", NEVER),

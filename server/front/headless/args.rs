@@ -97,7 +97,7 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct Run {
     /// The message; '-' or a pipe: from standard input; both: the pipe is an attachment
-    pub prompt: Option<String>,
+    pub message: Option<String>,
     /// The model, as provider/model
     #[arg(short, long, value_name = "ID")]
     pub model: Option<String>,
@@ -134,7 +134,7 @@ pub struct Run {
     pub output: Output,
     /// Provider requests of this turn at most
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub max_cycles: Option<u32>,
+    pub max_steps: Option<u32>,
     /// US dollars that this turn may cost at most
     #[arg(long, value_name = "USD", value_parser = value::cost, allow_negative_numbers = true)]
     pub max_cost: Option<f64>,
@@ -319,7 +319,7 @@ pub fn completions(shell: clap_complete::Shell) -> Vec<u8> {
 impl Run {
     /// What no single argument shows to be wrong.
     fn check(&self) -> Result<(), String> {
-        if self.which.resume && self.prompt.is_some() {
+        if self.which.resume && self.message.is_some() {
             return Err(
                 "--resume goes on with the interrupted turn and takes no prompt; \
                         with --continue the prompt starts a new turn"

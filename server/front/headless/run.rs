@@ -94,7 +94,7 @@ fn to_resume(args: &args::Run, place: &Place) -> Result<(Conversation, TurnOptio
         Some(id) => store.find(id)?,
         None => store.latest()?.ok_or_else(|| {
             Failure::usage(
-                "there is no conversation to resume here; start one with aside run PROMPT",
+                "there is no conversation to resume here; start one with aside run MESSAGE",
             )
         })?,
     };
@@ -189,7 +189,7 @@ fn start(args: &args::Run) -> Result<TurnStart, Failure> {
     }
     let stdin = Stdin::of_process();
     let message = message::gather(
-        args.prompt.as_deref(),
+        args.message.as_deref(),
         &args.attach,
         stdin,
         io::stdin().lock(),
@@ -219,11 +219,11 @@ fn config_flags(args: &args::Run, options: &TurnOptions) -> Vec<Flag> {
             json!(choice),
         ));
     }
-    if let Some(cycles) = args.max_cycles {
+    if let Some(steps) = args.max_steps {
         flags.push(typed(
-            "--max-cycles",
-            "conversation.limits.cycles",
-            json!(cycles),
+            "--max-steps",
+            "conversation.limits.steps",
+            json!(steps),
         ));
     }
     if let Some(time) = args.timeout {

@@ -24,9 +24,9 @@ use crate::front::{
     error::Result,
     wire::methods::{
         AnswerPrompt, CancelTurn, CreateConversation, DeleteConversation, ForkConversation,
-        ListApprovals, ListConversations, ListModels, ListPrompts, PreviewWorkspace, ReadConfig, ReadConversation, ReadTranscript,
-        RenameConversation, ResumeTurn, RevokeApproval, ServerRequest, StartTurn, SteerTurn, TrustWorkspace,
-        UndoTurn,
+        ListApprovals, ListConversations, ListModels, ListPrompts, PreviewWorkspace, ReadConfig,
+        ReadConversation, ReadTranscript, RenameConversation, ResumeTurn, RevokeApproval,
+        ServerRequest, StartTurn, SteerTurn, TrustWorkspace, UndoTurn,
     },
 };
 

@@ -56,21 +56,21 @@ pub struct TurnUpdate {
 pub enum Update {
     /// A piece of the answer.
     Text {
-        /// The cycle, counted from 1.
+        /// The step, counted from 1.
         step: u32,
         /// The piece.
         text: String,
     },
     /// A piece of reasoning.
     Reasoning {
-        /// The cycle, counted from 1.
+        /// The step, counted from 1.
         step: u32,
         /// The piece.
         text: String,
     },
     /// A call came, or began to run.
     ToolCall {
-        /// The cycle, counted from 1.
+        /// The step, counted from 1.
         step: u32,
         /// The provider's id of the call.
         call_id: String,

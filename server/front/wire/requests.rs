@@ -87,7 +87,7 @@ pub struct InitializationOptions {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CreateParams {
-    /// Else the first line of the first prompt.
+    /// Else the first line of the first message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
@@ -193,8 +193,8 @@ pub struct ReadTurn {
     pub turn_id: String,
     /// RFC 3339.
     pub started_at: String,
-    /// What the user asked for.
-    pub prompt: String,
+    /// What the user said.
+    pub message: String,
     /// What happened, pieces joined.
     pub updates: Vec<Update>,
     /// How it ended; none for one that can be resumed or runs.
@@ -240,8 +240,8 @@ pub struct StartParams {
     /// The turn's id, where the client chooses it; without a dot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
-    /// What the user asks for.
-    pub prompt: String,
+    /// What the user says.
+    pub message: String,
     /// What goes along.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<AttachmentParam>,
@@ -262,7 +262,7 @@ pub struct StartParams {
     pub root: Option<String>,
 }
 
-/// Something that goes along with a prompt.
+/// Something that goes along with a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AttachmentParam {
@@ -319,7 +319,7 @@ pub struct SteerParams {
     /// Which.
     pub turn_id: String,
     /// What the user adds.
-    pub prompt: String,
+    pub message: String,
 }
 
 /// Params of `aside/turn/undo`.

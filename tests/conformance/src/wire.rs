@@ -286,7 +286,7 @@ pub struct ListItem {
 pub struct ReadTurn {
     pub turn_id: String,
     pub started_at: Value,
-    pub prompt: String,
+    pub message: String,
     pub updates: Vec<Value>,
     pub outcome: Option<Outcome>,
 }

@@ -73,13 +73,13 @@ const VARIANTS: [(&str, &[&str]); 15] = [
     ("prompt-twice", &["prompts_sent_once"]),
     (
         "null-is-yes",
-        &["answer_null", "permission_null", "plain_null"],
+        &["answer_null", "permission_null", "fallback_null"],
     ),
     (
         "error-is-answer",
-        &["answer_error", "permission_error", "plain_error"],
+        &["answer_error", "permission_error", "fallback_error"],
     ),
-    ("any-title-is-yes", &["plain_wrong_title"]),
+    ("any-title-is-yes", &["fallback_wrong_title"]),
     (
         "any-answer-fits",
         &["wrong_type", "unknown_option", "fits_at_last"],
@@ -117,7 +117,7 @@ const VARIANTS: [(&str, &[&str]); 15] = [
             "resume_first",
             "flood",
             "random_order",
-            "plain_one_at_a_time",
+            "fallback_one_at_a_time",
         ],
     ),
     // Each of these leaves a prompt open and resumes it.

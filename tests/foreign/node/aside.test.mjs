@@ -41,7 +41,7 @@ for (const mode of ['ask', 'edits']) {
   const known = { script: 'turn.toml', knowsAside: true, answers: ANSWERS };
   test(`a turn with the capability, mode ${mode}`, withEditor(known, async (editor) => {
     openDocuments(editor);
-    const started = await editor.request('aside/turn/start', { turnId: 'tidy', prompt: 'Tidy the notes', mode });
+    const started = await editor.request('aside/turn/start', { turnId: 'tidy', message: 'Tidy the notes', mode });
     assert.equal(started.turnId, 'tidy');
     const end = await editor.completed('tidy');
     assert.equal(end.outcome, 'completed', JSON.stringify(end));
@@ -86,7 +86,7 @@ for (const mode of ['ask', 'edits']) {
   const unknown = { script: 'turn.toml', knowsAside: false, answers: ANSWERS, mode };
   test(`a turn without the capability, mode ${mode}`, withEditor(unknown, async (editor) => {
     openDocuments(editor);
-    await editor.command('aside.server.ask', { prompt: 'Tidy the notes' });
+    await editor.command('aside.server.ask', { message: 'Tidy the notes' });
     const transcript = await editor.until('the transcript', shows(LAST_WORDS));
     await editor.until('the end of the progress', (method, value) => method === '$/progress' && value.kind === 'end');
 
@@ -111,9 +111,9 @@ for (const mode of ['ask', 'edits']) {
 const two = { script: 'two.toml' };
 
 test('a prompt that is left open holds up no other conversation', withEditor({ ...two, knowsAside: true }, async (editor) => {
-  await editor.request('aside/turn/start', { turnId: 'asks', prompt: 'Ask me' });
+  await editor.request('aside/turn/start', { turnId: 'asks', message: 'Ask me' });
   const { promptId } = await editor.until('the question', (method) => method === 'aside/prompt');
-  await editor.request('aside/turn/start', { turnId: 'talks', prompt: 'Just talk' });
+  await editor.request('aside/turn/start', { turnId: 'talks', message: 'Just talk' });
   assert.equal((await editor.completed('talks')).answer, 'I talked.');
   const { prompts } = await editor.request('aside/prompt/pending', {});
   assert.deepEqual(prompts.map((prompt) => prompt.promptId), [promptId]);
@@ -124,10 +124,10 @@ test('a prompt that is left open holds up no other conversation', withEditor({ .
 }));
 
 test('a message that is left open holds up no other conversation', withEditor({ ...two, knowsAside: false }, async (editor) => {
-  await editor.command('aside.server.ask', { prompt: 'Ask me' });
+  await editor.command('aside.server.ask', { message: 'Ask me' });
   await editor.until('the question', (method, params) =>
     method === 'window/showMessageRequest' && params.message.endsWith('Shall I?'));
-  await editor.command('aside.server.ask', { prompt: 'Just talk' });
+  await editor.command('aside.server.ask', { message: 'Just talk' });
   await editor.until('the other conversation’s end', shows('I talked.'));
   assert.equal(editor.all('window/showMessageRequest').length, 1);
   await editor.command('aside.server.answer', { answer: true });
@@ -139,7 +139,7 @@ const eachKind = { 'Push?': true, 'Which?': 'two', 'Why?': 'because', 'Password?
 const withIt = { ...asking, knowsAside: true, answers: eachKind };
 
 test('each kind of question with the capability', withEditor(withIt, async (editor) => {
-  await editor.request('aside/turn/start', { turnId: 'asks', prompt: 'Ask me' });
+  await editor.request('aside/turn/start', { turnId: 'asks', message: 'Ask me' });
   const { outcome, refusals } = await editor.completed('asks');
   assert.deepEqual([outcome, refusals], ['completed', []]);
   assert.deepEqual(editor.all('aside/prompt').map((prompt) => prompt.text), Object.keys(eachKind));
@@ -156,7 +156,7 @@ const answers = { 'Push?': 'Yes', 'Which?': 'two', 'Why?': 'because' };
 const withoutIt = { ...asking, knowsAside: false, answers };
 
 test('each kind of question without the capability', withEditor(withoutIt, async (editor) => {
-  await editor.command('aside.server.ask', { prompt: 'Ask me' });
+  await editor.command('aside.server.ask', { message: 'Ask me' });
   const transcript = await editor.until('the transcript', shows('That is all.'));
   const asked = editor.all('window/showMessageRequest').map(({ message }) => message);
   const due = Object.keys(answers).map((text) => `asker: ${text}`);

@@ -44,7 +44,7 @@ const options = { script: 'ten.toml', knowsAside: true };
 test(`${COUNT} prompts, ${NOTIFICATIONS} notifications, and answers that come twice, late and for nothing, seed ${SEED}`, withEditor(options, async (editor) => {
   editor.keepsDismissed = true;
   editor.open('clean.md');
-  const start = (turnId) => editor.request('aside/turn/start', { turnId, prompt: 'Ask me' });
+  const start = (turnId) => editor.request('aside/turn/start', { turnId, message: 'Ask me' });
   const conversations = (await Promise.all(CONVERSATIONS.map(start))).map(({ conversationId }) => conversationId);
   await editor.until('the last prompt', () => editor.all('aside/prompt').length === COUNT);
   const prompts = editor.all('aside/prompt').map((prompt) => prompt.promptId);

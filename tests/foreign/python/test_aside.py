@@ -47,7 +47,7 @@ def updates(editor, turn, kind):
 async def test_a_turn_with_the_capability(start, mode):
     editor = await start("turn.toml", True, ANSWERS)
     open_documents(editor)
-    params = {"turnId": "tidy", "prompt": "Tidy the notes", "mode": mode}
+    params = {"turnId": "tidy", "message": "Tidy the notes", "mode": mode}
     started = await editor.request("aside/turn/start", params)
     assert started["turnId"] == "tidy"
     end = await completed(editor, "tidy")
@@ -93,7 +93,7 @@ async def test_a_turn_with_the_capability(start, mode):
 async def test_a_turn_without_the_capability(start, mode):
     editor = await start("turn.toml", False, ANSWERS, mode)
     open_documents(editor)
-    await editor.command("aside.server.ask", prompt="Tidy the notes")
+    await editor.command("aside.server.ask", message="Tidy the notes")
     await editor.until(
         "the transcript",
         lambda method, shown: method == "window/showDocument" and LAST_WORDS in shown,
@@ -120,12 +120,12 @@ async def test_a_turn_without_the_capability(start, mode):
 
 async def test_a_message_that_is_left_open_holds_up_no_other_conversation(start):
     editor = await start("two.toml", False, {})
-    await editor.command("aside.server.ask", prompt="Ask me")
+    await editor.command("aside.server.ask", message="Ask me")
     await editor.until(
         "the question",
         lambda method, params: method == "window/showMessageRequest" and params.message.endswith("Shall I?"),
     )
-    await editor.command("aside.server.ask", prompt="Just talk")
+    await editor.command("aside.server.ask", message="Just talk")
     await editor.until(
         "the other conversation's end",
         lambda method, shown: method == "window/showDocument" and "I talked." in shown,
@@ -140,9 +140,9 @@ async def test_a_message_that_is_left_open_holds_up_no_other_conversation(start)
 
 async def test_a_prompt_that_is_left_open_holds_up_no_other_conversation(start):
     editor = await start("two.toml", True, {})
-    await editor.request("aside/turn/start", {"turnId": "asks", "prompt": "Ask me"})
+    await editor.request("aside/turn/start", {"turnId": "asks", "message": "Ask me"})
     prompt = await editor.until("the question", lambda method, _: method == "aside/prompt")
-    await editor.request("aside/turn/start", {"turnId": "talks", "prompt": "Just talk"})
+    await editor.request("aside/turn/start", {"turnId": "talks", "message": "Just talk"})
     assert (await completed(editor, "talks"))["answer"] == "I talked."
     pending = await editor.request("aside/prompt/pending", {})
     assert [it["promptId"] for it in pending["prompts"]] == [prompt["promptId"]]
@@ -162,7 +162,7 @@ NOBODY = (
 
 async def test_each_kind_of_question_with_the_capability(start):
     editor = await start("asking.toml", True, EACH_KIND, program="ASKING")
-    await editor.request("aside/turn/start", {"turnId": "asks", "prompt": "Ask me"})
+    await editor.request("aside/turn/start", {"turnId": "asks", "message": "Ask me"})
     end = await completed(editor, "asks")
     assert (end["outcome"], end["refusals"]) == ("completed", [])
     assert [prompt["text"] for prompt in editor.all("aside/prompt")] == list(EACH_KIND)
@@ -176,7 +176,7 @@ async def test_each_kind_of_question_with_the_capability(start):
 async def test_each_kind_of_question_without_the_capability(start):
     answers = {"Push?": "Yes", "Which?": "two", "Why?": "because"}
     editor = await start("asking.toml", False, answers, program="ASKING")
-    await editor.command("aside.server.ask", prompt="Ask me")
+    await editor.command("aside.server.ask", message="Ask me")
     transcript = await editor.until(
         "the transcript",
         lambda method, shown: method == "window/showDocument" and "That is all." in shown,

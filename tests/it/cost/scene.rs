@@ -118,7 +118,7 @@ pub(crate) fn play(case: Case<'_>) -> Bill {
     prepare(&world, case);
     let strategy = format!("conversation.inquiry.strategy={}", case.strategy);
     let mut args = vec!["run", "-m", case.model, "--trust", "--mode", "edits"];
-    args.extend(["--max-cycles", "100"]);
+    args.extend(["--max-steps", "100"]);
     args.extend(["--set", &strategy]);
     let assistant = case
         .assistant

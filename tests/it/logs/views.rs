@@ -157,7 +157,7 @@ fn fork(stage: &mut Stage, id: &str, lines: usize) -> Vec<String> {
 /// A new message in the conversation, which closes an interrupted turn too.
 fn message(stage: &mut Stage, lines: usize) -> Vec<String> {
     let id = format!("m{lines:03}");
-    let params = json!({ "conversationId": id, "turnId": "next", "prompt": "What now?" });
+    let params = json!({ "conversationId": id, "turnId": "next", "message": "What now?" });
     stage.plays("aside/turn/start", params, lines)
 }
 

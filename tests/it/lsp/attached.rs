@@ -34,7 +34,7 @@ fn an_image_is_attached_and_stands_in_the_transcript() {
     let world = world();
     let mut client = Client::start(&world, SEES, prompts());
     let image = json!([{ "uri": uri(&world, "red.png") }]);
-    let turn = client.turn(json!({ "prompt": "What is it?", "attachments": image }));
+    let turn = client.turn(json!({ "message": "What is it?", "attachments": image }));
     let (_, end) = client.play(&turn, nobody);
     assert_eq!(end["answer"], "An image.");
 
@@ -75,7 +75,7 @@ fn an_open_document_goes_as_its_text_and_so_does_what_the_client_gives() {
         { "uri": red, "range": range() },
         { "uri": red, "text": "as given" },
     ]);
-    let turn = client.turn(json!({ "prompt": "Look.", "attachments": attachments }));
+    let turn = client.turn(json!({ "message": "Look.", "attachments": attachments }));
     client.play(&turn, nobody);
     let log = world.log();
     let kept = log.one("user_message")["attachments"].as_array().unwrap();
@@ -89,7 +89,7 @@ fn a_model_without_images_is_told_the_name_and_the_user_is_told_so() {
     let script = format!("[model]\nimages = false\n{SEES}");
     let mut client = Client::start(&world, &script, prompts());
     let image = json!([{ "uri": uri(&world, "red.png") }]);
-    let turn = client.turn(json!({ "prompt": "What is it?", "attachments": image }));
+    let turn = client.turn(json!({ "message": "What is it?", "attachments": image }));
     let (updates, _) = client.play(&turn, nobody);
     let notices: Vec<&Value> = updates.iter().filter(|it| it["kind"] == "notice").collect();
     assert_eq!(notices.len(), 1, "{notices:?}");
@@ -144,7 +144,7 @@ fn what_cannot_be_attached_is_refused_and_leaves_no_conversation() {
             "untitled:1 is neither open nor a file; give its text".to_owned(),
         ),
     ] {
-        let params = json!({ "prompt": "Look.", "attachments": [attachment] });
+        let params = json!({ "message": "Look.", "attachments": [attachment] });
         let refused = client.refused("aside/turn/start", params);
         assert_eq!(refused, (-32602, format!("attachments: {expected}")));
     }

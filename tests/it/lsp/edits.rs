@@ -73,7 +73,7 @@ impl Editor {
     }
 
     fn start(&mut self, mode: &str) {
-        let params = json!({ "prompt": "Go", "mode": mode });
+        let params = json!({ "message": "Go", "mode": mode });
         self.client.request("aside/turn/start", params);
     }
 

@@ -19,7 +19,7 @@ const SCRIPT: &str = r#"
 fn each_mistake_has_its_error() {
     let world = World::new();
     let mut client = Client::start(&world, SCRIPT, prompts());
-    let turn = client.turn(json!({ "prompt": "Ask" }));
+    let turn = client.turn(json!({ "message": "Ask" }));
     let prompt = client.expect("aside/prompt");
     let id = &prompt["params"]["promptId"];
     let none = json!({ "conversationId": "none" });
@@ -34,68 +34,68 @@ fn each_mistake_has_its_error() {
         ),
         (
             "aside/turn/start",
-            json!({ "prompt": 1 }),
+            json!({ "message": 1 }),
             -32602,
-            "prompt: invalid type",
+            "message: invalid type",
         ),
         (
             "aside/turn/start",
-            json!({ "prompt": "x", "mode": "wild" }),
+            json!({ "message": "x", "mode": "wild" }),
             -32602,
             "mode: \"wild\" is none",
         ),
         (
             "aside/turn/start",
-            json!({ "prompt": "x", "turnId": "a.b" }),
+            json!({ "message": "x", "turnId": "a.b" }),
             -32602,
             "turnId: ",
         ),
         (
             "aside/turn/start",
-            json!({ "prompt": "x", "root": "/none" }),
+            json!({ "message": "x", "root": "/none" }),
             -32602,
             "root: ",
         ),
         (
             "aside/turn/start",
-            json!({ "prompt": "x", "schema": { "type": 1 } }),
+            json!({ "message": "x", "schema": { "type": 1 } }),
             -32602,
             "schema: ",
         ),
         (
             "aside/turn/start",
-            json!({ "prompt": "x", "toolChoice": "serch" }),
+            json!({ "message": "x", "toolChoice": "serch" }),
             -32602,
             "did you mean `search`?",
         ),
         (
             "aside/turn/start",
-            json!({ "prompt": "x", "attachments": [{ "uri": "none" }] }),
+            json!({ "message": "x", "attachments": [{ "uri": "none" }] }),
             -32602,
             "attachments: ",
         ),
         (
             "aside/turn/start",
-            json!({ "prompt": "x", "conversationId": "none" }),
+            json!({ "message": "x", "conversationId": "none" }),
             -32010,
             "none",
         ),
         (
             "aside/turn/start",
-            json!({ "prompt": "x", "model": "nobody/x" }),
+            json!({ "message": "x", "model": "nobody/x" }),
             -32016,
             "nobody",
         ),
         (
             "aside/turn/start",
-            json!({ "prompt": "x", "model": "anthropic/x" }),
+            json!({ "message": "x", "model": "anthropic/x" }),
             -32016,
             "ANTHROPIC_API_KEY",
         ),
         ("aside/turn/resume", none.clone(), -32010, "none"),
         (
             "aside/turn/steer",
-            json!({ "turnId": "none", "prompt": "x" }),
+            json!({ "turnId": "none", "message": "x" }),
             -32011,
             "none",
         ),
@@ -182,7 +182,7 @@ fn nothing_is_answered_before_initialize() {
     let mut client = Client::spawn(&world);
     assert_eq!(
         client
-            .refused("aside/turn/start", json!({ "prompt": "x" }))
+            .refused("aside/turn/start", json!({ "message": "x" }))
             .0,
         -32002
     );
@@ -192,10 +192,10 @@ fn nothing_is_answered_before_initialize() {
 fn a_conversation_that_another_process_has_open_is_refused_by_name() {
     let world = World::new();
     let mut one = Client::start(&world, SCRIPT, prompts());
-    let turn = one.turn(json!({ "prompt": "Ask" }));
+    let turn = one.turn(json!({ "message": "Ask" }));
     let prompt = one.expect("aside/prompt");
     let mut other = Client::start(&world, SCRIPT, prompts());
-    let params = json!({ "prompt": "x", "conversationId": turn["conversationId"] });
+    let params = json!({ "message": "x", "conversationId": turn["conversationId"] });
     let (code, text) = other.refused("aside/turn/start", params);
     assert_eq!(code, -32014);
     assert!(text.contains(&format!("process {}", one.id())), "{text}");
@@ -223,11 +223,11 @@ fn a_broken_configuration_is_said_and_does_not_end_the_server() {
             .contains(&place),
         "{status}"
     );
-    let (code, text) = client.refused("aside/turn/start", json!({ "prompt": "x" }));
+    let (code, text) = client.refused("aside/turn/start", json!({ "message": "x" }));
     assert_eq!(code, -32602);
     assert!(text.contains(&place), "{text}");
     world.write("aside.toml", "");
-    client.turn(json!({ "prompt": "x" }));
+    client.turn(json!({ "message": "x" }));
     assert_eq!(client.update("text")["text"], "Done.");
     assert_eq!(client.completed()["outcome"], "completed");
     let list = client.request("aside/conversation/list", json!({}));
@@ -244,7 +244,7 @@ fn without_a_model_the_first_status_and_each_turn_say_so() {
     let options = json!({ "trusted": true });
     let mut client = Client::with(&world, prompts(), options);
     // Whether an Ollama answers was looked for before.
-    let (code, _) = client.refused("aside/turn/start", json!({ "prompt": "x" }));
+    let (code, _) = client.refused("aside/turn/start", json!({ "message": "x" }));
     assert_eq!(code, -32016);
     let status = client.expect("aside/status");
     assert_eq!(status["params"]["health"], "error");
@@ -254,7 +254,7 @@ fn without_a_model_the_first_status_and_each_turn_say_so() {
             .unwrap()
             .contains("ANTHROPIC_API_KEY")
     );
-    let (code, text) = client.refused("aside/turn/start", json!({ "prompt": "x" }));
+    let (code, text) = client.refused("aside/turn/start", json!({ "message": "x" }));
     assert_eq!(code, -32016);
     assert!(text.contains("ANTHROPIC_API_KEY"), "{text}");
 }

@@ -1,4 +1,4 @@
-//! A client that knows nothing of Aside.
+//! A fallback client, which does not declare the `aside` capability.
 
 mod commands;
 mod pages;
@@ -46,7 +46,7 @@ fn command(client: &mut Client, name: &str, argument: Value) -> Value {
 }
 
 fn ask(client: &mut Client) -> Value {
-    command(client, "ask", json!({ "prompt": "Go" }))
+    command(client, "ask", json!({ "message": "Go" }))
 }
 
 /// The next prompt.

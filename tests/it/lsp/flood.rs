@@ -23,7 +23,7 @@ fn a_flood_of_pieces_comes_joined_in_order_and_as_it_was_said() {
         &script,
         json!({ "experimental": { "aside": { "version": 1, "prompt": true } } }),
     );
-    client.request("aside/turn/start", json!({ "prompt": "go" }));
+    client.request("aside/turn/start", json!({ "message": "go" }));
     let (mut heard, mut updates, mut seq) = (String::new(), 0, 0);
     while heard.len() < said.len() {
         let message = client.expect("aside/turn/update");
@@ -64,7 +64,7 @@ fn stalled(world: &World) -> (Client, PathBuf) {
     client.stalls();
     client.ask(
         "aside/turn/start",
-        json!({ "prompt": "go", "turnId": "long" }),
+        json!({ "message": "go", "turnId": "long" }),
     );
     let pid = world.at("pid");
     until("a running command", || {

@@ -93,7 +93,7 @@ fn person(prompt: &Value) -> Value {
 fn every_kind_of_question_is_answered_and_a_secret_reaches_the_tool_alone() {
     let world = World::new();
     let mut client = client(&world, aside(true));
-    let turn = client.turn(json!({ "prompt": "Go" }));
+    let turn = client.turn(json!({ "message": "Go" }));
     let (updates, end) = client.play(&turn, person);
     assert_eq!(
         (&end["answer"], &end["refusals"]),
@@ -128,7 +128,7 @@ fn every_kind_of_question_is_answered_and_a_secret_reaches_the_tool_alone() {
 fn a_client_that_cannot_hide_what_is_typed_is_asked_for_no_secret() {
     let world = World::new();
     let mut client = client(&world, aside(false));
-    let turn = client.turn(json!({ "prompt": "Go" }));
+    let turn = client.turn(json!({ "message": "Go" }));
     let (_, end) = client.play(&turn, person);
     let refusals = end["refusals"].as_array().unwrap();
     let refused: Vec<_> = refusals
@@ -152,7 +152,7 @@ fn a_client_that_knows_nothing_of_the_protocol_is_asked_for_all_but_a_secret() {
     let world = World::new();
     let capabilities = json!({ "window": { "showDocument": { "support": true } } });
     let mut client = client(&world, capabilities);
-    let command = json!({ "command": "aside.server.ask", "arguments": [{ "prompt": "Go" }] });
+    let command = json!({ "command": "aside.server.ask", "arguments": [{ "message": "Go" }] });
     client.request("workspace/executeCommand", command);
     for (text, title) in [
         ("Push?", "Yes"),
@@ -197,7 +197,7 @@ fn a_client_that_knows_nothing_of_the_protocol_is_asked_for_all_but_a_secret() {
 fn numbers_several_options_and_an_answer_that_is_left_out_reach_the_tool() {
     let world = World::new();
     let mut client = client_of(&world, FORM, aside(false));
-    let turn = client.turn(json!({ "prompt": "Go" }));
+    let turn = client.turn(json!({ "message": "Go" }));
     let mut unfit = [json!(11), json!([]), json!("tomorrow")];
     let (updates, _) = client.play(&turn, |prompt| {
         assert_eq!(
@@ -255,7 +255,7 @@ fn a_client_that_knows_nothing_of_the_protocol_writes_numbers_and_options() {
     let world = World::new();
     let capabilities = json!({ "window": { "showDocument": { "support": true } } });
     let mut client = client_of(&world, FORM, capabilities);
-    let command = json!({ "command": "aside.server.ask", "arguments": [{ "prompt": "Go" }] });
+    let command = json!({ "command": "aside.server.ask", "arguments": [{ "message": "Go" }] });
     client.request("workspace/executeCommand", command);
     for (text, titles, written) in [
         (

@@ -44,7 +44,7 @@ fn the_first_turn_waits_for_an_ollama_that_nobody_configured_and_nothing_else_do
     let (world, told) = (World::new(), Gate::new());
     let ollama = ollama(&told);
     let mut client = client(&world, ollama.address());
-    let start = client.ask("aside/turn/start", json!({ "prompt": "Hello?" }));
+    let start = client.ask("aside/turn/start", json!({ "message": "Hello?" }));
     let list = client.request("aside/conversation/list", json!({}));
     assert_eq!(list["nextCursor"], Value::Null);
     assert!(!client.is_answered(start), "a turn began without a model");
@@ -53,7 +53,7 @@ fn the_first_turn_waits_for_an_ollama_that_nobody_configured_and_nothing_else_do
     assert_eq!(client.update("text")["text"], "Hello.");
     assert_eq!(client.completed()["outcome"], "completed");
     // From now on it is known.
-    client.turn(json!({ "prompt": "And again?" }));
+    client.turn(json!({ "message": "And again?" }));
     assert_eq!(client.completed()["outcome"], "completed");
 }
 
@@ -64,7 +64,7 @@ fn a_turn_that_is_taken_back_while_its_model_is_looked_for_does_not_begin() {
     let mut client = client(&world, ollama.address());
     let made = client.request("aside/conversation/create", json!({}));
     let of_made =
-        |prompt: &str| json!({ "prompt": prompt, "conversationId": made["conversationId"] });
+        |prompt: &str| json!({ "message": prompt, "conversationId": made["conversationId"] });
     let start = client.ask("aside/turn/start", of_made("Hello?"));
     let (code, _) = client.refused("aside/turn/start", of_made("Me too?"));
     assert_eq!(code, -32013);

@@ -31,7 +31,7 @@ fn three(client: &mut Client) -> Vec<Value> {
 fn a_turn_that_was_killed_lists_its_prompts_and_goes_on() {
     let world = World::new();
     let mut client = Client::start(&world, SCRIPT, prompts());
-    let turn = client.turn(json!({ "prompt": "Go" }));
+    let turn = client.turn(json!({ "message": "Go" }));
     let before = three(&mut client);
     client.crash();
 
@@ -96,7 +96,7 @@ fn a_turn_that_was_killed_lists_its_prompts_and_goes_on() {
 fn a_client_that_goes_away_decides_nothing() {
     let world = World::new();
     let mut client = Client::start(&world, SCRIPT, prompts());
-    client.turn(json!({ "prompt": "Go" }));
+    client.turn(json!({ "message": "Go" }));
     three(&mut client);
     client.leave();
     let log = world.log();
@@ -108,7 +108,7 @@ fn a_client_that_goes_away_decides_nothing() {
 fn prompts_are_answered_in_another_way_and_taken_off_the_screen() {
     let world = World::new();
     let mut client = Client::start(&world, SCRIPT, prompts());
-    let turn = client.turn(json!({ "prompt": "Go" }));
+    let turn = client.turn(json!({ "message": "Go" }));
     let [ask, run, write] = three(&mut client).try_into().unwrap();
     let by = |prompt: &Value, answer: Value| json!({ "promptId": prompt["params"]["promptId"], "answer": answer });
     client.request("aside/prompt/answer", by(&ask, answer("two")));
@@ -143,7 +143,7 @@ fn prompts_are_answered_in_another_way_and_taken_off_the_screen() {
 fn an_answer_that_comes_too_late_is_on_record_and_changes_nothing() {
     let world = World::new();
     let mut client = Client::start(&world, SCRIPT, prompts());
-    let turn = client.turn(json!({ "prompt": "Go" }));
+    let turn = client.turn(json!({ "message": "Go" }));
     let [ask, run, write] = three(&mut client).try_into().unwrap();
     client.request("aside/turn/cancel", json!({ "turnId": turn["turnId"] }));
     assert_eq!(client.play(&turn, nobody).1["outcome"], "cancelled");
@@ -163,7 +163,7 @@ fn an_answer_that_comes_too_late_is_on_record_and_changes_nothing() {
     assert!(!world.at("a.txt").exists());
     let list = client.request("aside/conversation/list", json!({}));
     assert_eq!(list["items"][0]["status"], "idle");
-    let turn = client.turn(json!({ "prompt": "Go", "conversationId": turn["conversationId"] }));
+    let turn = client.turn(json!({ "message": "Go", "conversationId": turn["conversationId"] }));
     let end = client.play(&turn, |_| json!({ "action": "cancel" })).1;
     assert_eq!(end["outcome"], "completed");
 }

@@ -23,7 +23,7 @@ const NEVER: [(&str, &str); 17] = [
         r#""rehearsal/hello""#,
     ),
     ("conversation.inquiry.strategy", r#""structured""#),
-    ("conversation.limits.cycles", "4000"),
+    ("conversation.limits.steps", "4000"),
     ("conversation.tools.defaults.run", r#""unattended""#),
     ("conversation.tools.run_command.run", r#""unattended""#),
     ("conversation.tools.run_command.result", r#""unattended""#),
@@ -118,7 +118,7 @@ fn trust_is_given_to_a_folder_and_taken_back() {
     );
     let status = client.expect("aside/status");
     assert_eq!(status["params"]["health"], "warning");
-    let edits = json!({ "prompt": "x", "mode": "edits" });
+    let edits = json!({ "message": "x", "mode": "edits" });
     assert_eq!(client.refused("aside/turn/start", edits.clone()).0, -32015);
     let trust = |trusted: bool| json!({ "folder": uri(&world, ""), "trusted": trusted });
     client.request("aside/workspace/trust", trust(true));
@@ -191,7 +191,7 @@ const REVEAL: &str = r#"
 fn a_tool_of_the_editor_s_runs_there_when_a_person_said_so() {
     let world = World::new();
     let mut client = Client::start(&world, REVEAL, reveal());
-    let turn = client.turn(json!({ "prompt": "Go" }));
+    let turn = client.turn(json!({ "message": "Go" }));
     let prompt = client.expect("aside/prompt");
     assert_eq!(prompt["params"]["preview"]["text"], "{\n  \"line\": 3\n}");
     client.reply(&prompt, answer("once"));
@@ -211,7 +211,7 @@ fn a_tool_of_the_editor_s_runs_there_when_a_person_said_so() {
     );
 
     // Cancelled while it runs: the turn ends, and the late result does no harm.
-    let turn = client.turn(json!({ "prompt": "Go" }));
+    let turn = client.turn(json!({ "message": "Go" }));
     let prompt = client.expect("aside/prompt");
     client.reply(&prompt, answer("once"));
     let call = client.expect("aside/tool/call");
@@ -227,9 +227,9 @@ fn tools_of_the_editor_s_need_a_trusted_workspace_and_names_of_their_own() {
     let model = world.script(REVEAL);
     let options = json!({ "config": { "assistant": { "model": model } } });
     let mut client = Client::with(&world, reveal(), options);
-    let forced = json!({ "prompt": "Go", "toolChoice": "reveal_line" });
+    let forced = json!({ "message": "Go", "toolChoice": "reveal_line" });
     assert_eq!(client.refused("aside/turn/start", forced).0, -32015);
-    let turn = client.turn(json!({ "prompt": "Go" }));
+    let turn = client.turn(json!({ "message": "Go" }));
     assert_eq!(client.play(&turn, nobody).1["answer"], "Done.");
     assert_eq!(world.log().told("one"), "There is no tool reveal_line.");
 
@@ -259,7 +259,7 @@ fn what_was_approved_for_good_is_listed_and_asked_again_once_it_is_revoked() {
     };
     // Asked at first, not once it is approved, and again once that is revoked.
     for (is_asked, answered) in [(true, "always"), (false, ""), (true, "once")] {
-        let turn = client.turn(json!({ "prompt": "Go" }));
+        let turn = client.turn(json!({ "message": "Go" }));
         if is_asked {
             let prompt = client.expect("aside/prompt");
             client.reply(&prompt, answer(answered));

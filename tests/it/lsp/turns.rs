@@ -84,7 +84,7 @@ fn a_whole_turn_is_streamed_and_read_back_the_same() {
     let world = World::new();
     world.write("a.txt", "a b\nb c\n");
     let mut client = Client::start(&world, WHOLE, prompts());
-    let turn = client.turn(json!({ "prompt": "Tidy\nall", "mode": "edits", "turnId": "first" }));
+    let turn = client.turn(json!({ "message": "Tidy\nall", "mode": "edits", "turnId": "first" }));
     assert_eq!(turn["turnId"], "first");
     let (updates, end) = client.play(&turn, |prompt| match prompt["text"].as_str().unwrap() {
         "Which?" => {
@@ -146,7 +146,7 @@ fn a_whole_turn_is_streamed_and_read_back_the_same() {
     let turns = read["turns"].as_array().unwrap();
     assert_eq!(turns.len(), 1);
     assert_eq!(
-        (&turns[0]["prompt"], &turns[0]["outcome"]),
+        (&turns[0]["message"], &turns[0]["outcome"]),
         (&json!("Tidy\nall"), &json!("completed"))
     );
     let again = lines(turns[0]["updates"].as_array().unwrap());
@@ -216,7 +216,7 @@ fn conversations_are_listed_renamed_forked_and_deleted() {
     let yes = |_: &Value| answer(true);
     let mut ids = Vec::new();
     for prompt in ["First", "Second", "Third"] {
-        let turn = client.turn(json!({ "prompt": prompt }));
+        let turn = client.turn(json!({ "message": prompt }));
         client.play(&turn, yes);
         ids.push(turn["conversationId"].clone());
     }
@@ -238,7 +238,7 @@ fn conversations_are_listed_renamed_forked_and_deleted() {
     let rest = json!({ "cursor": page["nextCursor"], "limit": 2 });
     assert_eq!(titles(&mut client, rest), ["First"]);
 
-    let again = client.turn(json!({ "prompt": "More", "conversationId": ids[0] }));
+    let again = client.turn(json!({ "message": "More", "conversationId": ids[0] }));
     client.play(&again, |_| answer(false));
     client.request(
         "aside/conversation/rename",
@@ -254,7 +254,7 @@ fn conversations_are_listed_renamed_forked_and_deleted() {
     let after = json!({ "conversationId": ids[0], "after": first });
     let after = client.request("aside/conversation/read", after);
     assert_eq!(after["turns"].as_array().unwrap().len(), 1);
-    assert_eq!(after["turns"][0]["prompt"], "More");
+    assert_eq!(after["turns"][0]["message"], "More");
     let page = json!({ "conversationId": ids[0], "limit": 1 });
     let page = client.request("aside/conversation/read", page);
     assert_eq!(
@@ -276,7 +276,7 @@ fn a_turn_is_undone_whole_or_not_at_all() {
     let world = World::new();
     world.write("a.txt", "one\ntwo\n");
     let mut client = Client::start(&world, EDITS, prompts());
-    let turn = client.turn(json!({ "prompt": "Edit", "mode": "edits" }));
+    let turn = client.turn(json!({ "message": "Edit", "mode": "edits" }));
     let (updates, _) = client.play(&turn, nobody);
     let edited: Vec<&Value> = updates.iter().filter(|it| it["kind"] == "edit").collect();
     let new = uri(&world, "my%20new.txt");
@@ -342,7 +342,7 @@ fn a_turn_that_a_fork_has_too_is_undone_where_it_was_seen() {
     let world = World::new();
     world.write("a.txt", "one\ntwo\n");
     let mut client = Client::start(&world, EDITS, prompts());
-    let turn = client.turn(json!({ "prompt": "Edit", "mode": "edits" }));
+    let turn = client.turn(json!({ "message": "Edit", "mode": "edits" }));
     client.play(&turn, nobody);
     let own = json!({ "conversationId": turn["conversationId"] });
     let fork = client.request("aside/conversation/fork", own);
@@ -373,8 +373,8 @@ fn a_turn_that_a_fork_has_too_is_undone_where_it_was_seen() {
 fn turns_of_different_conversations_run_side_by_side_and_take_no_second_one() {
     let world = World::new();
     let mut client = Client::start(&world, ASKS, prompts());
-    let one = client.turn(json!({ "prompt": "One" }));
-    let other = client.turn(json!({ "prompt": "Other" }));
+    let one = client.turn(json!({ "message": "One" }));
+    let other = client.turn(json!({ "message": "Other" }));
     let (first, second) = (client.expect("aside/prompt"), client.expect("aside/prompt"));
     assert_ne!(
         first["params"]["conversationId"],
@@ -385,7 +385,7 @@ fn turns_of_different_conversations_run_side_by_side_and_take_no_second_one() {
     for (method, params) in [
         (
             "aside/turn/start",
-            json!({ "conversationId": one["conversationId"], "prompt": "Again" }),
+            json!({ "conversationId": one["conversationId"], "message": "Again" }),
         ),
         (
             "aside/conversation/delete",
@@ -419,22 +419,22 @@ fn a_steered_turn_goes_on_with_what_was_added_and_a_cancelled_one_ends() {
     "#;
     let world = World::new();
     let mut client = Client::start(&world, script, prompts());
-    let turn = client.turn(json!({ "prompt": "Go" }));
+    let turn = client.turn(json!({ "message": "Go" }));
     let prompt = client.expect("aside/prompt");
     client.request(
         "aside/turn/steer",
-        json!({ "turnId": turn["turnId"], "prompt": "But quickly" }),
+        json!({ "turnId": turn["turnId"], "message": "But quickly" }),
     );
     client.reply(&prompt, answer(true));
     let (updates, end) = client.play(&turn, nobody);
     assert!(lines(&updates).contains(&"steered But quickly".to_owned()));
     assert_eq!(end["answer"], "Quickly done.");
     // Over: steering is refused, cancelling does nothing.
-    let steer = json!({ "turnId": turn["turnId"], "prompt": "More" });
+    let steer = json!({ "turnId": turn["turnId"], "message": "More" });
     assert_eq!(client.refused("aside/turn/steer", steer).0, -32011);
     client.request("aside/turn/cancel", json!({ "turnId": turn["turnId"] }));
 
-    let turn = client.turn(json!({ "prompt": "Go" }));
+    let turn = client.turn(json!({ "message": "Go" }));
     let prompt = client.expect("aside/prompt");
     client.request("aside/turn/cancel", json!({ "turnId": turn["turnId"] }));
     let dismissed = client.expect("aside/prompt/dismiss");

@@ -149,7 +149,7 @@ impl Editor {
 
     /// Starts a turn.
     fn starts(&mut self, prompt: &str) -> Value {
-        let params = json!({ "prompt": prompt, "mode": "edits" });
+        let params = json!({ "message": prompt, "mode": "edits" });
         self.client.turn(params)
     }
 
@@ -269,7 +269,7 @@ fn what_an_editor_never_saved_is_undone_turn_by_turn() {
     let mut editor = Editor::new(&script, able(false), &["a"], 1);
     let first = editor.plays("First", &["a"]);
     let params =
-        json!({ "prompt": "Second", "mode": "edits", "conversationId": first["conversationId"] });
+        json!({ "message": "Second", "mode": "edits", "conversationId": first["conversationId"] });
     let second = editor.client.turn(params);
     editor.makes("a");
     editor.ends(&second);
@@ -406,7 +406,7 @@ fn other_messages_are_handled_while_the_editor_is_waited_for() {
     let client = &mut editor.client;
     client.request("aside/prompt/pending", json!({}));
     let id = &turn["conversationId"];
-    let start = json!({ "conversationId": id, "prompt": "Go" });
+    let start = json!({ "conversationId": id, "message": "Go" });
     let rename = json!({ "conversationId": id, "title": "x" });
     let again = json!({ "turnId": turn["turnId"] });
     for (method, params) in [
@@ -422,7 +422,7 @@ fn other_messages_are_handled_while_the_editor_is_waited_for() {
     editor.undone(undo, &["a", "closed"]);
     assert_eq!(editor.files(), "a=old closed=old");
     // And a turn begins again.
-    let params = json!({ "conversationId": turn["conversationId"], "prompt": "Other" });
+    let params = json!({ "conversationId": turn["conversationId"], "message": "Other" });
     editor.client.request("aside/turn/start", params);
 }
 

@@ -118,13 +118,13 @@ fn what_the_user_adds_between_two_results_follows_them() {
         let mut editor = Editor::start(&stage);
         editor.ask(
             "aside/turn/start",
-            json!({"turnId": "t-1", "prompt": "Paint it."}),
+            json!({"turnId": "t-1", "message": "Paint it."}),
         );
         let update = |message: &Value, kind: &str| message["params"]["update"]["kind"] == kind;
         let prompt = editor.wait("the prompt", |message| message["method"] == "aside/prompt");
         editor.ask(
             "aside/turn/steer",
-            json!({"turnId": "t-1", "prompt": "But not red."}),
+            json!({"turnId": "t-1", "message": "But not red."}),
         );
         editor.wait("the steer", |message| update(message, "steered"));
         editor.send(&json!({"id": prompt["id"], "result": {"action": "answer", "answer": "blue"}}));

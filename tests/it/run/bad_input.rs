@@ -39,7 +39,7 @@ fn flags() {
         &["sideways", "ask, edits, plan and auto"],
     );
     check(&["--output", "xml", "Go"], &["xml", "jsonl"]);
-    check(&["--max-cycles", "0", "Go"], &["--max-cycles"]);
+    check(&["--max-steps", "0", "Go"], &["--max-steps"]);
     check(&["--max-cost", "-1", "Go"], &["--max-cost"]);
     check(&["--timeout", "5", "Go"], &["such as 90s or 5m"]);
     check(
@@ -125,8 +125,8 @@ fn settings() {
         &["--set", "assistant.modle", "assistant.model"],
     );
     check(
-        &["--set", "conversation.limits.cycles=0", "Go"],
-        &["--set", "conversation.limits.cycles"],
+        &["--set", "conversation.limits.steps=0", "Go"],
+        &["--set", "conversation.limits.steps"],
     );
 }
 
@@ -150,8 +150,8 @@ fn a_file_of_settings() {
     );
     check("assistant = [\n", &["1"]);
     check(
-        "[conversation.limits]\ncycles = 'many'\n",
-        &["2", "conversation.limits.cycles"],
+        "[conversation.limits]\nsteps = 'many'\n",
+        &["2", "conversation.limits.steps"],
     );
 }
 

@@ -147,8 +147,8 @@ fn a_budget_or_a_limit_is_5() {
     "#;
     check(costly, &["--max-cost", "0.01"], 5, "failed", Some("budget"));
     check(costly, &["--max-cost", "0.05"], 0, "completed", None);
-    check(costly, &["--max-cycles", "1"], 5, "failed", Some("limit"));
-    check(costly, &["--max-cycles", "2"], 0, "completed", None);
+    check(costly, &["--max-steps", "1"], 5, "failed", Some("limit"));
+    check(costly, &["--max-steps", "2"], 0, "completed", None);
     let stalls = "[[reply]]\nsay = [{ text = 'Wait' }]\nfault = { stall = true }";
     check(stalls, &["--timeout", "1s"], 5, "failed", Some("limit"));
     let cut = "[[reply]]\nrepeat = true\nsay = [{ reasoning = 'So' }]\ntruncate_last = true";

@@ -47,7 +47,7 @@ fn tools_are_turned_on_and_off_in_order() {
     let check = |text, expected: &[Toggle], prompt: Option<&str>| {
         let run = run(text);
         assert_eq!(run.tools.0, expected, "{text}");
-        assert_eq!(run.prompt.as_deref(), prompt, "{text}");
+        assert_eq!(run.message.as_deref(), prompt, "{text}");
     };
     check("hello", &[], Some("hello"));
     check("-t search hello", &[on("search")], Some("hello"));
@@ -208,8 +208,8 @@ fn limits_are_read_with_their_units() {
             "{bad}"
         );
     }
-    assert_eq!(run("--max-cycles 7").max_cycles, Some(7));
-    assert!(matches!(line("run --max-cycles 0"), Err(Stop::Usage(_))));
+    assert_eq!(run("--max-steps 7").max_steps, Some(7));
+    assert!(matches!(line("run --max-steps 0"), Err(Stop::Usage(_))));
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn the_other_values_are_read() {
     assert_eq!(all.settings, ["a.b=c=d"]);
     assert_eq!(all.model.as_deref(), Some("x/y"));
     assert!(all.strict);
-    assert_eq!(all.prompt.as_deref(), Some("fix it"));
+    assert_eq!(all.message.as_deref(), Some("fix it"));
     assert_eq!(
         run("--tool-choice search").tool_choice,
         Some(ToolChoice::Name("search".into()))

@@ -61,17 +61,17 @@ fn offers(uri: &str, range: Range, diagnostics: &[Diagnostic], line: Option<&str
     if let Some(instruction) = line.and_then(instruction) {
         let at = range.start.line;
         let around = around(range);
-        let prompt = format!(
+        let message = format!(
             "{instruction}\n\nThe instruction is a comment, in line {}.",
             at + 1
         );
         offers.push(Offer {
             title: format!("Aside: {}", cut(&one_line(instruction), 60)),
             kind: KIND,
-            ask: json!({ "prompt": prompt, "uri": uri, "range": around }),
+            ask: json!({ "message": message, "uri": uri, "range": around }),
         });
     }
-    let about = |prompt: &str, range| json!({ "prompt": prompt, "uri": uri, "range": range });
+    let about = |message: &str, range| json!({ "message": message, "uri": uri, "range": range });
     let offer = |title: &str, kind, ask| Offer {
         title: title.to_owned(),
         kind,
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(
             comment.ask,
             json!({
-                "prompt": "sort it\n\nThe instruction is a comment, in line 3.",
+                "message": "sort it\n\nThe instruction is a comment, in line 3.",
                 "uri": "file:///a.rs",
                 "range": {"start": {"line": 0, "character": 0}, "end": {"line": 103, "character": 0}},
             })

@@ -50,7 +50,7 @@ const WRITING: Duration = Duration::from_secs(60 * 60);
 #[serde(rename_all = "camelCase", default)]
 struct Ask {
     /// Without one, it is written on a page.
-    prompt: Option<String>,
+    message: Option<String>,
     /// A document that goes along.
     uri: Option<String>,
     /// Only this of it.
@@ -102,8 +102,8 @@ async fn perform(at: &Arc<Connection>, params: ExecuteCommandParams) -> Result<O
 }
 
 async fn ask(at: &Arc<Connection>, ask: Ask) -> Result<Option<Value>> {
-    match &ask.prompt {
-        Some(prompt) if !prompt.trim().is_empty() => begin(at, ask).await.map(Some),
+    match &ask.message {
+        Some(message) if !message.trim().is_empty() => begin(at, ask).await.map(Some),
         _ => {
             let page = at.engine.state_dir().join("pages");
             // The person writes in peace; the command is done.
@@ -263,7 +263,7 @@ async fn begin(at: &Arc<Connection>, ask: Ask) -> Result<Value> {
     let params = StartParams {
         conversation_id: ask.conversation_id,
         turn_id: None,
-        prompt: ask.prompt.unwrap_or_default(),
+        message: ask.message.unwrap_or_default(),
         attachments: attachment.into_iter().collect(),
         model: None,
         mode: None,
@@ -276,7 +276,7 @@ async fn begin(at: &Arc<Connection>, ask: Ask) -> Result<Value> {
     Ok(json!({ "conversationId": handle.conversation, "turnId": handle.turn }))
 }
 
-/// Takes the prompt from a page that the person writes it on. Only the last such page counts.
+/// Takes the message from a page that the person writes it on. Only the last such page counts.
 async fn write_and_ask(at: Arc<Connection>, folder: std::path::PathBuf, ask: Ask) {
     let unwanted = at.fallback.begin_writing();
     let given = at.workspace.first_folder().unwrap_or_default();
@@ -302,8 +302,8 @@ async fn write_and_ask(at: Arc<Connection>, folder: std::path::PathBuf, ask: Ask
     }
     if on_screen != pages::Shown::No {
         let written = timeout(WRITING, page.next(&at.fallback.saved, &unwanted)).await;
-        if let Ok(prompt @ Some(_)) = written {
-            let begun = begin(&at, Ask { prompt, ..ask }).await;
+        if let Ok(message @ Some(_)) = written {
+            let begun = begin(&at, Ask { message, ..ask }).await;
             let (kind, text) = match &begun {
                 Ok(_) => (MessageType::INFO, "Your message to Aside was taken.".into()),
                 Err(failed) => (MessageType::ERROR, text(failed)),
@@ -318,7 +318,7 @@ async fn write_and_ask(at: Arc<Connection>, folder: std::path::PathBuf, ask: Ask
 }
 
 async fn say_how_to_ask(fallback: &Fallback) {
-    let text = "Ask with the command aside.server.ask {\"prompt\":\"…\"}.";
+    let text = "Ask with the command aside.server.ask {\"message\":\"…\"}.";
     fallback.say(MessageType::INFO, text).await;
 }
 

@@ -103,7 +103,7 @@ pub(in super::super) async fn read(at: Arc<Connection>, params: ReadParams) -> R
         .map(|turn| ReadTurn {
             turn_id: turn.id.clone(),
             started_at: time_text(turn.started),
-            prompt: turn.prompt.clone(),
+            message: turn.prompt.clone(),
             updates: updates(turn, |path| file_uri(&root, path), hidden),
             outcome: turn.standing.outcome,
         })

@@ -108,13 +108,13 @@ mod tests {
             let said = given.read(false).err().map(|error| error.to_string());
             assert_eq!(said.as_deref(), Some(expected));
         }
-        check::<StartParams>(json!({}), "missing field `prompt`");
+        check::<StartParams>(json!({}), "missing field `message`");
         check::<StartParams>(
-            json!({"prompt": 1}),
-            "prompt: invalid type: integer `1`, expected a string",
+            json!({"message": 1}),
+            "message: invalid type: integer `1`, expected a string",
         );
         check::<StartParams>(
-            json!({"prompt": "x", "attachments": [{"uri": "file:///a", "range": {"start": 1}}]}),
+            json!({"message": "x", "attachments": [{"uri": "file:///a", "range": {"start": 1}}]}),
             "attachments[0].range.start: invalid type: integer `1`, expected struct TextPosition",
         );
         check::<UndoParams>(

@@ -64,7 +64,7 @@ pub(in super::super) async fn resume(
 pub(in super::super) async fn steer(at: Arc<Connection>, params: SteerParams) -> Result<Empty> {
     let turn = running(&at, &params.turn_id);
     let turn = turn.ok_or(RequestError::UnknownTurn(params.turn_id))?;
-    turn.steer(params.prompt).await;
+    turn.steer(params.message).await;
     Ok(Empty {})
 }
 
@@ -123,7 +123,7 @@ pub(super) async fn turn_request(at: &Connection, params: StartParams) -> Result
         None => ConversationTarget::New,
     };
     let start = TurnStart::Message {
-        text: params.prompt,
+        text: params.message,
         attachments: match sources.is_empty() {
             true => Vec::new(),
             false => attachments::read(sources).await?,

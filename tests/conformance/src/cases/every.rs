@@ -47,7 +47,7 @@ fn ordinary(stage: &Stage) -> Step {
     client.reply(&which, answer("oat"));
     client.reply(&ship, answer(true));
     completes(&mut client, &turn, TOLD_YES)?;
-    let talk = client.turn(json!({"conversationId": turn.conversation, "prompt": "Just talk"}))?;
+    let talk = client.turn(json!({"conversationId": turn.conversation, "message": "Just talk"}))?;
     completes(&mut client, &talk, "Words, words, words.")?;
     client.leave()
 }

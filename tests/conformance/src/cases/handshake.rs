@@ -102,7 +102,7 @@ fn before_initialize(stage: &Stage) -> Step {
     stage.script(&Script::asks(&[]))?;
     let mut client = stage.start()?;
     client.refused("aside/prompt/pending", json!({}), -32002)?;
-    client.refused("aside/turn/start", json!({"prompt": "Go"}), -32002)?;
+    client.refused("aside/turn/start", json!({"message": "Go"}), -32002)?;
     client.handshake(&stage.initialize(Knows::Aside))?;
     client.pending().map(drop)
 }
@@ -116,7 +116,7 @@ fn unknown_method(stage: &Stage) -> Step {
 
 fn unknown_field(stage: &Stage) -> Step {
     let mut client = stage.with(&Script::asks(&[Ask::boolean("Ship it?")]))?;
-    let turn = client.turn(json!({"prompt": "Go", "mood": "bright", "extra": {"deep": [1]}}))?;
+    let turn = client.turn(json!({"message": "Go", "mood": "bright", "extra": {"deep": [1]}}))?;
     let shown = client.prompt()?;
     let mut result = answer(true);
     result["mood"] = json!("bright");

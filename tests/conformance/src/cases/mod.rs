@@ -2,10 +2,10 @@
 
 mod answers;
 mod every;
+mod fallback;
 mod flood;
 mod handshake;
 mod permission;
-mod plain;
 mod refusals;
 mod turns;
 mod unfit;
@@ -42,7 +42,7 @@ pub fn all() -> Vec<Case> {
         permission::CASES,
         vanish::CASES,
         flood::CASES,
-        plain::CASES,
+        fallback::CASES,
         every::CASES,
     ]
     .concat()

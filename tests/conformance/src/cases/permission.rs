@@ -57,7 +57,7 @@ fn note(stage: &Stage) -> Step<(Client, Turn, Shown)> {
         .told("The user did not allow write_file to run.", NOT_ALLOWED)
         .told("the prompt could not be shown", NOT_SHOWN);
     let mut client = stage.with(&script)?;
-    let turn = client.turn(json!({"prompt": "Go", "mode": "ask"}))?;
+    let turn = client.turn(json!({"message": "Go", "mode": "ask"}))?;
     let shown = client.prompt()?;
     Ok((client, turn, shown))
 }

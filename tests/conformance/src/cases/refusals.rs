@@ -65,7 +65,7 @@ fn unknown_turn(stage: &Stage) -> Step {
     )?;
     client.refused(
         "aside/turn/steer",
-        json!({"turnId": "no-such-turn", "prompt": "Go on"}),
+        json!({"turnId": "no-such-turn", "message": "Go on"}),
         -32011,
     )?;
     client
@@ -82,7 +82,7 @@ fn unknown_conversation(stage: &Stage) -> Step {
         ("aside/conversation/rename", json!({"title": "New"})),
         ("aside/conversation/delete", json!({})),
         ("aside/turn/resume", json!({})),
-        ("aside/turn/start", json!({"prompt": "Go"})),
+        ("aside/turn/start", json!({"message": "Go"})),
     ] {
         let mut params = more;
         params["conversationId"] = json!("no-such-conversation");
@@ -121,9 +121,9 @@ fn unfit_prompt_answer(stage: &Stage) -> Step {
 fn missing_field(stage: &Stage) -> Step {
     let mut client = stage.with(&Script::asks(&[]))?;
     for (method, params, field) in [
-        ("aside/turn/start", json!({}), "prompt"),
-        ("aside/turn/steer", json!({"turnId": "t"}), "prompt"),
-        ("aside/turn/steer", json!({"prompt": "Go on"}), "turnId"),
+        ("aside/turn/start", json!({}), "message"),
+        ("aside/turn/steer", json!({"turnId": "t"}), "message"),
+        ("aside/turn/steer", json!({"message": "Go on"}), "turnId"),
         ("aside/turn/cancel", json!({}), "turnId"),
         ("aside/turn/resume", json!({}), "conversationId"),
         ("aside/conversation/read", json!({}), "conversationId"),
@@ -142,10 +142,10 @@ fn missing_field(stage: &Stage) -> Step {
 fn wrong_field(stage: &Stage) -> Step {
     let mut client = stage.with(&Script::asks(&[]))?;
     for (method, params, field) in [
-        ("aside/turn/start", json!({"prompt": 1}), "prompt"),
+        ("aside/turn/start", json!({"message": 1}), "message"),
         (
             "aside/turn/start",
-            json!({"prompt": "Go", "mode": "reckless"}),
+            json!({"message": "Go", "mode": "reckless"}),
             "mode",
         ),
         ("aside/turn/cancel", json!({"turnId": ["t"]}), "turnId"),
@@ -175,7 +175,7 @@ fn second_turn(stage: &Stage) -> Step {
     let mut client = stage.with(&Script::asks(&[Ask::boolean("Ship it?")]))?;
     let turn = client.ask("Go")?;
     let shown = client.prompt()?;
-    let params = json!({"conversationId": turn.conversation, "prompt": "Go faster"});
+    let params = json!({"conversationId": turn.conversation, "message": "Go faster"});
     client.refused("aside/turn/start", params, -32013)?;
     client.reply(&shown, answer(true));
     completes(&mut client, &turn, TOLD_YES).map(drop)

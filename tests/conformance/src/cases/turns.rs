@@ -54,7 +54,7 @@ fn steer(stage: &Stage) -> Step {
     let shown = client.prompt()?;
     client.call(
         "aside/turn/steer",
-        json!({"turnId": turn.turn, "prompt": "Leave the tests alone."}),
+        json!({"turnId": turn.turn, "message": "Leave the tests alone."}),
     )?;
     client.update(
         &turn,
@@ -124,7 +124,7 @@ fn turn_after_turn(stage: &Stage) -> Step {
     cancel(&mut client, &first)?;
     ends(&mut client, &first, Outcome::Cancelled)?;
     let second =
-        client.turn(json!({"conversationId": first.conversation, "prompt": "Go again"}))?;
+        client.turn(json!({"conversationId": first.conversation, "message": "Go again"}))?;
     check(
         second.conversation == first.conversation,
         "the second turn is in another conversation",
@@ -150,7 +150,7 @@ fn turn_after_turn(stage: &Stage) -> Step {
 
 fn own_turn_id(stage: &Stage) -> Step {
     let mut client = stage.with(&Script::says(vec![Item::text("Done.")]))?;
-    let turn = client.turn(json!({"prompt": "Go", "turnId": "turn-of-the-client"}))?;
+    let turn = client.turn(json!({"message": "Go", "turnId": "turn-of-the-client"}))?;
     check(
         turn.turn == "turn-of-the-client",
         format!("the turn's id is {}", turn.turn),

@@ -304,7 +304,7 @@ fn goes_on(client: &mut Client) -> Step {
 
 fn vanish_at_the_start(stage: &Stage) -> Step {
     let mut client = stage.with(&script())?;
-    let id = client.request("aside/turn/start", json!({"prompt": "Go"}));
+    let id = client.request("aside/turn/start", json!({"message": "Go"}));
     client.vanish()?;
     let promised = client.take(&|message: &_| match message {
         Message::Response(to, Ok(_)) if *to == id => Some(()),

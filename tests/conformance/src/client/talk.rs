@@ -28,7 +28,7 @@ impl Client {
     /// # Errors
     /// Where the server does not.
     pub fn ask(&mut self, prompt: &str) -> Step<Turn> {
-        self.turn(json!({"prompt": prompt}))
+        self.turn(json!({"message": prompt}))
     }
 
     /// Starts a turn with these params.

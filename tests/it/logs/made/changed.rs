@@ -160,9 +160,9 @@ pub(in super::super) fn edited_and_killed(it: &mut Making) {
         ]
     "#;
     let mut client = it.editor(script);
-    let turn = client.turn(json!({ "prompt": "Go" }));
+    let turn = client.turn(json!({ "message": "Go" }));
     client.play(&turn, yes);
-    client.turn(json!({ "conversationId": turn["conversationId"], "prompt": "Again" }));
+    client.turn(json!({ "conversationId": turn["conversationId"], "message": "Again" }));
     for _ in 0..3 {
         client.expect("aside/prompt");
     }

@@ -262,9 +262,9 @@ pub(in super::super) fn steered_and_killed(it: &mut Making) {
         say = [{ call = "ask_user", id = "again", arguments = { question = "And on?", answer_type = "boolean" } }]
     "#;
     let mut client = it.editor(script);
-    let turn = client.turn(json!({ "prompt": "Go" }));
+    let turn = client.turn(json!({ "message": "Go" }));
     let prompt = client.expect("aside/prompt");
-    let steer = |text: &str| json!({ "turnId": turn["turnId"], "prompt": text });
+    let steer = |text: &str| json!({ "turnId": turn["turnId"], "message": text });
     client.request("aside/turn/steer", steer("But quickly"));
     client.reply(&prompt, json!({ "action": "answer", "answer": true }));
     client.expect("aside/prompt");

@@ -107,7 +107,7 @@ pub(in super::super) fn no_and_again(it: &mut Making) {
 /// Declined with a note: the same call is asked about again.
 pub(in super::super) fn declined_with_note(it: &mut Making) {
     let mut client = it.editor(RUNS);
-    let turn = client.turn(json!({ "prompt": "Go" }));
+    let turn = client.turn(json!({ "message": "Go" }));
     let mut asked = 0;
     client.play(&turn, |_| {
         asked += 1;
@@ -158,7 +158,7 @@ const WRITES: &str = r#"
 /// Permitted with another text; the model is told.
 pub(in super::super) fn new_text(it: &mut Making) {
     let mut client = it.editor(WRITES);
-    let turn = client.turn(json!({ "prompt": "Go" }));
+    let turn = client.turn(json!({ "message": "Go" }));
     client.play(
         &turn,
         |_| json!({ "action": "answer", "answer": "once", "newText": "two\n" }),
@@ -169,7 +169,7 @@ pub(in super::super) fn new_text(it: &mut Making) {
 /// A client that cannot show the prompt.
 pub(in super::super) fn not_shown(it: &mut Making) {
     let mut client = it.editor(WRITES);
-    let turn = client.turn(json!({ "prompt": "Go" }));
+    let turn = client.turn(json!({ "message": "Go" }));
     let prompt = client.expect("aside/prompt");
     client.fail(&prompt, "no window");
     client.play(&turn, nobody);
@@ -229,7 +229,7 @@ pub(in super::super) fn withheld_with_note(it: &mut Making) {
     it.world
         .user_config("[conversation.tools.read_file]\nresult = 'ask'\n");
     let mut client = it.editor(READS);
-    let turn = client.turn(json!({ "prompt": "Go" }));
+    let turn = client.turn(json!({ "message": "Go" }));
     client.play(&turn, |prompt| match prompt["tool"]["callId"].as_str() {
         Some("read") => json!({ "action": "decline", "note": "It is private." }),
         _ => json!({ "action": "cancel" }),

@@ -67,11 +67,11 @@ const STALLS_AMID: &str = r#"
 /// Cancelled in the middle of a text; then another message.
 pub(in super::super) fn cancelled_amid_text(it: &mut Making) {
     let mut client = it.editor(STALLS_AMID);
-    let turn = client.turn(json!({ "prompt": "Go" }));
+    let turn = client.turn(json!({ "message": "Go" }));
     until_it_is_said(&mut client);
     client.request("aside/turn/cancel", json!({ "turnId": turn["turnId"] }));
     assert_eq!(client.completed()["outcome"], "cancelled");
-    let again = json!({ "conversationId": turn["conversationId"], "prompt": "Be short" });
+    let again = json!({ "conversationId": turn["conversationId"], "message": "Be short" });
     client.turn(again);
     assert_eq!(client.completed()["outcome"], "completed");
 }
@@ -79,7 +79,7 @@ pub(in super::super) fn cancelled_amid_text(it: &mut Making) {
 /// The editor leaves in the middle of a text.
 pub(in super::super) fn interrupted_amid_text(it: &mut Making) {
     let mut client = it.editor(STALLS_AMID);
-    client.turn(json!({ "prompt": "Go" }));
+    client.turn(json!({ "message": "Go" }));
     until_it_is_said(&mut client);
     client.leave();
 }

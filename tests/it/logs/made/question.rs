@@ -53,14 +53,14 @@ const ASKS_AGAIN: &str = r#"
 /// Dismissed: the same question is not asked again.
 pub(in super::super) fn dismissed_and_again(it: &mut Making) {
     let mut client = it.editor(ASKS_AGAIN);
-    let turn = client.turn(json!({ "prompt": "Go" }));
+    let turn = client.turn(json!({ "message": "Go" }));
     client.play(&turn, |_| json!({ "action": "cancel" }));
 }
 
 /// Declined with a note: it may be asked again.
 pub(in super::super) fn declined_with_a_note(it: &mut Making) {
     let mut client = it.editor(ASKS_AGAIN);
-    let turn = client.turn(json!({ "prompt": "Go" }));
+    let turn = client.turn(json!({ "message": "Go" }));
     let mut asked = 0;
     client.play(&turn, |prompt| {
         asked += 1;
@@ -75,7 +75,7 @@ pub(in super::super) fn declined_with_a_note(it: &mut Making) {
 /// A client that cannot show the question.
 pub(in super::super) fn question_not_shown(it: &mut Making) {
     let mut client = it.editor(ASKS_AGAIN);
-    let turn = client.turn(json!({ "prompt": "Go" }));
+    let turn = client.turn(json!({ "message": "Go" }));
     let prompt = client.expect("aside/prompt");
     client.fail(&prompt, "no window");
     client.play(&turn, nobody);
@@ -238,7 +238,7 @@ pub(in super::super) fn late_answer(it: &mut Making) {
         ]
     "#;
     let mut client = it.editor(script);
-    let turn = client.turn(json!({ "prompt": "Go" }));
+    let turn = client.turn(json!({ "message": "Go" }));
     let prompts = [client.expect("aside/prompt"), client.expect("aside/prompt")];
     client.request("aside/turn/cancel", json!({ "turnId": turn["turnId"] }));
     client.play(&turn, nobody);
@@ -272,7 +272,7 @@ pub(in super::super) fn remembered_and_secret(it: &mut Making) {
         say = [{ text = "Done." }]
     "#;
     let mut client = it.asking_editor(script);
-    let turn = client.turn(json!({ "prompt": "Go" }));
+    let turn = client.turn(json!({ "message": "Go" }));
     client.play(&turn, |prompt| {
         let mut answer = yes(prompt);
         if prompt["text"] == "Where?" {
@@ -305,7 +305,7 @@ pub(in super::super) fn broken_and_endless(it: &mut Making) {
         many.join(", ")
     );
     let mut client = it.asking_editor(&script);
-    let turn = client.turn(json!({ "prompt": "Go" }));
+    let turn = client.turn(json!({ "message": "Go" }));
     client.play(&turn, yes);
 }
 
@@ -320,7 +320,7 @@ pub(in super::super) fn live(it: &mut Making) {
         ] } }]
     "#;
     let mut client = it.asking_editor(script);
-    client.turn(json!({ "prompt": "Go" }));
+    client.turn(json!({ "message": "Go" }));
     client.expect("aside/prompt");
     client.leave();
     it.damage(|lines| {

@@ -104,7 +104,7 @@ fn a_turn_is_cancelled_and_a_conversation_goes_on() {
     let again = command(
         &mut client,
         "ask",
-        json!({ "prompt": "Go", "conversationId": begun["conversationId"] }),
+        json!({ "message": "Go", "conversationId": begun["conversationId"] }),
     );
     assert_eq!(again["conversationId"], begun["conversationId"]);
     let asked = prompt(&mut client);
@@ -212,7 +212,7 @@ fn code_actions_ask_about_a_selection_or_follow_a_comment() {
         };
         assert_eq!(fix["command"], "aside.server.ask");
         assert_eq!(
-            fix["arguments"][0]["prompt"],
+            fix["arguments"][0]["message"],
             "Fix this. The editor says:\n\n- line 1, error: unused variable"
         );
         let comment = actions(&mut client, &uri, [1, 4, 1, 4]);

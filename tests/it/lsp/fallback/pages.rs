@@ -140,7 +140,7 @@ fn each_turn_has_a_transcript_of_its_own_that_opens_where_it_begins() {
         let begun = command(
             &mut client,
             "ask",
-            json!({ "prompt": "Go", "conversationId": id }),
+            json!({ "message": "Go", "conversationId": id }),
         );
         id = begun["conversationId"].clone();
         let shown = client.expect("window/showDocument");

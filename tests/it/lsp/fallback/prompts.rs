@@ -162,11 +162,11 @@ fn of_several_conversations_a_message_says_whose_it_is() {
     let world = World::new();
     let script = asking("question = 'Push?', answer_type = 'boolean'");
     let mut client = Client::start(&world, &script, bare());
-    command(&mut client, "ask", json!({ "prompt": "Tidy up" }));
+    command(&mut client, "ask", json!({ "message": "Tidy up" }));
     let first = prompt(&mut client);
     assert_eq!(message(&first), "Assistant: Push?");
     let long = "Write the release notes of this quarter and the last\nAll.";
-    command(&mut client, "ask", json!({ "prompt": long }));
+    command(&mut client, "ask", json!({ "message": long }));
     loop {
         let pending = client.request("aside/prompt/pending", json!({}));
         if pending["prompts"].as_array().unwrap().len() == 2 {
@@ -221,7 +221,7 @@ fn a_client_of_the_protocol_may_have_plain_prompts() {
         json!({ "experimental": { "aside": { "version": 1, "prompt": false, "secret": true } } });
     let script = asking("question = 'Push?', answer_type = 'boolean'");
     let mut client = Client::start(&world, &script, aside);
-    client.request("aside/turn/start", json!({ "prompt": "Go" }));
+    client.request("aside/turn/start", json!({ "message": "Go" }));
     let prompt = prompt(&mut client);
     assert_eq!(client.update("question")["label"], "Assistant");
     choose(&mut client, &prompt, "Yes");

@@ -3,8 +3,8 @@
 //! It is what the driver is tested on: the right one passes all cases, and each wrong one fails those that it should.
 //! One thread, one message after the other; the model's script is played at once, so nothing waits but prompts.
 
+mod fallback;
 mod methods;
-mod plain;
 mod replies;
 mod store;
 mod turns;

@@ -56,7 +56,7 @@ impl Toy {
             "aside/turn/start" => self.start(params),
             "aside/turn/resume" => self.resume(params),
             "aside/turn/steer" => {
-                let text = string(params, "prompt")?;
+                let text = string(params, "message")?;
                 let turn = self.running(params)?;
                 if let Some(turn) = self.store.turn(&turn) {
                     turn.steers.push(text.clone());
@@ -169,7 +169,7 @@ impl Toy {
     }
 
     fn start(&mut self, params: &Value) -> Result {
-        let prompt = string(params, "prompt")?;
+        let prompt = string(params, "message")?;
         let mode = optional(params, "mode")?;
         if mode.is_some_and(|mode| !["ask", "edits", "plan", "auto"].contains(&mode.as_str())) {
             return refused(-32602, "`mode` is not one that there is");
@@ -318,7 +318,7 @@ impl Toy {
 
 fn read(turn: &Turn) -> Value {
     let mut read = json!({
-        "turnId": turn.id, "startedAt": "2000-01-01T00:00:00Z", "prompt": turn.prompt, "updates": turn.updates,
+        "turnId": turn.id, "startedAt": "2000-01-01T00:00:00Z", "message": turn.prompt, "updates": turn.updates,
     });
     if let Some(outcome) = &turn.outcome {
         read["outcome"] = json!(outcome);

@@ -81,7 +81,7 @@ impl Toy {
             self.late(prompt, given);
         }
         if !self.knows {
-            self.show_plain();
+            self.show_fallback();
         }
     }
 

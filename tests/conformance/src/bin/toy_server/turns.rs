@@ -135,7 +135,7 @@ impl Toy {
     /// Shows a prompt, for the first time or again.
     pub(crate) fn show_one(&mut self, prompt: &str) {
         if !self.knows {
-            return self.show_plain();
+            return self.show_fallback();
         }
         let Some(params) = self.prompt(prompt) else {
             return;

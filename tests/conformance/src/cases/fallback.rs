@@ -1,4 +1,4 @@
-//! A client that knows nothing of Aside: commands and `window/showMessageRequest` are all it has.
+//! A fallback client: commands and `window/showMessageRequest` are all it has.
 //!
 //! What the model was told comes as `window/showMessage` or `window/logMessage`, since this client can show no
 //! document.
@@ -16,39 +16,39 @@ use crate::{
 
 pub(super) const CASES: &[Case] = &[
     Case {
-        name: "plain_yes",
+        name: "fallback_yes",
         sentence: "`aside.server.ask` starts a turn; its question is a message with the actions Yes and No, and Yes counts.",
-        play: plain_yes,
+        play: fallback_yes,
     },
     Case {
-        name: "plain_no",
+        name: "fallback_no",
         sentence: "No counts as false.",
-        play: plain_no,
+        play: fallback_no,
     },
     Case {
-        name: "plain_select",
+        name: "fallback_select",
         sentence: "The options of a select are the actions, and the chosen title is the answer.",
-        play: plain_select,
+        play: fallback_select,
     },
     Case {
-        name: "plain_null",
+        name: "fallback_null",
         sentence: "Null, which is how clients say that a message was closed, is a dismissal and not a yes.",
-        play: plain_null,
+        play: fallback_null,
     },
     Case {
-        name: "plain_wrong_title",
+        name: "fallback_wrong_title",
         sentence: "A title that was not offered is no answer: it may be asked twice again, then the question could not be shown.",
-        play: plain_wrong_title,
+        play: fallback_wrong_title,
     },
     Case {
-        name: "plain_error",
+        name: "fallback_error",
         sentence: "A JSON-RPC error to a message is not a person's decision: the question could not be shown.",
-        play: plain_error,
+        play: fallback_error,
     },
     Case {
-        name: "plain_one_at_a_time",
+        name: "fallback_one_at_a_time",
         sentence: "Of two questions one message is open at a time; the second comes after the reply to the first.",
-        play: plain_one_at_a_time,
+        play: fallback_one_at_a_time,
     },
 ];
 
@@ -56,7 +56,7 @@ pub(super) const CASES: &[Case] = &[
 fn ask(stage: &Stage, questions: &[Ask]) -> Step<Client> {
     stage.script(&Script::asks(questions).told("\"answer\":\"soy\"", "The model was told soy."))?;
     let mut client = stage.session(Knows::LspAlone)?;
-    let params = json!({"command": "aside.server.ask", "arguments": [{"prompt": "Go"}]});
+    let params = json!({"command": "aside.server.ask", "arguments": [{"message": "Go"}]});
     client.call("workspace/executeCommand", params)?;
     Ok(client)
 }
@@ -118,7 +118,7 @@ fn chooses(client: &mut Client, title: &str) -> Step {
     Ok(())
 }
 
-fn plain_yes(stage: &Stage) -> Step {
+fn fallback_yes(stage: &Stage) -> Step {
     let mut client = ask(stage, &[Ask::boolean("Ship it?")])?;
     let (id, shown) = message(&mut client)?;
     check(
@@ -133,26 +133,26 @@ fn plain_yes(stage: &Stage) -> Step {
     says(&mut client, TOLD_YES)
 }
 
-fn plain_no(stage: &Stage) -> Step {
+fn fallback_no(stage: &Stage) -> Step {
     let mut client = ask(stage, &[Ask::boolean("Ship it?")])?;
     chooses(&mut client, "No")?;
     says(&mut client, TOLD_NO)
 }
 
-fn plain_select(stage: &Stage) -> Step {
+fn fallback_select(stage: &Stage) -> Step {
     let mut client = ask(stage, &[Ask::select("Which?", &["oat", "soy"])])?;
     chooses(&mut client, "soy")?;
     says(&mut client, "The model was told soy.")
 }
 
-fn plain_null(stage: &Stage) -> Step {
+fn fallback_null(stage: &Stage) -> Step {
     let mut client = ask(stage, &[Ask::boolean("Ship it?")])?;
     let (id, _) = message(&mut client)?;
     client.respond(&id, Value::Null);
     says(&mut client, TOLD_DISMISSED)
 }
 
-fn plain_wrong_title(stage: &Stage) -> Step {
+fn fallback_wrong_title(stage: &Stage) -> Step {
     let mut client = ask(stage, &[Ask::boolean("Ship it?")])?;
     let (mut id, _) = message(&mut client)?;
     for _ in 0..3 {
@@ -179,14 +179,14 @@ fn plain_wrong_title(stage: &Stage) -> Step {
     ))
 }
 
-fn plain_error(stage: &Stage) -> Step {
+fn fallback_error(stage: &Stage) -> Step {
     let mut client = ask(stage, &[Ask::boolean("Ship it?")])?;
     let (id, _) = message(&mut client)?;
     client.respond_error(&id, "the window is gone");
     says(&mut client, TOLD_NOT_SHOWN)
 }
 
-fn plain_one_at_a_time(stage: &Stage) -> Step {
+fn fallback_one_at_a_time(stage: &Stage) -> Step {
     let mut client = ask(
         stage,
         &[

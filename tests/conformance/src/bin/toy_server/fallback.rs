@@ -1,4 +1,4 @@
-//! Prompts for a client that knows nothing of Aside.
+//! Prompts for a fallback client.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::{Toy, replies::Given, store::Call, wrong::Wrong};
 
 impl Toy {
     /// Shows the next open prompt as a message, if none is open.
-    pub(crate) fn show_plain(&mut self) {
+    pub(crate) fn show_fallback(&mut self) {
         if !self.asked.is_empty() {
             return;
         }
