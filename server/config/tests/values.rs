@@ -190,11 +190,11 @@ fn every_built_in_value_is_shown_and_an_empty_table_sets_nothing() {
             .unwrap()
             .replace("  # from built-in", ""),
         "conversation.limits.calls_in_message = 256\n\
-         conversation.limits.steps = 100\n\
          conversation.limits.output_head = 16384\n\
          conversation.limits.output_tail = 16384\n\
          conversation.limits.retries = 5\n\
          conversation.limits.retry_seconds = 60\n\
+         conversation.limits.steps = 100\n\
          conversation.limits.tool_seconds = 120\n\
          conversation.limits.tools_at_once = 16\n"
     );

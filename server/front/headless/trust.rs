@@ -125,7 +125,7 @@ mod tests {
         let place = Place::at(root, folder.path().join("state")).unwrap();
         std::fs::write(
             place.root.join("aside.toml"),
-            "conversation.tools.lint.command = 'lint'\n",
+            "conversation.tools.lint.command = ['lint']\n",
         )
         .unwrap();
         let status = || {
@@ -143,7 +143,7 @@ mod tests {
             assert!(
                 said.starts_with(
                     "These settings of ~/aside.toml would count:\n\
-                     \x20 conversation.tools.lint.command = \"lint\"  # from workspace file ~/aside.toml:1\n\
+                     \x20 conversation.tools.lint.command = [\"lint\"]  # from workspace file ~/aside.toml:1\n\
                      With them, this can be started:\n\
                      \x20 tool lint: [\"lint\"]\n"
                 ),

@@ -113,7 +113,14 @@ fn every_kind_of_message_has_a_file() {
     check("/params/kind", &["deliverResult", "question", "runTool"]);
     check(
         "/params/answerType/type",
-        &["boolean", "secret", "select", "text"],
+        &[
+            "boolean",
+            "multi_select",
+            "number",
+            "secret",
+            "select",
+            "text",
+        ],
     );
     check("/params/preview/kind", &["command", "diff", "text"]);
     check("/result/action", &["answer", "cancel", "decline"]);

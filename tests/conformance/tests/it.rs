@@ -68,7 +68,7 @@ fn a_random_order_passes_whatever_the_seed() {
 }
 
 /// A wrong server, and the cases that fail on it: these and no others.
-const VARIANTS: [(&str, &[&str]); 15] = [
+const VARIANTS: [(&str, &[&str]); 16] = [
     ("late-counted", &["late_after_cancel"]),
     ("prompt-twice", &["prompts_sent_once"]),
     (
@@ -120,6 +120,7 @@ const VARIANTS: [(&str, &[&str]); 15] = [
             "fallback_one_at_a_time",
         ],
     ),
+    ("trust-unseen", &["preview_before_trust"]),
     // Each of these leaves a prompt open and resumes it.
     (
         "vanish-completes",

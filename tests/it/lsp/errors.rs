@@ -30,7 +30,7 @@ fn each_mistake_has_its_error() {
             "aside/turn/start",
             json!({}),
             -32602,
-            "missing field `prompt`",
+            "missing field `message`",
         ),
         (
             "aside/turn/start",

@@ -1,6 +1,7 @@
 //! The cases, by what they are about.
 
 mod answers;
+mod consent;
 mod every;
 mod fallback;
 mod flood;
@@ -40,6 +41,7 @@ pub fn all() -> Vec<Case> {
         refusals::CASES,
         turns::CASES,
         permission::CASES,
+        consent::CASES,
         vanish::CASES,
         flood::CASES,
         fallback::CASES,

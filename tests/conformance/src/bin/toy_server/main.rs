@@ -3,6 +3,7 @@
 //! It is what the driver is tested on: the right one passes all cases, and each wrong one fails those that it should.
 //! One thread, one message after the other; the model's script is played at once, so nothing waits but prompts.
 
+mod consent;
 mod fallback;
 mod methods;
 mod replies;
@@ -38,6 +39,8 @@ struct Toy {
     /// The client answers `aside/prompt`; else it knows nothing of Aside.
     knows: bool,
     root: PathBuf,
+    /// The fingerprint of the workspace that is trusted.
+    trusted: Option<String>,
     script: Script,
     store: Store,
     /// The `seq` of each turn that runs in this process.
@@ -85,6 +88,7 @@ impl Toy {
             ready: false,
             knows: false,
             root: PathBuf::new(),
+            trusted: None,
             script: Script::default(),
             store: Store::open()?,
             live: HashMap::new(),

@@ -18,23 +18,23 @@ pub(crate) struct Refused {
     pub(crate) message: String,
 }
 
-type Result<T = Value> = std::result::Result<T, Refused>;
+pub(crate) type Result<T = Value> = std::result::Result<T, Refused>;
 
-fn refused<T>(code: i64, message: impl Into<String>) -> Result<T> {
+pub(crate) fn refused<T>(code: i64, message: impl Into<String>) -> Result<T> {
     Err(Refused {
         code,
         message: message.into(),
     })
 }
 
-fn string(params: &Value, field: &str) -> Result<String> {
+pub(crate) fn string(params: &Value, field: &str) -> Result<String> {
     match optional(params, field)? {
         Some(value) => Ok(value),
         None => refused(-32602, format!("`{field}` is missing")),
     }
 }
 
-fn optional(params: &Value, field: &str) -> Result<Option<String>> {
+pub(crate) fn optional(params: &Value, field: &str) -> Result<Option<String>> {
     match params.get(field) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(value)) => Ok(Some(value.clone())),
@@ -76,7 +76,10 @@ impl Toy {
             "aside/prompt/pending" => Ok(self.pending()),
             "aside/prompt/answer" => self.answer(params),
             "aside/conversation/list" => Ok(self.list()),
-            _ => self.conversation_request(method, params),
+            _ => match self.consent_request(method, params) {
+                Some(answered) => answered,
+                None => self.conversation_request(method, params),
+            },
         }
     }
 
