@@ -23,22 +23,37 @@ const RESULT_LINES: usize = 20;
 /// The characters of a line of a result or of a call's arguments that are shown.
 const WIDTH: usize = 200;
 
+/// Turns as a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MarkdownPage {
+    /// The whole page.
+    pub text: String,
+    /// The line on which each turn begins, counted from 0.
+    pub turn_lines: Vec<usize>,
+}
+
 /// Renders turns. What models and tools wrote loses terminal escapes and other control characters; secrets
 /// are not on record, so they are not here. The first of the turns is the `first` of its conversation, counted
 /// from 1.
 #[must_use]
-pub fn markdown(title: &str, first: usize, turns: &[Turn]) -> String {
+pub fn markdown(title: &str, first: usize, turns: &[Turn]) -> MarkdownPage {
     let title = if title.is_empty() {
         "Conversation"
     } else {
         title
     };
     let mut page = format!("# {}\n", phrase(title));
+    let mut turn_lines = Vec::new();
+    let (mut lines, mut counted) = (0, 0);
     for (at, turn) in turns.iter().enumerate() {
         let time = time_text(turn.started);
+        page.push('\n');
+        lines += page[counted..].matches('\n').count();
+        counted = page.len();
+        turn_lines.push(lines);
         let _ = write!(
             page,
-            "\n## Turn {} ({})\n",
+            "## Turn {} ({})\n",
             first + at,
             time.get(..16).unwrap_or(&time)
         );
@@ -51,7 +66,10 @@ pub fn markdown(title: &str, first: usize, turns: &[Turn]) -> String {
         }
         .write();
     }
-    page
+    MarkdownPage {
+        text: page,
+        turn_lines,
+    }
 }
 
 /// One turn on its way to the page. Each part is a paragraph: an empty line, then text.

@@ -4,6 +4,7 @@ use crate::{
     answer::{Given, Lost},
     call::{Call, State, keeps_asking},
     context::Context,
+    effect::DismissReason,
     event::{By, CallKey, Event, InquiryResponse, PromptId, PromptSubject, Reason},
     history::FailedQuestion,
     prompt::{Prompted, answer_live},
@@ -77,7 +78,7 @@ impl Waiting {
             response,
         });
         if let How::Prompt(prompted) = self.how {
-            prompted.close(cx, Reason::Withdrawn);
+            prompted.close(cx);
         }
     }
 }
@@ -159,7 +160,7 @@ impl Call {
             if let How::Prompt(prompted) = &waiting.how
                 && !prompted.parked
             {
-                cx.close_prompt(&prompted.id, "answered for the rest of the turn");
+                cx.close_prompt(&prompted.id, DismissReason::Remembered);
             }
         }
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     ask::Wanted,
-    effect::{Approval, Effect, Prompt, Update},
+    effect::{Approval, DismissReason, Effect, Prompt, Update},
     event::{Event, Level, PromptId, Refusal, Showing},
     history::{TurnHistory, TurnMemory},
     input::{Prepared, PromptAnswer, RequestId, Time},
@@ -123,9 +123,9 @@ impl Context {
         self.perform(Effect::OpenPrompt(Box::new(prompt)));
     }
 
-    pub(crate) fn close_prompt(&mut self, prompt: &PromptId, why: &str) {
+    pub(crate) fn close_prompt(&mut self, prompt: &PromptId, reason: DismissReason) {
         self.settle_prompt();
-        self.perform(Effect::ClosePrompt(prompt.clone(), why.to_owned()));
+        self.perform(Effect::ClosePrompt(prompt.clone(), reason));
     }
 
     /// The client answered: the prompt is off its screen already.

@@ -6,7 +6,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::{
-    event::{By, CallKey, Event, Level, Outcome, PromptId, Reason, Refusal, Status, TurnError},
+    event::{
+        By, CallKey, Event, Level, Outcome, PromptId, Reason, Refusal, Status, TurnError,
+        Vocabulary,
+    },
     input::{Preview, RequestId},
     inquiry::Ask,
     question::{Answer, AnswerType, Source},
@@ -34,7 +37,7 @@ pub enum Effect {
     /// Put this prompt to the client; answer with `Answer`.
     OpenPrompt(Box<Prompt>),
     /// Take this prompt off the screen: settled elsewhere, or withdrawn.
-    ClosePrompt(PromptId, String),
+    ClosePrompt(PromptId, DismissReason),
     /// Keep this approval for good.
     KeepApproval(Box<Approval>),
     /// Check the final answer against its schema; answer with `Checked`.
@@ -206,6 +209,37 @@ pub enum Settled {
     },
     /// Without.
     Cancelled(Reason),
+}
+
+/// Why a prompt is taken off a client's screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DismissReason {
+    /// The turn or the call is over, or what was asked has changed.
+    Withdrawn,
+    /// A person answered the same question for the rest of the turn.
+    Remembered,
+    /// A person allowed the call for the rest of the turn.
+    Permitted,
+    /// A person answered this prompt in another way.
+    AnsweredElsewhere,
+}
+
+impl Vocabulary for DismissReason {
+    const ALL: &'static [Self] = &[
+        Self::Withdrawn,
+        Self::Remembered,
+        Self::Permitted,
+        Self::AnsweredElsewhere,
+    ];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Withdrawn => "withdrawn",
+            Self::Remembered => "remembered",
+            Self::Permitted => "permitted",
+            Self::AnsweredElsewhere => "answered_elsewhere",
+        }
+    }
 }
 
 /// Where an inquiry stands.

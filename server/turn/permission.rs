@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::{
     call::{Call, State},
     context::Context,
-    effect::{Prompt, PromptKind},
+    effect::{DismissReason, Prompt, PromptKind},
     event::{
         Closed, Event, Permission, PromptId, PromptSubject, ResultReason, Showing, Vocabulary,
     },
@@ -125,7 +125,7 @@ impl Call {
             closed,
         });
         if !parked {
-            cx.close_prompt(&id, "approved for the rest of the turn");
+            cx.close_prompt(&id, DismissReason::Permitted);
         }
         cx.tell(settled_by_user(&id, Value::from(Permission::Turn.word())));
         self.state = State::Ready { title };

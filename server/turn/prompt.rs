@@ -7,7 +7,7 @@ use crate::{
     ask::How,
     call::{Call, State},
     context::Context,
-    effect::{Effect, Prompt, PromptKind, Settled, Update},
+    effect::{DismissReason, Effect, Prompt, PromptKind, Settled, Update},
     event::{By, Closed, Event, Level, PromptId, Reason, ResultReason, Showing},
     input::{PromptAnswer, Time},
     limits,
@@ -45,17 +45,17 @@ impl Prompted {
             prompt: self.id.clone(),
             closed: Closed::Withdrawn,
         });
-        self.close(cx, Reason::Withdrawn);
+        self.close(cx);
     }
 
-    /// Takes it off the screen, if it is on one, and tells how it was settled.
-    pub(crate) fn close(self, cx: &mut Context, reason: Reason) {
+    /// Takes it off the screen, if it is on one, and tells the clients that it is withdrawn.
+    pub(crate) fn close(self, cx: &mut Context) {
         if !self.parked {
-            cx.close_prompt(&self.id, reason.name());
+            cx.close_prompt(&self.id, DismissReason::Withdrawn);
         }
         cx.tell(Update::QuestionClosed {
             prompt: self.id,
-            settled: Settled::Cancelled(reason),
+            settled: Settled::Cancelled(Reason::Withdrawn),
         });
     }
 

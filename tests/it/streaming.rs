@@ -19,6 +19,7 @@ use aside::{
     },
     session::conversation::Conversation,
     turn::{
+        effect::DismissReason,
         event::Outcome,
         input::{PromptAnswer, SecretValue},
         rules::Client,
@@ -69,8 +70,8 @@ impl TurnView for StreamView {
         tokio::spawn(async move { prompt.reply(answer, engine.conversations()).await });
     }
 
-    async fn dismiss(&mut self, _: &str, reason: &str) {
-        self.person.hears(&format!("[never mind: {reason}]"));
+    async fn dismiss(&mut self, _: &str, reason: DismissReason) {
+        self.person.hears(&format!("[never mind: {reason:?}]"));
     }
 
     async fn end(self, completed: Option<TurnCompleted>) {

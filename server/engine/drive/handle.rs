@@ -4,7 +4,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::notice::TurnNotice;
 use crate::turn::{
-    effect::{End, Prompt, Update},
+    effect::{DismissReason, End, Prompt, Update},
     event::PromptId,
     input::{Input, PromptAnswer},
     question::Misfit,
@@ -40,7 +40,7 @@ pub enum TurnMessage {
     /// Ask a person.
     Prompt(Box<Prompt>),
     /// Take a prompt off the screen, and why.
-    Dismiss(PromptId, String),
+    Dismiss(PromptId, DismissReason),
     /// The turn is over.
     End(Box<End>),
 }

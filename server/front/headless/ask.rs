@@ -15,6 +15,7 @@ use similar::{ChangeTag, TextDiff};
 use super::text::{Paint, one_line, visible};
 use crate::turn::{
     effect::{Prompt, PromptKind},
+    event::{Permission, Vocabulary},
     input::{Preview, PromptAnswer, SecretValue},
     question::{AnswerType, has_clear_numbers},
 };
@@ -184,15 +185,19 @@ fn yes_or_no(remember: bool) -> Vec<Choice> {
 }
 
 fn permission(option: &str, is_edit: bool) -> Choice {
-    let (key, says) = match (option, is_edit) {
-        ("once", false) => ("o", "run it, this once"),
-        ("once", true) => ("o", "make this change"),
-        ("turn", false) => ("t", "run it, and whenever it comes again in this turn"),
-        ("turn", true) => ("t", "make this change and every other edit of this turn"),
-        ("always", _) => ("a", "run it, now and always"),
-        ("no", _) => ("n", "no"),
+    let (key, says) = match (Permission::of(option), is_edit) {
+        (Some(Permission::Once), false) => ("o", "run it, this once"),
+        (Some(Permission::Once), true) => ("o", "make this change"),
+        (Some(Permission::Turn), false) => {
+            ("t", "run it, and whenever it comes again in this turn")
+        }
+        (Some(Permission::Turn), true) => {
+            ("t", "make this change and every other edit of this turn")
+        }
+        (Some(Permission::Always), _) => ("a", "run it, now and always"),
+        (Some(Permission::No), _) => ("n", "no"),
         // An option of a later version is still there to be chosen.
-        (other, _) => (other, other),
+        (None, _) => (option, option),
     };
     Choice::new(key, &[option], &one_line(says), option)
 }

@@ -101,7 +101,7 @@ fn page(conversation: &Conversation, lines: &Lines) -> Result<String, Failure> {
     let listed = conversation.listed().map_err(unreadable(conversation))?;
     let turns = replay::turns(&lines.records);
     let first = (listed.turns as usize).saturating_sub(turns.len()) + 1;
-    let mut page = export::markdown(&listed.title, first, &turns);
+    let mut page = export::markdown(&listed.title, first, &turns).text;
     for fault in &lines.faults {
         page += &format!("\n*Notice: {fault}; it was left out.*\n");
     }

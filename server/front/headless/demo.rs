@@ -101,7 +101,7 @@ fn request(place: &Place, script: Option<&Path>, attached: bool) -> TurnRequest 
 /// What happened, as the log and the files have it.
 fn account(place: &Place, conversation: &Conversation) -> io::Result<String> {
     let turns = replay::turns(&conversation.read_all()?.records);
-    let mut text = export::markdown("The demo, as its log tells it", 1, &turns);
+    let mut text = export::markdown("The demo, as its log tells it", 1, &turns).text;
     for path in turns
         .iter()
         .flat_map(|turn| &turn.edits)

@@ -21,7 +21,7 @@ use crate::{
         wire::{self, TurnCompleted, TurnRef},
     },
     turn::{
-        effect::End,
+        effect::{DismissReason, End},
         event::{Level, PromptId, Refusal, RefusalReason},
         input::PromptAnswer,
     },
@@ -148,7 +148,7 @@ impl Watched {
             }
             TurnMessage::Dismiss(prompt, why) => {
                 if let Some(terminal) = &self.terminal {
-                    terminal.dismiss(prompt, why);
+                    terminal.dismiss(prompt, why_dismissed(why).to_owned());
                 }
             }
             TurnMessage::End(end) => return Some(*end),
@@ -253,5 +253,15 @@ impl Heard {
             Some(()) = self.hang_up.recv() => Signal::HangUp,
             else => std::future::pending().await,
         }
+    }
+}
+
+/// Why a prompt is no longer asked, in words that follow "no longer asked: ".
+fn why_dismissed(reason: DismissReason) -> &'static str {
+    match reason {
+        DismissReason::Withdrawn => "withdrawn",
+        DismissReason::Remembered => "answered for the rest of the turn",
+        DismissReason::Permitted => "approved for the rest of the turn",
+        DismissReason::AnsweredElsewhere => "answered in another way",
     }
 }

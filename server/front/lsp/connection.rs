@@ -33,7 +33,7 @@ use crate::{
     },
     session::store::default_state_dir,
     tool::Tool,
-    turn::input::PromptAnswer,
+    turn::{effect::DismissReason, event::Vocabulary, input::PromptAnswer},
 };
 
 /// What tower-lsp calls. Clones are one.
@@ -202,7 +202,7 @@ impl Connection {
             Err(AnswerError::Misfit(misfit)) => return Err(invalid(format!("answer: {misfit}"))),
             Ok(()) => {}
         }
-        let reason = "answered in another way".to_owned();
+        let reason = DismissReason::AnsweredElsewhere.word().to_owned();
         self.client
             .notify::<DismissPrompt>(DismissParams { prompt_id, reason })
             .await;

@@ -19,7 +19,7 @@ use self::{
 use crate::{
     engine::{StartedTurn, TurnMessage, TurnNotice},
     front::wire::{Prompt, QuestionUpdate, TurnCompleted, TurnRef, Update},
-    turn::event::Outcome,
+    turn::{effect::DismissReason, event::Outcome},
 };
 
 /// Shows a turn to a client.
@@ -41,7 +41,11 @@ pub trait TurnView: Send {
     fn prompt(&mut self, prompt: PendingPrompt) -> impl Future<Output = ()> + Send;
 
     /// Takes a prompt off the screen, and why.
-    fn dismiss(&mut self, prompt_id: &str, reason: &str) -> impl Future<Output = ()> + Send;
+    fn dismiss(
+        &mut self,
+        prompt_id: &str,
+        reason: DismissReason,
+    ) -> impl Future<Output = ()> + Send;
 
     /// The turn is over, and the next one may begin; `None` where the turn failed inside Aside.
     fn end(self, completed: Option<TurnCompleted>) -> impl Future<Output = ()> + Send;
@@ -71,7 +75,7 @@ pub async fn relay(
                 }
                 Some(TurnMessage::Dismiss(prompt, why)) => {
                     prompts.settle(&prompt.0);
-                    view.dismiss(&prompt.0, &why).await;
+                    view.dismiss(&prompt.0, why).await;
                 }
                 Some(message) => {
                     let Some(update) = update(message, &mut view) else {

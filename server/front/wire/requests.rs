@@ -364,9 +364,9 @@ pub struct AnswerParams {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DismissParams {
-    /// Which.
+    /// The prompt to take off the screen.
     pub prompt_id: String,
-    /// Why, in words.
+    /// Why, as the word of a [`crate::turn::effect::DismissReason`].
     pub reason: String,
 }
 

@@ -22,7 +22,11 @@ fn render(events: Vec<Entry>) -> String {
         entry,
     };
     let records: Vec<Record> = events.into_iter().map(record).collect();
-    markdown("Tidy\nup", 1, &replay::turns(&records))
+    let page = markdown("Tidy\nup", 1, &replay::turns(&records));
+    let lines: Vec<&str> = page.text.lines().collect();
+    let heads = page.turn_lines.iter().map(|line| lines[*line]);
+    assert!(heads.eq(["## Turn 1 (2025-01-02T03:04)"]), "{lines:?}");
+    page.text
 }
 
 fn user(text: &str) -> Entry {

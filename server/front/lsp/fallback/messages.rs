@@ -14,6 +14,7 @@ use crate::{
         wire::{Preview, Prompt, PromptKind},
     },
     turn::{
+        event::{Permission, Vocabulary},
         input::{PromptAnswer, SecretValue},
         question::AnswerType,
     },
@@ -52,6 +53,30 @@ pub(super) struct Action {
     /// Unique in its message.
     pub(super) title: String,
     pub(super) does: Does,
+}
+
+impl Action {
+    /// It settles a prompt of this kind with a no, and nothing more.
+    fn refuses(&self, kind: PromptKind) -> bool {
+        matches!(&self.does, Does::Answer { value, remember: false } if refuses(kind, value))
+    }
+}
+
+/// Whether this answer to a prompt of this kind lets nothing happen.
+pub(in crate::front::lsp) fn refuses(kind: PromptKind, answer: &Value) -> bool {
+    match kind {
+        PromptKind::RunTool => answer.as_str().and_then(Permission::of) == Some(Permission::No),
+        PromptKind::DeliverResult | PromptKind::Question => *answer == Value::Bool(false),
+    }
+}
+
+fn title(permission: Permission) -> &'static str {
+    match permission {
+        Permission::Once => "Run once",
+        Permission::Turn => "Run in this turn",
+        Permission::Always => "Always",
+        Permission::No => "No",
+    }
 }
 
 /// What an action does.
@@ -154,7 +179,7 @@ pub(super) fn message(prompt: &Prompt, whole: &Whole, pages: bool) -> Message {
         (true, _) => written_actions(prompt),
         (false, Whole::Nowhere) if needs_approval(prompt) => choices(prompt)
             .into_iter()
-            .filter(|action| action.title == "No")
+            .filter(|action| action.refuses(prompt.kind))
             .collect(),
         (false, _) => choices(prompt),
     };
@@ -371,7 +396,7 @@ fn choices(prompt: &Prompt) -> Vec<Action> {
     let mut actions = answers(prompt);
     actions.extend(leave_out(prompt));
     if needs_approval(prompt) {
-        actions.sort_by_key(|action| action.title != "No");
+        actions.sort_by_key(|action| !action.refuses(prompt.kind));
     }
     actions
 }
@@ -405,12 +430,9 @@ fn answers(prompt: &Prompt) -> Vec<Action> {
             actions
         }
         AnswerType::Select { options } => {
-            let title = |option: &str| match (prompt.kind, option) {
-                (PromptKind::RunTool, "once") => "Run once".to_owned(),
-                (PromptKind::RunTool, "turn") => "Run in this turn".to_owned(),
-                (PromptKind::RunTool, "always") => "Always".to_owned(),
-                (PromptKind::RunTool, "no") => "No".to_owned(),
-                (_, option) => option.to_owned(),
+            let title = |option: &str| match (prompt.kind, Permission::of(option)) {
+                (PromptKind::RunTool, Some(permission)) => title(permission).to_owned(),
+                _ => option.to_owned(),
             };
             let options = options.iter();
             options

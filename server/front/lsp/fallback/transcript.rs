@@ -13,7 +13,11 @@ use crate::{
         headless::text::visible,
         wire::{TurnCompleted, TurnRef, Update},
     },
-    session::{conversation::Conversation, export::markdown, replay},
+    session::{
+        conversation::Conversation,
+        export::{MarkdownPage, markdown},
+        replay,
+    },
     turn::event::{Level, Outcome},
 };
 
@@ -118,10 +122,13 @@ pub(in crate::front::lsp) async fn show_transcript(
     if at.client.can().shows_pages() {
         let of = conversation.clone();
         let write = move || -> Result<_> {
-            let text = whole_transcript(&of)?;
-            let (turns, line) = headings(&text);
+            let MarkdownPage { text, turn_lines } = whole_transcript(&of)?;
+            let line = turn_lines.last().copied().unwrap_or_default();
+            let line = u32::try_from(line).unwrap_or(u32::MAX);
             // An editor that has the page of an earlier turn open does not read that again.
-            let path = of.folder().join(format!("transcript-{turns}.md"));
+            let path = of
+                .folder()
+                .join(format!("transcript-{}.md", turn_lines.len()));
             pages::replace(&path, &text).map_err(internal)?;
             Ok((path, line))
         };
@@ -133,7 +140,7 @@ pub(in crate::front::lsp) async fn show_transcript(
     }
     let text = blocking(move || match extent {
         Extent::LastTurn => last_turn(&conversation),
-        Extent::All => whole_transcript(&conversation),
+        Extent::All => Ok(whole_transcript(&conversation)?.text),
     });
     let text = text.await?;
     let (rest, end) = split_end(text.trim_end(), SHOWN);
@@ -144,15 +151,8 @@ pub(in crate::front::lsp) async fn show_transcript(
     Ok(())
 }
 
-/// How many turns' headings a transcript has, at least one for each turn, and the line of the last.
-fn headings(transcript: &str) -> (usize, u32) {
-    let lines = transcript.lines().zip(0..);
-    let found = lines.filter(|(line, _)| line.starts_with("## Turn "));
-    found.fold((0, 0), |(count, _), (_, at)| (count + 1, at))
-}
-
 /// The conversation as markdown. Reads files.
-pub(in crate::front::lsp) fn whole_transcript(conversation: &Conversation) -> Result<String> {
+pub(in crate::front::lsp) fn whole_transcript(conversation: &Conversation) -> Result<MarkdownPage> {
     let lines = conversation.read_all().map_err(internal)?;
     let title = conversation.listed().map_err(internal)?.title;
     Ok(markdown(&title, 1, &replay::turns(&lines.records)))
@@ -163,7 +163,7 @@ fn last_turn(conversation: &Conversation) -> Result<String> {
     let title = conversation.listed().map_err(internal)?.title;
     let turns = replay::turns(&lines.records);
     let last = turns.len().saturating_sub(1);
-    Ok(markdown(&title, last + 1, &turns[last..]))
+    Ok(markdown(&title, last + 1, &turns[last..]).text)
 }
 
 /// The text up to its end, and its end: whole lines, if one fits, of this many UTF-16 units at the most.
@@ -187,17 +187,6 @@ fn split_end(text: &str, most: usize) -> (&str, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_transcript_is_shown_at_its_last_turn() {
-        for (text, expected) in [
-            ("# T\n\n## Turn 1 (x)\n\nwords\n", (1, 2)),
-            ("# T\n\n## Turn 1 (x)\n\n## Turn 2 (y)\n\nwords\n", (2, 4)),
-            ("", (0, 0)),
-        ] {
-            assert_eq!(headings(text), expected, "{text:?}");
-        }
-    }
 
     #[test]
     fn the_end_of_a_text_begins_with_a_line() {

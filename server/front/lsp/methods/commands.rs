@@ -11,7 +11,7 @@ use super::{
     super::{
         connection::Connection,
         fallback::{
-            messages::asked,
+            messages::{asked, refuses},
             pages, prompts, shown,
             state::Fallback,
             transcript::{Extent, show_transcript},
@@ -164,8 +164,8 @@ async fn answer(at: &Arc<Connection>, given: Answer) -> Result<Option<Value>> {
         ) => written::value(of, &text).map_err(|misfit| invalid(format!("answer: {misfit}")))?,
         (_, answer) => answer,
     };
-    let says_no = answer == json!("no") || answer == json!(false);
-    if open.prompt.kind != PromptKind::Question && !says_no && !open.sight.was_whole() {
+    let kind = open.prompt.kind;
+    if kind != PromptKind::Question && !refuses(kind, &answer) && !open.sight.was_whole() {
         return Err(invalid(
             "answer: it was not shown whole yet, so it can only be refused; \
              aside.server.answer without arguments shows what is open",

@@ -18,7 +18,11 @@ use crate::{
             requests::DismissParams,
         },
     },
-    turn::{event::Level, input::PromptAnswer},
+    turn::{
+        effect::DismissReason,
+        event::{Level, Vocabulary},
+        input::PromptAnswer,
+    },
 };
 
 /// Bytes that may wait for the client before updates are held back and joined.
@@ -122,10 +126,10 @@ impl TurnView for ClientView {
         self.at.status.tell(None).await;
     }
 
-    async fn dismiss(&mut self, prompt_id: &str, reason: &str) {
+    async fn dismiss(&mut self, prompt_id: &str, reason: DismissReason) {
         let params = DismissParams {
             prompt_id: prompt_id.to_owned(),
-            reason: reason.to_owned(),
+            reason: reason.word().to_owned(),
         };
         self.at.client.notify::<DismissPrompt>(params).await;
         self.at.status.tell(None).await;

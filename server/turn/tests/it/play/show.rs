@@ -44,7 +44,9 @@ pub(super) fn effect(play: &Play, effect: &Effect) -> Option<String> {
             format!("answer-live {} {number} {answer}", play.calls.name(*call))
         }
         Effect::OpenPrompt(prompt) => format!("open {}", self::prompt(play, prompt)),
-        Effect::ClosePrompt(id, why) => format!("close {} {why:?}", play.prompt_name(id)),
+        Effect::ClosePrompt(id, why) => {
+            format!("close {} {:?}", play.prompt_name(id), why.word())
+        }
         Effect::KeepApproval(approval) => format!("keep-approval {:?}", approval.hash),
         Effect::Check(text) => format!("check {text:?}"),
         Effect::Tell(update) => return tell(play, update),
