@@ -8,6 +8,7 @@ use std::{
 use aside_turn::{
     inquiry::Strategy as InquiryStrategy,
     limits::Limits,
+    model_text::ModelText,
     rules::{
         self, InquiryRules, Model, QuestionRules, ResultRule, Rules, RunRule, StrategyRule,
         ToolChoice, ToolRules,
@@ -78,6 +79,7 @@ impl Settings {
             },
             schema: run.schema,
             limits: conversation.limits.to_limits(),
+            model_text: ModelText::default(),
         }
     }
 

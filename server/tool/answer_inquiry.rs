@@ -10,10 +10,12 @@ use tokio_util::sync::CancellationToken;
 use crate::turn::{
     effect::CallWork,
     input::{Preparation, Prepared, ToolOutcome, ToolOutput},
-    told,
 };
 
 use super::{About, AllowToggle, Enable, Host, Tool};
+
+/// The tool was called although nobody asked.
+const NO_INQUIRY: &str = "There is no open inquiry. Continue with your task.";
 
 /// The tool.
 pub(super) struct AnswerInquiry(About);
@@ -65,7 +67,7 @@ impl Tool for AnswerInquiry {
         _host: &Arc<Host>,
         _cancelled: &CancellationToken,
     ) -> ToolOutcome {
-        ToolOutcome::Error(ToolOutput::text(told::NO_INQUIRY))
+        ToolOutcome::Error(ToolOutput::text(NO_INQUIRY))
     }
 }
 

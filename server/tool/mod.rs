@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 use crate::turn::{
     effect::CallWork,
     input::{Preparation, ToolOutcome, ToolOutput},
+    model_text::ModelText,
     rules::Class,
-    told::invalid_arguments as invalid,
 };
 
 mod answer_inquiry;
@@ -143,6 +143,11 @@ impl About {
 /// The text for the model, which says what does not fit.
 fn arguments<'de, T: Deserialize<'de>>(work: &'de CallWork) -> Result<T, String> {
     T::deserialize(&work.arguments).map_err(|error| invalid(&work.tool, &error.to_string()))
+}
+
+/// The error of a call whose arguments do not fit.
+fn invalid(tool: &str, what: &str) -> String {
+    ModelText::default().invalid_arguments(tool, what)
 }
 
 /// Runs what would block, off the async threads. A panic in it becomes the error of its call.

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::turn::{
     effect::CallWork,
     input::{Preparation, ToolOutcome, ToolOutput},
-    told,
+    model_text::ModelText,
 };
 
 use super::{
@@ -161,7 +161,7 @@ fn is_name(name: &str) -> bool {
 }
 
 fn unknown(name: &str) -> String {
-    told::no_tool(&one_line(name, 64))
+    ModelText::default().no_tool(&one_line(name, 64))
 }
 
 #[cfg(test)]

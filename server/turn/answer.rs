@@ -12,9 +12,9 @@ use crate::{
     },
     history::FailedQuestion,
     input::PromptAnswer,
+    model_text::ModelText,
     prompt::answer_live,
     question::{Answer, Question},
-    told,
 };
 
 /// An answer, and how it came.
@@ -53,8 +53,14 @@ impl Given {
 }
 
 impl Lost {
-    pub(crate) fn new(tool: &str, question: &Question, reason: Reason, why: Option<&str>) -> Self {
-        let text = told::unanswered(tool, &question.id, &reason, why, None);
+    pub(crate) fn new(
+        text: &ModelText,
+        tool: &str,
+        question: &Question,
+        reason: Reason,
+        why: Option<&str>,
+    ) -> Self {
+        let text = text.unanswered(tool, &question.id, &reason, why, None);
         Self {
             reason,
             backend: None,
@@ -67,7 +73,7 @@ impl Lost {
     }
 
     /// The same question failed before in this turn: it fails again, for the same reason.
-    pub(crate) fn again(tool: &str, before: FailedQuestion) -> Self {
+    pub(crate) fn again(text: &ModelText, tool: &str, before: FailedQuestion) -> Self {
         let FailedQuestion {
             question,
             reason,
@@ -75,7 +81,7 @@ impl Lost {
             why,
             ..
         } = before;
-        let text = told::no_answer(
+        let text = text.no_answer(
             tool,
             &question.id,
             &reason,
@@ -143,7 +149,9 @@ impl Call {
             PromptAnswer::Failed(why) => (Reason::BackendError, Some(why), None),
         };
         let id = &waiting.question.id;
-        let text = told::unanswered(&self.tool, id, &reason, why.as_deref(), note.as_deref());
+        let text = cx
+            .text()
+            .unanswered(&self.tool, id, &reason, why.as_deref(), note.as_deref());
         self.unanswered(
             cx,
             &waiting,
@@ -214,7 +222,7 @@ impl Call {
         reason: Reason,
         why: Option<&str>,
     ) {
-        let lost = Lost::new(&self.tool, &waiting.question, reason, why);
+        let lost = Lost::new(cx.text(), &self.tool, &waiting.question, reason, why);
         self.unanswered(cx, waiting, lost);
     }
 

@@ -123,7 +123,7 @@ impl Call {
             return self.fail(cx, &waiting, Reason::LimitReached, None);
         }
         if let Some(before) = before {
-            let lost = Lost::again(&self.tool, before);
+            let lost = Lost::again(cx.text(), &self.tool, before);
             return self.unanswered(cx, &waiting, lost);
         }
         self.route(cx, waiting);

@@ -4,7 +4,6 @@ use crate::{
     call::{Call, Ending},
     effect::Effect,
     event::{ErrorCode, ResultReason, TurnError},
-    told,
     turn::{Conclusion, Phase, Turn},
 };
 
@@ -38,7 +37,7 @@ impl Turn {
             if let Effect::Run(work) = effect {
                 let never_ran = |call: &&mut Call| call.key == work.call && !call.is_done();
                 if let Some(call) = self.calls.iter_mut().find(never_ran) {
-                    let text = told::CANCELLED.into();
+                    let text = self.cx.text().cancelled();
                     call.finish_aside(&mut self.cx, ResultReason::Cancelled, text);
                 }
             }

@@ -18,7 +18,6 @@ use crate::{
     prompt::Prompted,
     question::{Answer, Question},
     run::{Running, Stopping},
-    told,
 };
 
 /// A call and where it stands.
@@ -107,18 +106,19 @@ impl Call {
         self.arguments = parsed.as_ref().cloned().unwrap_or(Value::Null);
         self.tell_call(cx, false, &self.tool.clone());
         if place >= cx.rules.limits.calls_in_message {
-            return self.finish_aside(cx, ResultReason::TooManyCalls, told::TOO_MANY_CALLS.into());
+            let text = cx.text().too_many_calls();
+            return self.finish_aside(cx, ResultReason::TooManyCalls, text);
         }
         if !cx.rules.tools.contains_key(&self.tool) {
-            let text = told::no_tool(&self.tool);
+            let text = cx.text().no_tool(&self.tool);
             return self.finish_aside(cx, ResultReason::UnknownTool, text);
         }
         if let Err(what) = parsed {
-            let text = told::invalid_arguments(&self.tool, &what);
+            let text = cx.text().invalid_arguments(&self.tool, &what);
             return self.finish_aside(cx, ResultReason::InvalidArguments, text);
         }
         if let Some(reason) = cx.memory().refused(&self.tool, &self.arguments).cloned() {
-            let text = told::refused_again(&self.tool, &reason, cx.mode());
+            let text = cx.text().refused_again(&self.tool, &reason, cx.mode());
             return self.finish_aside(cx, reason, text);
         }
         self.prepare(cx);
@@ -203,10 +203,10 @@ impl Call {
             State::New | State::Preparing | State::Ready { .. } => {}
         }
         let (reason, text) = match ending {
-            Ending::Cancelled => (ResultReason::Cancelled, told::CANCELLED),
-            Ending::TimeOver => (ResultReason::TimeOver, told::TIME_OVER),
+            Ending::Cancelled => (ResultReason::Cancelled, cx.text().cancelled()),
+            Ending::TimeOver => (ResultReason::TimeOver, cx.text().time_over()),
         };
-        self.finish_aside(cx, reason, text.into());
+        self.finish_aside(cx, reason, text);
     }
 
     /// The process goes at once: what runs is stopped, and nothing is decided.

@@ -10,9 +10,9 @@ use crate::{
     event::{Event, Level, PromptId, Refusal, Showing},
     history::{TurnHistory, TurnMemory},
     input::{Prepared, PromptAnswer, RequestId, Time},
+    model_text::ModelText,
     response::Usage,
     rules::{Client, Mode, Rules, ToolRules},
-    told,
 };
 
 /// Shared by the machines of one turn.
@@ -104,6 +104,11 @@ impl Context {
         self.out.retain(passes);
     }
 
+    /// The sentences for the model.
+    pub(crate) fn text(&self) -> &ModelText {
+        &self.rules.model_text
+    }
+
     pub(crate) fn tool(&self, name: &str) -> ToolRules {
         self.rules.tools.get(name).cloned().unwrap_or_default()
     }
@@ -152,7 +157,7 @@ impl Context {
         let refusal = |(tool, reason): &(String, _)| Refusal {
             tool: tool.clone(),
             reason: *reason,
-            text: told::refusal(tool, *reason),
+            text: self.text().refusal(tool, *reason),
         };
         refusals.map(refusal).collect()
     }

@@ -17,14 +17,8 @@ use crate::{
     limits,
     response::{Failure, FailureClass, Feature, Finish, Item, Kind, Piece, Response},
     retry::Retries,
-    told,
     turn::{Conclusion, Phase, Turn},
 };
-
-/// What the model is told after a response that was cut with nothing complete in it.
-pub(crate) const CUT: &str = "Your last response was cut off before anything in it was complete. Go on from there, in smaller steps.";
-/// How the repair of a final answer begins.
-pub(crate) const SCHEMA_REPAIR: &str = "Your answer does not fit the schema that was asked for: ";
 
 impl Turn {
     pub(crate) fn piece(&mut self, piece: Piece) {
@@ -214,7 +208,7 @@ impl Turn {
         }
         self.cx.record(Event::Directive {
             kind: DirectiveKind::Cut,
-            text: CUT.into(),
+            text: self.cx.text().directive(&DirectiveKind::Cut, ""),
         });
         self.cx.notice(
             Level::Warning,
@@ -279,10 +273,8 @@ impl Turn {
                 ..Conclusion::of(Outcome::Completed)
             }),
             Err(why) if !self.cx.history.schema_repair() => {
-                let text = format!(
-                    "{SCHEMA_REPAIR}{why}. Answer again with JSON that fits it, and nothing else."
-                );
                 let kind = DirectiveKind::SchemaRepair;
+                let text = self.cx.text().directive(&kind, &why);
                 self.cx.record(Event::Directive { kind, text });
                 self.request();
             }
@@ -381,7 +373,7 @@ impl Turn {
                         call.answered(cx, &waiting, given);
                     }
                     Err(why) => {
-                        let text = told::inquiry_failed(&why);
+                        let text = cx.text().inquiry_failed(&why);
                         let (reason, why) = (Reason::BackendError, Some(why));
                         let lost = Lost {
                             reason,

@@ -12,7 +12,6 @@ use crate::{
     prompt::{Prompted, settled_by_user},
     question::{AnswerType, Misfit},
     rules::ToolRules,
-    told,
 };
 
 /// A result that the model has not seen.
@@ -60,7 +59,7 @@ impl Call {
     }
 
     pub(crate) fn withhold(&mut self, cx: &mut Context) {
-        let text = told::result_needs_approval(&self.tool);
+        let text = cx.text().result_needs_approval(&self.tool);
         self.finish_aside(cx, ResultReason::WithheldUnattended, text);
     }
 
@@ -95,7 +94,7 @@ impl Call {
                 if yes {
                     self.finish(cx, end, output);
                 } else {
-                    let text = told::withheld(&self.tool, None);
+                    let text = cx.text().withheld(&self.tool, None);
                     self.finish_aside(cx, ResultReason::Withheld, text);
                 }
             }

@@ -21,7 +21,7 @@ pub struct Sending {
     /// Whether the model reasons.
     pub reasoning: bool,
     /// What to tell the model first.
-    pub directive: Option<(DirectiveKind, String)>,
+    pub directive: Option<DirectiveKind>,
 }
 
 impl Force {
@@ -43,7 +43,7 @@ impl Force {
         if self.is_soft(model) {
             let tool = self.tool();
             let asked = history.is_asked(tool.as_deref());
-            let directive = (!asked).then(|| (DirectiveKind::Force { tool }, self.directive()));
+            let directive = (!asked).then_some(DirectiveKind::Force { tool });
             return Sending {
                 tool_choice: ToolChoice::Auto,
                 reasoning: model.reasoning,
@@ -62,7 +62,7 @@ impl Force {
     #[must_use]
     pub fn retry(&self, model: &Model) -> Sending {
         let kind = DirectiveKind::ForceAgain { tool: self.tool() };
-        let directive = Some((kind, self.sharper()));
+        let directive = Some(kind);
         if model.forces_tools && model.reasoning_switches {
             return Sending {
                 tool_choice: self.choice.clone(),
@@ -93,29 +93,6 @@ impl Force {
         };
         if done {
             self.choice = ToolChoice::Auto;
-        }
-    }
-
-    /// The first directive.
-    #[must_use]
-    pub fn directive(&self) -> String {
-        match &self.choice {
-            ToolChoice::Name(name) => format!("Call the tool `{name}` before you answer."),
-            _ => "Call one of your tools before you answer.".into(),
-        }
-    }
-
-    /// The second.
-    #[must_use]
-    pub fn sharper(&self) -> String {
-        match &self.choice {
-            ToolChoice::Name(name) => {
-                format!(
-                    "You answered without calling `{name}`. Call `{name}` now; do not reply with text alone."
-                )
-            }
-            _ => "You answered without calling a tool. Call one now; do not reply with text alone."
-                .into(),
         }
     }
 

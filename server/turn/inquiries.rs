@@ -14,6 +14,7 @@ use crate::{
     inquiry::Strategy,
     ladder::{Inquiry, no_answer},
     limits,
+    model_text::Sentence,
     question::Answer,
     response::{Failure, FailureClass, Feature, Finish, Piece},
     rules::{Assistant, StrategyRule},
@@ -158,7 +159,8 @@ impl Inquiries {
             return settled;
         }
         if finish == Finish::ContextFull {
-            settled.extend(inquiry.give_up(cx, "the context window of the model is full"));
+            let why = cx.text().inquiry(Sentence::InquiryContextFull, &[]);
+            settled.extend(inquiry.give_up(cx, &why));
         } else if inquiry.may_repair() {
             inquiry.repair(cx, own);
             self.running.push(inquiry);
@@ -212,13 +214,8 @@ impl Inquiries {
         mut inquiry: Inquiry,
     ) -> Vec<Settled> {
         if inquiry.last {
-            return self.next_rung(
-                cx,
-                calls,
-                own,
-                inquiry,
-                "the model does not take a forced tool",
-            );
+            let why = cx.text().inquiry(Sentence::InquiryNotForced, &[]);
+            return self.next_rung(cx, calls, own, inquiry, &why);
         }
         inquiry.lane.strategy = Strategy::InBand;
         inquiry.climb(cx, calls, own);
@@ -243,7 +240,8 @@ impl Inquiries {
             Strategy::Structured => None,
         };
         let Some(strategy) = next else {
-            return inquiry.give_up(cx, &no_answer(inquiry.requests, wrong));
+            let why = no_answer(cx.text(), inquiry.requests, wrong);
+            return inquiry.give_up(cx, &why);
         };
         self.running.extend(inquiry.escalate(cx, strategy));
         self.release(cx, calls, own);

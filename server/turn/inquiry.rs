@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     ask::Wanted,
+    model_text::{ModelText, Sentence},
     question::{Answer, AnswerType, Question},
     record::{CallKey, Vocabulary},
     response::{Item, Kind, Response},
@@ -13,10 +14,6 @@ use crate::{
 
 /// The tool through which a model answers.
 pub const ANSWER_INQUIRY: &str = "answer_inquiry";
-/// The result of a call of another tool in a fork.
-pub const NOT_RUN: &str = "Not run: answer the inquiry first.";
-/// The result, in a fork, of a call that has none yet.
-pub const STILL_RUNNING: &str = "Tool still running.";
 
 /// How an inquiry is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -84,6 +81,35 @@ pub struct CallResult {
     pub is_error: bool,
 }
 
+/// What becomes of a call in a reply.
+#[derive(Debug, PartialEq)]
+enum CallReply {
+    /// It answers a question.
+    Taken,
+    /// It was to answer one; what is wrong with it, in words for the model.
+    Wrong(String),
+    /// It is a call of another tool.
+    NotRun,
+}
+
+impl CallReply {
+    /// What the model is told of this call, in case it is asked again.
+    fn result(self, text: &ModelText, id: &str, name: &str) -> CallResult {
+        let is_error = self != Self::Taken;
+        let content = match self {
+            Self::Taken => text.inquiry(Sentence::InquiryTaken, &[]),
+            Self::Wrong(what) => what,
+            Self::NotRun => text.inquiry(Sentence::InquiryNotRun, &[]),
+        };
+        CallResult {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            content,
+            is_error,
+        }
+    }
+}
+
 /// What a reply came to.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Reading {
@@ -96,66 +122,56 @@ pub(crate) struct Reading {
 }
 
 /// What is asked.
-pub(crate) fn text(questions: &[&Wanted], strategy: Strategy) -> String {
-    let blocks: Vec<String> = questions.iter().map(|wanted| block(wanted)).collect();
+pub(crate) fn text(text: &ModelText, questions: &[&Wanted], strategy: Strategy) -> String {
+    let blocks = questions.iter().map(|wanted| block(text, wanted));
+    let blocks: Vec<String> = blocks.collect();
     let (between, last) = match (strategy, questions.len()) {
-        (Strategy::Structured, _) => (
-            "\n",
-            "Reply with the JSON object {\"answer\": …} alone. Answer directly, from the conversation.",
-        ),
-        (_, 1) => (
-            "\n",
-            "Call answer_inquiry with this inquiry_id and your answer, once. Do not call any other tool. Answer \
-             directly, from the conversation.",
-        ),
-        _ => (
-            "\n\n",
-            "Call answer_inquiry once for each of them, with its inquiry_id and your answer. Do not call any other \
-             tool. Answer directly, from the conversation.",
-        ),
+        (Strategy::Structured, _) => ("\n", Sentence::InquiryReplyJson),
+        (_, 1) => ("\n", Sentence::InquiryCallOnce),
+        _ => ("\n\n", Sentence::InquiryCallEach),
     };
+    let last = text.inquiry(last, &[("object", "{\"answer\": …}")]);
     format!("{}{between}{last}", blocks.join("\n\n"))
 }
 
-fn block(wanted: &Wanted) -> String {
+fn block(text: &ModelText, wanted: &Wanted) -> String {
     let question = &wanted.question;
     let mut lines = vec![
-        format!(
-            "The tool `{}` needs an answer before it can go on.",
-            wanted.tool
-        ),
-        format!("Inquiry {}", wanted.pair),
+        text.inquiry(Sentence::InquiryAsks, &[("tool", &wanted.tool)]),
+        text.inquiry(Sentence::InquiryId, &[("id", &wanted.pair)]),
     ];
     lines.extend(question.context.clone());
     lines.push(question.text.clone());
-    format(&question.answer_type, &mut lines);
+    format(text, &question.answer_type, &mut lines);
     if question.optional {
-        lines.push("Leave the answer empty to leave it out.".into());
+        lines.push(text.inquiry(Sentence::InquiryOptional, &[]));
     }
-    match &question.default {
-        Some(Value::String(default)) => lines.push(format!("Default: {default}")),
-        Some(default) => lines.push(format!("Default: {default}")),
-        None => {}
+    let default = question.default.as_ref().map(|default| match default {
+        Value::String(default) => default.clone(),
+        other => other.to_string(),
+    });
+    if let Some(default) = default {
+        lines.push(text.inquiry(Sentence::InquiryDefault, &[("default", &default)]));
     }
     lines.join("\n")
 }
 
 /// How the answer is to be written.
-fn format(answer_type: &AnswerType, lines: &mut Vec<String>) {
+fn format(text: &ModelText, answer_type: &AnswerType, lines: &mut Vec<String>) {
     match answer_type {
-        AnswerType::Boolean => lines.push("Answer exactly true or false.".into()),
+        AnswerType::Boolean => lines.push(text.inquiry(Sentence::InquiryBoolean, &[])),
         AnswerType::Select { options } => {
-            lines.push("Answer with exactly one of:".into());
+            lines.push(text.inquiry(Sentence::InquiryOneOf, &[]));
             lines.extend(options.iter().cloned());
         }
         AnswerType::MultiSelect { options, .. } => {
             let how_many = answer_type.how_many().unwrap_or_else(|| "any".into());
-            lines.push(format!("Answer with a JSON array of {how_many} of:"));
+            lines.push(text.inquiry(Sentence::InquirySeveralOf, &[("how_many", &how_many)]));
             lines.extend(options.iter().cloned());
         }
         AnswerType::Number { .. } | AnswerType::Text { .. } | AnswerType::Secret => {
             let phrase = answer_type.phrase().unwrap_or_else(|| "text".into());
-            lines.push(format!("Answer with {phrase}."));
+            lines.push(text.inquiry(Sentence::InquiryPhrase, &[("phrase", &phrase)]));
         }
     }
 }
@@ -176,9 +192,14 @@ pub(crate) fn schema(question: &Question) -> Value {
 }
 
 /// Reads a reply to these questions.
-pub(crate) fn read(questions: &[&Wanted], strategy: Strategy, response: &Response) -> Reading {
+pub(crate) fn read(
+    text: &ModelText,
+    questions: &[&Wanted],
+    strategy: Strategy,
+    response: &Response,
+) -> Reading {
     if strategy == Strategy::Structured {
-        return read_structured(questions, response);
+        return read_structured(text, questions, response);
     }
     let mut reading = Reading {
         answers: Vec::new(),
@@ -190,53 +211,50 @@ pub(crate) fn read(questions: &[&Wanted], strategy: Strategy, response: &Respons
         let Kind::ToolCall { id, name } = &item.kind else {
             continue;
         };
-        let told = if name == ANSWER_INQUIRY {
-            match read_call(questions, &item.text) {
+        let reply = if name == ANSWER_INQUIRY {
+            match read_call(text, questions, &item.text) {
                 Ok((pair, answer)) => {
                     if reading.answers.iter().all(|(known, _)| *known != pair) {
                         reading.answers.push((pair, answer));
                     }
-                    "Taken.".to_owned()
+                    CallReply::Taken
                 }
                 Err(what) => {
                     wrong.push(what.clone());
-                    what
+                    CallReply::Wrong(what)
                 }
             }
         } else {
-            wrong.push(format!("You called {name}, which was not run."));
-            NOT_RUN.to_owned()
+            wrong.push(text.inquiry(Sentence::InquiryCalledOther, &[("tool", name)]));
+            CallReply::NotRun
         };
-        let is_error = told != "Taken.";
-        reading.results.push(CallResult {
-            id: id.clone(),
-            name: name.clone(),
-            content: told,
-            is_error,
-        });
+        reading.results.push(reply.result(text, id, name));
     }
     if reading.results.is_empty() {
         match read_bare(questions, &response.text()) {
             Some(answer) => reading.answers.push(answer),
-            None => wrong.push("You did not call answer_inquiry.".into()),
+            None => wrong.push(text.inquiry(Sentence::InquiryNotCalled, &[])),
         }
     }
     reading.wrong = wrong.join(" ");
     reading
 }
 
-fn read_call(questions: &[&Wanted], raw: &str) -> Result<(String, Answer), String> {
+fn read_call(
+    text: &ModelText,
+    questions: &[&Wanted],
+    raw: &str,
+) -> Result<(String, Answer), String> {
     let arguments: Value =
-        serde_json::from_str(raw).map_err(|_| "The arguments are not valid JSON.".to_owned())?;
+        serde_json::from_str(raw).map_err(|_| text.inquiry(Sentence::InquiryNotJson, &[]))?;
     let id = arguments["inquiry_id"].as_str().unwrap_or_default();
     let Some(wanted) = questions.iter().find(|wanted| wanted.pair == id) else {
-        return Err(format!(
-            "There is no open inquiry with the inquiry_id {id:?}."
-        ));
+        let id = format!("{id:?}");
+        return Err(text.inquiry(Sentence::InquiryUnknownId, &[("id", &id)]));
     };
     let answer = match &arguments["answer"] {
         Value::String(text) => text.clone(),
-        Value::Null => return Err("The answer is missing.".into()),
+        Value::Null => return Err(text.inquiry(Sentence::InquiryAnswerMissing, &[])),
         other => other.to_string(),
     };
     let answer = wanted
@@ -261,17 +279,20 @@ fn read_bare(questions: &[&Wanted], text: &str) -> Option<(String, Answer)> {
     Some((wanted.pair.clone(), answer))
 }
 
-fn read_structured(questions: &[&Wanted], response: &Response) -> Reading {
+fn read_structured(text: &ModelText, questions: &[&Wanted], response: &Response) -> Reading {
     let mut reading = Reading {
         answers: Vec::new(),
         wrong: String::new(),
-        results: response.complete_calls().filter_map(not_run).collect(),
+        results: response
+            .complete_calls()
+            .filter_map(|item| not_run(text, item))
+            .collect(),
     };
     let Some(wanted) = questions.first() else {
         return reading;
     };
-    let text = response.text();
-    let answer = serde_json::from_str::<Value>(text.trim())
+    let reply = response.text();
+    let answer = serde_json::from_str::<Value>(reply.trim())
         .ok()
         // What is not there at all was not left out.
         .filter(|value| !wanted.question.optional || value.get("answer").is_some())
@@ -282,20 +303,15 @@ fn read_structured(questions: &[&Wanted], response: &Response) -> Reading {
     match answer {
         Some(Ok(answer)) => reading.answers.push((wanted.pair.clone(), answer)),
         Some(Err(misfit)) => reading.wrong = misfit.to_string(),
-        None => reading.wrong = "The reply was not the JSON object that was asked for.".into(),
+        None => reading.wrong = text.inquiry(Sentence::InquiryNoObject, &[]),
     }
     reading
 }
 
 /// What a call is told that is no answer.
-fn not_run(item: &Item) -> Option<CallResult> {
+fn not_run(text: &ModelText, item: &Item) -> Option<CallResult> {
     let Kind::ToolCall { id, name } = &item.kind else {
         return None;
     };
-    Some(CallResult {
-        id: id.clone(),
-        name: name.clone(),
-        content: NOT_RUN.to_owned(),
-        is_error: true,
-    })
+    Some(CallReply::NotRun.result(text, id, name))
 }

@@ -9,8 +9,9 @@ use crate::{
     force::Sending,
     input::{RequestId, Time},
     inquiries::{Lane, Settled, takes_forced},
-    inquiry::{self, Ask, CallResult, Message, STILL_RUNNING, Strategy},
+    inquiry::{self, Ask, CallResult, Message, Strategy},
     limits,
+    model_text::{ModelText, Sentence},
     question::Answer,
     response::{Finish, Response, Usage},
     retry::Retries,
@@ -68,23 +69,26 @@ impl Inquiry {
 
     /// Begins on its rung, from a fresh fork.
     pub(crate) fn climb(&mut self, cx: &mut Context, calls: &[Call], own: &Sending) {
-        let text = inquiry::text(&self.wanted(), self.lane.strategy);
+        let text = inquiry::text(cx.text(), &self.wanted(), self.lane.strategy);
         self.tries = 0;
         self.messages = vec![Message::User {
-            results: self.open_calls(calls),
+            results: self.open_calls(cx.text(), calls),
             text,
         }];
         self.ask(cx, own);
     }
 
     /// A result for every open call of the last assistant message, in call order.
-    pub(crate) fn open_calls(&self, calls: &[Call]) -> Vec<CallResult> {
+    pub(crate) fn open_calls(&self, text: &ModelText, calls: &[Call]) -> Vec<CallResult> {
         let result = |call: &Call| {
             let asking = self.questions.iter().find(|wanted| wanted.call == call.key);
             let (content, is_error) = match (&call.state, asking) {
                 (State::Done { end, content }, _) => (content.clone(), *end != CallEnd::Success),
-                (_, Some(wanted)) => (format!("Tool paused: {}", wanted.question.text), false),
-                _ => (STILL_RUNNING.to_owned(), false),
+                (_, Some(wanted)) => {
+                    let values = [("question", wanted.question.text.as_str())];
+                    (text.inquiry(Sentence::InquiryPaused, &values), false)
+                }
+                _ => (text.inquiry(Sentence::InquiryStillRunning, &[]), false),
             };
             CallResult {
                 id: call.id.clone(),
@@ -155,7 +159,12 @@ impl Inquiry {
         let usage = self.response.usage;
         cx.usage.count(&usage);
         self.spent.count(&usage);
-        let mut reading = inquiry::read(&self.wanted(), self.lane.strategy, &self.response);
+        let mut reading = inquiry::read(
+            cx.text(),
+            &self.wanted(),
+            self.lane.strategy,
+            &self.response,
+        );
         if matches!(
             finish,
             Finish::Refusal | Finish::ContentFilter | Finish::ContextFull
@@ -164,7 +173,8 @@ impl Inquiry {
             reading.answers.clear();
             reading.results.clear();
             self.response.items.clear();
-            reading.wrong = format!("The reply ended with {}.", finish_name(finish));
+            let values = [("what", finish_name(finish))];
+            reading.wrong = cx.text().inquiry(Sentence::InquiryEndedWith, &values);
         }
         let mut settled = Vec::new();
         for (pair, answer) in reading.answers {
@@ -175,12 +185,14 @@ impl Inquiry {
             settled.push(self.settle(cx, &wanted, Ok(answer)));
         }
         if reading.wrong.is_empty() {
-            reading.wrong = "An answer is missing.".into();
+            reading.wrong = cx.text().inquiry(Sentence::InquiryOneMissing, &[]);
         }
         self.messages.extend(self.reply());
         if !self.questions.is_empty() {
-            let text = inquiry::text(&self.wanted(), self.lane.strategy);
-            let text = format!("Not accepted. {}\n\n{text}", reading.wrong);
+            let again = inquiry::text(cx.text(), &self.wanted(), self.lane.strategy);
+            let values = [("wrong", reading.wrong.as_str())];
+            let wrong = cx.text().inquiry(Sentence::InquiryNotAccepted, &values);
+            let text = format!("{wrong}\n\n{again}");
             self.messages.push(Message::User {
                 results: reading.results,
                 text,
@@ -273,8 +285,9 @@ impl Inquiry {
     }
 }
 
-pub(crate) fn no_answer(requests: u32, wrong: &str) -> String {
-    format!("no fitting answer in {requests} tries; the last: {wrong}")
+pub(crate) fn no_answer(text: &ModelText, requests: u32, wrong: &str) -> String {
+    let values = [("requests", &*requests.to_string()), ("wrong", wrong)];
+    text.inquiry(Sentence::InquiryGivenUp, &values)
 }
 
 fn finish_name(finish: &Finish) -> &'static str {

@@ -19,6 +19,7 @@ mod inquiries;
 pub mod inquiry;
 mod ladder;
 pub mod limits;
+pub mod model_text;
 mod permission;
 pub mod permit;
 mod prompt;
@@ -31,7 +32,6 @@ pub mod retry;
 pub mod route;
 pub mod rules;
 mod run;
-pub mod told;
 pub mod transcript;
 pub mod turn;
 

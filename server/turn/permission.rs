@@ -15,7 +15,6 @@ use crate::{
     prompt::{Prompted, settled_by_user},
     question::{AnswerType, Misfit},
     rules::ToolRules,
-    told,
 };
 
 impl Call {
@@ -133,18 +132,18 @@ impl Call {
 
     pub(crate) fn refuse(&mut self, cx: &mut Context, why: Refused) {
         let (reason, text) = match why {
-            Refused::Trust => (ResultReason::NotTrusted, told::not_trusted(&self.tool)),
+            Refused::Trust => (ResultReason::NotTrusted, cx.text().not_trusted(&self.tool)),
             Refused::Key => (
                 ResultReason::DeniedByConfiguration,
-                told::denied_by_key(&self.tool),
+                cx.text().denied_by_key(&self.tool),
             ),
             Refused::Mode => (
                 ResultReason::DeniedByMode(Some(cx.mode())),
-                told::denied_by_mode(&self.tool, cx.mode()),
+                cx.text().denied_by_mode(&self.tool, cx.mode()),
             ),
             Refused::NeedsApproval => (
                 ResultReason::NeedsApproval,
-                told::needs_approval(&self.tool),
+                cx.text().needs_approval(&self.tool),
             ),
         };
         self.finish_aside(cx, reason, text);
@@ -213,7 +212,7 @@ impl Call {
 
     /// A person's no. With a note, or after any message of the user's, the person is asked again.
     pub(crate) fn not_allowed(&mut self, cx: &mut Context, note: Option<String>) {
-        let text = told::not_allowed(&self.tool, note.as_deref());
+        let text = cx.text().not_allowed(&self.tool, note.as_deref());
         let noted = note.is_some();
         self.finish_aside(cx, ResultReason::Declined { noted }, text);
     }

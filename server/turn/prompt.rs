@@ -15,7 +15,6 @@ use crate::{
     question::{AnswerType, Misfit},
     route,
     rules::{Client, ToolRules},
-    told,
 };
 
 /// A prompt that waits for a person.
@@ -179,12 +178,12 @@ impl Call {
         if matches!(self.state, State::Permission { .. }) {
             return self.not_allowed(cx, note);
         }
-        let text = told::withheld(&self.tool, note.as_deref());
+        let text = cx.text().withheld(&self.tool, note.as_deref());
         self.finish_aside(cx, ResultReason::Withheld, text);
     }
 
     pub(crate) fn not_shown(&mut self, cx: &mut Context, id: &PromptId, why: String) {
-        let text = told::not_shown(&self.tool, &why);
+        let text = cx.text().not_shown(&self.tool, &why);
         cx.record(Event::PromptClosed {
             prompt: id.clone(),
             closed: Closed::Failed { why },

@@ -15,7 +15,6 @@ use crate::{
     prompt::Prompted,
     question::{Answer, Question},
     record::{PromptId, PromptSubject, ResultReason},
-    told,
 };
 
 /// Where a call goes on.
@@ -69,7 +68,7 @@ pub(crate) fn restore(cx: &mut Context, past: &CallHistory) -> (Call, Next) {
                     waiting.withdraw(cx, call.key);
                 }
             }
-            let text = told::unknown_effects(&call.tool);
+            let text = cx.text().unknown_effects(&call.tool);
             call.finish_aside(cx, ResultReason::Interrupted, text);
         }
         CallState::Asking(pair) => {
@@ -120,10 +119,10 @@ fn finish(cx: &mut Context, call: &mut Call, end: &PendingEnd) {
     let tool = &call.tool;
     let text = match end {
         PendingEnd::Unanswered(pair) => unanswered(cx, tool, pair),
-        PendingEnd::Declined { note } => told::not_allowed(tool, note.as_deref()),
-        PendingEnd::Withheld { note } => told::withheld(tool, note.as_deref()),
-        PendingEnd::PromptFailed { why } => told::not_shown(tool, why),
-        PendingEnd::Cancelled => told::CANCELLED.to_owned(),
+        PendingEnd::Declined { note } => cx.text().not_allowed(tool, note.as_deref()),
+        PendingEnd::Withheld { note } => cx.text().withheld(tool, note.as_deref()),
+        PendingEnd::PromptFailed { why } => cx.text().not_shown(tool, why),
+        PendingEnd::Cancelled => cx.text().cancelled(),
     };
     call.finish_aside(cx, end.reason(), text);
 }
@@ -140,7 +139,7 @@ fn unanswered(cx: &Context, tool: &str, pair: &str) -> String {
                 why,
                 note,
             },
-        )) => told::no_answer(
+        )) => cx.text().no_answer(
             tool,
             &question.id,
             reason,
@@ -148,7 +147,7 @@ fn unanswered(cx: &Context, tool: &str, pair: &str) -> String {
             why.as_deref(),
             note.as_deref(),
         ),
-        _ => told::CANCELLED.to_owned(),
+        _ => cx.text().cancelled(),
     }
 }
 

@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::{limits::Limits, question::Source, record::Vocabulary, response::Feature};
+use crate::{
+    limits::Limits, model_text::ModelText, question::Source, record::Vocabulary, response::Feature,
+};
 
 /// All rules of one turn.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +32,8 @@ pub struct Rules {
     pub schema: bool,
     /// Bounds.
     pub limits: Limits,
+    /// The sentences for the model.
+    pub model_text: ModelText,
 }
 
 /// The rules of one tool.

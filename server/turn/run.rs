@@ -7,7 +7,6 @@ use crate::{
     effect::Effect,
     event::{CallEnd, Event, ResultReason},
     input::{Time, ToolOutcome},
-    told,
 };
 
 /// A run of a tool.
@@ -68,13 +67,17 @@ impl Call {
         }
         match stopping {
             Some(Stopping::Cancelled) => {
-                self.finish_aside(cx, ResultReason::Cancelled, told::CANCELLED.into());
+                let text = cx.text().cancelled();
+                self.finish_aside(cx, ResultReason::Cancelled, text);
             }
             Some(Stopping::TimeOver) => {
-                self.finish_aside(cx, ResultReason::TimeOver, told::TIME_OVER.into());
+                let text = cx.text().time_over();
+                self.finish_aside(cx, ResultReason::TimeOver, text);
             }
             Some(Stopping::TooSlow) => {
-                let text = told::too_slow(&self.tool, cx.rules.limits.tool_time.as_secs());
+                let text = cx
+                    .text()
+                    .too_slow(&self.tool, cx.rules.limits.tool_time.as_secs());
                 self.finish_aside(cx, ResultReason::TooSlow, text);
             }
             None => match outcome {
@@ -82,7 +85,7 @@ impl Call {
                 ToolOutcome::Error(output) => self.deliver(cx, CallEnd::Failure, output),
                 ToolOutcome::NeedsInput(question) => self.ask(cx, question, None),
                 ToolOutcome::Stopped => {
-                    let text = told::unknown_effects(&self.tool);
+                    let text = cx.text().unknown_effects(&self.tool);
                     self.finish_aside(cx, ResultReason::Interrupted, text);
                 }
             },

@@ -207,7 +207,8 @@ impl Turn {
         }
         self.calls.clear();
         self.inquiries.new_cycle();
-        if let Some((kind, text)) = sending.directive.clone() {
+        if let Some(kind) = sending.directive.clone() {
+            let text = self.cx.text().directive(&kind, "");
             self.cx.record(Event::Directive { kind, text });
         }
         self.cx.cycle += 1;

@@ -18,6 +18,7 @@ use crate::{
     tool::Seen,
     turn::{
         event::{DirectiveKind, Event, FaultKind, Word},
+        model_text::ModelText,
         response::Feature,
         transcript::Transcript,
     },
@@ -117,12 +118,13 @@ fn faults(lines: &Lines) -> Vec<LostPart> {
         .collect();
     let lost = |fault: &Fault| {
         let text = format!("{fault}; it was left out.");
+        let kind = DirectiveKind::Lost {
+            line: fault.line,
+            fault: fault.kind.into(),
+        };
         let untold = (!told.contains(&(fault.line, fault.kind))).then(|| Event::Directive {
-            kind: DirectiveKind::Lost {
-                line: fault.line,
-                fault: fault.kind.into(),
-            },
-            text: format!("Part of this conversation was lost: {text}"),
+            text: ModelText::default().directive(&kind, &text),
+            kind,
         });
         LostPart { text, untold }
     };

@@ -19,7 +19,10 @@ use crate::{
         editor::{EditError, Editor},
         visible::one_line,
     },
-    turn::event::{DirectiveKind, Event},
+    turn::{
+        event::{DirectiveKind, Event},
+        model_text::ModelText,
+    },
 };
 
 mod documents;
@@ -242,11 +245,7 @@ fn record(log: &mut Log, which: &Which, plan: &Plan) -> io::Result<()> {
         .iter()
         .map(|change| change.path.clone())
         .collect();
-    let text = format!(
-        "The user took back the changes that {} made to: {}. These files are as they were before it.",
-        which.name,
-        listed(files.iter())
-    );
+    let what = format!("{} made to: {}", which.name, listed(files.iter()));
     let undone = Entry::Undone(Undone {
         undone: which.id.clone(),
         files,
@@ -254,6 +253,7 @@ fn record(log: &mut Log, which: &Which, plan: &Plan) -> io::Result<()> {
     let kind = DirectiveKind::Undone {
         turn: which.id.clone(),
     };
+    let text = ModelText::default().directive(&kind, &what);
     for entry in [undone, Event::Directive { kind, text }.into()] {
         log.append(Clock::start().now(), None, &entry)?;
     }

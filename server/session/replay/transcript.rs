@@ -6,7 +6,7 @@ use super::{Entry, Record};
 use crate::turn::{
     event::{Event, ResultReason},
     history::{CallHistory, CallState, TurnHistory},
-    told,
+    model_text::ModelText,
     transcript::Transcript,
 };
 
@@ -85,12 +85,10 @@ impl Folded {
 
 /// The result of a call whose own was lost.
 fn missing_result(call: &CallHistory) -> Event {
+    let text = ModelText::default();
     let (reason, content) = match call.state() {
-        CallState::Running { .. } => (
-            ResultReason::Interrupted,
-            told::unknown_effects(call.tool()),
-        ),
-        _ => (ResultReason::Cancelled, told::CANCELLED.to_owned()),
+        CallState::Running { .. } => (ResultReason::Interrupted, text.unknown_effects(call.tool())),
+        _ => (ResultReason::Cancelled, text.cancelled()),
     };
     Event::ToolResult {
         call: call.key(),

@@ -13,7 +13,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/conversations")
 }
 
-fn names() -> Vec<String> {
+pub(crate) fn names() -> Vec<String> {
     let entries = fs::read_dir(folder()).expect("the folder is there");
     let mut names: Vec<_> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
@@ -24,7 +24,7 @@ fn names() -> Vec<String> {
 }
 
 /// Name and input of each conversation in a file.
-fn sections(file: &str) -> Vec<(String, String)> {
+pub(crate) fn sections(file: &str) -> Vec<(String, String)> {
     let text = fs::read_to_string(folder().join(format!("{file}.txt"))).expect("the file is there");
     let sections = text.split("== ").skip(1).map(|section| {
         let (name, rest) = section.split_once('\n').expect("a name");
@@ -101,7 +101,7 @@ fn any_moment_may_be_the_last_and_the_turn_still_ends() {
             for count in 2..=turn.count() {
                 let ends = std::panic::catch_unwind(|| {
                     Play::cut(&played, count).cancelled();
-                    Play::cut(&played, count).closed();
+                    Play::cut(&played, count).closed()
                 });
                 assert!(ends.is_ok(), "{file}, {name}, cut after {count} events");
             }

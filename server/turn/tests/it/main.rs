@@ -10,4 +10,5 @@ mod play;
 mod races;
 mod routing;
 mod storm;
+mod swap;
 mod table;

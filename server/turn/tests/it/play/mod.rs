@@ -24,6 +24,7 @@ use aside_turn::{
     history::TurnHistory,
     input::{Input, Preparation, PromptAnswer, SecretValue, Time, ToolOutcome},
     inquiry::Strategy,
+    model_text::ModelText,
     question::{Answer, AnswerType},
     resume::close,
     turn::{Setup, Turn},
@@ -41,6 +42,8 @@ pub(crate) struct Play {
     pub(crate) world: World,
     /// All that was recorded.
     pub(crate) events: Vec<Event>,
+    /// All that was done, records included.
+    pub(crate) effects: Vec<Effect>,
     /// How the turn ended, if it did.
     pub(crate) end: Option<End>,
     /// What the tool was last run with, by call.
@@ -77,6 +80,7 @@ impl Play {
         Self {
             world,
             events: Vec::new(),
+            effects: Vec::new(),
             end: None,
             ran: BTreeMap::new(),
             out: String::new(),
@@ -95,7 +99,13 @@ impl Play {
 
     /// Plays a whole text.
     pub(crate) fn of(text: &str) -> Self {
+        Self::told(text, ModelText::default())
+    }
+
+    /// Plays a whole text, with these sentences for the model.
+    pub(crate) fn told(text: &str, model_text: ModelText) -> Self {
         let mut play = Self::new(World::default());
+        play.world.rules.model_text = model_text;
         for line in text.lines().map(str::trim_end) {
             if !line.is_empty() && !line.starts_with('#') {
                 play.line(line);
@@ -181,11 +191,12 @@ impl Play {
     }
 
     /// It goes on and is cancelled at once: everything must end, and once.
-    pub(crate) fn cancelled(mut self) {
+    pub(crate) fn cancelled(mut self) -> Self {
         self.resume(Vec::new());
         if self.turn.is_some() {
             self.wind_down();
         }
+        self
     }
 
     /// It is cancelled.
@@ -200,12 +211,13 @@ impl Play {
     }
 
     /// A new message comes instead of a resume: everything must be settled.
-    pub(crate) fn closed(mut self) {
+    pub(crate) fn closed(mut self) -> Self {
         self.close();
         watch::settled(&self.events);
         let next = [Event::TurnStart, Event::RequestSent { step: 1 }];
         self.events.extend(next);
         history::check(&self.events);
+        self
     }
 
     /// Answers the newest prompt of a call.
@@ -292,6 +304,7 @@ impl Play {
     }
 
     fn perform(&mut self, effect: Effect) {
+        self.effects.push(effect.clone());
         if let Effect::Record(event) = effect {
             self.record(event);
             return;

@@ -3,7 +3,7 @@
 
 use aside_turn::{
     event::CallKey,
-    inquiry::{Ask, CallResult, Message, STILL_RUNNING},
+    inquiry::{Ask, CallResult, Message},
     response::{self, Kind},
     transcript::{Fork, Item, Link},
 };
@@ -113,7 +113,8 @@ pub(crate) fn of_ask(
 }
 
 fn is_waiting(result: &CallResult) -> bool {
-    let told = result.content == STILL_RUNNING || result.content.starts_with("Tool paused: ");
+    let told =
+        result.content == "Tool still running." || result.content.starts_with("Tool paused: ");
     told && !result.is_error
 }
 

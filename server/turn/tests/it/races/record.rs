@@ -3,9 +3,9 @@
 use aside_turn::{
     Event,
     event::{CallKey, Closed, Outcome, Permission, PromptId, PromptSubject, Status},
+    model_text::ModelText,
     response::{Feature, Finish},
     rules::{DetachedMode, Mode, ResultRule},
-    told,
 };
 use serde_json::Value;
 
@@ -271,7 +271,7 @@ impl Checker {
                 call.open
             ));
         }
-        if call.lost && content != told::unknown_effects(&call.tool) {
+        if call.lost && content != ModelText::default().unknown_effects(&call.tool) {
             return self.fail(format!("{key:?} was cut off, and is told as {content}"));
         }
         if !held && !self.may_deliver(key, call, content) {
@@ -285,7 +285,8 @@ impl Checker {
         if status == Status::Denied && again {
             self.counts.add("refused again at once");
         }
-        if content == told::not_allowed(&tool, None) && !again && !self.said_no(key) {
+        if content == ModelText::default().not_allowed(&tool, None) && !again && !self.said_no(key)
+        {
             return self.fail(format!("nobody refused {key:?}: {content}"));
         }
         if status == Status::Denied && is_refusal(&tool, content) {
@@ -293,7 +294,7 @@ impl Checker {
                 .refused
                 .push((self.turn.events, tool.clone(), arguments));
         }
-        if content.starts_with(&told::withheld(&tool, None)) {
+        if content.starts_with(&ModelText::default().withheld(&tool, None)) {
             self.counts.add("result withheld");
         }
         let Some(call) = self.turn.calls.get_mut(&key) else {
@@ -367,11 +368,11 @@ impl Checker {
 /// Whether a result says that the call may not run, for good.
 fn is_refusal(tool: &str, content: &str) -> bool {
     let modes = [Mode::Ask, Mode::Edits, Mode::Plan, Mode::Auto];
-    content == told::not_allowed(tool, None)
-        || content == told::needs_approval(tool)
-        || content == told::not_trusted(tool)
-        || content == told::denied_by_key(tool)
+    content == ModelText::default().not_allowed(tool, None)
+        || content == ModelText::default().needs_approval(tool)
+        || content == ModelText::default().not_trusted(tool)
+        || content == ModelText::default().denied_by_key(tool)
         || modes
             .iter()
-            .any(|mode| content == told::denied_by_mode(tool, *mode))
+            .any(|mode| content == ModelText::default().denied_by_mode(tool, *mode))
 }

@@ -1,0 +1,94 @@
+//! Every sentence that the turn makes for a model, rendered from data. Nothing reads one back: what a resume needs
+//! stands on record beside it. So the table can be replaced whole, and the turn does the same.
+//!
+//! | module | what it renders |
+//! |---|---|
+//! | `sentences` | the table: one template a sentence, in English |
+//! | `results` | why a call ended that its tool did not end |
+//! | `directives` | what Aside itself tells the model |
+//! | `inquiries` | what a model is asked in a side request, and what is wrong with its replies |
+
+mod directives;
+mod inquiries;
+mod results;
+mod sentences;
+
+pub use sentences::Sentence;
+
+/// A template for each sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelText {
+    /// In the order of [`Sentence::ALL`].
+    templates: [&'static str; Sentence::ALL.len()],
+}
+
+impl Default for ModelText {
+    /// English.
+    fn default() -> Self {
+        Self {
+            templates: Sentence::ALL.map(Sentence::english),
+        }
+    }
+}
+
+impl ModelText {
+    /// The same templates, each at the place of the one that stands `by` places after it: no sentence says any more
+    /// what it is for. A test shows with it that nothing decides by what a sentence says.
+    #[must_use]
+    pub fn rotated(mut self, by: usize) -> Self {
+        let places = self.templates.len();
+        self.templates.rotate_left(by % places);
+        self
+    }
+
+    /// A sentence with these values in place of the `{names}` of its template. A name without a value is left out.
+    fn render(&self, sentence: Sentence, values: &[(&str, &str)]) -> String {
+        let mut text = String::new();
+        let mut rest = self.templates[sentence as usize];
+        while let Some((before, after)) = rest.split_once('{') {
+            text.push_str(before);
+            let Some((name, after)) = after.split_once('}') else {
+                break;
+            };
+            let value = values.iter().find(|(known, _)| *known == name);
+            text.push_str(value.map_or("", |(_, value)| value));
+            rest = after;
+        }
+        text + rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_put_in_once_and_what_is_in_them_stays() {
+        let text = ModelText::default();
+        assert_eq!(
+            text.not_allowed("{note}", Some("{tool}")),
+            "The user did not allow {note} to run. Do not retry it in this turn; ask or continue without it.\n\
+             The user said: {tool}"
+        );
+    }
+
+    #[test]
+    fn a_note_follows_on_a_line_of_its_own_unless_it_says_nothing() {
+        let text = ModelText::default();
+        let bare = text.not_allowed("edit", None);
+        assert_eq!(text.not_allowed("edit", Some(" \n")), bare);
+        assert_eq!(
+            text.not_allowed("edit", Some("later")),
+            format!("{bare}\nThe user said: later")
+        );
+    }
+
+    #[test]
+    fn a_rotated_table_says_nothing_as_it_was() {
+        let (english, rotated) = (ModelText::default(), ModelText::default().rotated(1));
+        for sentence in Sentence::ALL {
+            assert_ne!(english.render(sentence, &[]), rotated.render(sentence, &[]));
+        }
+        assert_eq!(rotated.rotated(Sentence::ALL.len() - 1), english);
+    }
+}
