@@ -8,7 +8,6 @@ use std::{
 use aside_turn::{
     inquiry::Strategy as InquiryStrategy,
     limits::Limits,
-    model_text::ModelText,
     rules::{
         self, InquiryRules, Model, QuestionRules, ResultRule, Rules, RunRule, StrategyRule,
         ToolChoice, ToolRules,
@@ -79,7 +78,6 @@ impl Settings {
             },
             schema: run.schema,
             limits: conversation.limits.to_limits(),
-            model_text: ModelText::default(),
         }
     }
 

@@ -5,15 +5,26 @@ use std::collections::{BTreeMap, VecDeque};
 use serde_json::Value;
 
 use crate::{
-    ask::Wanted,
     effect::{Approval, DismissReason, Effect, Prompt, Update},
-    event::{Event, Level, PromptId, Refusal, Showing},
     history::{TurnHistory, TurnMemory},
     input::{Prepared, PromptAnswer, RequestId, Time},
+    model::response::Usage,
     model_text::ModelText,
-    response::Usage,
-    rules::{Client, Mode, Rules, ToolRules},
+    question::Question,
+    record::{CallKey, Event, Level, PromptId, Refusal, Showing},
+    rules::{Assistant, Client, Mode, Rules, ToolRules},
 };
+
+/// A question that a model is to answer.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct InquiryQuestion {
+    pub(crate) call: CallKey,
+    pub(crate) tool: String,
+    pub(crate) pair: String,
+    pub(crate) question: Question,
+    /// The assistant that is configured for this question.
+    pub(crate) assistant: Option<Assistant>,
+}
 
 /// Shared by the machines of one turn.
 #[derive(Debug)]
@@ -22,15 +33,16 @@ pub(crate) struct Context {
     pub(crate) turn: String,
     pub(crate) rules: Rules,
     pub(crate) client: Option<Client>,
+    model_text: ModelText,
     /// All that was recorded, and what it comes to.
     pub(crate) history: TurnHistory,
     pub(crate) now: Time,
-    pub(crate) cycle: u32,
+    pub(crate) step: u32,
     pub(crate) usage: Usage,
     /// Answers that were given before their prompt was asked again, on resume.
     pub(crate) given: BTreeMap<PromptId, PromptAnswer>,
     /// Questions that a model is to answer, on their way to the inquiries.
-    pub(crate) wanted: Vec<Wanted>,
+    pub(crate) inquiry_questions: Vec<InquiryQuestion>,
     /// Tools and questions whose answer a person just gave for the rest of the turn.
     pub(crate) newly_remembered: Vec<(String, String)>,
     /// A person just allowed something, perhaps for more than one call.
@@ -44,17 +56,24 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub(crate) fn new(turn: String, rules: Rules, client: Option<Client>, now: Time) -> Self {
+    pub(crate) fn new(
+        turn: String,
+        rules: Rules,
+        client: Option<Client>,
+        model_text: ModelText,
+        now: Time,
+    ) -> Self {
         Self {
             turn,
             rules,
             client,
+            model_text,
             history: TurnHistory::default(),
             now,
-            cycle: 0,
+            step: 0,
             usage: Usage::default(),
             given: BTreeMap::new(),
-            wanted: Vec::new(),
+            inquiry_questions: Vec::new(),
             newly_remembered: Vec::new(),
             widened: false,
             open_prompts: 0,
@@ -106,7 +125,7 @@ impl Context {
 
     /// The sentences for the model.
     pub(crate) fn text(&self) -> &ModelText {
-        &self.rules.model_text
+        &self.model_text
     }
 
     pub(crate) fn tool(&self, name: &str) -> ToolRules {

@@ -1,18 +1,15 @@
 //! The closed list of what can happen to a turn.
 
-use std::time::Duration;
-
 use serde_json::Value;
 
 use crate::{
-    event::{CallKey, PromptId},
+    model::response::{Failure, Piece},
     question::Question,
-    response::{Failure, Piece},
+    record::{CallKey, PromptId},
     rules::{Class, Client},
 };
 
-/// A moment, as time since the Unix epoch. It never goes back within a process.
-pub type Time = Duration;
+pub use crate::rules::Time;
 
 /// A request to a provider: the turn's or an inquiry's. Counts from 1 in each start or resume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

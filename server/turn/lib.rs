@@ -2,40 +2,67 @@
 //!
 //! Invariant: nothing here reads a clock, a file, a socket or the environment. Time comes in with each
 //! [`Input`]; work goes out as an [`Effect`].
+//!
+//! Each room uses only those above it.
+//!
+//! | room | what lives there |
+//! |---|---|
+//! | `word` | words of closed lists, known or kept as they were read |
+//! | [`question`] | what a tool asks, and what counts as an answer |
+//! | [`rules`] | what configuration decides for a turn, and the bounds that it keeps |
+//! | [`model`] | a provider's response, what was attached for it, and when a request is sent again |
+//! | [`record`] | what goes on record: the events and the words in them |
+//! | [`model_text`] | every sentence for a model, rendered from data |
+//! | [`history`] | what the events of a turn add up to; what providers are sent |
+//! | [`input`], [`effect`] | what can happen to a turn, and what it wants done |
+//! | `context` | what the machines share: rules, client, history, and the way out |
+//! | [`inquiry`] | a model's answering of questions, in side requests |
+//! | [`call`] | one call of a tool: prepared, permitted, run, asked about, delivered |
+//! | [`turn`] | the turn around them |
+//!
+//! # Words
+//!
+//! One word means one thing, here, on the wire, in the log and in prose.
+//!
+//! | word | means |
+//! |---|---|
+//! | conversation | the log of one dialogue |
+//! | turn | from one user message to the final answer |
+//! | step | one provider request and the calls it returned; the log's member is `cycle` |
+//! | message | what the user sends |
+//! | prompt | anything that waits for a person: a question, `runTool` or `deliverResult` |
+//! | question | what a tool asks in place of a result; its pair in the log is `inquiry_request`, `inquiry_response` |
+//! | inquiry | a question put to a model, in a side request |
+//! | answer, decline, cancel | what a person did with a prompt |
+//! | permission | a person's decision whether a call may run: once, for the turn, always, no |
+//! | approval | a permission that is kept for the workspace |
+//! | trust | the user's decision that a workspace's own configuration counts |
+//! | client | the program that shows prompts to a person |
+//! | model text | a sentence made for a model, rendered from data and never compared |
+//! | reason | why something is so, as an enum; a word on disk and on the wire |
+//! | parked | of a prompt: it waits for a person who is not there |
+//! | live question | one that a tool asks while it runs on |
+//! | held result | one that is on record and that the model may not see yet |
 
-mod answer;
-mod ask;
-pub mod attachment;
-mod broken;
-mod call;
+pub mod call;
 mod context;
-mod cycle;
-mod delivery;
 pub mod effect;
-pub mod force;
 pub mod history;
 pub mod input;
-mod inquiries;
 pub mod inquiry;
-mod ladder;
-pub mod limits;
+pub mod model;
 pub mod model_text;
-mod permission;
-pub mod permit;
-mod prompt;
 pub mod question;
 pub mod record;
-pub mod response;
-mod restore;
-pub mod resume;
-pub mod retry;
-pub mod route;
 pub mod rules;
-mod run;
-pub mod transcript;
 pub mod turn;
+mod word;
 
+pub use call::{permit, route};
 pub use effect::Effect;
+pub use history::transcript;
 pub use input::Input;
+pub use model::{attachment, response, retry};
 pub use record::{self as event, Event};
-pub use turn::{Setup, Turn};
+pub use rules::limits;
+pub use turn::{Setup, Turn, force, resume};

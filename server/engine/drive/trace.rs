@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::turn::{
     event::{CallKey, Effort, Event, InquiryResponse, Vocabulary},
-    inquiry::Ask,
+    inquiry::SideRequest,
     question::Question,
 };
 
@@ -32,7 +32,7 @@ impl Trace {
     }
 
     /// A model is asked.
-    pub(in crate::engine) fn ask(&self, ask: &Ask) {
+    pub(in crate::engine) fn ask(&self, ask: &SideRequest) {
         for (id, question) in ask.calls.iter().filter_map(|call| self.asked.get(call)) {
             tracing::info!(
                 target: TARGET,

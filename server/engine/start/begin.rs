@@ -41,8 +41,8 @@ use crate::{
     },
     tool::{Host, Seen, workspace::Workspace},
     turn::{
-        Setup, Turn, attachment::Attachment, response::Feature, rules::Rules,
-        transcript::Transcript,
+        Setup, Turn, attachment::Attachment, model_text::ModelText, response::Feature,
+        rules::Rules, transcript::Transcript,
     },
 };
 
@@ -249,6 +249,7 @@ impl DriverSetup {
             id: id.to_owned(),
             rules: self.parts.rules.clone(),
             client: self.request.client.clone(),
+            model_text: ModelText::default(),
         };
         match (&self.request.start, resumed) {
             (TurnStart::Resume { answers }, Some(turn)) => Ok(Turn::resume(

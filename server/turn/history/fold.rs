@@ -7,12 +7,12 @@ use super::{
     QuestionHistory, QuestionState, RecordedAnswer, TurnHistory, TurnMemory,
 };
 use crate::{
+    model::response::{Finish, Usage},
     question::{Question, Source},
     record::{
         By, CallEnd, CallKey, Closed, DirectiveKind, Event, InquiryResponse, Permission, PromptId,
         PromptSubject, Reason, RefusalReason, ResultReason,
     },
-    response::{Finish, Usage},
 };
 
 impl TurnHistory {

@@ -12,12 +12,13 @@
 //! | [`memory`] | what the turn remembers of answers, refusals and approvals |
 //! | [`progress`] | the last request |
 //! | [`standing`] | the turn, as the list of conversations shows it |
+//! | [`transcript`] | nothing of its own: what providers are sent |
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::{
+    model::response::{Feature, Usage},
     record::{CallKey, Event, PromptId, Word},
-    response::{Feature, Usage},
 };
 
 pub mod call;
@@ -27,6 +28,7 @@ pub mod progress;
 pub mod prompt;
 pub mod question;
 pub mod standing;
+pub mod transcript;
 
 pub(crate) use call::parse_arguments;
 pub use call::{

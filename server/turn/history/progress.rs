@@ -1,6 +1,6 @@
 //! How far the last request came, and what the model was told of it.
 
-use crate::{record::DirectiveKind, response::Finish};
+use crate::{model::response::Finish, record::DirectiveKind};
 
 /// How far the last request came.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{
-    prompt::Showing,
+use super::prompt::Showing;
+use crate::{
+    model::response::Usage,
+    rules::Strategy,
     word::{Vocabulary, Word},
 };
-use crate::{inquiry::Strategy, response::Usage};
 
 /// How a question ended.
 #[derive(Clone, Debug, PartialEq)]

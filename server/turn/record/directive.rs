@@ -1,6 +1,6 @@
 //! What Aside itself tells the model, by kind.
 
-use super::word::{Vocabulary, Word};
+use crate::word::{Vocabulary, Word};
 
 /// What a directive is for. Its text is rendered from this, and never read back.
 #[derive(Clone, Debug, PartialEq, Eq)]

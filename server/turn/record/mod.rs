@@ -5,9 +5,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    attachment::Attachment,
+    model::{
+        attachment::Attachment,
+        response::{Feature, Finish, Usage},
+    },
     question::{Question, Source},
-    response::{Feature, Finish, Usage},
 };
 
 mod answer;
@@ -15,14 +17,13 @@ mod call_end;
 mod directive;
 mod end;
 mod prompt;
-mod word;
 
+pub use crate::word::{Vocabulary, Word};
 pub use answer::{Backend, By, Effort, InquiryResponse, Reason};
 pub use call_end::{CallEnd, ResultReason, Status};
 pub use directive::{DirectiveKind, FaultKind};
 pub use end::{ErrorCode, Outcome, Refusal, RefusalReason, TurnError};
 pub use prompt::{Closed, Permission, PromptSubject, Showing};
-pub use word::{Vocabulary, Word};
 
 /// A call of a turn: its place among all calls of the turn, counted from 0. Providers may use an id twice;
 /// this is what is unique.

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::word::Vocabulary;
 use crate::rules::Client;
+use crate::word::Vocabulary;
 
 /// What a prompt asks.
 #[derive(Clone, Debug, PartialEq, Eq)]

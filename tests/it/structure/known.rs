@@ -4,20 +4,6 @@
 pub(crate) const CYCLES: &[(&str, &str, &str)] = &[
     ("engine::undo", "mod", "documents"),
     ("front::headless::conversation", "mod", "undo"),
-    ("turn", "ask", "answer"),
-    ("turn", "ask", "call"),
-    ("turn", "ask", "context"),
-    ("turn", "ask", "prompt"),
-    ("turn", "call", "delivery"),
-    ("turn", "call", "run"),
-    ("turn", "ladder", "inquiries"),
-    ("turn", "prompt", "answer"),
-    ("turn", "prompt", "call"),
-    ("turn", "prompt", "permission"),
-    ("turn", "record", "inquiry"),
-    ("turn", "response", "record"),
-    ("turn", "rules", "inquiry"),
-    ("turn", "rules", "record"),
 ];
 
 /// Files with many modules and no table that names each of them.
@@ -28,5 +14,4 @@ pub(crate) const WITHOUT_TABLE: &[&str] = &[
     "server/provider/openai_chat.rs",
     "server/session/mod.rs",
     "server/tool/mod.rs",
-    "server/turn/lib.rs",
 ];

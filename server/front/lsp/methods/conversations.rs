@@ -122,7 +122,9 @@ pub(in super::super) async fn transcript(
     params: ConversationRef,
 ) -> Result<TranscriptResult> {
     let (conversation, _) = at.workspace.conversation(&params.conversation_id)?;
-    let text = blocking(move || whole_transcript(&conversation)).await?.text;
+    let text = blocking(move || whole_transcript(&conversation))
+        .await?
+        .text;
     Ok(TranscriptResult { text })
 }
 

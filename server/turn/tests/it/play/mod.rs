@@ -105,7 +105,7 @@ impl Play {
     /// Plays a whole text, with these sentences for the model.
     pub(crate) fn told(text: &str, model_text: ModelText) -> Self {
         let mut play = Self::new(World::default());
-        play.world.rules.model_text = model_text;
+        play.world.model_text = model_text;
         for line in text.lines().map(str::trim_end) {
             if !line.is_empty() && !line.starts_with('#') {
                 play.line(line);
@@ -285,6 +285,7 @@ impl Play {
             id: "turn".into(),
             rules: self.world.rules.clone(),
             client: self.world.client.clone(),
+            model_text: self.world.model_text.clone(),
         }
     }
 

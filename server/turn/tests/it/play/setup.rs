@@ -7,6 +7,7 @@ use aside_turn::{
     event::Vocabulary,
     input::{Prepared, Preview},
     inquiry::Strategy,
+    model_text::ModelText,
     rules::{
         Assistant, Class, Client, Configured, Detached, DetachedMode, Mode, QuestionRules,
         ResultRule, Rules, RunRule, StrategyRule, Target, ToolChoice, ToolRules,
@@ -20,6 +21,8 @@ pub(crate) struct World {
     pub(crate) rules: Rules,
     /// Who can ask a human.
     pub(crate) client: Option<Client>,
+    /// The sentences for the model.
+    pub(crate) model_text: ModelText,
     /// Whether updates without a decision in them are shown too.
     pub(super) updates: bool,
     found: BTreeMap<String, Prepared>,
@@ -36,6 +39,7 @@ impl Default for World {
         Self {
             rules,
             client: None,
+            model_text: ModelText::default(),
             updates: false,
             found: BTreeMap::new(),
             manual: Vec::new(),

@@ -4,7 +4,7 @@ use aside_turn::{
     effect::{Effect, End, InquiryStatus, Prompt, Request, RequestKind, Settled, Update},
     event::{Level, Outcome, Status, Vocabulary},
     input::Preview,
-    inquiry::{Ask, Message},
+    inquiry::{Message, SideRequest},
     question::{Answer, AnswerType, Source},
     response::{Finish, Item, Kind, Usage},
     rules::ToolChoice,
@@ -58,10 +58,10 @@ fn send(play: &Play, request: &Request) -> String {
     let mut text = format!("send {} ", request.id.0);
     match &request.kind {
         RequestKind::Turn {
-            cycle,
+            step,
             native_schema,
         } => {
-            text += &format!("cycle {cycle}{}", flag(*native_schema, " native-schema"));
+            text += &format!("cycle {step}{}", flag(*native_schema, " native-schema"));
         }
         RequestKind::Inquiry(ask) => text += &inquiry(play, ask),
     }
@@ -81,7 +81,7 @@ fn send(play: &Play, request: &Request) -> String {
     text
 }
 
-fn inquiry(play: &Play, ask: &Ask) -> String {
+fn inquiry(play: &Play, ask: &SideRequest) -> String {
     let calls: Vec<_> = ask
         .calls
         .iter()

@@ -67,7 +67,7 @@ impl Watch {
                 );
             }
             Effect::Send(request) => {
-                if let RequestKind::Turn { cycle, .. } = request.kind {
+                if let RequestKind::Turn { step: cycle, .. } = request.kind {
                     let sent = Event::RequestSent { step: cycle };
                     assert!(
                         before.contains(&sent),

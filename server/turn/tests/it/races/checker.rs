@@ -5,7 +5,7 @@ use aside_turn::{
     effect::{CallWork, Prompt, Request, RequestKind, Update},
     event::{CallKey, PromptId},
     input::{Preparation, Prepared, PromptAnswer, RequestId, ToolOutcome},
-    inquiry::{Ask, Message},
+    inquiry::{Message, SideRequest},
     question::{Answer, Question},
     response::Piece,
     rules::{Class, Client, DetachedMode, Mode, Rules, RunRule, ToolChoice},
@@ -315,7 +315,7 @@ impl Checker {
         }
         let sent = self.transcript.fork();
         let history = match &request.kind {
-            RequestKind::Turn { cycle, .. } if *cycle != self.turn.cycle => {
+            RequestKind::Turn { step: cycle, .. } if *cycle != self.turn.cycle => {
                 Err(format!("cycle {cycle} is not on record"))
             }
             RequestKind::Turn { .. } => history::of_turn(&sent, self.turn.paused),
@@ -333,7 +333,7 @@ impl Checker {
     }
 
     /// Nothing exclusive reaches a model, nor anything broken. Says whether the same was asked before.
-    fn ask(&mut self, ask: &Ask) -> bool {
+    fn ask(&mut self, ask: &SideRequest) -> bool {
         let pairs = self.asked_in(ask);
         if pairs.len() > 1 {
             self.counts.add(if ask.messages.len() > 1 {
@@ -370,7 +370,7 @@ impl Checker {
     }
 
     /// The open questions that an inquiry asks.
-    pub(crate) fn asked_in(&self, ask: &Ask) -> Vec<(String, Question)> {
+    pub(crate) fn asked_in(&self, ask: &SideRequest) -> Vec<(String, Question)> {
         let Some(Message::User { text, .. }) = ask.messages.last() else {
             return Vec::new();
         };
@@ -444,7 +444,7 @@ fn is_harmless(effect: &Effect) -> bool {
 }
 
 /// All that Aside itself says in an inquiry.
-fn texts(ask: &Ask) -> Vec<&str> {
+fn texts(ask: &SideRequest) -> Vec<&str> {
     ask.messages
         .iter()
         .flat_map(|message| match message {

@@ -3,7 +3,7 @@
 
 use aside_turn::{
     event::CallKey,
-    inquiry::{Ask, CallResult, Message},
+    inquiry::{CallResult, Message, SideRequest},
     response::{self, Kind},
     transcript::{Fork, Item, Link},
 };
@@ -83,7 +83,7 @@ fn is_of_model(item: &Item) -> bool {
 /// A side request. `again`: it was sent before. `delivered` is what the model may see of a call.
 pub(crate) fn of_ask(
     sent: &Fork,
-    ask: &Ask,
+    ask: &SideRequest,
     again: bool,
     delivered: impl Fn(CallKey) -> Option<(String, bool)>,
 ) -> Result<(), String> {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use aside_turn::{
     effect::{Request, RequestKind},
-    inquiry::{ANSWER_INQUIRY, Ask, Strategy},
+    inquiry::{ANSWER_INQUIRY, SideRequest, Strategy},
     question::{AnswerType, Question},
     response::{Failure, FailureClass, Feature, Finish, Kind, Piece, Usage},
     rules::ToolChoice,
@@ -84,7 +84,7 @@ pub(crate) fn reply(
         return fail(tape, &request.tool_choice);
     }
     match &request.kind {
-        RequestKind::Turn { cycle, .. } => step(tape, *cycle),
+        RequestKind::Turn { step: cycle, .. } => step(tape, *cycle),
         RequestKind::Inquiry(ask) if ask.strategy == Strategy::Structured => {
             structured(tape, asked)
         }
@@ -204,7 +204,7 @@ fn call(tape: &mut Tape, reply: &mut Reply, place: usize, favourite: usize, comp
     reply.call(id, name, arguments, complete);
 }
 
-fn inquiry(tape: &mut Tape, ask: &Ask, asked: &[(String, Question)]) -> VecDeque<Coming> {
+fn inquiry(tape: &mut Tape, ask: &SideRequest, asked: &[(String, Question)]) -> VecDeque<Coming> {
     let mut reply = Reply::new();
     let wrong = usize::from(ask.messages.len() < 4);
     let how = tape.weighted(&[20, 4 * wrong, 4 * wrong, 4, 3, 3, 2, 2, 1]);

@@ -5,7 +5,6 @@ use std::time::Duration;
 use aside_turn::{
     inquiry::{ANSWER_INQUIRY, Strategy},
     limits::Limits,
-    model_text::ModelText,
     rules::{
         Assistant, Class, Client, Configured, Detached, DetachedMode, InquiryRules, Mode, Model,
         QuestionRules, ResultRule, Rules, RunRule, StrategyRule, Target, ToolChoice, ToolRules,
@@ -47,7 +46,6 @@ pub(crate) fn rules(tape: &mut Tape) -> Rules {
         inquiry: inquiry(tape),
         schema: tape.one_in(12),
         limits: limits(tape),
-        model_text: ModelText::default(),
     }
 }
 

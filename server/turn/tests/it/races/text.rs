@@ -62,7 +62,7 @@ pub(crate) fn effect(effect: &Effect) -> String {
         Effect::Send(request) => {
             let (id, choice) = (request.id.0, &request.tool_choice);
             match &request.kind {
-                RequestKind::Turn { cycle, .. } => {
+                RequestKind::Turn { step: cycle, .. } => {
                     format!("< send {id}: cycle {cycle}, choice {choice:?}")
                 }
                 RequestKind::Inquiry(ask) => format!("< send {id}: choice {choice:?}, {ask:?}"),

@@ -11,6 +11,7 @@ use aside_turn::{
     effect::{CallWork, Prompt, Request, RequestKind},
     event::{CallKey, PromptId},
     input::{PromptAnswer, RequestId, Time, ToolOutcome},
+    model_text::ModelText,
     question::AnswerType,
     rules::Rules,
 };
@@ -138,6 +139,7 @@ impl World {
             id: format!("t{}", self.turns),
             rules: self.rules.clone(),
             client: self.checker.client.clone(),
+            model_text: ModelText::default(),
         }
     }
 

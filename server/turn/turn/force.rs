@@ -1,8 +1,9 @@
 //! A forced tool, and the soft force where a model refuses a real one.
 
 use crate::{
-    event::DirectiveKind,
+    effect::Sending,
     history::ForceHistory,
+    record::DirectiveKind,
     rules::{Model, ToolChoice},
 };
 
@@ -11,17 +12,6 @@ use crate::{
 pub struct Force {
     /// What still holds.
     pub choice: ToolChoice,
-}
-
-/// How the next request is sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sending {
-    /// The tool choice on the wire.
-    pub tool_choice: ToolChoice,
-    /// Whether the model reasons.
-    pub reasoning: bool,
-    /// What to tell the model first.
-    pub directive: Option<DirectiveKind>,
 }
 
 impl Force {

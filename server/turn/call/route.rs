@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::{
-    event::{By, Reason},
     question::{Answer, Persistence, Question},
+    record::{By, Reason},
     rules::{Configured, DetachedMode, Target},
 };
 

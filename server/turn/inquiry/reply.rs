@@ -1,85 +1,18 @@
-//! Inquiries: asking a model in a side request that leaves the conversation as it is.
+//! What a model is asked in an inquiry, and what its reply comes to.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    ask::Wanted,
+    context::InquiryQuestion,
+    effect::CallResult,
+    model::response::{Item, Kind, Response},
     model_text::{ModelText, Sentence},
     question::{Answer, AnswerType, Question},
-    record::{CallKey, Vocabulary},
-    response::{Item, Kind, Response},
-    rules::Assistant,
+    rules::Strategy,
 };
 
 /// The tool through which a model answers.
 pub const ANSWER_INQUIRY: &str = "answer_inquiry";
-
-/// How an inquiry is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Strategy {
-    /// The turn's own next request and one more message: everything stays cached.
-    InBand,
-    /// The same with the tool choice forced to `answer_inquiry`.
-    ForcedTool,
-    /// An answer by JSON schema.
-    Structured,
-}
-
-impl Vocabulary for Strategy {
-    const ALL: &'static [Self] = &[Self::InBand, Self::ForcedTool, Self::Structured];
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::InBand => "in_band",
-            Self::ForcedTool => "forced_tool",
-            Self::Structured => "structured",
-        }
-    }
-}
-
-/// One side request.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ask {
-    /// How.
-    pub strategy: Strategy,
-    /// An assistant of its own; the conversation then goes as text.
-    pub assistant: Option<Assistant>,
-    /// What follows the shared transcript, alternating, a user's message first and last.
-    pub messages: Vec<Message>,
-    /// For `structured`.
-    pub schema: Option<Value>,
-    /// The asking calls.
-    pub calls: Vec<CallKey>,
-}
-
-/// A message of a fork.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Message {
-    /// A result for every open call before it, in call order, then the text.
-    User {
-        /// Provider's id, tool and content.
-        results: Vec<CallResult>,
-        /// What is asked.
-        text: String,
-    },
-    /// A reply that did not answer, verbatim.
-    Assistant(Vec<Item>),
-}
-
-/// A result in a fork.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CallResult {
-    /// The provider's id of the call.
-    pub id: String,
-    /// The tool.
-    pub name: String,
-    /// What the model is told.
-    pub content: String,
-    /// It is an error.
-    pub is_error: bool,
-}
 
 /// What becomes of a call in a reply.
 #[derive(Debug, PartialEq)]
@@ -122,7 +55,7 @@ pub(crate) struct Reading {
 }
 
 /// What is asked.
-pub(crate) fn text(text: &ModelText, questions: &[&Wanted], strategy: Strategy) -> String {
+pub(crate) fn text(text: &ModelText, questions: &[&InquiryQuestion], strategy: Strategy) -> String {
     let blocks = questions.iter().map(|wanted| block(text, wanted));
     let blocks: Vec<String> = blocks.collect();
     let (between, last) = match (strategy, questions.len()) {
@@ -134,7 +67,7 @@ pub(crate) fn text(text: &ModelText, questions: &[&Wanted], strategy: Strategy) 
     format!("{}{between}{last}", blocks.join("\n\n"))
 }
 
-fn block(text: &ModelText, wanted: &Wanted) -> String {
+fn block(text: &ModelText, wanted: &InquiryQuestion) -> String {
     let question = &wanted.question;
     let mut lines = vec![
         text.inquiry(Sentence::InquiryAsks, &[("tool", &wanted.tool)]),
@@ -194,7 +127,7 @@ pub(crate) fn schema(question: &Question) -> Value {
 /// Reads a reply to these questions.
 pub(crate) fn read(
     text: &ModelText,
-    questions: &[&Wanted],
+    questions: &[&InquiryQuestion],
     strategy: Strategy,
     response: &Response,
 ) -> Reading {
@@ -242,7 +175,7 @@ pub(crate) fn read(
 
 fn read_call(
     text: &ModelText,
-    questions: &[&Wanted],
+    questions: &[&InquiryQuestion],
     raw: &str,
 ) -> Result<(String, Answer), String> {
     let arguments: Value =
@@ -265,7 +198,7 @@ fn read_call(
 }
 
 /// For one boolean or select also a bare text that is exactly an answer.
-fn read_bare(questions: &[&Wanted], text: &str) -> Option<(String, Answer)> {
+fn read_bare(questions: &[&InquiryQuestion], text: &str) -> Option<(String, Answer)> {
     let [wanted] = questions else { return None };
     let text = text.trim();
     let is_one_of_few = matches!(
@@ -279,7 +212,11 @@ fn read_bare(questions: &[&Wanted], text: &str) -> Option<(String, Answer)> {
     Some((wanted.pair.clone(), answer))
 }
 
-fn read_structured(text: &ModelText, questions: &[&Wanted], response: &Response) -> Reading {
+fn read_structured(
+    text: &ModelText,
+    questions: &[&InquiryQuestion],
+    response: &Response,
+) -> Reading {
     let mut reading = Reading {
         answers: Vec::new(),
         wrong: String::new(),

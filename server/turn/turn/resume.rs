@@ -1,17 +1,14 @@
 //! Going on with an interrupted turn, and closing one that is not gone on with: its history is all that counts.
 
 use crate::{
-    call::Ending,
-    cycle::taken_back,
-    effect::Effect,
-    event::{Event, Outcome, Permission, PromptId, PromptSubject},
-    force::Sending,
+    call::Call,
+    effect::{Effect, Sending},
     history::{CallState, Progress, TurnHistory},
     input::{PromptAnswer, SecretValue, Time},
+    model::response::Finish,
     question::Question,
-    response::Finish,
-    restore::{Next, restore},
-    turn::{Conclusion, Phase, Setup, Turn},
+    record::{Event, Outcome, Permission, PromptId, PromptSubject},
+    turn::{Conclusion, Phase, Setup, Turn, step::taken_back},
 };
 
 /// Why a turn cannot be resumed with these answers.
@@ -43,7 +40,7 @@ impl Turn {
         match turn.cx.history.progress().clone() {
             Progress::Begun => turn.request(),
             Progress::Requested => {
-                turn.cx.cycle = turn.cx.cycle.saturating_sub(1);
+                turn.cx.step = turn.cx.step.saturating_sub(1);
                 turn.request_again();
             }
             Progress::Answered { finish, owing } => turn.go_on_after(finish.as_ref(), owing),
@@ -56,7 +53,7 @@ impl Turn {
     /// Takes over what the history says of rules that changed while the turn ran.
     fn recall(&mut self, history: TurnHistory) {
         self.cx.usage = history.usage();
-        self.cx.cycle = history.step();
+        self.cx.step = history.step();
         for (model, refuses) in history.learned() {
             if let Some(feature) = refuses.known() {
                 self.cx.rules.refuse(model, feature);
@@ -100,16 +97,7 @@ impl Turn {
         self.phase = Phase::Calls;
         let pasts: Vec<_> = self.cx.history.step_calls().cloned().collect();
         for (place, past) in pasts.iter().enumerate() {
-            let (mut call, next) = restore(&mut self.cx, past);
-            let cx = &mut self.cx;
-            match next {
-                Next::Done => {}
-                Next::Begin(raw) => call.begin(cx, &raw, place),
-                Next::Prepare => call.prepare(cx),
-                Next::AskAgain(question) => call.ask(cx, question, None),
-                Next::Consider(waiting, before) => call.consider(cx, *waiting, before),
-                Next::Show(id) => call.reopen(cx, &id),
-            }
+            let call = Call::resume(&mut self.cx, past, place);
             self.calls.push(call);
         }
     }
@@ -180,8 +168,7 @@ pub fn close(history: TurnHistory) -> Vec<Event> {
     turn.recall(history);
     let pasts: Vec<_> = turn.cx.history.step_calls().cloned().collect();
     for past in &pasts {
-        let (mut call, _) = restore(&mut turn.cx, past);
-        call.end(&mut turn.cx, Ending::Cancelled);
+        Call::close(&mut turn.cx, past);
     }
     turn.conclude(Conclusion::of(Outcome::Cancelled));
     let recorded = |effect| match effect {

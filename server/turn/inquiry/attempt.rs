@@ -1,21 +1,21 @@
 //! One inquiry: its request, those that repair it, and the rungs that it climbs.
 
 use crate::{
-    ask::Wanted,
-    call::{Call, State},
-    context::Context,
-    effect::{Effect, Request, RequestKind},
-    event::{CallEnd, Effort},
-    force::Sending,
+    context::{Context, InquiryQuestion},
+    effect::{CallResult, Effect, Message, Request, RequestKind, Sending, SideRequest},
     input::{RequestId, Time},
-    inquiries::{Lane, Settled, takes_forced},
-    inquiry::{self, Ask, CallResult, Message, Strategy},
-    limits,
+    inquiry::{
+        lane::{InquiryOutcome, Lane, OpenCall, takes_forced},
+        reply,
+    },
+    model::{
+        response::{Finish, Response, Usage},
+        retry::Retries,
+    },
     model_text::{ModelText, Sentence},
     question::Answer,
-    response::{Finish, Response, Usage},
-    retry::Retries,
-    rules::ToolChoice,
+    record::Effort,
+    rules::{Strategy, ToolChoice, limits},
 };
 
 /// One inquiry: a request, and those that repair it.
@@ -24,7 +24,7 @@ pub(crate) struct Inquiry {
     pub(crate) lane: Lane,
     /// It is on its second rung, which has one try.
     pub(crate) last: bool,
-    pub(crate) questions: Vec<Wanted>,
+    pub(crate) questions: Vec<InquiryQuestion>,
     /// Tries on this rung.
     pub(crate) tries: u8,
     /// Requests of all rungs.
@@ -43,7 +43,7 @@ pub(crate) struct Inquiry {
 }
 
 impl Inquiry {
-    pub(crate) fn new(now: Time, lane: Lane, questions: Vec<Wanted>) -> Self {
+    pub(crate) fn new(now: Time, lane: Lane, questions: Vec<InquiryQuestion>) -> Self {
         Self {
             lane,
             last: false,
@@ -68,8 +68,8 @@ impl Inquiry {
     }
 
     /// Begins on its rung, from a fresh fork.
-    pub(crate) fn climb(&mut self, cx: &mut Context, calls: &[Call], own: &Sending) {
-        let text = inquiry::text(cx.text(), &self.wanted(), self.lane.strategy);
+    pub(crate) fn climb(&mut self, cx: &mut Context, calls: &[OpenCall<'_>], own: &Sending) {
+        let text = reply::text(cx.text(), &self.wanted(), self.lane.strategy);
         self.tries = 0;
         self.messages = vec![Message::User {
             results: self.open_calls(cx.text(), calls),
@@ -79,11 +79,11 @@ impl Inquiry {
     }
 
     /// A result for every open call of the last assistant message, in call order.
-    pub(crate) fn open_calls(&self, text: &ModelText, calls: &[Call]) -> Vec<CallResult> {
-        let result = |call: &Call| {
+    pub(crate) fn open_calls(&self, text: &ModelText, calls: &[OpenCall<'_>]) -> Vec<CallResult> {
+        let result = |call: &OpenCall<'_>| {
             let asking = self.questions.iter().find(|wanted| wanted.call == call.key);
-            let (content, is_error) = match (&call.state, asking) {
-                (State::Done { end, content }, _) => (content.clone(), *end != CallEnd::Success),
+            let (content, is_error) = match (call.result, asking) {
+                (Some((content, is_error)), _) => (content.to_owned(), is_error),
                 (_, Some(wanted)) => {
                     let values = [("question", wanted.question.text.as_str())];
                     (text.inquiry(Sentence::InquiryPaused, &values), false)
@@ -91,8 +91,8 @@ impl Inquiry {
                 _ => (text.inquiry(Sentence::InquiryStillRunning, &[]), false),
             };
             CallResult {
-                id: call.id.clone(),
-                name: call.tool.clone(),
+                id: call.id.to_owned(),
+                name: call.tool.to_owned(),
                 content,
                 is_error,
             }
@@ -117,9 +117,9 @@ impl Inquiry {
             Strategy::ForcedTool if !takes_forced(cx) => Strategy::InBand,
             strategy => strategy,
         };
-        let schema = (strategy == Strategy::Structured)
-            .then(|| inquiry::schema(&self.questions[0].question));
-        let ask = Ask {
+        let schema =
+            (strategy == Strategy::Structured).then(|| reply::schema(&self.questions[0].question));
+        let ask = SideRequest {
             strategy,
             assistant: self.lane.assistant.clone(),
             messages: self.messages.clone(),
@@ -130,7 +130,7 @@ impl Inquiry {
         let reasoning = own.reasoning && model.reasoning;
         let (tool_choice, reasoning) = match strategy {
             Strategy::ForcedTool => (
-                ToolChoice::Name(inquiry::ANSWER_INQUIRY.into()),
+                ToolChoice::Name(reply::ANSWER_INQUIRY.into()),
                 reasoning && model.forces_while_reasoning,
             ),
             Strategy::InBand if model.forces_tools => (own.tool_choice.clone(), reasoning),
@@ -155,11 +155,15 @@ impl Inquiry {
     }
 
     /// A reply came: what it settles, and what is wrong with the rest.
-    pub(crate) fn finish(&mut self, cx: &mut Context, finish: &Finish) -> (Vec<Settled>, String) {
+    pub(crate) fn finish(
+        &mut self,
+        cx: &mut Context,
+        finish: &Finish,
+    ) -> (Vec<InquiryOutcome>, String) {
         let usage = self.response.usage;
         cx.usage.count(&usage);
         self.spent.count(&usage);
-        let mut reading = inquiry::read(
+        let mut reading = reply::read(
             cx.text(),
             &self.wanted(),
             self.lane.strategy,
@@ -189,7 +193,7 @@ impl Inquiry {
         }
         self.messages.extend(self.reply());
         if !self.questions.is_empty() {
-            let again = inquiry::text(cx.text(), &self.wanted(), self.lane.strategy);
+            let again = reply::text(cx.text(), &self.wanted(), self.lane.strategy);
             let values = [("wrong", reading.wrong.as_str())];
             let wrong = cx.text().inquiry(Sentence::InquiryNotAccepted, &values);
             let text = format!("{wrong}\n\n{again}");
@@ -234,12 +238,12 @@ impl Inquiry {
             spent,
             ..
         } = self;
-        let groups: Vec<Vec<Wanted>> = if strategy == Strategy::Structured {
+        let groups: Vec<Vec<InquiryQuestion>> = if strategy == Strategy::Structured {
             questions.into_iter().map(|wanted| vec![wanted]).collect()
         } else {
             vec![questions]
         };
-        let rung = |(at, group): (usize, Vec<Wanted>)| {
+        let rung = |(at, group): (usize, Vec<InquiryQuestion>)| {
             let mut inquiry = Self::new(began, Lane::new(cx, strategy, &group[0]), group);
             inquiry.last = true;
             inquiry.held = true;
@@ -250,7 +254,7 @@ impl Inquiry {
         groups.into_iter().enumerate().map(rung).collect()
     }
 
-    pub(crate) fn give_up(&mut self, cx: &Context, why: &str) -> Vec<Settled> {
+    pub(crate) fn give_up(&mut self, cx: &Context, why: &str) -> Vec<InquiryOutcome> {
         let questions = std::mem::take(&mut self.questions);
         questions
             .iter()
@@ -261,9 +265,9 @@ impl Inquiry {
     pub(crate) fn settle(
         &mut self,
         cx: &Context,
-        wanted: &Wanted,
+        wanted: &InquiryQuestion,
         answer: Result<Answer, String>,
-    ) -> Settled {
+    ) -> InquiryOutcome {
         let effort = Effort {
             model: self.model(cx),
             strategy: self.lane.strategy.into(),
@@ -272,7 +276,7 @@ impl Inquiry {
             milliseconds: u64::try_from(cx.now.saturating_sub(self.began).as_millis())
                 .unwrap_or(u64::MAX),
         };
-        Settled {
+        InquiryOutcome {
             call: wanted.call,
             pair: wanted.pair.clone(),
             answer,
@@ -280,7 +284,7 @@ impl Inquiry {
         }
     }
 
-    pub(crate) fn wanted(&self) -> Vec<&Wanted> {
+    pub(crate) fn wanted(&self) -> Vec<&InquiryQuestion> {
         self.questions.iter().collect()
     }
 }

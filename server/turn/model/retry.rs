@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crate::{
-    input::Time,
-    limits::Limits,
-    response::{Failure, FailureClass},
+    model::response::{Failure, FailureClass},
+    rules::Time,
+    rules::limits::Limits,
 };
 
 /// The retries of one request.

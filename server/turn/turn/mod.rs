@@ -1,19 +1,27 @@
 //! The turn: one machine around the calls and the inquiries. It is told what happened and says what to do.
 
 use crate::{
-    attachment::{Attachment, not_taken},
-    call::{Call, Ending, State},
+    call::{Call, Ending},
     context::Context,
-    effect::{Effect, End, Request, RequestKind, Update},
-    event::{ErrorCode, Event, Level, Outcome, PromptId, TurnError},
-    force::{Force, Sending},
+    effect::{Effect, End, Request, RequestKind, Sending, Update},
     input::{Input, PromptAnswer, RequestId, Time},
-    inquiries::Inquiries,
+    inquiry::{Inquiries, OpenCall},
+    model::{
+        attachment::{Attachment, not_taken},
+        response::Response,
+        retry::Retries,
+    },
+    model_text::ModelText,
     question::Misfit,
-    response::Response,
-    retry::Retries,
+    record::{ErrorCode, Event, Level, Outcome, PromptId, TurnError},
     rules::{Client, Rules},
+    turn::force::Force,
 };
+
+pub mod force;
+mod log_failure;
+pub mod resume;
+mod step;
 
 /// What a turn begins or resumes with.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +32,8 @@ pub struct Setup {
     pub rules: Rules,
     /// The client that is there, if any.
     pub client: Option<Client>,
+    /// The sentences for the model.
+    pub model_text: ModelText,
 }
 
 /// One turn: from one user message to the final answer.
@@ -95,11 +105,16 @@ impl Turn {
     }
 
     pub(crate) fn new(setup: Setup, now: Time) -> Self {
-        let Setup { id, rules, client } = setup;
+        let Setup {
+            id,
+            rules,
+            client,
+            model_text,
+        } = setup;
         Self {
             ends_at: rules.limits.turn_time.map(|time| now + time),
             force: Force::new(rules.tool_choice.clone()),
-            cx: Context::new(id, rules, client, now),
+            cx: Context::new(id, rules, client, model_text, now),
             phase: Phase::Calls,
             calls: Vec::new(),
             inquiries: Inquiries::default(),
@@ -117,24 +132,27 @@ impl Turn {
             Input::Piece(request, piece) if self.is_own(request) => self.piece(piece),
             Input::Piece(request, piece) => {
                 let own = self.own_sending();
+                let calls = open(&self.calls);
                 let settled = self
                     .inquiries
-                    .piece(&mut self.cx, &self.calls, &own, request, piece);
+                    .piece(&mut self.cx, &calls, &own, request, piece);
                 self.settle(settled);
             }
             Input::Failed(request, failure) if self.is_own(request) => self.failed(&failure),
             Input::Failed(request, failure) => {
                 let own = self.own_sending();
-                let settled =
-                    self.inquiries
-                        .failed(&mut self.cx, &self.calls, &own, request, &failure);
+                let calls = open(&self.calls);
+                let settled = self
+                    .inquiries
+                    .failed(&mut self.cx, &calls, &own, request, &failure);
                 self.settle(settled);
             }
             Input::Prepared(key, preparation) => {
                 self.with_call(key, |call, cx| call.prepared(cx, preparation));
             }
             Input::Finished(key, outcome) => {
-                self.inquiries.drop_live(&mut self.cx, &self.calls, key);
+                self.inquiries
+                    .drop_live(&mut self.cx, &open(&self.calls), key);
                 self.with_call(key, |call, cx| call.finished(cx, outcome));
             }
             Input::LiveQuestion(key, number, question) => {
@@ -170,7 +188,7 @@ impl Turn {
             self.ends_at,
             backoff,
             calls,
-            self.inquiries.deadline(&self.calls),
+            self.inquiries.deadline(&open(&self.calls)),
         ]
         .into_iter()
         .flatten()
@@ -206,13 +224,13 @@ impl Turn {
             return self.conclude(Conclusion::failed(error));
         }
         self.calls.clear();
-        self.inquiries.new_cycle();
+        self.inquiries.new_step();
         if let Some(kind) = sending.directive.clone() {
             let text = self.cx.text().directive(&kind, "");
             self.cx.record(Event::Directive { kind, text });
         }
-        self.cx.cycle += 1;
-        let step = self.cx.cycle;
+        self.cx.step += 1;
+        let step = self.cx.step;
         self.cx.record(Event::RequestSent { step });
         self.stream(sending, Retries::default());
     }
@@ -221,7 +239,7 @@ impl Turn {
     pub(crate) fn stream(&mut self, sending: Sending, retries: Retries) {
         let request = self.cx.next_request();
         let kind = RequestKind::Turn {
-            cycle: self.cx.cycle,
+            step: self.cx.step,
             native_schema: self.cx.history.schema_repair(),
         };
         self.cx.perform(Effect::Send(Request {
@@ -243,7 +261,7 @@ impl Turn {
 
     fn over_limit(&self) -> Option<TurnError> {
         let limits = &self.cx.rules.limits;
-        if self.cx.cycle >= limits.cycles {
+        if self.cx.step >= limits.cycles {
             let text = format!(
                 "The turn was stopped after {} requests; raise conversation.limits.steps to let it go on.",
                 limits.cycles
@@ -265,11 +283,12 @@ impl Turn {
         self.spread_permission();
         if matches!(self.phase, Phase::Calls) {
             self.start_ready();
-            for wanted in std::mem::take(&mut self.cx.wanted) {
+            for wanted in std::mem::take(&mut self.cx.inquiry_questions) {
                 self.inquiries.want(&self.cx, wanted);
             }
             let own = self.own_sending();
-            self.inquiries.send_due(&mut self.cx, &self.calls, &own);
+            self.inquiries
+                .send_due(&mut self.cx, &open(&self.calls), &own);
             self.end_cycle();
         }
         self.end_stopping();
@@ -307,16 +326,9 @@ impl Turn {
         let mut prompts = Vec::new();
         if outcome == Outcome::Interrupted {
             // A question that a tool asked while it ran cannot be gone on with.
-            let resumable = self
-                .calls
-                .iter()
-                .filter(|call| !matches!(call.state, State::Running(_)));
+            let resumable = self.calls.iter().filter(|call| !call.is_running());
             for call in resumable {
-                prompts.extend(
-                    call.prompt_ids()
-                        .iter()
-                        .filter_map(|id| call.prompt(&self.cx, id)),
-                );
+                prompts.extend(call.prompts(&self.cx));
             }
             let of = prompts.len();
             for (at, prompt) in prompts.iter_mut().enumerate() {
@@ -384,7 +396,7 @@ impl Turn {
             Phase::Calls => {
                 for call in &mut self.calls {
                     call.end(&mut self.cx, ending);
-                    self.inquiries.drop_call(&mut self.cx, call.key);
+                    self.inquiries.drop_call(&mut self.cx, call.key());
                 }
             }
         }
@@ -410,7 +422,7 @@ impl Turn {
         }
         for call in &self.calls {
             call.abandon(&mut self.cx);
-            self.inquiries.drop_call(&mut self.cx, call.key);
+            self.inquiries.drop_call(&mut self.cx, call.key());
         }
         let conclusion = match &self.phase {
             Phase::Stopping(conclusion) if self.cx.broken => conclusion.clone(),
@@ -453,4 +465,9 @@ impl Conclusion {
             ..Self::of(Outcome::Failed)
         }
     }
+}
+
+/// The calls as inquiries see them.
+fn open(calls: &[Call]) -> Vec<OpenCall<'_>> {
+    calls.iter().map(Call::open).collect()
 }

@@ -6,9 +6,8 @@
 use std::sync::Arc;
 
 use crate::{
-    attachment::Attachment,
-    event::{CallEnd, CallKey, Event},
-    response::Feature,
+    model::{attachment::Attachment, response::Feature},
+    record::{CallEnd, CallKey, Event},
 };
 
 /// What stands for a response that was cancelled before it said anything.
@@ -303,7 +302,7 @@ impl Drop for Link {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::response::Usage;
+    use crate::model::response::Usage;
 
     #[test]
     fn turns_are_counted_and_a_long_chain_is_taken_apart_without_recursion() {

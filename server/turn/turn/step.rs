@@ -1,22 +1,19 @@
-//! One cycle of the turn: a response and its end, and the calls that it made.
+//! One step of the turn: a response and its end, and the calls that it made.
 
 use serde_json::Value;
 
 use crate::{
-    answer::{Given, Lost},
-    call::{Call, State},
+    call::Call,
     context::Context,
-    effect::{Effect, InquiryStatus, Update},
-    event::{
-        Backend, By, CallKey, DirectiveKind, ErrorCode, Event, Level, Outcome, PromptId, Reason,
-        TurnError,
-    },
-    force::Sending,
+    effect::{Effect, Sending, Update},
     input::PromptAnswer,
-    inquiries::{self, Settled},
-    limits,
-    response::{Failure, FailureClass, Feature, Finish, Item, Kind, Piece, Response},
-    retry::Retries,
+    inquiry::{self, InquiryOutcome},
+    model::{
+        response::{Failure, FailureClass, Feature, Finish, Item, Kind, Piece, Response},
+        retry::Retries,
+    },
+    record::{CallKey, DirectiveKind, ErrorCode, Event, Level, Outcome, PromptId, TurnError},
+    rules::limits,
     turn::{Conclusion, Phase, Turn},
 };
 
@@ -29,7 +26,7 @@ impl Turn {
             let response = std::mem::take(&mut streaming.response);
             return self.response_ended(response, finish);
         }
-        let step = self.cx.cycle;
+        let step = self.cx.step;
         if let Piece::Delta { slot, text } = &piece {
             let update = match streaming
                 .response
@@ -59,7 +56,7 @@ impl Turn {
         let Phase::Streaming(streaming) = &mut self.phase else {
             return;
         };
-        let (cycle, shown) = (self.cx.cycle, streaming.shown);
+        let (cycle, shown) = (self.cx.step, streaming.shown);
         let discard_step = shown.then_some(cycle);
         if let Some((attempt, after)) =
             streaming
@@ -80,7 +77,7 @@ impl Turn {
         if let FailureClass::Refused(feature) = failure.class {
             let (sending, retries) = (streaming.sending.clone(), streaming.retries);
             let model = self.cx.rules.model.id.clone();
-            if inquiries::learn(&mut self.cx, &model, feature) {
+            if inquiry::learn(&mut self.cx, &model, feature) {
                 return self.do_without(feature, sending, retries);
             }
         }
@@ -292,7 +289,7 @@ impl Turn {
 
     /// Calls that may run do, as far as there are places.
     pub(crate) fn start_ready(&mut self) {
-        let running = |call: &&Call| matches!(call.state, State::Running(_));
+        let running = |call: &&Call| call.is_running();
         let mut free = self
             .cx
             .rules
@@ -303,7 +300,7 @@ impl Turn {
             if free == 0 {
                 break;
             }
-            if matches!(call.state, State::Ready { .. }) {
+            if call.is_ready() {
                 call.run(&mut self.cx);
                 free -= 1;
             }
@@ -330,7 +327,7 @@ impl Turn {
     /// A person's "for the rest of this turn" closes the other open prompts of that tool and question too.
     pub(crate) fn spread_remembered(&mut self) {
         for (tool, question) in std::mem::take(&mut self.cx.newly_remembered) {
-            for call in self.calls.iter_mut().filter(|call| call.tool == tool) {
+            for call in self.calls.iter_mut().filter(|call| call.tool() == tool) {
                 call.take_remembered(&mut self.cx, &question);
             }
         }
@@ -345,56 +342,14 @@ impl Turn {
         }
     }
 
-    pub(crate) fn settle(&mut self, settled: Vec<Settled>) {
-        for Settled {
-            call: key,
-            pair,
-            answer,
-            effort,
-        } in settled
-        {
-            self.with_call(key, |call, cx| {
-                let Some(waiting) = call.waiting_pair(&pair).cloned() else {
-                    return;
-                };
-                let effort = Some(effort);
-                let id = call.id.clone();
-                let status = if answer.is_ok() {
-                    InquiryStatus::Answered
-                } else {
-                    InquiryStatus::Failed
-                };
-                match answer {
-                    Ok(answer) => {
-                        let given = Given {
-                            effort,
-                            ..Given::by(answer, By::Assistant)
-                        };
-                        call.answered(cx, &waiting, given);
-                    }
-                    Err(why) => {
-                        let text = cx.text().inquiry_failed(&why);
-                        let (reason, why) = (Reason::BackendError, Some(why));
-                        let lost = Lost {
-                            reason,
-                            backend: Some(Backend::Inquiry.into()),
-                            text,
-                            why,
-                            note: None,
-                            shown: None,
-                            effort,
-                        };
-                        call.unanswered(cx, &waiting, lost);
-                    }
-                }
-                let calls = vec![id];
-                cx.tell(Update::Inquiry { calls, status });
-            });
+    pub(crate) fn settle(&mut self, settled: Vec<InquiryOutcome>) {
+        for outcome in settled {
+            self.with_call(outcome.call, |call, cx| call.inquired(cx, outcome));
         }
     }
 
     pub(crate) fn with_call(&mut self, key: CallKey, act: impl FnOnce(&mut Call, &mut Context)) {
-        if let Some(call) = self.calls.iter_mut().find(|call| call.key == key) {
+        if let Some(call) = self.calls.iter_mut().find(|call| call.key() == key) {
             act(call, &mut self.cx);
         }
     }

@@ -4,62 +4,51 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    ask::Wanted,
-    call::Call,
-    context::Context,
-    effect::{Effect, InquiryStatus, Update},
-    event::{CallKey, Effort, Event},
-    force::Sending,
+    context::{Context, InquiryQuestion},
+    effect::{Effect, InquiryStatus, Sending, Update},
     input::{RequestId, Time},
-    inquiry::Strategy,
-    ladder::{Inquiry, no_answer},
-    limits,
+    inquiry::attempt::{Inquiry, no_answer},
+    model::response::{Failure, FailureClass, Feature, Finish, Piece},
     model_text::Sentence,
-    question::Answer,
-    response::{Failure, FailureClass, Feature, Finish, Piece},
-    rules::{Assistant, StrategyRule},
+    record::{CallKey, Event},
+    rules::limits,
 };
+
+mod attempt;
+mod lane;
+pub mod reply;
+
+pub use crate::{
+    effect::{CallResult, Message, SideRequest},
+    rules::Strategy,
+};
+pub(crate) use lane::{InquiryOutcome, OpenCall};
+use lane::{Lane, takes_forced};
+pub use reply::ANSWER_INQUIRY;
 
 /// All inquiries of a turn.
 #[derive(Debug, Default)]
 pub(crate) struct Inquiries {
-    waiting: Vec<(Lane, Time, Wanted)>,
+    waiting: Vec<(Lane, Time, InquiryQuestion)>,
     running: Vec<Inquiry>,
-    /// Lanes whose prefix a request of this cycle has warmed.
+    /// Lanes whose prefix a request of this step has warmed.
     warm: BTreeSet<Lane>,
-}
-
-/// Questions of one strategy and model may share a request, and share a prefix.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Lane {
-    pub(crate) strategy: Strategy,
-    pub(crate) assistant: Option<Assistant>,
-}
-
-/// What came of a question.
-#[derive(Debug)]
-pub(crate) struct Settled {
-    pub(crate) call: CallKey,
-    pub(crate) pair: String,
-    /// The answer, or why there is none.
-    pub(crate) answer: Result<Answer, String>,
-    pub(crate) effort: Effort,
 }
 
 impl Inquiries {
     /// A question begins to wait.
-    pub(crate) fn want(&mut self, cx: &Context, wanted: Wanted) {
+    pub(crate) fn want(&mut self, cx: &Context, wanted: InquiryQuestion) {
         let lane = Lane::of(cx, &wanted);
         self.waiting.push((lane, cx.now, wanted));
     }
 
     /// A new step changed the prefix that inquiries share.
-    pub(crate) fn new_cycle(&mut self) {
+    pub(crate) fn new_step(&mut self) {
         self.warm.clear();
     }
 
     /// Sends what is due.
-    pub(crate) fn send_due(&mut self, cx: &mut Context, calls: &[Call], own: &Sending) {
+    pub(crate) fn send_due(&mut self, cx: &mut Context, calls: &[OpenCall<'_>], own: &Sending) {
         for inquiry in &mut self.running {
             if inquiry.backoff.is_some_and(|at| at <= cx.now) {
                 inquiry.backoff = None;
@@ -67,14 +56,14 @@ impl Inquiries {
             }
         }
         self.release(cx, calls, own);
-        let executing = calls.iter().any(Call::executes);
+        let executing = calls.iter().any(|call| call.executes);
         while let Some(batch) = self.next_batch(cx.now, executing) {
             self.start(cx, calls, own, batch);
         }
     }
 
     /// Sends what waited for a warm prefix, where it is warm now or nobody warms it.
-    fn release(&mut self, cx: &mut Context, calls: &[Call], own: &Sending) {
+    fn release(&mut self, cx: &mut Context, calls: &[OpenCall<'_>], own: &Sending) {
         for at in 0..self.running.len() {
             if self.running[at].held && !self.is_warming(&self.running[at].lane) {
                 self.running[at].held = false;
@@ -84,7 +73,7 @@ impl Inquiries {
     }
 
     /// The questions that go out together now, if any do.
-    fn next_batch(&mut self, now: Time, executing: bool) -> Option<Vec<Wanted>> {
+    fn next_batch(&mut self, now: Time, executing: bool) -> Option<Vec<InquiryQuestion>> {
         let at = self.waiting.iter().position(|(lane, since, _)| {
             let due = lane.is_alone() || !executing || now >= *since + limits::BATCH_WAIT;
             due && !self.is_warming(lane)
@@ -97,7 +86,8 @@ impl Inquiries {
             .into_iter()
             .partition(|(other, ..)| *other == lane);
         self.waiting = rest;
-        let mut batch: Vec<Wanted> = batch.into_iter().map(|(.., wanted)| wanted).collect();
+        let mut batch: Vec<InquiryQuestion> =
+            batch.into_iter().map(|(.., wanted)| wanted).collect();
         // In the order of the calls, whichever came to ask first: the same questions make the same request.
         batch.sort_by_key(|wanted| wanted.call);
         Some(batch)
@@ -113,7 +103,13 @@ impl Inquiries {
                 .any(|inquiry| inquiry.lane == *lane && !inquiry.first_byte && inquiry.is_out())
     }
 
-    fn start(&mut self, cx: &mut Context, calls: &[Call], own: &Sending, questions: Vec<Wanted>) {
+    fn start(
+        &mut self,
+        cx: &mut Context,
+        calls: &[OpenCall<'_>],
+        own: &Sending,
+        questions: Vec<InquiryQuestion>,
+    ) {
         let lane = Lane::of(cx, &questions[0]);
         cx.tell(status(
             calls,
@@ -140,11 +136,11 @@ impl Inquiries {
     pub(crate) fn piece(
         &mut self,
         cx: &mut Context,
-        calls: &[Call],
+        calls: &[OpenCall<'_>],
         own: &Sending,
         request: RequestId,
         piece: Piece,
-    ) -> Vec<Settled> {
+    ) -> Vec<InquiryOutcome> {
         let Some(at) = self.position(request) else {
             return Vec::new();
         };
@@ -174,11 +170,11 @@ impl Inquiries {
     pub(crate) fn failed(
         &mut self,
         cx: &mut Context,
-        calls: &[Call],
+        calls: &[OpenCall<'_>],
         own: &Sending,
         request: RequestId,
         failure: &Failure,
-    ) -> Vec<Settled> {
+    ) -> Vec<InquiryOutcome> {
         let Some(at) = self.position(request) else {
             return Vec::new();
         };
@@ -209,10 +205,10 @@ impl Inquiries {
     fn without_force(
         &mut self,
         cx: &mut Context,
-        calls: &[Call],
+        calls: &[OpenCall<'_>],
         own: &Sending,
         mut inquiry: Inquiry,
-    ) -> Vec<Settled> {
+    ) -> Vec<InquiryOutcome> {
         if inquiry.last {
             let why = cx.text().inquiry(Sentence::InquiryNotForced, &[]);
             return self.next_rung(cx, calls, own, inquiry, &why);
@@ -226,11 +222,11 @@ impl Inquiries {
     fn next_rung(
         &mut self,
         cx: &mut Context,
-        calls: &[Call],
+        calls: &[OpenCall<'_>],
         own: &Sending,
         mut inquiry: Inquiry,
         wrong: &str,
-    ) -> Vec<Settled> {
+    ) -> Vec<InquiryOutcome> {
         let next = match inquiry.lane.strategy {
             // Refused just now, on the second rung: the other way to go there is left.
             Strategy::ForcedTool if inquiry.last && !takes_forced(cx) => Some(Strategy::Structured),
@@ -249,10 +245,8 @@ impl Inquiries {
     }
 
     /// A run is over: what it asked while it ran needs no answer any more.
-    pub(crate) fn drop_live(&mut self, cx: &mut Context, calls: &[Call], key: CallKey) {
-        let live = calls.iter().any(|call| {
-            call.key == key && call.all_waiting().any(|waiting| waiting.live.is_some())
-        });
+    pub(crate) fn drop_live(&mut self, cx: &mut Context, calls: &[OpenCall<'_>], key: CallKey) {
+        let live = calls.iter().any(|call| call.key == key && call.asks_live);
         if live {
             self.drop_call(cx, key);
         }
@@ -271,8 +265,8 @@ impl Inquiries {
     }
 
     /// When to look again if nothing else happens first.
-    pub(crate) fn deadline(&self, calls: &[Call]) -> Option<Time> {
-        let executing = calls.iter().any(Call::executes);
+    pub(crate) fn deadline(&self, calls: &[OpenCall<'_>]) -> Option<Time> {
+        let executing = calls.iter().any(|call| call.executes);
         let batches = self
             .waiting
             .iter()
@@ -292,49 +286,6 @@ impl Inquiries {
     }
 }
 
-impl Lane {
-    fn of(cx: &Context, wanted: &Wanted) -> Self {
-        let strategy = match cx.rules.inquiry.strategy {
-            StrategyRule::Auto if is_of_other_model(cx, wanted) => Strategy::Structured,
-            StrategyRule::Auto => Strategy::InBand,
-            StrategyRule::Named(Strategy::ForcedTool) if !takes_forced(cx) => Strategy::InBand,
-            StrategyRule::Named(strategy) => strategy,
-        };
-        Self::new(cx, strategy, wanted)
-    }
-
-    /// Only `structured` goes to another assistant: the others are the turn's own next request.
-    pub(crate) fn new(cx: &Context, strategy: Strategy, wanted: &Wanted) -> Self {
-        let assistant = assistant(cx, wanted).filter(|_| strategy == Strategy::Structured);
-        Self {
-            strategy,
-            assistant,
-        }
-    }
-
-    /// `structured` asks one question each.
-    pub(crate) fn is_alone(&self) -> bool {
-        self.strategy == Strategy::Structured
-    }
-}
-
-/// The assistant that is configured to answer this question, where it is another than the turn's.
-fn assistant(cx: &Context, wanted: &Wanted) -> Option<Assistant> {
-    let own = wanted.assistant.as_ref();
-    own.or(cx.rules.inquiry.assistant.as_ref()).cloned()
-}
-
-fn is_of_other_model(cx: &Context, wanted: &Wanted) -> bool {
-    assistant(cx, wanted).is_some_and(|assistant| assistant.model != cx.rules.model.id)
-}
-
-/// The turn's model takes a forced tool, as far as is known.
-pub(crate) fn takes_forced(cx: &Context) -> bool {
-    let model = &cx.rules.model;
-    model.forces_tools
-        && (!model.reasoning || model.forces_while_reasoning || model.reasoning_switches)
-}
-
 /// A model refused something: it is never sent that again in this conversation. False where that was known already,
 /// and the same request would only be refused again.
 pub(crate) fn learn(cx: &mut Context, model: &str, feature: Feature) -> bool {
@@ -348,12 +299,16 @@ pub(crate) fn learn(cx: &mut Context, model: &str, feature: Feature) -> bool {
     true
 }
 
-fn status(calls: &[Call], keys: impl Iterator<Item = CallKey>, status: InquiryStatus) -> Update {
+fn status(
+    calls: &[OpenCall<'_>],
+    keys: impl Iterator<Item = CallKey>,
+    status: InquiryStatus,
+) -> Update {
     let id = |key: CallKey| {
         calls
             .iter()
             .find(|call| call.key == key)
-            .map(|call| call.id.clone())
+            .map(|call| call.id.to_owned())
     };
     Update::Inquiry {
         calls: keys.filter_map(id).collect(),

@@ -3,7 +3,7 @@
 use crate::{
     call::{Call, Ending},
     effect::Effect,
-    event::{ErrorCode, ResultReason, TurnError},
+    record::{ErrorCode, TurnError},
     turn::{Conclusion, Phase, Turn},
 };
 
@@ -35,10 +35,9 @@ impl Turn {
             .keep(|effect| !lost.iter().any(|lost| ends(effect, lost)));
         for effect in &lost {
             if let Effect::Run(work) = effect {
-                let never_ran = |call: &&mut Call| call.key == work.call && !call.is_done();
+                let never_ran = |call: &&mut Call| call.key() == work.call && !call.is_done();
                 if let Some(call) = self.calls.iter_mut().find(never_ran) {
-                    let text = self.cx.text().cancelled();
-                    call.finish_aside(&mut self.cx, ResultReason::Cancelled, text);
+                    call.never_ran(&mut self.cx);
                 }
             }
         }

@@ -3,23 +3,26 @@
 use serde_json::Value;
 
 use crate::{
-    ask::{How, Waiting, can_show},
-    call::{Call, State},
+    call::{
+        Call, Ending, State,
+        delivery::{DeliveryPrompt, HeldResult},
+        permission::KeptPrompt,
+        prompt::CallEnding,
+        question::OpenQuestion,
+    },
     context::Context,
-    delivery::Held,
     history::{
         CallDetails, CallHistory, CallState, DeliveryState, FailedQuestion, PendingEnd,
         QuestionState, RecordedAnswer, parse_arguments,
     },
     input::ToolOutput,
-    prompt::Prompted,
     question::{Answer, Question},
     record::{PromptId, PromptSubject, ResultReason},
 };
 
 /// Where a call goes on.
 #[derive(Debug)]
-pub(crate) enum Next {
+enum Next {
     /// Nowhere: it is done.
     Done,
     /// From the beginning, with these raw arguments.
@@ -32,11 +35,33 @@ pub(crate) enum Next {
     Show(PromptId),
     /// With a question whose inquiry was cut off, or that nobody saw to yet; and how the same question failed before
     /// it was asked.
-    Consider(Box<Waiting>, Option<FailedQuestion>),
+    Consider(Box<OpenQuestion>, Option<FailedQuestion>),
+}
+
+impl Call {
+    /// The call of this history goes on. Its place is that among the calls of its response.
+    pub(crate) fn resume(cx: &mut Context, past: &CallHistory, place: usize) -> Self {
+        let (mut call, next) = restore(cx, past);
+        match next {
+            Next::Done => {}
+            Next::Begin(raw) => call.begin(cx, &raw, place),
+            Next::Prepare => call.prepare(cx),
+            Next::AskAgain(question) => call.ask(cx, question, None),
+            Next::Consider(open, before) => call.consider(cx, *open, before),
+            Next::Show(id) => call.reopen(cx, &id),
+        }
+        call
+    }
+
+    /// The call of this history is not gone on with: whatever is open of it is settled on record.
+    pub(crate) fn close(cx: &mut Context, past: &CallHistory) {
+        let (mut call, _) = restore(cx, past);
+        call.end(cx, Ending::Cancelled);
+    }
 }
 
 /// The call of this history, and where it goes on. What is decided already is finished here.
-pub(crate) fn restore(cx: &mut Context, past: &CallHistory) -> (Call, Next) {
+fn restore(cx: &mut Context, past: &CallHistory) -> (Call, Next) {
     let details = past.details().cloned().unwrap_or_default();
     let mut call = call_of(past, &details);
     if let CallState::Done(end) = past.state() {
@@ -50,7 +75,7 @@ pub(crate) fn restore(cx: &mut Context, past: &CallHistory) -> (Call, Next) {
         return (call, Next::Begin(details.arguments));
     }
     // Clients know nothing of what was shown before.
-    call.tell_call(cx, false, &call.tool.clone());
+    call.tell_call(cx, false, past.tool());
     match past.state().clone() {
         CallState::Ending(end) => finish(cx, &mut call, &end),
         CallState::Held { end, delivery } => {
@@ -59,24 +84,27 @@ pub(crate) fn restore(cx: &mut Context, past: &CallHistory) -> (Call, Next) {
                 details: result.details,
                 ..ToolOutput::text(result.content)
             };
-            let next = deliver(cx, &mut call, Held { end, output }, delivery);
+            let next = deliver(cx, &mut call, HeldResult { end, output }, delivery);
             return (call, next);
         }
         CallState::Running { live } => {
             for pair in live {
-                if let Some(waiting) = waiting(cx, &pair) {
-                    waiting.withdraw(cx, call.key);
+                if let Some(open) = open_question(cx, &pair) {
+                    open.withdraw(cx, &call.identity);
                 }
             }
-            let text = cx.text().unknown_effects(&call.tool);
-            call.finish_aside(cx, ResultReason::Interrupted, text);
+            let ending = CallEnding {
+                reason: ResultReason::Interrupted,
+                text: cx.text().unknown_effects(past.tool()),
+            };
+            call.finish_aside(cx, ending);
         }
         CallState::Asking(pair) => {
             let next = ask(cx, &mut call, &pair);
             return (call, next);
         }
         CallState::Permission(prompt) => {
-            call.permission = hash_of(cx, &prompt).map(|hash| (prompt, hash));
+            call.kept = hash_of(cx, &prompt).map(|hash| KeptPrompt { id: prompt, hash });
             return (call, prepare(details));
         }
         CallState::Due => return (call, prepare(details)),
@@ -87,12 +115,12 @@ pub(crate) fn restore(cx: &mut Context, past: &CallHistory) -> (Call, Next) {
 
 fn call_of(past: &CallHistory, details: &CallDetails) -> Call {
     let mut call = Call::new(past.key(), past.id().to_owned(), past.tool().to_owned());
-    call.arguments = parse_arguments(&details.arguments).unwrap_or(Value::Null);
+    call.identity.arguments = parse_arguments(&details.arguments).unwrap_or(Value::Null);
     call.runs = past.runs();
     call.approved.clone_from(&details.permitted);
     call.new_text.clone_from(&details.new_text);
-    call.asked = details.asked;
-    call.answered.clone_from(&details.answered);
+    call.questions.asked = details.asked;
+    call.questions.answered.clone_from(&details.answered);
     for (id, answer) in &details.answers {
         if let RecordedAnswer::Value(answer) = answer {
             call.answers
@@ -116,7 +144,7 @@ fn prepare(details: CallDetails) -> Next {
 
 /// Only the result is missing.
 fn finish(cx: &mut Context, call: &mut Call, end: &PendingEnd) {
-    let tool = &call.tool;
+    let tool = &call.identity.tool;
     let text = match end {
         PendingEnd::Unanswered(pair) => unanswered(cx, tool, pair),
         PendingEnd::Declined { note } => cx.text().not_allowed(tool, note.as_deref()),
@@ -124,7 +152,8 @@ fn finish(cx: &mut Context, call: &mut Call, end: &PendingEnd) {
         PendingEnd::PromptFailed { why } => cx.text().not_shown(tool, why),
         PendingEnd::Cancelled => cx.text().cancelled(),
     };
-    call.finish_aside(cx, end.reason(), text);
+    let reason = end.reason();
+    call.finish_aside(cx, CallEnding { reason, text });
 }
 
 /// What the model is told of a question without an answer.
@@ -151,16 +180,12 @@ fn unanswered(cx: &Context, tool: &str, pair: &str) -> String {
     }
 }
 
-fn deliver(cx: &mut Context, call: &mut Call, held: Held, delivery: DeliveryState) -> Next {
+fn deliver(cx: &mut Context, call: &mut Call, held: HeldResult, delivery: DeliveryState) -> Next {
     match delivery {
         DeliveryState::Unasked => call.ask_delivery(cx, held),
         DeliveryState::Allowed => call.finish(cx, held.end, held.output),
         DeliveryState::Asked(id) => {
-            let prompted = Prompted::new(id.clone(), cx.client.is_none(), cx.now);
-            call.state = State::Delivery {
-                prompted,
-                held: Box::new(held),
-            };
+            call.state = State::Delivery(DeliveryPrompt::reopen(cx, id.clone(), held));
             return Next::Show(id);
         }
     }
@@ -169,7 +194,7 @@ fn deliver(cx: &mut Context, call: &mut Call, held: Held, delivery: DeliveryStat
 
 /// It waits for an answer.
 fn ask(cx: &mut Context, call: &mut Call, pair: &str) -> Next {
-    let Some(mut waiting) = waiting(cx, pair) else {
+    let Some(mut open) = open_question(cx, pair) else {
         return Next::Prepare;
     };
     let Some(asked) = cx.history.question(pair) else {
@@ -177,24 +202,21 @@ fn ask(cx: &mut Context, call: &mut Call, pair: &str) -> Next {
     };
     let QuestionState::Prompted(id) = asked.state().clone() else {
         let before = asked.before().cloned();
-        call.state = State::Asking(Box::new(waiting.clone()));
-        return Next::Consider(Box::new(waiting), before);
+        call.state = State::Asking(Box::new(open.clone()));
+        return Next::Consider(Box::new(open), before);
     };
-    let parked = !can_show(cx, &waiting.question);
-    waiting.how = How::Prompt(Prompted::new(id.clone(), parked, cx.now));
-    call.state = State::Asking(Box::new(waiting));
+    open.reopen(cx, id.clone());
+    call.state = State::Asking(Box::new(open));
     Next::Show(id)
 }
 
-/// A question that is on record, as one that a model is asked.
-fn waiting(cx: &Context, pair: &str) -> Option<Waiting> {
+/// A question that is on record, before anybody is asked.
+fn open_question(cx: &Context, pair: &str) -> Option<OpenQuestion> {
     let asked = cx.history.question(pair)?;
-    Some(Waiting {
-        pair: pair.to_owned(),
-        question: asked.question().clone(),
-        live: None,
-        how: How::Inquiry,
-    })
+    Some(OpenQuestion::recorded(
+        pair.to_owned(),
+        asked.question().clone(),
+    ))
 }
 
 fn hash_of(cx: &Context, prompt: &PromptId) -> Option<String> {

@@ -1,21 +1,21 @@
 //! The closed list of what a turn wants done. The engine performs effects in order, and never waits for one
 //! but `Record`: an event is on disk before what comes after it is performed.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 
 use crate::{
-    event::{
+    input::{Preview, RequestId},
+    model::response::Usage,
+    question::{Answer, AnswerType, Source},
+    record::{
         By, CallKey, Event, Level, Outcome, PromptId, Reason, Refusal, Status, TurnError,
         Vocabulary,
     },
-    input::{Preview, RequestId},
-    inquiry::Ask,
-    question::{Answer, AnswerType, Source},
-    response::{Feature, Usage},
-    rules::ToolChoice,
 };
+
+mod request;
+
+pub use request::{CallResult, Message, Request, RequestKind, Sending, SideRequest};
 
 /// Something to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,36 +63,6 @@ pub struct CallWork {
     pub answers: Vec<(String, Answer)>,
     /// The text that a person put in place of the prepared one.
     pub new_text: Option<String>,
-}
-
-/// A request to a provider.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Request {
-    /// Its id.
-    pub id: RequestId,
-    /// Whose it is.
-    pub kind: RequestKind,
-    /// What is forced.
-    pub tool_choice: ToolChoice,
-    /// The model reasons: as configured, but for a retry or an inquiry with a forced tool that it takes only
-    /// without.
-    pub reasoning: bool,
-    /// What its model refused in this conversation: sent without.
-    pub without: BTreeSet<Feature>,
-}
-
-/// Whose request it is.
-#[derive(Clone, Debug, PartialEq)]
-pub enum RequestKind {
-    /// The turn's next step: the whole transcript.
-    Turn {
-        /// Counts from 1.
-        cycle: u32,
-        /// Ask for the schema natively: a repair of the final answer.
-        native_schema: bool,
-    },
-    /// A side request: the transcript so far, which it leaves as it is, and these messages.
-    Inquiry(Ask),
 }
 
 /// Something for clients to show. Mirrors the protocol's `turn/update`.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::Vocabulary;
+pub use crate::rules::Feature;
 
 /// One piece of a response, whichever API it came through. A response is any number of pieces and then
 /// exactly one [`Piece::Finish`], or a [`Failure`] in its place.
@@ -132,66 +132,6 @@ pub enum FailureClass {
     Refused(Feature),
     /// Anything else that asking again does not mend.
     Other,
-}
-
-/// Something of a request that not every model or server takes. What one refused is kept with the conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Feature {
-    /// A tool choice that forces a call.
-    ForcedTool,
-    /// Reasoning.
-    Reasoning,
-    /// Reasoning that is turned off.
-    ReasoningOff,
-    /// Earlier reasoning: from here on it is left out of the history.
-    History,
-    /// A system message in the middle of a conversation.
-    SystemMessage,
-    /// Tools whose arguments are held to their schema.
-    Strict,
-    /// An answer that is held to a schema.
-    Schema,
-    /// Usage at the end of a stream.
-    StreamUsage,
-    /// A word on parallel calls.
-    ParallelCalls,
-    /// The newer name of the limit of output tokens.
-    MaxCompletionTokens,
-    /// A hint for the prompt cache.
-    CacheHint,
-}
-
-impl Vocabulary for Feature {
-    /// In the order in which a server that names none of them is asked to do without.
-    const ALL: &'static [Self] = &[
-        Self::ForcedTool,
-        Self::Reasoning,
-        Self::ReasoningOff,
-        Self::History,
-        Self::SystemMessage,
-        Self::Strict,
-        Self::Schema,
-        Self::StreamUsage,
-        Self::ParallelCalls,
-        Self::MaxCompletionTokens,
-        Self::CacheHint,
-    ];
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::ForcedTool => "forced_tool",
-            Self::Reasoning => "reasoning",
-            Self::ReasoningOff => "reasoning_off",
-            Self::History => "earlier_reasoning",
-            Self::SystemMessage => "system_message",
-            Self::Strict => "strict",
-            Self::Schema => "schema",
-            Self::StreamUsage => "stream_usage",
-            Self::ParallelCalls => "parallel_calls",
-            Self::MaxCompletionTokens => "max_completion_tokens",
-            Self::CacheHint => "cache_hint",
-        }
-    }
 }
 
 /// An item of a response, put together.

@@ -3,13 +3,17 @@
 //! Nothing in here comes from a tool's arguments, a model's output or a file of the workspace that the
 //! user did not trust: policy is set by the user, and can only be tightened by others.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{
-    limits::Limits, model_text::ModelText, question::Source, record::Vocabulary, response::Feature,
-};
+use crate::{question::Source, rules::limits::Limits, word::Vocabulary};
+
+pub mod limits;
 
 /// All rules of one turn.
 #[derive(Clone, Debug, Default)]
@@ -32,8 +36,6 @@ pub struct Rules {
     pub schema: bool,
     /// Bounds.
     pub limits: Limits,
-    /// The sentences for the model.
-    pub model_text: ModelText,
 }
 
 /// The rules of one tool.
@@ -226,8 +228,95 @@ pub enum StrategyRule {
     #[default]
     Auto,
     /// Always this one.
-    Named(crate::inquiry::Strategy),
+    Named(Strategy),
 }
+
+/// How an inquiry is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    /// The turn's own next request and one more message: everything stays cached.
+    InBand,
+    /// The same with the tool choice forced to `answer_inquiry`.
+    ForcedTool,
+    /// An answer by JSON schema.
+    Structured,
+}
+
+impl Vocabulary for Strategy {
+    const ALL: &'static [Self] = &[Self::InBand, Self::ForcedTool, Self::Structured];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::InBand => "in_band",
+            Self::ForcedTool => "forced_tool",
+            Self::Structured => "structured",
+        }
+    }
+}
+
+/// Something of a request that not every model or server takes. What one refused is kept with the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Feature {
+    /// A tool choice that forces a call.
+    ForcedTool,
+    /// Reasoning.
+    Reasoning,
+    /// Reasoning that is turned off.
+    ReasoningOff,
+    /// Earlier reasoning: from here on it is left out of the history.
+    History,
+    /// A system message in the middle of a conversation.
+    SystemMessage,
+    /// Tools whose arguments are held to their schema.
+    Strict,
+    /// An answer that is held to a schema.
+    Schema,
+    /// Usage at the end of a stream.
+    StreamUsage,
+    /// A word on parallel calls.
+    ParallelCalls,
+    /// The newer name of the limit of output tokens.
+    MaxCompletionTokens,
+    /// A hint for the prompt cache.
+    CacheHint,
+}
+
+impl Vocabulary for Feature {
+    /// In the order in which a server that names none of them is asked to do without.
+    const ALL: &'static [Self] = &[
+        Self::ForcedTool,
+        Self::Reasoning,
+        Self::ReasoningOff,
+        Self::History,
+        Self::SystemMessage,
+        Self::Strict,
+        Self::Schema,
+        Self::StreamUsage,
+        Self::ParallelCalls,
+        Self::MaxCompletionTokens,
+        Self::CacheHint,
+    ];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::ForcedTool => "forced_tool",
+            Self::Reasoning => "reasoning",
+            Self::ReasoningOff => "reasoning_off",
+            Self::History => "earlier_reasoning",
+            Self::SystemMessage => "system_message",
+            Self::Strict => "strict",
+            Self::Schema => "schema",
+            Self::StreamUsage => "stream_usage",
+            Self::ParallelCalls => "parallel_calls",
+            Self::MaxCompletionTokens => "max_completion_tokens",
+            Self::CacheHint => "cache_hint",
+        }
+    }
+}
+
+/// A moment, as time since the Unix epoch. It never goes back within a process.
+pub type Time = Duration;
 
 /// A human can be asked here, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,171 @@
+//! How a question ends: with an answer, or without one. Either goes on record here.
+
+use crate::{
+    call::{identity::CallIdentity, question::OpenQuestion},
+    context::Context,
+    effect::{Settled, Update},
+    history::FailedQuestion,
+    model_text::ModelText,
+    question::{Answer, Question},
+    record::{Backend, By, Effort, Event, InquiryResponse, Reason, Showing, Word},
+};
+
+/// An answer, and how it came.
+#[derive(Debug)]
+pub(super) struct FoundAnswer {
+    pub(super) answer: Answer,
+    pub(super) by: By,
+    /// The person said: for the rest of this turn.
+    pub(super) remember: bool,
+    pub(super) shown: Option<Showing>,
+    pub(super) effort: Option<Effort>,
+}
+
+/// Why there is no answer, and what the model is told.
+#[derive(Debug)]
+pub(super) struct NoAnswer {
+    pub(super) reason: Reason,
+    /// What failed, where it is a [`Reason::BackendError`].
+    pub(super) backend: Option<Word<Backend>>,
+    pub(super) text: String,
+    pub(super) why: Option<String>,
+    pub(super) note: Option<String>,
+    pub(super) shown: Option<Showing>,
+    pub(super) effort: Option<Effort>,
+}
+
+impl FoundAnswer {
+    pub(super) fn by(answer: Answer, by: By) -> Self {
+        Self {
+            answer,
+            by,
+            remember: false,
+            shown: None,
+            effort: None,
+        }
+    }
+
+    /// Puts it on record, and tells the clients where a person was asked. Returns the answer.
+    pub(super) fn record(
+        self,
+        cx: &mut Context,
+        identity: &CallIdentity,
+        question: &OpenQuestion,
+    ) -> Answer {
+        let value = self.answer.value().cloned();
+        let response = match &value {
+            Some(answer) => InquiryResponse::Answered {
+                answer: answer.clone(),
+                by: self.by,
+                remember: self.remember,
+                shown: self.shown,
+                effort: self.effort,
+            },
+            None => InquiryResponse::Redacted { shown: self.shown },
+        };
+        cx.record(Event::InquiryResponse {
+            id: question.pair().to_owned(),
+            call: identity.key,
+            response,
+        });
+        if let Some(prompt) = question.prompt_id() {
+            let settled = Settled::Answered {
+                by: self.by,
+                answer: value.clone(),
+            };
+            cx.tell(Update::QuestionClosed { prompt, settled });
+        }
+        if self.remember && value.is_some() {
+            cx.newly_remembered
+                .push((identity.tool.clone(), question.question().id.clone()));
+        }
+        self.answer
+    }
+}
+
+impl NoAnswer {
+    pub(super) fn new(
+        text: &ModelText,
+        tool: &str,
+        question: &Question,
+        reason: Reason,
+        why: Option<&str>,
+    ) -> Self {
+        Self {
+            text: text.unanswered(tool, &question.id, &reason, why, None),
+            reason,
+            backend: None,
+            why: why.map(str::to_owned),
+            note: None,
+            shown: None,
+            effort: None,
+        }
+    }
+
+    /// The same question failed before in this turn: it fails again, for the same reason.
+    pub(super) fn again(text: &ModelText, tool: &str, before: FailedQuestion) -> Self {
+        let FailedQuestion {
+            question,
+            reason,
+            backend,
+            why,
+            ..
+        } = before;
+        let text = text.no_answer(
+            tool,
+            &question.id,
+            &reason,
+            backend.as_ref(),
+            why.as_deref(),
+            None,
+        );
+        Self {
+            reason,
+            backend,
+            text,
+            why,
+            note: None,
+            shown: None,
+            effort: None,
+        }
+    }
+
+    /// A model was asked, and did not answer.
+    pub(super) fn of_inquiry(text: &ModelText, why: String, effort: Effort) -> Self {
+        Self {
+            reason: Reason::BackendError,
+            backend: Some(Backend::Inquiry.into()),
+            text: text.inquiry_failed(&why),
+            why: Some(why),
+            note: None,
+            shown: None,
+            effort: Some(effort),
+        }
+    }
+
+    /// Puts it on record, and tells the clients where a person was asked. Returns what the model is told.
+    pub(super) fn record(
+        self,
+        cx: &mut Context,
+        identity: &CallIdentity,
+        question: &OpenQuestion,
+    ) -> String {
+        let settled = Settled::Cancelled(self.reason.clone());
+        cx.record(Event::InquiryResponse {
+            id: question.pair().to_owned(),
+            call: identity.key,
+            response: InquiryResponse::Cancelled {
+                reason: self.reason,
+                backend: self.backend,
+                note: self.note,
+                why: self.why,
+                shown: self.shown,
+                effort: self.effort,
+            },
+        });
+        if let Some(prompt) = question.prompt_id() {
+            cx.tell(Update::QuestionClosed { prompt, settled });
+        }
+        self.text
+    }
+}

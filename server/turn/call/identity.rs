@@ -1,0 +1,58 @@
+//! What a call is, whatever becomes of it.
+
+use serde_json::Value;
+
+use crate::{
+    effect::{Prompt, PromptKind},
+    question::AnswerType,
+    record::{CallKey, PromptId},
+    rules::ToolRules,
+};
+
+/// What a call is, whatever becomes of it.
+#[derive(Clone, Debug)]
+pub(super) struct CallIdentity {
+    pub(super) key: CallKey,
+    /// The provider's id.
+    pub(super) id: String,
+    pub(super) tool: String,
+    /// Parsed; null where they could not be.
+    pub(super) arguments: Value,
+}
+
+impl CallIdentity {
+    /// A prompt of this call with what all kinds have in common: for people alone, answered by yes or no.
+    pub(super) fn prompt(
+        &self,
+        rules: &ToolRules,
+        id: &PromptId,
+        kind: PromptKind,
+        text: &str,
+    ) -> Prompt {
+        let label = match (&rules.server, kind) {
+            (Some(server), _) => format!("{server} (MCP)"),
+            (None, PromptKind::Question) if rules.asks_for_assistant => "Assistant".to_owned(),
+            _ => self.tool.clone(),
+        };
+        Prompt {
+            id: id.clone(),
+            call: self.key,
+            call_id: self.id.clone(),
+            tool: self.tool.clone(),
+            arguments: self.arguments.clone(),
+            server: rules.server.clone(),
+            kind,
+            label,
+            text: text.to_owned(),
+            context: None,
+            answer_type: AnswerType::Boolean,
+            optional: false,
+            default: None,
+            remember: false,
+            exclusive: true,
+            source: rules.source(&self.tool),
+            preview: None,
+            position: (0, 0),
+        }
+    }
+}

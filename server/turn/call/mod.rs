@@ -1,0 +1,818 @@
+//! One call of a tool, from the response that made it to its result: prepare, permit, run, ask, deliver.
+//!
+//! A question sends the call back to its preparation with one answer more, so there is one way through:
+//! what was approved is compared with what would run each time. Only this file changes where a call stands; the
+//! modules beside it say what becomes of their part.
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | [`permit`] | may it run, may the model see its result: two functions that read as their tables |
+//! | [`route`] | who answers a question: one function that reads as its table |
+//! | `identity` | what a call is, whatever becomes of it |
+//! | `prompt` | what the three prompts have in common |
+//! | `permission` | the `runTool` prompt, and what its answer means |
+//! | `delivery` | the `deliverResult` prompt, and what its answer means |
+//! | `question` | a question that waits for its answer |
+//! | `answer` | how a question ends, on record |
+//! | `consider` | who is asked, and what an answer that came makes of a question |
+//! | `run` | a run of the tool: its time |
+//! | `resume` | where a call goes on when its turn is resumed |
+
+use serde_json::Value;
+
+use crate::{
+    context::Context,
+    effect::{CallWork, DismissReason, Effect, InquiryStatus, Prompt, Update},
+    history::{FailedQuestion, parse_arguments},
+    input::{Preparation, Prepared, PromptAnswer, ToolOutcome, ToolOutput},
+    inquiry::{InquiryOutcome, OpenCall},
+    question::{Answer, Misfit, Question},
+    record::{By, CallEnd, CallKey, Event, PromptId, ResultReason, Showing},
+    rules::{RunRule, Time},
+};
+
+mod answer;
+mod consider;
+mod delivery;
+mod identity;
+mod permission;
+pub mod permit;
+mod prompt;
+mod question;
+pub(crate) mod resume;
+pub mod route;
+mod run;
+
+use answer::{FoundAnswer, NoAnswer};
+use consider::{QuestionStep, ReplyStep};
+use delivery::{DeliveryPrompt, DeliveryStep, HeldResult};
+use identity::CallIdentity;
+use permission::{KeptPrompt, PermissionPrompt, PermissionStep};
+use permit::{Delivery, Permit, Refused};
+use prompt::{CallEnding, WaitingPrompt};
+use question::{OpenQuestion, QuestionCount, can_show};
+use run::{Running, Stopping};
+
+/// A call and where it stands.
+#[derive(Debug)]
+pub(crate) struct Call {
+    identity: CallIdentity,
+    /// All answers so far; the latest wins.
+    answers: Vec<(String, Answer)>,
+    runs: u32,
+    /// The hash that a person approved for this call.
+    approved: Option<String>,
+    new_text: Option<String>,
+    /// A permission prompt that was open before a resume.
+    kept: Option<KeptPrompt>,
+    questions: QuestionCount,
+    state: State,
+}
+
+/// Where a call stands.
+#[derive(Debug)]
+enum State {
+    /// It was made and nothing happened yet.
+    New,
+    Preparing,
+    /// It may run, and waits for a place.
+    Ready {
+        title: String,
+    },
+    Running(Running),
+    /// It asked, and runs again with the answer.
+    Asking(Box<OpenQuestion>),
+    /// A person decides whether it runs.
+    Permission(PermissionPrompt),
+    /// A person decides whether the model sees its result.
+    Delivery(DeliveryPrompt),
+    Done {
+        end: CallEnd,
+        content: String,
+    },
+}
+
+/// Why calls are ended before their time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// The user cancelled.
+    Cancelled,
+    /// The turn's time is over.
+    TimeOver,
+}
+
+impl Call {
+    pub(crate) fn new(key: CallKey, id: String, tool: String) -> Self {
+        Self {
+            identity: CallIdentity {
+                key,
+                id,
+                tool,
+                arguments: Value::Null,
+            },
+            answers: Vec::new(),
+            runs: 0,
+            approved: None,
+            new_text: None,
+            kept: None,
+            questions: QuestionCount::default(),
+            state: State::New,
+        }
+    }
+
+    pub(crate) fn key(&self) -> CallKey {
+        self.identity.key
+    }
+
+    pub(crate) fn tool(&self) -> &str {
+        &self.identity.tool
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        matches!(self.state, State::Done { .. })
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        matches!(self.state, State::Running(_))
+    }
+
+    /// It may run, and waits for a place.
+    pub(crate) fn is_ready(&self) -> bool {
+        matches!(self.state, State::Ready { .. })
+    }
+
+    /// It waits for a person who is not there.
+    pub(crate) fn is_parked(&self) -> bool {
+        match &self.state {
+            State::Asking(open) => open.is_parked(),
+            State::Permission(prompt) => prompt.waiting().is_parked(),
+            State::Delivery(prompt) => prompt.waiting().is_parked(),
+            _ => false,
+        }
+    }
+
+    /// When the time of its run is over.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        match &self.state {
+            State::Running(running) => running.deadline(),
+            _ => None,
+        }
+    }
+
+    /// What inquiries are to know of it.
+    pub(crate) fn open(&self) -> OpenCall<'_> {
+        let live = match &self.state {
+            State::Running(running) => running.live(),
+            _ => &[],
+        };
+        OpenCall {
+            key: self.identity.key,
+            id: &self.identity.id,
+            tool: &self.identity.tool,
+            executes: match &self.state {
+                State::Running(_) => live.is_empty(),
+                State::New | State::Preparing | State::Ready { .. } => true,
+                _ => false,
+            },
+            asks_live: !live.is_empty(),
+            result: match &self.state {
+                State::Done { end, content } => Some((content, *end != CallEnd::Success)),
+                _ => None,
+            },
+        }
+    }
+
+    /// Begins: everything that refuses a call before anybody looks at it.
+    pub(crate) fn begin(&mut self, cx: &mut Context, raw: &str, place: usize) {
+        let parsed = parse_arguments(raw);
+        self.identity.arguments = parsed.as_ref().cloned().unwrap_or(Value::Null);
+        self.tell_call(cx, false, &self.identity.tool.clone());
+        let tool = &self.identity.tool;
+        let text = cx.text();
+        let (reason, text) = if place >= cx.rules.limits.calls_in_message {
+            (ResultReason::TooManyCalls, text.too_many_calls())
+        } else if !cx.rules.tools.contains_key(tool) {
+            (ResultReason::UnknownTool, text.no_tool(tool))
+        } else if let Err(what) = parsed {
+            let text = text.invalid_arguments(tool, &what);
+            (ResultReason::InvalidArguments, text)
+        } else if let Some(reason) = cx.memory().refused(tool, &self.identity.arguments) {
+            (reason.clone(), text.refused_again(tool, reason, cx.mode()))
+        } else {
+            return self.prepare(cx);
+        };
+        self.finish_aside(cx, CallEnding { reason, text });
+    }
+
+    fn prepare(&mut self, cx: &mut Context) {
+        // What configuration refuses is not even looked at.
+        if cx.tool(&self.identity.tool).run == RunRule::Deny {
+            let ending = permission::refused(cx, &self.identity.tool, Refused::Key);
+            return self.finish_aside(cx, ending);
+        }
+        self.state = State::Preparing;
+        cx.perform(Effect::Prepare(self.work()));
+    }
+
+    pub(crate) fn prepared(&mut self, cx: &mut Context, preparation: Preparation) {
+        if !matches!(self.state, State::Preparing) {
+            return;
+        }
+        match preparation {
+            Preparation::Ready(prepared) => self.permit(cx, prepared),
+            Preparation::Error(text) => {
+                self.finish(cx, CallEnd::Failure, ToolOutput::text(text));
+            }
+            Preparation::Question(question) => self.ask(cx, question, None),
+        }
+    }
+
+    fn permit(&mut self, cx: &mut Context, prepared: Prepared) {
+        let permit = self.decide(cx, &prepared);
+        let asks = matches!(permit, Permit::Ask | Permit::Park);
+        let kept = self.kept.as_ref();
+        if !asks || kept.is_some_and(|kept| kept.hash != prepared.hash) {
+            self.drop_kept(cx);
+        }
+        match permit {
+            Permit::Run => {
+                let title = prepared.title;
+                self.state = State::Ready { title };
+            }
+            Permit::Ask | Permit::Park => {
+                let (parked, kept) = (permit == Permit::Park, self.kept.take());
+                let prompt = PermissionPrompt::open(cx, &self.identity, prepared, kept, parked);
+                let id = prompt.waiting().id().clone();
+                self.state = State::Permission(prompt);
+                self.show(cx, &id);
+            }
+            Permit::Refuse(why) => {
+                let ending = permission::refused(cx, &self.identity.tool, why);
+                self.finish_aside(cx, ending);
+            }
+        }
+    }
+
+    fn decide(&self, cx: &Context, prepared: &Prepared) -> Permit {
+        let approved = self.approved.as_deref() == Some(&prepared.hash);
+        let tool = &self.identity.tool;
+        permission::decide(cx, tool, prepared, approved, self.kept.as_ref())
+    }
+
+    /// The mode or an approval widened: a permission that is still being asked for may not be needed any more.
+    pub(crate) fn permit_again(&mut self, cx: &mut Context) {
+        let State::Permission(prompt) = &self.state else {
+            return;
+        };
+        if self.decide(cx, prompt.prepared()) == Permit::Run {
+            prompt.settle_for_turn(cx);
+            let title = prompt.prepared().title.clone();
+            self.state = State::Ready { title };
+        }
+    }
+
+    /// A prompt of before the resume need not be answered any more.
+    fn drop_kept(&mut self, cx: &mut Context) {
+        if let Some(kept) = self.kept.take() {
+            kept.withdraw(cx);
+        }
+    }
+
+    /// It has a place: it runs.
+    pub(crate) fn run(&mut self, cx: &mut Context) {
+        let State::Ready { title } = &self.state else {
+            return;
+        };
+        let title = title.clone();
+        self.runs += 1;
+        cx.record(Event::CallStarted {
+            call: self.identity.key,
+            run: self.runs,
+            title: title.clone(),
+        });
+        self.tell_call(cx, true, &title);
+        self.state = State::Running(Running::new(cx.now, cx.rules.limits.tool_time));
+        cx.perform(Effect::Run(self.work()));
+    }
+
+    /// The run is over.
+    pub(crate) fn finished(&mut self, cx: &mut Context, outcome: ToolOutcome) {
+        let State::Running(running) = &mut self.state else {
+            return;
+        };
+        let stopping = running.stopping();
+        for live in running.take_live() {
+            live.withdraw(cx, &self.identity);
+        }
+        let (tool, text) = (&self.identity.tool, cx.text());
+        let (reason, text) = match (stopping, outcome) {
+            (Some(Stopping::Cancelled), _) => (ResultReason::Cancelled, text.cancelled()),
+            (Some(Stopping::TimeOver), _) => (ResultReason::TimeOver, text.time_over()),
+            (Some(Stopping::TooSlow), _) => {
+                let most = cx.rules.limits.tool_time.as_secs();
+                (ResultReason::TooSlow, text.too_slow(tool, most))
+            }
+            (None, ToolOutcome::Success(output)) => {
+                return self.deliver(cx, CallEnd::Success, output);
+            }
+            (None, ToolOutcome::Error(output)) => {
+                return self.deliver(cx, CallEnd::Failure, output);
+            }
+            (None, ToolOutcome::NeedsInput(question)) => return self.ask(cx, question, None),
+            (None, ToolOutcome::Stopped) => (ResultReason::Interrupted, text.unknown_effects(tool)),
+        };
+        self.finish_aside(cx, CallEnding { reason, text });
+    }
+
+    /// The tool may run no longer.
+    pub(crate) fn tick(&mut self, cx: &mut Context) {
+        if let State::Running(running) = &mut self.state
+            && running.is_too_slow(cx.now)
+        {
+            running.stop(Stopping::TooSlow);
+            cx.perform(Effect::Stop(self.identity.key));
+        }
+    }
+
+    fn deliver(&mut self, cx: &mut Context, end: CallEnd, output: ToolOutput) {
+        let rules = cx.tool(&self.identity.tool);
+        match permit::deliver(rules.result, cx.client.is_some(), rules.detached.deliver) {
+            Delivery::Deliver => self.finish(cx, end, output),
+            Delivery::Withhold => {
+                let ending = CallEnding {
+                    reason: ResultReason::WithheldUnattended,
+                    text: cx.text().result_needs_approval(&self.identity.tool),
+                };
+                self.finish_aside(cx, ending);
+            }
+            Delivery::Ask | Delivery::Park => {
+                cx.record(Event::ToolResult {
+                    call: self.identity.key,
+                    end: end.clone(),
+                    content: output.content.clone(),
+                    held: true,
+                    details: output.details.clone(),
+                });
+                self.ask_delivery(cx, HeldResult { end, output });
+            }
+        }
+    }
+
+    /// The result is on record, held; a person decides.
+    fn ask_delivery(&mut self, cx: &mut Context, held: HeldResult) {
+        let prompt = DeliveryPrompt::open(cx, &self.identity, held);
+        let id = prompt.waiting().id().clone();
+        self.state = State::Delivery(prompt);
+        self.show(cx, &id);
+    }
+
+    /// Ends the call for a reason of Aside's.
+    fn finish_aside(&mut self, cx: &mut Context, ending: CallEnding) {
+        let CallEnding { reason, text } = ending;
+        self.finish(cx, reason.into(), ToolOutput::text(text));
+    }
+
+    fn finish(&mut self, cx: &mut Context, end: CallEnd, output: ToolOutput) {
+        self.drop_kept(cx);
+        cx.record(Event::ToolResult {
+            call: self.identity.key,
+            end: end.clone(),
+            content: output.content.clone(),
+            held: false,
+            details: output.details,
+        });
+        if !cx.tool(&self.identity.tool).hidden {
+            cx.tell(Update::ToolResult {
+                id: self.identity.id.clone(),
+                status: end.status(),
+                summary: output.summary,
+                diff: output.diff,
+            });
+        }
+        self.state = State::Done {
+            end,
+            content: output.content,
+        };
+    }
+
+    /// Ends it before its time. A run ends when its last process has.
+    pub(crate) fn end(&mut self, cx: &mut Context, ending: Ending) {
+        match std::mem::replace(&mut self.state, State::New) {
+            done @ State::Done { .. } => return self.state = done,
+            State::Running(mut running) => {
+                for live in running.take_live() {
+                    live.withdraw(cx, &self.identity);
+                }
+                let first = running.stop(match ending {
+                    Ending::Cancelled => Stopping::Cancelled,
+                    Ending::TimeOver => Stopping::TimeOver,
+                });
+                self.state = State::Running(running);
+                if first {
+                    cx.perform(Effect::Stop(self.identity.key));
+                }
+                return;
+            }
+            State::Asking(open) => open.withdraw(cx, &self.identity),
+            State::Permission(prompt) => {
+                self.kept = None;
+                prompt.waiting().clone().withdraw(cx);
+            }
+            State::Delivery(prompt) => {
+                self.kept = None;
+                prompt.waiting().clone().withdraw(cx);
+            }
+            State::New | State::Preparing | State::Ready { .. } => {}
+        }
+        let (reason, text) = match ending {
+            Ending::Cancelled => (ResultReason::Cancelled, cx.text().cancelled()),
+            Ending::TimeOver => (ResultReason::TimeOver, cx.text().time_over()),
+        };
+        self.finish_aside(cx, CallEnding { reason, text });
+    }
+
+    /// Its run was to begin, and never did.
+    pub(crate) fn never_ran(&mut self, cx: &mut Context) {
+        let ending = CallEnding {
+            reason: ResultReason::Cancelled,
+            text: cx.text().cancelled(),
+        };
+        self.finish_aside(cx, ending);
+    }
+
+    /// The process goes at once: what runs is stopped, and nothing is decided.
+    pub(crate) fn abandon(&self, cx: &mut Context) {
+        if matches!(&self.state, State::Running(running) if running.stopping().is_none()) {
+            cx.perform(Effect::Stop(self.identity.key));
+        }
+    }
+
+    fn work(&self) -> CallWork {
+        CallWork {
+            call: self.identity.key,
+            id: self.identity.id.clone(),
+            tool: self.identity.tool.clone(),
+            arguments: self.identity.arguments.clone(),
+            answers: self.answers.clone(),
+            new_text: self.new_text.clone(),
+        }
+    }
+
+    fn tell_call(&self, cx: &mut Context, running: bool, title: &str) {
+        if !cx.tool(&self.identity.tool).hidden {
+            cx.tell(Update::ToolCall {
+                step: cx.step,
+                id: self.identity.id.clone(),
+                name: self.identity.tool.clone(),
+                title: title.to_owned(),
+                arguments: self.identity.arguments.clone(),
+                running,
+            });
+        }
+    }
+}
+
+/// The questions of a call.
+impl Call {
+    /// The call asks.
+    fn ask(&mut self, cx: &mut Context, question: Question, live: Option<u32>) {
+        self.drop_kept(cx);
+        let open = OpenQuestion::ask(cx, &self.identity, question, live);
+        self.questions.asked += 1;
+        let tool = &self.identity.tool;
+        let before = cx.memory().failed(tool, open.question()).cloned();
+        self.consider(cx, open, before);
+    }
+
+    fn consider(&mut self, cx: &mut Context, open: OpenQuestion, before: Option<FailedQuestion>) {
+        let step = consider::consider(cx, &self.identity, &self.questions, open, before);
+        self.question_step(cx, step);
+    }
+
+    fn question_step(&mut self, cx: &mut Context, step: QuestionStep) {
+        match step {
+            QuestionStep::Wait(open) => {
+                let prompt = open.prompt_id();
+                match &mut self.state {
+                    State::Running(running) if open.live().is_some() => running.wait(open, cx.now),
+                    state => *state = State::Asking(Box::new(open)),
+                }
+                if let Some(id) = prompt {
+                    self.show(cx, &id);
+                }
+            }
+            QuestionStep::Answered(open, found) => self.answered(cx, &open, found),
+            QuestionStep::Unanswered(open, none) => self.unanswered(cx, &open, none),
+        }
+    }
+
+    /// The tool asks while it runs.
+    pub(crate) fn ask_live(&mut self, cx: &mut Context, number: u32, question: Question) {
+        match &self.state {
+            State::Running(running) if running.stopping().is_none() => {
+                self.ask(cx, question, Some(number));
+            }
+            _ => cx.perform(Effect::AnswerLive(self.identity.key, number, None)),
+        }
+    }
+
+    /// A person answered for the rest of the turn: open prompts for the same question close with that answer.
+    pub(crate) fn take_remembered(&mut self, cx: &mut Context, question: &str) {
+        let Some(value) = cx.remembered(&self.identity.tool, question) else {
+            return;
+        };
+        let asks = |open: &&OpenQuestion| {
+            let known = open.question();
+            known.id == question && known.may_be_remembered() && open.waiting().is_some()
+        };
+        let open: Vec<OpenQuestion> = self.state.questions().filter(asks).cloned().collect();
+        for open in open {
+            let Ok(answer) = open.question().accept(&value) else {
+                continue;
+            };
+            self.answered(cx, &open, FoundAnswer::by(answer, By::Remembered));
+            if let Some(prompt) = open.waiting().filter(|prompt| !prompt.is_parked()) {
+                cx.close_prompt(prompt.id(), DismissReason::Remembered);
+            }
+        }
+    }
+
+    /// An inquiry came to an end for one of its questions.
+    pub(crate) fn inquired(&mut self, cx: &mut Context, outcome: InquiryOutcome) {
+        let asks = |open: &&OpenQuestion| open.pair() == outcome.pair;
+        let Some(open) = self.state.questions().find(asks).cloned() else {
+            return;
+        };
+        let status = match outcome.answer {
+            Ok(answer) => {
+                let found = FoundAnswer {
+                    effort: Some(outcome.effort),
+                    ..FoundAnswer::by(answer, By::Assistant)
+                };
+                self.answered(cx, &open, found);
+                InquiryStatus::Answered
+            }
+            Err(why) => {
+                let none = NoAnswer::of_inquiry(cx.text(), why, outcome.effort);
+                self.unanswered(cx, &open, none);
+                InquiryStatus::Failed
+            }
+        };
+        let calls = vec![self.identity.id.clone()];
+        cx.tell(Update::Inquiry { calls, status });
+    }
+
+    /// There is an answer: it goes on record, and the call goes on with it.
+    fn answered(&mut self, cx: &mut Context, open: &OpenQuestion, found: FoundAnswer) {
+        let question = open.question();
+        self.questions.answered(question);
+        let answer = found.record(cx, &self.identity, open);
+        match open.live() {
+            Some(number) => self.end_live(cx, open, number, Some(answer)),
+            None => {
+                self.answers.retain(|(id, _)| *id != question.id);
+                self.answers.push((question.id.clone(), answer));
+                self.prepare(cx);
+            }
+        }
+    }
+
+    /// There is no answer, and will be none: the call ends with the reason.
+    fn unanswered(&mut self, cx: &mut Context, open: &OpenQuestion, none: NoAnswer) {
+        let text = none.record(cx, &self.identity, open);
+        match open.live() {
+            Some(number) => self.end_live(cx, open, number, None),
+            None => {
+                let reason = ResultReason::Unanswered;
+                self.finish_aside(cx, CallEnding { reason, text });
+            }
+        }
+    }
+
+    /// The tool that asked while it runs goes on, with the answer or without.
+    fn end_live(
+        &mut self,
+        cx: &mut Context,
+        open: &OpenQuestion,
+        number: u32,
+        answer: Option<Answer>,
+    ) {
+        if let State::Running(running) = &mut self.state {
+            running.settle(open.pair(), cx.now);
+        }
+        cx.perform(Effect::AnswerLive(self.identity.key, number, answer));
+    }
+}
+
+/// The prompts of a call, whatever they ask.
+impl Call {
+    /// Puts the prompt that the call waits on to the client, or says that it is parked; an answer that was given
+    /// beforehand settles it at once.
+    fn show(&mut self, cx: &mut Context, id: &PromptId) {
+        let Some(prompt) = self.prompt(cx, id) else {
+            return;
+        };
+        cx.tell(Update::QuestionOpened {
+            prompt: id.clone(),
+            call: prompt.call_id.clone(),
+            kind: prompt.kind,
+            label: prompt.label.clone(),
+            text: prompt.text.clone(),
+        });
+        let waiting = self.state.waiting_mut(id);
+        let parked = waiting.is_some_and(|waiting| waiting.is_parked());
+        if let Some(answer) = cx.given.remove(id) {
+            self.answer_with(cx, id, answer, true);
+        } else if !parked {
+            cx.open_prompt(prompt);
+        }
+    }
+
+    /// Goes on waiting for a person after a resume: the configuration is looked at again first.
+    fn reopen(&mut self, cx: &mut Context, id: &PromptId) {
+        let Some(open) = self.state.question_mut(id).cloned() else {
+            return self.show(cx, id);
+        };
+        match consider::configured(cx, &self.identity, open) {
+            QuestionStep::Wait(_) => self.show(cx, id),
+            step => self.question_step(cx, step),
+        }
+    }
+
+    /// A client came: what was parked is put to it.
+    pub(crate) fn unpark(&mut self, cx: &mut Context) {
+        if !self.is_parked() {
+            return;
+        }
+        let Some(id) = self.state.prompt_ids().pop() else {
+            return;
+        };
+        let question = self.state.question_mut(&id);
+        if question.is_some_and(|open| !can_show(cx, open.question())) {
+            return;
+        }
+        if let Some(waiting) = self.state.waiting_mut(&id) {
+            waiting.unpark(cx.now);
+        }
+        if let Some(prompt) = self.prompt(cx, &id) {
+            cx.open_prompt(prompt);
+        }
+    }
+
+    /// A prompt of this call was answered: by a client, or beforehand (`given`).
+    pub(crate) fn answer_with(
+        &mut self,
+        cx: &mut Context,
+        id: &PromptId,
+        answer: PromptAnswer,
+        given: bool,
+    ) {
+        let Some(waiting) = self.state.waiting_mut(id) else {
+            return;
+        };
+        let (shown, parked) = (waiting.showing(cx, given), waiting.is_parked());
+        if !given && !parked {
+            cx.settle_prompt();
+        }
+        match &mut self.state {
+            State::Permission(prompt) => {
+                let step = prompt.answer(cx, &self.identity, answer, shown);
+                self.permission_step(cx, id, step);
+            }
+            State::Delivery(prompt) => {
+                let step = prompt.answer(cx, &self.identity, answer, shown);
+                self.delivery_step(cx, id, step);
+            }
+            _ => self.question_answered(cx, id, answer, shown),
+        }
+    }
+
+    fn permission_step(&mut self, cx: &mut Context, id: &PromptId, step: PermissionStep) {
+        match step {
+            PermissionStep::ShowAgain => self.show(cx, id),
+            PermissionStep::Run { prepared, new_text } => {
+                let title = prepared.title;
+                self.approved = Some(prepared.hash);
+                self.new_text = new_text;
+                self.state = State::Ready { title };
+            }
+            PermissionStep::End(ending) => self.finish_aside(cx, ending),
+        }
+    }
+
+    fn delivery_step(&mut self, cx: &mut Context, id: &PromptId, step: DeliveryStep) {
+        match step {
+            DeliveryStep::ShowAgain => self.show(cx, id),
+            DeliveryStep::Deliver(held) => self.finish(cx, held.end, held.output),
+            DeliveryStep::End(ending) => self.finish_aside(cx, ending),
+        }
+    }
+
+    fn question_answered(
+        &mut self,
+        cx: &mut Context,
+        id: &PromptId,
+        answer: PromptAnswer,
+        shown: Option<Showing>,
+    ) {
+        let Some(open) = self.state.question_mut(id) else {
+            return;
+        };
+        let step = consider::reply(cx, &self.identity, open, answer, shown);
+        let open = open.clone();
+        match step {
+            ReplyStep::ShowAgain => self.show(cx, id),
+            ReplyStep::Answered(found) => self.answered(cx, &open, found),
+            ReplyStep::Unanswered(none) => self.unanswered(cx, &open, none),
+        }
+    }
+
+    /// A person is looking at this prompt, and the call waits for what comes of it.
+    pub(crate) fn has_open_prompt(&mut self, id: &PromptId) -> bool {
+        let waiting = self.state.waiting_mut(id);
+        waiting.is_some_and(|waiting| !waiting.is_parked())
+    }
+
+    /// The prompts that the call waits on, as a client shows them.
+    pub(crate) fn prompts(&self, cx: &Context) -> Vec<Prompt> {
+        let ids = self.state.prompt_ids().into_iter();
+        ids.filter_map(|id| self.prompt(cx, &id)).collect()
+    }
+
+    fn prompt(&self, cx: &Context, id: &PromptId) -> Option<Prompt> {
+        let rules = cx.tool(&self.identity.tool);
+        match &self.state {
+            State::Permission(prompt) => Some(prompt.prompt(&self.identity, &rules)),
+            State::Delivery(prompt) => Some(prompt.prompt(&self.identity, &rules)),
+            state => {
+                let mut open = state.questions();
+                open.find(|open| open.prompt_id().as_ref() == Some(id))?
+                    .prompt(cx, &self.identity, &rules)
+            }
+        }
+    }
+
+    /// Whether an answer to a prompt of this call would be taken; `None` where it is none of this call's.
+    pub(crate) fn fits(
+        &mut self,
+        id: &PromptId,
+        answer: &PromptAnswer,
+    ) -> Option<Result<(), Misfit>> {
+        self.state.waiting_mut(id)?;
+        let PromptAnswer::Answer { value, .. } = answer else {
+            return Some(Ok(()));
+        };
+        Some(match &mut self.state {
+            State::Permission(prompt) => prompt.fits(answer),
+            State::Delivery(_) => delivery::fits(&value.0),
+            state => {
+                let question = state.question_mut(id)?.question();
+                question.accept(&value.0).map(|_| ())
+            }
+        })
+    }
+}
+
+impl State {
+    /// All questions that the call waits on: its own, or those of its run.
+    fn questions(&self) -> impl Iterator<Item = &OpenQuestion> {
+        let (own, live) = match self {
+            Self::Asking(open) => (Some(open.as_ref()), [].as_slice()),
+            Self::Running(running) => (None, running.live()),
+            _ => (None, [].as_slice()),
+        };
+        own.into_iter().chain(live)
+    }
+
+    /// The question of this prompt.
+    fn question_mut(&mut self, id: &PromptId) -> Option<&mut OpenQuestion> {
+        match self {
+            Self::Asking(open) => {
+                Some(open.as_mut()).filter(|open| open.prompt_id().as_ref() == Some(id))
+            }
+            Self::Running(running) => running.live_mut(id),
+            _ => None,
+        }
+    }
+
+    /// What waits under this prompt.
+    fn waiting_mut(&mut self, id: &PromptId) -> Option<&mut WaitingPrompt> {
+        match self {
+            Self::Permission(prompt) => Some(prompt.waiting_mut()),
+            Self::Delivery(prompt) => Some(prompt.waiting_mut()),
+            state => state.question_mut(id)?.waiting_mut(),
+        }
+        .filter(|waiting| waiting.id() == id)
+    }
+
+    fn prompt_ids(&self) -> Vec<PromptId> {
+        match self {
+            Self::Permission(prompt) => vec![prompt.waiting().id().clone()],
+            Self::Delivery(prompt) => vec![prompt.waiting().id().clone()],
+            state => state
+                .questions()
+                .filter_map(OpenQuestion::prompt_id)
+                .collect(),
+        }
+    }
+}

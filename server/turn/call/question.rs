@@ -1,0 +1,214 @@
+//! A question of a call that waits for its answer: put to a person, or to a model.
+
+use crate::{
+    call::{identity::CallIdentity, prompt::WaitingPrompt},
+    context::{Context, InquiryQuestion},
+    effect::{Prompt, PromptKind},
+    question::Question,
+    record::{Event, InquiryResponse, PromptId, PromptSubject, Reason},
+    rules::{Target, ToolRules, limits},
+};
+
+/// A question that waits for its answer.
+#[derive(Clone, Debug)]
+pub(super) struct OpenQuestion {
+    /// The id of its pair on record.
+    pair: String,
+    /// As recorded: with the configuration's `exclusive`.
+    question: Question,
+    /// The tool's number of it, where the tool asks while it runs.
+    live: Option<u32>,
+    /// The prompt that a person answers; none where a model is asked.
+    prompt: Option<WaitingPrompt>,
+}
+
+/// The questions of a call so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct QuestionCount {
+    pub(super) asked: u32,
+    /// Valid answers, by question.
+    pub(super) answered: Vec<(Question, u32)>,
+}
+
+impl QuestionCount {
+    /// There is an answer to this question.
+    pub(super) fn answered(&mut self, question: &Question) {
+        let mut known = self.answered.iter_mut();
+        match known.find(|(known, _)| known.is_same(question)) {
+            Some((_, times)) => *times += 1,
+            None => self.answered.push((question.clone(), 1)),
+        }
+    }
+
+    /// Whether this question is one too many for the call.
+    pub(super) fn is_over(&self, question: &Question) -> bool {
+        let mut known = self.answered.iter();
+        let same = known.find(|(known, _)| known.is_same(question));
+        self.asked > limits::QUESTIONS_A_CALL
+            || same.is_some_and(|(_, answers)| *answers >= limits::SAME_QUESTION)
+    }
+}
+
+impl OpenQuestion {
+    /// The call asks: first of all the question goes on record.
+    pub(super) fn ask(
+        cx: &mut Context,
+        identity: &CallIdentity,
+        question: Question,
+        live: Option<u32>,
+    ) -> Self {
+        let rules = cx.tool(&identity.tool);
+        let question = effective(question, &identity.tool, &rules, cx);
+        let pair = cx
+            .memory()
+            .next_pair(&identity.tool, &identity.id, &question.id);
+        cx.record(Event::InquiryRequest {
+            id: pair.clone(),
+            call: identity.key,
+            source: rules.source(&identity.tool),
+            question: question.clone(),
+            live: live.is_some(),
+        });
+        Self {
+            live,
+            ..Self::recorded(pair, question)
+        }
+    }
+
+    /// A question that is on record already, before anybody is asked.
+    pub(super) fn recorded(pair: String, question: Question) -> Self {
+        Self {
+            pair,
+            question,
+            live: None,
+            prompt: None,
+        }
+    }
+
+    /// Its prompt is on record already.
+    pub(super) fn reopen(&mut self, cx: &Context, prompt: PromptId) {
+        let parked = !can_show(cx, &self.question);
+        self.prompt = Some(WaitingPrompt::new(prompt, parked, cx.now));
+    }
+
+    /// Puts it to a person, who may not be there.
+    pub(super) fn ask_person(&mut self, cx: &mut Context, identity: &CallIdentity, parked: bool) {
+        let id = cx.next_prompt_id();
+        cx.record(Event::PromptOpened {
+            prompt: id.clone(),
+            call: identity.key,
+            subject: PromptSubject::Question {
+                inquiry: self.pair.clone(),
+            },
+        });
+        self.prompt = Some(WaitingPrompt::new(id, parked, cx.now));
+    }
+
+    /// Puts it to a model.
+    pub(super) fn inquire(&mut self, cx: &mut Context, identity: &CallIdentity, target: Target) {
+        self.prompt = None;
+        cx.inquiry_questions.push(InquiryQuestion {
+            call: identity.key,
+            tool: identity.tool.clone(),
+            pair: self.pair.clone(),
+            question: self.question.clone(),
+            assistant: match target {
+                Target::Assistant(assistant) => assistant,
+                Target::User => None,
+            },
+        });
+    }
+
+    pub(super) fn pair(&self) -> &str {
+        &self.pair
+    }
+
+    pub(super) fn question(&self) -> &Question {
+        &self.question
+    }
+
+    pub(super) fn live(&self) -> Option<u32> {
+        self.live
+    }
+
+    pub(super) fn waiting(&self) -> Option<&WaitingPrompt> {
+        self.prompt.as_ref()
+    }
+
+    pub(super) fn waiting_mut(&mut self) -> Option<&mut WaitingPrompt> {
+        self.prompt.as_mut()
+    }
+
+    pub(super) fn prompt_id(&self) -> Option<PromptId> {
+        self.prompt.as_ref().map(|prompt| prompt.id().clone())
+    }
+
+    /// It waits for a person who is not there.
+    pub(super) fn is_parked(&self) -> bool {
+        self.prompt.as_ref().is_some_and(WaitingPrompt::is_parked)
+    }
+
+    /// The call is over: nobody need answer.
+    pub(super) fn withdraw(self, cx: &mut Context, identity: &CallIdentity) {
+        cx.record(Event::InquiryResponse {
+            id: self.pair,
+            call: identity.key,
+            response: InquiryResponse::Cancelled {
+                reason: Reason::Withdrawn,
+                backend: None,
+                note: None,
+                why: None,
+                shown: None,
+                effort: None,
+            },
+        });
+        if let Some(prompt) = self.prompt {
+            prompt.close(cx);
+        }
+    }
+
+    /// The prompt as a client shows it; none where a model is asked.
+    pub(super) fn prompt(
+        &self,
+        cx: &Context,
+        identity: &CallIdentity,
+        rules: &ToolRules,
+    ) -> Option<Prompt> {
+        let id = self.prompt.as_ref()?.id();
+        let question = &self.question;
+        let mut prompt = identity.prompt(rules, id, PromptKind::Question, &question.text);
+        let configured = cx.rules.question(&identity.tool, &question.id);
+        if let Some(label) = configured.prompt_label {
+            prompt.label = label;
+        }
+        prompt.context = question.context.clone();
+        prompt.answer_type = question.answer_type.clone();
+        prompt.optional = question.optional;
+        prompt.default = question.default.clone();
+        prompt.remember = question.may_be_remembered();
+        prompt.exclusive = question.is_exclusive();
+        Some(prompt)
+    }
+}
+
+/// A client is there that can show this question.
+pub(super) fn can_show(cx: &Context, question: &Question) -> bool {
+    cx.client
+        .as_ref()
+        .is_some_and(|client| client.secret || !question.is_secret())
+}
+
+/// The question as it is recorded and routed: lines put in their place, and `exclusive` as tool, source and
+/// configuration say. A secret's is never softened.
+fn effective(question: Question, tool: &str, rules: &ToolRules, cx: &Context) -> Question {
+    let mut question = if rules.outside {
+        question.from_outside()
+    } else {
+        question
+    };
+    question.exclusive |= rules.always_exclusive;
+    if let Some(exclusive) = cx.rules.question(tool, &question.id).exclusive {
+        question.exclusive = exclusive;
+    }
+    question
+}

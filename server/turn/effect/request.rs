@@ -1,0 +1,95 @@
+//! Requests to providers: the turn's own, and those beside it.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::{
+    input::RequestId,
+    model::response::Item,
+    record::{CallKey, DirectiveKind},
+    rules::{Assistant, Feature, Strategy, ToolChoice},
+};
+
+/// A request to a provider.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// Its id.
+    pub id: RequestId,
+    /// Whose it is.
+    pub kind: RequestKind,
+    /// What is forced.
+    pub tool_choice: ToolChoice,
+    /// The model reasons: as configured, but for a retry or an inquiry with a forced tool that it takes only
+    /// without.
+    pub reasoning: bool,
+    /// What its model refused in this conversation: sent without.
+    pub without: BTreeSet<Feature>,
+}
+
+/// Whose request it is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RequestKind {
+    /// The turn's next step: the whole transcript.
+    Turn {
+        /// Counts from 1.
+        step: u32,
+        /// Ask for the schema natively: a repair of the final answer.
+        native_schema: bool,
+    },
+    /// A side request: the transcript so far, which it leaves as it is, and these messages.
+    Inquiry(SideRequest),
+}
+
+/// One side request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SideRequest {
+    /// How the answer is asked for.
+    pub strategy: Strategy,
+    /// An assistant of its own; the conversation then goes as text.
+    pub assistant: Option<Assistant>,
+    /// What follows the shared transcript, alternating, a user's message first and last.
+    pub messages: Vec<Message>,
+    /// For `structured`.
+    pub schema: Option<Value>,
+    /// The asking calls.
+    pub calls: Vec<CallKey>,
+}
+
+/// A message of a fork.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Message {
+    /// A result for every open call before it, in call order, then the text.
+    User {
+        /// Provider's id, tool and content.
+        results: Vec<CallResult>,
+        /// What is asked.
+        text: String,
+    },
+    /// A reply that did not answer, verbatim.
+    Assistant(Vec<Item>),
+}
+
+/// A result in a fork.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallResult {
+    /// The provider's id of the call.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// What the model is told.
+    pub content: String,
+    /// It is an error.
+    pub is_error: bool,
+}
+
+/// How the next request is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sending {
+    /// The tool choice on the wire.
+    pub tool_choice: ToolChoice,
+    /// Whether the model reasons.
+    pub reasoning: bool,
+    /// What to tell the model first.
+    pub directive: Option<DirectiveKind>,
+}
