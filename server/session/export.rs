@@ -51,9 +51,9 @@ pub fn markdown(title: &str, first: usize, turns: &[Turn]) -> MarkdownPage {
         lines += page[counted..].matches('\n').count();
         counted = page.len();
         turn_lines.push(lines);
-        let _ = write!(
+        let _ = writeln!(
             page,
-            "## Turn {} ({})\n",
+            "## Turn {} ({})",
             first + at,
             time.get(..16).unwrap_or(&time)
         );

@@ -106,9 +106,10 @@ impl TurnHistory {
         self.progress = Progress::Requested;
     }
 
-    /// There is no answer without a request: where the response is to none, the line that says so was lost.
+    /// There is no answer without a request: where the response is to none, the line that says so was lost. Calls
+    /// without a result stay in their step, so that they get one.
     fn begin_response(&mut self) {
-        if self.progress != Progress::Requested {
+        if self.progress != Progress::Requested && self.open_calls().next().is_none() {
             self.begin_step(self.step.saturating_add(1));
         }
     }

@@ -194,6 +194,13 @@ fn a_response_that_was_never_whole_does_not_count() {
     });
     assert_eq!(history.open_calls().count(), 1);
     assert_eq!(history.next_call(), CallKey(1));
+    history.apply(&Event::ToolResult {
+        call: CallKey(0),
+        end: CallEnd::Success,
+        content: "one".into(),
+        held: false,
+        details: None,
+    });
     // The line of the next request was lost: there is no response without one.
     let mut next = call;
     if let Event::ToolCall { call, .. } = &mut next {
