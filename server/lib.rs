@@ -2,7 +2,7 @@
 //!
 //! One program, `aside`, runs an agent's turn — a model, tools, files — and asks where it must. This page is
 //! the map. Arrows point one way: `front → engine → {provider, tool, session} → turn`; a test keeps them so.
-//! [`config`] is known to `front` and `engine`, [`digest`] to all.
+//! [`config`] is known to `front` and `engine`, [`digest`] and [`visible`] to all.
 //!
 //! | module | what lives there |
 //! |---|---|
@@ -13,6 +13,7 @@
 //! | [`session`] | the log on disk: append, lock, repair, replay, export, undo |
 //! | [`engine`] | performs what the turn decides: the only owner of tasks, time and cancellation |
 //! | [`digest`] | SHA-256 in hex: what files, blobs and approvals are known by |
+//! | [`visible`] | which characters are hidden, and text made safe to look at |
 //! | [`front`] | what people see: `headless` for terminals and CI, `lsp` for editors |
 //!
 //! The words: a *conversation* is a log of events; a *turn* goes from a user's message to the final answer; a
@@ -30,3 +31,4 @@ pub mod front;
 pub mod provider;
 pub mod session;
 pub mod tool;
+pub mod visible;

@@ -1,5 +1,7 @@
 //! Names and keys: which are taken, how they are shown, which one was probably meant.
 
+use crate::visible::is_hidden;
+
 /// What [`is_name`] takes, for the schema: its only pattern.
 pub(crate) const NAME_PATTERN: &str = "^[A-Za-z0-9_-]{1,64}$";
 
@@ -35,7 +37,7 @@ pub(crate) fn did_you_mean<'a>(
         .unwrap_or_default()
 }
 
-/// A key as it is written in TOML, quoted where it must be. Control characters come out visible.
+/// A key as it is written in TOML, quoted where it must be. Hidden characters come out as their numbers.
 pub(crate) fn dotted(path: &[String]) -> String {
     let bare = |part: &str| {
         !part.is_empty()
@@ -53,7 +55,7 @@ pub(crate) fn dotted(path: &[String]) -> String {
     parts.collect::<Vec<_>>().join(".")
 }
 
-/// A text as TOML quotes it, on one line. What a terminal would act on or not show comes out visible.
+/// A text as TOML quotes it, on one line. Hidden characters come out as their numbers.
 pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for char in text.chars() {
@@ -61,16 +63,9 @@ pub(crate) fn quoted(text: &str) -> String {
             '"' | '\\' => quoted.extend(['\\', char]),
             '\n' => quoted += "\\n",
             '\t' => quoted += "\\t",
-            _ if is_invisible(char) => quoted += &format!("\\U{:08X}", u32::from(char)),
+            _ if is_hidden(char) => quoted += &format!("\\U{:08X}", u32::from(char)),
             _ => quoted.push(char),
         }
     }
     quoted + "\""
-}
-
-/// Control characters, and those that join, hide or turn round what stands beside them.
-fn is_invisible(char: char) -> bool {
-    char.is_control()
-        || matches!(char, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
-        || matches!(char, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }

@@ -6,6 +6,7 @@ use http::{HeaderMap, header};
 use serde_json::Value;
 
 use super::retry::ApiError;
+use crate::visible::is_hidden;
 
 /// Characters of an answer that is not the API's, as far as a person is shown.
 const SHOWN: usize = 200;
@@ -72,7 +73,7 @@ pub(super) fn seconds(text: &str) -> Option<Duration> {
 
 /// The beginning of a text that is not in the API's form, fit to be shown.
 pub(super) fn shown(text: &str) -> String {
-    let fit = text.chars().filter(|char| !char.is_control());
+    let fit = text.chars().filter(|char| !is_hidden(*char));
     fit.take(SHOWN).collect::<String>().trim().to_owned()
 }
 

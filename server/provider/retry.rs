@@ -7,7 +7,10 @@
 use std::time::Duration;
 
 use super::key::Key;
-use crate::turn::response::{Failure, FailureClass, Feature};
+use crate::{
+    turn::response::{Failure, FailureClass, Feature},
+    visible::is_hidden,
+};
 
 /// An error, as an API told it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -448,7 +451,7 @@ fn said(error: &ApiError) -> String {
     let printable: String = own
         .chars()
         .map(|char| if char.is_whitespace() { ' ' } else { char })
-        .filter(|char| !is_unprintable(*char))
+        .filter(|char| !is_hidden(*char))
         .collect();
     let mut words = printable.split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some((end, _)) = words.char_indices().nth(SHOWN) {
@@ -456,12 +459,6 @@ fn said(error: &ApiError) -> String {
         words.push('…');
     }
     words.trim_end_matches(['.', ';']).to_owned()
-}
-
-/// What a terminal acts on, or what turns round the text beside it.
-fn is_unprintable(char: char) -> bool {
-    char.is_control()
-        || matches!(char, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]

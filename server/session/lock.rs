@@ -13,8 +13,8 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::record::time_text;
 
-/// Longer than [`is_held`] takes for its look, which may be mistaken for a holder.
-const LOOK: Duration = Duration::from_millis(10);
+/// How often a lock is tried again while nobody but [`is_held`] has it, which takes it for an instant.
+const TRIES: usize = 1000;
 
 /// The right to write, until it is dropped or the process ends, however that ends.
 #[derive(Debug)]
@@ -29,8 +29,17 @@ pub(super) enum Refused {
 }
 
 impl Lock {
-    /// Takes the lock of a folder and writes down who has it. Waits for nobody.
+    /// Takes the lock of a folder and writes down who has it. Does not wait for another writer.
     pub(super) fn take(folder: &Path, now: Duration) -> Result<Self, Refused> {
+        Self::take_between(folder, now, thread::yield_now)
+    }
+
+    /// As [`Lock::take`]; `pause` is called before each new try while others only look whether it is held.
+    fn take_between(
+        folder: &Path,
+        now: Duration,
+        mut pause: impl FnMut(),
+    ) -> Result<Self, Refused> {
         let path = folder.join("lock");
         let mut file = OpenOptions::new()
             .read(true)
@@ -40,11 +49,18 @@ impl Lock {
             .mode(0o600)
             .open(&path)
             .map_err(Refused::Io)?;
-        if !try_lock(&file).map_err(Refused::Io)? {
-            thread::sleep(LOOK);
-            if !try_lock(&file).map_err(Refused::Io)? {
+        let mut tries = 0;
+        while !try_lock(&file, FlockOperation::NonBlockingLockExclusive).map_err(Refused::Io)? {
+            // A shared lock can be had beside those that look, but not beside a writer. It goes at once, since it
+            // would keep others from the exclusive one.
+            let only_looks =
+                try_lock(&file, FlockOperation::NonBlockingLockShared).map_err(Refused::Io)?;
+            unlock(&file);
+            if !only_looks || tries == TRIES {
                 return Err(Refused::Held(holder(&mut file)));
             }
+            tries += 1;
+            pause();
         }
         let lock = Self(file);
         lock.sign(&path, now).map_err(Refused::Io)?;
@@ -70,6 +86,7 @@ impl Drop for Lock {
     /// An empty lock file tells those who list that nobody needs to be looked for.
     fn drop(&mut self) {
         let _ = self.0.set_len(0);
+        unlock(&self.0);
     }
 }
 
@@ -79,12 +96,23 @@ pub(super) fn is_held(folder: &Path) -> bool {
         return false;
     };
     let signed = file.metadata().is_ok_and(|about| about.len() > 0);
-    // Only after a crash is the file signed and the lock free, so that this look can take it for a moment.
-    signed && flock(&file, FlockOperation::NonBlockingLockShared).is_err()
+    // Only after a crash is the file signed and the lock free, so that this look takes it for an instant.
+    let is_free = || {
+        let taken = try_lock(&file, FlockOperation::NonBlockingLockShared).unwrap_or(false);
+        unlock(&file);
+        taken
+    };
+    signed && !is_free()
 }
 
-fn try_lock(file: &File) -> io::Result<bool> {
-    match rustix::io::retry_on_intr(|| flock(file, FlockOperation::NonBlockingLockExclusive)) {
+/// Closing the file is not enough: a child process that this one forks at the same moment keeps a copy of the
+/// descriptor, and with it the lock, until it runs its own program.
+fn unlock(file: &File) {
+    let _ = flock(file, FlockOperation::Unlock);
+}
+
+fn try_lock(file: &File, how: FlockOperation) -> io::Result<bool> {
+    match rustix::io::retry_on_intr(|| flock(file, how)) {
         Ok(()) => Ok(true),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
         Err(error) => Err(error.into()),
@@ -99,5 +127,71 @@ fn holder(file: &mut File) -> String {
     match (read, text.trim()) {
         (Err(_), _) | (_, "") => "another process".into(),
         (_, text) => text.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_look_at_the_lock_keeps_nobody_from_taking_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let look = File::create(folder.path().join("lock")).unwrap();
+        assert!(try_lock(&look, FlockOperation::NonBlockingLockShared).unwrap());
+        let mut pauses = 0;
+        let taken = Lock::take_between(folder.path(), NOW, || {
+            pauses += 1;
+            if pauses == 3 {
+                flock(&look, FlockOperation::Unlock).unwrap();
+            }
+        });
+        assert!(taken.is_ok());
+        assert_eq!(pauses, 3);
+        assert!(is_held(folder.path()));
+    }
+
+    #[test]
+    fn a_lock_that_is_let_go_is_free_whoever_has_a_copy_of_its_descriptor() {
+        let folder = tempfile::tempdir().unwrap();
+        let Ok(first) = Lock::take(folder.path(), NOW) else {
+            panic!("the lock is free");
+        };
+        let _copy = first.0.try_clone().unwrap();
+        drop(first);
+        let again = Lock::take_between(folder.path(), NOW, || panic!("it waits"));
+        assert!(again.is_ok());
+    }
+
+    #[test]
+    fn a_writer_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let Ok(_first) = Lock::take(folder.path(), NOW) else {
+            panic!("the lock is free");
+        };
+        let second = Lock::take_between(folder.path(), NOW, || panic!("it waits"));
+        let Err(Refused::Held(holder)) = second else {
+            panic!("two have the lock");
+        };
+        assert_eq!(
+            holder,
+            format!(
+                "process {} since 1970-01-01T00:00:01.000Z",
+                std::process::id()
+            )
+        );
+    }
+
+    #[test]
+    fn a_look_that_does_not_end_is_given_up_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let look = File::create(folder.path().join("lock")).unwrap();
+        assert!(try_lock(&look, FlockOperation::NonBlockingLockShared).unwrap());
+        let mut pauses = 0;
+        let taken = Lock::take_between(folder.path(), NOW, || pauses += 1);
+        assert!(matches!(taken, Err(Refused::Held(_))));
+        assert_eq!(pauses, TRIES);
     }
 }

@@ -7,16 +7,16 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::turn::{
-    effect::CallWork,
-    input::{Preparation, Prepared, ToolOutcome, ToolOutput},
-    question::{Answer, AnswerType, Persistence, Question},
+use crate::{
+    turn::{
+        effect::CallWork,
+        input::{Preparation, Prepared, ToolOutcome, ToolOutput},
+        question::{Answer, AnswerType, Persistence, Question},
+    },
+    visible::short_line,
 };
 
-use super::{
-    About, AllowToggle, Enable, Host, Tool, arguments, invalid, outcome, preparation,
-    visible::one_line,
-};
+use super::{About, AllowToggle, Enable, Host, Tool, arguments, invalid, outcome, preparation};
 
 /// The id of the one question.
 const ANSWER: &str = "answer";
@@ -152,7 +152,7 @@ impl Tool for AskUser {
     async fn prepare(&self, work: &CallWork, _host: &Arc<Host>) -> Preparation {
         preparation(arguments::<Args>(work).map(|args| {
             Preparation::Ready(Prepared {
-                title: format!("Ask: {}", one_line(&args.question, 80)),
+                title: format!("Ask: {}", short_line(&args.question, 80)),
                 hash: crate::digest::of_parts(&["ask_user", &work.arguments.to_string()]),
                 sandboxed: true,
                 ..Prepared::default()

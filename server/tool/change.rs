@@ -13,13 +13,14 @@ use crate::{
         input::{Prepared, Preview, ToolOutcome, ToolOutput},
         rules::Class,
     },
+    visible::{hidden_added, short_line},
 };
 
 use super::{
     Edit, Host,
     editor::{Buffer, BufferEdit, EditError, TextSource},
     host::AsPrepared,
-    visible::{cut, hidden_added, one_line},
+    output::cut,
     workspace::{Refusal, TextFile},
 };
 
@@ -99,7 +100,7 @@ impl Change {
         let old = self.old.map(|file| file.text);
         let verb = if old.is_some() { "Edit" } else { "Create" };
         let old = old.unwrap_or_default();
-        let mut title = format!("{verb} {}", one_line(&self.path, 80));
+        let mut title = format!("{verb} {}", short_line(&self.path, 80));
         // The diff itself stays as it is, since a person may take it over; so it is said here.
         let hidden = hidden_added(&old, &self.new);
         if !hidden.is_empty() {
@@ -109,7 +110,7 @@ impl Change {
             ));
         }
         let must_ask = buffer.as_ref().filter(|buffer| buffer.users).map(|_| {
-            let path = one_line(&self.path, 80);
+            let path = short_line(&self.path, 80);
             format!("{path} has changes in the editor that are not saved")
         });
         let version = buffer.as_ref().map(|buffer| buffer.version);

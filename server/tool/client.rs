@@ -7,18 +7,16 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::turn::{
-    effect::CallWork,
-    input::{Preparation, Prepared, Preview, ToolOutcome, ToolOutput},
-    rules::Class,
+use crate::{
+    turn::{
+        effect::CallWork,
+        input::{Preparation, Prepared, Preview, ToolOutcome, ToolOutput},
+        rules::Class,
+    },
+    visible::{short_line, visible},
 };
 
-use super::{
-    About, Host, Tool,
-    host::AsPrepared,
-    off_thread, outcome,
-    visible::{one_line, visible},
-};
+use super::{About, Host, Tool, host::AsPrepared, off_thread, outcome};
 
 /// Bytes of a result that are kept for `read_output`.
 const KEPT: usize = 16 << 20;
@@ -82,7 +80,7 @@ impl Tool for ClientTool {
         let shown = serde_json::to_string_pretty(&work.arguments).unwrap_or_default();
         Preparation::Ready(Prepared {
             class: Class::More,
-            title: format!("Run {} in the editor", one_line(&work.tool, 64)),
+            title: format!("Run {} in the editor", short_line(&work.tool, 64)),
             preview: Some(Preview::Text {
                 text: visible(&shown).into_owned(),
             }),

@@ -7,15 +7,15 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::turn::{
-    effect::CallWork,
-    input::{Preparation, Prepared, ToolOutcome, ToolOutput},
+use crate::{
+    turn::{
+        effect::CallWork,
+        input::{Preparation, Prepared, ToolOutcome, ToolOutput},
+    },
+    visible::short_line,
 };
 
-use super::{
-    About, Host, Tool, arguments, outcome,
-    visible::{cut, one_line},
-};
+use super::{About, Host, Tool, arguments, outcome, output::cut};
 
 /// Tools that are described at once.
 const NAMES: usize = 64;
@@ -50,7 +50,7 @@ fn run(work: &CallWork, host: &Host) -> Result<ToolOutcome, String> {
     let args: Args = arguments(work)?;
     let describe = |name: &String| match host.tools.get(name) {
         Some(description) => format!("# {name}\n\n{description}"),
-        None => format!("There is no tool {}.", one_line(name, 64)),
+        None => format!("There is no tool {}.", short_line(name, 64)),
     };
     let mut text = args
         .names

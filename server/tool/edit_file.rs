@@ -7,11 +7,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::turn::{
-    effect::CallWork,
-    input::{Preparation, ToolOutcome},
-    question::{AnswerType, Persistence, Question},
-    rules::Class,
+use crate::{
+    turn::{
+        effect::CallWork,
+        input::{Preparation, ToolOutcome},
+        question::{AnswerType, Persistence, Question},
+        rules::Class,
+    },
+    visible::short_line,
 };
 
 use super::{
@@ -214,7 +217,7 @@ fn question(path: &str, text: &str, places: &[usize], labels: Vec<String>) -> Qu
     let mut options = labels;
     options.push(ALL.to_owned());
     let asked = format!("The text to replace occurs {count} times in {path}. Which one is meant?");
-    let asked = super::visible::one_line(&asked, 300);
+    let asked = short_line(&asked, 300);
     let mut question = Question::new(OCCURRENCE, asked, AnswerType::Select { options });
     question.context = Some(context.join("\n\n"));
     question.persistence = Persistence::None;

@@ -7,14 +7,18 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::turn::{
-    effect::CallWork,
-    input::{Preparation, Prepared, ToolOutcome, ToolOutput},
+use crate::{
+    turn::{
+        effect::CallWork,
+        input::{Preparation, Prepared, ToolOutcome, ToolOutput},
+    },
+    visible::{short_line, visible},
 };
 
 use super::{
-    About, Host, Tool, arguments, off_thread, outcome, preparation,
-    visible::{counted, one_line, visible},
+    About, Host, Tool, arguments, off_thread, outcome,
+    output::counted,
+    preparation,
     walk::{End, Walk},
 };
 
@@ -91,7 +95,10 @@ impl Tool for ListFiles {
     async fn prepare(&self, work: &CallWork, _host: &Arc<Host>) -> Preparation {
         preparation(arguments::<Args>(work).map(|args| {
             Preparation::Ready(Prepared {
-                title: format!("List {}", one_line(args.path.as_deref().unwrap_or("."), 80)),
+                title: format!(
+                    "List {}",
+                    short_line(args.path.as_deref().unwrap_or("."), 80)
+                ),
                 hash: crate::digest::of_parts(&["list_files", &work.arguments.to_string()]),
                 sandboxed: true,
                 ..Prepared::default()

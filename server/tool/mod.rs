@@ -27,6 +27,7 @@ pub mod editor;
 mod environment;
 mod host;
 mod list_files;
+mod output;
 pub mod process;
 mod read_file;
 mod read_output;
@@ -36,7 +37,6 @@ mod search;
 pub mod supervisor;
 #[cfg(test)]
 mod trial;
-pub mod visible;
 mod walk;
 pub mod workspace;
 mod write_file;

@@ -25,12 +25,11 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 pub use self::quiet::{Quiet, read_quietly};
-use crate::turn::event::CallKey;
+use crate::{turn::event::CallKey, visible::printable};
 
 use super::{
     Host, environment,
     supervisor::{self, DRAIN, Report},
-    visible::printable,
 };
 
 /// Bytes of an output that are kept for `read_output`.

@@ -7,19 +7,17 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::turn::{
-    effect::CallWork,
-    input::{Preparation, Prepared, ToolOutcome, ToolOutput},
+use crate::{
+    turn::{
+        effect::CallWork,
+        input::{Preparation, Prepared, ToolOutcome, ToolOutput},
+    },
+    visible::short_line,
 };
 
 use super::{
-    About, Host, Tool, arguments,
-    change::sentence,
-    editor::Readable,
-    host::AsPrepared,
-    invalid, off_thread, outcome, preparation,
-    visible::{cut, one_line},
-    workspace::TextFile,
+    About, Host, Tool, arguments, change::sentence, editor::Readable, host::AsPrepared, invalid,
+    off_thread, outcome, output::cut, preparation, workspace::TextFile,
 };
 
 /// What follows a line that was cut.
@@ -82,9 +80,9 @@ fn prepare(work: &CallWork, host: &Host) -> Result<Preparation, String> {
     host.seen().prepared(work.call, as_prepared);
     let must_ask = opened
         .secret
-        .then(|| format!("{} may hold secrets", one_line(&opened.path, 80)));
+        .then(|| format!("{} may hold secrets", short_line(&opened.path, 80)));
     Ok(Preparation::Ready(Prepared {
-        title: format!("Read {}", one_line(&opened.path, 80)),
+        title: format!("Read {}", short_line(&opened.path, 80)),
         approved: (host.approved)(&hash),
         hash,
         must_ask,

@@ -7,12 +7,15 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::turn::{
-    effect::CallWork,
-    input::{Preparation, Prepared, ToolOutcome, ToolOutput},
+use crate::{
+    turn::{
+        effect::CallWork,
+        input::{Preparation, Prepared, ToolOutcome, ToolOutput},
+    },
+    visible::{printable, short_line},
 };
 
-use super::{About, Host, Tool, arguments, off_thread, outcome, visible::printable};
+use super::{About, Host, Tool, arguments, off_thread, outcome};
 
 /// The tool.
 pub(super) struct ReadOutput(About);
@@ -46,12 +49,7 @@ impl ReadOutput {
 
 fn run(work: &CallWork, host: &Host) -> Result<ToolOutcome, String> {
     let args: Args = arguments(work)?;
-    let unknown = || {
-        format!(
-            "There is no output {}.",
-            super::visible::one_line(&args.id, 80)
-        )
-    };
+    let unknown = || format!("There is no output {}.", short_line(&args.id, 80));
     if !crate::digest::is_sha256(&args.id) {
         return Err(unknown());
     }

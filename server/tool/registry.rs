@@ -10,17 +10,19 @@ use jsonschema::Validator;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::turn::{
-    effect::CallWork,
-    input::{Preparation, ToolOutcome, ToolOutput},
-    model_text::ModelText,
+use crate::{
+    turn::{
+        effect::CallWork,
+        input::{Preparation, ToolOutcome, ToolOutput},
+        model_text::ModelText,
+    },
+    visible::short_line,
 };
 
 use super::{
     Host, Tool, answer_inquiry::AnswerInquiry, ask_user::AskUser, describe_tools::DescribeTools,
     edit_file::EditFile, invalid, list_files::ListFiles, read_file::ReadFile,
-    read_output::ReadOutput, run_command::RunCommand, search::Search, visible::one_line,
-    write_file::WriteFile,
+    read_output::ReadOutput, run_command::RunCommand, search::Search, write_file::WriteFile,
 };
 
 /// Misfits that are named at once.
@@ -144,10 +146,10 @@ impl Entry {
             let separator = if text.is_empty() { "" } else { "; " };
             let place = error.instance_path().to_string();
             let place = place.trim_start_matches('/').replace('/', ".");
-            let what = one_line(&error.to_string(), MISFIT);
+            let what = short_line(&error.to_string(), MISFIT);
             let _ = match place.as_str() {
                 "" => write!(text, "{separator}{what}"),
-                place => write!(text, "{separator}`{}`: {what}", one_line(place, MISFIT)),
+                place => write!(text, "{separator}`{}`: {what}", short_line(place, MISFIT)),
             };
         }
         Some(text).filter(|text| !text.is_empty())
@@ -161,7 +163,7 @@ fn is_name(name: &str) -> bool {
 }
 
 fn unknown(name: &str) -> String {
-    ModelText::default().no_tool(&one_line(name, 64))
+    ModelText::default().no_tool(&short_line(name, 64))
 }
 
 #[cfg(test)]

@@ -7,10 +7,13 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::turn::{
-    effect::CallWork,
-    input::{Preparation, Prepared, Preview, ToolOutcome, ToolOutput},
-    rules::Class,
+use crate::{
+    turn::{
+        effect::CallWork,
+        input::{Preparation, Prepared, Preview, ToolOutcome, ToolOutput},
+        rules::Class,
+    },
+    visible::{short_line, visible},
 };
 
 use super::{
@@ -18,7 +21,6 @@ use super::{
     host::AsPrepared,
     off_thread, outcome, preparation,
     process::{self, Ended, How, Job},
-    visible::{one_line, visible},
     workspace::Folder,
 };
 
@@ -96,7 +98,7 @@ impl Tool for RunCommand {
             host.seen().prepared(work.call, as_prepared);
             Preparation::Ready(Prepared {
                 class: Class::More,
-                title: format!("Run `{}`", one_line(&plan.args.command, 80)),
+                title: format!("Run `{}`", short_line(&plan.args.command, 80)),
                 preview: Some(Preview::Command {
                     text: visible(&plan.args.command).into_owned(),
                     cwd: visible(&plan.cwd.real.to_string_lossy()).into_owned(),
@@ -155,7 +157,7 @@ fn without(unsaved: &[String]) -> String {
     }
     format!(
         "Unsaved in the editor: {}\n",
-        one_line(&unsaved.join(", "), 1000)
+        short_line(&unsaved.join(", "), 1000)
     )
 }
 

@@ -9,9 +9,12 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::turn::{
-    effect::CallWork,
-    input::{Preparation, Prepared, ToolOutcome, ToolOutput},
+use crate::{
+    turn::{
+        effect::CallWork,
+        input::{Preparation, Prepared, ToolOutcome, ToolOutput},
+    },
+    visible::{short_line, visible},
 };
 
 use super::{
@@ -19,8 +22,9 @@ use super::{
     change::sentence,
     editor::{Readable, TextSource},
     host::AsPrepared,
-    off_thread, outcome, preparation,
-    visible::{counted, one_line, visible},
+    off_thread, outcome,
+    output::counted,
+    preparation,
     walk::{End, Walk},
     workspace::Refusal,
 };
@@ -96,10 +100,10 @@ fn prepare(work: &CallWork, host: &Host) -> Result<Preparation, String> {
     };
     host.seen().prepared(work.call, as_prepared);
     Ok(Preparation::Ready(Prepared {
-        title: format!("Search for {}", one_line(&args.pattern, 80)),
+        title: format!("Search for {}", short_line(&args.pattern, 80)),
         approved: (host.approved)(&hash),
         hash,
-        must_ask: secret.map(|opened| format!("{} may hold secrets", one_line(&opened.path, 80))),
+        must_ask: secret.map(|opened| format!("{} may hold secrets", short_line(&opened.path, 80))),
         sandboxed: true,
         ..Prepared::default()
     }))

@@ -20,9 +20,13 @@ use self::{
 };
 
 /// A module and those that it must not know. The turn is a crate of its own, which cannot use any of them.
-const ARROWS: [(&str, &[&str]); 6] = [
+const ARROWS: [(&str, &[&str]); 7] = [
     (
         "digest",
+        &["config", "engine", "front", "provider", "session", "tool"],
+    ),
+    (
+        "visible.rs",
         &["config", "engine", "front", "provider", "session", "tool"],
     ),
     (

@@ -17,12 +17,12 @@ use crate::{
     tool::{
         Registry,
         editor::{EditError, Editor},
-        visible::one_line,
     },
     turn::{
         event::{DirectiveKind, Event},
         model_text::ModelText,
     },
+    visible::short_line,
 };
 
 mod documents;
@@ -190,7 +190,7 @@ impl Failed {
 
 /// Paths in a sentence.
 pub fn listed<'a>(files: impl Iterator<Item = &'a String>) -> String {
-    let shown: Vec<String> = files.map(|path| one_line(path, PATH)).collect();
+    let shown: Vec<String> = files.map(|path| short_line(path, PATH)).collect();
     shown.join(", ")
 }
 
@@ -223,7 +223,7 @@ fn clauses(conflicts: &[Conflict]) -> String {
 }
 
 fn not_made(path: &str, why: &EditError) -> String {
-    let path = one_line(path, PATH);
+    let path = short_line(path, PATH);
     match why {
         EditError::Stale => format!("{path} changed in the editor meanwhile"),
         EditError::Refused(None) => format!("the editor did not make the edit of {path}"),

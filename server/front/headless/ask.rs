@@ -12,12 +12,15 @@ use std::time::Duration;
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
-use super::text::{Paint, one_line, visible};
-use crate::turn::{
-    effect::{Prompt, PromptKind},
-    event::{Permission, Vocabulary},
-    input::{Preview, PromptAnswer, SecretValue},
-    question::{AnswerType, has_clear_numbers},
+use super::paint::Paint;
+use crate::{
+    turn::{
+        effect::{Prompt, PromptKind},
+        event::{Permission, Vocabulary},
+        input::{Preview, PromptAnswer, SecretValue},
+        question::{AnswerType, has_clear_numbers},
+    },
+    visible::{one_line, visible},
 };
 
 /// What a typed line is.

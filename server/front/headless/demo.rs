@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{failure::Failure, place::Place, run::open_terminal, text::Paint, watch::Watch};
+use super::{failure::Failure, paint::Paint, place::Place, run::open_terminal, watch::Watch};
 use crate::{
     config::{Flag, Sources},
     engine::{ConversationTarget, Layers, TrustedBy, TurnRequest, TurnStart},

@@ -9,7 +9,7 @@ use std::{
 
 use tokio::time::timeout;
 
-use super::{failure::Failure, place::Place, streams::Streams, text::one_line};
+use super::{failure::Failure, place::Place, streams::Streams};
 use crate::{
     config::{self, Configuration, ModelId, Settings, Sources},
     engine::{
@@ -18,6 +18,7 @@ use crate::{
     },
     provider::ApiKind,
     session::{conversation::Listed, store::Store},
+    visible::one_line,
 };
 
 /// Looks at everything that a turn needs, says what it found, a line each, and what to do about it.

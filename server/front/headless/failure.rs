@@ -1,7 +1,7 @@
 //! Why a command could not do what it was asked.
 
-use super::{exit, text::visible};
-use crate::engine::StartError;
+use super::exit;
+use crate::{engine::StartError, visible::visible};
 
 /// An exit code and the sentence that goes with it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

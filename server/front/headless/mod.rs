@@ -3,6 +3,7 @@
 //!
 //! Invariant: only an answer goes to standard output; what people see meanwhile goes to standard error,
 //! and questions go to the terminal itself, so that pipes stay free.
+
 pub mod approvals;
 pub mod args;
 pub mod ask;
@@ -15,11 +16,11 @@ pub mod failure;
 pub mod message;
 pub mod model;
 pub mod output;
+pub mod paint;
 pub mod place;
 pub mod run;
 pub mod show;
 pub mod streams;
 pub mod terminal;
-pub mod text;
 pub mod trust;
 pub mod watch;

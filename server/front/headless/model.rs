@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 
-use super::{failure::Failure, place::Place, streams::Streams, text::one_line};
+use super::{failure::Failure, place::Place, streams::Streams};
 use crate::{
     config::{self, ModelId, Settings},
     engine::models::{Models, listed::Lists},
@@ -11,6 +11,7 @@ use crate::{
         abilities::{Abilities, ReasoningKind, Told},
         rehearsal::{self, Rehearsal},
     },
+    visible::one_line,
 };
 
 /// Lists the models of the providers that can be used, a line each, and keeps what the providers said of them.

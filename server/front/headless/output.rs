@@ -2,13 +2,14 @@
 
 use serde::Serialize;
 
-use super::{args::Output, text::visible};
+use super::args::Output;
 use crate::{
     front::wire::{
         TurnCompleted, TurnRef, TurnUpdate, Update,
         methods::{Notification, TurnEnded, TurnUpdated},
     },
     turn::event::Outcome,
+    visible::visible,
 };
 
 /// What is written to standard output, from the first update of a turn to its end.

@@ -8,9 +8,9 @@ use super::{
     args,
     failure::Failure,
     message::{self, Stdin},
+    paint::Paint,
     place::Place,
     terminal::{Answers, Terminal},
-    text::Paint,
     watch::Watch,
 };
 use crate::{

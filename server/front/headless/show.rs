@@ -11,12 +11,13 @@ use std::{collections::HashMap, fmt::Write as _};
 
 use serde_json::Value;
 
-use super::text::{Paint, one_line, visible};
+use super::paint::Paint;
 use crate::{
     front::wire::{
         CallStatus, InquiryStatus, PromptOutcome, QuestionUpdate, TurnCompleted, Update, Usage,
     },
     turn::event::{By, Level, Outcome, Status},
+    visible::{one_line, visible},
 };
 
 /// What was seen of a turn so far, as far as later lines need it.

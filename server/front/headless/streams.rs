@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::{failure::Failure, text::visible};
+use crate::visible::visible;
+
+use super::failure::Failure;
 
 /// Where a command writes.
 pub struct Streams<'a> {

@@ -28,9 +28,12 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{
     ask::{Parsed, parse_line, render},
-    text::{Paint, one_line},
+    paint::Paint,
 };
-use crate::turn::{effect::Prompt, event::PromptId, input::PromptAnswer, question::AnswerType};
+use crate::{
+    turn::{effect::Prompt, event::PromptId, input::PromptAnswer, question::AnswerType},
+    visible::one_line,
+};
 
 /// The longest line that is taken, in bytes.
 const LINE: usize = 64 * 1024;

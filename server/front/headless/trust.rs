@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{failure::Failure, place::Place, streams::Streams, text::one_line};
+use super::{failure::Failure, place::Place, streams::Streams};
 use crate::{
     config::{
         self, Sources,
@@ -11,6 +11,7 @@ use crate::{
         workspace::DefinitionKind,
     },
     engine::start::tools::tool_defaults,
+    visible::one_line,
 };
 
 /// Asks a person a yes or no.

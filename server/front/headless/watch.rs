@@ -9,10 +9,10 @@ use super::{
     exit::{Signal, exit_code},
     failure::Failure,
     output::Writer,
+    paint::Paint,
     place::TRUST,
     show::Show,
     terminal::{Answers, Terminal},
-    text::Paint,
 };
 use crate::{
     engine::{Engine, TurnConfig, TurnMessage},

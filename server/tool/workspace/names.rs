@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path};
 
-use crate::tool::visible::is_hidden;
+use crate::visible::is_hidden;
 
 /// Version control, Aside's own settings, and settings by which an editor or a shell is made to run
 /// something. A folder's name protects all beneath it.

@@ -13,7 +13,8 @@ use aside::{
     config::{Flag, Sources},
     engine::{ConversationTarget, Engine, Layers, TrustedBy, TurnRequest, TurnStart},
     front::headless::{
-        args::Output, failure::Failure, place::Place, terminal::Terminal, text::Paint, watch::Watch,
+        args::Output, failure::Failure, paint::Paint, place::Place, terminal::Terminal,
+        watch::Watch,
     },
     turn::rules::Client,
 };

@@ -5,11 +5,12 @@ use std::time::Duration;
 use jiff::{Timestamp, tz::TimeZone};
 
 use crate::{
-    front::headless::{failure::Failure, streams::Streams, text::one_line},
+    front::headless::{failure::Failure, streams::Streams},
     session::{
         conversation::{Listed, Status},
         store::Store,
     },
+    visible::one_line,
 };
 
 /// Lists conversations, the newest first: id, status, turns, when something was recorded last, how many

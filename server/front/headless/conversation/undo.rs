@@ -8,7 +8,7 @@ use crate::{
         clock::Clock,
         undo::{Failed, Undoing, Which},
     },
-    front::headless::{failure::Failure, streams::Streams, text::one_line},
+    front::headless::{failure::Failure, streams::Streams},
     session::{
         conversation::Conversation,
         lines::Lines,
@@ -16,6 +16,7 @@ use crate::{
         store::StoreError,
         undo::{Change, Plan},
     },
+    visible::one_line,
 };
 
 /// Takes back what a turn changed in files, the last turn where none is named, and puts it on record, for the

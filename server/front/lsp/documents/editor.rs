@@ -33,10 +33,8 @@ use crate::{
         methods::SaveDocument,
         requests::{Empty, SaveParams},
     },
-    tool::{
-        editor::{Buffer, BufferEdit, EditError, Editor, OpenDocument},
-        visible::one_line,
-    },
+    tool::editor::{Buffer, BufferEdit, EditError, Editor, OpenDocument},
+    visible::short_line,
 };
 
 /// How long an edit may take to be seen.
@@ -152,7 +150,7 @@ async fn confirmed<E>(
             },
             reply = &mut replied, if !applied => match reply {
                 Ok(EditReply::Refused(why)) => {
-                    return Err(EditError::Refused(why.map(|why| one_line(&why, REASON))));
+                    return Err(EditError::Refused(why.map(|why| short_line(&why, REASON))));
                 }
                 _ => applied = true,
             },
@@ -181,7 +179,7 @@ async fn save(open: &OpenEditor, path: &Path, cancelled: &CancellationToken) -> 
             documents.saved_for_tools(&uri);
             Ok(())
         }
-        Ok(Err(ReplyError::Failed(why))) => Err(one_line(&why, REASON)),
+        Ok(Err(ReplyError::Failed(why))) => Err(short_line(&why, REASON)),
         Ok(Err(ReplyError::ConnectionOver)) | Err(_) => {
             Err("the editor did not say that it was saved".into())
         }

@@ -9,15 +9,13 @@ use similar::TextDiff;
 use tower_lsp::lsp_types::MessageActionItem;
 
 use crate::{
-    front::{
-        headless::text::{one_line, visible},
-        wire::{Preview, Prompt, PromptKind},
-    },
+    front::wire::{Preview, Prompt, PromptKind},
     turn::{
         event::{Permission, Vocabulary},
         input::{PromptAnswer, SecretValue},
         question::AnswerType,
     },
+    visible::{one_line, visible},
 };
 
 #[cfg(test)]

@@ -10,9 +10,9 @@ use tower_lsp::lsp_types::{
 };
 
 use super::{messages::cut, state::Fallback};
-use crate::front::{
-    headless::text::one_line,
-    wire::{CallStatus, QuestionUpdate, TurnRef, Update},
+use crate::{
+    front::wire::{CallStatus, QuestionUpdate, TurnRef, Update},
+    visible::one_line,
 };
 
 /// What tokens of turns begin with.

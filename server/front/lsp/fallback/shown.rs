@@ -5,9 +5,9 @@ use std::path::Path;
 use tower_lsp::lsp_types::Url;
 
 use super::messages::{LABEL, cut};
-use crate::front::{
-    headless::text::one_line,
-    wire::{Preview, Prompt},
+use crate::{
+    front::wire::{Preview, Prompt},
+    visible::one_line,
 };
 
 /// UTF-16 units of a conversation's title in a label.

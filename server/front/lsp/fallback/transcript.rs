@@ -10,7 +10,6 @@ use crate::{
     engine::blocking,
     front::{
         error::{Result, internal},
-        headless::text::visible,
         wire::{TurnCompleted, TurnRef, Update},
     },
     session::{
@@ -19,6 +18,7 @@ use crate::{
         replay,
     },
     turn::event::{Level, Outcome},
+    visible::visible,
 };
 
 /// UTF-16 units of a message that clients show.

@@ -19,11 +19,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::messages::as_text;
 use crate::{
-    front::{
-        headless::text::{one_line, visible},
-        wire::Prompt,
-    },
+    front::wire::Prompt,
     turn::question::AnswerType,
+    visible::{one_line, visible},
 };
 
 /// The line below which the text begins.

@@ -7,7 +7,7 @@ use tower_lsp::lsp_types::{
 };
 
 use super::super::{connection::Connection, fallback::messages::cut};
-use crate::front::{headless::text::one_line, wire::methods::commands::ASK};
+use crate::{front::wire::methods::commands::ASK, visible::one_line};
 
 /// The kind of the actions that are no fixes.
 pub(super) const KIND: CodeActionKind = CodeActionKind::new("aside");

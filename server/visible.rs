@@ -1,0 +1,155 @@
+//! Text of models, files and tools made safe to look at: what cannot be seen is shown, and terminals are not
+//! steered by it.
+//!
+//! [`is_hidden`] is the only definition of a hidden character. Approvals are given on the strength of it, so it
+//! follows Unicode's properties rather than a list of known tricks.
+
+use std::{borrow::Cow, fmt::Write as _};
+
+use icu_properties::{
+    CodePointMapData, CodePointSetData,
+    props::{
+        DefaultIgnorableCodePoint, Emoji, GeneralCategory as Category, PrependedConcatenationMark,
+    },
+};
+
+/// Whether a character takes no place of its own on a screen, steers a terminal, or reorders the text around it.
+///
+/// These are all control and format characters, separators of lines and paragraphs, and what Unicode calls
+/// default-ignorable: zero-width characters, fillers, tags and variation selectors. Line feeds and tabs are not
+/// hidden, nor are the few format characters with a shape of their own, such as U+0600.
+#[must_use]
+pub fn is_hidden(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_control() && !matches!(c, '\n' | '\t');
+    }
+    if CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c) {
+        return true;
+    }
+    match CodePointMapData::<Category>::new().get(c) {
+        Category::Control | Category::LineSeparator | Category::ParagraphSeparator => true,
+        Category::Format => !CodePointSetData::new::<PrependedConcatenationMark>().contains(c),
+        _ => false,
+    }
+}
+
+/// The text with every hidden character made visible: a control picture such as `␛`, else its number such as
+/// `<U+202E>`. Line feeds and tabs stay, and so does the variation selector of an emoji.
+#[must_use]
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if hidden(text).next().is_none() {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut end = 0;
+    for (at, c) in hidden(text) {
+        out.push_str(&text[end..at]);
+        match c {
+            '\0'..='\x1f' => out.extend(char::from_u32(0x2400 + u32::from(c))),
+            '\x7f' => out.push('␡'),
+            c => drop(write!(out, "<{}>", number(c))),
+        }
+        end = at + c.len_utf8();
+    }
+    out.push_str(&text[end..]);
+    Cow::Owned(out)
+}
+
+/// A text as one line, with everything in it visible: line feeds as `␊`, tabs as spaces, and without the
+/// white space at both ends.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    visible(text).trim().replace('\n', "␊").replace('\t', " ")
+}
+
+/// Like [`one_line`], and cut to at most `max` characters and an ellipsis.
+#[must_use]
+pub fn short_line(text: &str, max: usize) -> String {
+    let line = one_line(text);
+    match line.char_indices().nth(max) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// Output of a program as text: escape sequences for terminals are left out, carriage returns before line
+/// feeds too, bytes that are not UTF-8 become `�`, and every other hidden character is made visible.
+#[must_use]
+pub fn printable(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let plain = without_escapes(&text).replace("\r\n", "\n");
+    visible(&plain).into_owned()
+}
+
+/// Numbers (`U+202E`) of the hidden characters that `new` has more of than `old`, each once and in order.
+/// Carriage returns do not count, as some files end their lines with them.
+#[must_use]
+pub fn hidden_added(old: &str, new: &str) -> Vec<String> {
+    let count = |text: &str, wanted: char| hidden(text).filter(|(_, c)| *c == wanted).count();
+    let mut added: Vec<char> = hidden(new).map(|(_, c)| c).filter(|c| *c != '\r').collect();
+    added.sort_unstable();
+    added.dedup();
+    added.retain(|c| count(new, *c) > count(old, *c));
+    added.into_iter().map(number).collect()
+}
+
+/// The hidden characters of a text and where they are. A selector of text or emoji style directly after an emoji
+/// belongs to it: `👍️` looks as it should.
+fn hidden(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let mut before = None;
+    text.char_indices().filter(move |(_, c)| {
+        let before = before.replace(*c);
+        let is_style = matches!(c, '\u{fe0e}' | '\u{fe0f}') && before.is_some_and(is_emoji);
+        !is_style && is_hidden(*c)
+    })
+}
+
+/// Digits and signs of ASCII, which Unicode counts among the emoji for the sake of keycaps, are none here.
+fn is_emoji(c: char) -> bool {
+    !c.is_ascii() && CodePointSetData::new::<Emoji>().contains(c)
+}
+
+fn number(c: char) -> String {
+    format!("U+{:04X}", u32::from(c))
+}
+
+/// Leaves out CSI and OSC sequences and other two-character escapes.
+fn without_escapes(text: &str) -> Cow<'_, str> {
+    if !text.contains('\x1b') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c != '\x1b' {
+            out.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some('[') => {
+                // Parameters and intermediates, then one final byte.
+                while chars.next_if(|c| matches!(c, '\x20'..='\x3f')).is_some() {}
+                let _ = chars.next_if(|c| matches!(c, '\x40'..='\x7e'));
+            }
+            Some(']') => {
+                // An operating system command ends at BEL or ST; one that does not end is a line at most.
+                while chars
+                    .next_if(|c| !matches!(c, '\x07' | '\x1b' | '\n'))
+                    .is_some()
+                {}
+                if chars.next_if_eq(&'\x1b').is_some() {
+                    let _ = chars.next_if_eq(&'\\');
+                } else {
+                    let _ = chars.next_if_eq(&'\x07');
+                }
+            }
+            Some('(' | ')') => drop(chars.next()),
+            Some('\n') => out.push('\n'),
+            _ => {}
+        }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests;

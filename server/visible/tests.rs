@@ -1,0 +1,174 @@
+use super::*;
+
+#[test]
+fn every_kind_of_hidden_character_is_known() {
+    for (what, hidden) in [
+        ("C0 controls", &['\0'..='\x08', '\x0b'..='\x1f'][..]),
+        ("delete and C1 controls", &['\x7f'..='\u{9f}']),
+        ("soft hyphen", &['\u{ad}'..='\u{ad}']),
+        ("combining grapheme joiner", &['\u{34f}'..='\u{34f}']),
+        ("Arabic letter mark", &['\u{61c}'..='\u{61c}']),
+        (
+            "Hangul fillers",
+            &[
+                '\u{115f}'..='\u{1160}',
+                '\u{3164}'..='\u{3164}',
+                '\u{ffa0}'..='\u{ffa0}',
+            ],
+        ),
+        ("Khmer inherent vowels", &['\u{17b4}'..='\u{17b5}']),
+        (
+            "Mongolian selectors and vowel separator",
+            &['\u{180b}'..='\u{180f}'],
+        ),
+        (
+            "zero-width characters and marks of direction",
+            &['\u{200b}'..='\u{200f}'],
+        ),
+        (
+            "separators of lines and paragraphs",
+            &['\u{2028}'..='\u{2029}'],
+        ),
+        (
+            "bidirectional embeddings and overrides",
+            &['\u{202a}'..='\u{202e}'],
+        ),
+        (
+            "word joiner and invisible operators",
+            &['\u{2060}'..='\u{2064}'],
+        ),
+        (
+            "bidirectional isolates and deprecated format characters",
+            &['\u{2065}'..='\u{206f}'],
+        ),
+        ("variation selectors", &['\u{fe00}'..='\u{fe0f}']),
+        ("byte order mark", &['\u{feff}'..='\u{feff}']),
+        ("interlinear annotation", &['\u{fff9}'..='\u{fffb}']),
+        (
+            "controls of hieroglyphs and shorthand",
+            &['\u{13430}'..='\u{1343f}', '\u{1bca0}'..='\u{1bca3}'],
+        ),
+        ("controls of musical notation", &['\u{1d173}'..='\u{1d17a}']),
+        (
+            "tags and supplementary variation selectors",
+            &['\u{e0000}'..='\u{e0fff}'],
+        ),
+    ] {
+        for c in hidden.iter().cloned().flatten() {
+            assert!(is_hidden(c), "{what}: {}", number(c));
+        }
+    }
+}
+
+#[test]
+fn what_has_a_shape_or_a_width_is_not_hidden() {
+    for (what, shown) in [
+        (
+            "line feed, tab and ASCII",
+            &['\n'..='\n', '\t'..='\t', ' '..='~'][..],
+        ),
+        (
+            "spaces",
+            &[
+                '\u{a0}'..='\u{a0}',
+                '\u{2000}'..='\u{200a}',
+                '\u{3000}'..='\u{3000}',
+            ],
+        ),
+        (
+            "Latin letters and combining accents",
+            &['\u{c0}'..='\u{24f}', '\u{300}'..='\u{34e}'],
+        ),
+        (
+            "Arabic number signs",
+            &['\u{600}'..='\u{605}', '\u{6dd}'..='\u{6dd}'],
+        ),
+        ("the Syriac abbreviation mark", &['\u{70f}'..='\u{70f}']),
+        ("hyphens and dashes", &['\u{2010}'..='\u{2015}']),
+        (
+            "Han and Hangul",
+            &['\u{4e00}'..='\u{9fff}', '\u{ac00}'..='\u{d7a3}'],
+        ),
+        (
+            "emoji and skin tones",
+            &['\u{1f600}'..='\u{1f64f}', '\u{1f3fb}'..='\u{1f3ff}'],
+        ),
+        ("icons of private use", &['\u{e0a0}'..='\u{e0b3}']),
+        ("the replacement character", &['\u{fffd}'..='\u{fffd}']),
+    ] {
+        for c in shown.iter().cloned().flatten() {
+            assert!(!is_hidden(c), "{what}: {}", number(c));
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_seen_is_shown() {
+    let check = |text: &str, shown: &str| assert_eq!(visible(text), shown);
+    check("plain\ttext\nä 漢 🙂", "plain\ttext\nä 漢 🙂");
+    check("rm\r-rf\0\x1b[2K\x7f", "rm␍-rf␀␛[2K␡");
+    check(
+        "a\u{202e}b\u{200b}c\u{e0041}",
+        "a<U+202E>b<U+200B>c<U+E0041>",
+    );
+    check("\u{85}\u{9b}", "<U+0085><U+009B>");
+}
+
+#[test]
+fn nothing_acts_on_the_terminal_or_is_unseen() {
+    let check = |text, expected| assert_eq!(visible(text), expected, "{text:?}");
+    check("plain,\ttabs\nand lines", "plain,\ttabs\nand lines");
+    check("Grüße, 你好 👍️", "Grüße, 你好 👍️");
+    check("\x1b[31mred\x1b[0m", "␛[31mred␛[0m");
+    check("a\rb\x08c\x7f\0", "a␍b␈c␡␀");
+    check("\u{9b}31m", "<U+009B>31m");
+    check("rm \u{202e}gpj.exe", "rm <U+202E>gpj.exe");
+    check("zero\u{200b}width\u{feff}", "zero<U+200B>width<U+FEFF>");
+    check("\u{e0041}tag", "<U+E0041>tag");
+}
+
+#[test]
+fn only_an_emoji_has_a_selector_of_style_and_only_one() {
+    let check = |text, expected| assert_eq!(visible(text), expected, "{text:?}");
+    check("❤\u{fe0f} ☎\u{fe0e}", "❤\u{fe0f} ☎\u{fe0e}");
+    check("❤\u{fe0f}\u{fe0e}", "❤\u{fe0f}<U+FE0E>");
+    check("a\u{fe0f}", "a<U+FE0F>");
+    check("1\u{fe0f}", "1<U+FE0F>");
+    check("\u{fe0f}", "<U+FE0F>");
+    check("❤\u{fe00}", "❤<U+FE00>");
+    assert!(hidden_added("", "❤\u{fe0f}").is_empty());
+    assert_eq!(hidden_added("", "x\u{fe0f}"), ["U+FE0F"]);
+}
+
+#[test]
+fn a_title_is_one_short_line() {
+    assert_eq!(short_line(" a\n b\tc ", 20), "a␊ b c");
+    assert_eq!(short_line("ääää", 3), "äää…");
+    assert_eq!(short_line("ääää", 4), "ääää");
+}
+
+#[test]
+fn a_title_stays_on_its_line() {
+    assert_eq!(one_line(" two\nlines\tand \x1b "), "two␊lines and ␛");
+    assert_eq!(
+        one_line("rm x\r\n\u{2028}"),
+        "rm x␍␊<U+2028>",
+        "nothing hidden is trimmed"
+    );
+}
+
+#[test]
+fn output_does_not_steer_a_terminal() {
+    let check = |bytes: &[u8], text: &str| assert_eq!(printable(bytes), text);
+    check(b"\x1b[1;31mred\x1b[0m\r\nnext", "red\nnext");
+    check(b"\x1b]8;;http://x\x07link\x1b]8;;\x1b\\ end", "link end");
+    check(b"\x1b]0;never ends\nline", "\nline");
+    check(b"\xff\x00bin\x1b", "\u{fffd}␀bin");
+    check(b"50%\r100%", "50%␍100%");
+}
+
+#[test]
+fn names_what_a_change_hides() {
+    assert_eq!(hidden_added("a", "a\u{202e}b\u{202e}"), ["U+202E"]);
+    assert!(hidden_added("a\u{feff}", "b\u{feff}\r\n").is_empty());
+}
