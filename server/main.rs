@@ -13,7 +13,7 @@ use aside::{
         approvals,
         args::{self, Cli, Command, Stop},
         config, conversation, demo, doctor,
-        failure::Failure,
+        failure::CommandFailure,
         model,
         place::Place,
         run,
@@ -35,17 +35,17 @@ fn main() -> ExitCode {
     }
     match args::parse(std::env::args_os()) {
         Err(Stop::Show(text)) => finish(Ok((0, text))),
-        Err(Stop::Usage(text)) => finish(Err(Failure::usage(text))),
+        Err(Stop::Usage(text)) => finish(Err(CommandFailure::usage(text))),
         Ok(cli) => finish(dispatch(cli)),
     }
 }
 
 /// Says what is to be said, each thing where it belongs.
-fn finish(result: Result<(u8, String), Failure>) -> ExitCode {
+fn finish(result: Result<(u8, String), CommandFailure>) -> ExitCode {
     match result {
         Ok((code, text)) => match io::stdout().lock().write_all(text.as_bytes()) {
             Ok(()) => ExitCode::from(code),
-            Err(error) => say(&Failure::internal(format!(
+            Err(error) => say(&CommandFailure::internal(format!(
                 "the output could not be written: {error}"
             ))),
         },
@@ -63,13 +63,13 @@ fn ask_person(question: &str) -> io::Result<bool> {
     Ok(matches!(line.trim(), "y" | "Y" | "yes" | "Yes"))
 }
 
-fn say(failure: &Failure) -> ExitCode {
+fn say(failure: &CommandFailure) -> ExitCode {
     // There is nobody left to tell where even this fails.
     let _ = writeln!(io::stderr().lock(), "aside: {}", failure.text);
     ExitCode::from(failure.code)
 }
 
-fn dispatch(cli: Cli) -> Result<(u8, String), Failure> {
+fn dispatch(cli: Cli) -> Result<(u8, String), CommandFailure> {
     log(cli.log_file.as_deref())?;
     let place = || Place::find(cli.cwd.as_deref());
     match cli.command {
@@ -91,7 +91,7 @@ fn dispatch(cli: Cli) -> Result<(u8, String), Failure> {
             let place = place()?;
             with_streams(|streams| config::run(&command, &place, streams))
         }
-        Command::Model(args::Model::List) => {
+        Command::Model(args::ModelCommand::List) => {
             let (place, runtime) = (place()?, runtime()?);
             with_streams(|streams| runtime.block_on(model::list(&place, streams)))
         }
@@ -118,11 +118,11 @@ fn dispatch(cli: Cli) -> Result<(u8, String), Failure> {
 }
 
 /// Serves an editor. The process ends here: a thread may hang in a read of standard input for ever.
-fn serve() -> Result<(u8, String), Failure> {
+fn serve() -> Result<(u8, String), CommandFailure> {
     let served = runtime()?.block_on(lsp::serve());
     match served {
         Ok(code) => std::process::exit(code.into()),
-        Err(error) => Err(Failure::internal(format!(
+        Err(error) => Err(CommandFailure::internal(format!(
             "standard input and output cannot be used: {error}"
         ))),
     }
@@ -130,8 +130,8 @@ fn serve() -> Result<(u8, String), Failure> {
 
 /// Runs a command that writes as it goes.
 fn with_streams(
-    command: impl FnOnce(&mut Streams<'_>) -> Result<(), Failure>,
-) -> Result<(u8, String), Failure> {
+    command: impl FnOnce(&mut Streams<'_>) -> Result<(), CommandFailure>,
+) -> Result<(u8, String), CommandFailure> {
     let (mut out, mut notes) = (io::stdout().lock(), io::stderr().lock());
     let is_terminal = out.is_terminal();
     command(&mut Streams {
@@ -143,19 +143,19 @@ fn with_streams(
 }
 
 /// One thread carries everything; what blocks goes to threads of its own.
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+fn runtime() -> Result<tokio::runtime::Runtime, CommandFailure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| {
-            Failure::internal(format!(
+            CommandFailure::internal(format!(
                 "the program could not start its event loop: {error}"
             ))
         })
 }
 
 /// Logs go to standard error or the file, never to standard output. Nothing is set up that is not asked for.
-fn log(file: Option<&Path>) -> Result<(), Failure> {
+fn log(file: Option<&Path>) -> Result<(), CommandFailure> {
     let wanted = std::env::var("ASIDE_LOG").ok();
     if wanted.is_none() && file.is_none() {
         return Ok(());
@@ -165,7 +165,7 @@ fn log(file: Option<&Path>) -> Result<(), Failure> {
         .unwrap_or("info")
         .parse()
         .map_err(|error| {
-            Failure::usage(format!(
+            CommandFailure::usage(format!(
                 "ASIDE_LOG is not a level or a list of targets: {error}"
             ))
         })?;
@@ -181,7 +181,7 @@ fn log(file: Option<&Path>) -> Result<(), Failure> {
                 .create(true)
                 .open(path)
                 .map_err(|error| {
-                    Failure::usage(format!(
+                    CommandFailure::usage(format!(
                         "the log file {} cannot be opened: {error}",
                         path.display()
                     ))

@@ -8,9 +8,9 @@ use super::{
 /// A directive for one run, in the order in which they were given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Toggle {
-    /// `-t NAME`.
+    /// `-t NAME`: the tool of this name is on.
     On(String),
-    /// `-T NAME`.
+    /// `-T NAME`: the tool of this name is off.
     Off(String),
     /// `-T`: all that a bulk directive may.
     AllOff,
@@ -26,7 +26,10 @@ pub fn enabled_tools(
     toggles: &[Toggle],
     known: &[String],
 ) -> Result<Vec<String>, String> {
-    let mut tools: Vec<State<'_>> = known.iter().map(|name| State::of(settings, name)).collect();
+    let mut tools: Vec<ToolState<'_>> = known
+        .iter()
+        .map(|name| ToolState::of(settings, name))
+        .collect();
     for toggle in toggles {
         match toggle {
             Toggle::On(name) => find(&mut tools, name)?.toggle(true)?,
@@ -49,13 +52,13 @@ pub fn enabled_tools(
         .collect())
 }
 
-struct State<'a> {
+struct ToolState<'a> {
     name: &'a str,
     is_on: bool,
     allow: AllowToggle,
 }
 
-impl<'a> State<'a> {
+impl<'a> ToolState<'a> {
     fn of(settings: &Settings, name: &'a str) -> Self {
         let tools = &settings.conversation.tools;
         let (own, defaults) = (
@@ -108,7 +111,10 @@ impl AllowToggle {
     }
 }
 
-fn find<'a, 'b>(tools: &'b mut [State<'a>], name: &str) -> Result<&'b mut State<'a>, String> {
+fn find<'a, 'b>(
+    tools: &'b mut [ToolState<'a>],
+    name: &str,
+) -> Result<&'b mut ToolState<'a>, String> {
     let Some(at) = tools.iter().position(|tool| tool.name == name) else {
         let near = did_you_mean(name, tools.iter().map(|tool| tool.name));
         return Err(format!("there is no tool `{}`{near}", name.escape_debug()));

@@ -2,32 +2,32 @@
 
 use super::{names::is_name, settings::DetachedMode};
 
-/// The kind of a prompt.
+/// The kinds of prompts for which `--detached` can be given separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PromptKind {
-    /// May this run?
+pub enum DetachedKind {
+    /// Permission for a call to run.
     Run,
-    /// May the model see this result?
+    /// Permission for the model to see a result.
     Deliver,
-    /// A tool's question.
+    /// A question that a tool asks.
     Tool,
 }
 
 /// `--detached MODE` or `--detached KIND=MODE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DetachedFlag {
-    /// Without one, all kinds.
-    pub kind: Option<PromptKind>,
-    /// What happens.
+    /// The kind that the mode is for; all kinds if none is named.
+    pub kind: Option<DetachedKind>,
+    /// What happens when nobody is there to answer.
     pub mode: DetachedMode,
 }
 
-/// `--answer`.
+/// An answer given on the command line with `--answer`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AnswerFlag {
     /// `TOOL.QUESTION=VALUE`: a configured answer. The question's type says how the text is read.
     Configured {
-        /// The tool.
+        /// The tool that asks.
         tool: String,
         /// The question's id.
         question: String,
@@ -36,7 +36,7 @@ pub enum AnswerFlag {
     },
     /// `PROMPT_ID=VALUE`: the answer to one open prompt.
     Prompt {
-        /// Which.
+        /// The id of the open prompt.
         id: String,
         /// As it was typed.
         text: String,
@@ -51,9 +51,9 @@ impl DetachedFlag {
     pub fn parse(text: &str) -> Result<Self, String> {
         let (kind, mode) = match text.split_once('=') {
             None => (None, text),
-            Some(("run", mode)) => (Some(PromptKind::Run), mode),
-            Some(("deliver", mode)) => (Some(PromptKind::Deliver), mode),
-            Some(("tool", mode)) => (Some(PromptKind::Tool), mode),
+            Some(("run", mode)) => (Some(DetachedKind::Run), mode),
+            Some(("deliver", mode)) => (Some(DetachedKind::Deliver), mode),
+            Some(("tool", mode)) => (Some(DetachedKind::Tool), mode),
             Some((kind, _)) => {
                 let kind = kind.escape_debug();
                 return Err(format!(

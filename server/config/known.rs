@@ -1,14 +1,14 @@
 //! Providers that Aside knows by name.
 
-use super::settings::Api;
+use super::settings::ApiSetting;
 
 /// A provider that Aside knows by name: where it is and where its key usually is. Settings say otherwise.
 #[derive(Debug)]
-pub struct Known {
-    /// Its name.
+pub struct KnownProvider {
+    /// The provider's name in settings and in `provider/model`.
     pub name: &'static str,
     /// What it speaks.
-    pub api: Api,
+    pub api: ApiSetting,
     /// Where it is.
     pub base_url: &'static str,
     /// The environment variable with another place, which other programs read too.
@@ -25,39 +25,39 @@ pub struct Known {
 pub const BEARER: &str = "ANTHROPIC_AUTH_TOKEN";
 
 /// All of them. A default model is looked for in this order.
-pub const KNOWN: &[Known] = &[
-    Known {
+pub const KNOWN: &[KnownProvider] = &[
+    KnownProvider {
         base_env: Some("ANTHROPIC_BASE_URL"),
         headers_env: Some("ANTHROPIC_CUSTOM_HEADERS"),
         ..remote(
             "anthropic",
-            Api::Anthropic,
+            ApiSetting::Anthropic,
             "https://api.anthropic.com",
             &["ANTHROPIC_API_KEY", BEARER],
         )
     },
-    Known {
+    KnownProvider {
         base_env: Some("OPENAI_BASE_URL"),
         ..remote(
             "openai",
-            Api::OpenaiResponses,
+            ApiSetting::OpenaiResponses,
             "https://api.openai.com/v1",
             &["OPENAI_API_KEY"],
         )
     },
-    Known {
+    KnownProvider {
         base_env: Some("GOOGLE_GEMINI_BASE_URL"),
         ..remote(
             "google",
-            Api::Google,
+            ApiSetting::Google,
             "https://generativelanguage.googleapis.com",
             &["GOOGLE_API_KEY", "GEMINI_API_KEY"],
         )
     },
-    Known {
+    KnownProvider {
         base_env: Some("OLLAMA_HOST"),
         key_env: &["OLLAMA_API_KEY"],
-        ..local("ollama", Api::Ollama, "http://127.0.0.1:11434")
+        ..local("ollama", ApiSetting::Ollama, "http://127.0.0.1:11434")
     },
     chat(
         "openrouter",
@@ -75,25 +75,33 @@ pub const KNOWN: &[Known] = &[
         "https://api.cerebras.ai/v1",
         &["CEREBRAS_API_KEY"],
     ),
-    local("llamacpp", Api::OpenaiChat, "http://localhost:8080/v1"),
-    local("vllm", Api::OpenaiChat, "http://localhost:8000/v1"),
-    local("lmstudio", Api::OpenaiChat, "http://localhost:1234/v1"),
-    local("rehearsal", Api::Rehearsal, ""),
+    local(
+        "llamacpp",
+        ApiSetting::OpenaiChat,
+        "http://localhost:8080/v1",
+    ),
+    local("vllm", ApiSetting::OpenaiChat, "http://localhost:8000/v1"),
+    local(
+        "lmstudio",
+        ApiSetting::OpenaiChat,
+        "http://localhost:1234/v1",
+    ),
+    local("rehearsal", ApiSetting::Rehearsal, ""),
 ];
 
 /// The provider that Aside knows by this name.
 #[must_use]
-pub fn known(name: &str) -> Option<&'static Known> {
+pub fn known(name: &str) -> Option<&'static KnownProvider> {
     KNOWN.iter().find(|known| known.name == name)
 }
 
 const fn remote(
     name: &'static str,
-    api: Api,
+    api: ApiSetting,
     base_url: &'static str,
     key_env: &'static [&'static str],
-) -> Known {
-    Known {
+) -> KnownProvider {
+    KnownProvider {
         name,
         api,
         base_url,
@@ -108,12 +116,12 @@ const fn chat(
     name: &'static str,
     base_url: &'static str,
     key_env: &'static [&'static str],
-) -> Known {
-    remote(name, Api::OpenaiChat, base_url, key_env)
+) -> KnownProvider {
+    remote(name, ApiSetting::OpenaiChat, base_url, key_env)
 }
 
-const fn local(name: &'static str, api: Api, base_url: &'static str) -> Known {
-    Known {
+const fn local(name: &'static str, api: ApiSetting, base_url: &'static str) -> KnownProvider {
+    KnownProvider {
         local: true,
         ..remote(name, api, base_url, &[])
     }

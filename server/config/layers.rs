@@ -11,7 +11,7 @@ pub(crate) type Path = Vec<String>;
 
 /// One value of a layer. It may be a secret, so there is no `Debug` from here to the settings.
 #[derive(Clone, PartialEq)]
-pub(crate) struct Entry {
+pub(crate) struct LayerValue {
     pub(crate) path: Path,
     pub(crate) value: Value,
     pub(crate) origin: Origin,
@@ -20,7 +20,7 @@ pub(crate) struct Entry {
 /// Where a value comes from, weakest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Aside itself.
+    /// The default that is compiled into Aside.
     BuiltIn,
     /// The user's `aside.toml`: path, line.
     UserFile(String, usize),
@@ -99,7 +99,7 @@ pub(crate) struct Merged(BTreeMap<Path, (Value, Origin)>);
 
 impl Merged {
     /// Lays a stronger layer over what is there.
-    pub(crate) fn lay(&mut self, entries: Vec<Entry>) {
+    pub(crate) fn lay(&mut self, entries: Vec<LayerValue>) {
         entries.into_iter().for_each(|entry| self.set(entry));
     }
 
@@ -145,11 +145,11 @@ impl Merged {
 
     fn set(
         &mut self,
-        Entry {
+        LayerValue {
             path,
             value,
             origin,
-        }: Entry,
+        }: LayerValue,
     ) {
         let below: Vec<Path> = self.below(&path).map(|(key, ..)| key.clone()).collect();
         let is_empty_table = value.as_object().is_some_and(Map::is_empty);

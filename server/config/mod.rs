@@ -37,13 +37,13 @@ use serde_json::Value;
 pub use enable::{Toggle, enabled_tools};
 pub use instructions::instructions;
 pub use layers::{Origin, Problem, Problems};
-pub use model::{Choice, ModelId, choose_model, key_is_there, usable_providers};
+pub use model::{ModelChoice, ModelId, choose_model, key_is_there, usable_providers};
 pub use rules::{RunContext, ToolFacts};
 pub use schema::schema;
 pub use settings::Settings;
-pub use sources::{Flag, Sources, TextFile};
+pub use sources::{Flag, SourceFile, Sources};
 
-use layers::{Entry, Merged};
+use layers::{LayerValue, Merged};
 use names::dotted;
 use tree::Node;
 
@@ -67,7 +67,7 @@ pub struct Configuration {
 
 /// An effective value.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Effective {
+pub struct EffectiveValue {
     /// The key, as it is written in TOML.
     pub key: String,
     /// It; what may be a secret is hidden.
@@ -128,7 +128,7 @@ impl fmt::Debug for Configuration {
     }
 }
 
-impl fmt::Display for Effective {
+impl fmt::Display for EffectiveValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -160,7 +160,7 @@ impl Configuration {
     ///
     /// # Errors
     /// A sentence where the key is not one that can be set.
-    pub fn values(&self, key: Option<&str>) -> Result<Vec<Effective>, String> {
+    pub fn values(&self, key: Option<&str>) -> Result<Vec<EffectiveValue>, String> {
         let path = key.map_or(Ok(Vec::new()), sources::parse_key)?;
         if schema::at(&path).is_none() {
             return Err(unknown(&path));
@@ -168,7 +168,7 @@ impl Configuration {
         let set = self.merged.below(&path);
         let set =
             set.filter(|(_, value, _)| !value.as_object().is_some_and(serde_json::Map::is_empty));
-        let effective = |(path, value, origin): (&Vec<String>, &Value, &Origin)| Effective {
+        let effective = |(path, value, origin): (&Vec<String>, &Value, &Origin)| EffectiveValue {
             key: dotted(path),
             value: shown(path, value),
             origin: origin.clone(),
@@ -187,7 +187,7 @@ impl Configuration {
     }
 }
 
-fn built_in(tool_defaults: &toml::Table, problems: &mut Vec<Problem>) -> Vec<Entry> {
+fn built_in(tool_defaults: &toml::Table, problems: &mut Vec<Problem>) -> Vec<LayerValue> {
     let as_json = |value: serde_json::Result<Value>| value.unwrap_or_default();
     let defaults = as_json(serde_json::to_value(Settings::default()));
     let tools = as_json(serde_json::to_value(tool_defaults));

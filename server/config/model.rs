@@ -3,7 +3,7 @@
 use super::{
     known::{KNOWN, known as known_as},
     names::did_you_mean,
-    settings::{Api, Settings},
+    settings::{ApiSetting, Settings},
 };
 
 /// A model and the provider that has it.
@@ -14,13 +14,13 @@ pub struct ModelId {
     /// The model, as the provider calls it. It may have slashes.
     pub model: String,
     /// What the provider speaks.
-    pub api: Api,
+    pub api: ApiSetting,
 }
 
 /// The model of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Choice {
-    /// This one.
+pub enum ModelChoice {
+    /// A model that is named.
     Model(ModelId),
     /// The default model of this provider, whose key is there.
     DefaultOf(&'static str),
@@ -39,14 +39,14 @@ const WITH_DEFAULT: [&str; 3] = ["anthropic", "openai", "google"];
 pub fn choose_model(
     settings: &Settings,
     env: &dyn Fn(&str) -> Option<String>,
-) -> Result<Choice, String> {
+) -> Result<ModelChoice, String> {
     if let Some(id) = &settings.assistant.model {
-        return ModelId::parse(id, settings).map(Choice::Model);
+        return ModelId::parse(id, settings).map(ModelChoice::Model);
     }
     let found = WITH_DEFAULT
         .into_iter()
         .find(|name| key_is_there(name, settings, env));
-    Ok(found.map_or(Choice::FirstOfOllama, Choice::DefaultOf))
+    Ok(found.map_or(ModelChoice::FirstOfOllama, ModelChoice::DefaultOf))
 }
 
 /// Whether there is a key for a provider: configured, or where it usually is.
@@ -81,7 +81,7 @@ pub fn usable_providers(settings: &Settings, env: &dyn Fn(&str) -> Option<String
     known
         .chain(own)
         .filter(|name| {
-            ModelId::of_provider(name, settings).is_ok_and(|id| id.api != Api::Rehearsal)
+            ModelId::of_provider(name, settings).is_ok_and(|id| id.api != ApiSetting::Rehearsal)
         })
         .map(ToOwned::to_owned)
         .collect()
@@ -148,9 +148,9 @@ mod tests {
         let settings: Settings = toml::from_str(settings).unwrap();
         let env = |name: &str| vars.contains(&name).then(|| "key".to_owned());
         let found = match choose_model(&settings, &env) {
-            Ok(Choice::Model(id)) => format!("{id} by {:?}", id.api),
-            Ok(Choice::DefaultOf(provider)) => format!("default of {provider}"),
-            Ok(Choice::FirstOfOllama) => "first of ollama".to_owned(),
+            Ok(ModelChoice::Model(id)) => format!("{id} by {:?}", id.api),
+            Ok(ModelChoice::DefaultOf(provider)) => format!("default of {provider}"),
+            Ok(ModelChoice::FirstOfOllama) => "first of ollama".to_owned(),
             Err(error) => error,
         };
         assert_eq!(found, expected);

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::{
-    Configuration, Effective, Origin, Problems, Sources,
+    Configuration, EffectiveValue, Origin, Problems, Sources,
     workspace::{Definition, DefinitionKind},
 };
 
@@ -29,7 +29,7 @@ pub struct TrustPreview {
 pub struct Startable {
     /// What it is.
     pub kind: DefinitionKind,
-    /// Its name.
+    /// The name of what would be started.
     pub name: String,
     /// The program and its arguments; empty where it is a server that runs elsewhere.
     pub command: Vec<String>,
@@ -42,8 +42,8 @@ pub struct Startable {
 /// A setting of the workspace that counts once it is trusted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrustedSetting {
-    /// The setting.
-    pub setting: Effective,
+    /// The setting as it would be, with where it comes from.
+    pub setting: EffectiveValue,
     /// A layer of the user's sets the same key, so that this value does not show.
     pub is_overruled: bool,
 }
@@ -134,13 +134,13 @@ fn words(value: Option<&Value>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::TextFile;
+    use crate::config::SourceFile;
 
     #[test]
     fn all_that_could_be_started_is_there_whole() {
         let long = "x".repeat(5000);
         let sources = Sources {
-            workspace_file: Some(TextFile {
+            workspace_file: Some(SourceFile {
                 path: "/app/aside.toml".into(),
                 text: format!(
                     "conversation.tools.lint.command = ['sh', '{long}']\n\

@@ -15,10 +15,11 @@ use aside_turn::{
 };
 
 use super::{
-    flags::{AnswerFlag, DetachedFlag, PromptKind},
+    flags::{AnswerFlag, DetachedFlag, DetachedKind},
     settings::{
-        Assistant, Delivery, Detached, DetachedMode, LimitSettings, Mode, QuestionSettings,
-        RequestSettings, Run, Settings, Strategy, Target, TargetName, ToolSettings,
+        AssistantSettings, DeliverySetting, DetachedMode, DetachedSettings, LimitSettings, Mode,
+        QuestionSettings, RequestSettings, RunSetting, Settings, StrategySetting, Target,
+        TargetName, ToolSettings,
     },
 };
 
@@ -73,7 +74,7 @@ impl Settings {
             refused: BTreeSet::new(),
             inquiry: InquiryRules {
                 strategy: conversation.inquiry.strategy.into(),
-                assistant: (conversation.inquiry.assistant != Assistant::default())
+                assistant: (conversation.inquiry.assistant != AssistantSettings::default())
                     .then(|| self.assistant_rules(INQUIRY, &run.model.id)),
             },
             schema: run.schema,
@@ -92,7 +93,7 @@ impl Settings {
     /// that are unset are those of `conversation.inquiry.assistant`, and then those of `assistant`, whose texts and
     /// tool choice are for turns alone.
     #[must_use]
-    pub fn inquiry_assistant(&self, name: &str) -> Assistant {
+    pub fn inquiry_assistant(&self, name: &str) -> AssistantSettings {
         let own = name.split_once('.').and_then(|(tool, question)| {
             let tool = self.conversation.tools.named.get(tool)?;
             match tool.questions.get(question)?.target.as_ref()? {
@@ -101,14 +102,14 @@ impl Settings {
             }
         });
         let general = Some(&self.conversation.inquiry.assistant);
-        let of_turns = Assistant {
+        let of_turns = AssistantSettings {
             system_prompt: None,
             instructions: None,
             tool_choice: None,
             ..self.assistant.clone()
         };
         let layers = || [own, general, Some(&of_turns)].into_iter().flatten();
-        Assistant {
+        AssistantSettings {
             model: layers().find_map(|layer| layer.model.clone()),
             system_prompt: layers().find_map(|layer| layer.system_prompt.clone()),
             instructions: layers().find_map(|layer| layer.instructions.clone()),
@@ -202,7 +203,11 @@ impl Settings {
 }
 
 /// First match wins: a flag, the tool's own, that of all tools, the built-in.
-fn detached(flags: &[DetachedFlag], own: &Detached, defaults: &Detached) -> rules::Detached {
+fn detached(
+    flags: &[DetachedFlag],
+    own: &DetachedSettings,
+    defaults: &DetachedSettings,
+) -> rules::Detached {
     let flag = |kind| {
         let matching = flags
             .iter()
@@ -218,14 +223,14 @@ fn detached(flags: &[DetachedFlag], own: &Detached, defaults: &Detached) -> rule
             .map_or(built_in, rules::DetachedMode::from)
     };
     rules::Detached {
-        run: of(PromptKind::Run, own.run, defaults.run, built_in.run),
+        run: of(DetachedKind::Run, own.run, defaults.run, built_in.run),
         deliver: of(
-            PromptKind::Deliver,
+            DetachedKind::Deliver,
             own.deliver,
             defaults.deliver,
             built_in.deliver,
         ),
-        tool: of(PromptKind::Tool, own.tool, defaults.tool, built_in.tool),
+        tool: of(DetachedKind::Tool, own.tool, defaults.tool, built_in.tool),
     }
 }
 
@@ -255,21 +260,21 @@ impl From<Mode> for rules::Mode {
     }
 }
 
-impl From<Run> for RunRule {
-    fn from(run: Run) -> Self {
+impl From<RunSetting> for RunRule {
+    fn from(run: RunSetting) -> Self {
         match run {
-            Run::Unattended => Self::Unattended,
-            Run::Ask => Self::Ask,
-            Run::Deny => Self::Deny,
+            RunSetting::Unattended => Self::Unattended,
+            RunSetting::Ask => Self::Ask,
+            RunSetting::Deny => Self::Deny,
         }
     }
 }
 
-impl From<Delivery> for ResultRule {
-    fn from(delivery: Delivery) -> Self {
+impl From<DeliverySetting> for ResultRule {
+    fn from(delivery: DeliverySetting) -> Self {
         match delivery {
-            Delivery::Unattended => Self::Unattended,
-            Delivery::Ask => Self::Ask,
+            DeliverySetting::Unattended => Self::Unattended,
+            DeliverySetting::Ask => Self::Ask,
         }
     }
 }
@@ -285,13 +290,13 @@ impl From<DetachedMode> for rules::DetachedMode {
     }
 }
 
-impl From<Strategy> for StrategyRule {
-    fn from(strategy: Strategy) -> Self {
+impl From<StrategySetting> for StrategyRule {
+    fn from(strategy: StrategySetting) -> Self {
         match strategy {
-            Strategy::Auto => Self::Auto,
-            Strategy::InBand => Self::Named(InquiryStrategy::InBand),
-            Strategy::ForcedTool => Self::Named(InquiryStrategy::ForcedTool),
-            Strategy::Structured => Self::Named(InquiryStrategy::Structured),
+            StrategySetting::Auto => Self::Auto,
+            StrategySetting::InBand => Self::Named(InquiryStrategy::InBand),
+            StrategySetting::ForcedTool => Self::Named(InquiryStrategy::ForcedTool),
+            StrategySetting::Structured => Self::Named(InquiryStrategy::Structured),
         }
     }
 }

@@ -8,7 +8,7 @@ use schemars::{Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Entry, Origin, Problem,
+    LayerValue, Origin, Problem,
     names::{dotted, is_name, nearest},
     settings::Settings,
     tree::Node,
@@ -35,7 +35,7 @@ pub fn schema() -> &'static Value {
 /// The schema of one key, if it can be set. Below a map any name is taken.
 pub(crate) fn at(path: &[String]) -> Option<&'static Value> {
     path.iter()
-        .try_fold(schema(), |schema, key| Table::of(schema)?.get(key))
+        .try_fold(schema(), |schema, key| TableSchema::of(schema)?.get(key))
 }
 
 /// Does the value fit the schema of a key? It knows the keywords that [`Settings`] come to, since the first use
@@ -86,8 +86,8 @@ pub(crate) fn entries(
     node: Node,
     origin: &dyn Fn(usize) -> Origin,
     problems: &mut Vec<Problem>,
-) -> Vec<Entry> {
-    let mut walk = Walk {
+) -> Vec<LayerValue> {
+    let mut walk = SchemaWalk {
         origin,
         problems,
         entries: Vec::new(),
@@ -167,15 +167,15 @@ fn without_null(schema: &mut Schema) {
     }
 }
 
-struct Walk<'a> {
+struct SchemaWalk<'a> {
     origin: &'a dyn Fn(usize) -> Origin,
     problems: &'a mut Vec<Problem>,
-    entries: Vec<Entry>,
+    entries: Vec<LayerValue>,
 }
 
-impl Walk<'_> {
+impl SchemaWalk<'_> {
     fn node(&mut self, schema: &Value, node: Node, path: &[String], line: usize) {
-        match (node, Table::of(schema)) {
+        match (node, TableSchema::of(schema)) {
             (Node::Table(children), Some(table)) => self.table(&table, children, path, line),
             (Node::Leaf(Value::Null), _) => {}
             (node, _) => self.leaf(schema, node.into_value(), path, line),
@@ -184,7 +184,7 @@ impl Walk<'_> {
 
     fn table(
         &mut self,
-        table: &Table<'_>,
+        table: &TableSchema<'_>,
         children: Vec<(String, usize, Node)>,
         path: &[String],
         line: usize,
@@ -223,7 +223,7 @@ impl Walk<'_> {
     }
 
     fn push(&mut self, path: &[String], value: Value, line: usize) {
-        self.entries.push(Entry {
+        self.entries.push(LayerValue {
             path: path.to_vec(),
             value,
             origin: (self.origin)(line),
@@ -232,13 +232,13 @@ impl Walk<'_> {
 }
 
 /// A schema of a table whose keys are known, or are names with known values.
-struct Table<'a> {
+struct TableSchema<'a> {
     known: Option<&'a Map<String, Value>>,
     named: Option<&'a Value>,
     pattern: bool,
 }
 
-impl<'a> Table<'a> {
+impl<'a> TableSchema<'a> {
     fn of(schema: &'a Value) -> Option<Self> {
         let known = schema.get("properties").and_then(Value::as_object);
         let named = schema
@@ -246,7 +246,7 @@ impl<'a> Table<'a> {
             .filter(|named| named.is_object());
         if known.is_none() && named.is_none() {
             let choices = schema.get("anyOf").or_else(|| schema.get("oneOf"))?;
-            return choices.as_array()?.iter().find_map(Table::of);
+            return choices.as_array()?.iter().find_map(TableSchema::of);
         }
         Some(Self {
             known,
@@ -288,7 +288,7 @@ impl<'a> Table<'a> {
 /// The one place below no name where a key of this name is known, if it is one.
 pub(crate) fn elsewhere(key: &str) -> Option<String> {
     fn collect(schema: &Value, key: &str, path: &[String], found: &mut Vec<String>) {
-        let Some(known) = Table::of(schema).and_then(|table| table.known) else {
+        let Some(known) = TableSchema::of(schema).and_then(|table| table.known) else {
             return;
         };
         for (name, schema) in known {

@@ -17,7 +17,8 @@ use super::{
     schema::{or_bool, or_mode, without_defaults},
 };
 pub use provider::{
-    Api, ForcedTools, ModelPrices, ModelSettings, PricesBeyond, ProviderSettings, ReasoningKind,
+    ApiSetting, ForcedTools, ModelPrices, ModelSettings, PricesBeyond, ProviderSettings,
+    ReasoningKind,
 };
 
 /// All settings, merged and checked.
@@ -26,9 +27,9 @@ pub use provider::{
 #[schemars(title = "aside.toml", transform = without_defaults)]
 pub struct Settings {
     /// The assistant of a turn.
-    pub assistant: Assistant,
+    pub assistant: AssistantSettings,
     /// How a conversation goes.
-    pub conversation: Conversation,
+    pub conversation: ConversationSettings,
     /// How commands are confined. Only the user can set it.
     pub sandbox: Sandbox,
     /// Decide as if a sandbox held, so that commands run without one. Only the user can set it.
@@ -42,10 +43,10 @@ pub struct Settings {
     pub mcp: Mcp,
 }
 
-/// An assistant.
+/// The model that answers, and what it is told before the conversation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Assistant {
+pub struct AssistantSettings {
     /// The model, as `provider/model`.
     pub model: Option<String>,
     /// The system text, instead of the built-in one.
@@ -53,7 +54,7 @@ pub struct Assistant {
     /// Instructions that are added to the system text.
     pub instructions: Option<String>,
     /// How much the model reasons before it answers; unset is the model's own default.
-    pub reasoning: Option<Reasoning>,
+    pub reasoning: Option<ReasoningSetting>,
     /// `auto`, `none`, `required`, or the name of the tool that must be called.
     #[schemars(extend("pattern" = NAME_PATTERN))]
     pub tool_choice: Option<String>,
@@ -66,7 +67,7 @@ pub struct Assistant {
 #[serde(default, deny_unknown_fields)]
 pub struct RequestSettings {
     /// How long the provider is asked to keep what was sent, where it can be asked.
-    pub cache: Option<Cache>,
+    pub cache: Option<CacheSetting>,
     /// Tokens that an answer may have, reasoning included; unset is 32,000, or less where the model has less.
     #[schemars(range(min = 1))]
     pub max_output_tokens: Option<u32>,
@@ -75,7 +76,7 @@ pub struct RequestSettings {
 /// How long a provider is asked to keep what was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Cache {
+pub enum CacheSetting {
     /// It is not asked.
     Off,
     /// Some minutes after each use.
@@ -87,14 +88,14 @@ pub enum Cache {
 /// How much a model reasons; a provider takes the nearest that it knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Reasoning {
+pub enum ReasoningSetting {
     /// Not at all.
     Off,
-    /// A little.
+    /// It reasons a little.
     Low,
-    /// Some.
+    /// A moderate amount of reasoning.
     Medium,
-    /// Much.
+    /// It reasons much.
     High,
     /// As much as it can.
     Max,
@@ -103,13 +104,13 @@ pub enum Reasoning {
 /// How a conversation goes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Conversation {
+pub struct ConversationSettings {
     /// What runs unasked.
     pub mode: Mode,
     /// Bounds of a turn.
     pub limits: LimitSettings,
     /// Questions that a model answers.
-    pub inquiry: Inquiry,
+    pub inquiry: InquirySettings,
     /// Tools by name, and their defaults.
     pub tools: Tools,
 }
@@ -168,17 +169,17 @@ pub struct LimitSettings {
 /// Questions that a model answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Inquiry {
+pub struct InquirySettings {
     /// Who answers; unset is the assistant of the turn.
-    pub assistant: Assistant,
+    pub assistant: AssistantSettings,
     /// How it is asked.
-    pub strategy: Strategy,
+    pub strategy: StrategySetting,
 }
 
 /// How a model is asked a question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Strategy {
+pub enum StrategySetting {
     /// `structured` where inquiries have another model, else `in_band`.
     #[default]
     Auto,
@@ -209,11 +210,11 @@ pub struct ToolDefaults {
     /// Whether tools are on.
     pub enable: Enable,
     /// Whether calls run unasked; unset is decided by the mode.
-    pub run: Option<Run>,
+    pub run: Option<RunSetting>,
     /// Whether the model sees results unasked.
-    pub result: Option<Delivery>,
+    pub result: Option<DeliverySetting>,
     /// What happens where somebody must be asked and nobody is there.
-    pub detached: Detached,
+    pub detached: DetachedSettings,
 }
 
 /// The settings of one tool.
@@ -229,13 +230,13 @@ pub struct ToolSettings {
     /// What it does, for the model.
     pub description: Option<String>,
     /// Whether calls run unasked; unset is decided by the mode.
-    pub run: Option<Run>,
+    pub run: Option<RunSetting>,
     /// Whether the model sees results unasked.
-    pub result: Option<Delivery>,
+    pub result: Option<DeliverySetting>,
     /// How it is shown.
     pub style: Style,
     /// What happens where somebody must be asked and nobody is there.
-    pub detached: Detached,
+    pub detached: DetachedSettings,
     /// Its questions by id.
     pub questions: BTreeMap<String, QuestionSettings>,
     /// The JSON schema of a local tool's arguments.
@@ -251,7 +252,7 @@ pub struct ToolSettings {
 pub enum ToolSource {
     /// Part of Aside.
     Builtin,
-    /// A program.
+    /// A program that is configured here.
     Local,
     /// An MCP server.
     Mcp,
@@ -285,8 +286,8 @@ pub enum AllowToggle {
 /// Whether a call runs unasked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Run {
-    /// It runs.
+pub enum RunSetting {
+    /// The call runs without asking.
     Unattended,
     /// A person is asked.
     Ask,
@@ -297,8 +298,8 @@ pub enum Run {
 /// Whether the model sees a result unasked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Delivery {
-    /// It does.
+pub enum DeliverySetting {
+    /// The model sees the result without asking.
     Unattended,
     /// A person is asked.
     Ask,
@@ -316,7 +317,7 @@ pub struct Style {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(transform = or_mode)]
-pub struct Detached {
+pub struct DetachedSettings {
     /// Where a call needs permission to run.
     pub run: Option<DetachedMode>,
     /// Where a result needs permission to be shown to the model.
@@ -358,10 +359,10 @@ pub struct QuestionSettings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Target {
-    /// By name.
+    /// The person or the assistant, by name.
     Named(TargetName),
     /// An assistant with these settings.
-    Assistant(Box<Assistant>),
+    Assistant(Box<AssistantSettings>),
 }
 
 /// Who is asked.
@@ -413,7 +414,7 @@ pub struct Mcp {
 pub struct McpServer {
     /// The program to start.
     pub command: Option<String>,
-    /// Its arguments.
+    /// The arguments of the program.
     pub args: Vec<String>,
     /// What its environment holds besides the usual.
     pub env: BTreeMap<String, EnvValue>,
@@ -473,8 +474,8 @@ impl Default for ToolDefaults {
                 allow_toggle: Some(AllowToggle::Any),
             },
             run: None,
-            result: Some(Delivery::Unattended),
-            detached: Detached {
+            result: Some(DeliverySetting::Unattended),
+            detached: DetachedSettings {
                 run: Some(DetachedMode::Deny),
                 deliver: Some(DetachedMode::Deny),
                 tool: Some(DetachedMode::Auto),

@@ -11,7 +11,7 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    Entry, Origin, Problem, Problems,
+    LayerValue, Origin, Problem, Problems,
     schema::{self, elsewhere, entries},
     tree::Node,
 };
@@ -28,9 +28,9 @@ const RESERVED: [&str; 1] = ["ASIDE_LOG"];
 #[derive(Clone, Default)]
 pub struct Sources {
     /// The user's `aside.toml`.
-    pub user_file: Option<TextFile>,
+    pub user_file: Option<SourceFile>,
     /// The workspace's `aside.toml`.
-    pub workspace_file: Option<TextFile>,
+    pub workspace_file: Option<SourceFile>,
     /// What the client read in the workspace.
     pub workspace_config: Option<Value>,
     /// The client's settings of the user's scope.
@@ -48,7 +48,7 @@ pub struct Sources {
 
 /// A file that was read.
 #[derive(Clone, PartialEq, Eq)]
-pub struct TextFile {
+pub struct SourceFile {
     /// As it is shown.
     pub path: PathBuf,
     /// What is in it.
@@ -66,7 +66,7 @@ pub enum Flag {
         name: String,
         /// The key that it sets.
         key: String,
-        /// To this.
+        /// The value that it is set to.
         value: Value,
     },
 }
@@ -108,12 +108,15 @@ impl Sources {
         })
     }
 
-    pub(super) fn user_entries(&self, problems: &mut Vec<Problem>) -> Vec<Entry> {
+    pub(super) fn user_entries(&self, problems: &mut Vec<Problem>) -> Vec<LayerValue> {
         file_entries(self.user_file.as_ref(), Origin::UserFile, problems)
     }
 
     /// The workspace's layers, each with whether it is trusted.
-    pub(super) fn workspace_entries(&self, problems: &mut Vec<Problem>) -> [(Vec<Entry>, bool); 2] {
+    pub(super) fn workspace_entries(
+        &self,
+        problems: &mut Vec<Problem>,
+    ) -> [(Vec<LayerValue>, bool); 2] {
         let file = file_entries(
             self.workspace_file.as_ref(),
             Origin::WorkspaceFile,
@@ -130,7 +133,7 @@ impl Sources {
         ]
     }
 
-    pub(super) fn client_entries(&self, problems: &mut Vec<Problem>) -> Vec<Entry> {
+    pub(super) fn client_entries(&self, problems: &mut Vec<Problem>) -> Vec<LayerValue> {
         json_entries(self.client_config.as_ref(), &Origin::ClientConfig, problems)
     }
 
@@ -138,7 +141,7 @@ impl Sources {
         &self,
         problems: &mut Vec<Problem>,
         notices: &mut Vec<String>,
-    ) -> Vec<Entry> {
+    ) -> Vec<LayerValue> {
         let mut found = Vec::new();
         for (name, text) in &self.environment {
             let Some(key) = name.strip_prefix("ASIDE_") else {
@@ -166,7 +169,7 @@ impl Sources {
         found
     }
 
-    pub(super) fn flag_entries(&self, problems: &mut Vec<Problem>) -> Vec<Entry> {
+    pub(super) fn flag_entries(&self, problems: &mut Vec<Problem>) -> Vec<LayerValue> {
         let mut found = Vec::new();
         for flag in &self.flags {
             let origin = Origin::Flag(flag.name());
@@ -242,10 +245,10 @@ fn text_node(path: &[String], text: &str) -> Node {
 }
 
 fn file_entries(
-    file: Option<&TextFile>,
+    file: Option<&SourceFile>,
     origin: fn(String, usize) -> Origin,
     problems: &mut Vec<Problem>,
-) -> Vec<Entry> {
+) -> Vec<LayerValue> {
     let Some(file) = file else { return Vec::new() };
     let origin = |line| origin(file.path.display().to_string(), line);
     match Node::from_toml(&file.text) {
@@ -264,7 +267,7 @@ fn json_entries(
     config: Option<&Value>,
     origin: &Origin,
     problems: &mut Vec<Problem>,
-) -> Vec<Entry> {
+) -> Vec<LayerValue> {
     match config {
         None | Some(Value::Null) => Vec::new(),
         Some(value @ Value::Object(_)) => {
@@ -287,7 +290,7 @@ fn user_path(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 }
 
 /// A file that is not there is none; a folder, a pipe or a device is an error rather than a long wait.
-fn read_text(path: &Path) -> io::Result<Option<TextFile>> {
+fn read_text(path: &Path) -> io::Result<Option<SourceFile>> {
     match path.metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
@@ -302,7 +305,7 @@ fn read_text(path: &Path) -> io::Result<Option<TextFile>> {
         return Err(io::Error::other("it is over 1 MiB"));
     }
     let text = String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8"))?;
-    Ok(Some(TextFile {
+    Ok(Some(SourceFile {
         path: path.to_owned(),
         text,
     }))

@@ -13,7 +13,7 @@ type Layers<'a> = &'a [(&'a str, &'a str)];
 fn configure(layers: Layers<'_>) -> Result<Configuration, Problems> {
     let mut sources = Sources::default();
     let file = |path: &str, text: &str| {
-        Some(TextFile {
+        Some(SourceFile {
             path: path.into(),
             text: text.into(),
         })

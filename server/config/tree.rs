@@ -18,7 +18,7 @@ impl Node {
     /// # Errors
     /// The line, from 1, and what is wrong there.
     pub(crate) fn from_toml(text: &str) -> Result<Self, (usize, String)> {
-        let lines = Lines::of(text);
+        let lines = LineStarts::of(text);
         match DeTable::parse(text) {
             Ok(table) => Ok(table_node(table.get_ref(), &lines)),
             Err(error) => {
@@ -28,7 +28,7 @@ impl Node {
         }
     }
 
-    /// Takes JSON.
+    /// Makes a tree of a JSON value, without places in a file.
     pub(crate) fn from_json(value: &Value) -> Self {
         match value {
             Value::Object(members) => Self::Table(
@@ -44,7 +44,7 @@ impl Node {
     /// Reads the text of one value, as TOML has it.
     pub(crate) fn from_text(text: &str) -> Option<Self> {
         let value = DeValue::parse(text.trim()).ok()?;
-        Some(value_node(value.get_ref(), &Lines(Vec::new())))
+        Some(value_node(value.get_ref(), &LineStarts(Vec::new())))
     }
 
     /// Puts the value under a key.
@@ -69,9 +69,9 @@ impl Node {
 }
 
 /// Where lines start, in bytes.
-struct Lines(Vec<usize>);
+struct LineStarts(Vec<usize>);
 
-impl Lines {
+impl LineStarts {
     fn of(text: &str) -> Self {
         Self(
             text.bytes()
@@ -88,7 +88,7 @@ impl Lines {
 }
 
 /// The keys come in the order in which they are written; the parser sorts them.
-fn table_node(table: &DeTable<'_>, lines: &Lines) -> Node {
+fn table_node(table: &DeTable<'_>, lines: &LineStarts) -> Node {
     let mut pairs: Vec<_> = table.iter().collect();
     pairs.sort_by_key(|(key, _)| key.span().start);
     let children = pairs.into_iter().map(|(key, value)| {
@@ -101,7 +101,7 @@ fn table_node(table: &DeTable<'_>, lines: &Lines) -> Node {
     Node::Table(children.collect())
 }
 
-fn value_node(value: &DeValue<'_>, lines: &Lines) -> Node {
+fn value_node(value: &DeValue<'_>, lines: &LineStarts) -> Node {
     match value {
         DeValue::Table(table) => table_node(table, lines),
         other => Node::Leaf(leaf_value(other)),

@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Entry, layers::Merged, names::dotted};
+use super::{LayerValue, layers::Merged, names::dotted};
 
 /// Keys that a notice names; the rest are counted.
 const NAMED: usize = 20;
@@ -22,7 +22,7 @@ const NAMED: usize = 20;
 pub struct Definition {
     /// What it is.
     pub kind: DefinitionKind,
-    /// Its name.
+    /// The name of the tool or server that is defined.
     pub name: String,
     /// Its keys and values, as written.
     pub value: Value,
@@ -42,7 +42,7 @@ pub enum DefinitionKind {
 
 /// What weaker layers say, as far as a workspace is held to it.
 pub(crate) struct Weaker<'a> {
-    /// Their values.
+    /// The merged values of the weaker layers.
     pub(crate) merged: &'a Merged,
     /// Names of the built-in tools.
     pub(crate) builtin: &'a BTreeSet<String>,
@@ -52,21 +52,25 @@ pub(crate) struct Weaker<'a> {
 
 /// What is left of a workspace's layer.
 #[derive(Default)]
-pub(crate) struct Kept {
-    pub(crate) entries: Vec<Entry>,
+pub(crate) struct WorkspaceLayer {
+    pub(crate) entries: Vec<LayerValue>,
     pub(crate) ignored: Vec<String>,
     pub(crate) definitions: Vec<Definition>,
 }
 
 /// Keeps what a workspace may set.
-pub(crate) fn filter(entries: Vec<Entry>, trusted: bool, weaker: &Weaker<'_>) -> Kept {
-    let mut kept = Kept::default();
+pub(crate) fn filter(
+    entries: Vec<LayerValue>,
+    trusted: bool,
+    weaker: &Weaker<'_>,
+) -> WorkspaceLayer {
+    let mut kept = WorkspaceLayer::default();
     let mut defined: BTreeMap<(DefinitionKind, String), Value> = BTreeMap::new();
     for entry in entries {
         let path: Vec<&str> = entry.path.iter().map(String::as_str).collect();
         match weaker.verdict(&path, &entry.value, trusted) {
-            Verdict::Keep => kept.entries.push(entry),
-            Verdict::Define(kind, name) => {
+            KeyVerdict::Keep => kept.entries.push(entry),
+            KeyVerdict::Define(kind, name) => {
                 let key = dotted(&entry.path[3..]);
                 let value = defined
                     .entry((kind, name.into()))
@@ -74,8 +78,8 @@ pub(crate) fn filter(entries: Vec<Entry>, trusted: bool, weaker: &Weaker<'_>) ->
                 value[key] = entry.value.clone();
                 kept.entries.push(entry);
             }
-            Verdict::Drop => {}
-            Verdict::Ignore => kept.ignored.push(dotted(&entry.path)),
+            KeyVerdict::Drop => {}
+            KeyVerdict::Ignore => kept.ignored.push(dotted(&entry.path)),
         }
     }
     let definitions = defined.into_iter();
@@ -86,7 +90,7 @@ pub(crate) fn filter(entries: Vec<Entry>, trusted: bool, weaker: &Weaker<'_>) ->
 }
 
 /// The models that a user's layer names, whoever uses them there.
-pub(crate) fn models(user: &[Entry]) -> BTreeSet<String> {
+pub(crate) fn models(user: &[LayerValue]) -> BTreeSet<String> {
     let named = user
         .iter()
         .filter(|entry| entry.path.last().is_some_and(|key| key == "model"));
@@ -119,54 +123,54 @@ pub(crate) fn notice(ignored: &[String], trusted: bool) -> Option<String> {
     })
 }
 
-enum Verdict<'a> {
+enum KeyVerdict<'a> {
     Keep,
     /// Kept, as a part of a definition.
     Define(DefinitionKind, &'a str),
-    /// Says nothing.
+    /// The value is left out without a word.
     Drop,
     Ignore,
 }
 
-impl From<bool> for Verdict<'_> {
+impl From<bool> for KeyVerdict<'_> {
     fn from(may: bool) -> Self {
         if may { Self::Keep } else { Self::Ignore }
     }
 }
 
 impl Weaker<'_> {
-    fn verdict<'a>(&self, path: &[&'a str], value: &Value, trusted: bool) -> Verdict<'a> {
+    fn verdict<'a>(&self, path: &[&'a str], value: &Value, trusted: bool) -> KeyVerdict<'a> {
         match path {
-            _ if value == &json!({}) => Verdict::Drop,
-            ["assistant", "instructions"] => Verdict::Keep,
+            _ if value == &json!({}) => KeyVerdict::Drop,
+            ["assistant", "instructions"] => KeyVerdict::Keep,
             ["assistant", "model"] => (trusted
                 || value
                     .as_str()
                     .is_some_and(|model| self.models.contains(model)))
             .into(),
-            _ if !trusted => Verdict::Ignore,
-            ["assistant", "system_prompt" | "reasoning" | "tool_choice"] => Verdict::Keep,
+            _ if !trusted => KeyVerdict::Ignore,
+            ["assistant", "system_prompt" | "reasoning" | "tool_choice"] => KeyVerdict::Keep,
             ["conversation", "tools", "defaults", key @ ..] => {
                 self.is_tightening("defaults", key, value).into()
             }
             ["conversation", "tools", tool, key @ ..] => self.tool(tool, key, value),
             ["mcp", "servers", name, ..] if !self.is_set(&["mcp", "servers", name]) => {
-                Verdict::Define(DefinitionKind::McpServer, name)
+                KeyVerdict::Define(DefinitionKind::McpServer, name)
             }
-            _ => Verdict::Ignore,
+            _ => KeyVerdict::Ignore,
         }
     }
 
-    fn tool<'a>(&self, tool: &'a str, key: &[&str], value: &Value) -> Verdict<'a> {
+    fn tool<'a>(&self, tool: &'a str, key: &[&str], value: &Value) -> KeyVerdict<'a> {
         match key {
-            ["style", _] | ["summary"] => Verdict::Keep,
+            ["style", _] | ["summary"] => KeyVerdict::Keep,
             // What the user fixed stays: a file cannot bring back what even the user's flags cannot.
             ["enable", _] => {
                 (self.of_tool(tool, &["enable", "allow_toggle"]) != Some("never")).into()
             }
-            ["source"] if value == "builtin" => Verdict::Ignore,
+            ["source"] if value == "builtin" => KeyVerdict::Ignore,
             ["source" | "command" | "parameters" | "description"] if !self.is_defined(tool) => {
-                Verdict::Define(DefinitionKind::Tool, tool)
+                KeyVerdict::Define(DefinitionKind::Tool, tool)
             }
             _ => self.is_tightening(tool, key, value).into(),
         }

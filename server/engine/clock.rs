@@ -12,7 +12,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Starts now.
+    /// Starts a clock at the present moment.
     #[must_use]
     pub fn start() -> Self {
         let wall = SystemTime::now()
@@ -24,7 +24,7 @@ impl Clock {
         }
     }
 
-    /// The time.
+    /// The time that has passed since the Unix epoch.
     #[must_use]
     pub fn now(&self) -> Duration {
         self.wall + self.started.elapsed()

@@ -14,9 +14,9 @@ use crate::{config::Settings, tool::Tool};
 
 /// One a process. Clones are the same engine.
 #[derive(Clone)]
-pub struct Engine(Arc<Inner>);
+pub struct Engine(Arc<EngineParts>);
 
-struct Inner {
+struct EngineParts {
     state_dir: PathBuf,
     program: PathBuf,
     own_tools: Vec<Arc<dyn Tool>>,
@@ -42,7 +42,7 @@ impl Engine {
         own_tools: Vec<Arc<dyn Tool>>,
         env: Env,
     ) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(EngineParts {
             conversations: Conversations::new(state_dir.clone()),
             state_dir,
             program,

@@ -21,7 +21,7 @@ pub struct Abilities {
     /// It can call tools.
     pub tools: bool,
     /// It takes a forced tool.
-    pub forced_tools: Forced,
+    pub forced_tools: ForcedToolSupport,
     /// It holds the arguments of tools to their schema where it is asked to.
     pub strict: bool,
     /// It holds an answer to a schema where it is asked to.
@@ -44,49 +44,37 @@ pub struct Abilities {
     pub prices: Option<Prices>,
 }
 
-/// What somebody says of a model; what is unset says nothing.
+/// What a provider's list or the user's configuration says of a model. Each field is that of the same name in
+/// [`Abilities`]; `None` says nothing of it.
+#[expect(missing_docs, reason = "the fields are those of `Abilities`")]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Told {
-    /// See [`Abilities::context_window`].
+pub struct StatedAbilities {
     pub context_window: Option<u64>,
-    /// See [`Abilities::max_output`].
     pub max_output: Option<u64>,
-    /// See [`Abilities::tools`].
     pub tools: Option<bool>,
-    /// See [`Abilities::forced_tools`].
-    pub forced_tools: Option<Forced>,
-    /// See [`Abilities::strict`].
+    pub forced_tools: Option<ForcedToolSupport>,
     pub strict: Option<bool>,
-    /// See [`Abilities::schema`].
     pub schema: Option<bool>,
-    /// See [`Abilities::images`].
     pub images: Option<bool>,
-    /// See [`Abilities::documents`].
     pub documents: Option<bool>,
-    /// See [`Abilities::system_messages`].
     pub system_messages: Option<bool>,
-    /// See [`Abilities::reasoning`].
     pub reasoning: Option<ReasoningKind>,
-    /// See [`Abilities::reasoning_off`].
     pub reasoning_off: Option<bool>,
-    /// See [`Abilities::interleaves`].
     pub interleaves: Option<bool>,
-    /// See [`Abilities::efforts`].
     pub efforts: Option<Vec<String>>,
-    /// See [`Abilities::prices`].
     pub prices: Option<Prices>,
 }
 
 /// Whether a model takes a forced tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Forced {
-    /// It does.
+pub enum ForcedToolSupport {
+    /// A tool can be forced in any request.
     Yes,
     /// Only while it does not reason.
     WithoutReasoning,
-    /// It does not.
+    /// No tool can be forced.
     No,
 }
 
@@ -108,7 +96,7 @@ pub enum ReasoningKind {
 
 /// US dollars for a million tokens. Where nothing is said of the cache, what goes through it costs as any input.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Given")]
+#[serde(from = "PriceRow")]
 pub struct Prices {
     /// Input that is neither read from the cache nor written to it.
     pub input: f64,
@@ -122,14 +110,14 @@ pub struct Prices {
     pub cache_write_long: f64,
     /// Requests with more input tokens than this, cached ones included, cost `beyond` throughout.
     pub up_to: Option<u64>,
-    /// See `up_to`.
+    /// The prices of requests with more input tokens than `up_to`.
     pub beyond: Option<Box<Prices>>,
 }
 
 /// [`Prices`] as they are written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Given {
+struct PriceRow {
     input: f64,
     output: f64,
     cache_read: Option<f64>,
@@ -139,8 +127,8 @@ struct Given {
     beyond: Option<Box<Prices>>,
 }
 
-impl From<Given> for Prices {
-    fn from(given: Given) -> Self {
+impl From<PriceRow> for Prices {
+    fn from(given: PriceRow) -> Self {
         let cache_write = given.cache_write.unwrap_or(given.input);
         Self {
             input: given.input,
@@ -189,7 +177,7 @@ impl Default for Abilities {
             context_window: None,
             max_output: None,
             tools: true,
-            forced_tools: Forced::Yes,
+            forced_tools: ForcedToolSupport::Yes,
             strict: true,
             schema: true,
             images: false,
@@ -206,7 +194,7 @@ impl Default for Abilities {
 
 impl Abilities {
     /// Takes in what somebody says.
-    pub fn take(&mut self, told: &Told) {
+    pub fn take(&mut self, told: &StatedAbilities) {
         fn set<T: Clone>(field: &mut T, told: Option<&T>) {
             if let Some(told) = told {
                 field.clone_from(told);

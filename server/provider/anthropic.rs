@@ -16,9 +16,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::{Map, Value, json};
 
 use super::{
-    ToolSpec, answer,
-    api::{Api, Ask, Decoder, Encoder, Framing, Frozen, Listed},
-    options::Keep,
+    ToolDeclaration, answer,
+    api::{Decoder, EncodedHead, Encoder, ListedModel, RequestContents, StreamFormat, WireApi},
+    options::CacheRetention,
     retry::ApiError,
     schema,
 };
@@ -34,7 +34,7 @@ const INTERLEAVED: &str = "interleaved-thinking-2025-05-14";
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Anthropic;
 
-impl Api for Anthropic {
+impl WireApi for Anthropic {
     fn path(&self, _model: &str) -> String {
         "/v1/messages".to_owned()
     }
@@ -43,7 +43,7 @@ impl Api for Anthropic {
         (HeaderName::from_static("x-api-key"), "")
     }
 
-    fn headers(&self, ask: Option<&Ask<'_>>) -> HeaderMap {
+    fn headers(&self, ask: Option<&RequestContents<'_>>) -> HeaderMap {
         let mut headers = HeaderMap::new();
         let version = HeaderValue::from_static(VERSION);
         headers.insert(HeaderName::from_static("anthropic-version"), version);
@@ -58,7 +58,7 @@ impl Api for Anthropic {
         headers
     }
 
-    fn opening(&self, ask: &Ask<'_>) -> String {
+    fn opening(&self, ask: &RequestContents<'_>) -> String {
         let mut members = Map::new();
         let mut add = |name: &str, value: Value| members.insert(name.to_owned(), value);
         add("model", json!(ask.options.model));
@@ -78,7 +78,7 @@ impl Api for Anthropic {
         format!("{},", &text[1..text.len() - 1])
     }
 
-    fn frozen(&self, ask: &Ask<'_>) -> Frozen {
+    fn frozen(&self, ask: &RequestContents<'_>) -> EncodedHead {
         let mut text = String::new();
         let mut breakpoints = Vec::new();
         if !ask.head.system.trim().is_empty() {
@@ -93,14 +93,14 @@ impl Api for Anthropic {
             breakpoints.push(text.len() - "}],".len());
         }
         text += r#""messages":["#;
-        Frozen {
+        EncodedHead {
             bytes: text.into_bytes(),
             breakpoints,
             begun: false,
         }
     }
 
-    fn encode(&self, items: &[Item], native: bool, ask: &Ask<'_>, out: &mut Encoder) {
+    fn encode(&self, items: &[Item], native: bool, ask: &RequestContents<'_>, out: &mut Encoder) {
         if items.iter().any(Item::is_of_model) {
             history::assistant(items, native, out);
         } else {
@@ -108,22 +108,22 @@ impl Api for Anthropic {
         }
     }
 
-    fn breakpoint(&self, ask: &Ask<'_>) -> Option<String> {
+    fn breakpoint(&self, ask: &RequestContents<'_>) -> Option<String> {
         let ttl = match ask.options.cache {
-            Keep::Off => return None,
-            Keep::Short => "",
-            Keep::Long => r#","ttl":"1h""#,
+            CacheRetention::Off => return None,
+            CacheRetention::Short => "",
+            CacheRetention::Long => r#","ttl":"1h""#,
         };
         Some(format!(r#","cache_control":{{"type":"ephemeral"{ttl}}}"#))
     }
 
-    fn framing(&self) -> Framing {
-        Framing::Sse
+    fn framing(&self) -> StreamFormat {
+        StreamFormat::Sse
     }
 
-    fn decoder(&self, ask: &Ask<'_>) -> Box<dyn Decoder> {
+    fn decoder(&self, ask: &RequestContents<'_>) -> Box<dyn Decoder> {
         let prices = ask.options.abilities.prices.clone();
-        Box::new(response::Reader::new(prices))
+        Box::new(response::AnthropicDecoder::new(prices))
     }
 
     fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError {
@@ -134,12 +134,12 @@ impl Api for Anthropic {
         listed::path(page)
     }
 
-    fn models(&self, page: &Value) -> Result<(Vec<Listed>, Option<String>), String> {
+    fn models(&self, page: &Value) -> Result<(Vec<ListedModel>, Option<String>), String> {
         listed::read(page)
     }
 }
 
-fn tool(spec: &ToolSpec, ask: &Ask<'_>) -> Value {
+fn tool(spec: &ToolDeclaration, ask: &RequestContents<'_>) -> Value {
     let strict = (spec.strict && ask.takes_strict())
         .then(|| schema::for_anthropic(&spec.parameters))
         .flatten();
@@ -159,7 +159,7 @@ fn tool(spec: &ToolSpec, ask: &Ask<'_>) -> Value {
 }
 
 /// The tools stay in the request whatever the choice is: earlier thinking is bound to them.
-fn tool_choice(ask: &Ask<'_>) -> Option<Value> {
+fn tool_choice(ask: &RequestContents<'_>) -> Option<Value> {
     if ask.tools().is_empty() {
         return None;
     }
@@ -172,7 +172,7 @@ fn tool_choice(ask: &Ask<'_>) -> Option<Value> {
     })
 }
 
-fn output_config(ask: &Ask<'_>, effort: Option<String>) -> Option<Value> {
+fn output_config(ask: &RequestContents<'_>, effort: Option<String>) -> Option<Value> {
     let mut config = Map::new();
     if let Some(effort) = effort {
         config.insert("effort".to_owned(), json!(effort));

@@ -13,10 +13,10 @@ use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 
 use super::{
-    Head, ToolSpec,
-    abilities::{ReasoningKind, Told},
+    Head, ToolDeclaration,
+    abilities::{ReasoningKind, StatedAbilities},
     attached::ReadMedia,
-    options::{Effort, Options},
+    options::{ModelOptions, ReasoningEffort},
     retry::ApiError,
 };
 use crate::turn::{
@@ -27,9 +27,9 @@ use crate::turn::{
 
 /// What a request says besides the conversation.
 #[derive(Clone, Copy)]
-pub(super) struct Ask<'a> {
+pub(super) struct RequestContents<'a> {
     /// The model, and how it is configured.
-    pub(super) options: &'a Options,
+    pub(super) options: &'a ModelOptions,
     /// System text and tools.
     pub(super) head: &'a Head,
     /// What is forced.
@@ -48,18 +48,18 @@ pub(super) struct Ask<'a> {
 
 /// What a request says of reasoning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reasoning {
-    /// Nothing.
+pub(super) enum ReasoningRequest {
+    /// The request says nothing of it.
     Unsaid,
     /// There is to be none.
     Off,
     /// There is to be some; where nobody says how much, as much as the model does by itself.
-    On(Option<Effort>),
+    On(Option<ReasoningEffort>),
 }
 
-impl<'a> Ask<'a> {
+impl<'a> RequestContents<'a> {
     /// The tools that are sent: none to a model without tools, and each name once.
-    pub(super) fn tools(&self) -> Vec<&'a ToolSpec> {
+    pub(super) fn tools(&self) -> Vec<&'a ToolDeclaration> {
         if !self.options.abilities.tools {
             return Vec::new();
         }
@@ -85,17 +85,17 @@ impl<'a> Ask<'a> {
     }
 
     /// How much the model is to reason.
-    pub(super) fn reasoning(&self) -> Reasoning {
+    pub(super) fn reasoning(&self) -> ReasoningRequest {
         let abilities = &self.options.abilities;
         if abilities.reasoning == ReasoningKind::None || self.refused(Feature::Reasoning) {
-            return Reasoning::Unsaid;
+            return ReasoningRequest::Unsaid;
         }
         let wanted = self.options.reasoning;
-        let unwanted = !self.reasoning || wanted == Some(Effort::Off);
+        let unwanted = !self.reasoning || wanted == Some(ReasoningEffort::Off);
         if unwanted && abilities.reasoning_off && !self.refused(Feature::ReasoningOff) {
-            return Reasoning::Off;
+            return ReasoningRequest::Off;
         }
-        Reasoning::On(wanted)
+        ReasoningRequest::On(wanted)
     }
 
     /// The model refused it.
@@ -105,7 +105,7 @@ impl<'a> Ask<'a> {
 }
 
 /// One wire API.
-pub(super) trait Api: Send + Sync {
+pub(super) trait WireApi: Send + Sync {
     /// Where requests go, below the base URL, with the query.
     fn path(&self, model: &str) -> String;
 
@@ -113,36 +113,36 @@ pub(super) trait Api: Send + Sync {
     fn key_header(&self) -> (HeaderName, &'static str);
 
     /// Other headers, of a request or (`None`) of something else that is asked.
-    fn headers(&self, _ask: Option<&Ask<'_>>) -> HeaderMap {
+    fn headers(&self, _ask: Option<&RequestContents<'_>>) -> HeaderMap {
         HeaderMap::new()
     }
 
     /// The members that a request may vary, each with a comma after it.
-    fn opening(&self, ask: &Ask<'_>) -> String;
+    fn opening(&self, ask: &RequestContents<'_>) -> String;
 
     /// System text and tools, up to and with the `[` of the history, and what of the history is the same in all
     /// requests.
-    fn frozen(&self, ask: &Ask<'_>) -> Frozen;
+    fn frozen(&self, ask: &RequestContents<'_>) -> EncodedHead;
 
     /// Adds one request's or response's share of the history; all items are of one side. `native`: what the
     /// provider gave goes back to it verbatim. Else reasoning is left out, and the rest goes in neutral form.
-    fn encode(&self, items: &[Item], native: bool, ask: &Ask<'_>, out: &mut Encoder);
+    fn encode(&self, items: &[Item], native: bool, ask: &RequestContents<'_>, out: &mut Encoder);
 
     /// What follows the history, without the last `}`.
-    fn closing(&self, _ask: &Ask<'_>) -> String {
+    fn closing(&self, _ask: &RequestContents<'_>) -> String {
         "]".to_owned()
     }
 
     /// What is spliced in where a cache breakpoint stands; none where the API has no such thing or it is off.
-    fn breakpoint(&self, _ask: &Ask<'_>) -> Option<String> {
+    fn breakpoint(&self, _ask: &RequestContents<'_>) -> Option<String> {
         None
     }
 
     /// How the events of a response are told apart.
-    fn framing(&self) -> Framing;
+    fn framing(&self) -> StreamFormat;
 
     /// Reads one response.
-    fn decoder(&self, ask: &Ask<'_>) -> Box<dyn Decoder>;
+    fn decoder(&self, ask: &RequestContents<'_>) -> Box<dyn Decoder>;
 
     /// What an answer with an error says. The body may be cut, and may be anything.
     fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError;
@@ -154,7 +154,7 @@ pub(super) trait Api: Send + Sync {
     ///
     /// # Errors
     /// Where it is no such list, in words.
-    fn models(&self, page: &Value) -> Result<(Vec<Listed>, Option<String>), String>;
+    fn models(&self, page: &Value) -> Result<(Vec<ListedModel>, Option<String>), String>;
 
     /// The path and the body of a request that asks more of a model than the list says; none where there is no such.
     fn description_of(&self, _model: &str) -> Option<(&'static str, Value)> {
@@ -165,24 +165,24 @@ pub(super) trait Api: Send + Sync {
     ///
     /// # Errors
     /// Where it is no such description, in words.
-    fn description(&self, _answer: &Value) -> Result<Told, String> {
-        Ok(Told::default())
+    fn description(&self, _answer: &Value) -> Result<StatedAbilities, String> {
+        Ok(StatedAbilities::default())
     }
 }
 
 /// A model, as its provider's list has it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Listed {
+pub(super) struct ListedModel {
     /// As requests name it.
     pub(super) model: String,
     /// What the list says that it can do, in the keys of `[providers.<name>.models.<model>]`.
-    pub(super) abilities: Told,
+    pub(super) abilities: StatedAbilities,
 }
 
 /// System text and tools, encoded.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Frozen {
-    /// The members.
+pub(super) struct EncodedHead {
+    /// The encoded members of the body, each with a comma after it.
     pub(super) bytes: Vec<u8>,
     /// Where in them a cache breakpoint may be spliced in.
     pub(super) breakpoints: Vec<usize>,
@@ -192,8 +192,8 @@ pub(super) struct Frozen {
 
 /// How the events of a response are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Framing {
-    /// Server-sent events.
+pub(super) enum StreamFormat {
+    /// Server-sent events, as most APIs have them.
     Sse,
     /// A JSON document a line.
     Ndjson,
@@ -223,7 +223,7 @@ pub(super) enum Role {
     /// The user, or nobody.
     #[default]
     User,
-    /// The model.
+    /// What the model said.
     Assistant,
     /// Aside itself, by a system message.
     System,

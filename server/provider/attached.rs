@@ -5,14 +5,14 @@ use std::{fmt, sync::Arc};
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 
-use super::api::{Ask, Encoder};
+use super::api::{Encoder, RequestContents};
 use crate::turn::attachment::{Attachment, Content, Media, MediaType};
 
 /// Reads the bytes of the images and PDFs of one conversation.
 #[derive(Clone)]
-pub struct ReadMedia(Arc<Read>);
+pub struct ReadMedia(Arc<ReadBlob>);
 
-type Read = dyn Fn(&Media) -> Option<Vec<u8>> + Send + Sync;
+type ReadBlob = dyn Fn(&Media) -> Option<Vec<u8>> + Send + Sync;
 
 impl ReadMedia {
     /// `read` gives nothing where the bytes are gone, or are not what they were; it may wait for a disk.
@@ -40,10 +40,10 @@ impl fmt::Debug for ReadMedia {
 
 /// A part of a user's message.
 #[derive(Debug, PartialEq)]
-pub(super) enum Part {
+pub(super) enum UserPart {
     /// Words; those of neighbours are one.
     Text(String),
-    /// An image.
+    /// An image, encoded for the request.
     Image(Encoded),
     /// A PDF, and a name for it that ends in `.pdf`.
     Document(Encoded, String),
@@ -69,7 +69,11 @@ impl Encoded {
 
 /// A message of the user's: what is attached, then the words. Without an image or PDF that is sent it is one text,
 /// which may be empty.
-pub(super) fn parts(text: &str, attachments: &[Attachment], ask: &Ask<'_>) -> Vec<Part> {
+pub(super) fn parts(
+    text: &str,
+    attachments: &[Attachment],
+    ask: &RequestContents<'_>,
+) -> Vec<UserPart> {
     let (mut parts, mut words) = (Vec::new(), String::new());
     for Attachment { name, content } in attachments {
         let tag = format!("<attachment name=\"{}\"", name.replace('"', "&quot;"));
@@ -85,7 +89,7 @@ pub(super) fn parts(text: &str, attachments: &[Attachment], ask: &Ask<'_>) -> Ve
         match encoded(media, name, ask) {
             Ok(part) => {
                 words += &format!("{tag}/>\n");
-                parts.push(Part::Text(std::mem::take(&mut words)));
+                parts.push(UserPart::Text(std::mem::take(&mut words)));
                 parts.push(part);
             }
             Err(why) => words += &holding(&tag, why),
@@ -93,7 +97,7 @@ pub(super) fn parts(text: &str, attachments: &[Attachment], ask: &Ask<'_>) -> Ve
     }
     words += text;
     if parts.is_empty() || !words.is_empty() {
-        parts.push(Part::Text(words));
+        parts.push(UserPart::Text(words));
     }
     parts
 }
@@ -104,7 +108,7 @@ fn holding(tag: &str, text: &str) -> String {
 }
 
 /// An image or PDF for a model that takes it, or what it is told instead.
-fn encoded(media: &Media, name: &str, ask: &Ask<'_>) -> Result<Part, &'static str> {
+fn encoded(media: &Media, name: &str, ask: &RequestContents<'_>) -> Result<UserPart, &'static str> {
     let abilities = &ask.options.abilities;
     let mime = match &media.media_type {
         MediaType::Png => "image/png",
@@ -125,8 +129,8 @@ fn encoded(media: &Media, name: &str, ask: &Ask<'_>) -> Result<Part, &'static st
     let data = BASE64_STANDARD.encode(bytes.ok_or("[not shown: its content was lost]")?);
     let encoded = Encoded { mime, data };
     Ok(match media.media_type {
-        MediaType::Pdf => Part::Document(encoded, file_name(name)),
-        _ => Part::Image(encoded),
+        MediaType::Pdf => UserPart::Document(encoded, file_name(name)),
+        _ => UserPart::Image(encoded),
     })
 }
 

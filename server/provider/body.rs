@@ -13,7 +13,7 @@ use http_body::{Frame, SizeHint};
 
 use super::{
     Head,
-    api::{Api, Ask, Encoder, Frozen, Role},
+    api::{EncodedHead, Encoder, RequestContents, Role, WireApi},
     attached::ReadMedia,
 };
 use crate::turn::{
@@ -29,7 +29,7 @@ const BREAKPOINTS: usize = 2;
 
 /// What the requests of a conversation to one model share.
 #[derive(Debug)]
-pub struct Shared {
+pub struct SharedBody {
     conversation: String,
     media: ReadMedia,
     prefix: Mutex<Option<Prefix>>,
@@ -71,7 +71,7 @@ pub(super) struct Body {
     len: u64,
 }
 
-impl Shared {
+impl SharedBody {
     /// Nothing is shared yet. The conversation's id may go to the provider, as a hint for its cache.
     #[must_use]
     pub fn new(conversation: impl Into<String>) -> Self {
@@ -102,8 +102,8 @@ impl Shared {
     /// The body of a request: costs what is new in it since the last one.
     pub(super) fn body(
         &self,
-        api: &dyn Api,
-        ask: &Ask<'_>,
+        api: &dyn WireApi,
+        ask: &RequestContents<'_>,
         head: &Arc<Head>,
         transcript: &Fork,
         messages: &[Message],
@@ -123,8 +123,8 @@ impl Shared {
 }
 
 impl Prefix {
-    fn new(api: &dyn Api, ask: &Ask<'_>, head: &Arc<Head>, epoch: u32) -> Self {
-        let Frozen {
+    fn new(api: &dyn WireApi, ask: &RequestContents<'_>, head: &Arc<Head>, epoch: u32) -> Self {
+        let EncodedHead {
             bytes,
             breakpoints,
             begun,
@@ -147,7 +147,7 @@ impl Prefix {
     }
 
     /// The same head, and a transcript that goes on from what is encoded.
-    fn goes_on_to(&self, ask: &Ask<'_>, head: &Arc<Head>, transcript: &Fork) -> bool {
+    fn goes_on_to(&self, ask: &RequestContents<'_>, head: &Arc<Head>, transcript: &Fork) -> bool {
         let same_head = Arc::ptr_eq(&self.head, head) || *self.head == **head;
         let known = match &self.newest {
             None => true,
@@ -163,7 +163,7 @@ impl Prefix {
     }
 
     /// Encodes what is new.
-    fn extend(&mut self, api: &dyn Api, ask: &Ask<'_>, transcript: &Fork) {
+    fn extend(&mut self, api: &dyn WireApi, ask: &RequestContents<'_>, transcript: &Fork) {
         let known = self.newest.clone();
         let is_known = |link: &&Link| {
             known
@@ -205,7 +205,7 @@ impl Prefix {
         }
     }
 
-    fn body(&mut self, api: &dyn Api, ask: &Ask<'_>, messages: &[Message]) -> Body {
+    fn body(&mut self, api: &dyn WireApi, ask: &RequestContents<'_>, messages: &[Message]) -> Body {
         let breakpoint = api.breakpoint(ask).map(Bytes::from);
         let mut body = Body::default();
         body.push(format!("{{{}", api.opening(ask)).into());
@@ -244,7 +244,7 @@ impl Prefix {
     }
 }
 
-fn with_tools(ask: &Ask<'_>) -> bool {
+fn with_tools(ask: &RequestContents<'_>) -> bool {
     !matches!(ask.tool_choice, ToolChoice::None)
 }
 

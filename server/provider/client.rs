@@ -18,18 +18,18 @@ pub enum Roots {
     /// Mozilla's, as of the build.
     #[default]
     Embedded,
-    /// The system's.
+    /// The certificate authorities of the operating system.
     System,
 }
 
 /// The HTTP client of the process. Clones share it, and its connections.
 #[derive(Clone, Debug, Default)]
-pub struct Client {
+pub struct HttpClient {
     roots: Roots,
     built: Arc<OnceCell<reqwest::Client>>,
 }
 
-impl Client {
+impl HttpClient {
     /// A client that trusts these, and is not built yet.
     #[must_use]
     pub fn new(roots: Roots) -> Self {

@@ -1,6 +1,6 @@
 //! The words of APIs for how much a model reasons.
 
-use super::options::Effort;
+use super::options::ReasoningEffort;
 
 /// All that are known, from little to much.
 pub(super) const WORDS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
@@ -9,25 +9,25 @@ pub(super) const NONE: &str = WORDS[0];
 
 /// The word that is nearest to an effort; none where there is no word. `words` go from little to much, in small
 /// letters or capitals; of two that are equally near it is the lesser one. To turn reasoning off is not one of them.
-pub(super) fn word(effort: Effort, words: &[String]) -> Option<&str> {
+pub(super) fn word(effort: ReasoningEffort, words: &[String]) -> Option<&str> {
     let words = words.iter().map(String::as_str);
     nearest(effort, words.filter(|word| *word != NONE).collect())
 }
 
 /// The same for models of which no words are known: then three count, which all have.
-pub(super) fn usual_word(effort: Effort, words: &[String]) -> &str {
+pub(super) fn usual_word(effort: ReasoningEffort, words: &[String]) -> &str {
     word(effort, words)
         .or_else(|| nearest(effort, vec!["low", "medium", "high"]))
         .unwrap_or("medium")
 }
 
-fn nearest(effort: Effort, words: Vec<&str>) -> Option<&str> {
+fn nearest(effort: ReasoningEffort, words: Vec<&str>) -> Option<&str> {
     let wanted = match effort {
-        Effort::Off => return words.first().copied(),
-        Effort::Low => 20,
-        Effort::Medium => 30,
-        Effort::High => 40,
-        Effort::Max => return words.last().copied(),
+        ReasoningEffort::Off => return words.first().copied(),
+        ReasoningEffort::Low => 20,
+        ReasoningEffort::Medium => 30,
+        ReasoningEffort::High => 40,
+        ReasoningEffort::Max => return words.last().copied(),
     };
     let last = words.len().saturating_sub(1).max(1);
     let height = |at: usize, word: &str| {
@@ -46,12 +46,12 @@ fn nearest(effort: Effort, words: Vec<&str>) -> Option<&str> {
 mod tests {
     use super::*;
 
-    const ALL: [Effort; 5] = [
-        Effort::Off,
-        Effort::Low,
-        Effort::Medium,
-        Effort::High,
-        Effort::Max,
+    const ALL: [ReasoningEffort; 5] = [
+        ReasoningEffort::Off,
+        ReasoningEffort::Low,
+        ReasoningEffort::Medium,
+        ReasoningEffort::High,
+        ReasoningEffort::Max,
     ];
 
     #[test]

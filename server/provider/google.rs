@@ -11,17 +11,17 @@ use serde_json::Value;
 use url::form_urlencoded::byte_serialize;
 
 use super::{
-    abilities::{ReasoningKind, Told},
+    abilities::{ReasoningKind, StatedAbilities},
     answer,
-    api::{Api, Ask, Decoder, Encoder, Framing, Frozen, Listed},
+    api::{Decoder, EncodedHead, Encoder, ListedModel, RequestContents, StreamFormat, WireApi},
     retry::ApiError,
 };
 use crate::turn::transcript::Item;
 
-/// Gemini's `generateContent`.
+/// Gemini's API, whose method is `generateContent`.
 pub(super) struct Google;
 
-impl Api for Google {
+impl WireApi for Google {
     fn path(&self, model: &str) -> String {
         format!("/v1beta/models/{model}:streamGenerateContent?alt=sse")
     }
@@ -30,27 +30,29 @@ impl Api for Google {
         (HeaderName::from_static("x-goog-api-key"), "")
     }
 
-    fn opening(&self, ask: &Ask<'_>) -> String {
+    fn opening(&self, ask: &RequestContents<'_>) -> String {
         request::opening(ask)
     }
 
-    fn frozen(&self, ask: &Ask<'_>) -> Frozen {
-        Frozen {
+    fn frozen(&self, ask: &RequestContents<'_>) -> EncodedHead {
+        EncodedHead {
             bytes: request::frozen(ask).into_bytes(),
-            ..Frozen::default()
+            ..EncodedHead::default()
         }
     }
 
-    fn encode(&self, items: &[Item], native: bool, ask: &Ask<'_>, out: &mut Encoder) {
+    fn encode(&self, items: &[Item], native: bool, ask: &RequestContents<'_>, out: &mut Encoder) {
         request::encode(items, native, ask, out);
     }
 
-    fn framing(&self) -> Framing {
-        Framing::Sse
+    fn framing(&self) -> StreamFormat {
+        StreamFormat::Sse
     }
 
-    fn decoder(&self, ask: &Ask<'_>) -> Box<dyn Decoder> {
-        Box::new(response::Reader::new(ask.options.abilities.prices.clone()))
+    fn decoder(&self, ask: &RequestContents<'_>) -> Box<dyn Decoder> {
+        Box::new(response::GeminiDecoder::new(
+            ask.options.abilities.prices.clone(),
+        ))
     }
 
     fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError {
@@ -66,8 +68,8 @@ impl Api for Google {
         path
     }
 
-    fn models(&self, page: &Value) -> Result<(Vec<Listed>, Option<String>), String> {
-        let page = List::deserialize(page)
+    fn models(&self, page: &Value) -> Result<(Vec<ListedModel>, Option<String>), String> {
+        let page = GeminiModelPage::deserialize(page)
             .map_err(|error| format!("the list of models is not as expected ({error})"))?;
         let models = page.models.into_iter().filter_map(listed).collect();
         Ok((models, page.next_page_token.filter(|next| !next.is_empty())))
@@ -76,14 +78,14 @@ impl Api for Google {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct List {
-    models: Vec<Entry>,
+struct GeminiModelPage {
+    models: Vec<GeminiModel>,
     next_page_token: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Entry {
+struct GeminiModel {
     name: String,
     input_token_limit: Option<u64>,
     output_token_limit: Option<u64>,
@@ -92,21 +94,21 @@ struct Entry {
 }
 
 /// What the list says of a model that answers.
-fn listed(entry: Entry) -> Option<Listed> {
+fn listed(entry: GeminiModel) -> Option<ListedModel> {
     let methods = entry.supported_generation_methods;
     let answers = |methods: &Vec<String>| methods.iter().any(|name| name == "generateContent");
     if !methods.as_ref().is_none_or(answers) {
         return None;
     }
-    let abilities = Told {
+    let abilities = StatedAbilities {
         context_window: entry.input_token_limit,
         max_output: entry.output_token_limit,
         // One that does is not told whether by tokens or by levels.
         reasoning: (entry.thinking == Some(false)).then_some(ReasoningKind::None),
-        ..Told::default()
+        ..StatedAbilities::default()
     };
     let name = entry.name;
-    Some(Listed {
+    Some(ListedModel {
         model: name.strip_prefix("models/").unwrap_or(&name).to_owned(),
         abilities,
     })

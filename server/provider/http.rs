@@ -1,4 +1,4 @@
-//! A model behind an HTTP API: sends what an [`Api`] writes and passes on what it reads.
+//! A model behind an HTTP API: sends what an [`WireApi`] writes and passes on what it reads.
 
 use std::{
     future::Future,
@@ -13,16 +13,16 @@ use reqwest::{Response, Url};
 use tokio::time::timeout;
 
 use super::{
-    Pieces, Provider, Request,
-    abilities::Told,
+    ModelRequest, Provider, ResponseStream,
+    abilities::StatedAbilities,
     answer,
-    api::{Api, Ask, Decoder},
+    api::{Decoder, RequestContents, WireApi},
     body::Body,
-    client::Client,
+    client::HttpClient,
     key::Key,
-    options::Options,
+    options::ModelOptions,
     retry::{ApiError, Who, failure},
-    sse::{Cutter, Event, TooLong},
+    sse::{SseEvent, SseParser, TooLong},
 };
 use crate::turn::{
     response::{Failure, FailureClass, Piece},
@@ -47,10 +47,10 @@ pub type FindKey = Arc<
 
 /// A model behind an HTTP API.
 pub(super) struct Http {
-    pub(super) api: Arc<dyn Api>,
-    pub(super) options: Options,
+    pub(super) api: Arc<dyn WireApi>,
+    pub(super) options: ModelOptions,
     pub(super) model: Model,
-    pub(super) client: Client,
+    pub(super) client: HttpClient,
     pub(super) key: FindKey,
     /// The key that was sent last: it is taken out of all that the server says.
     pub(super) sent: Arc<Mutex<Option<Key>>>,
@@ -62,7 +62,7 @@ impl Provider for Http {
         &self.model
     }
 
-    async fn send(&self, request: Request) -> Result<Pieces, Failure> {
+    async fn send(&self, request: ModelRequest) -> Result<ResponseStream, Failure> {
         let (body, request) = self.encode(request).await?;
         let ask = ask(&self.options, &request);
         let decoder = self.api.decoder(&ask);
@@ -70,7 +70,7 @@ impl Provider for Http {
         let headers = self.headers(Some(&ask)).await?;
         let response = self.post(url, headers, body).await?;
         let mut stream = Stream {
-            cutter: Cutter::new(self.api.framing()),
+            cutter: SseParser::new(self.api.framing()),
             response,
             decoder,
             read: 0,
@@ -82,8 +82,8 @@ impl Provider for Http {
 }
 
 /// What a request says besides the conversation.
-fn ask<'a>(options: &'a Options, request: &'a Request) -> Ask<'a> {
-    Ask {
+fn ask<'a>(options: &'a ModelOptions, request: &'a ModelRequest) -> RequestContents<'a> {
+    RequestContents {
         options,
         head: &request.head,
         tool_choice: &request.tool_choice,
@@ -95,8 +95,8 @@ fn ask<'a>(options: &'a Options, request: &'a Request) -> Ask<'a> {
     }
 }
 
-fn encode(api: &dyn Api, options: &Options, request: &Request) -> Body {
-    let Request {
+fn encode(api: &dyn WireApi, options: &ModelOptions, request: &ModelRequest) -> Body {
+    let ModelRequest {
         head,
         transcript,
         messages,
@@ -108,7 +108,7 @@ fn encode(api: &dyn Api, options: &Options, request: &Request) -> Body {
 
 impl Http {
     /// The body of a request. Images and PDFs are read and encoded on a thread that may wait.
-    async fn encode(&self, request: Request) -> Result<(Body, Request), Failure> {
+    async fn encode(&self, request: ModelRequest) -> Result<(Body, ModelRequest), Failure> {
         if !request.transcript.has_media {
             return Ok((encode(self.api.as_ref(), &self.options, &request), request));
         }
@@ -138,7 +138,7 @@ impl Http {
         })
     }
 
-    async fn headers(&self, ask: Option<&Ask<'_>>) -> Result<HeaderMap, Failure> {
+    async fn headers(&self, ask: Option<&RequestContents<'_>>) -> Result<HeaderMap, Failure> {
         let failed = |text| Failure {
             class: FailureClass::Auth,
             text,
@@ -231,7 +231,7 @@ impl Http {
     }
 
     /// What the provider says of a model; `None` where there is nothing to ask.
-    pub(super) async fn describe(&self, model: &str) -> Option<Result<Told, Failure>> {
+    pub(super) async fn describe(&self, model: &str) -> Option<Result<StatedAbilities, Failure>> {
         let (path, body) = self.api.description_of(model)?;
         let told = async {
             let url = self.url(path)?;
@@ -295,7 +295,7 @@ impl Http {
         failure
     }
 
-    fn pieces(&self, mut stream: Stream, first: Vec<Piece>) -> Pieces {
+    fn pieces(&self, mut stream: Stream, first: Vec<Piece>) -> ResponseStream {
         let failing = Self {
             api: self.api.clone(),
             options: self.options.clone(),
@@ -332,7 +332,7 @@ impl Http {
 /// A response as it comes.
 struct Stream {
     response: Response,
-    cutter: Cutter,
+    cutter: SseParser,
     decoder: Box<dyn Decoder>,
     /// Bytes so far.
     read: usize,
@@ -378,11 +378,11 @@ impl Stream {
         Ok(pieces)
     }
 
-    fn decode(&mut self, events: Vec<Event>, pieces: &mut Vec<Piece>) -> Result<(), ApiError> {
+    fn decode(&mut self, events: Vec<SseEvent>, pieces: &mut Vec<Piece>) -> Result<(), ApiError> {
         for event in events {
             match event {
-                Event::KeepAlive => pieces.push(Piece::KeepAlive),
-                Event::Data(data) => self.decoder.event(&data, pieces)?,
+                SseEvent::KeepAlive => pieces.push(Piece::KeepAlive),
+                SseEvent::Data(data) => self.decoder.event(&data, pieces)?,
             }
             if matches!(pieces.last(), Some(Piece::Finish(_))) {
                 break;

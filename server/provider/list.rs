@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::{
-    ApiKind, FindKey, abilities::Told, client::Client, http, http::Http, options::Options,
-    retry::ApiError,
+    ApiKind, FindKey, abilities::StatedAbilities, client::HttpClient, http, http::Http,
+    options::ModelOptions, retry::ApiError,
 };
 use crate::turn::response::{Failure, FailureClass};
 
@@ -26,10 +26,10 @@ const TIME: Duration = Duration::from_secs(30);
 /// A [`Failure`] in words for a person.
 pub async fn list_models(
     kind: ApiKind,
-    options: Options,
-    client: Client,
+    options: ModelOptions,
+    client: HttpClient,
     key: FindKey,
-) -> Result<Vec<(String, Told)>, Failure> {
+) -> Result<Vec<(String, StatedAbilities)>, Failure> {
     let http = http(kind, options, client, key).map_err(|text| Failure {
         class: FailureClass::Other,
         text,
@@ -46,10 +46,10 @@ pub async fn list_models(
 /// told in time, or at all, is left as it was.
 pub async fn describe_models(
     kind: ApiKind,
-    options: Options,
-    client: Client,
+    options: ModelOptions,
+    client: HttpClient,
     key: FindKey,
-    models: &mut [(String, Told)],
+    models: &mut [(String, StatedAbilities)],
 ) {
     let Ok(http) = http(kind, options, client, key) else {
         return;
@@ -67,7 +67,7 @@ pub async fn describe_models(
     let _ = timeout(TIME, all).await;
 }
 
-async fn pages(http: &Http) -> Result<Vec<(String, Told)>, Failure> {
+async fn pages(http: &Http) -> Result<Vec<(String, StatedAbilities)>, Failure> {
     let mut found = Vec::new();
     let mut page: Option<String> = None;
     for _ in 0..PAGES {

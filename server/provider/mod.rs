@@ -51,12 +51,13 @@ use futures_core::Stream;
 use serde_json::Value;
 
 use self::{
-    anthropic::Anthropic, api::Api, client::Client, google::Google, http::Http, ollama::Ollama,
-    openai_chat::OpenaiChat, openai_responses::OpenaiResponses, options::Options,
+    anthropic::Anthropic, api::WireApi, client::HttpClient, google::Google, http::Http,
+    ollama::Ollama, openai_chat::OpenaiChat, openai_responses::OpenaiResponses,
+    options::ModelOptions,
 };
 pub use self::{
     attached::ReadMedia,
-    body::Shared,
+    body::SharedBody,
     flatten::flatten,
     http::FindKey,
     list::{describe_models, list_models},
@@ -69,7 +70,7 @@ use crate::turn::{
 };
 
 /// A response, piece by piece. Dropping it cancels the request.
-pub type Pieces = Pin<Box<dyn Stream<Item = Result<Piece, Failure>> + Send>>;
+pub type ResponseStream = Pin<Box<dyn Stream<Item = Result<Piece, Failure>> + Send>>;
 
 /// A model behind an API.
 #[async_trait]
@@ -81,21 +82,21 @@ pub trait Provider: Send + Sync {
     ///
     /// # Errors
     /// A [`Failure`] that is already put into words for a person.
-    async fn send(&self, request: Request) -> Result<Pieces, Failure>;
+    async fn send(&self, request: ModelRequest) -> Result<ResponseStream, Failure>;
 }
 
 /// A wire API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApiKind {
-    /// Anthropic Messages.
+    /// Anthropic's Messages API.
     Anthropic,
-    /// OpenAI Responses.
+    /// OpenAI's Responses API.
     OpenaiResponses,
-    /// OpenAI Chat Completions, which many servers speak.
+    /// OpenAI's Chat Completions API, which many servers offer.
     OpenaiChat,
-    /// Gemini generateContent.
+    /// Gemini's API, whose method is `generateContent`.
     Google,
-    /// Ollama's own.
+    /// The API of Ollama itself.
     Ollama,
 }
 
@@ -105,15 +106,20 @@ pub enum ApiKind {
 /// One sentence that says why it cannot be used.
 pub fn open(
     kind: ApiKind,
-    options: Options,
-    client: Client,
+    options: ModelOptions,
+    client: HttpClient,
     key: FindKey,
 ) -> Result<Arc<dyn Provider>, String> {
     Ok(Arc::new(http(kind, options, client, key)?))
 }
 
-fn http(kind: ApiKind, options: Options, client: Client, key: FindKey) -> Result<Http, String> {
-    let api: Arc<dyn Api> = match kind {
+fn http(
+    kind: ApiKind,
+    options: ModelOptions,
+    client: HttpClient,
+    key: FindKey,
+) -> Result<Http, String> {
+    let api: Arc<dyn WireApi> = match kind {
         ApiKind::Anthropic => Arc::new(Anthropic),
         ApiKind::OpenaiResponses => Arc::new(OpenaiResponses),
         ApiKind::OpenaiChat => Arc::new(OpenaiChat::new(&options.base)),
@@ -136,14 +142,14 @@ fn http(kind: ApiKind, options: Options, client: Client, key: FindKey) -> Result
 pub struct Head {
     /// The system text.
     pub system: String,
-    /// The tools.
-    pub tools: Vec<ToolSpec>,
+    /// The tools that the model may call, in the order in which they are sent.
+    pub tools: Vec<ToolDeclaration>,
 }
 
 /// A tool as a provider is told of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ToolSpec {
-    /// `[A-Za-z0-9_-]{1,64}`.
+pub struct ToolDeclaration {
+    /// The tool's name, which fits `[A-Za-z0-9_-]{1,64}`.
     pub name: String,
     /// What the model reads: the summary where the tool has one, else the description.
     pub description: String,
@@ -153,15 +159,15 @@ pub struct ToolSpec {
     pub strict: bool,
 }
 
-/// One request.
+/// One request to a model: the conversation so far, and how it is to be answered.
 #[derive(Clone, Debug)]
-pub struct Request {
-    /// Frozen.
+pub struct ModelRequest {
+    /// System text and tools, the same in all requests of a conversation.
     pub head: Arc<Head>,
     /// The conversation so far, shared with every other request of it.
     pub transcript: Fork,
     /// What the conversation's requests to this model share, encoded.
-    pub shared: Arc<Shared>,
+    pub shared: Arc<SharedBody>,
     /// What an inquiry adds; empty for the turn's own request.
     pub messages: Vec<Message>,
     /// The inquiry's strategy, where it is one.

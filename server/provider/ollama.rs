@@ -13,9 +13,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    abilities::{Forced, ReasoningKind, Told},
+    abilities::{ForcedToolSupport, ReasoningKind, StatedAbilities},
     answer,
-    api::{Api, Ask, Decoder, Encoder, Framing, Frozen, Listed},
+    api::{Decoder, EncodedHead, Encoder, ListedModel, RequestContents, StreamFormat, WireApi},
     retry::ApiError,
 };
 use crate::turn::transcript::Item;
@@ -23,7 +23,7 @@ use crate::turn::transcript::Item;
 /// Ollama's own API, `/api/chat`.
 pub(super) struct Ollama;
 
-impl Api for Ollama {
+impl WireApi for Ollama {
     fn path(&self, _model: &str) -> String {
         "/api/chat".to_owned()
     }
@@ -32,24 +32,24 @@ impl Api for Ollama {
         (header::AUTHORIZATION, "Bearer ")
     }
 
-    fn opening(&self, ask: &Ask<'_>) -> String {
+    fn opening(&self, ask: &RequestContents<'_>) -> String {
         request::opening(ask)
     }
 
-    fn frozen(&self, ask: &Ask<'_>) -> Frozen {
+    fn frozen(&self, ask: &RequestContents<'_>) -> EncodedHead {
         request::frozen(ask)
     }
 
-    fn encode(&self, items: &[Item], native: bool, ask: &Ask<'_>, out: &mut Encoder) {
+    fn encode(&self, items: &[Item], native: bool, ask: &RequestContents<'_>, out: &mut Encoder) {
         request::encode(items, native, ask, out);
     }
 
-    fn framing(&self) -> Framing {
-        Framing::Ndjson
+    fn framing(&self) -> StreamFormat {
+        StreamFormat::Ndjson
     }
 
-    fn decoder(&self, ask: &Ask<'_>) -> Box<dyn Decoder> {
-        Box::new(response::Reader::new(request::context(ask.options)))
+    fn decoder(&self, ask: &RequestContents<'_>) -> Box<dyn Decoder> {
+        Box::new(response::OllamaDecoder::new(request::context(ask.options)))
     }
 
     fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError {
@@ -60,8 +60,8 @@ impl Api for Ollama {
         "/api/tags".to_owned()
     }
 
-    fn models(&self, page: &Value) -> Result<(Vec<Listed>, Option<String>), String> {
-        let list = List::deserialize(page)
+    fn models(&self, page: &Value) -> Result<(Vec<ListedModel>, Option<String>), String> {
+        let list = OllamaModelList::deserialize(page)
             .map_err(|error| format!("the list of models is not as expected ({error})"))?;
         Ok((list.models.into_iter().filter_map(listed).collect(), None))
     }
@@ -70,38 +70,38 @@ impl Api for Ollama {
         Some(("/api/show", json!({ "model": model })))
     }
 
-    fn description(&self, answer: &Value) -> Result<Told, String> {
+    fn description(&self, answer: &Value) -> Result<StatedAbilities, String> {
         show(answer)
     }
 }
 
 #[derive(Deserialize)]
-struct List {
-    models: Vec<Entry>,
+struct OllamaModelList {
+    models: Vec<OllamaModel>,
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct OllamaModel {
     model: Option<String>,
     name: String,
     capabilities: Option<Vec<String>>,
 }
 
 /// What the list says of a model that answers.
-fn listed(entry: Entry) -> Option<Listed> {
+fn listed(entry: OllamaModel) -> Option<ListedModel> {
     let abilities = told(entry.capabilities.as_deref())?;
-    Some(Listed {
+    Some(ListedModel {
         model: entry.model.unwrap_or(entry.name),
         abilities,
     })
 }
 
 /// What a model's capabilities come to; older servers do not say. `None`: it does not answer at all.
-fn told(capabilities: Option<&[String]>) -> Option<Told> {
-    let mut told = Told {
-        forced_tools: Some(Forced::No),
+fn told(capabilities: Option<&[String]>) -> Option<StatedAbilities> {
+    let mut told = StatedAbilities {
+        forced_tools: Some(ForcedToolSupport::No),
         strict: Some(false),
-        ..Told::default()
+        ..StatedAbilities::default()
     };
     let Some(capabilities) = capabilities else {
         return Some(told);
@@ -118,20 +118,20 @@ fn told(capabilities: Option<&[String]>) -> Option<Told> {
 }
 
 #[derive(Deserialize)]
-struct Shown {
+struct OllamaModelDetails {
     #[serde(default)]
     model_info: serde_json::Map<String, Value>,
     capabilities: Option<Vec<String>>,
 }
 
 /// What `/api/show` says of a model.
-fn show(description: &Value) -> Result<Told, String> {
-    let shown = Shown::deserialize(description)
+fn show(description: &Value) -> Result<StatedAbilities, String> {
+    let shown = OllamaModelDetails::deserialize(description)
         .map_err(|error| format!("the description of the model is not as expected ({error})"))?;
     let family = shown.model_info.get("general.architecture");
     let family = family.and_then(Value::as_str).unwrap_or_default();
     let length = shown.model_info.get(&format!("{family}.context_length"));
-    Ok(Told {
+    Ok(StatedAbilities {
         context_window: length.and_then(Value::as_u64),
         ..told(shown.capabilities.as_deref()).unwrap_or_default()
     })

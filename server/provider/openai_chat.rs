@@ -22,12 +22,12 @@ use http::{
 use reqwest::Url;
 use serde_json::{Value, json};
 
-use self::{request::Writer, response::Reader, server::Server};
+use self::{request::ChatMessageWriter, response::ChatDecoder, server::ServerTraits};
 use super::{
-    ToolSpec, answer,
-    api::{Api, Ask, Decoder, Encoder, Framing, Frozen, Listed},
+    ToolDeclaration, answer,
+    api::{Decoder, EncodedHead, Encoder, ListedModel, RequestContents, StreamFormat, WireApi},
     openai_error,
-    options::Keep,
+    options::CacheRetention,
     retry::ApiError,
     schema::for_openai,
 };
@@ -35,19 +35,19 @@ use crate::turn::{response::Feature, rules::ToolChoice, transcript::Item};
 
 /// OpenAI Chat Completions, as one server speaks it.
 pub(super) struct OpenaiChat {
-    server: Server,
+    server: ServerTraits,
 }
 
 impl OpenaiChat {
     /// As the server at this address speaks it.
     pub(super) fn new(base: &Url) -> Self {
         Self {
-            server: Server::at(base),
+            server: ServerTraits::at(base),
         }
     }
 
-    fn writer<'a>(&'a self, ask: &'a Ask<'a>) -> Writer<'a> {
-        Writer {
+    fn writer<'a>(&'a self, ask: &'a RequestContents<'a>) -> ChatMessageWriter<'a> {
+        ChatMessageWriter {
             server: &self.server,
             ask,
             marked: self.marked(ask),
@@ -55,13 +55,13 @@ impl OpenaiChat {
     }
 
     /// Cache breakpoints are marked for this model.
-    fn marked(&self, ask: &Ask<'_>) -> bool {
+    fn marked(&self, ask: &RequestContents<'_>) -> bool {
         let model = &ask.options.model;
         let begins = |beginning: &&str| model.starts_with(beginning);
-        ask.options.cache != Keep::Off && self.server.marked.iter().any(begins)
+        ask.options.cache != CacheRetention::Off && self.server.marked.iter().any(begins)
     }
 
-    fn tool_choice(&self, ask: &Ask<'_>) -> Option<Value> {
+    fn tool_choice(&self, ask: &RequestContents<'_>) -> Option<Value> {
         let required = self.server.required?;
         if ask.refused(Feature::ForcedTool) {
             return None;
@@ -75,7 +75,7 @@ impl OpenaiChat {
     }
 }
 
-impl Api for OpenaiChat {
+impl WireApi for OpenaiChat {
     fn path(&self, _model: &str) -> String {
         "/chat/completions".to_owned()
     }
@@ -84,9 +84,9 @@ impl Api for OpenaiChat {
         (header::AUTHORIZATION, "Bearer ")
     }
 
-    fn opening(&self, ask: &Ask<'_>) -> String {
+    fn opening(&self, ask: &RequestContents<'_>) -> String {
         let without = |feature| ask.refused(feature);
-        let mut members = Members::default();
+        let mut members = ObjectMembers::default();
         members.add("model", &json!(ask.options.model));
         members.add("stream", &json!(true));
         if self.server.stream_usage && !without(Feature::StreamUsage) {
@@ -110,9 +110,12 @@ impl Api for OpenaiChat {
         if tools && !without(Feature::ParallelCalls) {
             members.add("parallel_tool_calls", &json!(true));
         }
-        if self.server.cache_key && ask.options.cache != Keep::Off && !without(Feature::CacheHint) {
+        if self.server.cache_key
+            && ask.options.cache != CacheRetention::Off
+            && !without(Feature::CacheHint)
+        {
             members.add("prompt_cache_key", &json!(ask.conversation));
-            if ask.options.cache == Keep::Long {
+            if ask.options.cache == CacheRetention::Long {
                 let options = json!({"mode": "implicit", "ttl": "12h"});
                 members.add("prompt_cache_options", &options);
             }
@@ -126,7 +129,7 @@ impl Api for OpenaiChat {
         members.0
     }
 
-    fn frozen(&self, ask: &Ask<'_>) -> Frozen {
+    fn frozen(&self, ask: &RequestContents<'_>) -> EncodedHead {
         let mut bytes = Vec::new();
         let tools: Vec<Value> = tools(ask).iter().map(|tool| described(tool, ask)).collect();
         if !tools.is_empty() {
@@ -141,14 +144,14 @@ impl Api for OpenaiChat {
         let (system, begun, breakpoint) = out.finish();
         let breakpoints = breakpoint.map(|at| bytes.len() + at).into_iter().collect();
         bytes.extend_from_slice(&system);
-        Frozen {
+        EncodedHead {
             bytes,
             breakpoints,
             begun,
         }
     }
 
-    fn encode(&self, items: &[Item], native: bool, ask: &Ask<'_>, out: &mut Encoder) {
+    fn encode(&self, items: &[Item], native: bool, ask: &RequestContents<'_>, out: &mut Encoder) {
         let writer = self.writer(ask);
         if items.iter().any(Item::is_of_model) {
             writer.said(items, native, out);
@@ -157,24 +160,24 @@ impl Api for OpenaiChat {
         }
     }
 
-    fn breakpoint(&self, ask: &Ask<'_>) -> Option<String> {
+    fn breakpoint(&self, ask: &RequestContents<'_>) -> Option<String> {
         if !self.marked(ask) || ask.refused(Feature::CacheHint) {
             return None;
         }
         let kind = match ask.options.cache {
-            Keep::Long => r#"{"type":"ephemeral","ttl":"1h"}"#,
+            CacheRetention::Long => r#"{"type":"ephemeral","ttl":"1h"}"#,
             _ => r#"{"type":"ephemeral"}"#,
         };
         Some(format!(",\"cache_control\":{kind}"))
     }
 
-    fn framing(&self) -> Framing {
-        Framing::Sse
+    fn framing(&self) -> StreamFormat {
+        StreamFormat::Sse
     }
 
-    fn decoder(&self, ask: &Ask<'_>) -> Box<dyn Decoder> {
+    fn decoder(&self, ask: &RequestContents<'_>) -> Box<dyn Decoder> {
         let prices = ask.options.abilities.prices.clone();
-        Box::new(Reader::new(prices, self.server.tags))
+        Box::new(ChatDecoder::new(prices, self.server.tags))
     }
 
     fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError {
@@ -185,30 +188,30 @@ impl Api for OpenaiChat {
         "/models".to_owned()
     }
 
-    fn models(&self, page: &Value) -> Result<(Vec<Listed>, Option<String>), String> {
+    fn models(&self, page: &Value) -> Result<(Vec<ListedModel>, Option<String>), String> {
         models::read(page).map(|models| (models, None))
     }
 }
 
 /// Members of an object, each with a comma after it.
 #[derive(Default)]
-struct Members(String);
+struct ObjectMembers(String);
 
-impl Members {
+impl ObjectMembers {
     fn add(&mut self, name: &str, value: &Value) {
         self.0 += &format!("\"{name}\":{value},");
     }
 }
 
 /// The tools that the model is told of.
-fn tools<'a>(ask: &Ask<'a>) -> Vec<&'a ToolSpec> {
+fn tools<'a>(ask: &RequestContents<'a>) -> Vec<&'a ToolDeclaration> {
     match ask.tool_choice {
         ToolChoice::None => Vec::new(),
         _ => ask.tools(),
     }
 }
 
-fn described(tool: &ToolSpec, ask: &Ask<'_>) -> Value {
+fn described(tool: &ToolDeclaration, ask: &RequestContents<'_>) -> Value {
     let mut function = json!({"name": tool.name});
     if !tool.description.is_empty() {
         function["description"] = json!(tool.description);
@@ -224,7 +227,7 @@ fn described(tool: &ToolSpec, ask: &Ask<'_>) -> Value {
     json!({"type": "function", "function": function})
 }
 
-fn response_format(schema: &Value, ask: &Ask<'_>) -> Value {
+fn response_format(schema: &Value, ask: &RequestContents<'_>) -> Value {
     let mut format = json!({"name": "answer"});
     match ask.takes_strict().then(|| for_openai(schema)).flatten() {
         Some(schema) => {

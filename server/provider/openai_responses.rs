@@ -13,18 +13,18 @@ use http::{
 use serde_json::Value;
 
 use super::{
-    abilities::Told,
+    abilities::StatedAbilities,
     answer,
-    api::{Api, Ask, Decoder, Encoder, Framing, Frozen, Listed},
+    api::{Decoder, EncodedHead, Encoder, ListedModel, RequestContents, StreamFormat, WireApi},
     openai_error,
     retry::ApiError,
 };
 use crate::turn::transcript::Item;
 
-/// OpenAI Responses.
+/// The Responses API of OpenAI.
 pub(super) struct OpenaiResponses;
 
-impl Api for OpenaiResponses {
+impl WireApi for OpenaiResponses {
     fn path(&self, _model: &str) -> String {
         "/responses".to_owned()
     }
@@ -33,32 +33,32 @@ impl Api for OpenaiResponses {
         (AUTHORIZATION, "Bearer ")
     }
 
-    fn headers(&self, _ask: Option<&Ask<'_>>) -> HeaderMap {
+    fn headers(&self, _ask: Option<&RequestContents<'_>>) -> HeaderMap {
         HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("text/event-stream"))])
     }
 
-    fn opening(&self, ask: &Ask<'_>) -> String {
+    fn opening(&self, ask: &RequestContents<'_>) -> String {
         request::opening(ask)
     }
 
-    fn frozen(&self, ask: &Ask<'_>) -> Frozen {
+    fn frozen(&self, ask: &RequestContents<'_>) -> EncodedHead {
         request::frozen(ask)
     }
 
-    fn encode(&self, items: &[Item], native: bool, ask: &Ask<'_>, out: &mut Encoder) {
+    fn encode(&self, items: &[Item], native: bool, ask: &RequestContents<'_>, out: &mut Encoder) {
         request::encode(items, native, ask, out);
     }
 
-    fn breakpoint(&self, ask: &Ask<'_>) -> Option<String> {
+    fn breakpoint(&self, ask: &RequestContents<'_>) -> Option<String> {
         request::breakpoint(ask)
     }
 
-    fn framing(&self) -> Framing {
-        Framing::Sse
+    fn framing(&self) -> StreamFormat {
+        StreamFormat::Sse
     }
 
-    fn decoder(&self, ask: &Ask<'_>) -> Box<dyn Decoder> {
-        Box::new(response::Reader::new(
+    fn decoder(&self, ask: &RequestContents<'_>) -> Box<dyn Decoder> {
+        Box::new(response::ResponsesDecoder::new(
             ask.options.abilities.prices.clone(),
             ask.options.cache,
         ))
@@ -73,13 +73,13 @@ impl Api for OpenaiResponses {
     }
 
     /// The list has one page, and says nothing of what models can do.
-    fn models(&self, page: &Value) -> Result<(Vec<Listed>, Option<String>), String> {
+    fn models(&self, page: &Value) -> Result<(Vec<ListedModel>, Option<String>), String> {
         let data = page.get("data").and_then(Value::as_array);
         let data = data.ok_or("the list of models has no member data")?;
         let listed = |model: &Value| {
-            Some(Listed {
+            Some(ListedModel {
                 model: model.get("id")?.as_str()?.to_owned(),
-                abilities: Told::default(),
+                abilities: StatedAbilities::default(),
             })
         };
         Ok((data.iter().filter_map(listed).collect(), None))

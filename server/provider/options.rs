@@ -4,14 +4,14 @@ use http::HeaderName;
 use reqwest::Url;
 
 use super::{
-    abilities::{Abilities, Forced, ReasoningKind},
+    abilities::{Abilities, ForcedToolSupport, ReasoningKind},
     key::Key,
 };
 use crate::turn::rules::Model;
 
 /// One model, where it is, and how it is configured.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ModelOptions {
     /// The provider's name, as users write it.
     pub provider: String,
     /// The model, as the provider calls it.
@@ -28,23 +28,23 @@ pub struct Options {
     /// What the model can do.
     pub abilities: Abilities,
     /// How much it reasons; unset is its own default.
-    pub reasoning: Option<Effort>,
+    pub reasoning: Option<ReasoningEffort>,
     /// Tokens that an answer may have, reasoning included; unset is a default for the model.
     pub max_output: Option<u64>,
     /// How long the provider is asked to keep what was sent.
-    pub cache: Keep,
+    pub cache: CacheRetention,
 }
 
 /// How much a model reasons; an API takes the nearest that it knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Effort {
+pub enum ReasoningEffort {
     /// Not at all, or as little as it can.
     Off,
-    /// A little.
+    /// It reasons a little.
     Low,
-    /// Some.
+    /// A moderate amount of reasoning.
     Medium,
-    /// Much.
+    /// It reasons much.
     High,
     /// As much as it can.
     Max,
@@ -52,10 +52,10 @@ pub enum Effort {
 
 /// How long a provider is asked to keep what was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Keep {
+pub enum CacheRetention {
     /// It is not asked.
     Off,
-    /// Some minutes.
+    /// The provider keeps it for some minutes after each use.
     #[default]
     Short,
     /// An hour or more.
@@ -65,8 +65,8 @@ pub enum Keep {
 /// Tokens that an answer may have where nobody says.
 const OUTPUT: u64 = 32_000;
 
-impl Options {
-    /// `provider/model`.
+impl ModelOptions {
+    /// The model's full name, `provider/model`.
     #[must_use]
     pub fn id(&self) -> String {
         format!("{}/{}", self.provider, self.model)
@@ -85,8 +85,8 @@ impl Options {
         } = self.abilities;
         Model {
             id: self.id(),
-            forces_tools: forced_tools != Forced::No,
-            forces_while_reasoning: forced_tools == Forced::Yes,
+            forces_tools: forced_tools != ForcedToolSupport::No,
+            forces_while_reasoning: forced_tools == ForcedToolSupport::Yes,
             reasoning: self.reasons(),
             reasoning_switches: reasoning_off,
             images,
@@ -101,8 +101,10 @@ impl Options {
         match self.abilities.reasoning {
             ReasoningKind::None => false,
             // It has to be asked for: it costs what it is given.
-            ReasoningKind::Budget => self.reasoning.is_some_and(|effort| effort != Effort::Off),
-            _ => self.reasoning != Some(Effort::Off) || !self.abilities.reasoning_off,
+            ReasoningKind::Budget => self
+                .reasoning
+                .is_some_and(|effort| effort != ReasoningEffort::Off),
+            _ => self.reasoning != Some(ReasoningEffort::Off) || !self.abilities.reasoning_off,
         }
     }
 

@@ -51,7 +51,7 @@ impl ApiError {
         }
     }
 
-    /// See [`ApiError::garbled`].
+    /// Whether this error was made by [`ApiError::garbled`].
     pub(super) fn is_garbled(&self) -> bool {
         self.kind == GARBLED
     }
@@ -96,7 +96,7 @@ const SHOWN: usize = 300;
 /// Who failed, for the sentence.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Who<'a> {
-    /// `provider/model`.
+    /// The model's full name, `provider/model`.
     pub(super) model: &'a str,
     /// The host that was asked.
     pub(super) host: &'a str,
@@ -108,7 +108,7 @@ pub(super) struct Who<'a> {
 
 /// What an error means. Several may come to the same class, with another word of advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Meaning {
+enum ErrorMeaning {
     /// Nobody is reached, or the connection broke.
     Offline,
     /// The response ended too early.
@@ -132,10 +132,10 @@ enum Meaning {
     Other,
 }
 
-use Meaning as M;
+use ErrorMeaning as M;
 
 /// Words of APIs for errors — kind or code, in small letters — whatever the status is.
-const NAMES: &[(&str, Meaning)] = &[
+const NAMES: &[(&str, ErrorMeaning)] = &[
     (CUT, M::Cut),
     (CONNECTION, M::Offline),
     (GARBLED, M::Garbled),
@@ -174,7 +174,7 @@ const NAMES: &[(&str, Meaning)] = &[
 
 /// What in the message, or the field that it names, tells why a request is not taken: all words of a row, in small
 /// letters. Only for requests that were looked at and found wrong.
-const MESSAGES: &[(&[&str], Meaning)] = &[
+const MESSAGES: &[(&[&str], ErrorMeaning)] = &[
     (&["api key not valid"], M::BadKey),
     (&["credit balance"], M::Money),
     (&["spend limit"], M::Money),
@@ -274,7 +274,7 @@ pub(super) fn failure(error: &ApiError, who: &Who<'_>) -> Failure {
     }
 }
 
-fn meaning(error: &ApiError) -> Meaning {
+fn meaning(error: &ApiError) -> ErrorMeaning {
     let found = named(error)
         .or_else(|| worded(error))
         .unwrap_or_else(|| by_status(error));
@@ -291,7 +291,7 @@ fn meaning(error: &ApiError) -> Meaning {
     }
 }
 
-fn named(error: &ApiError) -> Option<Meaning> {
+fn named(error: &ApiError) -> Option<ErrorMeaning> {
     let is =
         |word: &str| error.code.eq_ignore_ascii_case(word) || error.kind.eq_ignore_ascii_case(word);
     let row = NAMES.iter().find(|(word, _)| is(word));
@@ -301,7 +301,7 @@ fn named(error: &ApiError) -> Option<Meaning> {
     })
 }
 
-fn worded(error: &ApiError) -> Option<Meaning> {
+fn worded(error: &ApiError) -> Option<ErrorMeaning> {
     let looked_at = match error.status() {
         Some(status) => matches!(status, 400 | 404 | 413 | 422),
         None => error.kind.to_ascii_lowercase().contains("invalid"),
@@ -316,7 +316,7 @@ fn worded(error: &ApiError) -> Option<Meaning> {
     row.map(|(_, meaning)| *meaning)
 }
 
-fn by_status(error: &ApiError) -> Meaning {
+fn by_status(error: &ApiError) -> ErrorMeaning {
     match error.status() {
         Some(300..=399) => M::Redirect,
         Some(401 | 403) => M::BadKey,
@@ -343,7 +343,7 @@ fn by_status(error: &ApiError) -> Meaning {
     }
 }
 
-fn class(meaning: Meaning) -> FailureClass {
+fn class(meaning: ErrorMeaning) -> FailureClass {
     match meaning {
         M::Offline | M::Cut | M::Garbled | M::Transient => FailureClass::Transient,
         M::BadKey | M::UnknownModel | M::NoApi => FailureClass::Auth,
@@ -358,7 +358,7 @@ fn class(meaning: Meaning) -> FailureClass {
 }
 
 /// One sentence: who, what happened, in the provider's own words too, and what to do.
-fn text(meaning: Meaning, error: &ApiError, who: &Who<'_>) -> String {
+fn text(meaning: ErrorMeaning, error: &ApiError, who: &Who<'_>) -> String {
     let (what, next) = (what(meaning, who), next(meaning, who));
     let said = said(error);
     let said = if said.is_empty() {
@@ -369,8 +369,8 @@ fn text(meaning: Meaning, error: &ApiError, who: &Who<'_>) -> String {
     format!("{}: {what}{said}; {next}", who.model)
 }
 
-/// What happened.
-fn what(meaning: Meaning, who: &Who<'_>) -> String {
+/// Says what happened, as the first half of the sentence.
+fn what(meaning: ErrorMeaning, who: &Who<'_>) -> String {
     let Who {
         host, key_source, ..
     } = who;
@@ -400,7 +400,7 @@ fn what(meaning: Meaning, who: &Who<'_>) -> String {
 }
 
 /// What to do next.
-fn next(meaning: Meaning, who: &Who<'_>) -> &'static str {
+fn next(meaning: ErrorMeaning, who: &Who<'_>) -> &'static str {
     match meaning {
         M::Offline => "look whether it runs and whether you are online",
         M::Cut => "try again",

@@ -61,7 +61,7 @@ const FORMATS: [&str; 9] = [
 ];
 
 /// What an API takes.
-struct Dialect {
+struct SchemaDialect {
     /// The words besides type, properties, required, additionalProperties, items, anyOf, enum and description.
     takes: fn(&str, &Value) -> bool,
     /// It holds the model to the schema to the letter: all objects are closed, and what cannot be said in the
@@ -80,7 +80,7 @@ struct Dialect {
 /// For `strict` of OpenAI, which wants all objects closed and all properties required. `None` where that would let
 /// through what the schema itself does not (a property that may be left out could only be null).
 pub(super) fn for_openai(schema: &Value) -> Option<Value> {
-    let dialect = Dialect {
+    let dialect = SchemaDialect {
         takes: |word, value| match word {
             "pattern" | "multipleOf" | "minimum" | "maximum" | "exclusiveMinimum"
             | "exclusiveMaximum" | "minItems" | "maxItems" => true,
@@ -100,7 +100,7 @@ pub(super) fn for_openai(schema: &Value) -> Option<Value> {
 /// For `strict` and answer formats of Anthropic. `None` where a schema cannot be said in its subset. (It also has
 /// limits for all the tools of a request together, which are not looked at here.)
 pub(super) fn for_anthropic(schema: &Value) -> Option<Value> {
-    let dialect = Dialect {
+    let dialect = SchemaDialect {
         takes: |word, value| match word {
             "default" => true,
             "format" => is_one_of(value, &FORMATS) || value == "uri",
@@ -120,7 +120,7 @@ pub(super) fn for_anthropic(schema: &Value) -> Option<Value> {
 
 /// For parameters and answers of Gemini: always something, as near to the schema as it can be said.
 pub(super) fn for_gemini(schema: &Value) -> Value {
-    let dialect = Dialect {
+    let dialect = SchemaDialect {
         takes: |word, _| {
             matches!(
                 word,
@@ -146,7 +146,7 @@ pub(super) fn for_gemini(schema: &Value) -> Value {
 
 /// For parameters and answers of Ollama: a single value is a list of one, and is told in words too.
 pub(super) fn for_ollama(schema: &Value) -> Value {
-    let dialect = Dialect {
+    let dialect = SchemaDialect {
         takes: |word, _| !matches!(word, "$defs" | "definitions"),
         strict: false,
         all_required: false,
@@ -181,11 +181,11 @@ fn is_simple(pattern: &str) -> bool {
 }
 
 /// The words of a schema.
-type Members<'a> = IndexMap<&'a str, &'a Value>;
+type Keywords<'a> = IndexMap<&'a str, &'a Value>;
 
 /// One schema on its way into a dialect.
-struct Rewrite<'a> {
-    dialect: &'a Dialect,
+struct SchemaRewrite<'a> {
+    dialect: &'a SchemaDialect,
     root: &'a Value,
     /// Schemas that may still come.
     nodes: usize,
@@ -195,9 +195,9 @@ struct Rewrite<'a> {
     open: Vec<String>,
 }
 
-impl Dialect {
+impl SchemaDialect {
     fn rewrite(&self, schema: &Value) -> Option<Value> {
-        let mut rewrite = Rewrite {
+        let mut rewrite = SchemaRewrite {
             dialect: self,
             root: schema,
             nodes: NODES,
@@ -208,7 +208,7 @@ impl Dialect {
     }
 }
 
-impl Rewrite<'_> {
+impl SchemaRewrite<'_> {
     /// A schema in the dialect. `None`: it cannot be said, and the dialect is strict.
     fn schema(&mut self, schema: &Value, depth: usize) -> Option<Value> {
         match schema {
@@ -220,7 +220,7 @@ impl Rewrite<'_> {
         }
     }
 
-    fn members(&mut self, members: &Members<'_>, depth: usize) -> Option<Value> {
+    fn members(&mut self, members: &Keywords<'_>, depth: usize) -> Option<Value> {
         if self.nodes == 0 || depth > DEPTH || self.open.len() > DEPTH {
             return self.anything("");
         }
@@ -244,7 +244,7 @@ impl Rewrite<'_> {
     }
 
     /// References are put in: a dialect that takes them takes nothing beside them.
-    fn reference(&mut self, to: &str, members: &Members<'_>, depth: usize) -> Option<Value> {
+    fn reference(&mut self, to: &str, members: &Keywords<'_>, depth: usize) -> Option<Value> {
         let root = self.root;
         let target = to.strip_prefix('#').and_then(|path| root.pointer(path));
         let Some(target) = target.filter(|_| !self.open.iter().any(|open| open == to)) else {
@@ -395,8 +395,8 @@ impl Rewrite<'_> {
 }
 
 /// A schema with the members that stand beside the word that leads to it; these win.
-fn merged<'a>(target: &'a Value, beside: &Members<'a>, word: &str) -> Members<'a> {
-    let mut members: Members<'a> = beside.clone();
+fn merged<'a>(target: &'a Value, beside: &Keywords<'a>, word: &str) -> Keywords<'a> {
+    let mut members: Keywords<'a> = beside.clone();
     members.shift_remove(word);
     for (name, value) in target.as_object().into_iter().flatten() {
         members.entry(name).or_insert(value);

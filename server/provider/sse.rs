@@ -2,7 +2,7 @@
 //!
 //! Bytes come in whatever portions the network makes of them, cut anywhere.
 
-use super::api::Framing;
+use super::api::StreamFormat;
 
 /// Bytes of one event, at the most.
 pub(super) const MAX_EVENT: usize = 16 * 1024 * 1024;
@@ -11,7 +11,7 @@ const MAX_STRAY: usize = 64 * 1024;
 
 /// Something that a response was cut into.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Event {
+pub(super) enum SseEvent {
     /// The data of an event.
     Data(String),
     /// Something that says nothing: a comment.
@@ -24,8 +24,8 @@ pub(super) struct TooLong;
 
 /// Cuts a response into events.
 #[derive(Debug)]
-pub(super) struct Cutter {
-    framing: Framing,
+pub(super) struct SseParser {
+    framing: StreamFormat,
     /// The line that is not over.
     line: Vec<u8>,
     /// The last byte was CR: an LF after it belongs to it.
@@ -37,8 +37,8 @@ pub(super) struct Cutter {
     stray: String,
 }
 
-impl Cutter {
-    pub(super) fn new(framing: Framing) -> Self {
+impl SseParser {
+    pub(super) fn new(framing: StreamFormat) -> Self {
         Self {
             framing,
             line: Vec::new(),
@@ -54,7 +54,7 @@ impl Cutter {
     ///
     /// # Errors
     /// Where an event is over the bound. The rest of the response is of no use then.
-    pub(super) fn take(&mut self, bytes: &[u8], out: &mut Vec<Event>) -> Result<(), TooLong> {
+    pub(super) fn take(&mut self, bytes: &[u8], out: &mut Vec<SseEvent>) -> Result<(), TooLong> {
         let mut rest = bytes;
         while !rest.is_empty() {
             if std::mem::take(&mut self.after_cr) && rest[0] == b'\n' {
@@ -77,7 +77,7 @@ impl Cutter {
 
     /// The body ended: what is left counts as if its line and its event had ended. Returns what stood outside of
     /// events.
-    pub(super) fn end(&mut self, out: &mut Vec<Event>) -> String {
+    pub(super) fn end(&mut self, out: &mut Vec<SseEvent>) -> String {
         if !self.line.is_empty() {
             self.end_line(out);
         }
@@ -85,34 +85,34 @@ impl Cutter {
         std::mem::take(&mut self.stray)
     }
 
-    fn end_line(&mut self, out: &mut Vec<Event>) {
+    fn end_line(&mut self, out: &mut Vec<SseEvent>) {
         let mut bytes = std::mem::take(&mut self.line);
         if std::mem::take(&mut self.start) && bytes.starts_with(b"\xef\xbb\xbf") {
             bytes.drain(..3);
         }
         let line = String::from_utf8_lossy(&bytes);
         match self.framing {
-            Framing::Ndjson => {
+            StreamFormat::Ndjson => {
                 let line = line.trim();
                 if !line.is_empty() {
-                    out.push(Event::Data(line.to_owned()));
+                    out.push(SseEvent::Data(line.to_owned()));
                 }
             }
-            Framing::Sse => self.field(&line, out),
+            StreamFormat::Sse => self.field(&line, out),
         }
         // The allocation is used again.
         bytes.clear();
         self.line = bytes;
     }
 
-    fn field(&mut self, line: &str, out: &mut Vec<Event>) {
+    fn field(&mut self, line: &str, out: &mut Vec<SseEvent>) {
         if line.is_empty() {
             return self.end_event(out);
         }
         let (name, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
         match name {
-            "" => out.push(Event::KeepAlive),
+            "" => out.push(SseEvent::KeepAlive),
             "data" => {
                 if std::mem::replace(&mut self.has_data, true) {
                     self.data.push('\n');
@@ -129,9 +129,9 @@ impl Cutter {
         }
     }
 
-    fn end_event(&mut self, out: &mut Vec<Event>) {
+    fn end_event(&mut self, out: &mut Vec<SseEvent>) {
         if std::mem::take(&mut self.has_data) {
-            out.push(Event::Data(std::mem::take(&mut self.data)));
+            out.push(SseEvent::Data(std::mem::take(&mut self.data)));
         }
     }
 }
@@ -141,9 +141,9 @@ mod tests {
     use super::*;
 
     /// The text's events, however it is cut in two.
-    fn check(framing: Framing, text: &[u8], expected: &str, stray: &str) {
+    fn check(framing: StreamFormat, text: &[u8], expected: &str, stray: &str) {
         for at in 0..=text.len() {
-            let mut cutter = Cutter::new(framing);
+            let mut cutter = SseParser::new(framing);
             let mut events = Vec::new();
             cutter.take(&text[..at], &mut events).unwrap();
             cutter.take(&text[at..], &mut events).unwrap();
@@ -151,8 +151,8 @@ mod tests {
             let shown: Vec<String> = events
                 .iter()
                 .map(|event| match event {
-                    Event::Data(data) => data.replace('\n', "\\n"),
-                    Event::KeepAlive => "-".to_owned(),
+                    SseEvent::Data(data) => data.replace('\n', "\\n"),
+                    SseEvent::KeepAlive => "-".to_owned(),
                 })
                 .collect();
             assert_eq!(
@@ -168,7 +168,7 @@ mod tests {
         for ending in ["\n", "\r", "\r\n"] {
             let text = "\u{feff}event: a\ndata: {1}\n\n: hello\ndata:2\ndata: 3\nid: 7\n\ndata\n\nevent: none\n\ndata: €";
             check(
-                Framing::Sse,
+                StreamFormat::Sse,
                 text.replace('\n', ending).as_bytes(),
                 "{1}|-|2\\n3||€",
                 "",
@@ -179,13 +179,13 @@ mod tests {
     #[test]
     fn what_stands_outside_of_events_is_kept() {
         let text = b"data: 1\n\n{\n  \"error\": {}\n}\n";
-        check(Framing::Sse, text, "1", "{\n  \"error\": {}\n}\n");
+        check(StreamFormat::Sse, text, "1", "{\n  \"error\": {}\n}\n");
     }
 
     #[test]
     fn a_line_is_a_document() {
         check(
-            Framing::Ndjson,
+            StreamFormat::Ndjson,
             "{\"a\":1}\r\n\n {\"b\":\"€\"} \n{\"c\"".as_bytes(),
             "{\"a\":1}|{\"b\":\"€\"}|{\"c\"",
             "",
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn an_event_has_a_bound() {
-        let mut cutter = Cutter::new(Framing::Sse);
+        let mut cutter = SseParser::new(StreamFormat::Sse);
         let mut events = Vec::new();
         let line = [b"data: ".as_slice(), &[b'x'; 1024 * 1024], b"\n"].concat();
         let taken = (0..17)

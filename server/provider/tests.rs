@@ -3,17 +3,17 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use aside_model_server::{
-    Api as Wire,
-    play::{Play, Said},
+    ServedApi as Wire,
+    play::{ModelReply, ReplyItem},
 };
 
 use super::{
     ApiKind, FindKey,
     abilities::built_in,
-    api::Api,
-    client::Client,
+    api::WireApi,
+    client::HttpClient,
     http,
-    trial::{Trial, grep_tool, options},
+    trial::{ProviderTrial, grep_tool, options},
 };
 use crate::turn::response::{Finish, Kind, Piece, Response};
 
@@ -26,11 +26,11 @@ const ALL: [(ApiKind, Wire); 5] = [
 ];
 
 /// A conversation with a model of this API.
-fn talk(kind: ApiKind) -> (Arc<dyn Api>, Trial) {
+fn talk(kind: ApiKind) -> (Arc<dyn WireApi>, ProviderTrial) {
     let options = options("p/m", built_in(kind, "m"));
     let no_key: FindKey = Arc::new(|| Box::pin(async { Ok(None) }));
-    let http = http(kind, options, Client::default(), no_key).unwrap();
-    let mut trial = Trial::new(http.options, "", vec![grep_tool()]);
+    let http = http(kind, options, HttpClient::default(), no_key).unwrap();
+    let mut trial = ProviderTrial::new(http.options, "", vec![grep_tool()]);
     trial.user("Go.");
     (http.api, trial)
 }
@@ -39,11 +39,11 @@ fn talk(kind: ApiKind) -> (Arc<dyn Api>, Trial) {
 fn five_thousand_calls_are_five_thousand_calls() {
     for (kind, wire) in ALL {
         let (api, mut trial) = talk(kind);
-        let mut play = Play::new("m");
+        let mut play = ModelReply::new("m");
         for at in 0..5_000 {
             // Every third has an id of its own, the others one that repeats, or none.
             let id = [format!("call_{at}"), "again".into(), String::new()][at % 3].clone();
-            play = play.say(Said::call(&id, "no_such_tool", r#"{"a":1}"#));
+            play = play.say(ReplyItem::call(&id, "no_such_tool", r#"{"a":1}"#));
         }
         let body = play.stream(wire);
         let mut response = Response::default();
@@ -76,7 +76,7 @@ fn a_long_response_takes_time_by_its_length() {
         let (api, trial) = talk(kind);
         // Twenty thousand pieces.
         let text = "0123456789abcdef".repeat(20_000);
-        let body = Play::new("m").say(Said::text(text)).stream(wire);
+        let body = ModelReply::new("m").say(ReplyItem::text(text)).stream(wire);
         let before = std::time::Instant::now();
         let found = trial.decode(api.as_ref(), &body).unwrap();
         let words = found.iter().filter_map(|piece| match piece {

@@ -6,12 +6,12 @@ use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 use serde_json::Value;
 
 use super::{
-    Head, Shared, ToolSpec,
+    Head, SharedBody, ToolDeclaration,
     abilities::Abilities,
-    api::{Api, Ask},
-    options::{Keep, Options},
+    api::{RequestContents, WireApi},
+    options::{CacheRetention, ModelOptions},
     retry::ApiError,
-    sse::{Cutter, Event as Cut},
+    sse::{SseEvent, SseParser},
 };
 use crate::turn::{
     event::{CallEnd, CallKey, DirectiveKind, Event},
@@ -33,9 +33,9 @@ pub(super) fn json_sample(path: &str) -> Value {
 }
 
 /// A model with these abilities and nothing else configured.
-pub(super) fn options(id: &str, abilities: Abilities) -> Options {
+pub(super) fn options(id: &str, abilities: Abilities) -> ModelOptions {
     let (provider, model) = id.split_once('/').unwrap();
-    Options {
+    ModelOptions {
         provider: provider.into(),
         model: model.into(),
         base: "http://127.0.0.1:9/".parse().unwrap(),
@@ -45,13 +45,13 @@ pub(super) fn options(id: &str, abilities: Abilities) -> Options {
         abilities,
         reasoning: None,
         max_output: Some(16_000),
-        cache: Keep::Short,
+        cache: CacheRetention::Short,
     }
 }
 
 /// A conversation, and what its next request says besides.
-pub(super) struct Trial {
-    pub(super) options: Options,
+pub(super) struct ProviderTrial {
+    pub(super) options: ModelOptions,
     pub(super) head: Arc<Head>,
     pub(super) tool_choice: ToolChoice,
     pub(super) reasoning: bool,
@@ -59,12 +59,12 @@ pub(super) struct Trial {
     pub(super) without: BTreeSet<Feature>,
     pub(super) messages: Vec<Message>,
     pub(super) transcript: Transcript,
-    pub(super) shared: Shared,
+    pub(super) shared: SharedBody,
     calls: u32,
 }
 
-impl Trial {
-    pub(super) fn new(options: Options, system: &str, tools: Vec<ToolSpec>) -> Self {
+impl ProviderTrial {
+    pub(super) fn new(options: ModelOptions, system: &str, tools: Vec<ToolDeclaration>) -> Self {
         let mut transcript = Transcript::default();
         transcript.push(&Event::TurnStart);
         Self {
@@ -79,7 +79,7 @@ impl Trial {
             without: BTreeSet::new(),
             messages: Vec::new(),
             transcript,
-            shared: Shared::new("conv-5f1c"),
+            shared: SharedBody::new("conv-5f1c"),
             calls: 0,
         }
     }
@@ -133,7 +133,7 @@ impl Trial {
     }
 
     /// A response comes: recorded as a turn records it.
-    pub(super) fn response(&mut self, api: &dyn Api, body: &[u8]) -> &mut Self {
+    pub(super) fn response(&mut self, api: &dyn WireApi, body: &[u8]) -> &mut Self {
         let pieces = self.decode(api, body).unwrap();
         let finish = pieces.iter().find_map(|piece| match piece {
             Piece::Finish(finish) => Some(finish.clone()),
@@ -179,7 +179,7 @@ impl Trial {
     }
 
     /// The body of the next request, as bytes.
-    pub(super) fn bytes(&self, api: &dyn Api) -> Vec<u8> {
+    pub(super) fn bytes(&self, api: &dyn WireApi) -> Vec<u8> {
         let fork = self.transcript.fork();
         let body = self
             .shared
@@ -188,25 +188,25 @@ impl Trial {
     }
 
     /// The body of the next request.
-    pub(super) fn body(&self, api: &dyn Api) -> Value {
+    pub(super) fn body(&self, api: &dyn WireApi) -> Value {
         let bytes = self.bytes(api);
         serde_json::from_slice(&bytes)
             .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&bytes)))
     }
 
     /// What a response comes to.
-    pub(super) fn decode(&self, api: &dyn Api, body: &[u8]) -> Result<Vec<Piece>, ApiError> {
+    pub(super) fn decode(&self, api: &dyn WireApi, body: &[u8]) -> Result<Vec<Piece>, ApiError> {
         self.decode_in(api, &[body])
     }
 
     /// What a response comes to that arrives in these portions.
     pub(super) fn decode_in(
         &self,
-        api: &dyn Api,
+        api: &dyn WireApi,
         portions: &[&[u8]],
     ) -> Result<Vec<Piece>, ApiError> {
         let (mut pieces, mut events) = (Vec::new(), Vec::new());
-        let mut cutter = Cutter::new(api.framing());
+        let mut cutter = SseParser::new(api.framing());
         for portion in portions {
             cutter.take(portion, &mut events).unwrap();
         }
@@ -215,8 +215,8 @@ impl Trial {
         let mut decoder = api.decoder(&self.ask());
         for (at, event) in events.into_iter().enumerate() {
             match event {
-                Cut::KeepAlive => pieces.push(Piece::KeepAlive),
-                Cut::Data(data) => match decoder.event(&data, &mut pieces) {
+                SseEvent::KeepAlive => pieces.push(Piece::KeepAlive),
+                SseEvent::Data(data) => match decoder.event(&data, &mut pieces) {
                     Err(error) if at >= whole && error.is_garbled() => return Err(ApiError::cut()),
                     done => done?,
                 },
@@ -231,7 +231,7 @@ impl Trial {
 
     /// However the response is cut in two, the same comes of it; and cut off at any byte it is an error or comes to
     /// the same, with no call that the whole does not have.
-    pub(super) fn check_cuts(&self, api: &dyn Api, body: &[u8]) {
+    pub(super) fn check_cuts(&self, api: &dyn WireApi, body: &[u8]) {
         let add = |pieces: Vec<Piece>| {
             let mut response = Response::default();
             pieces.into_iter().for_each(|piece| response.add(piece));
@@ -252,8 +252,8 @@ impl Trial {
     }
 
     /// What the next request says besides the conversation.
-    pub(super) fn ask(&self) -> Ask<'_> {
-        Ask {
+    pub(super) fn ask(&self) -> RequestContents<'_> {
+        RequestContents {
             options: &self.options,
             head: &self.head,
             tool_choice: &self.tool_choice,
@@ -267,8 +267,8 @@ impl Trial {
 }
 
 /// The tool of the samples.
-pub(super) fn grep_tool() -> ToolSpec {
-    ToolSpec {
+pub(super) fn grep_tool() -> ToolDeclaration {
+    ToolDeclaration {
         name: "fs_grep".into(),
         description: "Search files.".into(),
         parameters: serde_json::json!({
@@ -282,8 +282,8 @@ pub(super) fn grep_tool() -> ToolSpec {
 }
 
 /// The tool through which inquiries are answered, as in the samples.
-pub(super) fn answer_tool() -> ToolSpec {
-    ToolSpec {
+pub(super) fn answer_tool() -> ToolDeclaration {
+    ToolDeclaration {
         name: "answer_inquiry".into(),
         description: "Answer a question a tool asked. Call only when told to.".into(),
         parameters: serde_json::json!({

@@ -16,19 +16,19 @@ const TOGETHER: u64 = 64 * 1024 * 1024;
 /// Bytes that tell what something is.
 const BEGINNING: u64 = 16;
 
-/// Something that is attached, before a conversation has it.
+/// Something attached to a message whose bytes no conversation keeps yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
-    /// A path or `stdin`.
+pub struct AttachedFile {
+    /// The path that it was read from, or `stdin`.
     pub name: String,
-    /// What it holds.
-    pub content: GivenContent,
+    /// The text or the bytes.
+    pub content: AttachedContent,
 }
 
-/// What it holds.
+/// The content of an attachment: text, or the bytes of an image or PDF.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GivenContent {
-    /// Text.
+pub enum AttachedContent {
+    /// A text of any kind, in UTF-8.
     Text(String),
     /// An image or a PDF, and its bytes.
     Media(MediaType, Vec<u8>),
@@ -40,9 +40,9 @@ pub enum AttachError {
     /// It cannot be read.
     #[error("{name} cannot be attached: {source}")]
     Unreadable {
-        /// Which.
+        /// What was to be attached.
         name: String,
-        /// Why.
+        /// What the system said when it was read.
         source: io::Error,
     },
     /// It is larger than anything of its kind may be.
@@ -50,13 +50,13 @@ pub enum AttachError {
         "{name} is {what} of more than {most} bytes, and larger ones are not sent; attach {instead}"
     )]
     TooLarge {
-        /// Which.
+        /// What was to be attached.
         name: String,
-        /// What it is.
+        /// What kind of file it is.
         what: &'static str,
-        /// Bytes, at the most.
+        /// The most bytes that a file of its kind may have.
         most: u64,
-        /// What to attach.
+        /// What to attach in its place.
         instead: &'static str,
     },
     /// All of it together is too large.
@@ -65,7 +65,7 @@ pub enum AttachError {
         TOGETHER >> 20
     )]
     TooMuch {
-        /// The one that was too much.
+        /// The first attachment for which there is no room.
         name: String,
     },
     /// It is nothing that a model can be shown.
@@ -73,13 +73,13 @@ pub enum AttachError {
         "{name} is neither UTF-8 text nor a PNG, JPEG, GIF or WebP image nor a PDF; convert it first"
     )]
     Neither {
-        /// Which.
+        /// What was to be attached.
         name: String,
     },
     /// A part was asked for that is not there.
     #[error("{name} has no line {line}; attach lines that are there")]
     NoLine {
-        /// Which.
+        /// What was to be attached.
         name: String,
         /// The first line of the part, counted from 1.
         line: u32,
@@ -87,20 +87,20 @@ pub enum AttachError {
     /// A part was asked for of something that has no lines.
     #[error("{name} is {what}, which has no lines to choose from; attach it without a range")]
     NoLines {
-        /// Which.
+        /// What was to be attached.
         name: String,
-        /// What it is.
+        /// What kind of file it is.
         what: &'static str,
     },
 }
 
-impl Given {
-    /// A text.
+impl AttachedFile {
+    /// Attaches a text that is at hand.
     #[must_use]
     pub fn text(name: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             name: name.into(),
-            content: GivenContent::Text(text.into()),
+            content: AttachedContent::Text(text.into()),
         }
     }
 
@@ -147,12 +147,12 @@ impl Given {
             return Err(too_large(name, media.as_ref(), most));
         }
         let content = match media {
-            Some(media) => GivenContent::Media(media, bytes),
-            None => {
-                GivenContent::Text(String::from_utf8(bytes).map_err(|_| AttachError::Neither {
+            Some(media) => AttachedContent::Media(media, bytes),
+            None => AttachedContent::Text(String::from_utf8(bytes).map_err(|_| {
+                AttachError::Neither {
                     name: name.to_owned(),
-                })?)
-            }
+                }
+            })?),
         };
         Ok(Self {
             name: name.to_owned(),
@@ -166,27 +166,27 @@ impl Given {
     /// [`AttachError::NoLines`] where it has none.
     pub fn part(self, part: impl FnOnce(&str) -> String) -> Result<Self, AttachError> {
         match self.content {
-            GivenContent::Text(text) => Ok(Self::text(self.name, part(&text))),
-            GivenContent::Media(media, _) => Err(AttachError::NoLines {
+            AttachedContent::Text(text) => Ok(Self::text(self.name, part(&text))),
+            AttachedContent::Media(media, _) => Err(AttachError::NoLines {
                 name: self.name,
                 what: media.words(),
             }),
         }
     }
 
-    /// Bytes of it.
+    /// How many bytes it has.
     #[must_use]
     pub fn size(&self) -> u64 {
         match &self.content {
-            GivenContent::Text(text) => text.len() as u64,
-            GivenContent::Media(_, bytes) => bytes.len() as u64,
+            AttachedContent::Text(text) => text.len() as u64,
+            AttachedContent::Media(_, bytes) => bytes.len() as u64,
         }
     }
 
     /// It is an image or a PDF.
     #[must_use]
     pub fn is_media(&self) -> bool {
-        matches!(self.content, GivenContent::Media(..))
+        matches!(self.content, AttachedContent::Media(..))
     }
 
     /// Puts the bytes of an image or PDF beside the log of a conversation.
@@ -195,8 +195,8 @@ impl Given {
     /// Where they cannot be written.
     pub fn keep(self, blobs: &Blobs) -> io::Result<Attachment> {
         let content = match self.content {
-            GivenContent::Text(text) => Content::Text(text),
-            GivenContent::Media(media_type, bytes) => Content::Media(Media {
+            AttachedContent::Text(text) => Content::Text(text),
+            AttachedContent::Media(media_type, bytes) => Content::Media(Media {
                 media_type,
                 blob: blobs.keep(&bytes)?,
                 size: bytes.len() as u64,
@@ -214,8 +214,8 @@ impl Given {
 /// # Errors
 /// The first.
 pub fn together(
-    each: impl IntoIterator<Item = Result<Given, AttachError>>,
-) -> Result<Vec<Given>, AttachError> {
+    each: impl IntoIterator<Item = Result<AttachedFile, AttachError>>,
+) -> Result<Vec<AttachedFile>, AttachError> {
     let (mut all, mut size) = (Vec::new(), 0_u64);
     for given in each {
         let given = given?;

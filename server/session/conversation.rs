@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     blobs::Blobs,
-    lines::{self, EVENTS, Lines},
+    lines::{self, EVENTS, LogLines},
     lock,
     log::{Log, OpenError},
     meta,
@@ -25,10 +25,10 @@ pub struct Conversation {
     pub(super) folder: PathBuf,
 }
 
-/// A conversation in the list.
+/// What a list shows of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
-    /// Its id.
+pub struct ConversationSummary {
+    /// The conversation's id.
     pub id: String,
     /// The first line of its first prompt, until renamed; empty before.
     pub title: String,
@@ -38,16 +38,16 @@ pub struct Listed {
     pub updated: Duration,
     /// How many turns it has.
     pub turns: u32,
-    /// What it is doing.
-    pub status: Status,
+    /// Whether a turn runs, waits or was interrupted.
+    pub status: ConversationActivity,
     /// How many prompts of its last turn are open.
     pub prompts: usize,
 }
 
-/// What a conversation is doing.
+/// What a conversation is doing now, as far as its log and its lock say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// Nothing.
+pub enum ConversationActivity {
+    /// No turn runs, and none can be resumed.
     Idle,
     /// A turn runs, in this process or another.
     Running,
@@ -59,29 +59,29 @@ pub enum Status {
 
 /// How much of a conversation a fork takes over.
 #[derive(Clone, Copy, Debug)]
-pub enum Until<'a> {
-    /// All of it.
+pub enum ForkExtent<'a> {
+    /// The whole conversation as it is now.
     Now,
     /// All turns up to and with that of this id.
     Turn(&'a str),
-    /// That many turns, at least one.
+    /// The first turns, as many as the number says; at least one.
     Turns(u32),
 }
 
 impl Conversation {
-    /// Its id.
+    /// The conversation's id, unique in its store.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Its folder.
+    /// The folder that holds its log, its blobs and its lock.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Its large outputs.
+    /// The store of its large outputs and attachments.
     #[must_use]
     pub fn blobs(&self) -> Blobs {
         Blobs::of(&self.folder)
@@ -99,7 +99,7 @@ impl Conversation {
     ///
     /// # Errors
     /// Where the file cannot be read.
-    pub fn read_all(&self) -> io::Result<Lines> {
+    pub fn read_all(&self) -> io::Result<LogLines> {
         lines::read_all(&self.folder)
     }
 
@@ -107,7 +107,7 @@ impl Conversation {
     ///
     /// # Errors
     /// Where the file cannot be read.
-    pub fn read_last_turn(&self) -> io::Result<Lines> {
+    pub fn read_last_turn(&self) -> io::Result<LogLines> {
         lines::read_last_turn(&self.folder)
     }
 
@@ -134,7 +134,7 @@ impl Conversation {
     ///
     /// # Errors
     /// Where its log cannot be read.
-    pub fn listed(&self) -> io::Result<Listed> {
+    pub fn listed(&self) -> io::Result<ConversationSummary> {
         let meta = meta::read(&self.folder)?;
         let prompts = meta.standing.open.len();
         let ended = meta.turn.is_none()
@@ -144,10 +144,10 @@ impl Conversation {
                 .is_some_and(|outcome| outcome != Outcome::Interrupted);
         let stopped = meta.standing.outcome == Some(Outcome::Interrupted);
         let status = match (ended, stopped || !lock::is_held(&self.folder), prompts) {
-            (true, ..) => Status::Idle,
-            (false, true, _) => Status::Interrupted,
-            (false, false, 0) => Status::Running,
-            (false, false, _) => Status::Waiting,
+            (true, ..) => ConversationActivity::Idle,
+            (false, true, _) => ConversationActivity::Interrupted,
+            (false, false, 0) => ConversationActivity::Running,
+            (false, false, _) => ConversationActivity::Waiting,
         };
         let id = self.id.clone();
         let meta::Meta {
@@ -157,7 +157,7 @@ impl Conversation {
             turns,
             ..
         } = meta;
-        Ok(Listed {
+        Ok(ConversationSummary {
             id,
             title,
             created,
@@ -177,7 +177,7 @@ impl Conversation {
     }
 
     /// The log's lines before the first turn that is not wanted.
-    pub(super) fn lines_until(&self, until: Until) -> Result<Vec<u8>, StoreError> {
+    pub(super) fn lines_until(&self, until: ForkExtent) -> Result<Vec<u8>, StoreError> {
         let file = File::open(self.folder.join(EVENTS)).map_err(self.failed())?;
         let (mut reader, mut lines) = (BufReader::new(file), Vec::new());
         let (mut turns, mut found) = (0, false);
@@ -200,9 +200,9 @@ impl Conversation {
                 }
                 turns += 1;
                 found = match until {
-                    Until::Now => false,
-                    Until::Turn(id) => record.turn.as_deref() == Some(id),
-                    Until::Turns(wanted) => turns == wanted,
+                    ForkExtent::Now => false,
+                    ForkExtent::Turn(id) => record.turn.as_deref() == Some(id),
+                    ForkExtent::Turns(wanted) => turns == wanted,
                 };
             }
         }
@@ -213,8 +213,8 @@ impl Conversation {
             })
         };
         match until {
-            Until::Turn(turn) if !found => missing(turn.to_owned()),
-            Until::Turns(wanted) if !found => missing(wanted.to_string()),
+            ForkExtent::Turn(turn) if !found => missing(turn.to_owned()),
+            ForkExtent::Turns(wanted) if !found => missing(wanted.to_string()),
             _ => Ok(lines),
         }
     }

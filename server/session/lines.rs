@@ -15,16 +15,16 @@ pub const EVENTS: &str = "events.jsonl";
 
 /// What was read of a log.
 #[derive(Debug, Default, PartialEq)]
-pub struct Lines {
+pub struct LogLines {
     /// In the order in which they were appended.
     pub records: Vec<Record>,
     /// What could not be read. It is for the user and the model to know of.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<UnreadableLine>,
 }
 
 /// A place in a log that could not be read and was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct UnreadableLine {
     /// Counted from 1; 0 where the lines before it were not counted.
     pub line: u64,
     /// What kind of fault.
@@ -33,13 +33,13 @@ pub struct Fault {
     pub what: String,
 }
 
-impl Fault {
+impl UnreadableLine {
     fn new(line: u64, LineError { kind, what }: LineError) -> Self {
         Self { line, kind, what }
     }
 }
 
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for UnreadableLine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.line {
             0 => write!(
@@ -55,13 +55,13 @@ impl std::fmt::Display for Fault {
 /// Reads a whole log and verifies each line. Memory is what the records take, and one line.
 ///
 /// # Errors
-/// Where the file cannot be read. What is wrong *in* it is a [`Fault`]; a log that is not there is empty.
-pub fn read_all(folder: &Path) -> io::Result<Lines> {
+/// Where the file cannot be read. What is wrong *in* it is a [`UnreadableLine`]; a log that is not there is empty.
+pub fn read_all(folder: &Path) -> io::Result<LogLines> {
     let Some(file) = open(folder)? else {
-        return Ok(Lines::default());
+        return Ok(LogLines::default());
     };
     let mut reader = BufReader::with_capacity(BLOCK, file);
-    let (mut lines, mut line) = (Lines::default(), Vec::new());
+    let (mut lines, mut line) = (LogLines::default(), Vec::new());
     let mut last = 0;
     for number in 1.. {
         line.clear();
@@ -77,12 +77,12 @@ pub fn read_all(folder: &Path) -> io::Result<Lines> {
                 if record.seq != last + 1 && !accounted {
                     let what = format!("has number {}, which should follow {last}", record.seq);
                     let error = LineError::new(FaultKind::Gap, what);
-                    lines.faults.push(Fault::new(number, error));
+                    lines.faults.push(UnreadableLine::new(number, error));
                 }
                 last = record.seq;
                 lines.records.push(record);
             }
-            Err(error) => lines.faults.push(Fault::new(number, error)),
+            Err(error) => lines.faults.push(UnreadableLine::new(number, error)),
         }
     }
     Ok(lines)
@@ -93,15 +93,15 @@ pub fn read_all(folder: &Path) -> io::Result<Lines> {
 ///
 /// # Errors
 /// Where the file cannot be read. A log that is not there is empty.
-pub fn read_last_turn(folder: &Path) -> io::Result<Lines> {
+pub fn read_last_turn(folder: &Path) -> io::Result<LogLines> {
     let Some(file) = open(folder)? else {
-        return Ok(Lines::default());
+        return Ok(LogLines::default());
     };
-    let mut lines = Lines::default();
+    let mut lines = LogLines::default();
     let length = file.metadata()?.len();
     let end = end_of_last_line(&file, length)?;
     if end < length {
-        lines.faults.push(Fault::new(0, torn()));
+        lines.faults.push(UnreadableLine::new(0, torn()));
     }
     let mut backwards = Backwards::new(&file, end);
     while let Some(line) = backwards.next_line()? {
@@ -113,7 +113,7 @@ pub fn read_last_turn(folder: &Path) -> io::Result<Lines> {
                     break;
                 }
             }
-            Err(error) => lines.faults.push(Fault::new(0, error)),
+            Err(error) => lines.faults.push(UnreadableLine::new(0, error)),
         }
     }
     lines.records.reverse();

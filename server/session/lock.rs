@@ -21,7 +21,7 @@ const TRIES: usize = 1000;
 pub(super) struct Lock(File);
 
 /// Why there is no lock.
-pub(super) enum Refused {
+pub(super) enum LockError {
     /// Another holds it: `process 123 since 2025-…`.
     Held(String),
     /// It cannot be had at all.
@@ -30,7 +30,7 @@ pub(super) enum Refused {
 
 impl Lock {
     /// Takes the lock of a folder and writes down who has it. Does not wait for another writer.
-    pub(super) fn take(folder: &Path, now: Duration) -> Result<Self, Refused> {
+    pub(super) fn take(folder: &Path, now: Duration) -> Result<Self, LockError> {
         Self::take_between(folder, now, thread::yield_now)
     }
 
@@ -39,7 +39,7 @@ impl Lock {
         folder: &Path,
         now: Duration,
         mut pause: impl FnMut(),
-    ) -> Result<Self, Refused> {
+    ) -> Result<Self, LockError> {
         let path = folder.join("lock");
         let mut file = OpenOptions::new()
             .read(true)
@@ -48,22 +48,22 @@ impl Lock {
             .truncate(false)
             .mode(0o600)
             .open(&path)
-            .map_err(Refused::Io)?;
+            .map_err(LockError::Io)?;
         let mut tries = 0;
-        while !try_lock(&file, FlockOperation::NonBlockingLockExclusive).map_err(Refused::Io)? {
+        while !try_lock(&file, FlockOperation::NonBlockingLockExclusive).map_err(LockError::Io)? {
             // A shared lock can be had beside those that look, but not beside a writer. It goes at once, since it
             // would keep others from the exclusive one.
             let only_looks =
-                try_lock(&file, FlockOperation::NonBlockingLockShared).map_err(Refused::Io)?;
+                try_lock(&file, FlockOperation::NonBlockingLockShared).map_err(LockError::Io)?;
             unlock(&file);
             if !only_looks || tries == TRIES {
-                return Err(Refused::Held(holder(&mut file)));
+                return Err(LockError::Held(holder(&mut file)));
             }
             tries += 1;
             pause();
         }
         let lock = Self(file);
-        lock.sign(&path, now).map_err(Refused::Io)?;
+        lock.sign(&path, now).map_err(LockError::Io)?;
         Ok(lock)
     }
 
@@ -172,7 +172,7 @@ mod tests {
             panic!("the lock is free");
         };
         let second = Lock::take_between(folder.path(), NOW, || panic!("it waits"));
-        let Err(Refused::Held(holder)) = second else {
+        let Err(LockError::Held(holder)) = second else {
             panic!("two have the lock");
         };
         assert_eq!(
@@ -191,7 +191,7 @@ mod tests {
         assert!(try_lock(&look, FlockOperation::NonBlockingLockShared).unwrap());
         let mut pauses = 0;
         let taken = Lock::take_between(folder.path(), NOW, || pauses += 1);
-        assert!(matches!(taken, Err(Refused::Held(_))));
+        assert!(matches!(taken, Err(LockError::Held(_))));
         assert_eq!(pauses, TRIES);
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     lines::{Backwards, EVENTS, end_of_last_line},
-    lock::{Lock, Refused},
+    lock::{Lock, LockError},
     record::{self, Entry},
 };
 
@@ -146,8 +146,8 @@ impl Log {
 /// Takes the lock of a conversation without opening its log.
 pub(super) fn take_lock(folder: &Path, now: Duration) -> Result<Lock, OpenError> {
     Lock::take(folder, now).map_err(|refused| match refused {
-        Refused::Held(holder) => OpenError::Held { holder },
-        Refused::Io(source) => OpenError::Io {
+        LockError::Held(holder) => OpenError::Held { holder },
+        LockError::Io(source) => OpenError::Io {
             folder: folder.to_owned(),
             source,
         },

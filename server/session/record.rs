@@ -28,7 +28,7 @@ pub struct Record {
     pub time: Duration,
     /// The turn that it belongs to; none where it belongs to the conversation.
     pub turn: Option<String>,
-    /// What happened.
+    /// What happened, and what belongs to it.
     pub entry: Entry,
 }
 
@@ -50,7 +50,7 @@ pub enum Entry {
     Undone(Undone),
     /// The conversation got a title.
     Renamed {
-        /// One line.
+        /// The new title, on one line.
         title: String,
     },
     /// Reserved: a new base for the prefix.
@@ -71,7 +71,7 @@ pub struct TurnOptions {
     /// The mode. One that this version does not know must never be taken for another that allows more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Word<Mode>>,
-    /// `provider/model`.
+    /// The full name of the model, `provider/model`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// `auto`, `none`, `required`, or a tool's name.
@@ -83,7 +83,7 @@ pub struct TurnOptions {
     /// The absolute path of the workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
-    /// Anything else.
+    /// What other versions of the program wrote here.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
@@ -116,7 +116,7 @@ pub struct Frozen {
     pub system: String,
     /// In the order in which providers are sent them.
     pub tools: Vec<FrozenTool>,
-    /// `provider/model`.
+    /// The full name of the model, `provider/model`.
     pub model: String,
     /// The name under `providers`, or the built-in one.
     pub provider: String,
@@ -125,7 +125,7 @@ pub struct Frozen {
 /// A tool as providers are told of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FrozenTool {
-    /// Its name.
+    /// The name of the tool.
     pub name: String,
     /// What the model reads.
     pub description: String,
@@ -143,10 +143,10 @@ pub struct Changed {
     /// The system text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
-    /// All tools.
+    /// The new array of tools, where it changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<FrozenTool>>,
-    /// `provider/model`.
+    /// The full name of the model, `provider/model`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The provider's name.

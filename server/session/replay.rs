@@ -20,7 +20,7 @@ pub use transcript::transcript;
 /// One turn, as the log has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turn {
-    /// Its id.
+    /// The id of the turn.
     pub id: String,
     /// When it was started, since the Unix epoch.
     pub started: Duration,

@@ -17,7 +17,7 @@ use std::{
 use super::{
     approvals::Approvals,
     blobs::Blobs,
-    conversation::{Conversation, Listed, Until},
+    conversation::{Conversation, ConversationSummary, ForkExtent},
     lines::{EVENTS, read_last_turn},
     log::{Log, OpenError, make_folder, take_lock},
     record::Entry,
@@ -45,29 +45,29 @@ pub struct Store {
 /// Why something cannot be done with conversations.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Nobody says where.
+    /// Neither `HOME` nor `XDG_STATE_HOME` is an absolute path.
     #[error("there is no place for conversations; set HOME or XDG_STATE_HOME to an absolute path")]
     NoPlace,
-    /// The place cannot be used.
+    /// The state directory cannot be read or written.
     #[error(
         "cannot use the state directory {}: {source}; make it writable, or set XDG_STATE_HOME to one that is",
         folder.display()
     )]
     Unusable {
-        /// The place.
+        /// The folder that cannot be used.
         folder: PathBuf,
-        /// Why.
+        /// What the system said.
         source: io::Error,
     },
     /// No conversation has an id that begins so.
     #[error("there is no conversation {0}; `aside conversation list` shows those that there are")]
     Unknown(String),
-    /// Several have.
+    /// Several conversations have ids that begin so.
     #[error("{prefix} could be {}; write more of the id", ids.join(" or "))]
     Several {
-        /// What was looked for.
+        /// The beginning of an id, as it was given.
         prefix: String,
-        /// Those that begin so.
+        /// The ids that begin with it.
         ids: Vec<String>,
     },
     /// The conversation has no such turn.
@@ -75,9 +75,9 @@ pub enum StoreError {
         "conversation {id} has no turn {turn}; `aside conversation show {id}` shows those it has"
     )]
     NoTurn {
-        /// The conversation.
+        /// The id of the conversation.
         id: String,
-        /// What was looked for.
+        /// The turn that was named, by id or number.
         turn: String,
     },
     /// It cannot be opened for writing.
@@ -86,9 +86,9 @@ pub enum StoreError {
     /// A file of it cannot be read or written.
     #[error("cannot read or write conversation {id}: {source}; check its folder and its disk")]
     Io {
-        /// The conversation.
+        /// The id of the conversation.
         id: String,
-        /// Why.
+        /// What the system said.
         source: io::Error,
     },
 }
@@ -208,9 +208,9 @@ impl Store {
     ///
     /// # Errors
     /// Where the store's folder cannot be read.
-    pub fn list(&self) -> Result<Vec<Listed>, StoreError> {
+    pub fn list(&self) -> Result<Vec<ConversationSummary>, StoreError> {
         let ids = self.ids()?;
-        let mut list: Vec<Listed> = ids
+        let mut list: Vec<ConversationSummary> = ids
             .iter()
             .filter_map(|id| self.at(id).listed().ok())
             .collect();
@@ -244,7 +244,7 @@ impl Store {
     pub fn fork(
         &self,
         source: &Conversation,
-        until: Until,
+        until: ForkExtent,
         now: Duration,
     ) -> Result<Conversation, StoreError> {
         let lines = source.lines_until(until)?;

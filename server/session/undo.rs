@@ -24,20 +24,20 @@ pub use staged::{Staged, stage};
 
 /// What is to be done to take a turn's changes back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// One a file.
-    pub changes: Vec<Change>,
+pub struct UndoPlan {
+    /// What is to be done, one entry for each file.
+    pub changes: Vec<FileRestore>,
     /// The turn also ran something whose changes are not on record.
     pub untracked: bool,
 }
 
 /// What is to be done to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct FileRestore {
     /// Relative to the workspace.
     pub path: String,
     /// Where it is put back.
-    pub place: Place,
+    pub place: RestorePlace,
     /// The SHA-256 of what is in that place now; none where nothing is.
     pub now: Option<String>,
     /// The blob of what shall be there; none where nothing shall be.
@@ -48,29 +48,29 @@ pub struct Change {
 
 /// Where a file is put back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// On disk.
+pub enum RestorePlace {
+    /// The file on disk is written.
     Disk,
     /// In the editor that has it open. There is text to put back then.
     Editor,
 }
 
-/// A turn to take back.
+/// Which turn to take back, where, and which of its files.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
-    /// Its id.
+pub struct UndoRequest<'a> {
+    /// The id of the turn to take back.
     pub turn: &'a str,
-    /// The workspace.
+    /// The root of the workspace.
     pub root: &'a Path,
-    /// What its files were before.
+    /// The blobs that hold what files were before an edit.
     pub blobs: &'a Blobs,
-    /// The files to put back; all where it is none.
+    /// The files to put back; `None` means all.
     pub only: Option<&'a [String]>,
 }
 
 /// A file as an editor has it open.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Document {
+pub struct EditorDocument {
     /// What stands in the editor.
     pub text: String,
     /// How that stands to the file.
@@ -97,7 +97,7 @@ pub enum Saved {
 pub struct Conflict {
     /// Relative to the workspace.
     pub path: String,
-    /// Why.
+    /// What stands in the way.
     pub clash: Clash,
 }
 
@@ -126,7 +126,7 @@ pub enum UndoError {
     Io {
         /// Relative to the workspace.
         path: String,
-        /// Why.
+        /// What the system said.
         source: io::Error,
     },
 }
@@ -139,10 +139,10 @@ pub enum UndoError {
 /// [`UndoError::Conflicts`] with every file that is not as the turn left it.
 pub fn plan(
     records: &[Record],
-    wanted: &Wanted<'_>,
+    wanted: &UndoRequest<'_>,
     ran: impl Fn(&str) -> bool,
-    open: impl Fn(&str) -> Option<Document>,
-) -> Result<Plan, UndoError> {
+    open: impl Fn(&str) -> Option<EditorDocument>,
+) -> Result<UndoPlan, UndoError> {
     let turn = wanted.turn;
     if !records
         .iter()
@@ -173,7 +173,7 @@ pub fn plan(
         };
         match step {
             Ok(None) => {}
-            Ok(Some(Step { first, place, now })) => changes.push(Change {
+            Ok(Some(RestoreStep { first, place, now })) => changes.push(FileRestore {
                 place,
                 now,
                 to: first.before.clone(),
@@ -184,7 +184,7 @@ pub fn plan(
         }
     }
     if conflicts.is_empty() {
-        Ok(Plan {
+        Ok(UndoPlan {
             changes,
             untracked: untracked(records, turn, ran),
         })
@@ -203,25 +203,25 @@ struct File<'a> {
 }
 
 /// Where a file is put back, over what, and to what it was before which edit.
-struct Step<'a> {
+struct RestoreStep<'a> {
     first: &'a Edit,
-    place: Place,
+    place: RestorePlace,
     now: Option<String>,
 }
 
 impl<'a> File<'a> {
     /// How a file is put back that is not open; nothing where it is there already.
-    fn on_disk(&self) -> Result<Option<Step<'a>>, Clash> {
+    fn on_disk(&self) -> Result<Option<RestoreStep<'a>>, Clash> {
         let first = take_back(self.edits, self.disk.as_deref())?;
-        Ok(first.map(|first| self.step(first, Place::Disk)))
+        Ok(first.map(|first| self.step(first, RestorePlace::Disk)))
     }
 
     /// The same for one that is open.
     fn in_editor(
         &self,
-        document: &Document,
+        document: &EditorDocument,
         is_text: impl Fn(&str) -> io::Result<bool>,
-    ) -> io::Result<Result<Option<Step<'a>>, Clash>> {
+    ) -> io::Result<Result<Option<RestoreStep<'a>>, Clash>> {
         let text = sha256(document.text.as_bytes());
         let first = take_back(self.edits, Some(&text));
         let text_to_put = match first {
@@ -232,9 +232,9 @@ impl<'a> File<'a> {
         };
         let in_editor = document.editable && text_to_put;
         let known = document.saved == Saved::Alike || self.known.contains(&self.disk.as_deref());
-        let change = |first| Step {
+        let change = |first| RestoreStep {
             first,
-            place: Place::Editor,
+            place: RestorePlace::Editor,
             now: Some(text.clone()),
         };
         Ok(match (document.saved, first) {
@@ -249,15 +249,15 @@ impl<'a> File<'a> {
             // Made by the turn: the file goes, the document is the editor's.
             (_, Ok(Some(first))) if document.editable && first.before.is_none() => {
                 let there = self.disk.is_some();
-                Ok(there.then(|| self.step(first, Place::Disk)))
+                Ok(there.then(|| self.step(first, RestorePlace::Disk)))
             }
             (_, Ok(Some(_))) => Err(Clash::Unsaved),
         })
     }
 
-    fn step(&self, first: &'a Edit, place: Place) -> Step<'a> {
+    fn step(&self, first: &'a Edit, place: RestorePlace) -> RestoreStep<'a> {
         let now = self.disk.clone();
-        Step { first, place, now }
+        RestoreStep { first, place, now }
     }
 }
 

@@ -12,17 +12,17 @@ use crate::turn::{
     input::{Preparation, Prepared, ToolOutcome, ToolOutput},
 };
 
-use super::{About, AllowToggle, Enable, Host, Tool};
+use super::{AllowToggle, Enable, Tool, ToolContext, ToolSpec};
 
 /// The tool was called although nobody asked.
 const NO_INQUIRY: &str = "There is no open inquiry. Continue with your task.";
 
-/// The tool.
-pub(super) struct AnswerInquiry(About);
+/// The tool `answer_inquiry`.
+pub(super) struct AnswerInquiry(ToolSpec);
 
 impl AnswerInquiry {
     pub(super) fn new() -> Self {
-        let mut about = About::new(
+        let mut about = ToolSpec::new(
             "answer_inquiry",
             "Answer an inquiry: a question that a tool asks you before it can go on. Call it only when a \
              message gives you an inquiry id.",
@@ -49,11 +49,11 @@ impl AnswerInquiry {
 
 #[async_trait]
 impl Tool for AnswerInquiry {
-    fn about(&self) -> &About {
+    fn about(&self) -> &ToolSpec {
         &self.0
     }
 
-    async fn prepare(&self, _work: &CallWork, _host: &Arc<Host>) -> Preparation {
+    async fn prepare(&self, _work: &CallWork, _host: &Arc<ToolContext>) -> Preparation {
         Preparation::Ready(Prepared {
             title: "Answer an inquiry".into(),
             sandboxed: true,
@@ -64,7 +64,7 @@ impl Tool for AnswerInquiry {
     async fn run(
         &self,
         _work: &CallWork,
-        _host: &Arc<Host>,
+        _host: &Arc<ToolContext>,
         _cancelled: &CancellationToken,
     ) -> ToolOutcome {
         ToolOutcome::Error(ToolOutput::text(NO_INQUIRY))
@@ -74,13 +74,15 @@ impl Tool for AnswerInquiry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::trial::Trial;
+    use crate::tool::trial::ToolTrial;
 
     #[tokio::test]
     async fn says_that_there_is_none() {
         let none = "error: There is no open inquiry. Continue with your task.";
         let args = json!({"inquiry_id": "tool_call.x", "answer": "yes"});
-        Trial::new(&[]).check("answer_inquiry", args, none).await;
+        ToolTrial::new(&[])
+            .check("answer_inquiry", args, none)
+            .await;
     }
 
     #[test]

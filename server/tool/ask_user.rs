@@ -16,7 +16,9 @@ use crate::{
     visible::short_line,
 };
 
-use super::{About, AllowToggle, Enable, Host, Tool, arguments, invalid, outcome, preparation};
+use super::{
+    AllowToggle, Enable, Tool, ToolContext, ToolSpec, arguments, invalid, outcome, preparation,
+};
 
 /// The id of the one question.
 const ANSWER: &str = "answer";
@@ -31,22 +33,22 @@ put the question into one line and what the user needs to decide into `context`.
 Never use it to collect secrets (passwords, API keys, passphrases): answers are returned to you and kept on \
 disk. It answers with JSON: {\"answer_type\": …, \"answer\": …}.";
 
-/// The tool.
-pub(super) struct AskUser(About);
+/// The tool `ask_user`.
+pub(super) struct AskUser(ToolSpec);
 
 #[derive(Deserialize)]
-struct Args {
+struct AskUserArguments {
     question: String,
     context: Option<String>,
     #[serde(default)]
-    answer_type: Kind,
+    answer_type: AskedKind,
     options: Option<Vec<String>>,
     default: Option<Value>,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+enum AskedKind {
     Boolean,
     Select,
     #[default]
@@ -55,7 +57,7 @@ enum Kind {
 
 impl AskUser {
     pub(super) fn new() -> Self {
-        let mut about = About::new(
+        let mut about = ToolSpec::new(
             "ask_user",
             DESCRIPTION,
             json!({
@@ -87,7 +89,7 @@ impl AskUser {
 /// # Errors
 /// What the model can learn from.
 fn question(work: &CallWork) -> Result<Question, String> {
-    let args: Args = arguments(work)?;
+    let args: AskUserArguments = arguments(work)?;
     let wrong = |what: &str| Err(invalid(&work.tool, what));
     if args.question.trim().is_empty() {
         return wrong("`question` is empty");
@@ -96,11 +98,11 @@ fn question(work: &CallWork) -> Result<Question, String> {
         return wrong("`question` has more than one line; put the rest into `context`");
     }
     let answer_type = match (args.answer_type, args.options) {
-        (Kind::Select, Some(options)) if !options.is_empty() => AnswerType::Select { options },
-        (Kind::Select, _) => return wrong("`options` is needed for answer_type `select`"),
+        (AskedKind::Select, Some(options)) if !options.is_empty() => AnswerType::Select { options },
+        (AskedKind::Select, _) => return wrong("`options` is needed for answer_type `select`"),
         (_, Some(_)) => return wrong("`options` is only for answer_type `select`"),
-        (Kind::Boolean, None) => AnswerType::Boolean,
-        (Kind::Text, None) => AnswerType::text(),
+        (AskedKind::Boolean, None) => AnswerType::Boolean,
+        (AskedKind::Text, None) => AnswerType::text(),
     };
     let mut question = Question::new(ANSWER, args.question, answer_type);
     question.context = args.context.filter(|context| !context.is_empty());
@@ -145,12 +147,12 @@ fn run(work: &CallWork) -> Result<ToolOutcome, String> {
 
 #[async_trait]
 impl Tool for AskUser {
-    fn about(&self) -> &About {
+    fn about(&self) -> &ToolSpec {
         &self.0
     }
 
-    async fn prepare(&self, work: &CallWork, _host: &Arc<Host>) -> Preparation {
-        preparation(arguments::<Args>(work).map(|args| {
+    async fn prepare(&self, work: &CallWork, _host: &Arc<ToolContext>) -> Preparation {
+        preparation(arguments::<AskUserArguments>(work).map(|args| {
             Preparation::Ready(Prepared {
                 title: format!("Ask: {}", short_line(&args.question, 80)),
                 hash: crate::digest::of_parts(&["ask_user", &work.arguments.to_string()]),
@@ -163,7 +165,7 @@ impl Tool for AskUser {
     async fn run(
         &self,
         work: &CallWork,
-        _host: &Arc<Host>,
+        _host: &Arc<ToolContext>,
         _cancelled: &CancellationToken,
     ) -> ToolOutcome {
         outcome(run(work))
@@ -173,10 +175,10 @@ impl Tool for AskUser {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::trial::Trial;
+    use crate::tool::trial::ToolTrial;
 
     async fn check(args: Value, answer: Option<Value>, expected: &str) {
-        let mut trial = Trial::new(&[]);
+        let mut trial = ToolTrial::new(&[]);
         if let Some(answer) = answer {
             trial.answers.push((ANSWER.into(), Answer::Value(answer)));
         }

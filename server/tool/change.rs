@@ -17,11 +17,11 @@ use crate::{
 };
 
 use super::{
-    Edit, Host,
+    FileEdit, ToolContext,
     editor::{Buffer, BufferEdit, EditError, TextSource},
-    host::AsPrepared,
+    host::PreparedCall,
     output::cut,
-    workspace::{Refusal, TextFile},
+    workspace::{PathError, TextFile},
 };
 
 /// Bytes of a diff that goes to the model or to clients.
@@ -29,7 +29,7 @@ const DIFF: usize = 64 << 10;
 
 /// A change that can be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Change {
+pub(super) struct FileChange {
     /// The file's real path from the root.
     pub(super) path: String,
     /// What is there.
@@ -42,7 +42,7 @@ pub(super) struct Change {
 
 /// Where a text was put.
 #[derive(Debug, PartialEq, Eq)]
-enum Put {
+enum WrittenTo {
     OnDisk,
     /// In the editor, which saved it.
     Saved,
@@ -50,12 +50,12 @@ enum Put {
     SavedOtherwise,
     /// In the editor only; why.
     Unsaved(String),
-    /// Nobody knows.
+    /// The call was cancelled while the editor was asked, so that nobody knows.
     Cancelled,
 }
 
 /// The text of a file that the model is about to change: the one that it read, or none where no file is.
-pub(super) fn known(host: &Host, path: &str) -> Result<(String, Option<TextFile>), String> {
+pub(super) fn known(host: &ToolContext, path: &str) -> Result<(String, Option<TextFile>), String> {
     let place = host.workspace.place(path).map_err(sentence)?;
     let source = match (host.document(&place.path), place.old) {
         (Some(document), _) => TextSource::Document(document),
@@ -71,12 +71,12 @@ pub(super) fn known(host: &Host, path: &str) -> Result<(String, Option<TextFile>
     };
     let file = source.text(place.path).map_err(sentence)?;
     if file.hash != seen {
-        return Err(sentence(Refusal::Stale(file.path)));
+        return Err(sentence(PathError::Stale(file.path)));
     }
     Ok((file.path.clone(), Some(file)))
 }
 
-impl Change {
+impl FileChange {
     pub(super) fn new(path: String, old: Option<TextFile>, new: String) -> Self {
         Self {
             new: fitted(old.as_ref(), new),
@@ -87,10 +87,10 @@ impl Change {
     }
 
     /// What a person sees, and what an approval is bound to.
-    pub(super) fn prepared(self, host: &Host, work: &CallWork) -> Prepared {
+    pub(super) fn prepared(self, host: &ToolContext, work: &CallWork) -> Prepared {
         let hash = self.hash();
         let base = self.old.as_ref().map(|file| file.hash.clone());
-        let as_prepared = AsPrepared {
+        let as_prepared = PreparedCall {
             hash: hash.clone(),
             base,
             follows: self.follows,
@@ -141,12 +141,12 @@ impl Change {
     /// The sentence for the model; nothing was changed then, but where the editor did not confirm it.
     pub(super) fn apply(
         self,
-        host: &Host,
+        host: &ToolContext,
         work: &CallWork,
         cancelled: &CancellationToken,
     ) -> Result<ToolOutcome, String> {
         if !self.is_what_was_shown(host, work) {
-            return Err(sentence(Refusal::Stale(self.path)));
+            return Err(sentence(PathError::Stale(self.path)));
         }
         let text = self.wanted(work);
         let old = self.old.as_ref();
@@ -158,7 +158,7 @@ impl Change {
             .map(|file| (host.keep_blob)(file.text.as_bytes()))
             .transpose();
         let after = sha256(text.as_bytes());
-        let edit = Edit {
+        let edit = FileEdit {
             call: work.call,
             path: self.path.clone(),
             before: before.map_err(failed)?,
@@ -169,7 +169,7 @@ impl Change {
             None => self.put_on_disk(host, &text)?,
             Some(buffer) => self.put_in_editor(host, buffer, &text, cancelled)?,
         };
-        if put == Put::Cancelled {
+        if put == WrittenTo::Cancelled {
             return Ok(ToolOutcome::Stopped);
         }
         if let Some(before) = old {
@@ -189,24 +189,24 @@ impl Change {
         }
     }
 
-    fn put_on_disk(&self, host: &Host, text: &str) -> Result<Put, String> {
+    fn put_on_disk(&self, host: &ToolContext, text: &str) -> Result<WrittenTo, String> {
         let expected = self.old.as_ref().map(|file| file.hash.as_str());
         host.workspace
             .write(&self.path, expected, text.as_bytes())
             .map_err(sentence)?;
-        Ok(Put::OnDisk)
+        Ok(WrittenTo::OnDisk)
     }
 
     /// What the user did not save stays unsaved; what was clean is clean again.
     fn put_in_editor(
         &self,
-        host: &Host,
+        host: &ToolContext,
         buffer: &Buffer,
         text: &str,
         cancelled: &CancellationToken,
-    ) -> Result<Put, String> {
+    ) -> Result<WrittenTo, String> {
         let Some(editor) = host.editor.as_ref() else {
-            return Err(sentence(Refusal::Stale(self.path.clone())));
+            return Err(sentence(PathError::Stale(self.path.clone())));
         };
         let path = host.workspace.root().join(&self.path);
         let edit = BufferEdit {
@@ -217,26 +217,26 @@ impl Change {
         };
         match editor.apply(&edit, cancelled) {
             Ok(()) => {}
-            Err(EditError::Stale) => return Err(sentence(Refusal::Stale(self.path.clone()))),
-            Err(EditError::Cancelled) => return Ok(Put::Cancelled),
+            Err(EditError::Stale) => return Err(sentence(PathError::Stale(self.path.clone()))),
+            Err(EditError::Cancelled) => return Ok(WrittenTo::Cancelled),
             Err(error) => return Err(format!("`{}`: {error}.", self.path)),
         }
         if buffer.users {
             let why = "it has changes of the user's that are not saved".to_owned();
-            return Ok(Put::Unsaved(why));
+            return Ok(WrittenTo::Unsaved(why));
         }
         if let Err(why) = editor.save(&path, cancelled) {
-            return Ok(Put::Unsaved(why));
+            return Ok(WrittenTo::Unsaved(why));
         }
         let now = editor.document(&path);
         Ok(match now.is_none_or(|now| now.text == text) {
-            true => Put::Saved,
-            false => Put::SavedOtherwise,
+            true => WrittenTo::Saved,
+            false => WrittenTo::SavedOtherwise,
         })
     }
 
     /// The model is told how the file is now, where it is not as it wanted it.
-    fn told(&self, text: &str, put: &Put) -> ToolOutput {
+    fn told(&self, text: &str, put: &WrittenTo) -> ToolOutput {
         let old = self.old.as_ref().map_or("", |file| &file.text);
         let verb = if self.old.is_some() {
             "Changed"
@@ -245,11 +245,11 @@ impl Change {
         };
         let mut content = format!("{verb} `{}`.", self.path);
         match put {
-            Put::OnDisk | Put::Saved | Put::Cancelled => {}
-            Put::SavedOtherwise => content.push_str(
+            WrittenTo::OnDisk | WrittenTo::Saved | WrittenTo::Cancelled => {}
+            WrittenTo::SavedOtherwise => content.push_str(
                 "\nThe editor changed it when it saved it; read the file again before you change it.",
             ),
-            Put::Unsaved(why) => {
+            WrittenTo::Unsaved(why) => {
                 content.push_str(&format!("\nIt is not saved in the editor: {why}."));
             }
         }
@@ -274,7 +274,7 @@ impl Change {
     }
 
     /// A person's own text is for the very file that was shown.
-    fn is_what_was_shown(&self, host: &Host, work: &CallWork) -> bool {
+    fn is_what_was_shown(&self, host: &ToolContext, work: &CallWork) -> bool {
         let seen = host.seen();
         let base = self
             .old
@@ -316,8 +316,8 @@ fn fitted(old: Option<&TextFile>, text: String) -> String {
 /// Plans a change, or makes it, off the async threads.
 pub(super) async fn in_turn<T: Send + 'static>(
     work: &CallWork,
-    host: &Arc<Host>,
-    act: impl FnOnce(&CallWork, &Host) -> Result<T, String> + Send + 'static,
+    host: &Arc<ToolContext>,
+    act: impl FnOnce(&CallWork, &ToolContext) -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
     super::off_thread(work, host, |work, host| {
         // One after another: each starts from the text that the one before left.
@@ -329,7 +329,7 @@ pub(super) async fn in_turn<T: Send + 'static>(
 
 /// A refusal as a whole sentence.
 #[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
-pub(super) fn sentence(refusal: Refusal) -> String {
+pub(super) fn sentence(refusal: PathError) -> String {
     let text = refusal.to_string();
     let mut chars = text.chars();
     let first = chars

@@ -16,7 +16,7 @@ use crate::{
     visible::{short_line, visible},
 };
 
-use super::{About, Host, Tool, host::AsPrepared, off_thread, outcome};
+use super::{Tool, ToolContext, ToolSpec, host::PreparedCall, off_thread, outcome};
 
 /// Bytes of a result that are kept for `read_output`.
 const KEPT: usize = 16 << 20;
@@ -26,7 +26,7 @@ const KEPT: usize = 16 << 20;
 pub struct ClientCall {
     /// The provider's id of the call.
     pub id: String,
-    /// The tool.
+    /// The name of the tool to call.
     pub name: String,
     /// The arguments, which fit the tool's schema.
     pub arguments: Value,
@@ -35,7 +35,7 @@ pub struct ClientCall {
 /// What the client says came of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientResult {
-    /// The text.
+    /// The text that the tool returned.
     pub content: String,
     /// It is an error's.
     pub is_error: bool,
@@ -48,7 +48,7 @@ pub type CallClient =
 
 /// A tool that runs in the editor.
 pub struct ClientTool {
-    about: About,
+    about: ToolSpec,
     call: CallClient,
 }
 
@@ -56,7 +56,7 @@ impl ClientTool {
     /// A tool as the client describes it. What it does nobody knows, so it does more than reading and editing.
     #[must_use]
     pub fn new(name: &str, description: &str, parameters: Value, call: CallClient) -> Self {
-        let mut about = About::new(name, description, parameters);
+        let mut about = ToolSpec::new(name, description, parameters);
         about.class = Class::More;
         // What it changes is not on record.
         about.runs_commands = true;
@@ -66,15 +66,15 @@ impl ClientTool {
 
 #[async_trait]
 impl Tool for ClientTool {
-    fn about(&self) -> &About {
+    fn about(&self) -> &ToolSpec {
         &self.about
     }
 
-    async fn prepare(&self, work: &CallWork, host: &Arc<Host>) -> Preparation {
+    async fn prepare(&self, work: &CallWork, host: &Arc<ToolContext>) -> Preparation {
         let hash = hash(work);
-        let as_prepared = AsPrepared {
+        let as_prepared = PreparedCall {
             hash: hash.clone(),
-            ..AsPrepared::default()
+            ..PreparedCall::default()
         };
         host.seen().prepared(work.call, as_prepared);
         let shown = serde_json::to_string_pretty(&work.arguments).unwrap_or_default();
@@ -94,7 +94,7 @@ impl Tool for ClientTool {
     async fn run(
         &self,
         work: &CallWork,
-        host: &Arc<Host>,
+        host: &Arc<ToolContext>,
         cancelled: &CancellationToken,
     ) -> ToolOutcome {
         let call = ClientCall {
@@ -128,7 +128,7 @@ fn hash(work: &CallWork) -> String {
 
 async fn told(
     work: &CallWork,
-    host: &Arc<Host>,
+    host: &Arc<ToolContext>,
     result: ClientResult,
 ) -> Result<ToolOutcome, String> {
     let content = off_thread(work, host, |_, host| fitted(host, result.content)).await?;
@@ -140,7 +140,7 @@ async fn told(
 }
 
 /// The text for the model: whole where it fits, else its beginning and its end, and where the rest is.
-fn fitted(host: &Host, text: String) -> Result<String, String> {
+fn fitted(host: &ToolContext, text: String) -> Result<String, String> {
     let (head, tail) = (host.limits.head, host.limits.tail);
     if text.len() <= head + tail {
         return Ok(text);
@@ -170,7 +170,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        tool::{Registry, trial::Trial},
+        tool::{Registry, trial::ToolTrial},
         turn::event::CallKey,
     };
 
@@ -198,7 +198,7 @@ mod tests {
         }
     }
 
-    async fn run(registry: &Registry, trial: &Trial, token: &CancellationToken) -> String {
+    async fn run(registry: &Registry, trial: &ToolTrial, token: &CancellationToken) -> String {
         let outcome = registry
             .run(&work(json!({"line": 3})), &trial.host, token)
             .await;
@@ -212,7 +212,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_the_client_says_is_the_result() {
-        let trial = Trial::new(&[]);
+        let trial = ToolTrial::new(&[]);
         let check = async |result: Result<(&str, bool), &str>, expected: &str| {
             let result = result.map(|(content, is_error)| ClientResult {
                 content: content.into(),
@@ -235,13 +235,16 @@ mod tests {
         let registry = registry(Arc::new(|_| Box::pin(pending())));
         let token = CancellationToken::new();
         token.cancel();
-        assert_eq!(run(&registry, &Trial::new(&[]), &token).await, "stopped");
+        assert_eq!(
+            run(&registry, &ToolTrial::new(&[]), &token).await,
+            "stopped"
+        );
     }
 
     #[tokio::test]
     async fn is_asked_for_with_all_its_arguments() {
         let registry = tool(|| Err(String::new()));
-        let trial = Trial::new(&[]);
+        let trial = ToolTrial::new(&[]);
         let prepared = async |arguments| match registry.prepare(&work(arguments), &trial.host).await
         {
             Preparation::Ready(prepared) => prepared,
@@ -262,7 +265,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_long_result_is_cut_in_the_middle_and_kept() {
-        let trial = Trial::new(&[]);
+        let trial = ToolTrial::new(&[]);
         let room = trial.host.limits.head + trial.host.limits.tail;
         let long = format!("begin {}end", "ä".repeat(room));
         let content = long.clone();

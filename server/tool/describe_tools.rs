@@ -15,22 +15,22 @@ use crate::{
     visible::short_line,
 };
 
-use super::{About, Host, Tool, arguments, outcome, output::cut};
+use super::{Tool, ToolContext, ToolSpec, arguments, outcome, output::cut};
 
 /// Tools that are described at once.
 const NAMES: usize = 64;
 
-/// The tool.
-pub(super) struct DescribeTools(About);
+/// The tool `describe_tools`.
+pub(super) struct DescribeTools(ToolSpec);
 
 #[derive(Deserialize)]
-struct Args {
+struct DescribeToolsArguments {
     names: Vec<String>,
 }
 
 impl DescribeTools {
     pub(super) fn new() -> Self {
-        Self(About::new(
+        Self(ToolSpec::new(
             "describe_tools",
             "Get the full descriptions of tools. Use it before you call a tool whose description leaves open \
              how.",
@@ -46,8 +46,8 @@ impl DescribeTools {
     }
 }
 
-fn run(work: &CallWork, host: &Host) -> Result<ToolOutcome, String> {
-    let args: Args = arguments(work)?;
+fn run(work: &CallWork, host: &ToolContext) -> Result<ToolOutcome, String> {
+    let args: DescribeToolsArguments = arguments(work)?;
     let describe = |name: &String| match host.tools.get(name) {
         Some(description) => format!("# {name}\n\n{description}"),
         None => format!("There is no tool {}.", short_line(name, 64)),
@@ -78,11 +78,11 @@ fn run(work: &CallWork, host: &Host) -> Result<ToolOutcome, String> {
 
 #[async_trait]
 impl Tool for DescribeTools {
-    fn about(&self) -> &About {
+    fn about(&self) -> &ToolSpec {
         &self.0
     }
 
-    async fn prepare(&self, work: &CallWork, _host: &Arc<Host>) -> Preparation {
+    async fn prepare(&self, work: &CallWork, _host: &Arc<ToolContext>) -> Preparation {
         Preparation::Ready(Prepared {
             title: "Describe tools".into(),
             hash: crate::digest::of_parts(&["describe_tools", &work.arguments.to_string()]),
@@ -94,7 +94,7 @@ impl Tool for DescribeTools {
     async fn run(
         &self,
         work: &CallWork,
-        host: &Arc<Host>,
+        host: &Arc<ToolContext>,
         _cancelled: &CancellationToken,
     ) -> ToolOutcome {
         outcome(run(work, host))
@@ -104,11 +104,11 @@ impl Tool for DescribeTools {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::trial::Trial;
+    use crate::tool::trial::ToolTrial;
 
     #[tokio::test]
     async fn describes_what_there_is() {
-        let trial = Trial::new(&[]);
+        let trial = ToolTrial::new(&[]);
         let check = async |names: &[&str], outcome: &str| {
             trial
                 .check("describe_tools", json!({"names": names}), outcome)

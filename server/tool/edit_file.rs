@@ -18,8 +18,8 @@ use crate::{
 };
 
 use super::{
-    About, Host, Tool, arguments,
-    change::{Change, in_turn, known},
+    Tool, ToolContext, ToolSpec, arguments,
+    change::{FileChange, in_turn, known},
     invalid, outcome, preparation,
 };
 
@@ -34,11 +34,11 @@ const AROUND: usize = 2;
 /// Characters of such a line.
 const WIDTH: usize = 160;
 
-/// The tool.
-pub(super) struct EditFile(About);
+/// The tool `edit_file`.
+pub(super) struct EditFile(ToolSpec);
 
 #[derive(Deserialize)]
-struct Args {
+struct EditFileArguments {
     path: String,
     old_text: String,
     new_text: String,
@@ -46,7 +46,7 @@ struct Args {
 
 impl EditFile {
     pub(super) fn new() -> Self {
-        let mut about = About::new(
+        let mut about = ToolSpec::new(
             "edit_file",
             "Replace a text in a file by another. `old_text` must be exactly what is in the file, white \
              space and line breaks included, with enough around it to occur once. Read the file first: a \
@@ -70,16 +70,16 @@ impl EditFile {
 
 #[async_trait]
 impl Tool for EditFile {
-    fn about(&self) -> &About {
+    fn about(&self) -> &ToolSpec {
         &self.0
     }
 
-    async fn prepare(&self, work: &CallWork, host: &Arc<Host>) -> Preparation {
+    async fn prepare(&self, work: &CallWork, host: &Arc<ToolContext>) -> Preparation {
         preparation(
             in_turn(work, host, |work, host| {
                 Ok(match plan(work, host)? {
-                    Plan::Change(change) => Preparation::Ready(change.prepared(host, work)),
-                    Plan::Ask(question) => Preparation::Question(question),
+                    EditPlan::Change(change) => Preparation::Ready(change.prepared(host, work)),
+                    EditPlan::Ask(question) => Preparation::Question(question),
                 })
             })
             .await,
@@ -89,27 +89,27 @@ impl Tool for EditFile {
     async fn run(
         &self,
         work: &CallWork,
-        host: &Arc<Host>,
+        host: &Arc<ToolContext>,
         cancelled: &CancellationToken,
     ) -> ToolOutcome {
         let token = cancelled.clone();
         outcome(
             in_turn(work, host, move |work, host| match plan(work, host)? {
-                Plan::Change(change) => change.apply(host, work, &token),
-                Plan::Ask(question) => Ok(ToolOutcome::NeedsInput(question)),
+                EditPlan::Change(change) => change.apply(host, work, &token),
+                EditPlan::Ask(question) => Ok(ToolOutcome::NeedsInput(question)),
             })
             .await,
         )
     }
 }
 
-enum Plan {
-    Change(Change),
+enum EditPlan {
+    Change(FileChange),
     Ask(Question),
 }
 
-fn plan(work: &CallWork, host: &Host) -> Result<Plan, String> {
-    let args: Args = arguments(work)?;
+fn plan(work: &CallWork, host: &ToolContext) -> Result<EditPlan, String> {
+    let args: EditFileArguments = arguments(work)?;
     if args.old_text.is_empty() {
         return Err(invalid(
             &work.tool,
@@ -147,18 +147,18 @@ fn plan(work: &CallWork, host: &Host) -> Result<Plan, String> {
             let labels = labels(&old.text, &places);
             match chosen(work, &labels, &places) {
                 Some(chosen) => chosen,
-                None => return Ok(Plan::Ask(question(&path, &old.text, &places, labels))),
+                None => return Ok(EditPlan::Ask(question(&path, &old.text, &places, labels))),
             }
         }
     };
     let new = replaced(&old.text, &chosen, wanted.len(), &put);
-    let mut change = Change::new(path, Some(old), new);
+    let mut change = FileChange::new(path, Some(old), new);
     change.follows = places.len() == 1;
-    Ok(Plan::Change(change))
+    Ok(EditPlan::Change(change))
 }
 
 /// Old and new text with the line breaks of the file: models write `\n` also where it has `\r\n`.
-fn in_its_line_breaks(text: &str, args: &Args) -> (String, String) {
+fn in_its_line_breaks(text: &str, args: &EditFileArguments) -> (String, String) {
     let plain = |text: &str| text.replace("\r\n", "\n").replace('\n', "\r\n");
     if text.contains(&args.old_text) || !text.contains("\r\n") {
         (args.old_text.clone(), args.new_text.clone())

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     digest::sha256,
-    tool::{Edit, trial::Trial},
+    tool::{FileEdit, trial::ToolTrial},
     turn::{
         event::CallKey,
         input::{Prepared, Preview},
@@ -18,8 +18,8 @@ fn args(old: &str, new: &str) -> Value {
 }
 
 /// A file that the model has read.
-async fn read(text: &str) -> Trial {
-    let trial = Trial::new(&[("a.txt", text)]);
+async fn read(text: &str) -> ToolTrial {
+    let trial = ToolTrial::new(&[("a.txt", text)]);
     trial.call("read_file", json!({"path": "a.txt"})).await;
     trial
 }
@@ -149,7 +149,7 @@ const STALE: &str = "error: `a.txt` changed since you read it; read it again bef
 
 #[tokio::test]
 async fn only_what_was_read_is_edited() {
-    let trial = Trial::new(&[("a.txt", "one")]);
+    let trial = ToolTrial::new(&[("a.txt", "one")]);
     let unread = "error: You have not read `a.txt`; read the file first.";
     trial.check("edit_file", args("one", "1"), unread).await;
     trial.call("read_file", json!({"path": "a.txt"})).await;
@@ -284,7 +284,7 @@ async fn a_person_may_keep_the_file() {
 async fn is_on_record_before_it_happens() {
     let trial = read("one\n").await;
     trial.call("edit_file", args("one", "1")).await;
-    let edit = Edit {
+    let edit = FileEdit {
         call: CallKey(0),
         path: "a.txt".into(),
         before: Some(sha256(b"one\n")),
@@ -327,7 +327,7 @@ async fn keeps_permissions_and_links() {
 
 #[tokio::test]
 async fn write_file_makes_and_replaces() {
-    let trial = Trial::new(&[("old", "one\n")]);
+    let trial = ToolTrial::new(&[("old", "one\n")]);
     let args = |path: &str| json!({"path": path, "content": "new\n"});
     trial
         .check(
@@ -358,7 +358,7 @@ async fn write_file_makes_and_replaces() {
 
 #[tokio::test]
 async fn a_file_that_appeared_is_not_written_over() {
-    let trial = Trial::new(&[]);
+    let trial = ToolTrial::new(&[]);
     let args = json!({"path": "new", "content": "mine"});
     trial.prepared("write_file", args.clone()).await;
     trial.put("new", "somebody's");

@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 use crate::digest::sha256;
 
 use super::{
-    Host,
-    workspace::{MAX_FILE, Opened, Refusal, TextFile},
+    ToolContext,
+    workspace::{MAX_FILE, OpenedFile, PathError, TextFile},
 };
 
 /// An editor that has documents open. Everything here is called on threads that may wait.
@@ -123,16 +123,16 @@ pub(super) struct Readable {
 /// Where a text is.
 #[derive(Debug)]
 pub(super) enum TextSource {
-    File(Opened),
+    File(OpenedFile),
     Document(OpenDocument),
 }
 
-impl Host {
+impl ToolContext {
     /// Opens a file for reading, or the document that stands for it.
     ///
     /// # Errors
-    /// A [`Refusal`].
-    pub(super) fn readable(&self, path: &str) -> Result<Readable, Refusal> {
+    /// A [`PathError`].
+    pub(super) fn readable(&self, path: &str) -> Result<Readable, PathError> {
         match self.workspace.file(path) {
             Ok(opened) => Ok(Readable {
                 path: opened.path.clone(),
@@ -143,7 +143,7 @@ impl Host {
                 },
             }),
             // A document whose file was never saved.
-            Err(Refusal::Missing(missing)) => {
+            Err(PathError::Missing(missing)) => {
                 let unsaved = self.workspace.absent_file(path).ok();
                 let document = unsaved.and_then(|(path, secret)| {
                     let source = TextSource::Document(self.document(&path)?);
@@ -153,7 +153,7 @@ impl Host {
                         source,
                     })
                 });
-                document.ok_or(Refusal::Missing(missing))
+                document.ok_or(PathError::Missing(missing))
             }
             Err(refusal) => Err(refusal),
         }
@@ -181,7 +181,7 @@ impl Readable {
     ///
     /// # Errors
     /// Where it is too large, or not text.
-    pub(super) fn text(self) -> Result<TextFile, Refusal> {
+    pub(super) fn text(self) -> Result<TextFile, PathError> {
         self.source.text(self.path)
     }
 }
@@ -191,13 +191,13 @@ impl TextSource {
     ///
     /// # Errors
     /// Where it is too large, or not text.
-    pub(super) fn text(self, path: String) -> Result<TextFile, Refusal> {
+    pub(super) fn text(self, path: String) -> Result<TextFile, PathError> {
         let OpenDocument { text, buffer } = match self {
             Self::File(opened) => return opened.text(),
             Self::Document(document) => document,
         };
         if text.len() as u64 > MAX_FILE {
-            return Err(Refusal::TooLarge(path));
+            return Err(PathError::TooLarge(path));
         }
         Ok(TextFile {
             path,

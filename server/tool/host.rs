@@ -16,20 +16,21 @@ use crate::turn::event::CallKey;
 
 use super::{editor::Editor, workspace::Workspace};
 
-/// What a tool may use. The engine makes one for a conversation and shares it among its calls.
+/// What a tool may use besides its arguments. The engine makes one for a conversation and shares it among its
+/// calls.
 #[expect(
     clippy::type_complexity,
     reason = "plain functions, boxed; each is named by its field"
 )]
-pub struct Host {
-    /// The files.
+pub struct ToolContext {
+    /// The files of the workspace, behind the path gate.
     pub workspace: Workspace,
     /// The editor that has some of them open.
     pub editor: Option<Arc<dyn Editor>>,
-    /// What the model read.
-    pub seen: Mutex<Seen>,
+    /// The files as the model last read or wrote them.
+    pub seen: Mutex<FileSnapshots>,
     /// Puts an edit on record. Called, and returned, before the file changes.
-    pub record_edit: Box<dyn Fn(&Edit) -> io::Result<()> + Send + Sync>,
+    pub record_edit: Box<dyn Fn(&FileEdit) -> io::Result<()> + Send + Sync>,
     /// Keeps bytes for good and returns their SHA-256 in hex.
     pub keep_blob: Box<dyn Fn(&[u8]) -> io::Result<String> + Send + Sync>,
     /// Reads a range of what was kept, cut to what is there.
@@ -40,7 +41,7 @@ pub struct Host {
     pub approved: Box<dyn Fn(&str) -> bool + Send + Sync>,
     /// The user said that commands may run without a sandbox.
     pub unsandboxed: bool,
-    /// Bounds.
+    /// Bounds of what a tool may return and how long it may take.
     pub limits: ToolLimits,
     /// All tools of the conversation: name and full description.
     pub tools: IndexMap<String, String>,
@@ -61,7 +62,7 @@ pub struct ToolLimits {
 
 /// A change of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edit {
+pub struct FileEdit {
     /// The call that makes it.
     pub call: CallKey,
     /// The file, from the workspace's root, with `/`.
@@ -72,21 +73,21 @@ pub struct Edit {
     pub after: Option<String>,
 }
 
-/// What the model knows of the files, by content, and what was prepared for its calls.
+/// Hashes of the files as the model last saw them, and what was prepared for its calls.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct FileSnapshots {
     /// The SHA-256 of each file as the model last read or wrote it, by path from the root.
     read: HashMap<String, String>,
     /// What each call was last prepared as. A run that would do something else is refused: what it names
     /// changed after a person looked.
-    prepared: HashMap<CallKey, AsPrepared>,
+    prepared: HashMap<CallKey, PreparedCall>,
     /// Content that came about by an edit of a tool: path and hash after, hash before.
     edited: HashMap<(String, String), String>,
 }
 
 /// What a call was prepared as.
 #[derive(Clone, Debug, Default)]
-pub(super) struct AsPrepared {
+pub(super) struct PreparedCall {
     /// The hash of all that was shown.
     pub(super) hash: String,
     /// For an edit, the content that it starts from.
@@ -95,9 +96,9 @@ pub(super) struct AsPrepared {
     pub(super) follows: bool,
 }
 
-impl Host {
+impl ToolContext {
     /// What the model knows of the files.
-    pub fn seen(&self) -> MutexGuard<'_, Seen> {
+    pub fn seen(&self) -> MutexGuard<'_, FileSnapshots> {
         // A panic while it was held left a map that is whole: every change is one insert.
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -108,7 +109,7 @@ impl Host {
     }
 }
 
-impl fmt::Debug for Host {
+impl fmt::Debug for ToolContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Host")
             .field("root", &self.workspace.root())
@@ -128,7 +129,7 @@ impl Default for ToolLimits {
     }
 }
 
-impl Seen {
+impl FileSnapshots {
     /// The model knows this content of a file. Returns what goes on record, so that a resume knows it too.
     pub fn note(&mut self, path: &str, hash: &str) -> Value {
         self.read.insert(path.to_owned(), hash.to_owned());
@@ -160,7 +161,7 @@ impl Seen {
     }
 
     /// Keeps what a call was prepared as.
-    pub(super) fn prepared(&mut self, call: CallKey, prepared: AsPrepared) {
+    pub(super) fn prepared(&mut self, call: CallKey, prepared: PreparedCall) {
         self.prepared.insert(call, prepared);
     }
 
@@ -204,8 +205,8 @@ mod tests {
 
     #[test]
     fn what_is_recorded_restores_what_was_seen() {
-        let details = Seen::default().note("src/a.rs", "abc");
-        let mut seen = Seen::default();
+        let details = FileSnapshots::default().note("src/a.rs", "abc");
+        let mut seen = FileSnapshots::default();
         seen.restore(&details);
         seen.restore(&json!({"read": {"b": 7}, "other": 1}));
         seen.restore(&Value::Null);
@@ -215,16 +216,16 @@ mod tests {
 
     #[test]
     fn a_run_is_what_was_prepared() {
-        let mut seen = Seen::default();
+        let mut seen = FileSnapshots::default();
         assert!(
             seen.is_as_prepared(CallKey(1), "x"),
             "another process prepared it"
         );
         seen.prepared(
             CallKey(1),
-            AsPrepared {
+            PreparedCall {
                 hash: "x".into(),
-                ..AsPrepared::default()
+                ..PreparedCall::default()
             },
         );
         assert!(seen.is_as_prepared(CallKey(1), "x"));
@@ -233,11 +234,11 @@ mod tests {
 
     #[test]
     fn an_edit_follows_the_edits_of_tools_alone() {
-        let mut seen = Seen::default();
+        let mut seen = FileSnapshots::default();
         let base = Some("a".to_owned());
         seen.prepared(
             CallKey(1),
-            AsPrepared {
+            PreparedCall {
                 hash: "x".into(),
                 base,
                 follows: true,

@@ -16,27 +16,27 @@ use crate::{
 };
 
 use super::{
-    About, Host, Tool, arguments, off_thread, outcome,
+    Tool, ToolContext, ToolSpec, arguments, off_thread, outcome,
     output::counted,
     preparation,
-    walk::{End, Walk},
+    walk::{FileWalk, WalkEnd},
 };
 
 /// Files that are listed at once.
 const FILES: usize = 1000;
 
-/// The tool.
-pub(super) struct ListFiles(About);
+/// The tool `list_files`.
+pub(super) struct ListFiles(ToolSpec);
 
 #[derive(Deserialize)]
-struct Args {
+struct ListFilesArguments {
     path: Option<String>,
     glob: Option<String>,
 }
 
 impl ListFiles {
     pub(super) fn new() -> Self {
-        Self(About::new(
+        Self(ToolSpec::new(
             "list_files",
             "List the files beneath a folder, a path a line, without those that .gitignore names.",
             json!({
@@ -51,10 +51,14 @@ impl ListFiles {
     }
 }
 
-fn run(work: &CallWork, host: &Host, cancelled: &CancellationToken) -> Result<ToolOutcome, String> {
-    let args: Args = arguments(work)?;
+fn run(
+    work: &CallWork,
+    host: &ToolContext,
+    cancelled: &CancellationToken,
+) -> Result<ToolOutcome, String> {
+    let args: ListFilesArguments = arguments(work)?;
     let folder = args.path.as_deref().unwrap_or(".");
-    let walk = Walk {
+    let walk = FileWalk {
         workspace: &host.workspace,
         folder,
         glob: args.glob.as_deref(),
@@ -73,10 +77,10 @@ fn run(work: &CallWork, host: &Host, cancelled: &CancellationToken) -> Result<To
         true
     })?;
     match end {
-        End::Cancelled => return Ok(ToolOutcome::Stopped),
-        End::Cut => content.push_str("[there are more; name a folder or a glob]\n"),
-        End::Complete if count == 0 => content.push_str("No files.\n"),
-        End::Complete => {}
+        WalkEnd::Cancelled => return Ok(ToolOutcome::Stopped),
+        WalkEnd::Cut => content.push_str("[there are more; name a folder or a glob]\n"),
+        WalkEnd::Complete if count == 0 => content.push_str("No files.\n"),
+        WalkEnd::Complete => {}
     }
     let summary = counted(count, "file");
     Ok(ToolOutcome::Success(ToolOutput {
@@ -88,12 +92,12 @@ fn run(work: &CallWork, host: &Host, cancelled: &CancellationToken) -> Result<To
 
 #[async_trait]
 impl Tool for ListFiles {
-    fn about(&self) -> &About {
+    fn about(&self) -> &ToolSpec {
         &self.0
     }
 
-    async fn prepare(&self, work: &CallWork, _host: &Arc<Host>) -> Preparation {
-        preparation(arguments::<Args>(work).map(|args| {
+    async fn prepare(&self, work: &CallWork, _host: &Arc<ToolContext>) -> Preparation {
+        preparation(arguments::<ListFilesArguments>(work).map(|args| {
             Preparation::Ready(Prepared {
                 title: format!(
                     "List {}",
@@ -109,7 +113,7 @@ impl Tool for ListFiles {
     async fn run(
         &self,
         work: &CallWork,
-        host: &Arc<Host>,
+        host: &Arc<ToolContext>,
         cancelled: &CancellationToken,
     ) -> ToolOutcome {
         let token = cancelled.clone();
@@ -120,7 +124,7 @@ impl Tool for ListFiles {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::trial::Trial;
+    use crate::tool::trial::ToolTrial;
 
     const FILES: &[(&str, &str)] = &[
         ("src/b.rs", ""),
@@ -134,7 +138,9 @@ mod tests {
     ];
 
     async fn check(args: serde_json::Value, outcome: &str) {
-        Trial::new(FILES).check("list_files", args, outcome).await;
+        ToolTrial::new(FILES)
+            .check("list_files", args, outcome)
+            .await;
     }
 
     #[tokio::test]
@@ -174,7 +180,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_link_is_no_way_out() {
-        let trial = Trial::new(&[("a", "")]);
+        let trial = ToolTrial::new(&[("a", "")]);
         trial.link("out", "/");
         trial.check("list_files", json!({}), "ok: a\n").await;
         trial
@@ -190,7 +196,7 @@ mod tests {
     async fn a_long_list_is_cut() {
         let names: Vec<String> = (0..1001).map(|n| format!("{n:04}")).collect();
         let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
-        let text = Trial::new(&files).call("list_files", json!({})).await;
+        let text = ToolTrial::new(&files).call("list_files", json!({})).await;
         assert!(
             text.ends_with("0999\n[there are more; name a folder or a glob]\n"),
             "{text}"

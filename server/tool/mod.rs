@@ -1,6 +1,6 @@
 //! The tools: what one is, and what it may use. One file a tool.
 //!
-//! Invariant: nothing here knows the engine, a session or a client. A tool sees its call and its [`Host`];
+//! Invariant: nothing here knows the engine, a session or a client. A tool sees its call and its [`ToolContext`];
 //! files are reached through [`workspace`] alone, and child processes through [`process`] alone.
 
 use std::sync::Arc;
@@ -41,33 +41,33 @@ mod walk;
 pub mod workspace;
 mod write_file;
 
-pub use host::{Edit, Host, Seen, ToolLimits};
+pub use host::{FileEdit, FileSnapshots, ToolContext, ToolLimits};
 pub use registry::{BadName, Registry};
 
 /// Something that the model may call. One file a tool, with its schema, behaviour and tests.
 #[async_trait]
 pub trait Tool: Send + Sync {
     /// What it is, for models, people and configuration.
-    fn about(&self) -> &About;
+    fn about(&self) -> &ToolSpec;
 
     /// Looks at a call and changes nothing: what it would do, what a person is shown, whether it must ask.
     /// The arguments fit the tool's schema: [`Registry::prepare`] has seen to it.
-    async fn prepare(&self, work: &CallWork, host: &Arc<Host>) -> Preparation;
+    async fn prepare(&self, work: &CallWork, host: &Arc<ToolContext>) -> Preparation;
 
     /// Does it. Run again from the start with every answer that it asked for. Ends soon after `cancelled`,
     /// with [`ToolOutcome::Stopped`], and leaves no process behind.
     async fn run(
         &self,
         work: &CallWork,
-        host: &Arc<Host>,
+        host: &Arc<ToolContext>,
         cancelled: &CancellationToken,
     ) -> ToolOutcome;
 }
 
-/// What a tool is.
+/// What a tool is, for models, people and configuration.
 #[derive(Clone, Debug)]
-pub struct About {
-    /// `[A-Za-z0-9_-]{1,64}`.
+pub struct ToolSpec {
+    /// The tool's name, which fits `[A-Za-z0-9_-]{1,64}`.
     pub name: String,
     /// What providers are sent in place of the description, where there is one.
     pub summary: Option<String>,
@@ -96,7 +96,7 @@ pub struct About {
 /// Whether a tool is on, and what may turn it on or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Enable {
-    /// On.
+    /// Whether the tool is on unless something says otherwise.
     pub state: bool,
     /// What may change that.
     pub allow_toggle: AllowToggle,
@@ -109,11 +109,11 @@ pub enum AllowToggle {
     Any,
     /// Only one that names it.
     IfNamed,
-    /// Nothing.
+    /// Nothing changes it, not even a directive that names the tool.
     Never,
 }
 
-impl About {
+impl ToolSpec {
     /// A tool that reads and is on, with the defaults of every other field.
     #[must_use]
     pub fn new(name: &str, description: &str, parameters: Value) -> Self {
@@ -153,8 +153,8 @@ fn invalid(tool: &str, what: &str) -> String {
 /// Runs what would block, off the async threads. A panic in it becomes the error of its call.
 async fn off_thread<T: Send + 'static>(
     work: &CallWork,
-    host: &Arc<Host>,
-    act: impl FnOnce(&CallWork, &Host) -> Result<T, String> + Send + 'static,
+    host: &Arc<ToolContext>,
+    act: impl FnOnce(&CallWork, &ToolContext) -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
     let (own, host) = (work.clone(), host.clone());
     tokio::task::spawn_blocking(move || act(&own, &host))

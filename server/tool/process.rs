@@ -28,7 +28,7 @@ pub use self::quiet::{Quiet, read_quietly};
 use crate::{turn::event::CallKey, visible::printable};
 
 use super::{
-    Host, environment,
+    ToolContext, environment,
     supervisor::{self, DRAIN, Report},
 };
 
@@ -48,7 +48,7 @@ pub struct Job {
     pub call: CallKey,
     /// The program, found through `PATH`.
     pub program: OsString,
-    /// Its arguments.
+    /// The arguments that the program is started with.
     pub args: Vec<OsString>,
     /// Where it runs.
     pub cwd: PathBuf,
@@ -61,15 +61,15 @@ pub struct Job {
 /// How a command ended, when no process of it is left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// How.
-    pub how: How,
+    /// The exit status, or why there is none.
+    pub how: CommandEnd,
     /// What it wrote, for the model.
     pub output: String,
 }
 
 /// How a command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum CommandEnd {
     /// With this exit status.
     Exit(i32),
     /// By this signal.
@@ -88,7 +88,11 @@ pub enum How {
 ///
 /// # Errors
 /// Where the supervisor cannot be started, or the output not be kept.
-pub async fn run(job: &Job, host: &Arc<Host>, cancelled: &CancellationToken) -> io::Result<Ended> {
+pub async fn run(
+    job: &Job,
+    host: &Arc<ToolContext>,
+    cancelled: &CancellationToken,
+) -> io::Result<Ended> {
     let mark = format!("ASIDE_CHILD={:016x}", fastrand::u64(..));
     let mut running = start(job, &host.supervisor, &mark, true)?;
     let deadline = Instant::now() + job.time;
@@ -96,8 +100,8 @@ pub async fn run(job: &Job, host: &Arc<Host>, cancelled: &CancellationToken) -> 
     let why = loop {
         tokio::select! {
             status = running.child.wait() => break status.map(|_| None)?,
-            () = cancelled.cancelled() => break Some(How::Cancelled),
-            () = sleep_until(deadline) => break Some(How::TimedOut),
+            () = cancelled.cancelled() => break Some(CommandEnd::Cancelled),
+            () = sleep_until(deadline) => break Some(CommandEnd::TimedOut),
             // Nothing more comes: only the end of the process ends this.
             true = capture.more(&mut running.output) => {}
         }
@@ -117,10 +121,10 @@ pub async fn run(job: &Job, host: &Arc<Host>, cancelled: &CancellationToken) -> 
     })
     .await;
     let how = why.unwrap_or(match report {
-        Some(Report::Exit(code)) => How::Exit(code),
-        Some(Report::Signal(signal)) => How::Signal(signal),
-        Some(Report::Failed(error)) => How::NotStarted(error),
-        Some(Report::Stopped) | None => How::Lost,
+        Some(Report::Exit(code)) => CommandEnd::Exit(code),
+        Some(Report::Signal(signal)) => CommandEnd::Signal(signal),
+        Some(Report::Failed(error)) => CommandEnd::NotStarted(error),
+        Some(Report::Stopped) | None => CommandEnd::Lost,
     });
     let finish = {
         let host = host.clone();
@@ -134,7 +138,7 @@ pub async fn run(job: &Job, host: &Arc<Host>, cancelled: &CancellationToken) -> 
 }
 
 /// A supervisor and its command.
-struct Running {
+struct RunningCommand {
     child: Child,
     id: i32,
     output: Output,
@@ -143,7 +147,7 @@ struct Running {
 }
 
 /// `errors`: what the command says on its standard error belongs to its output; else nobody reads it.
-fn start(job: &Job, supervisor: &Path, mark: &str, errors: bool) -> io::Result<Running> {
+fn start(job: &Job, supervisor: &Path, mark: &str, errors: bool) -> io::Result<RunningCommand> {
     let (ours, theirs) = UnixStream::pair()?;
     let (output, write) = io::pipe()?;
     let (name, value) = mark.split_once('=').unwrap_or((mark, ""));
@@ -173,7 +177,7 @@ fn start(job: &Job, supervisor: &Path, mark: &str, errors: bool) -> io::Result<R
         .unwrap_or_default();
     ours.set_nonblocking(true)?;
     let output = Output::from_std(ChildStdout::from(OwnedFd::from(output)))?;
-    Ok(Running {
+    Ok(RunningCommand {
         child,
         id,
         output,
@@ -181,7 +185,7 @@ fn start(job: &Job, supervisor: &Path, mark: &str, errors: bool) -> io::Result<R
     })
 }
 
-impl Running {
+impl RunningCommand {
     /// What the supervisor said at its end.
     fn report(&mut self) -> Option<Report> {
         let mut line = String::new();
@@ -211,17 +215,17 @@ impl Running {
 
 /// An output while it comes.
 struct Capture<'a> {
-    host: &'a Host,
+    host: &'a ToolContext,
     call: CallKey,
-    kept: Kept,
+    kept: BoundedOutput,
     /// The beginning of a character whose rest has not come yet.
     partial: Vec<u8>,
     chunk: Vec<u8>,
 }
 
 impl<'a> Capture<'a> {
-    fn new(host: &'a Host, call: CallKey) -> Self {
-        let kept = Kept::new(host.limits.head, host.limits.tail);
+    fn new(host: &'a ToolContext, call: CallKey) -> Self {
+        let kept = BoundedOutput::new(host.limits.head, host.limits.tail);
         Self {
             host,
             call,
@@ -263,7 +267,7 @@ impl<'a> Capture<'a> {
 }
 
 /// An output as far as it is kept: its beginning and its last bytes.
-struct Kept {
+struct BoundedOutput {
     head: usize,
     tail: usize,
     start: Vec<u8>,
@@ -271,7 +275,7 @@ struct Kept {
     total: u64,
 }
 
-impl Kept {
+impl BoundedOutput {
     fn new(head: usize, tail: usize) -> Self {
         let (head, tail) = (head.min(KEPT / 2), tail.min(KEPT / 2));
         Self {
@@ -296,7 +300,7 @@ impl Kept {
     }
 
     /// The text for the model: whole where it fits, else its two ends, and where the rest is.
-    fn finish(mut self, host: &Host) -> io::Result<String> {
+    fn finish(mut self, host: &ToolContext) -> io::Result<String> {
         let (head, tail) = (self.head, self.tail);
         let shown = (head + tail) as u64;
         if self.total <= shown {
@@ -323,7 +327,7 @@ impl Kept {
     }
 }
 
-impl How {
+impl CommandEnd {
     /// One line about it, for the model and people.
     #[must_use]
     pub fn line(&self, time: Duration) -> String {

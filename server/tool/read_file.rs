@@ -16,18 +16,18 @@ use crate::{
 };
 
 use super::{
-    About, Host, Tool, arguments, change::sentence, editor::Readable, host::AsPrepared, invalid,
-    off_thread, outcome, output::cut, preparation, workspace::TextFile,
+    Tool, ToolContext, ToolSpec, arguments, change::sentence, editor::Readable, host::PreparedCall,
+    invalid, off_thread, outcome, output::cut, preparation, workspace::TextFile,
 };
 
 /// What follows a line that was cut.
 const LONG_LINE: &str = "\n[this line is longer and was cut; use search to find what is in it]";
 
-/// The tool.
-pub(super) struct ReadFile(About);
+/// The tool `read_file`.
+pub(super) struct ReadFile(ToolSpec);
 
 #[derive(Deserialize)]
-struct Args {
+struct ReadFileArguments {
     path: String,
     from_line: Option<usize>,
     to_line: Option<usize>,
@@ -37,7 +37,7 @@ struct Args {
 
 impl ReadFile {
     pub(super) fn new() -> Self {
-        Self(About::new(
+        Self(ToolSpec::new(
             "read_file",
             "Read a text file of the workspace. A long one is given in parts: the result says how to go on. \
              The text comes exactly as it is in the file, so that it can be copied into an edit; with \
@@ -58,8 +58,11 @@ impl ReadFile {
 }
 
 /// Opens the file and says what reading it is, so that a run reads what was asked for.
-fn open(work: &CallWork, host: &Host) -> Result<(Args, Readable, String), String> {
-    let args: Args = arguments(work)?;
+fn open(
+    work: &CallWork,
+    host: &ToolContext,
+) -> Result<(ReadFileArguments, Readable, String), String> {
+    let args: ReadFileArguments = arguments(work)?;
     if args
         .to_line
         .is_some_and(|to| to < args.from_line.unwrap_or(1))
@@ -71,11 +74,11 @@ fn open(work: &CallWork, host: &Host) -> Result<(Args, Readable, String), String
     Ok((args, opened, hash))
 }
 
-fn prepare(work: &CallWork, host: &Host) -> Result<Preparation, String> {
+fn prepare(work: &CallWork, host: &ToolContext) -> Result<Preparation, String> {
     let (_, opened, hash) = open(work, host)?;
-    let as_prepared = AsPrepared {
+    let as_prepared = PreparedCall {
         hash: hash.clone(),
-        ..AsPrepared::default()
+        ..PreparedCall::default()
     };
     host.seen().prepared(work.call, as_prepared);
     let must_ask = opened
@@ -91,7 +94,7 @@ fn prepare(work: &CallWork, host: &Host) -> Result<Preparation, String> {
     }))
 }
 
-fn run(work: &CallWork, host: &Host) -> Result<ToolOutcome, String> {
+fn run(work: &CallWork, host: &ToolContext) -> Result<ToolOutcome, String> {
     let (args, opened, hash) = open(work, host)?;
     if !host.seen().is_as_prepared(work.call, &hash) {
         return Err(format!(
@@ -112,7 +115,11 @@ fn run(work: &CallWork, host: &Host) -> Result<ToolOutcome, String> {
 }
 
 /// The lines that are wanted, as far as there is room, and how to go on.
-fn excerpt(args: &Args, file: &TextFile, room: usize) -> Result<(String, String), String> {
+fn excerpt(
+    args: &ReadFileArguments,
+    file: &TextFile,
+    room: usize,
+) -> Result<(String, String), String> {
     let path = &file.path;
     let total = file.text.lines().count();
     let from = args.from_line.unwrap_or(1);
@@ -151,18 +158,18 @@ fn excerpt(args: &Args, file: &TextFile, room: usize) -> Result<(String, String)
 
 #[async_trait]
 impl Tool for ReadFile {
-    fn about(&self) -> &About {
+    fn about(&self) -> &ToolSpec {
         &self.0
     }
 
-    async fn prepare(&self, work: &CallWork, host: &Arc<Host>) -> Preparation {
+    async fn prepare(&self, work: &CallWork, host: &Arc<ToolContext>) -> Preparation {
         preparation(off_thread(work, host, prepare).await)
     }
 
     async fn run(
         &self,
         work: &CallWork,
-        host: &Arc<Host>,
+        host: &Arc<ToolContext>,
         _cancelled: &CancellationToken,
     ) -> ToolOutcome {
         outcome(off_thread(work, host, run).await)
@@ -172,12 +179,12 @@ impl Tool for ReadFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{digest::sha256, tool::trial::Trial};
+    use crate::{digest::sha256, tool::trial::ToolTrial};
 
     async fn check(text: &str, args: serde_json::Value, outcome: &str) {
         let mut args = args;
         args["path"] = "a.txt".into();
-        Trial::new(&[("a.txt", text)])
+        ToolTrial::new(&[("a.txt", text)])
             .check("read_file", args, outcome)
             .await;
     }
@@ -221,7 +228,7 @@ mod tests {
     #[tokio::test]
     async fn a_long_file_comes_in_parts() {
         let line = "x".repeat(999) + "\n";
-        let trial = Trial::new(&[("a.txt", &line.repeat(100))]);
+        let trial = ToolTrial::new(&[("a.txt", &line.repeat(100))]);
         let room = trial.host.room();
         let text = trial.call("read_file", json!({"path": "a.txt"})).await;
         assert!(
@@ -237,7 +244,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_endless_line_is_cut() {
-        let trial = Trial::new(&[("a.txt", &"ä".repeat(1 << 20))]);
+        let trial = ToolTrial::new(&[("a.txt", &"ä".repeat(1 << 20))]);
         let text = trial.call("read_file", json!({"path": "a.txt"})).await;
         assert!(
             text.ends_with("use search to find what is in it]"),
@@ -249,7 +256,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_content_that_was_read_is_known_and_on_record() {
-        let trial = Trial::new(&[("sub/a.txt", "text")]);
+        let trial = ToolTrial::new(&[("sub/a.txt", "text")]);
         let ToolOutcome::Success(output) = trial
             .run("read_file", json!({"path": "./sub/../sub/a.txt"}))
             .await
@@ -263,7 +270,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_may_hold_secrets_asks() {
-        let trial = Trial::new(&[("a.txt", ""), ("sub/.env", "KEY=1")]);
+        let trial = ToolTrial::new(&[("a.txt", ""), ("sub/.env", "KEY=1")]);
         trial.link("plain", "sub/.env");
         let asks = async |path: &str| {
             trial
@@ -284,7 +291,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_file_that_was_exchanged_after_it_was_looked_at_is_not_read() {
-        let trial = Trial::new(&[("a.txt", "plain"), (".env", "KEY=1")]);
+        let trial = ToolTrial::new(&[("a.txt", "plain"), (".env", "KEY=1")]);
         let args = json!({"path": "a.txt"});
         assert_eq!(
             trial.prepared("read_file", args.clone()).await.must_ask,

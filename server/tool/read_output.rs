@@ -15,13 +15,13 @@ use crate::{
     visible::{printable, short_line},
 };
 
-use super::{About, Host, Tool, arguments, off_thread, outcome};
+use super::{Tool, ToolContext, ToolSpec, arguments, off_thread, outcome};
 
-/// The tool.
-pub(super) struct ReadOutput(About);
+/// The tool `read_output`.
+pub(super) struct ReadOutput(ToolSpec);
 
 #[derive(Deserialize)]
-struct Args {
+struct ReadOutputArguments {
     id: String,
     #[serde(default)]
     from: u64,
@@ -30,7 +30,7 @@ struct Args {
 
 impl ReadOutput {
     pub(super) fn new() -> Self {
-        Self(About::new(
+        Self(ToolSpec::new(
             "read_output",
             "Read on in an output that was too long to be shown whole.",
             json!({
@@ -47,8 +47,8 @@ impl ReadOutput {
     }
 }
 
-fn run(work: &CallWork, host: &Host) -> Result<ToolOutcome, String> {
-    let args: Args = arguments(work)?;
+fn run(work: &CallWork, host: &ToolContext) -> Result<ToolOutcome, String> {
+    let args: ReadOutputArguments = arguments(work)?;
     let unknown = || format!("There is no output {}.", short_line(&args.id, 80));
     if !crate::digest::is_sha256(&args.id) {
         return Err(unknown());
@@ -74,11 +74,11 @@ fn run(work: &CallWork, host: &Host) -> Result<ToolOutcome, String> {
 
 #[async_trait]
 impl Tool for ReadOutput {
-    fn about(&self) -> &About {
+    fn about(&self) -> &ToolSpec {
         &self.0
     }
 
-    async fn prepare(&self, work: &CallWork, _host: &Arc<Host>) -> Preparation {
+    async fn prepare(&self, work: &CallWork, _host: &Arc<ToolContext>) -> Preparation {
         Preparation::Ready(Prepared {
             title: "Read on in an output".into(),
             hash: crate::digest::of_parts(&["read_output", &work.arguments.to_string()]),
@@ -90,7 +90,7 @@ impl Tool for ReadOutput {
     async fn run(
         &self,
         work: &CallWork,
-        host: &Arc<Host>,
+        host: &Arc<ToolContext>,
         _cancelled: &CancellationToken,
     ) -> ToolOutcome {
         outcome(off_thread(work, host, run).await)
@@ -100,11 +100,11 @@ impl Tool for ReadOutput {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::trial::Trial;
+    use crate::tool::trial::ToolTrial;
 
     #[tokio::test]
     async fn reads_on() {
-        let trial = Trial::new(&[]);
+        let trial = ToolTrial::new(&[]);
         let id = (trial.host.keep_blob)(b"0123456789").unwrap();
         let check = async |from: u64, length: Option<u64>, outcome: &str| {
             let args = match length {
@@ -122,7 +122,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_id_is_no_path() {
-        let trial = Trial::new(&[]);
+        let trial = ToolTrial::new(&[]);
         let unknown = "0".repeat(64);
         for id in ["../events.jsonl", "", unknown.as_str()] {
             let text = format!("error: There is no output {id}.");

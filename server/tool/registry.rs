@@ -20,9 +20,10 @@ use crate::{
 };
 
 use super::{
-    Host, Tool, answer_inquiry::AnswerInquiry, ask_user::AskUser, describe_tools::DescribeTools,
-    edit_file::EditFile, invalid, list_files::ListFiles, read_file::ReadFile,
-    read_output::ReadOutput, run_command::RunCommand, search::Search, write_file::WriteFile,
+    Tool, ToolContext, answer_inquiry::AnswerInquiry, ask_user::AskUser,
+    describe_tools::DescribeTools, edit_file::EditFile, invalid, list_files::ListFiles,
+    read_file::ReadFile, read_output::ReadOutput, run_command::RunCommand, search::Search,
+    write_file::WriteFile,
 };
 
 /// Misfits that are named at once.
@@ -33,10 +34,10 @@ const MISFIT: usize = 200;
 /// Tools by name, in the order in which they were added.
 #[derive(Default)]
 pub struct Registry {
-    tools: IndexMap<String, Entry>,
+    tools: IndexMap<String, RegisteredTool>,
 }
 
-struct Entry {
+struct RegisteredTool {
     tool: Arc<dyn Tool>,
     /// Made at the first call: most tools are never called. None where the schema is broken.
     validator: OnceLock<Option<Validator>>,
@@ -69,7 +70,7 @@ impl Registry {
             Arc::new(AnswerInquiry::new()),
             Arc::new(DescribeTools::new()),
         ];
-        let entry = |tool: Arc<dyn Tool>| (tool.about().name.clone(), Entry::new(tool));
+        let entry = |tool: Arc<dyn Tool>| (tool.about().name.clone(), RegisteredTool::new(tool));
         Self {
             tools: tools.into_iter().map(entry).collect(),
         }
@@ -87,7 +88,7 @@ impl Registry {
         if self.tools.contains_key(&name) {
             return Err(BadName::Taken(name));
         }
-        self.tools.insert(name, Entry::new(tool));
+        self.tools.insert(name, RegisteredTool::new(tool));
         Ok(())
     }
 
@@ -103,7 +104,7 @@ impl Registry {
     }
 
     /// Prepares a call: looks whether its arguments fit the tool's schema, then asks the tool.
-    pub async fn prepare(&self, work: &CallWork, host: &Arc<Host>) -> Preparation {
+    pub async fn prepare(&self, work: &CallWork, host: &Arc<ToolContext>) -> Preparation {
         let Some(entry) = self.tools.get(&work.tool) else {
             return Preparation::Error(unknown(&work.tool));
         };
@@ -117,7 +118,7 @@ impl Registry {
     pub async fn run(
         &self,
         work: &CallWork,
-        host: &Arc<Host>,
+        host: &Arc<ToolContext>,
         cancelled: &CancellationToken,
     ) -> ToolOutcome {
         match self.get(&work.tool) {
@@ -127,7 +128,7 @@ impl Registry {
     }
 }
 
-impl Entry {
+impl RegisteredTool {
     fn new(tool: Arc<dyn Tool>) -> Self {
         Self {
             tool,
@@ -171,7 +172,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::tool::{About, trial::Trial};
+    use crate::tool::{ToolSpec, trial::ToolTrial};
 
     #[test]
     fn every_built_in_tool_can_be_told_to_a_provider() {
@@ -198,7 +199,7 @@ mod tests {
 
     #[tokio::test]
     async fn arguments_that_do_not_fit_teach() {
-        let trial = Trial::new(&[("a", "")]);
+        let trial = ToolTrial::new(&[("a", "")]);
         let check = async |args: Value, what: &str| {
             let text = format!("error: Invalid arguments for read_file: {what}.");
             trial.check("read_file", args, &text).await;
@@ -224,7 +225,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_unknown_tool_is_said_to_be_none() {
-        let trial = Trial::new(&[]);
+        let trial = ToolTrial::new(&[]);
         trial
             .check("grep", json!({}), "error: There is no tool grep.")
             .await;
@@ -232,21 +233,27 @@ mod tests {
 
     #[test]
     fn names_are_what_every_provider_takes() {
-        struct Named(About);
+        struct Named(ToolSpec);
         #[async_trait::async_trait]
         impl Tool for Named {
-            fn about(&self) -> &About {
+            fn about(&self) -> &ToolSpec {
                 &self.0
             }
-            async fn prepare(&self, _: &CallWork, _: &Arc<Host>) -> Preparation {
+            async fn prepare(&self, _: &CallWork, _: &Arc<ToolContext>) -> Preparation {
                 Preparation::Error(String::new())
             }
-            async fn run(&self, _: &CallWork, _: &Arc<Host>, _: &CancellationToken) -> ToolOutcome {
+            async fn run(
+                &self,
+                _: &CallWork,
+                _: &Arc<ToolContext>,
+                _: &CancellationToken,
+            ) -> ToolOutcome {
                 ToolOutcome::Stopped
             }
         }
         let mut registry = Registry::builtin();
-        let mut add = |name: &str| registry.add(Arc::new(Named(About::new(name, "x", json!({})))));
+        let mut add =
+            |name: &str| registry.add(Arc::new(Named(ToolSpec::new(name, "x", json!({})))));
         assert_eq!(add("git__log-2"), Ok(()));
         assert_eq!(add("git__log-2"), Err(BadName::Taken("git__log-2".into())));
         assert_eq!(add("search"), Err(BadName::Taken("search".into())));

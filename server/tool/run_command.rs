@@ -17,18 +17,18 @@ use crate::{
 };
 
 use super::{
-    About, Host, Tool, arguments,
-    host::AsPrepared,
+    Tool, ToolContext, ToolSpec, arguments,
+    host::PreparedCall,
     off_thread, outcome, preparation,
-    process::{self, Ended, How, Job},
+    process::{self, CommandEnd, Ended, Job},
     workspace::Folder,
 };
 
-/// The tool.
-pub(super) struct RunCommand(About);
+/// The tool `run_command`.
+pub(super) struct RunCommand(ToolSpec);
 
 #[derive(Deserialize)]
-struct Args {
+struct RunCommandArguments {
     command: String,
     cwd: Option<String>,
     timeout_seconds: Option<u64>,
@@ -36,7 +36,7 @@ struct Args {
 
 impl RunCommand {
     pub(super) fn new() -> Self {
-        let mut about = About::new(
+        let mut about = ToolSpec::new(
             "run_command",
             "Run a command line with `sh -c` and get its output: standard output and error together, the \
              middle of a long one left out and kept for `read_output`. It has no standard input and no \
@@ -60,14 +60,14 @@ impl RunCommand {
 }
 
 /// What a call would run.
-struct Plan {
-    args: Args,
+struct CommandPlan {
+    args: RunCommandArguments,
     cwd: Folder,
     hash: String,
 }
 
-async fn plan(work: &CallWork, host: &Arc<Host>) -> Result<Plan, String> {
-    let args: Args = arguments(work)?;
+async fn plan(work: &CallWork, host: &Arc<ToolContext>) -> Result<CommandPlan, String> {
+    let args: RunCommandArguments = arguments(work)?;
     if args.command.trim().is_empty() {
         return Err(super::invalid(&work.tool, "`command` is empty"));
     }
@@ -80,20 +80,20 @@ async fn plan(work: &CallWork, host: &Arc<Host>) -> Result<Plan, String> {
     // Command, folder, and what the environment has beyond the allow-list: nothing.
     let hash =
         crate::digest::of_parts(&["run_command", &args.command, &cwd.real.to_string_lossy()]);
-    Ok(Plan { args, cwd, hash })
+    Ok(CommandPlan { args, cwd, hash })
 }
 
 #[async_trait]
 impl Tool for RunCommand {
-    fn about(&self) -> &About {
+    fn about(&self) -> &ToolSpec {
         &self.0
     }
 
-    async fn prepare(&self, work: &CallWork, host: &Arc<Host>) -> Preparation {
+    async fn prepare(&self, work: &CallWork, host: &Arc<ToolContext>) -> Preparation {
         preparation(plan(work, host).await.map(|plan| {
-            let as_prepared = AsPrepared {
+            let as_prepared = PreparedCall {
                 hash: plan.hash.clone(),
-                ..AsPrepared::default()
+                ..PreparedCall::default()
             };
             host.seen().prepared(work.call, as_prepared);
             Preparation::Ready(Prepared {
@@ -115,7 +115,7 @@ impl Tool for RunCommand {
     async fn run(
         &self,
         work: &CallWork,
-        host: &Arc<Host>,
+        host: &Arc<ToolContext>,
         cancelled: &CancellationToken,
     ) -> ToolOutcome {
         outcome(run(work, host, cancelled).await)
@@ -124,7 +124,7 @@ impl Tool for RunCommand {
 
 async fn run(
     work: &CallWork,
-    host: &Arc<Host>,
+    host: &Arc<ToolContext>,
     cancelled: &CancellationToken,
 ) -> Result<ToolOutcome, String> {
     let plan = plan(work, host).await?;
@@ -173,20 +173,22 @@ fn told(ended: &Ended, time: Duration, unsaved: &[String]) -> ToolOutcome {
         ..ToolOutput::text(format!("{}{line}\n{output}", without(unsaved)))
     };
     match ended.how {
-        How::Exit(_) | How::Signal(_) => ToolOutcome::Success(text),
-        How::NotStarted(_) | How::TimedOut | How::Lost => ToolOutcome::Error(text),
-        How::Cancelled => ToolOutcome::Stopped,
+        CommandEnd::Exit(_) | CommandEnd::Signal(_) => ToolOutcome::Success(text),
+        CommandEnd::NotStarted(_) | CommandEnd::TimedOut | CommandEnd::Lost => {
+            ToolOutcome::Error(text)
+        }
+        CommandEnd::Cancelled => ToolOutcome::Stopped,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::trial::Trial;
+    use crate::tool::trial::ToolTrial;
 
     #[tokio::test]
     async fn is_shown_whole_with_nothing_hidden() {
-        let trial = Trial::new(&[("sub/a", "")]);
+        let trial = ToolTrial::new(&[("sub/a", "")]);
         let command = "echo a\nrm -rf \u{202e}x";
         let prepared = trial
             .prepared("run_command", json!({"command": command, "cwd": "sub"}))
@@ -211,7 +213,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_approval_is_for_this_command_in_this_folder() {
-        let trial = Trial::new(&[("sub/a", "")]);
+        let trial = ToolTrial::new(&[("sub/a", "")]);
         let hash = async |args| trial.prepared("run_command", args).await.hash;
         let one = hash(json!({"command": "make"})).await;
         assert_eq!(one, hash(json!({"command": "make", "cwd": "."})).await);
@@ -221,7 +223,7 @@ mod tests {
 
     #[tokio::test]
     async fn refuses_folders_outside_and_empty_commands() {
-        let trial = Trial::new(&[]);
+        let trial = ToolTrial::new(&[]);
         trial
             .check(
                 "run_command",

@@ -18,15 +18,15 @@ use crate::{
 };
 
 use super::{
-    About, Host, Tool, arguments,
+    Tool, ToolContext, ToolSpec, arguments,
     change::sentence,
     editor::{Readable, TextSource},
-    host::AsPrepared,
+    host::PreparedCall,
     off_thread, outcome,
     output::counted,
     preparation,
-    walk::{End, Walk},
-    workspace::Refusal,
+    walk::{FileWalk, WalkEnd},
+    workspace::PathError,
 };
 
 /// Lines that match, of all files.
@@ -38,11 +38,11 @@ const CONTEXT: usize = 10;
 /// Bytes of a line that are held.
 const HEAP: usize = 16 << 20;
 
-/// The tool.
-pub(super) struct Search(About);
+/// The tool `search`.
+pub(super) struct Search(ToolSpec);
 
 #[derive(Deserialize)]
-struct Args {
+struct SearchArguments {
     pattern: String,
     path: Option<String>,
     glob: Option<String>,
@@ -52,7 +52,7 @@ struct Args {
 
 impl Search {
     pub(super) fn new() -> Self {
-        Self(About::new(
+        Self(ToolSpec::new(
             "search",
             "Search text files for a regular expression (Rust's syntax), line by line. Gives \
              `path:line:text` for lines that match, `path-line-text` for lines around them. Leaves out what \
@@ -73,11 +73,11 @@ impl Search {
 }
 
 /// The file, where a file is named; a folder is walked.
-fn named_file(args: &Args, host: &Host) -> Result<Option<Readable>, String> {
+fn named_file(args: &SearchArguments, host: &ToolContext) -> Result<Option<Readable>, String> {
     let path = args.path.as_deref().unwrap_or(".");
     match host.readable(path) {
         Ok(opened) => Ok(Some(opened)),
-        Err(Refusal::IsFolder(_)) => Ok(None),
+        Err(PathError::IsFolder(_)) => Ok(None),
         Err(refusal) => Err(sentence(refusal)),
     }
 }
@@ -88,15 +88,15 @@ fn hash(work: &CallWork, file: Option<&Readable>) -> String {
     crate::digest::of_parts(&["search", &work.arguments.to_string(), path])
 }
 
-fn prepare(work: &CallWork, host: &Host) -> Result<Preparation, String> {
-    let args: Args = arguments(work)?;
+fn prepare(work: &CallWork, host: &ToolContext) -> Result<Preparation, String> {
+    let args: SearchArguments = arguments(work)?;
     matcher(&args.pattern)?;
     let file = named_file(&args, host)?;
     let secret = file.as_ref().filter(|opened| opened.secret);
     let hash = hash(work, file.as_ref());
-    let as_prepared = AsPrepared {
+    let as_prepared = PreparedCall {
         hash: hash.clone(),
-        ..AsPrepared::default()
+        ..PreparedCall::default()
     };
     host.seen().prepared(work.call, as_prepared);
     Ok(Preparation::Ready(Prepared {
@@ -109,8 +109,12 @@ fn prepare(work: &CallWork, host: &Host) -> Result<Preparation, String> {
     }))
 }
 
-fn run(work: &CallWork, host: &Host, cancelled: &CancellationToken) -> Result<ToolOutcome, String> {
-    let args: Args = arguments(work)?;
+fn run(
+    work: &CallWork,
+    host: &ToolContext,
+    cancelled: &CancellationToken,
+) -> Result<ToolOutcome, String> {
+    let args: SearchArguments = arguments(work)?;
     let file = named_file(&args, host)?;
     if !host
         .seen()
@@ -118,19 +122,19 @@ fn run(work: &CallWork, host: &Host, cancelled: &CancellationToken) -> Result<To
     {
         return Err("What is searched leads to another file by now; try again.".into());
     }
-    let mut search = Found::new(&args, host)?;
+    let mut search = SearchOutput::new(&args, host)?;
     let end = match file {
         Some(opened) => {
             search.file(opened);
             if search.is_full() {
-                End::Cut
+                WalkEnd::Cut
             } else {
-                End::Complete
+                WalkEnd::Complete
             }
         }
         None => search.folder(&args, host, cancelled)?,
     };
-    if end == End::Cancelled {
+    if end == WalkEnd::Cancelled {
         return Ok(ToolOutcome::Stopped);
     }
     Ok(ToolOutcome::Success(search.told(end)))
@@ -145,7 +149,7 @@ fn matcher(pattern: &str) -> Result<RegexMatcher, String> {
 }
 
 /// What was found so far.
-struct Found {
+struct SearchOutput {
     matcher: RegexMatcher,
     searcher: Searcher,
     room: usize,
@@ -156,8 +160,8 @@ struct Found {
     unread: usize,
 }
 
-impl Found {
-    fn new(args: &Args, host: &Host) -> Result<Self, String> {
+impl SearchOutput {
+    fn new(args: &SearchArguments, host: &ToolContext) -> Result<Self, String> {
         let around = args.context.min(CONTEXT);
         let searcher = SearcherBuilder::new()
             .before_context(around)
@@ -179,34 +183,34 @@ impl Found {
 
     fn folder(
         &mut self,
-        args: &Args,
-        host: &Host,
+        args: &SearchArguments,
+        host: &ToolContext,
         cancelled: &CancellationToken,
-    ) -> Result<End, String> {
+    ) -> Result<WalkEnd, String> {
         let folder = args.path.as_deref().unwrap_or(".");
         let glob = args.glob.as_deref();
-        let walk = Walk {
+        let walk = FileWalk {
             workspace: &host.workspace,
             folder,
             glob,
             cancelled,
         };
         let end = walk.each(|path| self.readable(host.readable(path)))?;
-        if end != End::Complete {
+        if end != WalkEnd::Complete {
             return Ok(end);
         }
         // The walk does not come to documents whose files were never saved.
         for path in host.unsaved() {
             let is_file = host.workspace.file(&path).is_ok();
             if !is_file && walk.covers(&path)? && !self.readable(host.readable(&path)) {
-                return Ok(End::Cut);
+                return Ok(WalkEnd::Cut);
             }
         }
         Ok(end)
     }
 
     /// Searches what could be opened. False once it is enough.
-    fn readable(&mut self, opened: Result<Readable, Refusal>) -> bool {
+    fn readable(&mut self, opened: Result<Readable, PathError>) -> bool {
         match opened {
             // Nobody was asked for it.
             Ok(opened) if opened.secret => self.secrets += 1,
@@ -220,7 +224,7 @@ impl Found {
         let before = self.matches;
         let path = visible(&opened.path).into_owned();
         let (matcher, mut searcher) = (self.matcher.clone(), self.searcher.clone());
-        let lines = Lines {
+        let lines = LineSink {
             found: self,
             path: &path,
         };
@@ -247,12 +251,12 @@ impl Found {
         let _ = writeln!(self.text, "{path}{mark}{number}{mark}{shown}{cut}");
     }
 
-    fn told(mut self, end: End) -> ToolOutput {
+    fn told(mut self, end: WalkEnd) -> ToolOutput {
         if self.matches == 0 {
             self.text.push_str("No matches.\n");
         }
         let mut note = |text: String| self.text.push_str(&text);
-        if end == End::Cut {
+        if end == WalkEnd::Cut {
             note("[there may be more; narrow it by path, glob or pattern]\n".into());
         }
         if self.secrets > 0 {
@@ -278,12 +282,12 @@ impl Found {
 }
 
 /// Takes the lines of one file.
-struct Lines<'a> {
-    found: &'a mut Found,
+struct LineSink<'a> {
+    found: &'a mut SearchOutput,
     path: &'a str,
 }
 
-impl Sink for Lines<'_> {
+impl Sink for LineSink<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
@@ -307,18 +311,18 @@ impl Sink for Lines<'_> {
 
 #[async_trait]
 impl Tool for Search {
-    fn about(&self) -> &About {
+    fn about(&self) -> &ToolSpec {
         &self.0
     }
 
-    async fn prepare(&self, work: &CallWork, host: &Arc<Host>) -> Preparation {
+    async fn prepare(&self, work: &CallWork, host: &Arc<ToolContext>) -> Preparation {
         preparation(off_thread(work, host, prepare).await)
     }
 
     async fn run(
         &self,
         work: &CallWork,
-        host: &Arc<Host>,
+        host: &Arc<ToolContext>,
         cancelled: &CancellationToken,
     ) -> ToolOutcome {
         let token = cancelled.clone();
@@ -329,7 +333,7 @@ impl Tool for Search {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::trial::Trial;
+    use crate::tool::trial::ToolTrial;
 
     const FILES: &[(&str, &str)] = &[
         ("a.rs", "fn one() {}\nfn two() {}\n// end\n"),
@@ -341,7 +345,7 @@ mod tests {
     ];
 
     async fn check(args: serde_json::Value, outcome: &str) {
-        Trial::new(FILES).check("search", args, outcome).await;
+        ToolTrial::new(FILES).check("search", args, outcome).await;
     }
 
     #[tokio::test]
@@ -380,7 +384,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_broken_pattern_teaches() {
-        let text = Trial::new(FILES)
+        let text = ToolTrial::new(FILES)
             .call("search", json!({"pattern": "a("}))
             .await;
         assert!(
@@ -391,7 +395,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_file_with_secrets_is_searched_when_a_person_says_so() {
-        let trial = Trial::new(FILES);
+        let trial = ToolTrial::new(FILES);
         let args = json!({"pattern": "one", "path": ".env"});
         let prepared = trial.prepared("search", args.clone()).await;
         assert_eq!(prepared.must_ask.as_deref(), Some(".env may hold secrets"));
@@ -403,7 +407,7 @@ mod tests {
 
     #[tokio::test]
     async fn many_and_long_lines_are_cut() {
-        let trial = Trial::new(&[
+        let trial = ToolTrial::new(&[
             ("many", &"match\n".repeat(300)),
             ("wide", &"w".repeat(5000)),
         ]);
@@ -418,7 +422,7 @@ mod tests {
 
     #[tokio::test]
     async fn stops_when_it_is_cancelled() {
-        let trial = Trial::new(FILES);
+        let trial = ToolTrial::new(FILES);
         trial.cancelled.cancel();
         trial
             .check("search", json!({"pattern": "one"}), "stopped")

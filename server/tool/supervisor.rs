@@ -196,14 +196,14 @@ fn signal_all(main: Pid, signal: Signal) {
 
 /// One process as `/proc` tells of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Process {
+pub(super) struct ProcessStat {
     pub(super) pid: i32,
     pub(super) parent: i32,
     pub(super) session: i32,
 }
 
 /// All processes that have not ended.
-pub(super) fn processes() -> Vec<Process> {
+pub(super) fn processes() -> Vec<ProcessStat> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
@@ -212,21 +212,21 @@ pub(super) fn processes() -> Vec<Process> {
 }
 
 /// The name of a process stands in parentheses and may hold anything; what follows the last one is plain.
-fn parse_stat(pid: i32, stat: &[u8]) -> Option<Process> {
+fn parse_stat(pid: i32, stat: &[u8]) -> Option<ProcessStat> {
     let end = stat.iter().rposition(|byte| *byte == b')')?;
     let rest = String::from_utf8_lossy(&stat[end + 1..]);
     let mut fields = rest.split_ascii_whitespace();
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
     let session = fields.nth(1)?.parse().ok()?;
-    (state != "Z" && state != "X").then_some(Process {
+    (state != "Z" && state != "X").then_some(ProcessStat {
         pid,
         parent,
         session,
     })
 }
 
-fn descendants(root: Pid, all: &[Process]) -> Vec<Pid> {
+fn descendants(root: Pid, all: &[ProcessStat]) -> Vec<Pid> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     for process in all {
         children
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_name_cannot_pose_as_a_state() {
-        let process = Process {
+        let process = ProcessStat {
             pid: 7,
             parent: 5,
             session: 3,
@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn descendants_are_all_of_them() {
         let all = [(2, 1), (3, 2), (4, 3), (5, 1), (6, 9)];
-        let all = all.map(|(pid, parent)| Process {
+        let all = all.map(|(pid, parent)| ProcessStat {
             pid,
             parent,
             session: 0,

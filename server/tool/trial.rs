@@ -18,15 +18,18 @@ use crate::turn::{
     question::Answer,
 };
 
-use super::{Edit, Host, Registry, Seen, ToolLimits, editor::Editor, workspace::Workspace};
+use super::{
+    FileEdit, FileSnapshots, Registry, ToolContext, ToolLimits, editor::Editor,
+    workspace::Workspace,
+};
 
 /// Edits that were put on record, each with what the file held at that moment.
-type Edits = Vec<(Edit, Option<String>)>;
+type Edits = Vec<(FileEdit, Option<String>)>;
 
 /// A workspace in a folder of its own, beside which lies nothing.
-pub(super) struct Trial {
+pub(super) struct ToolTrial {
     folder: TempDir,
-    pub(super) host: Arc<Host>,
+    pub(super) host: Arc<ToolContext>,
     pub(super) registry: Registry,
     pub(super) cancelled: CancellationToken,
     pub(super) answers: Vec<(String, Answer)>,
@@ -35,7 +38,7 @@ pub(super) struct Trial {
     pub(super) edits: Arc<Mutex<Edits>>,
 }
 
-impl Trial {
+impl ToolTrial {
     pub(super) fn new(files: &[(&str, &str)]) -> Self {
         Self::in_editor(files, None)
     }
@@ -44,7 +47,7 @@ impl Trial {
     pub(super) fn in_editor(files: &[(&str, &str)], editor: Option<Arc<dyn Editor>>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let edits = Arc::new(Mutex::new(Vec::new()));
-        let host = Host {
+        let host = ToolContext {
             editor,
             ..host(&folder, edits.clone())
         };
@@ -147,14 +150,14 @@ impl Trial {
     }
 }
 
-fn host(folder: &TempDir, edits: Arc<Mutex<Edits>>) -> Host {
+fn host(folder: &TempDir, edits: Arc<Mutex<Edits>>) -> ToolContext {
     let blobs = Arc::new(Mutex::new(HashMap::<String, Vec<u8>>::new()));
     let kept = blobs.clone();
     let root = folder.path().to_owned();
-    Host {
+    ToolContext {
         workspace: Workspace::open(folder.path()).unwrap(),
         editor: None,
-        seen: Mutex::new(Seen::default()),
+        seen: Mutex::new(FileSnapshots::default()),
         record_edit: Box::new(move |edit| {
             let now = fs::read_to_string(root.join(&edit.path)).ok();
             edits.lock().unwrap().push((edit.clone(), now));

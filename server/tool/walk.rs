@@ -16,7 +16,7 @@ const VISITED: usize = 500_000;
 
 /// Why a walk ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum WalkEnd {
     /// Every file was seen.
     Complete,
     /// The visitor had enough, or there were too many.
@@ -26,7 +26,7 @@ pub(super) enum End {
 }
 
 /// Where to walk, and which files count.
-pub(super) struct Walk<'a> {
+pub(super) struct FileWalk<'a> {
     pub(super) workspace: &'a Workspace,
     /// A folder from the root.
     pub(super) folder: &'a str,
@@ -35,12 +35,12 @@ pub(super) struct Walk<'a> {
     pub(super) cancelled: &'a CancellationToken,
 }
 
-impl Walk<'_> {
+impl FileWalk<'_> {
     /// Shows the visitor the path of each file, from the root, until it says false.
     ///
     /// # Errors
     /// The sentence for the model: the folder or the glob cannot be used.
-    pub(super) fn each(&self, mut visit: impl FnMut(&str) -> bool) -> Result<End, String> {
+    pub(super) fn each(&self, mut visit: impl FnMut(&str) -> bool) -> Result<WalkEnd, String> {
         let folder = self.workspace.folder(self.folder).map_err(sentence)?;
         let glob = self
             .glob
@@ -59,10 +59,10 @@ impl Walk<'_> {
             .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
         for (count, entry) in files.enumerate() {
             if self.cancelled.is_cancelled() {
-                return Ok(End::Cancelled);
+                return Ok(WalkEnd::Cancelled);
             }
             if count >= VISITED {
-                return Ok(End::Cut);
+                return Ok(WalkEnd::Cut);
             }
             let counts = |glob: &Override| glob.matched(entry.path(), false).is_whitelist();
             let path = entry
@@ -75,16 +75,16 @@ impl Walk<'_> {
                 continue;
             };
             if !visit(path) {
-                return Ok(End::Cut);
+                return Ok(WalkEnd::Cut);
             }
         }
-        Ok(End::Complete)
+        Ok(WalkEnd::Complete)
     }
 
     /// Whether a file would be shown if it were there, by folder and glob alone.
     ///
     /// # Errors
-    /// As of [`Walk::each`].
+    /// As of [`FileWalk::each`].
     pub(super) fn covers(&self, path: &str) -> Result<bool, String> {
         let folder = self.workspace.folder(self.folder).map_err(sentence)?;
         let glob = self.glob.map(|glob| matcher(&folder.real, glob));

@@ -14,24 +14,24 @@ use crate::turn::{
 };
 
 use super::{
-    About, Host, Tool, arguments,
-    change::{Change, in_turn, known},
+    Tool, ToolContext, ToolSpec, arguments,
+    change::{FileChange, in_turn, known},
     invalid, outcome, preparation,
     workspace::MAX_FILE,
 };
 
-/// The tool.
-pub(super) struct WriteFile(About);
+/// The tool `write_file`.
+pub(super) struct WriteFile(ToolSpec);
 
 #[derive(Deserialize)]
-struct Args {
+struct WriteFileArguments {
     path: String,
     content: String,
 }
 
 impl WriteFile {
     pub(super) fn new() -> Self {
-        let mut about = About::new(
+        let mut about = ToolSpec::new(
             "write_file",
             "Write a whole file. Folders that are missing are made. To replace a file that exists, read it \
              first; for a small change in it use edit_file.",
@@ -50,22 +50,22 @@ impl WriteFile {
     }
 }
 
-fn plan(work: &CallWork, host: &Host) -> Result<Change, String> {
-    let args: Args = arguments(work)?;
+fn plan(work: &CallWork, host: &ToolContext) -> Result<FileChange, String> {
+    let args: WriteFileArguments = arguments(work)?;
     if args.content.len() as u64 > MAX_FILE {
         return Err(invalid(&work.tool, "`content` is larger than 16 MiB"));
     }
     let (path, old) = known(host, &args.path)?;
-    Ok(Change::new(path, old, args.content))
+    Ok(FileChange::new(path, old, args.content))
 }
 
 #[async_trait]
 impl Tool for WriteFile {
-    fn about(&self) -> &About {
+    fn about(&self) -> &ToolSpec {
         &self.0
     }
 
-    async fn prepare(&self, work: &CallWork, host: &Arc<Host>) -> Preparation {
+    async fn prepare(&self, work: &CallWork, host: &Arc<ToolContext>) -> Preparation {
         preparation(
             in_turn(work, host, |work, host| {
                 Ok(Preparation::Ready(plan(work, host)?.prepared(host, work)))
@@ -77,7 +77,7 @@ impl Tool for WriteFile {
     async fn run(
         &self,
         work: &CallWork,
-        host: &Arc<Host>,
+        host: &Arc<ToolContext>,
         cancelled: &CancellationToken,
     ) -> ToolOutcome {
         let token = cancelled.clone();

@@ -25,10 +25,10 @@ use std::{
 };
 
 use aside::{
-    provider::{ApiKind, Provider, Request, Shared, flatten},
+    provider::{ApiKind, ModelRequest, Provider, SharedBody, flatten},
     turn::inquiry::Strategy,
 };
-use conversation::{Conversation, provider, question};
+use conversation::{BenchConversation, provider, question};
 use figures::{median, share};
 use futures_util::StreamExt;
 use raw::Stamps;
@@ -61,7 +61,7 @@ fn main() {
 }
 
 /// A request, and how long it took.
-struct Sent {
+struct TimedRequest {
     built: Duration,
     /// Until its first bytes were at the server.
     first: Duration,
@@ -70,7 +70,11 @@ struct Sent {
     bytes: usize,
 }
 
-async fn send(provider: &dyn Provider, request: Request, stamps: &Receiver<Stamps>) -> Sent {
+async fn send(
+    provider: &dyn Provider,
+    request: ModelRequest,
+    stamps: &Receiver<Stamps>,
+) -> TimedRequest {
     let began = Instant::now();
     let mut sending = provider.send(request);
     let mut built = None;
@@ -86,7 +90,7 @@ async fn send(provider: &dyn Provider, request: Request, stamps: &Receiver<Stamp
     let Stamps {
         first, whole, body, ..
     } = stamps.recv().expect("a request");
-    Sent {
+    TimedRequest {
         built: built.unwrap_or_default(),
         first: first.duration_since(began),
         whole: whole.duration_since(began),
@@ -98,14 +102,14 @@ async fn building(kind: ApiKind, model: &str) {
     let (address, stamps) = raw::serve(vec![conversation::reply(kind)], Duration::ZERO);
     let provider = provider(kind, model, address);
     // Builds the HTTP client, and connects.
-    let warm = Conversation::grown(1, 1);
+    let warm = BenchConversation::grown(1, 1);
     send(provider.as_ref(), warm.request(), &stamps).await;
 
     println!("\n{kind:?}");
     let one = grow(provider.as_ref(), &stamps, 1).await;
     let many = grow(provider.as_ref(), &stamps, 500).await;
     for number in [10, 100, 1_000] {
-        let around = |all: &[Vec<Sent>]| -> Vec<Duration> {
+        let around = |all: &[Vec<TimedRequest>]| -> Vec<Duration> {
             let near = all.iter().flat_map(|sent| &sent[number - 6..number + 4]);
             near.map(|sent| sent.built).collect()
         };
@@ -115,7 +119,7 @@ async fn building(kind: ApiKind, model: &str) {
             many / one
         );
     }
-    let last = |all: &[Vec<Sent>], of: fn(&Sent) -> Duration| -> Vec<Duration> {
+    let last = |all: &[Vec<TimedRequest>], of: fn(&TimedRequest) -> Duration| -> Vec<Duration> {
         let near = all.iter().flat_map(|sent| &sent[REQUESTS - 10..]);
         near.map(of).collect()
     };
@@ -136,10 +140,14 @@ async fn building(kind: ApiKind, model: &str) {
 }
 
 /// Conversations from their first request to their last.
-async fn grow(provider: &dyn Provider, stamps: &Receiver<Stamps>, turns: usize) -> Vec<Vec<Sent>> {
+async fn grow(
+    provider: &dyn Provider,
+    stamps: &Receiver<Stamps>,
+    turns: usize,
+) -> Vec<Vec<TimedRequest>> {
     let mut all = Vec::new();
     for _ in 0..TIMES {
-        let mut conversation = Conversation::new(turns);
+        let mut conversation = BenchConversation::new(turns);
         let mut sent = Vec::new();
         for _ in 0..REQUESTS {
             conversation.ask();
@@ -153,12 +161,12 @@ async fn grow(provider: &dyn Provider, stamps: &Receiver<Stamps>, turns: usize) 
 
 /// Requests that are not the turn's next one.
 async fn besides(provider: &dyn Provider, stamps: &Receiver<Stamps>) {
-    let mut conversation = Conversation::grown(500, REQUESTS);
+    let mut conversation = BenchConversation::grown(500, REQUESTS);
     send(provider, conversation.request(), stamps).await;
     conversation.reply();
     let (mut asked, mut flat, mut other, mut cold) = (vec![], vec![], vec![], vec![]);
     for _ in 0..20 {
-        let inquiry = Request {
+        let inquiry = ModelRequest {
             messages: vec![question()],
             inquiry: Some(Strategy::InBand),
             ..conversation.request()
@@ -167,17 +175,17 @@ async fn besides(provider: &dyn Provider, stamps: &Receiver<Stamps>) {
 
         let began = Instant::now();
         let (transcript, messages) = flatten(&conversation.fork(), &[question()], Some(1_000_000));
-        let inquiry = Request {
+        let inquiry = ModelRequest {
             transcript,
             messages,
-            shared: Arc::new(Shared::new("conversation")),
+            shared: Arc::new(SharedBody::new("conversation")),
             ..conversation.request()
         };
         flat.push(began.elapsed());
         other.push(send(provider, inquiry, stamps).await.built);
 
-        let first = Request {
-            shared: Arc::new(Shared::new("conversation")),
+        let first = ModelRequest {
+            shared: Arc::new(SharedBody::new("conversation")),
             ..conversation.request()
         };
         cold.push(send(provider, first, stamps).await.built);

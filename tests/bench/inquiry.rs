@@ -11,7 +11,7 @@ mod scene;
 #[expect(dead_code, reason = "tests use more of it")]
 mod world;
 
-use scene::{Before, Bill, Case, LONG, play};
+use scene::{Bill, CostCase, LONG, Prelude, play};
 
 /// Models of turns, and the assistant that answers where another model does.
 const MODELS: [(&str, &str); 5] = [
@@ -45,7 +45,7 @@ fn main() {
                 ("structured", Some(assistant)),
             ];
             for (strategy, assistant) in ways {
-                let case = Case {
+                let case = CostCase {
                     before: LONG,
                     model,
                     strategy,
@@ -56,12 +56,12 @@ fn main() {
             }
         }
     }
-    let before = Before {
+    let before = Prelude {
         steps: 58,
         lines: 1,
         instructions: 0,
     };
-    let bill = play(Case {
+    let bill = play(CostCase {
         before,
         model: MODELS[0].0,
         strategy: "in_band",
@@ -76,7 +76,7 @@ fn main() {
     );
 }
 
-fn line(case: Case<'_>, bill: &Bill) {
+fn line(case: CostCase<'_>, bill: &Bill) {
     let inquiries = bill.inquiries();
     let name = |model: &str| model.rsplit('/').next().unwrap_or_default().to_owned();
     let on = case

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use self::{
     client::{Client, Piece, Turn, World},
-    model::{Model, calls, streamed, words},
+    model::{BenchModel, calls, streamed, words},
 };
 
 /// Pieces that come at once.
@@ -97,7 +97,7 @@ fn opens_a_document(client: &mut Client) {
 
 /// From a turn's start to its request.
 fn requests(world: &World) {
-    let model = Model::start();
+    let model = BenchModel::start();
     let request = |client: &mut Client| {
         let turn = client.turn(json!({ "message": "go" }));
         ms(model.last_request() - turn.asked)
@@ -132,7 +132,7 @@ fn requests(world: &World) {
 
 /// Pieces that come a millisecond apart.
 fn paced(world: &World) {
-    let model = Model::start();
+    let model = BenchModel::start();
     let mut client = world.client(model.config());
     client.turn(json!({ "message": "go" }));
     let words = words::<PACED>();
@@ -161,7 +161,7 @@ fn paced(world: &World) {
 
 /// Pieces that come all at once.
 fn flood(world: &World) {
-    let model = Model::start();
+    let model = BenchModel::start();
     let mut client = world.client(model.config());
     client.turn(json!({ "message": "go" }));
     let words = words::<FLOOD>();
@@ -215,7 +215,7 @@ fn flood_of(sent: Instant, turn: &Turn) -> [f64; 5] {
 /// One cycle each.
 fn tool_calls(world: &World) {
     const CALLS: usize = 50;
-    let model = Model::start();
+    let model = BenchModel::start();
     let mut client = world.client(model.config());
     let mut turn = |calls_first: usize| {
         for _ in 0..calls_first {
@@ -237,7 +237,7 @@ fn tool_calls(world: &World) {
 
 /// The provider replies at once.
 fn turns(world: &World) {
-    let model = Model::start();
+    let model = BenchModel::start();
     let mut client = world.client(model.config());
     let turns = sample(300, || {
         let turn = client.turn(json!({ "message": "go" }));
@@ -289,7 +289,7 @@ fn many_turns(place: &str, client: &mut Client, same: bool) {
 fn ping(world: &World) {
     const PROMPTS: usize = 50;
     const NOTIFICATIONS: i32 = 2_000;
-    let model = Model::start();
+    let model = BenchModel::start();
     let mut client = world.client(model.config());
     let ask = |number: usize| json!({ "question": format!("Question {number}?"), "answer_type": "boolean" });
     let questions: Vec<Value> = (0..PROMPTS).map(ask).collect();

@@ -23,8 +23,8 @@ use aside::{
     turn::effect::Update,
 };
 use aside_model_server::{
-    Api,
-    play::{Play, Said},
+    ServedApi,
+    play::{ModelReply, ReplyItem},
 };
 use figures::{median, share};
 use tempfile::TempDir;
@@ -148,11 +148,11 @@ fn events(pieces: usize) -> Vec<Vec<u8>> {
         .collect();
     // One piece alone would be cut in three.
     let said = if pieces == 1 {
-        Said::text(["Done."])
+        ReplyItem::text(["Done."])
     } else {
-        Said::text(text)
+        ReplyItem::text(text)
     };
-    let body = Play::new("").say(said).stream(Api::Anthropic);
+    let body = ModelReply::new("").say(said).stream(ServedApi::Anthropic);
     let body = String::from_utf8_lossy(&body).into_owned();
     body.split_inclusive("\n\n")
         .map(|event| event.as_bytes().to_vec())
@@ -170,7 +170,7 @@ struct Scene {
 }
 
 /// A turn as its front end saw it.
-struct Shown {
+struct ShownTurn {
     began: Instant,
     pieces: Vec<Instant>,
 }
@@ -192,7 +192,7 @@ impl Scene {
     }
 
     /// A turn in a conversation of its own, to its end.
-    async fn turn(&self) -> Shown {
+    async fn turn(&self) -> ShownTurn {
         let root = self
             .folder
             .path()
@@ -220,7 +220,7 @@ impl Scene {
             }
         }
         turn.finish().await;
-        Shown { began, pieces }
+        ShownTurn { began, pieces }
     }
 }
 

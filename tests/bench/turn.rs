@@ -27,7 +27,7 @@ use tempfile::TempDir;
 const ASIDE: &str = env!("CARGO_BIN_EXE_aside");
 
 fn main() {
-    let world = World::new();
+    let world = TurnWorld::new();
     // First, while no other child can have had the peak.
     let short = world.script("short", "[[reply]]\nsay = [{ text = \"Done.\" }]\n");
     world.run(&short);
@@ -66,7 +66,7 @@ fn main() {
 }
 
 /// Appending and showing the last turn, in a short conversation and in a long one.
-fn conversations(world: &World) {
+fn conversations(world: &TurnWorld) {
     let short = world.conversation(10);
     let long = world.conversation(10_000);
     let compare = |what: &str, one: &[f64], other: &[f64]| {
@@ -90,16 +90,16 @@ fn conversations(world: &World) {
 }
 
 /// A workspace, and state of its own.
-struct World {
+struct TurnWorld {
     folder: TempDir,
 }
 
-struct Long {
+struct LongConversation {
     id: String,
     store: Store,
 }
 
-impl World {
+impl TurnWorld {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         for name in ["work", "state", "home"] {
@@ -193,7 +193,7 @@ impl World {
     }
 
     /// A conversation of so many turns, as a front end leaves it.
-    fn conversation(&self, turns: usize) -> Long {
+    fn conversation(&self, turns: usize) -> LongConversation {
         let root = self.work().canonicalize().expect("the workspace");
         let store = Store::open(&self.folder.path().join("state/aside"), &root).expect("a store");
         let conversation = store.create(Some("long"), now()).expect("a conversation");
@@ -204,14 +204,14 @@ impl World {
                     .expect("an event");
             }
         }
-        Long {
+        LongConversation {
             id: conversation.id().to_owned(),
             store,
         }
     }
 }
 
-impl Long {
+impl LongConversation {
     fn append(&self) -> Vec<f64> {
         let conversation = self.store.find(&self.id).expect("the conversation");
         sample(200, || {

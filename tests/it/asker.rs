@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aside::{
-    tool::{About, Host, Tool},
+    tool::{Tool, ToolContext, ToolSpec},
     turn::{
         effect::CallWork,
         input::{Preparation, Prepared, ToolOutcome, ToolOutput},
@@ -14,21 +14,21 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 /// Asks the `questions` of its arguments one after another, and tells all answers, secrets too.
-pub(crate) struct Asker(About);
+pub(crate) struct Asker(ToolSpec);
 
 impl Asker {
     pub(crate) fn new() -> Self {
-        Self(About::new("asker", "Asks.", json!({"type": "object"})))
+        Self(ToolSpec::new("asker", "Asks.", json!({"type": "object"})))
     }
 }
 
 #[async_trait::async_trait]
 impl Tool for Asker {
-    fn about(&self) -> &About {
+    fn about(&self) -> &ToolSpec {
         &self.0
     }
 
-    async fn prepare(&self, _work: &CallWork, _host: &Arc<Host>) -> Preparation {
+    async fn prepare(&self, _work: &CallWork, _host: &Arc<ToolContext>) -> Preparation {
         Preparation::Ready(Prepared {
             title: "Ask".into(),
             hash: "ask".into(),
@@ -40,7 +40,7 @@ impl Tool for Asker {
     async fn run(
         &self,
         work: &CallWork,
-        host: &Arc<Host>,
+        host: &Arc<ToolContext>,
         _cancelled: &CancellationToken,
     ) -> ToolOutcome {
         let questions: Vec<Question> =

@@ -2,7 +2,7 @@
 
 mod scene;
 
-use scene::{Before, Bill, Case, LONG, play};
+use scene::{Bill, CostCase, LONG, Prelude, play};
 
 /// Of each API that says what it cached, models that take a forced tool and that refuse one.
 const MODELS: [&str; 5] = [
@@ -13,8 +13,8 @@ const MODELS: [&str; 5] = [
     "google/gemini-4-argon",
 ];
 
-fn in_band(model: &str, before: Before, questions: usize) -> Bill {
-    play(Case {
+fn in_band(model: &str, before: Prelude, questions: usize) -> Bill {
+    play(CostCase {
         before,
         model,
         strategy: "in_band",
@@ -61,7 +61,7 @@ fn ten_questions_at_once_are_one_request() {
 fn questions_to_another_model_share_the_conversation_among_themselves() {
     let assistants = ["anthropic/claude-haiku-5-5", "openai/gpt-6-luna"];
     for assistant in assistants {
-        let bill = play(Case {
+        let bill = play(CostCase {
             before: LONG,
             model: MODELS[0],
             strategy: "structured",
@@ -83,7 +83,7 @@ fn questions_to_another_model_share_the_conversation_among_themselves() {
 
 #[test]
 fn a_turn_of_sixty_steps_and_its_inquiries_use_one_connection() {
-    let before = Before {
+    let before = Prelude {
         steps: 58,
         lines: 1,
         instructions: 0,

@@ -11,7 +11,7 @@ use std::{
 use aside::{
     engine::models::key::{Env, KeySource, Keys},
     provider::key::Key,
-    tool::process::{How, Quiet, read_quietly},
+    tool::process::{CommandEnd, Quiet, read_quietly},
 };
 use tempfile::TempDir;
 
@@ -109,11 +109,14 @@ async fn a_program_that_prints_or_runs_on_is_held_to_its_bounds() {
     };
     let flood = quiet("head -c 1000000 /dev/zero", Duration::from_secs(30));
     let (how, output) = read_quietly(flood, Path::new(ASIDE)).await.unwrap();
-    assert_eq!((how, output.len()), (How::Exit(0), 8192));
+    assert_eq!((how, output.len()), (CommandEnd::Exit(0), 8192));
 
     let before = Instant::now();
     let endless = quiet("echo begun; exec sleep 1000", Duration::from_millis(300));
     let (how, output) = read_quietly(endless, Path::new(ASIDE)).await.unwrap();
-    assert_eq!((how, output.as_slice()), (How::TimedOut, &b"begun\n"[..]));
+    assert_eq!(
+        (how, output.as_slice()),
+        (CommandEnd::TimedOut, &b"begun\n"[..])
+    );
     assert!(before.elapsed() < Duration::from_secs(5));
 }

@@ -13,7 +13,7 @@ use std::{
 
 use aside::{
     digest::sha256,
-    tool::{Host, Registry, Seen, ToolLimits, workspace::Workspace},
+    tool::{FileSnapshots, Registry, ToolContext, ToolLimits, workspace::Workspace},
     turn::{
         effect::CallWork,
         event::CallKey,
@@ -27,25 +27,25 @@ use tokio_util::sync::CancellationToken;
 const ASIDE: &str = env!("CARGO_BIN_EXE_aside");
 
 /// A workspace in which commands run.
-struct Ground {
+struct ProcessFixture {
     folder: TempDir,
-    host: Arc<Host>,
+    host: Arc<ToolContext>,
     registry: Registry,
     cancelled: CancellationToken,
     live: Arc<Mutex<String>>,
 }
 
-impl Ground {
+impl ProcessFixture {
     fn new(limits: ToolLimits) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let live = Arc::new(Mutex::new(String::new()));
         let shown = live.clone();
         let blobs = Arc::new(Mutex::new(HashMap::<String, Vec<u8>>::new()));
         let kept = blobs.clone();
-        let host = Arc::new(Host {
+        let host = Arc::new(ToolContext {
             workspace: Workspace::open(folder.path()).unwrap(),
             editor: None,
-            seen: Mutex::new(Seen::default()),
+            seen: Mutex::new(FileSnapshots::default()),
             record_edit: Box::new(|_| Ok(())),
             keep_blob: Box::new(move |bytes| {
                 kept.lock().unwrap().insert(sha256(bytes), bytes.to_owned());
@@ -110,7 +110,7 @@ fn text(outcome: ToolOutcome) -> String {
 
 async fn check(command: &str, expected: &str) {
     assert_eq!(
-        Ground::new(ToolLimits::default()).sh(command).await,
+        ProcessFixture::new(ToolLimits::default()).sh(command).await,
         expected,
         "{command}"
     );
@@ -203,7 +203,7 @@ async fn children_get_nothing_by_default() {
     )
     .await;
     check(OPEN, "Exit status 0.\n0 1 2 end").await;
-    let ground = Ground::new(ToolLimits::default());
+    let ground = ProcessFixture::new(ToolLimits::default());
     let environment = ground.sh("env").await;
     assert!(environment.contains("\nPATH="), "{environment}");
     assert!(!environment.contains("CARGO_MANIFEST_DIR"), "{environment}");
@@ -226,7 +226,7 @@ fn what_was_left_open_in_us_does_not_reach_the_command() {
 
 #[tokio::test]
 async fn a_command_runs_where_it_should() {
-    let ground = Ground::new(ToolLimits::default());
+    let ground = ProcessFixture::new(ToolLimits::default());
     fs::create_dir(ground.at("sub")).unwrap();
     let outcome = ground
         .call("run_command", json!({"command": "pwd", "cwd": "sub"}))
@@ -237,7 +237,7 @@ async fn a_command_runs_where_it_should() {
 
 #[tokio::test]
 async fn output_is_shown_while_it_comes() {
-    let ground = Ground::new(ToolLimits::default());
+    let ground = ProcessFixture::new(ToolLimits::default());
     let command = "printf 'a\\303'; printf '\\244b\\n'";
     assert_eq!(ground.sh(command).await, "Exit status 0.\naäb");
     assert_eq!(*ground.live.lock().unwrap(), "aäb\n");
@@ -245,7 +245,7 @@ async fn output_is_shown_while_it_comes() {
 
 #[tokio::test]
 async fn a_long_output_has_its_ends_and_the_rest_is_kept() {
-    let ground = Ground::new(ToolLimits {
+    let ground = ProcessFixture::new(ToolLimits {
         head: 10,
         tail: 10,
         ..ToolLimits::default()
@@ -265,7 +265,7 @@ async fn a_long_output_has_its_ends_and_the_rest_is_kept() {
 
 #[tokio::test]
 async fn gigabytes_of_output_are_read_and_dropped() {
-    let ground = Ground::new(ToolLimits::default());
+    let ground = ProcessFixture::new(ToolLimits::default());
     let outcome = ground.sh("head -c 2147483648 /dev/zero; echo end").await;
     assert!(outcome.starts_with("Exit status 0.\n␀␀␀"));
     assert!(
@@ -285,7 +285,7 @@ async fn gigabytes_of_output_are_read_and_dropped() {
 
 #[tokio::test]
 async fn what_a_command_leaves_in_the_background_ends_with_it() {
-    let ground = Ground::new(ToolLimits::default());
+    let ground = ProcessFixture::new(ToolLimits::default());
     let begin = Instant::now();
     let command = ": >pids
         sleep 1000 & echo $! >>pids
@@ -310,7 +310,7 @@ async fn the_last_words_of_what_is_left_come_through() {
 
 #[tokio::test]
 async fn time_ends_a_command_with_all_of_its_processes() {
-    let ground = Ground::new(ToolLimits {
+    let ground = ProcessFixture::new(ToolLimits {
         time: Duration::from_secs(1),
         ..ToolLimits::default()
     });
@@ -334,7 +334,7 @@ async fn time_ends_a_command_with_all_of_its_processes() {
 
 #[tokio::test]
 async fn cancelling_ends_a_command_with_all_of_its_processes() {
-    let ground = Ground::new(ToolLimits::default());
+    let ground = ProcessFixture::new(ToolLimits::default());
     let file = ground.at("pids");
     let token = ground.cancelled.clone();
     let watch = std::thread::spawn(move || {
@@ -354,7 +354,7 @@ async fn cancelling_ends_a_command_with_all_of_its_processes() {
 
 #[tokio::test]
 async fn a_command_that_minds_sigterm_may_tidy_up() {
-    let ground = Ground::new(ToolLimits::default());
+    let ground = ProcessFixture::new(ToolLimits::default());
     let file = ground.at("pids");
     let token = ground.cancelled.clone();
     let watch = std::thread::spawn(move || {
@@ -370,7 +370,7 @@ async fn a_command_that_minds_sigterm_may_tidy_up() {
 
 #[tokio::test]
 async fn a_dropped_call_ends_its_processes() {
-    let ground = Ground::new(ToolLimits::default());
+    let ground = ProcessFixture::new(ToolLimits::default());
     let file = ground.at("pids");
     let pids = {
         let running = ground.sh(CLINGING);
@@ -387,7 +387,7 @@ async fn a_dropped_call_ends_its_processes() {
 
 #[tokio::test]
 async fn a_command_that_kills_its_supervisor_leaves_nothing_either() {
-    let ground = Ground::new(ToolLimits::default());
+    let ground = ProcessFixture::new(ToolLimits::default());
     let command = ": >pids
         setsid sh -c 'trap \"\" TERM HUP; echo $$ >>pids; while :; do sleep 1; done' &
         sh -c 'echo $$ >>pids; exec sleep 1000' &
@@ -401,7 +401,7 @@ async fn a_command_that_kills_its_supervisor_leaves_nothing_either() {
 
 #[tokio::test]
 async fn a_stopped_supervisor_does_not_hold_a_cancel_up() {
-    let ground = Ground::new(ToolLimits::default());
+    let ground = ProcessFixture::new(ToolLimits::default());
     let file = ground.at("pids");
     let token = ground.cancelled.clone();
     let watch = std::thread::spawn(move || {
@@ -473,7 +473,8 @@ fn the_supervisor_says_how_it_went() {
         line
     };
     assert_eq!(report(&["sh", "-c", "exit 7"]), "exit 7\n");
-    assert_eq!(report(&["sh", "-c", "kill -HUP $$"]), "signal 1\n");
+    // Not SIGHUP, which is ignored where the tests run under nohup.
+    assert_eq!(report(&["sh", "-c", "kill -KILL $$"]), "signal 9\n");
     assert!(report(&["nonesuch-program"]).starts_with("failed No such file"));
     assert_eq!(report(&[]), "failed no program\n");
 }

@@ -27,7 +27,7 @@ use aside::{
 };
 use serde_json::{Value, json};
 
-use crate::world::{ASIDE, World};
+use crate::world::{ASIDE, TestWorld};
 
 /// A client of the front end: what it was shown, and what it says to each prompt.
 #[derive(Clone)]
@@ -108,7 +108,7 @@ async fn turn(
 }
 
 /// What a client asks for: a message, in a new conversation or in this one.
-fn message(world: &World, model: &str, conversation: Option<Conversation>) -> TurnRequest {
+fn message(world: &TestWorld, model: &str, conversation: Option<Conversation>) -> TurnRequest {
     let target = conversation.map_or(ConversationTarget::New, ConversationTarget::Existing);
     TurnRequest {
         layers: Layers {
@@ -122,7 +122,7 @@ fn message(world: &World, model: &str, conversation: Option<Conversation>) -> Tu
     }
 }
 
-fn root(world: &World) -> std::path::PathBuf {
+fn root(world: &TestWorld) -> std::path::PathBuf {
     world.at("").canonicalize().unwrap()
 }
 
@@ -136,7 +136,7 @@ say = [{ text = 'Done.' }]
 
 #[tokio::test]
 async fn a_front_end_that_streams_and_answers_has_whole_turns() {
-    let world = World::new();
+    let world = TestWorld::new();
     let model = world.script(SCRIPT);
     let engine = Engine::new(world.folder().join("state/aside"), ASIDE.into(), Vec::new());
     let person = Person::says(json!("the blue one"));
@@ -153,7 +153,7 @@ async fn a_front_end_that_streams_and_answers_has_whole_turns() {
 
 #[tokio::test]
 async fn a_conversation_has_one_turn_at_a_time_and_none_that_cannot_begin() {
-    let world = World::new();
+    let world = TestWorld::new();
     let model = world.script(SCRIPT);
     let engine = Engine::new(world.folder().join("state/aside"), ASIDE.into(), Vec::new());
     let store = engine.conversations().store(&root(&world)).unwrap();

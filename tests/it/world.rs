@@ -12,20 +12,20 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The program.
+/// The path of the program under test.
 pub(crate) const ASIDE: &str = env!("CARGO_BIN_EXE_aside");
 
 /// How long anything may take before a test gives up on it.
 const LONG: Duration = Duration::from_secs(20);
 
 /// A workspace, and a home that knows nothing of the user who runs the tests.
-pub(crate) struct World {
+pub(crate) struct TestWorld {
     folder: TempDir,
 }
 
 /// How a run of the program ended.
 #[derive(Debug)]
-pub(crate) struct Done {
+pub(crate) struct ProgramResult {
     /// The exit code; -1 where a signal ended it.
     pub(crate) code: i32,
     pub(crate) stdout: String,
@@ -33,9 +33,9 @@ pub(crate) struct Done {
 }
 
 /// A run of the program that goes on. It is ended when this is dropped.
-pub(crate) struct Running(Option<Child>);
+pub(crate) struct RunningProgram(Option<Child>);
 
-impl World {
+impl TestWorld {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["work", "home", "config", "state", "scripts"] {
@@ -101,12 +101,12 @@ impl World {
     }
 
     /// Runs the program to its end.
-    pub(crate) fn aside(&self, args: &[&str]) -> Done {
+    pub(crate) fn aside(&self, args: &[&str]) -> ProgramResult {
         start(&mut self.command(args)).end()
     }
 
     /// The same, with this on its standard input.
-    pub(crate) fn aside_with(&self, input: &str, args: &[&str]) -> Done {
+    pub(crate) fn aside_with(&self, input: &str, args: &[&str]) -> ProgramResult {
         let mut running = start(self.command(args).stdin(Stdio::piped()));
         let mut stdin = running.child().stdin.take().unwrap();
         // A program that does not want it may have closed it.
@@ -116,18 +116,18 @@ impl World {
     }
 
     /// One turn of a script, on the message `Go`.
-    pub(crate) fn run(&self, script: &str, args: &[&str]) -> Done {
+    pub(crate) fn run(&self, script: &str, args: &[&str]) -> ProgramResult {
         let model = self.script(script);
         self.aside(&[&["run", "-m", &model, "Go"], args].concat())
     }
 
     /// Starts the program.
-    pub(crate) fn start(&self, args: &[&str]) -> Running {
+    pub(crate) fn start(&self, args: &[&str]) -> RunningProgram {
         start(&mut self.command(args))
     }
 
     /// Starts one turn of a script on the message `Go`, and waits until this is in its log.
-    pub(crate) fn start_until(&self, script: &str, args: &[&str], event: &str) -> Running {
+    pub(crate) fn start_until(&self, script: &str, args: &[&str], event: &str) -> RunningProgram {
         let model = self.script(script);
         let running = self.start(&[&["run", "-m", &model, "Go"], args].concat());
         let begin = Instant::now();
@@ -154,14 +154,14 @@ impl World {
     }
 
     /// The log of the only conversation.
-    pub(crate) fn log(&self) -> Log {
-        Log::read(&only(self.conversations()))
+    pub(crate) fn log(&self) -> EventLog {
+        EventLog::read(&only(self.conversations()))
     }
 }
 
 /// Starts a program, whose output is piped.
-pub(crate) fn start(command: &mut Command) -> Running {
-    Running(Some(command.spawn().unwrap()))
+pub(crate) fn start(command: &mut Command) -> RunningProgram {
+    RunningProgram(Some(command.spawn().unwrap()))
 }
 
 /// The folders of all conversations in a state directory.
@@ -189,12 +189,12 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-impl Running {
+impl RunningProgram {
     fn child(&mut self) -> &mut Child {
         self.0.as_mut().unwrap()
     }
 
-    /// Its process.
+    /// The id of the program's process.
     pub(crate) fn id(&mut self) -> u32 {
         self.child().id()
     }
@@ -205,7 +205,7 @@ impl Running {
     }
 
     /// Waits for its end, but not for ever.
-    pub(crate) fn end(mut self) -> Done {
+    pub(crate) fn end(mut self) -> ProgramResult {
         let mut child = self.0.take().unwrap();
         let stdout = reading(child.stdout.take());
         let stderr = reading(child.stderr.take());
@@ -223,7 +223,7 @@ impl Running {
         };
         let (stdout, stderr) = (stdout.join().unwrap(), stderr.join().unwrap());
         let status = status.unwrap_or_else(|| panic!("it did not end:\n{stdout}\n{stderr}"));
-        Done {
+        ProgramResult {
             code: status.code().unwrap_or(-1),
             stdout,
             stderr,
@@ -231,7 +231,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         if let Some(mut child) = self.0.take() {
             let _ = child.kill();
@@ -250,7 +250,7 @@ fn reading(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<
     })
 }
 
-impl Done {
+impl ProgramResult {
     /// Checks the exit code.
     #[track_caller]
     pub(crate) fn exits(self, code: i32) -> Self {
@@ -288,9 +288,9 @@ impl Done {
 }
 
 /// What is on disk of a conversation.
-pub(crate) struct Log(Vec<Value>);
+pub(crate) struct EventLog(Vec<Value>);
 
-impl Log {
+impl EventLog {
     /// Reads the log in a conversation's folder; each line has to be whole and in its place.
     pub(crate) fn read(conversation: &Path) -> Self {
         let text = fs::read_to_string(conversation.join("events.jsonl")).unwrap();
@@ -305,7 +305,7 @@ impl Log {
         Self(events)
     }
 
-    /// All events.
+    /// All events of the log, in order.
     pub(crate) fn events(&self) -> &[Value] {
         &self.0
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct ProviderSettings {
     /// Which API it speaks; a provider that Aside knows by name needs none.
-    pub api: Option<Api>,
+    pub api: Option<ApiSetting>,
     /// Where its API is.
     pub base_url: Option<String>,
     /// The environment variable that holds the key.
@@ -25,16 +25,16 @@ pub struct ProviderSettings {
 /// An API that a provider speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Api {
-    /// Anthropic's messages.
+pub enum ApiSetting {
+    /// Anthropic's Messages API.
     Anthropic,
-    /// OpenAI's responses.
+    /// OpenAI's Responses API.
     OpenaiResponses,
-    /// OpenAI's chat completions, which many servers speak.
+    /// OpenAI's Chat Completions API, which many servers offer.
     OpenaiChat,
-    /// Google's generative language.
+    /// Google's Generative Language API.
     Google,
-    /// Ollama's own.
+    /// The API of Ollama itself.
     Ollama,
     /// A script instead of a model.
     Rehearsal,
@@ -94,11 +94,11 @@ pub struct ModelSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ForcedTools {
-    /// It can.
+    /// The model can always be made to call a tool.
     Yes,
     /// Only while it does not reason.
     WithoutReasoning,
-    /// It cannot.
+    /// The model cannot be made to call a tool.
     No,
 }
 
@@ -139,7 +139,7 @@ pub struct ModelPrices {
     pub cache_write_long: Option<f64>,
     /// Input tokens up to which these prices count; where there are more, `beyond` counts for the whole request.
     pub up_to: Option<u64>,
-    /// See `up_to`.
+    /// The prices of requests with more input tokens than `up_to`.
     pub beyond: Option<PricesBeyond>,
 }
 
@@ -147,19 +147,19 @@ pub struct ModelPrices {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PricesBeyond {
-    /// See [`ModelPrices::input`].
+    /// As [`ModelPrices::input`], beyond the bound.
     #[schemars(range(min = 0.0), description = "As above.")]
     pub input: f64,
-    /// See [`ModelPrices::output`].
+    /// As [`ModelPrices::output`], beyond the bound.
     #[schemars(range(min = 0.0), description = "As above.")]
     pub output: f64,
-    /// See [`ModelPrices::cache_read`].
+    /// As [`ModelPrices::cache_read`], beyond the bound.
     #[schemars(range(min = 0.0), description = "As above.")]
     pub cache_read: Option<f64>,
-    /// See [`ModelPrices::cache_write`].
+    /// As [`ModelPrices::cache_write`], beyond the bound.
     #[schemars(range(min = 0.0), description = "As above.")]
     pub cache_write: Option<f64>,
-    /// See [`ModelPrices::cache_write_long`].
+    /// As [`ModelPrices::cache_write_long`], beyond the bound.
     #[schemars(range(min = 0.0), description = "As above.")]
     pub cache_write_long: Option<f64>,
 }

@@ -12,7 +12,7 @@ use self::running::{Lease, RunningTurns};
 use super::{clock::Clock, drive::handle::TurnHandle};
 use crate::{
     session::{
-        conversation::{Conversation, Listed, Until},
+        conversation::{Conversation, ConversationSummary, ForkExtent},
         record::Entry,
         store::{Store, StoreError},
     },
@@ -103,7 +103,7 @@ impl Conversations {
     ///
     /// # Errors
     /// Where a store cannot be opened or read.
-    pub fn list(&self, roots: Vec<PathBuf>) -> Result<Vec<Listed>, StoreError> {
+    pub fn list(&self, roots: Vec<PathBuf>) -> Result<Vec<ConversationSummary>, StoreError> {
         let mut all = Vec::new();
         for root in self.places(roots) {
             all.extend(self.store(&root)?.list()?);
@@ -195,7 +195,7 @@ impl Conversations {
         &self,
         root: &Path,
         conversation: &Conversation,
-        until: Until<'_>,
+        until: ForkExtent<'_>,
     ) -> Result<Conversation, StoreError> {
         self.store(root)?
             .fork(conversation, until, Clock::start().now())

@@ -25,7 +25,7 @@ pub enum TurnMessage {
     ToolOutput {
         /// The provider's id of the call.
         call_id: String,
-        /// The piece.
+        /// The piece that came.
         text: String,
     },
     /// A call changed files.
@@ -58,7 +58,7 @@ pub struct TurnHandle {
 /// A message to a running turn.
 #[derive(Debug)]
 pub(super) enum Mail {
-    /// Something happened.
+    /// Something that the turn must be told of.
     Input(Input),
     /// Would this answer be taken? The reply is `None` where no such prompt is open.
     Fits(

@@ -9,10 +9,10 @@ use std::{
 
 use tokio::sync::mpsc;
 
-use super::{tasks::Happening, writer::Writer};
+use super::{tasks::Happening, writer::LogWriter};
 use crate::{
     session::record::{self, Entry},
-    tool::{Edit, workspace::file_uri},
+    tool::{FileEdit, workspace::file_uri},
     turn::{
         effect::CallWork,
         event::CallKey,
@@ -85,14 +85,18 @@ impl Secrets {
 /// The hooks of a turn's tools.
 #[derive(Clone)]
 pub(in crate::engine) struct Hooks {
-    pub(in crate::engine) writer: Arc<Writer>,
+    pub(in crate::engine) writer: Arc<LogWriter>,
     pub(in crate::engine) happenings: mpsc::Sender<Happening>,
     pub(in crate::engine) secrets: Secrets,
 }
 
 impl Hooks {
     /// An edit goes on record before its file changes.
-    pub(in crate::engine) fn record_edit(&self, root: &Path, edit: &Edit) -> std::io::Result<()> {
+    pub(in crate::engine) fn record_edit(
+        &self,
+        root: &Path,
+        edit: &FileEdit,
+    ) -> std::io::Result<()> {
         let entry = Entry::Edit(record::Edit {
             call: edit.call.0,
             path: edit.path.clone(),

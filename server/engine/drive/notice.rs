@@ -17,9 +17,9 @@ pub enum TurnNotice {
     HeadChanged {
         /// The model or its provider.
         model: bool,
-        /// The tools.
+        /// Whether the array of tools changed.
         tools: bool,
-        /// The instructions.
+        /// Whether the system text changed.
         system: bool,
     },
 }

@@ -14,17 +14,17 @@ use super::{
     handle::TurnMessage,
     hooks::Secrets,
     state::ConversationState,
-    tasks::{Happening, Tasks},
+    tasks::{Happening, TurnTasks},
     trace::Trace,
-    writer::Writer,
+    writer::LogWriter,
 };
 use crate::{
-    provider::{Head, Provider, Request, Shared, flatten},
+    provider::{Head, ModelRequest, Provider, SharedBody, flatten},
     session::{
         approvals::Approvals,
         record::{Entry, Frozen, TurnOptions},
     },
-    tool::{Host, Registry},
+    tool::{Registry, ToolContext},
     turn::{
         Effect,
         effect::{self, CallWork, End, RequestKind},
@@ -37,7 +37,7 @@ use crate::{
 
 /// Performs the effects of one turn, and holds all that it acts on.
 pub(in crate::engine) struct Performer {
-    pub(in crate::engine) writer: Arc<Writer>,
+    pub(in crate::engine) writer: Arc<LogWriter>,
     pub(in crate::engine) transcript: Transcript,
     pub(in crate::engine) head: Arc<Head>,
     pub(in crate::engine) frozen: Frozen,
@@ -46,14 +46,14 @@ pub(in crate::engine) struct Performer {
     pub(in crate::engine) schema: Option<Value>,
     pub(in crate::engine) provider: Arc<dyn Provider>,
     pub(in crate::engine) assistants: Assistants,
-    pub(in crate::engine) shared: Arc<Shared>,
+    pub(in crate::engine) shared: Arc<SharedBody>,
     pub(in crate::engine) registry: Arc<Registry>,
-    pub(in crate::engine) host: Arc<Host>,
+    pub(in crate::engine) host: Arc<ToolContext>,
     pub(in crate::engine) approvals: Approvals,
     pub(in crate::engine) secrets: Secrets,
     pub(in crate::engine) front: mpsc::Sender<TurnMessage>,
     pub(in crate::engine) happenings: mpsc::Receiver<Happening>,
-    pub(in crate::engine) tasks: Tasks,
+    pub(in crate::engine) tasks: TurnTasks,
     pub(in crate::engine) calls: Calls,
     pub(in crate::engine) trace: Trace,
     pub(in crate::engine) end: Option<End>,
@@ -146,7 +146,7 @@ impl Performer {
             without,
         } = request;
         let mut provider = self.provider.clone();
-        let mut sent = Request {
+        let mut sent = ModelRequest {
             head: self.head.clone(),
             transcript: self.transcript.fork(),
             shared: self.shared.clone(),
@@ -172,7 +172,7 @@ impl Performer {
                     let window = found.provider.model().context_window;
                     (sent.transcript, sent.messages) =
                         flatten(&sent.transcript, &sent.messages, window);
-                    sent.shared = Arc::new(Shared::new(self.shared.conversation()));
+                    sent.shared = Arc::new(SharedBody::new(self.shared.conversation()));
                     sent.head = found.head;
                     provider = found.provider;
                 }

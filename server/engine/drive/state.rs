@@ -7,15 +7,15 @@ use std::{
 };
 
 use crate::{
-    provider::{ReadMedia, Shared},
+    provider::{ReadMedia, SharedBody},
     session::{
         blobs::Blobs,
         conversation::Conversation,
-        lines::{Fault, Lines},
+        lines::{LogLines, UnreadableLine},
         record::{Frozen, Record},
         replay,
     },
-    tool::Seen,
+    tool::FileSnapshots,
     turn::{
         event::{DirectiveKind, Event, FaultKind, Word},
         model_text::ModelText,
@@ -30,13 +30,13 @@ pub struct ConversationState {
     /// What providers were sent.
     pub(in crate::engine) transcript: Transcript,
     /// Its last requests, encoded.
-    pub(in crate::engine) shared: Arc<Shared>,
+    pub(in crate::engine) shared: Arc<SharedBody>,
     /// What its requests begin with; none before the first.
     pub(in crate::engine) frozen: Option<Frozen>,
     /// What models refused.
     pub(in crate::engine) learned: BTreeSet<(String, Word<Feature>)>,
     /// What the model knows of the files.
-    pub(in crate::engine) seen: Seen,
+    pub(in crate::engine) seen: FileSnapshots,
     /// It has a turn.
     pub(in crate::engine) begun: bool,
     /// Its last turn, where that can be resumed.
@@ -58,7 +58,7 @@ impl ConversationState {
     ) -> io::Result<Self> {
         let conversation = conversation.clone();
         let media = read_media(conversation.blobs());
-        let shared = Shared::with_media(conversation.id().to_owned(), media);
+        let shared = SharedBody::with_media(conversation.id().to_owned(), media);
         let shared = Arc::new(shared);
         let read = tokio::task::spawn_blocking(move || {
             let lines = conversation.read_all()?;
@@ -68,7 +68,7 @@ impl ConversationState {
             .unwrap_or_else(|_| Err(io::Error::other("reading it failed inside Aside")))
     }
 
-    fn of(lines: &Lines, shared: Arc<Shared>, next: u64) -> Self {
+    fn of(lines: &LogLines, shared: Arc<SharedBody>, next: u64) -> Self {
         let records = &lines.records;
         let mut turns = replay::turns(records);
         Self {
@@ -105,7 +105,7 @@ pub(in crate::engine) struct LostPart {
     pub(in crate::engine) untold: Option<Event>,
 }
 
-fn faults(lines: &Lines) -> Vec<LostPart> {
+fn faults(lines: &LogLines) -> Vec<LostPart> {
     let events = lines.records.iter();
     let told: HashSet<(u64, FaultKind)> = events
         .filter_map(|record| match record.entry.event()? {
@@ -116,7 +116,7 @@ fn faults(lines: &Lines) -> Vec<LostPart> {
             _ => None,
         })
         .collect();
-    let lost = |fault: &Fault| {
+    let lost = |fault: &UnreadableLine| {
         let text = format!("{fault}; it was left out.");
         let kind = DirectiveKind::Lost {
             line: fault.line,
@@ -131,8 +131,8 @@ fn faults(lines: &Lines) -> Vec<LostPart> {
     lines.faults.iter().map(lost).collect()
 }
 
-fn seen(records: &[Record]) -> Seen {
-    let mut seen = Seen::default();
+fn seen(records: &[Record]) -> FileSnapshots {
+    let mut seen = FileSnapshots::default();
     for record in records {
         if let Some(Event::ToolResult {
             details: Some(details),

@@ -12,7 +12,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    provider::{Provider, Request},
+    provider::{ModelRequest, Provider},
     turn::{
         event::CallKey,
         input::{Input, Preparation, RequestId, ToolOutcome, ToolOutput},
@@ -43,7 +43,7 @@ enum What {
 }
 
 /// All tasks of one turn.
-pub(in crate::engine) struct Tasks {
+pub(in crate::engine) struct TurnTasks {
     set: JoinSet<()>,
     what: HashMap<Id, What>,
     requests: HashMap<RequestId, AbortHandle>,
@@ -52,7 +52,7 @@ pub(in crate::engine) struct Tasks {
     happenings: mpsc::Sender<Happening>,
 }
 
-impl Tasks {
+impl TurnTasks {
     pub(in crate::engine) fn new(happenings: mpsc::Sender<Happening>) -> Self {
         Self {
             set: JoinSet::new(),
@@ -69,7 +69,7 @@ impl Tasks {
         &mut self,
         id: RequestId,
         provider: std::sync::Arc<dyn Provider>,
-        request: Request,
+        request: ModelRequest,
     ) {
         let happenings = self.happenings.clone();
         let handle = self.spawn(What::Request(id), async move {
@@ -119,7 +119,7 @@ impl Tasks {
         });
     }
 
-    /// Runs a call. Its token is cancelled by [`Tasks::stop`] and with the turn.
+    /// Runs a call. Its token is cancelled by [`TurnTasks::stop`] and with the turn.
     pub(in crate::engine) fn run<F: Future<Output = ToolOutcome> + Send + 'static>(
         &mut self,
         call: CallKey,
@@ -229,7 +229,7 @@ fn of_panic(what: What, error: &JoinError) -> Option<Input> {
 async fn stream(
     id: RequestId,
     provider: &dyn Provider,
-    request: Request,
+    request: ModelRequest,
     happenings: &mpsc::Sender<Happening>,
 ) -> Result<(), Failure> {
     let mut pieces = provider.send(request).await?;

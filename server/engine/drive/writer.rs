@@ -13,13 +13,13 @@ use crate::{
 
 /// Appends for one turn.
 #[derive(Debug)]
-pub(in crate::engine) struct Writer {
+pub(in crate::engine) struct LogWriter {
     log: Mutex<Log>,
     turn: String,
     clock: Clock,
 }
 
-impl Writer {
+impl LogWriter {
     /// Appends to this log in the name of this turn.
     #[must_use]
     pub(in crate::engine) fn new(log: Log, turn: String, clock: Clock) -> Self {

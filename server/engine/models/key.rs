@@ -7,11 +7,11 @@ use tokio::sync::Mutex;
 
 use crate::{
     config::{
-        known::{BEARER, Known},
+        known::{BEARER, KnownProvider},
         settings::ProviderSettings,
     },
     provider::{FindKey, key::Key},
-    tool::process::{How, Quiet, read_quietly},
+    tool::process::{CommandEnd, Quiet, read_quietly},
 };
 
 /// How long a program that prints a key may take: it may have to ask somebody.
@@ -44,7 +44,7 @@ pub enum KeySource {
     Command {
         /// The program and its arguments.
         command: Vec<String>,
-        /// The provider.
+        /// The name of the provider.
         provider: String,
     },
 }
@@ -57,7 +57,7 @@ impl KeySource {
     pub fn of(
         provider: &str,
         own: Option<&ProviderSettings>,
-        known: Option<&Known>,
+        known: Option<&KnownProvider>,
         env: &Env,
     ) -> Result<Self, String> {
         let is_set = |name: &str| env(name).is_some_and(|key| !key.trim().is_empty());
@@ -177,10 +177,10 @@ impl Keys {
             .await
             .map_err(|error| format!("could not be started: {error}"))?;
         match how {
-            How::Exit(0) => {}
-            How::Exit(code) => return Err(format!("ended with exit status {code}")),
-            How::NotStarted(why) => return Err(format!("could not be started: {why}")),
-            How::TimedOut => return Err(format!("took more than {} s", TIME.as_secs())),
+            CommandEnd::Exit(0) => {}
+            CommandEnd::Exit(code) => return Err(format!("ended with exit status {code}")),
+            CommandEnd::NotStarted(why) => return Err(format!("could not be started: {why}")),
+            CommandEnd::TimedOut => return Err(format!("took more than {} s", TIME.as_secs())),
             _ => return Err("was ended from outside".to_owned()),
         }
         let text = String::from_utf8(output).map_err(|_| "printed what is no text".to_owned())?;

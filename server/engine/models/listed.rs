@@ -11,7 +11,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::provider::abilities::Told;
+use crate::provider::abilities::StatedAbilities;
 
 const FILE: &str = "models.json";
 /// Bytes of the file, at the most.
@@ -25,7 +25,7 @@ pub struct Lists(BTreeMap<String, List>);
 struct List {
     /// Where it was asked for: the list of another place says nothing.
     base: String,
-    models: BTreeMap<String, Told>,
+    models: BTreeMap<String, StatedAbilities>,
 }
 
 impl Lists {
@@ -44,20 +44,20 @@ impl Lists {
 
     /// What a provider at this place said of a model.
     #[must_use]
-    pub fn get(&self, provider: &str, base: &str, model: &str) -> Option<&Told> {
+    pub fn get(&self, provider: &str, base: &str, model: &str) -> Option<&StatedAbilities> {
         let list = self.0.get(provider).filter(|list| list.base == base)?;
         list.models.get(model)
     }
 
     /// All that a provider at this place said; none where it was not asked there.
     #[must_use]
-    pub fn all(&self, provider: &str, base: &str) -> Option<&BTreeMap<String, Told>> {
+    pub fn all(&self, provider: &str, base: &str) -> Option<&BTreeMap<String, StatedAbilities>> {
         let list = self.0.get(provider).filter(|list| list.base == base)?;
         Some(&list.models)
     }
 
     /// Takes in a provider's list, in place of an earlier one.
-    pub fn set(&mut self, provider: &str, base: &str, models: &[(String, Told)]) {
+    pub fn set(&mut self, provider: &str, base: &str, models: &[(String, StatedAbilities)]) {
         let list = List {
             base: base.to_owned(),
             models: models.iter().cloned().collect(),
@@ -90,11 +90,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path().join("state");
         assert_eq!(Lists::read(&state), Lists::default());
-        let told = Told {
+        let told = StatedAbilities {
             context_window: Some(7),
             efforts: Some(vec!["low".into()]),
             prices: serde_json::from_str(r#"{"input":1,"output":2}"#).unwrap(),
-            ..Told::default()
+            ..StatedAbilities::default()
         };
         let mut lists = Lists::default();
         lists.set("mine", "http://a/", &[("m".into(), told.clone())]);

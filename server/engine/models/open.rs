@@ -16,18 +16,21 @@ use super::{
 };
 use crate::{
     config::{
-        Choice, ModelId,
-        known::{Known, known},
-        settings::{self, Api, Assistant, Cache, ProviderSettings, Reasoning, Settings, TlsRoots},
+        ModelChoice, ModelId,
+        known::{KnownProvider, known},
+        settings::{
+            self, ApiSetting, AssistantSettings, CacheSetting, ProviderSettings, ReasoningSetting,
+            Settings, TlsRoots,
+        },
     },
     provider::{
         self, ApiKind, Provider,
-        abilities::{self, Abilities, Told},
-        client::{Client, Roots},
+        abilities::{self, Abilities, StatedAbilities},
+        client::{HttpClient, Roots},
         describe_models,
         key::Key,
         list_models,
-        options::{Effort, Keep, Options},
+        options::{CacheRetention, ModelOptions, ReasoningEffort},
         rehearsal::Rehearsal,
     },
 };
@@ -40,7 +43,7 @@ const OLLAMA_PORT: u16 = 11434;
 /// What models are opened with. One for the process: clones share connections and keys.
 #[derive(Clone)]
 pub struct Models {
-    client: Client,
+    client: HttpClient,
     env: Env,
     keys: Keys,
     state_dir: PathBuf,
@@ -53,7 +56,7 @@ pub struct Endpoint {
     /// What it speaks.
     pub kind: ApiKind,
     /// Where it is, its key, and what else requests say. The model may be any.
-    pub options: Options,
+    pub options: ModelOptions,
     /// Where its key is.
     pub key: KeySource,
 }
@@ -68,7 +71,7 @@ impl Models {
             TlsRoots::System => Roots::System,
         };
         Self {
-            client: Client::new(roots),
+            client: HttpClient::new(roots),
             keys: Keys::new(env.clone(), supervisor),
             env,
             state_dir,
@@ -76,7 +79,7 @@ impl Models {
         }
     }
 
-    /// The environment.
+    /// The environment in which keys are looked for.
     #[must_use]
     pub fn env(&self) -> &Env {
         &self.env
@@ -95,17 +98,17 @@ impl Models {
     pub fn open(
         &self,
         model: &ModelId,
-        assistant: &Assistant,
+        assistant: &AssistantSettings,
         settings: &Settings,
     ) -> Result<Arc<dyn Provider>, String> {
-        if model.api == Api::Rehearsal {
+        if model.api == ApiSetting::Rehearsal {
             return Ok(Arc::new(Rehearsal::open(&model.model)?));
         }
         let endpoint = self.endpoint(model, settings)?;
         let listed = Lists::read(&self.state_dir);
         let base = endpoint.options.base.as_str();
         let listed = listed.get(&model.provider, base, &model.model);
-        let options = Options {
+        let options = ModelOptions {
             abilities: self.abilities(model, listed, settings)?,
             reasoning: assistant.reasoning.map(effort),
             max_output: assistant.request.max_output_tokens.map(u64::from),
@@ -123,7 +126,7 @@ impl Models {
     pub fn abilities(
         &self,
         model: &ModelId,
-        listed: Option<&Told>,
+        listed: Option<&StatedAbilities>,
         settings: &Settings,
     ) -> Result<Abilities, String> {
         let kind = kind(model.api).ok_or("a script has no abilities")?;
@@ -162,7 +165,7 @@ impl Models {
         }
         Ok(Endpoint {
             kind,
-            options: Options {
+            options: ModelOptions {
                 provider: model.provider.clone(),
                 model: model.model.clone(),
                 base,
@@ -173,7 +176,7 @@ impl Models {
                 abilities: abilities::built_in(kind, &model.model),
                 reasoning: None,
                 max_output: None,
-                cache: Keep::default(),
+                cache: CacheRetention::default(),
             },
             key,
         })
@@ -183,7 +186,10 @@ impl Models {
     ///
     /// # Errors
     /// A sentence for the user.
-    pub async fn list(&self, endpoint: &Endpoint) -> Result<Vec<(String, Told)>, String> {
+    pub async fn list(
+        &self,
+        endpoint: &Endpoint,
+    ) -> Result<Vec<(String, StatedAbilities)>, String> {
         let find = self.keys.find(endpoint.key.clone());
         let (options, client) = (endpoint.options.clone(), self.client.clone());
         list_models(endpoint.kind, options, client, find)
@@ -192,7 +198,7 @@ impl Models {
     }
 
     /// Asks the provider for what its list does not say of these models, where there is such a thing.
-    pub async fn describe(&self, endpoint: &Endpoint, models: &mut [(String, Told)]) {
+    pub async fn describe(&self, endpoint: &Endpoint, models: &mut [(String, StatedAbilities)]) {
         let find = self.keys.find(endpoint.key.clone());
         let (options, client) = (endpoint.options.clone(), self.client.clone());
         describe_models(endpoint.kind, options, client, find, models).await;
@@ -208,15 +214,19 @@ impl Models {
     ///
     /// # Errors
     /// A sentence that says what to set.
-    pub async fn choose(&self, choice: Choice, settings: &Settings) -> Result<ModelId, String> {
+    pub async fn choose(
+        &self,
+        choice: ModelChoice,
+        settings: &Settings,
+    ) -> Result<ModelId, String> {
         match choice {
-            Choice::Model(model) => Ok(model),
-            Choice::DefaultOf(provider) => {
+            ModelChoice::Model(model) => Ok(model),
+            ModelChoice::DefaultOf(provider) => {
                 let model = abilities::default_model(provider)
                     .ok_or_else(|| format!("the provider {provider} has no default model"))?;
                 ModelId::parse(&format!("{provider}/{model}"), settings)
             }
-            Choice::FirstOfOllama => {
+            ModelChoice::FirstOfOllama => {
                 // Somewhere else it may be far, or gone without a word.
                 let found = timeout(OLLAMA, self.ask_ollama(settings)).await;
                 let found = found.ok().flatten();
@@ -226,7 +236,7 @@ impl Models {
         }
     }
 
-    /// The model of [`Choice::FirstOfOllama`] when it was last looked for, if there was one.
+    /// The model of [`ModelChoice::FirstOfOllama`] when it was last looked for, if there was one.
     #[must_use]
     pub fn first_of_ollama(&self) -> Option<ModelId> {
         self.remembered().clone()
@@ -248,7 +258,7 @@ impl Models {
 }
 
 /// The headers that the user wants in every request, a line each: `Name: value`. What stands in them is not repeated.
-fn own_headers(known: &Known, env: &Env) -> Result<Vec<(HeaderName, Key)>, String> {
+fn own_headers(known: &KnownProvider, env: &Env) -> Result<Vec<(HeaderName, Key)>, String> {
     let Some((variable, text)) = known.headers_env.and_then(|name| Some((name, env(name)?))) else {
         return Ok(Vec::new());
     };
@@ -271,39 +281,39 @@ const NO_MODEL: &str = "there is no model: no key is in ANTHROPIC_API_KEY, OPENA
                         aside.toml, or give `--model`, for example `rehearsal/demo`, which plays a script";
 
 /// What is known of a provider by its name counts where it speaks the same API, or another one of the same house.
-fn speaks(known: &Known, api: Api) -> bool {
-    let openai = |api| matches!(api, Api::OpenaiResponses | Api::OpenaiChat);
+fn speaks(known: &KnownProvider, api: ApiSetting) -> bool {
+    let openai = |api| matches!(api, ApiSetting::OpenaiResponses | ApiSetting::OpenaiChat);
     known.api == api || (known.name == "openai" && openai(api))
 }
 
-fn kind(api: Api) -> Option<ApiKind> {
+fn kind(api: ApiSetting) -> Option<ApiKind> {
     Some(match api {
-        Api::Rehearsal => return None,
-        Api::Anthropic => ApiKind::Anthropic,
-        Api::OpenaiResponses => ApiKind::OpenaiResponses,
-        Api::OpenaiChat => ApiKind::OpenaiChat,
-        Api::Google => ApiKind::Google,
-        Api::Ollama => ApiKind::Ollama,
+        ApiSetting::Rehearsal => return None,
+        ApiSetting::Anthropic => ApiKind::Anthropic,
+        ApiSetting::OpenaiResponses => ApiKind::OpenaiResponses,
+        ApiSetting::OpenaiChat => ApiKind::OpenaiChat,
+        ApiSetting::Google => ApiKind::Google,
+        ApiSetting::Ollama => ApiKind::Ollama,
     })
 }
 
 /// The place of a provider of one's own that does not say where it is.
-fn usual(api: Api) -> Option<&'static str> {
+fn usual(api: ApiSetting) -> Option<&'static str> {
     let name = match api {
-        Api::Anthropic => "anthropic",
-        Api::OpenaiResponses => "openai",
-        Api::Google => "google",
-        Api::Ollama => "ollama",
-        Api::OpenaiChat | Api::Rehearsal => return None,
+        ApiSetting::Anthropic => "anthropic",
+        ApiSetting::OpenaiResponses => "openai",
+        ApiSetting::Google => "google",
+        ApiSetting::Ollama => "ollama",
+        ApiSetting::OpenaiChat | ApiSetting::Rehearsal => return None,
     };
     known(name).map(|known| known.base_url)
 }
 
 fn base(
     provider: &str,
-    api: Api,
+    api: ApiSetting,
     own: Option<&ProviderSettings>,
-    known: Option<&Known>,
+    known: Option<&KnownProvider>,
     env: &Env,
 ) -> Result<Url, String> {
     if let Some(text) = own.and_then(|own| own.base_url.as_deref()) {
@@ -312,7 +322,7 @@ fn base(
     let variable = known.and_then(|known| known.base_env);
     let set = variable.and_then(|name| Some((name, env(name)?)));
     if let Some((name, text)) = set.filter(|(_, text)| !text.trim().is_empty()) {
-        let text = if api == Api::Ollama {
+        let text = if api == ApiSetting::Ollama {
             ollama_host(&text)
         } else {
             text
@@ -374,28 +384,28 @@ fn ollama_host(text: &str) -> String {
 }
 
 /// The keys are the same.
-fn told(model: &settings::ModelSettings) -> Result<Told, String> {
+fn told(model: &settings::ModelSettings) -> Result<StatedAbilities, String> {
     serde_json::to_value(model)
         .and_then(serde_json::from_value)
         .map_err(|error| format!("what is configured of a model cannot be read: {error}"))
 }
 
-fn effort(reasoning: Reasoning) -> Effort {
+fn effort(reasoning: ReasoningSetting) -> ReasoningEffort {
     match reasoning {
-        Reasoning::Off => Effort::Off,
-        Reasoning::Low => Effort::Low,
-        Reasoning::Medium => Effort::Medium,
-        Reasoning::High => Effort::High,
-        Reasoning::Max => Effort::Max,
+        ReasoningSetting::Off => ReasoningEffort::Off,
+        ReasoningSetting::Low => ReasoningEffort::Low,
+        ReasoningSetting::Medium => ReasoningEffort::Medium,
+        ReasoningSetting::High => ReasoningEffort::High,
+        ReasoningSetting::Max => ReasoningEffort::Max,
     }
 }
 
-fn keep(cache: Option<Cache>) -> Keep {
+fn keep(cache: Option<CacheSetting>) -> CacheRetention {
     match cache {
-        None => Keep::default(),
-        Some(Cache::Off) => Keep::Off,
-        Some(Cache::Short) => Keep::Short,
-        Some(Cache::Long) => Keep::Long,
+        None => CacheRetention::default(),
+        Some(CacheSetting::Off) => CacheRetention::Off,
+        Some(CacheSetting::Short) => CacheRetention::Short,
+        Some(CacheSetting::Long) => CacheRetention::Long,
     }
 }
 

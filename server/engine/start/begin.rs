@@ -27,19 +27,19 @@ use crate::{
             notice::TurnNotice,
             performer::{Calls, Performer},
             state::ConversationState,
-            tasks::Tasks,
+            tasks::TurnTasks,
             trace::Trace,
-            writer::Writer,
+            writer::LogWriter,
         },
     },
     session::{
         approvals::Approvals,
-        attach::Given,
+        attach::AttachedFile,
         conversation::Conversation,
         record::{Entry, Frozen, TurnOptions},
         replay,
     },
-    tool::{Host, Seen, workspace::Workspace},
+    tool::{FileSnapshots, ToolContext, workspace::Workspace},
     turn::{
         Setup, Turn, attachment::Attachment, model_text::ModelText, response::Feature,
         rules::Rules, transcript::Transcript,
@@ -48,7 +48,7 @@ use crate::{
 
 /// A turn that runs in a task of its own. Its conversation is free again when this is dropped.
 pub struct StartedTurn {
-    /// The turn.
+    /// The handle by which the turn is answered, steered and cancelled.
     pub handle: TurnHandle,
     /// The id of its model.
     pub model: String,
@@ -187,7 +187,7 @@ impl DriverSetup {
         let attachments = self.keep_attachments().await?;
         let turn = self.turn(&id, resumed.as_ref(), attachments, clock)?;
 
-        let writer = Arc::new(Writer::new(log, id.clone(), clock));
+        let writer = Arc::new(LogWriter::new(log, id.clone(), clock));
         let last = state.interrupted.take();
         let workspace = self.workspace(last.as_ref().or(resumed.as_ref()))?;
         let preface = Preface {
@@ -224,7 +224,7 @@ impl DriverSetup {
             TurnStart::Resume { .. } => Vec::new(),
         };
         let blobs = self.conversation.blobs();
-        let any = given.iter().any(Given::is_media);
+        let any = given.iter().any(AttachedFile::is_media);
         let keep = move || given.into_iter().map(|one| one.keep(&blobs)).collect();
         let kept: io::Result<Vec<Attachment>> = if any {
             let kept = tokio::task::spawn_blocking(keep).await;
@@ -283,7 +283,7 @@ impl DriverSetup {
     fn performer(
         self,
         frozen: Frozen,
-        writer: Arc<Writer>,
+        writer: Arc<LogWriter>,
         state: ConversationState,
         workspace: Workspace,
     ) -> Performer {
@@ -312,20 +312,20 @@ impl DriverSetup {
             secrets,
             front: self.front,
             happenings,
-            tasks: Tasks::new(say),
+            tasks: TurnTasks::new(say),
             calls: Calls::default(),
             trace: Trace::default(),
             end: None,
         }
     }
 
-    fn host(&self, hooks: Hooks, workspace: Workspace, seen: Seen) -> Host {
+    fn host(&self, hooks: Hooks, workspace: Workspace, seen: FileSnapshots) -> ToolContext {
         let approved = self.approvals.read().unwrap_or_default();
         let blobs = self.conversation.blobs();
         let (keep, read) = (blobs.clone(), blobs);
         let root = self.request.root.clone();
         let edits = hooks.clone();
-        Host {
+        ToolContext {
             workspace,
             editor: self.request.editor.clone(),
             seen: Mutex::new(seen),
@@ -344,7 +344,7 @@ impl DriverSetup {
 
 /// What goes on record before the turn's own events.
 struct Preface<'a> {
-    writer: &'a Writer,
+    writer: &'a LogWriter,
     conversation: &'a Conversation,
 }
 

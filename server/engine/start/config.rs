@@ -8,7 +8,7 @@ use super::{
     trust::WorkspaceConfig,
 };
 use crate::{
-    config::{self, Choice, Configuration, ModelId, settings::Settings},
+    config::{self, Configuration, ModelChoice, ModelId, settings::Settings},
     engine::{Engine, conversations::running::Lease, drive::notice::TurnNotice, models::Models},
     tool::Tool,
     turn::rules::Mode,
@@ -16,7 +16,7 @@ use crate::{
 
 /// A turn as it is configured. It has its conversation, in which no other turn begins meanwhile.
 pub struct TurnConfig {
-    /// The configuration.
+    /// The effective configuration, with where each value comes from.
     pub configuration: Configuration,
     /// Whether the workspace is trusted.
     pub trusted: bool,
@@ -77,7 +77,7 @@ impl TurnConfig {
     /// Whether [`TurnConfig::find_model`] returns at once.
     #[must_use]
     pub fn knows_model(&self) -> bool {
-        let first = matches!(self.choice(), Ok(Choice::FirstOfOllama));
+        let first = matches!(self.choice(), Ok(ModelChoice::FirstOfOllama));
         !first || self.model.is_some() || self.models.first_of_ollama().is_some()
     }
 
@@ -91,7 +91,7 @@ impl TurnConfig {
             return Ok(model.clone());
         }
         let found = match (self.choice()?, self.models.first_of_ollama()) {
-            (Choice::FirstOfOllama, Some(model)) => model,
+            (ModelChoice::FirstOfOllama, Some(model)) => model,
             (choice, _) => {
                 let chosen = self.models.choose(choice, self.settings()).await;
                 chosen.map_err(StartError::NoProvider)?
@@ -118,7 +118,7 @@ impl TurnConfig {
         notices
     }
 
-    fn choice(&self) -> Result<Choice, StartError> {
+    fn choice(&self) -> Result<ModelChoice, StartError> {
         config::choose_model(self.settings(), self.models.env().as_ref())
             .map_err(StartError::NoProvider)
     }

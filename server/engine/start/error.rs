@@ -34,7 +34,7 @@ pub enum StartError {
     /// The conversation cannot be read or written.
     #[error("conversation {id} cannot be used: {why}")]
     Log {
-        /// The conversation.
+        /// The id of the conversation.
         id: String,
         /// The system's words, or what was being done.
         why: String,
@@ -50,7 +50,7 @@ pub enum StartError {
     /// The workspace cannot be opened.
     #[error("the workspace {folder} cannot be opened: {source}")]
     Workspace {
-        /// Its folder.
+        /// The folder of the conversation.
         folder: String,
         /// The system's words.
         source: std::io::Error,

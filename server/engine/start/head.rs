@@ -2,7 +2,7 @@
 
 use crate::{
     engine::drive::notice::TurnNotice,
-    provider::{Head, ToolSpec},
+    provider::{Head, ToolDeclaration},
     session::record::{Changed, Frozen, FrozenTool},
     turn::rules::{Rules, RunRule, ToolRules},
 };
@@ -11,7 +11,7 @@ use crate::{
 /// caches rely on, and `rules` refuse them when they are called.
 pub(super) fn freeze(
     system: &str,
-    specs: &[ToolSpec],
+    specs: &[ToolDeclaration],
     rules: &mut Rules,
     before: Option<&Frozen>,
 ) -> Frozen {
@@ -74,8 +74,8 @@ pub(super) fn head(frozen: &Frozen) -> Head {
     }
 }
 
-fn frozen_tool(spec: &ToolSpec) -> FrozenTool {
-    let ToolSpec {
+fn frozen_tool(spec: &ToolDeclaration) -> FrozenTool {
+    let ToolDeclaration {
         name,
         description,
         parameters,
@@ -89,8 +89,8 @@ fn frozen_tool(spec: &ToolSpec) -> FrozenTool {
     }
 }
 
-fn spec(tool: &FrozenTool) -> ToolSpec {
-    ToolSpec {
+fn spec(tool: &FrozenTool) -> ToolDeclaration {
+    ToolDeclaration {
         name: tool.name.clone(),
         description: tool.description.clone(),
         parameters: tool.parameters.clone(),

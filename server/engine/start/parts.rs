@@ -28,7 +28,7 @@ pub(super) struct TurnParts {
     pub(super) provider: Arc<dyn Provider>,
     /// Other assistants, for inquiries.
     pub(super) assistants: Assistants,
-    /// The tools.
+    /// The tools that the model may call.
     pub(super) tools: ToolSet,
     /// The system text.
     pub(super) system: String,

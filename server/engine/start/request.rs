@@ -9,14 +9,14 @@ use crate::{
         Flag, Sources, Toggle,
         flags::{AnswerFlag, DetachedFlag},
     },
-    session::{attach::Given, conversation::Conversation, record::TurnOptions},
+    session::{attach::AttachedFile, conversation::Conversation, record::TurnOptions},
     tool::editor::Editor,
     turn::{event::PromptId, rules::Client},
 };
 
 /// What a front end wants of a turn.
 pub struct TurnRequest {
-    /// The workspace.
+    /// The root of the workspace.
     pub root: PathBuf,
     /// The conversation that the turn belongs to.
     pub target: ConversationTarget,
@@ -50,10 +50,10 @@ pub enum ConversationTarget {
 pub enum TurnStart {
     /// A user's message. An interrupted turn before it is closed.
     Message {
-        /// The message.
+        /// The message of the user.
         text: String,
         /// What goes along with it.
-        attachments: Vec<Given>,
+        attachments: Vec<AttachedFile>,
     },
     /// The last turn goes on. The answers are for its open prompts, by id.
     Resume {
@@ -96,7 +96,7 @@ pub struct RunFlags {
     pub toggles: Vec<Toggle>,
     /// What happens where nobody is there, in order.
     pub detached: Vec<DetachedFlag>,
-    /// Configured answers.
+    /// The answers given on the command line with `--answer`.
     pub answers: Vec<AnswerFlag>,
     /// Commands may run without a sandbox.
     pub unsandboxed: bool,

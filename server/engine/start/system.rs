@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::config::{
     self,
-    settings::{Assistant, Settings},
+    settings::{AssistantSettings, Settings},
 };
 
 /// The system text where none is configured. The workspace's folder follows.
@@ -14,7 +14,7 @@ const INQUIRY_SYSTEM: &str = "You answer questions that an assistant's tools ask
 are given the conversation between the two, then a question. Answer what the user would want, from the conversation.";
 
 /// The system text of an assistant that answers inquiries.
-pub(super) fn inquiry_system(assistant: &Assistant) -> String {
+pub(super) fn inquiry_system(assistant: &AssistantSettings) -> String {
     let own = assistant.system_prompt.as_deref();
     let mut text = own.unwrap_or(INQUIRY_SYSTEM).trim_end().to_owned();
     if let Some(instructions) = &assistant.instructions {

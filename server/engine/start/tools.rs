@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::error::StartError;
 use crate::{
     config::{self, Toggle, enabled_tools, flags::AnswerFlag, settings::Settings},
-    provider::ToolSpec,
+    provider::ToolDeclaration,
     tool::{self, Registry, Tool},
     turn::inquiry::ANSWER_INQUIRY,
 };
@@ -20,7 +20,7 @@ pub(super) struct ToolSet {
     /// The names of those that are on.
     pub(super) enabled: Vec<String>,
     /// Those that are on, as providers see them.
-    pub(super) specs: Vec<ToolSpec>,
+    pub(super) specs: Vec<ToolDeclaration>,
     /// The names and full descriptions of those that are on.
     pub(super) descriptions: IndexMap<String, String>,
 }
@@ -55,7 +55,7 @@ impl ToolSet {
 /// The built-in layer of `conversation.tools`: what the tools say of themselves.
 #[must_use]
 pub fn tool_defaults() -> toml::Table {
-    let defaults = |about: &tool::About| {
+    let defaults = |about: &tool::ToolSpec| {
         let toggle = match about.enable.allow_toggle {
             tool::AllowToggle::Any => "any",
             tool::AllowToggle::IfNamed => "if_named",
@@ -115,7 +115,7 @@ fn known_answers(registry: &Registry, answers: &[AnswerFlag]) -> Result<(), Stri
     Ok(())
 }
 
-fn specs(settings: &Settings, registry: &Registry, enabled: &[String]) -> Vec<ToolSpec> {
+fn specs(settings: &Settings, registry: &Registry, enabled: &[String]) -> Vec<ToolDeclaration> {
     let spec = |name: &String| {
         let about = registry.get(name)?.about();
         let own = settings.conversation.tools.named.get(name);
@@ -123,7 +123,7 @@ fn specs(settings: &Settings, registry: &Registry, enabled: &[String]) -> Vec<To
             .and_then(|own| own.summary.clone())
             .or_else(|| about.summary.clone());
         let description = summary.unwrap_or_else(|| description(settings, about));
-        Some(ToolSpec {
+        Some(ToolDeclaration {
             name: name.clone(),
             description,
             parameters: about.parameters.clone(),
@@ -147,7 +147,7 @@ fn descriptions(
     enabled.iter().filter_map(full).collect()
 }
 
-fn description(settings: &Settings, about: &tool::About) -> String {
+fn description(settings: &Settings, about: &tool::ToolSpec) -> String {
     let own = settings.conversation.tools.named.get(&about.name);
     own.and_then(|own| own.description.clone())
         .unwrap_or_else(|| about.description.clone())

@@ -22,7 +22,7 @@ use crate::{
 /// The configuration of a workspace as it is now.
 #[derive(Clone)]
 pub struct WorkspaceConfig {
-    /// The configuration.
+    /// The effective configuration, with where each value comes from.
     pub configuration: Configuration,
     /// Whether the workspace is trusted.
     pub trusted: bool,

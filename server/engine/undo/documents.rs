@@ -10,16 +10,18 @@ use crate::{
     digest::sha256,
     session::{
         blobs::Blobs,
-        undo::{Change, Clash, Conflict, Document, Place, Plan, Saved, UndoError},
+        undo::{
+            Clash, Conflict, EditorDocument, FileRestore, RestorePlace, Saved, UndoError, UndoPlan,
+        },
     },
     tool::editor::{BufferEdit, EditError, Editor, FileText, OpenDocument},
 };
 
 /// The open document of a file of the workspace.
-pub(super) fn open(editor: &dyn Editor, root: &Path, path: &str) -> Option<Document> {
+pub(super) fn open(editor: &dyn Editor, root: &Path, path: &str) -> Option<EditorDocument> {
     let document = editor.document(&real(root, path)?)?;
     let buffer = &document.buffer;
-    Some(Document {
+    Some(EditorDocument {
         saved: match (buffer.file, buffer.dirty) {
             (FileText::Behind, _) => Saved::Behind,
             (_, false) => Saved::Yes,
@@ -53,13 +55,13 @@ impl<'a> Documents<'a> {
     /// # Errors
     /// Where a document is not as the plan has it any more, or what it was before is not to be had.
     pub(super) fn of(
-        plan: &'a Plan,
+        plan: &'a UndoPlan,
         it: InEditor<'a>,
         root: &Path,
         blobs: &Blobs,
     ) -> Result<Self, Failed> {
         let changes = plan.changes.iter();
-        let changes = changes.filter(|change| change.place == Place::Editor);
+        let changes = changes.filter(|change| change.place == RestorePlace::Editor);
         let all = changes.map(|change| One::new(change, it.editor, root, blobs));
         let all = all.collect::<Result<_, _>>()?;
         Ok(Self { it, all })
@@ -136,7 +138,7 @@ impl<'a> Documents<'a> {
 
 impl<'a> One<'a> {
     fn new(
-        change: &'a Change,
+        change: &'a FileRestore,
         editor: &dyn Editor,
         root: &Path,
         blobs: &Blobs,

@@ -9,10 +9,10 @@ use super::clock::Clock;
 use crate::{
     session::{
         conversation::Conversation,
-        lines::Lines,
+        lines::LogLines,
         log::Log,
         record::{Entry, Undone},
-        undo::{self, Clash, Conflict, Plan, UndoError, Wanted},
+        undo::{self, Clash, Conflict, UndoError, UndoPlan, UndoRequest},
     },
     tool::{
         Registry,
@@ -33,7 +33,7 @@ const PATH: usize = 1000;
 /// A turn to take back.
 #[derive(Clone, Debug)]
 pub struct Which {
-    /// Its id.
+    /// The id of the turn.
     pub id: String,
     /// As the model and the user are told of it: `turn 3`, `the last turn`.
     pub name: String,
@@ -42,7 +42,7 @@ pub struct Which {
 /// An editor that has files of the workspace open.
 #[derive(Clone, Copy)]
 pub struct InEditor<'a> {
-    /// The editor.
+    /// The editor that has some of the files open.
     pub editor: &'a dyn Editor,
     /// The connection is over: it is not waited for any more.
     pub gone: &'a CancellationToken,
@@ -51,11 +51,11 @@ pub struct InEditor<'a> {
 /// A turn that is taken back. Everything here is called on threads that may wait for the editor.
 #[derive(Clone, Copy)]
 pub struct Undoing<'a> {
-    /// The turn.
+    /// The turn that is taken back.
     pub which: &'a Which,
-    /// Its conversation.
+    /// The conversation that the turn belongs to.
     pub conversation: &'a Conversation,
-    /// The workspace.
+    /// The root of the workspace.
     pub root: &'a Path,
     /// Who has files of it open; none where only the disk counts.
     pub editor: Option<InEditor<'a>>,
@@ -79,7 +79,7 @@ pub enum Failed {
     Editor {
         /// Relative to the workspace.
         path: String,
-        /// Why.
+        /// Why the editor did not make the edit.
         why: EditError,
     },
     /// Nothing was changed on disk, but documents in the editor are not as they were.
@@ -100,7 +100,7 @@ impl Undoing<'_> {
     ///
     /// # Errors
     /// [`UndoError`].
-    pub fn plan(&self, lines: &Lines, only: Option<&[String]>) -> Result<Plan, UndoError> {
+    pub fn plan(&self, lines: &LogLines, only: Option<&[String]>) -> Result<UndoPlan, UndoError> {
         let registry = Registry::builtin();
         // Nobody knows what a tool did that is not there any more.
         let runs_commands = |tool: &str| {
@@ -108,7 +108,7 @@ impl Undoing<'_> {
                 .get(tool)
                 .is_none_or(|tool| tool.about().runs_commands)
         };
-        let wanted = Wanted {
+        let wanted = UndoRequest {
             turn: &self.which.id,
             root: self.root,
             blobs: &self.conversation.blobs(),
@@ -125,7 +125,7 @@ impl Undoing<'_> {
     ///
     /// # Errors
     /// [`Failed`].
-    pub fn carry_out(&self, plan: &Plan, log: &mut Log) -> Result<Done, Failed> {
+    pub fn carry_out(&self, plan: &UndoPlan, log: &mut Log) -> Result<Done, Failed> {
         let blobs = self.conversation.blobs();
         let staged = undo::stage(plan, self.root, &blobs)?;
         let documents = match self.editor {
@@ -239,7 +239,7 @@ fn not_made(path: &str, why: &EditError) -> String {
 }
 
 /// Neither belongs to a turn: a turn that has ended stays so.
-fn record(log: &mut Log, which: &Which, plan: &Plan) -> io::Result<()> {
+fn record(log: &mut Log, which: &Which, plan: &UndoPlan) -> io::Result<()> {
     let files: Vec<String> = plan
         .changes
         .iter()

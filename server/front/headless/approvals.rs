@@ -1,6 +1,6 @@
 //! `aside approvals`: what the user allowed for good in a workspace.
 
-use super::{args::Approvals, failure::Failure, place::Place, streams::Streams};
+use super::{args::Approvals, failure::CommandFailure, place::Place, streams::Streams};
 use crate::session::approvals::KeptApproval;
 
 /// Digits of a hash that are shown. Fewer name it, where no other begins with them.
@@ -10,11 +10,15 @@ const SHOWN: usize = 12;
 ///
 /// # Errors
 /// A state directory that cannot be used, an approval that is not there.
-pub fn run(command: &Approvals, place: &Place, streams: &mut Streams<'_>) -> Result<(), Failure> {
+pub fn run(
+    command: &Approvals,
+    place: &Place,
+    streams: &mut Streams<'_>,
+) -> Result<(), CommandFailure> {
     let approvals = place.store()?.approvals();
-    let listed = approvals
-        .list()
-        .map_err(|error| Failure::internal(format!("the approvals cannot be read: {error}")))?;
+    let listed = approvals.list().map_err(|error| {
+        CommandFailure::internal(format!("the approvals cannot be read: {error}"))
+    })?;
     match command {
         Approvals::List => {
             if listed.is_empty() {
@@ -25,7 +29,7 @@ pub fn run(command: &Approvals, place: &Place, streams: &mut Streams<'_>) -> Res
         Approvals::Revoke { approval } => {
             let hash = find(&listed, approval)?;
             approvals.revoke(hash).map_err(|error| {
-                Failure::internal(format!("the approval cannot be revoked: {error}"))
+                CommandFailure::internal(format!("the approval cannot be revoked: {error}"))
             })?;
             let shown = &hash[..SHOWN];
             streams.say(&format!("{shown} is revoked, from the next turn on.\n"))
@@ -34,16 +38,16 @@ pub fn run(command: &Approvals, place: &Place, streams: &mut Streams<'_>) -> Res
 }
 
 /// The hash that begins so.
-fn find<'a>(listed: &'a [KeptApproval], start: &str) -> Result<&'a str, Failure> {
+fn find<'a>(listed: &'a [KeptApproval], start: &str) -> Result<&'a str, CommandFailure> {
     let mut found = listed
         .iter()
         .filter(|kept| !start.is_empty() && kept.hash.starts_with(start));
     match (found.next(), found.next()) {
         (Some(only), None) => Ok(&only.hash),
-        (None, _) => Err(Failure::usage(format!(
+        (None, _) => Err(CommandFailure::usage(format!(
             "there is no approval {start}; `aside approvals list` shows those there are"
         ))),
-        (Some(_), Some(_)) => Err(Failure::usage(format!(
+        (Some(_), Some(_)) => Err(CommandFailure::usage(format!(
             "several approvals begin with {start}; write more of it"
         ))),
     }

@@ -53,7 +53,7 @@ pub enum Command {
         stdio: bool,
     },
     /// Run one turn without an editor
-    Run(Box<Run>),
+    Run(Box<RunArgs>),
     /// Show the whole thing on a throwaway folder: no key, no network
     Demo {
         /// Play this script instead of the built-in one
@@ -65,13 +65,13 @@ pub enum Command {
     },
     /// List, show and change conversations
     #[command(subcommand)]
-    Conversation(Conversation),
+    Conversation(ConversationCommand),
     /// Show the effective configuration, or its schema
     #[command(subcommand)]
     Config(Config),
     /// List models
     #[command(subcommand)]
-    Model(Model),
+    Model(ModelCommand),
     /// Trust this workspace: let it start programs and set more than instructions
     Trust {
         /// Trust it no more
@@ -95,7 +95,7 @@ pub enum Command {
 
 /// `aside run`.
 #[derive(Debug, Args)]
-pub struct Run {
+pub struct RunArgs {
     /// The message; '-' or a pipe: from standard input; both: the pipe is an attachment
     pub message: Option<String>,
     /// The model, as provider/model
@@ -103,7 +103,7 @@ pub struct Run {
     pub model: Option<String>,
     /// Which conversation.
     #[command(flatten)]
-    pub which: Which,
+    pub which: WhichConversation,
     /// Attach a text, or some of its lines, an image or a PDF (repeatable)
     #[arg(long, value_name = "PATH[:FROM-TO]", value_parser = OsStringValueParser::new().try_map(value::attach))]
     pub attach: Vec<Attach>,
@@ -157,7 +157,7 @@ pub struct Run {
 
 /// Which conversation a turn belongs to; without any, a new one.
 #[derive(Debug, Args)]
-pub struct Which {
+pub struct WhichConversation {
     /// Go on in this conversation
     #[arg(short, long, value_name = "ID", conflicts_with = "continue")]
     pub conversation: Option<String>,
@@ -187,7 +187,7 @@ pub enum Output {
 
 /// `aside conversation`.
 #[derive(Debug, Subcommand)]
-pub enum Conversation {
+pub enum ConversationCommand {
     /// List the conversations of this workspace, the newest first
     List,
     /// Show a conversation as markdown; without an id the newest
@@ -262,7 +262,7 @@ pub enum Config {
 
 /// `aside model`.
 #[derive(Debug, Subcommand)]
-pub enum Model {
+pub enum ModelCommand {
     /// List the models of the usable providers
     List,
 }
@@ -316,7 +316,7 @@ pub fn completions(shell: clap_complete::Shell) -> Vec<u8> {
     script
 }
 
-impl Run {
+impl RunArgs {
     /// What no single argument shows to be wrong.
     fn check(&self) -> Result<(), String> {
         if self.which.resume && self.message.is_some() {

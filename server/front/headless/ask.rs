@@ -25,7 +25,7 @@ use crate::{
 
 /// What a typed line is.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Parsed {
+pub enum TypedLine {
     /// It settles the prompt.
     Reply(PromptAnswer),
     /// It does not; what to say before asking again.
@@ -55,15 +55,15 @@ pub fn render(prompt: &Prompt, paint: Paint) -> String {
 
 /// What this line, without its line end, says. Ctrl-D is no line: it dismisses the prompt.
 #[must_use]
-pub fn parse_line(prompt: &Prompt, line: &str) -> Parsed {
+pub fn parse_line(prompt: &Prompt, line: &str) -> TypedLine {
     if line.trim() == "\x1b" {
-        return Parsed::Reply(PromptAnswer::Cancel);
+        return TypedLine::Reply(PromptAnswer::Cancel);
     }
     if prompt.answer_type == AnswerType::Secret {
         // As typed: a blank or an exclamation mark may be part of it.
         return match line {
             "" if prompt.optional => answer(Value::Null, false),
-            "" => Parsed::Again("Nothing was typed; type it, or Ctrl-D to skip.".into()),
+            "" => TypedLine::Again("Nothing was typed; type it, or Ctrl-D to skip.".into()),
             secret => answer(secret.into(), false),
         };
     }
@@ -76,13 +76,13 @@ pub fn parse_line(prompt: &Prompt, line: &str) -> Parsed {
         let note = Some(note.trim())
             .filter(|note| !note.is_empty())
             .map(Into::into);
-        return Parsed::Reply(PromptAnswer::Decline { note });
+        return TypedLine::Reply(PromptAnswer::Decline { note });
     }
     if line.trim().is_empty() {
         return match default(prompt) {
             Some(default) => answer(default.clone(), false),
             None if prompt.optional => answer(Value::Null, false),
-            None => Parsed::Again("Nothing was typed; answer, or Ctrl-D to skip.".into()),
+            None => TypedLine::Again("Nothing was typed; answer, or Ctrl-D to skip.".into()),
         };
     }
     if prompt.optional && line.trim() == LEAVE_OUT {
@@ -99,20 +99,20 @@ pub fn parse_line(prompt: &Prompt, line: &str) -> Parsed {
         }
         _ => {
             let expected = expected(prompt);
-            return Parsed::Again(format!("That is none of the answers; {expected}."));
+            return TypedLine::Again(format!("That is none of the answers; {expected}."));
         }
     };
     match prompt.answer_type.accept(&value) {
         Ok(_) => answer(value, false),
-        Err(misfit) => Parsed::Again(visible(&misfit.0).into_owned()),
+        Err(misfit) => TypedLine::Again(visible(&misfit.0).into_owned()),
     }
 }
 
 /// The line that leaves an optional answer out.
 const LEAVE_OUT: &str = "-";
 
-fn answer(value: Value, remember: bool) -> Parsed {
-    Parsed::Reply(PromptAnswer::Answer {
+fn answer(value: Value, remember: bool) -> TypedLine {
+    TypedLine::Reply(PromptAnswer::Answer {
         value: SecretValue(value),
         remember,
         new_text: None,

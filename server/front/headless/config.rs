@@ -1,6 +1,6 @@
 //! `aside config`.
 
-use super::{args, failure::Failure, place::Place, streams::Streams};
+use super::{args, failure::CommandFailure, place::Place, streams::Streams};
 use crate::config;
 
 /// Runs it.
@@ -11,11 +11,13 @@ pub fn run(
     command: &args::Config,
     place: &Place,
     streams: &mut Streams<'_>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     match command {
         args::Config::Show { key } => {
             let (configuration, _) = place.configuration()?;
-            let shown = configuration.show(key.as_deref()).map_err(Failure::usage)?;
+            let shown = configuration
+                .show(key.as_deref())
+                .map_err(CommandFailure::usage)?;
             for notice in &configuration.notices {
                 streams.note(notice);
             }

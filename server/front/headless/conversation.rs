@@ -7,13 +7,13 @@ mod undo;
 
 use std::{fs, io};
 
-use super::{args, failure::Failure, place::Place, streams::Streams};
+use super::{args, failure::CommandFailure, place::Place, streams::Streams};
 use crate::{
     engine::clock::Clock,
     session::{
-        conversation::{Conversation, Until},
+        conversation::{Conversation, ForkExtent},
         export,
-        lines::Lines,
+        lines::LogLines,
         replay::{self, Turn},
         store::Store,
     },
@@ -25,15 +25,15 @@ use crate::{
 /// An id that is none or of several, a conversation that is open elsewhere or cannot be read or written, and
 /// for undo files that were changed since.
 pub fn run(
-    command: &args::Conversation,
+    command: &args::ConversationCommand,
     place: &Place,
     streams: &mut Streams<'_>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let store = place.store()?;
     let now = Clock::start().now();
     match command {
-        args::Conversation::List => list::run(&store, streams),
-        args::Conversation::Show { id, last } => {
+        args::ConversationCommand::List => list::run(&store, streams),
+        args::ConversationCommand::Show { id, last } => {
             let conversation = find(&store, id.as_deref())?;
             // The last turn is read backwards: it costs the same however long the conversation is.
             let lines = if *last {
@@ -43,42 +43,42 @@ pub fn run(
             };
             streams.say(&page(&conversation, &lines?)?)
         }
-        args::Conversation::Export { id, output } => {
+        args::ConversationCommand::Export { id, output } => {
             let conversation = find(&store, id.as_deref())?;
             let page = page(&conversation, &all(&conversation)?)?;
             let Some(file) = output else {
                 return streams.say(&page);
             };
             fs::write(place.root.join(file), page).map_err(|error| {
-                Failure::internal(format!(
+                CommandFailure::internal(format!(
                     "cannot write {}: {error}; give another file",
                     file.display()
                 ))
             })
         }
-        args::Conversation::Rename { id, title } => {
+        args::ConversationCommand::Rename { id, title } => {
             if title.trim().is_empty() {
-                return Err(Failure::usage(
+                return Err(CommandFailure::usage(
                     "a title is missing; give one that is not empty",
                 ));
             }
             Ok(store.rename(&store.find(id)?, title, now)?)
         }
-        args::Conversation::Fork { id, turn } => {
+        args::ConversationCommand::Fork { id, turn } => {
             let source = store.find(id)?;
             let turn = match turn {
                 Some(turn) => Some(find_turn(&source, &all(&source)?, turn)?.turn.id),
                 None => None,
             };
-            let until = turn.as_deref().map_or(Until::Now, Until::Turn);
+            let until = turn.as_deref().map_or(ForkExtent::Now, ForkExtent::Turn);
             let fork = store.fork(&source, until, now)?;
             streams.say(&format!("{}\n", fork.id()))
         }
-        args::Conversation::Undo { id, turn } => {
+        args::ConversationCommand::Undo { id, turn } => {
             let conversation = find(&store, id.as_deref())?;
             undo::run(&conversation, turn.as_deref(), &place.root, streams)
         }
-        args::Conversation::Delete { id } => {
+        args::ConversationCommand::Delete { id } => {
             let conversation = store.find(id)?;
             store.delete(&conversation, now)?;
             streams.say(&format!("Deleted {}.\n", conversation.id()))
@@ -87,17 +87,19 @@ pub fn run(
 }
 
 /// The conversation that is meant; the newest where none is named.
-fn find(store: &Store, id: Option<&str>) -> Result<Conversation, Failure> {
+fn find(store: &Store, id: Option<&str>) -> Result<Conversation, CommandFailure> {
     match id {
         Some(id) => Ok(store.find(id)?),
         None => store.latest()?.ok_or_else(|| {
-            Failure::usage("there is no conversation in this workspace yet; `aside run` starts one")
+            CommandFailure::usage(
+                "there is no conversation in this workspace yet; `aside run` starts one",
+            )
         }),
     }
 }
 
 /// A conversation as markdown. What of its log could not be read is said at the end.
-fn page(conversation: &Conversation, lines: &Lines) -> Result<String, Failure> {
+fn page(conversation: &Conversation, lines: &LogLines) -> Result<String, CommandFailure> {
     let listed = conversation.listed().map_err(unreadable(conversation))?;
     let turns = replay::turns(&lines.records);
     let first = (listed.turns as usize).saturating_sub(turns.len()) + 1;
@@ -108,20 +110,20 @@ fn page(conversation: &Conversation, lines: &Lines) -> Result<String, Failure> {
     Ok(page)
 }
 
-fn all(conversation: &Conversation) -> Result<Lines, Failure> {
+fn all(conversation: &Conversation) -> Result<LogLines, CommandFailure> {
     conversation.read_all().map_err(unreadable(conversation))
 }
 
-fn last_turn(conversation: &Conversation) -> Result<Lines, Failure> {
+fn last_turn(conversation: &Conversation) -> Result<LogLines, CommandFailure> {
     conversation
         .read_last_turn()
         .map_err(unreadable(conversation))
 }
 
-fn unreadable(conversation: &Conversation) -> impl Fn(io::Error) -> Failure + use<> {
+fn unreadable(conversation: &Conversation) -> impl Fn(io::Error) -> CommandFailure + use<> {
     let id = conversation.id().to_owned();
     move |error| {
-        Failure::internal(format!(
+        CommandFailure::internal(format!(
             "cannot read conversation {id}: {error}; check its folder and its disk"
         ))
     }
@@ -136,9 +138,9 @@ struct Numbered {
 /// The turn with this id, or this number.
 fn find_turn(
     conversation: &Conversation,
-    lines: &Lines,
+    lines: &LogLines,
     wanted: &str,
-) -> Result<Numbered, Failure> {
+) -> Result<Numbered, CommandFailure> {
     let mut turns = replay::turns(&lines.records);
     let by_number = || {
         let number: usize = wanted.parse().ok()?;
@@ -153,7 +155,7 @@ fn find_turn(
             number: place + 1,
             turn: turns.swap_remove(place),
         }),
-        None => Err(Failure::usage(format!(
+        None => Err(CommandFailure::usage(format!(
             "conversation {id} has no turn {wanted}; `aside conversation show {id}` shows those it has",
             id = conversation.id()
         ))),

@@ -6,7 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{failure::Failure, paint::Paint, place::Place, run::open_terminal, watch::Watch};
+use super::{
+    failure::CommandFailure, paint::Paint, place::Place, run::open_terminal, watch::Watch,
+};
 use crate::{
     config::{Flag, Sources},
     engine::{ConversationTarget, Layers, TrustedBy, TurnRequest, TurnStart},
@@ -19,7 +21,10 @@ use crate::{
 ///
 /// # Errors
 /// Where the folder cannot be made or the turn cannot begin.
-pub async fn run(script: Option<&Path>, into: Option<&Path>) -> Result<(u8, String), Failure> {
+pub async fn run(
+    script: Option<&Path>,
+    into: Option<&Path>,
+) -> Result<(u8, String), CommandFailure> {
     let throwaway = tempfile::Builder::new()
         .prefix("aside-demo-")
         .tempdir()
@@ -46,8 +51,8 @@ pub async fn run(script: Option<&Path>, into: Option<&Path>) -> Result<(u8, Stri
     Ok((code, account))
 }
 
-fn cannot(error: io::Error) -> Failure {
-    Failure::internal(format!(
+fn cannot(error: io::Error) -> CommandFailure {
+    CommandFailure::internal(format!(
         "the demo's folder cannot be used: {error}; set TMPDIR to one that can be written"
     ))
 }

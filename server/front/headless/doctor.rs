@@ -9,7 +9,7 @@ use std::{
 
 use tokio::time::timeout;
 
-use super::{failure::Failure, place::Place, streams::Streams};
+use super::{failure::CommandFailure, place::Place, streams::Streams};
 use crate::{
     config::{self, Configuration, ModelId, Settings, Sources},
     engine::{
@@ -17,7 +17,7 @@ use crate::{
         models::{Models, key::KeySource},
     },
     provider::ApiKind,
-    session::{conversation::Listed, store::Store},
+    session::{conversation::ConversationSummary, store::Store},
     visible::one_line,
 };
 
@@ -25,7 +25,7 @@ use crate::{
 ///
 /// # Errors
 /// Something does not work.
-pub async fn run(place: &Place, streams: &mut Streams<'_>) -> Result<(), Failure> {
+pub async fn run(place: &Place, streams: &mut Streams<'_>) -> Result<(), CommandFailure> {
     let mut findings = vec![version(), state_directory(place)];
     match place.configuration() {
         Ok((configuration, trusted)) => {
@@ -50,10 +50,10 @@ pub async fn run(place: &Place, streams: &mut Streams<'_>) -> Result<(), Failure
         .count()
     {
         0 => Ok(()),
-        1 => Err(Failure::internal(
+        1 => Err(CommandFailure::internal(
             "one thing is wrong here; it is marked error",
         )),
-        count => Err(Failure::internal(format!(
+        count => Err(CommandFailure::internal(format!(
             "{count} things are wrong here; they are marked error"
         ))),
     }
@@ -267,7 +267,7 @@ fn conversations(place: &Place) -> Vec<Finding> {
     findings
 }
 
-fn damage(store: &Store, listed: &Listed) -> Vec<Finding> {
+fn damage(store: &Store, listed: &ConversationSummary) -> Vec<Finding> {
     let id = &listed.id;
     let read = store
         .find(id)

@@ -13,9 +13,9 @@ pub const NO_PROVIDER: u8 = 6;
 /// A signal that ended the turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// Ctrl-C.
+    /// The user typed Ctrl-C (SIGINT).
     Interrupt,
-    /// SIGTERM.
+    /// Somebody asks the program to end (SIGTERM).
     Terminate,
     /// SIGHUP: the terminal went away. Like a second Ctrl-C.
     HangUp,

@@ -6,14 +6,14 @@ use crate::{engine::StartError, visible::visible};
 /// An exit code and the sentence that goes with it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
-pub struct Failure {
+pub struct CommandFailure {
     /// The exit code.
     pub code: u8,
     /// What happened, to what, and what to do next.
     pub text: String,
 }
 
-impl Failure {
+impl CommandFailure {
     /// The command line or the configuration is wrong.
     #[must_use]
     pub fn usage(text: impl Into<String>) -> Self {
@@ -35,7 +35,7 @@ impl Failure {
     }
 }
 
-impl From<StartError> for Failure {
+impl From<StartError> for CommandFailure {
     fn from(error: StartError) -> Self {
         match error {
             StartError::Configuration(_)

@@ -5,15 +5,15 @@ use std::io::{IsTerminal, Read};
 use rustix::fs::{FileType, fstat};
 
 use super::args::Attach;
-use crate::session::attach::{AttachError, Given, GivenContent, together};
+use crate::session::attach::{AttachError, AttachedContent, AttachedFile, together};
 
 /// The user's message and what came with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
+pub struct ComposedMessage {
     /// The message, not empty.
     pub text: String,
     /// Files in order, then standard input.
-    pub attachments: Vec<Given>,
+    pub attachments: Vec<AttachedFile>,
 }
 
 /// What standard input is.
@@ -57,14 +57,14 @@ pub fn gather(
     attach: &[Attach],
     stdin: Stdin,
     input: impl Read,
-) -> Result<Message, String> {
+) -> Result<ComposedMessage, String> {
     let attached = attach.iter().map(attached);
     let mut attachments = together(attached).map_err(|error| error.to_string())?;
     let text = match (prompt, stdin) {
         (Some("-"), _) | (None, Stdin::Given) => text_of(input)?,
         (Some(prompt), Stdin::NotGiven) => prompt.to_owned(),
         (Some(prompt), Stdin::Given) => {
-            let piped = Given::read("stdin", input).map_err(|error| error.to_string())?;
+            let piped = AttachedFile::read("stdin", input).map_err(|error| error.to_string())?;
             if piped.size() > 0 {
                 attachments.push(piped);
             }
@@ -77,12 +77,12 @@ pub fn gather(
     if text.trim().is_empty() {
         return Err("the message is empty; say what is to be done".into());
     }
-    Ok(Message { text, attachments })
+    Ok(ComposedMessage { text, attachments })
 }
 
-fn attached(attach: &Attach) -> Result<Given, AttachError> {
+fn attached(attach: &Attach) -> Result<AttachedFile, AttachError> {
     let name = attach.path.display().to_string();
-    let whole = Given::read_file(&name, &attach.path)?;
+    let whole = AttachedFile::read_file(&name, &attach.path)?;
     let Some((from, to)) = attach.lines else {
         return Ok(whole);
     };
@@ -90,7 +90,7 @@ fn attached(attach: &Attach) -> Result<Given, AttachError> {
     if part.size() == 0 {
         return Err(AttachError::NoLine { name, line: from });
     }
-    Ok(Given {
+    Ok(AttachedFile {
         name: format!("{name}:{from}-{to}"),
         ..part
     })
@@ -107,10 +107,10 @@ fn lines(text: &str, from: u32, to: u32) -> String {
 
 /// Standard input as the message itself.
 fn text_of(input: impl Read) -> Result<String, String> {
-    let given = Given::read("standard input", input).map_err(|error| error.to_string())?;
+    let given = AttachedFile::read("standard input", input).map_err(|error| error.to_string())?;
     match given.content {
-        GivenContent::Text(text) => Ok(text),
-        GivenContent::Media(media, _) => Err(format!(
+        AttachedContent::Text(text) => Ok(text),
+        AttachedContent::Media(media, _) => Err(format!(
             "standard input is {}, which says nothing of what is to be done; give a message as an argument too",
             media.words()
         )),
@@ -138,10 +138,10 @@ mod tests {
         Ok((message.text, attached.collect()))
     }
 
-    fn text(content: GivenContent) -> String {
+    fn text(content: AttachedContent) -> String {
         match content {
-            GivenContent::Text(text) => text,
-            GivenContent::Media(media, bytes) => format!("{} {}", media.mime(), bytes.len()),
+            AttachedContent::Text(text) => text,
+            AttachedContent::Media(media, bytes) => format!("{} {}", media.mime(), bytes.len()),
         }
     }
 
@@ -170,7 +170,7 @@ mod tests {
         let png: &[u8] = include_bytes!("../../../tests/media/red.png");
         let given = |prompt| gather(prompt, &[], Stdin::Given, png);
         let attached = given(Some("What is it?")).expect("a message").attachments;
-        let expected = GivenContent::Media(MediaType::Png, png.to_vec());
+        let expected = AttachedContent::Media(MediaType::Png, png.to_vec());
         assert_eq!(
             (attached[0].name.as_str(), &attached[0].content),
             ("stdin", &expected)
@@ -197,7 +197,7 @@ mod tests {
         (folder, path)
     }
 
-    fn attach(path: PathBuf, lines: Option<(u32, u32)>) -> Result<Given, String> {
+    fn attach(path: PathBuf, lines: Option<(u32, u32)>) -> Result<AttachedFile, String> {
         attached(&Attach { path, lines }).map_err(|error| error.to_string())
     }
 

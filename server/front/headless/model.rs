@@ -2,13 +2,13 @@
 
 use futures_util::future::join_all;
 
-use super::{failure::Failure, place::Place, streams::Streams};
+use super::{failure::CommandFailure, place::Place, streams::Streams};
 use crate::{
     config::{self, ModelId, Settings},
     engine::models::{Models, listed::Lists},
     provider::{
         Provider as _,
-        abilities::{Abilities, ReasoningKind, Told},
+        abilities::{Abilities, ReasoningKind, StatedAbilities},
         rehearsal::{self, Rehearsal},
     },
     visible::one_line,
@@ -18,7 +18,7 @@ use crate::{
 ///
 /// # Errors
 /// Where the configuration cannot be used, or the list not be written.
-pub async fn list(place: &Place, streams: &mut Streams<'_>) -> Result<(), Failure> {
+pub async fn list(place: &Place, streams: &mut Streams<'_>) -> Result<(), CommandFailure> {
     let (configuration, _) = place.configuration()?;
     let settings = &configuration.settings;
     let models = place.engine.models(settings);
@@ -49,13 +49,13 @@ pub async fn list(place: &Place, streams: &mut Streams<'_>) -> Result<(), Failur
 }
 
 /// What a provider said.
-struct Answer {
+struct ListAnswer {
     base: String,
-    models: Vec<(String, Told)>,
+    models: Vec<(String, StatedAbilities)>,
     rows: Vec<Row>,
 }
 
-async fn ask(name: &str, settings: &Settings, models: &Models) -> Result<Answer, String> {
+async fn ask(name: &str, settings: &Settings, models: &Models) -> Result<ListAnswer, String> {
     let id = ModelId::of_provider(name, settings)?;
     let endpoint = models.endpoint(&id, settings)?;
     let mut listed = models.list(&endpoint).await?;
@@ -78,7 +78,7 @@ async fn ask(name: &str, settings: &Settings, models: &Models) -> Result<Answer,
             Ok(row(&id, &models.abilities(&id, told, settings)?))
         })
         .collect::<Result<Vec<Row>, String>>()?;
-    Ok(Answer {
+    Ok(ListAnswer {
         base,
         models: listed,
         rows,
@@ -98,9 +98,9 @@ const HEAD: [&str; 6] = [
 ];
 const UNKNOWN: &str = "-";
 
-fn scripts() -> Result<Vec<Row>, Failure> {
+fn scripts() -> Result<Vec<Row>, CommandFailure> {
     let script = |script: &str| {
-        let provider = Rehearsal::open(script).map_err(Failure::internal)?;
+        let provider = Rehearsal::open(script).map_err(CommandFailure::internal)?;
         let unknown = || UNKNOWN.to_owned();
         Ok([
             format!("rehearsal/{script}"),
@@ -180,7 +180,7 @@ mod tests {
             let id = ModelId {
                 provider: provider.into(),
                 model: model.into(),
-                api: config::settings::Api::Rehearsal,
+                api: config::settings::ApiSetting::Rehearsal,
             };
             rows.push(row(&id, &built_in(kind, model)));
         }

@@ -14,7 +14,7 @@ use crate::{
 
 /// What is written to standard output, from the first update of a turn to its end.
 #[derive(Debug)]
-pub struct Writer {
+pub struct OutputWriter {
     output: Output,
     /// Standard output is a terminal, which no text of a model may act on.
     is_terminal: bool,
@@ -22,7 +22,7 @@ pub struct Writer {
     seq: u64,
 }
 
-impl Writer {
+impl OutputWriter {
     /// A writer for one start or resume of a turn.
     #[must_use]
     pub fn new(output: Output, is_terminal: bool, turn: TurnRef) -> Self {
@@ -91,12 +91,12 @@ mod tests {
     use super::*;
     use crate::front::wire::Usage;
 
-    fn writer(output: Output, is_terminal: bool) -> Writer {
+    fn writer(output: Output, is_terminal: bool) -> OutputWriter {
         let turn = TurnRef {
             conversation_id: "c-1".into(),
             turn_id: "t-1".into(),
         };
-        Writer::new(output, is_terminal, turn)
+        OutputWriter::new(output, is_terminal, turn)
     }
 
     fn end(outcome: Outcome, answer: &str, structured: Option<Value>) -> TurnCompleted {

@@ -3,12 +3,12 @@
 /// Whether and how text is painted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paint {
-    /// It is.
+    /// Whether anything is painted.
     pub on: bool,
 }
 
 impl Paint {
-    /// No paint.
+    /// Text that stays as it is.
     pub const OFF: Self = Self { on: false };
 
     /// Paint where it can be seen and nobody said `NO_COLOR`.

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::failure::Failure;
+use super::failure::CommandFailure;
 use crate::{
     config::Configuration,
     engine::{Engine, Layers, TurnNotice},
@@ -34,17 +34,17 @@ impl Place {
     ///
     /// # Errors
     /// Where there is no such folder, or no place for state.
-    pub fn find(cwd: Option<&Path>) -> Result<Self, Failure> {
+    pub fn find(cwd: Option<&Path>) -> Result<Self, CommandFailure> {
         let folder = cwd.unwrap_or(Path::new("."));
         let unusable = |error: std::io::Error| {
-            Failure::usage(format!(
+            CommandFailure::usage(format!(
                 "the folder {} cannot be used: {error}",
                 folder.display()
             ))
         };
         let root = folder.canonicalize().map_err(unusable)?;
         if !root.is_dir() {
-            return Err(Failure::usage(format!(
+            return Err(CommandFailure::usage(format!(
                 "{} is not a folder",
                 folder.display()
             )));
@@ -56,9 +56,9 @@ impl Place {
     ///
     /// # Errors
     /// Where the program's own file cannot be found: it holds child processes.
-    pub fn at(root: PathBuf, state_dir: PathBuf) -> Result<Self, Failure> {
+    pub fn at(root: PathBuf, state_dir: PathBuf) -> Result<Self, CommandFailure> {
         let program = env::current_exe().map_err(|error| {
-            Failure::internal(format!("the program's own file cannot be found: {error}"))
+            CommandFailure::internal(format!("the program's own file cannot be found: {error}"))
         })?;
         let engine = Engine::new(state_dir, program, Vec::new());
         Ok(Self { root, engine })
@@ -68,7 +68,7 @@ impl Place {
     ///
     /// # Errors
     /// Where the state directory cannot be used.
-    pub fn store(&self) -> Result<Store, Failure> {
+    pub fn store(&self) -> Result<Store, CommandFailure> {
         Ok(self.engine.conversations().store(&self.root)?)
     }
 
@@ -76,7 +76,7 @@ impl Place {
     ///
     /// # Errors
     /// All that is wrong with it, a line each.
-    pub fn configuration(&self) -> Result<(Configuration, bool), Failure> {
+    pub fn configuration(&self) -> Result<(Configuration, bool), CommandFailure> {
         let found = self.engine.configuration(&self.root, &Layers::default())?;
         let mut configuration = found.configuration;
         if !found.trust_ended.is_empty() {
@@ -87,7 +87,7 @@ impl Place {
     }
 }
 
-impl From<StoreError> for Failure {
+impl From<StoreError> for CommandFailure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Unknown(_) | StoreError::Several { .. } | StoreError::NoTurn { .. } => {

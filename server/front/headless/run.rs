@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     args,
-    failure::Failure,
+    failure::CommandFailure,
     message::{self, Stdin},
     paint::Paint,
     place::Place,
@@ -26,8 +26,8 @@ use crate::{
 /// Runs one turn and returns its exit code.
 ///
 /// # Errors
-/// A [`Failure`] where no turn could begin.
-pub async fn run(args: args::Run, place: &Place) -> Result<u8, Failure> {
+/// A [`CommandFailure`] where no turn could begin.
+pub async fn run(args: args::RunArgs, place: &Place) -> Result<u8, CommandFailure> {
     let paint = Paint::of(
         io::stderr().is_terminal(),
         std::env::var_os("NO_COLOR").as_deref(),
@@ -88,25 +88,28 @@ pub(super) fn open_terminal(forbidden: bool, paint: Paint) -> Option<(Terminal, 
 }
 
 /// The conversation whose last turn goes on, and how that was started.
-fn to_resume(args: &args::Run, place: &Place) -> Result<(Conversation, TurnOptions), Failure> {
+fn to_resume(
+    args: &args::RunArgs,
+    place: &Place,
+) -> Result<(Conversation, TurnOptions), CommandFailure> {
     let store = place.store()?;
     let conversation = match &args.which.conversation {
         Some(id) => store.find(id)?,
         None => store.latest()?.ok_or_else(|| {
-            Failure::usage(
+            CommandFailure::usage(
                 "there is no conversation to resume here; start one with aside run MESSAGE",
             )
         })?,
     };
     let lines = conversation.read_last_turn().map_err(|error| {
-        Failure::internal(format!("conversation {}: {error}", conversation.id()))
+        CommandFailure::internal(format!("conversation {}: {error}", conversation.id()))
     })?;
     let options = replay::turns(&lines.records).pop().map(|turn| turn.options);
     Ok((conversation, options.unwrap_or_default()))
 }
 
 /// The conversation that a new message goes to.
-fn target(args: &args::Run, place: &Place) -> Result<ConversationTarget, Failure> {
+fn target(args: &args::RunArgs, place: &Place) -> Result<ConversationTarget, CommandFailure> {
     let store = place.store()?;
     if let Some(id) = &args.which.conversation {
         return Ok(ConversationTarget::Existing(store.find(id)?));
@@ -115,7 +118,7 @@ fn target(args: &args::Run, place: &Place) -> Result<ConversationTarget, Failure
         return Ok(ConversationTarget::New);
     }
     let latest = store.latest()?.ok_or_else(|| {
-        Failure::usage(
+        CommandFailure::usage(
             "there is no conversation to continue here; leave --continue out to start one",
         )
     });
@@ -124,23 +127,23 @@ fn target(args: &args::Run, place: &Place) -> Result<ConversationTarget, Failure
 
 /// How the turn is started, for the record: on a resume as it was, unless a flag says otherwise.
 fn merge_options(
-    args: &args::Run,
+    args: &args::RunArgs,
     before: TurnOptions,
     place: &Place,
-) -> Result<TurnOptions, Failure> {
+) -> Result<TurnOptions, CommandFailure> {
     let schema = match &args.schema {
         None => before.schema,
         Some(args::Schema::Json(schema)) => Some(schema.clone()),
         Some(args::Schema::File(path)) => {
             let path = place.root.join(path);
             let text = std::fs::read_to_string(&path).map_err(|error| {
-                Failure::usage(format!(
+                CommandFailure::usage(format!(
                     "the schema {} cannot be read: {error}",
                     path.display()
                 ))
             })?;
             let schema = serde_json::from_str(&text).map_err(|error| {
-                Failure::usage(format!(
+                CommandFailure::usage(format!(
                     "the schema {} is not JSON: {error}",
                     path.display()
                 ))
@@ -151,7 +154,7 @@ fn merge_options(
     if let Some(schema) = &schema
         && let Err(error) = jsonschema::validator_for(schema)
     {
-        return Err(Failure::usage(format!(
+        return Err(CommandFailure::usage(format!(
             "the schema is not a JSON schema: {error}"
         )));
     }
@@ -177,7 +180,7 @@ fn choice_name(choice: &ToolChoice) -> String {
     }
 }
 
-fn start(args: &args::Run) -> Result<TurnStart, Failure> {
+fn start(args: &args::RunArgs) -> Result<TurnStart, CommandFailure> {
     if args.which.resume {
         let answers = args.answers.iter().filter_map(|answer| match answer {
             AnswerFlag::Prompt { id, text } => Some((PromptId(id.clone()), text.clone())),
@@ -194,7 +197,7 @@ fn start(args: &args::Run) -> Result<TurnStart, Failure> {
         stdin,
         io::stdin().lock(),
     )
-    .map_err(Failure::usage)?;
+    .map_err(CommandFailure::usage)?;
     Ok(TurnStart::Message {
         text: message.text,
         attachments: message.attachments,
@@ -202,7 +205,7 @@ fn start(args: &args::Run) -> Result<TurnStart, Failure> {
 }
 
 /// Flags that are settings.
-fn config_flags(args: &args::Run, options: &TurnOptions) -> Vec<Flag> {
+fn config_flags(args: &args::RunArgs, options: &TurnOptions) -> Vec<Flag> {
     let typed = |name: &str, key: &str, value: Value| Flag::Typed {
         name: name.to_owned(),
         key: key.to_owned(),

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::visible::visible;
 
-use super::failure::Failure;
+use super::failure::CommandFailure;
 
 /// Where a command writes.
 pub struct Streams<'a> {
@@ -22,16 +22,16 @@ impl Streams<'_> {
     ///
     /// # Errors
     /// A disk that is full, and the like.
-    pub fn say(&mut self, text: &str) -> Result<(), Failure> {
+    pub fn say(&mut self, text: &str) -> Result<(), CommandFailure> {
         let written = if self.is_terminal {
             self.out.write_all(visible(text).as_bytes())
         } else {
             self.out.write_all(text.as_bytes())
         };
         match written.and_then(|()| self.out.flush()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::internal(
-                format!("cannot write to standard output: {error}"),
-            )),
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(
+                CommandFailure::internal(format!("cannot write to standard output: {error}")),
+            ),
             _ => Ok(()),
         }
     }
@@ -49,7 +49,7 @@ pub(super) mod tests {
 
     /// What a command wrote: standard output, then a line `! …` for each note and `exit …` where it failed.
     pub(in super::super) fn said(
-        command: impl FnOnce(&mut Streams<'_>) -> Result<(), Failure>,
+        command: impl FnOnce(&mut Streams<'_>) -> Result<(), CommandFailure>,
     ) -> String {
         let (mut out, mut notes) = (Vec::new(), Vec::new());
         let result = command(&mut Streams {

@@ -27,7 +27,7 @@ use rustix::{
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{
-    ask::{Parsed, parse_line, render},
+    ask::{TypedLine, parse_line, render},
     paint::Paint,
 };
 use crate::{
@@ -297,8 +297,8 @@ impl Desk {
         match std::str::from_utf8(&line) {
             Err(_) => self.again("That is not UTF-8 text."),
             Ok(line) => match parse_line(prompt, line.strip_suffix('\n').unwrap_or(line)) {
-                Parsed::Reply(answer) => self.settle(answer),
-                Parsed::Again(sentence) => self.again(&sentence),
+                TypedLine::Reply(answer) => self.settle(answer),
+                TypedLine::Again(sentence) => self.again(&sentence),
             },
         }
     }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{failure::Failure, place::Place, streams::Streams};
+use super::{failure::CommandFailure, place::Place, streams::Streams};
 use crate::{
     config::{
         self, Sources,
@@ -27,12 +27,12 @@ pub fn run(
     ask: Option<Ask<'_>>,
     place: &Place,
     streams: &mut Streams<'_>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let folder = one_line(&place.root.to_string_lossy());
     let store = TrustStore::new(place.engine.state_dir());
     if revoke {
         store.revoke(&place.root).map_err(|error| {
-            Failure::internal(format!("trust in {folder} cannot be taken back: {error}"))
+            CommandFailure::internal(format!("trust in {folder} cannot be taken back: {error}"))
         })?;
         return streams.say(&format!("{folder} is not trusted.\n"));
     }
@@ -45,16 +45,17 @@ pub fn run(
         streams.say(&page(&preview, "would count"))?;
         let question =
             format!("Trust {folder}, so that tools may change files and run commands here?");
-        let answer = ask(&question)
-            .map_err(|error| Failure::internal(format!("the answer cannot be read: {error}")))?;
+        let answer = ask(&question).map_err(|error| {
+            CommandFailure::internal(format!("the answer cannot be read: {error}"))
+        })?;
         if !answer {
             return streams.say(&format!("{folder} is not trusted.\n"));
         }
         means.clear();
     }
-    store
-        .give(&place.root, now)
-        .map_err(|error| Failure::internal(format!("{folder} cannot be trusted: {error}")))?;
+    store.give(&place.root, now).map_err(|error| {
+        CommandFailure::internal(format!("{folder} cannot be trusted: {error}"))
+    })?;
     streams.say(&format!(
         "{folder} is trusted.\n{means}\
          Tools may change files and run commands here, as the mode allows. This ends when aside.toml or a \
@@ -62,8 +63,8 @@ pub fn run(
     ))
 }
 
-fn usage(problems: config::Problems) -> Failure {
-    Failure::usage(problems.to_string())
+fn usage(problems: config::Problems) -> CommandFailure {
+    CommandFailure::usage(problems.to_string())
 }
 
 /// What trust changes: the settings that begin to count, what can be started, and the keys that never count.
@@ -117,7 +118,7 @@ fn startable(of: &Startable) -> String {
 #[cfg(test)]
 mod tests {
     use super::{super::streams::tests::said, *};
-    use crate::config::{TextFile, trust::Trust};
+    use crate::config::{SourceFile, trust::Trust};
 
     #[test]
     fn who_is_asked_sees_all_of_it_first_and_a_no_changes_nothing() {
@@ -156,7 +157,7 @@ mod tests {
     }
 
     fn check(workspace: Option<&str>, user: &str, expected: &str) {
-        let file = |path: &str, text: &str| TextFile {
+        let file = |path: &str, text: &str| SourceFile {
             path: path.into(),
             text: text.into(),
         };

@@ -7,8 +7,8 @@ use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use super::{
     args::Output,
     exit::{Signal, exit_code},
-    failure::Failure,
-    output::Writer,
+    failure::CommandFailure,
+    output::OutputWriter,
     paint::Paint,
     place::TRUST,
     show::Show,
@@ -47,9 +47,9 @@ struct Watched {
     turn: TurnRef,
     terminal: Option<Terminal>,
     show: Show,
-    writer: Option<Writer>,
+    writer: Option<OutputWriter>,
     /// Standard output took no more.
-    cut_off: Option<Failure>,
+    cut_off: Option<CommandFailure>,
 }
 
 impl Watch {
@@ -61,7 +61,7 @@ impl Watch {
         self,
         engine: &Engine,
         config: TurnConfig,
-    ) -> Result<(u8, TurnRef), Failure> {
+    ) -> Result<(u8, TurnRef), CommandFailure> {
         let mut signals = Heard::listen()?;
         let unsandboxed = config.unsandboxed();
         let mut started = engine.begin(config).await?;
@@ -75,7 +75,7 @@ impl Watch {
             show: Show::new(self.paint, terminal.is_some()),
             writer: self
                 .output
-                .map(|output| Writer::new(output, io::stdout().is_terminal(), turn.clone())),
+                .map(|output| OutputWriter::new(output, io::stdout().is_terminal(), turn.clone())),
             terminal,
             turn: turn.clone(),
             cut_off: None,
@@ -111,7 +111,7 @@ impl Watch {
                 },
                 message = started.messages.recv() => {
                     let Some(message) = message else {
-                        return Err(Failure::internal("the turn ended without saying how; this is a defect"));
+                        return Err(CommandFailure::internal("the turn ended without saying how; this is a defect"));
                     };
                     if let Some(end) = watched.message(message) {
                         if !unsandboxed && end.refusals.iter().any(is_unapproved_command) {
@@ -176,7 +176,7 @@ impl Watched {
         }
     }
 
-    fn end(mut self, end: End) -> Result<(), Failure> {
+    fn end(mut self, end: End) -> Result<(), CommandFailure> {
         let completed = TurnCompleted::new(&self.turn, end);
         let shown = self.show.end(&completed);
         self.say(shown);
@@ -205,7 +205,7 @@ fn is_unapproved_command(refusal: &Refusal) -> bool {
     refusal.tool == "run_command" && refusal.reason == RefusalReason::NeedsApproval
 }
 
-fn write(text: &str) -> Result<(), Failure> {
+fn write(text: &str) -> Result<(), CommandFailure> {
     if text.is_empty() {
         return Ok(());
     }
@@ -213,7 +213,7 @@ fn write(text: &str) -> Result<(), Failure> {
     out.write_all(text.as_bytes())
         .and_then(|()| out.flush())
         .map_err(|error| {
-            Failure::internal(format!(
+            CommandFailure::internal(format!(
                 "the answer could not be written to standard output: {error}"
             ))
         })
@@ -234,10 +234,11 @@ struct Heard {
 }
 
 impl Heard {
-    fn listen() -> Result<Self, Failure> {
+    fn listen() -> Result<Self, CommandFailure> {
         let listen = |kind| {
-            signal(kind)
-                .map_err(|error| Failure::internal(format!("signals cannot be heard: {error}")))
+            signal(kind).map_err(|error| {
+                CommandFailure::internal(format!("signals cannot be heard: {error}"))
+            })
         };
         Ok(Self {
             interrupt: listen(SignalKind::interrupt())?,

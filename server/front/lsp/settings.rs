@@ -19,7 +19,7 @@ use crate::{
         wire::requests::InitializationOptions,
     },
     session::{
-        conversation::{Conversation, Listed},
+        conversation::{Conversation, ConversationSummary},
         store::StoreError,
     },
 };
@@ -143,7 +143,7 @@ impl EditorWorkspace {
     ///
     /// # Errors
     /// Where a store cannot be opened or read.
-    pub(super) fn conversations_by_age(&self) -> Result<Vec<Listed>> {
+    pub(super) fn conversations_by_age(&self) -> Result<Vec<ConversationSummary>> {
         let mut all = Vec::new();
         for root in self.roots() {
             all.extend(self.engine.conversations().store(&root)?.list()?);

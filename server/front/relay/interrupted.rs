@@ -6,7 +6,7 @@ use crate::{
     engine::conversations::Conversations,
     front::wire::{Prompt, TurnRef, resumable::prompts},
     session::{
-        conversation::{Conversation, Status},
+        conversation::{Conversation, ConversationActivity},
         replay,
         store::StoreError,
     },
@@ -27,7 +27,9 @@ pub fn resumable(
         let waiting = store
             .list()?
             .into_iter()
-            .filter(|listed| listed.status == Status::Interrupted && listed.prompts > 0)
+            .filter(|listed| {
+                listed.status == ConversationActivity::Interrupted && listed.prompts > 0
+            })
             .filter(|listed| !conversations.running().is_running(&listed.id));
         for listed in waiting {
             found.extend(left_open(&store.find(&listed.id)?)?);

@@ -87,7 +87,7 @@ pub struct PreviewResult {
 pub struct StartsItem {
     /// What it is.
     pub kind: StartsKind,
-    /// Its name.
+    /// The name of what would be started.
     pub name: String,
     /// The program and its arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -114,7 +114,7 @@ pub enum StartsKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SettingItem {
-    /// Its key.
+    /// The key of the setting, with dots between its parts.
     pub key: String,
     /// The value that would count; hidden where it may be a secret.
     pub value: Value,

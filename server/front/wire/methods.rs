@@ -25,9 +25,9 @@ pub trait ServerRequest: 'static {
     const NAME: &'static str;
     /// The params may hold a secret: an error repeats nothing of them.
     const IS_SECRET: bool;
-    /// The params.
+    /// The params of the method, as they are on the wire.
     type Params: DeserializeOwned + Send + 'static;
-    /// The result.
+    /// The result of the method, as it is on the wire.
     type Result: Serialize + Send + 'static;
 }
 
@@ -37,9 +37,9 @@ pub trait ClientRequest: 'static {
     const NAME: &'static str;
     /// The result may hold a secret: an error repeats nothing of it.
     const IS_SECRET: bool;
-    /// The params.
+    /// The params of the method, as they are on the wire.
     type Params: Serialize + DeserializeOwned + Send + Sync + 'static;
-    /// The result.
+    /// The result of the method, as it is on the wire.
     type Result: DeserializeOwned + Send + 'static;
 }
 
@@ -47,7 +47,7 @@ pub trait ClientRequest: 'static {
 pub trait ClientNotification: 'static {
     /// The method's name on the wire.
     const NAME: &'static str;
-    /// The params.
+    /// The params of the method, as they are on the wire.
     type Params: Serialize + DeserializeOwned + Send + Sync + 'static;
 }
 
@@ -97,7 +97,7 @@ pub enum MethodKind {
 pub enum Recipient {
     /// The program at the other end.
     Client,
-    /// This program.
+    /// The server: this program.
     Server,
 }
 
@@ -245,7 +245,7 @@ pub mod commands {
     /// Shows a conversation.
     pub const TRANSCRIPT: &str = "aside.server.transcript";
 
-    /// All commands.
+    /// The names of all commands.
     pub const ALL: [&str; 6] = [ASK, CANCEL, ANSWER, UNDO, RESUME, TRANSCRIPT];
 }
 

@@ -26,9 +26,9 @@ use crate::turn::{
 /// A conversation and one of its turns. Both are opaque.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnRef {
-    /// The conversation.
+    /// The id of the conversation.
     pub conversation_id: String,
-    /// The turn.
+    /// The id of the turn.
     pub turn_id: String,
 }
 
@@ -36,13 +36,13 @@ pub struct TurnRef {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnUpdate {
-    /// The conversation.
+    /// The id of the conversation.
     pub conversation_id: String,
-    /// The turn.
+    /// The id of the turn.
     pub turn_id: String,
     /// Counts from 1 without gaps from each start or resume.
     pub seq: u64,
-    /// What happened.
+    /// What happened in the turn.
     pub update: Update,
 }
 
@@ -58,14 +58,14 @@ pub enum Update {
     Text {
         /// The step, counted from 1.
         step: u32,
-        /// The piece.
+        /// The piece that came.
         text: String,
     },
     /// A piece of reasoning.
     Reasoning {
         /// The step, counted from 1.
         step: u32,
-        /// The piece.
+        /// The piece that came.
         text: String,
     },
     /// A call came, or began to run.
@@ -74,9 +74,9 @@ pub enum Update {
         step: u32,
         /// The provider's id of the call.
         call_id: String,
-        /// The tool.
+        /// The name of the tool.
         name: String,
-        /// One line.
+        /// A title of one line.
         title: String,
         /// As the model gave them.
         arguments: Value,
@@ -87,16 +87,16 @@ pub enum Update {
     ToolOutput {
         /// The provider's id of the call.
         call_id: String,
-        /// The piece.
+        /// The piece that came.
         text: String,
     },
     /// A call ended.
     ToolResult {
         /// The provider's id of the call.
         call_id: String,
-        /// How.
+        /// Whether the call succeeded, failed, was denied or cancelled.
         status: Status,
-        /// One line.
+        /// A summary of one line.
         summary: String,
         /// The change that was made.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -115,12 +115,12 @@ pub enum Update {
     Edit {
         /// The provider's id of the call.
         call_id: String,
-        /// Which.
+        /// The URIs of the files that changed.
         uris: Vec<String>,
     },
     /// A message of the user's was taken in.
     Steered {
-        /// It.
+        /// What the user added.
         text: String,
     },
     /// A request is sent again.
@@ -129,24 +129,24 @@ pub enum Update {
         attempt: u32,
         /// When, in milliseconds from now.
         after_ms: u64,
-        /// Why.
+        /// Why the request is sent again.
         reason: String,
         /// Forget what was shown of this step.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         discard_step: Option<u32>,
     },
-    /// A notice.
+    /// A notice for the user.
     Notice {
-        /// How grave.
+        /// How grave the notice is.
         level: Level,
-        /// The text.
+        /// The text that is shown.
         text: String,
     },
     /// Tokens of the turn so far.
     Usage(Usage),
     /// The conversation's title.
     Title {
-        /// It.
+        /// The new title of the conversation.
         title: String,
     },
 }
@@ -155,9 +155,9 @@ pub enum Update {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CallStatus {
-    /// Not yet.
+    /// The call waits for permission or for its turn.
     Waiting,
-    /// It does.
+    /// The call runs.
     Running,
 }
 
@@ -167,24 +167,24 @@ pub enum CallStatus {
 pub enum QuestionUpdate {
     /// It was opened, or parked.
     Opened {
-        /// The prompt.
+        /// The id of the prompt.
         prompt_id: String,
         /// The provider's id of the call.
         call_id: String,
         /// What it is for.
         prompt_kind: PromptKind,
-        /// Who asks.
+        /// Who asks, such as the name of the tool.
         label: String,
-        /// One line.
+        /// What is asked, in one line.
         text: String,
     },
     /// It was settled.
     Closed {
-        /// The prompt.
+        /// The id of the prompt.
         prompt_id: String,
-        /// How.
+        /// How the prompt was settled.
         outcome: PromptOutcome,
-        /// Who answered.
+        /// Who gave the answer, where there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<By>,
         /// Why it has no answer.
@@ -218,7 +218,7 @@ pub enum PromptOutcome {
 pub enum InquiryStatus {
     /// A model is being asked.
     Asked,
-    /// It answered.
+    /// The model gave an answer that fits.
     Answered,
     /// It did not.
     Failed,
@@ -248,9 +248,9 @@ pub struct Usage {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnCompleted {
-    /// The conversation.
+    /// The id of the conversation.
     pub conversation_id: String,
-    /// The turn.
+    /// The id of the turn.
     pub turn_id: String,
     /// How it ended.
     pub outcome: Outcome,
@@ -263,7 +263,7 @@ pub struct TurnCompleted {
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<TurnError>,
-    /// Tokens.
+    /// The tokens that the turn used, and what they cost.
     pub usage: Usage,
     /// What was refused for want of a person.
     pub refusals: Vec<Refusal>,
@@ -275,19 +275,19 @@ pub struct TurnCompleted {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Prompt {
-    /// Its id.
+    /// The id of the prompt, by which it is answered.
     pub prompt_id: String,
-    /// The conversation.
+    /// The id of the conversation.
     pub conversation_id: String,
-    /// The turn.
+    /// The id of the turn.
     pub turn_id: String,
     /// The call it belongs to.
     pub tool: PromptTool,
     /// What it is for.
     pub kind: PromptKind,
-    /// Who asks.
+    /// Who asks, such as the name of the tool.
     pub label: String,
-    /// One line.
+    /// What is asked, in one line.
     pub text: String,
     /// Several, above it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -309,7 +309,7 @@ pub struct Prompt {
     /// What would run, or be delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<Preview>,
-    /// Its place.
+    /// Where this prompt stands among those that wait.
     pub position: Position,
     /// Only in `aside/prompt/pending`: its turn must be resumed first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -332,7 +332,7 @@ pub enum PromptKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptTool {
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
     /// The provider's id of the call.
     pub call_id: String,
@@ -351,12 +351,12 @@ pub enum Preview {
     Command {
         /// As it would be run.
         text: String,
-        /// Where.
+        /// The folder in which the command would run.
         cwd: String,
     },
     /// A change of one file.
     Diff {
-        /// The file.
+        /// The URI of the file.
         uri: String,
         /// The version of its open document.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -366,9 +366,9 @@ pub enum Preview {
         /// The whole text after.
         new: String,
     },
-    /// Anything else.
+    /// A text, where there is neither a command nor a diff.
     Text {
-        /// The text.
+        /// The text that is shown.
         text: String,
     },
 }

@@ -49,7 +49,7 @@ pub struct ClientCapabilities {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClientTool {
-    /// Its name.
+    /// The name by which the model calls the tool.
     pub name: String,
     /// What it does, for the model.
     pub description: String,
@@ -66,7 +66,7 @@ pub struct ServerCapabilities {
     pub server: String,
 }
 
-/// `initializationOptions`.
+/// What a client may give as `initializationOptions`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct InitializationOptions {
@@ -96,7 +96,7 @@ pub struct CreateParams {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConversationRef {
-    /// Its id.
+    /// The id of the conversation.
     pub conversation_id: String,
 }
 
@@ -119,7 +119,7 @@ pub struct ListParams {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListResult {
-    /// Newest first.
+    /// The conversations of this page, newest first.
     pub items: Vec<ListItem>,
     /// Where the next page begins; none on the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -130,13 +130,13 @@ pub struct ListResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListItem {
-    /// Its id.
+    /// The id of the conversation.
     pub conversation_id: String,
-    /// Its title.
+    /// The title of the conversation; empty before its first turn.
     pub title: String,
-    /// RFC 3339.
+    /// When the conversation was created, in RFC 3339.
     pub created_at: String,
-    /// RFC 3339.
+    /// When something was last recorded, in RFC 3339.
     pub updated_at: String,
     /// How many turns it has.
     pub turns: u32,
@@ -150,7 +150,7 @@ pub struct ListItem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ConversationStatus {
-    /// Nothing.
+    /// No turn runs, and none can be resumed.
     Idle,
     /// A turn runs.
     Running,
@@ -164,7 +164,7 @@ pub enum ConversationStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadParams {
-    /// Which.
+    /// The id of the conversation.
     pub conversation_id: String,
     /// Only turns after that of this id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -178,7 +178,7 @@ pub struct ReadParams {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadResult {
-    /// Oldest first.
+    /// The turns of this page, oldest first.
     pub turns: Vec<ReadTurn>,
     /// What to give as `after` for more; none at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -189,9 +189,9 @@ pub struct ReadResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadTurn {
-    /// Its id.
+    /// The id of the turn.
     pub turn_id: String,
-    /// RFC 3339.
+    /// When the turn began, in RFC 3339.
     pub started_at: String,
     /// What the user said.
     pub message: String,
@@ -205,7 +205,7 @@ pub struct ReadTurn {
 /// Result of `aside/conversation/transcript`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TranscriptResult {
-    /// Markdown.
+    /// The whole conversation as Markdown.
     pub text: String,
 }
 
@@ -213,7 +213,7 @@ pub struct TranscriptResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ForkParams {
-    /// Which.
+    /// The id of the conversation.
     pub conversation_id: String,
     /// Up to and with this turn; else all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -224,9 +224,9 @@ pub struct ForkParams {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RenameParams {
-    /// Which.
+    /// The id of the conversation.
     pub conversation_id: String,
-    /// One line.
+    /// The new title, on one line.
     pub title: String,
 }
 
@@ -245,7 +245,7 @@ pub struct StartParams {
     /// What goes along.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<AttachmentParam>,
-    /// `provider/model`.
+    /// The model to use, as `provider/model`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// `ask`, `edits`, `plan` or `auto`.
@@ -266,7 +266,7 @@ pub struct StartParams {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AttachmentParam {
-    /// The file.
+    /// The URI of the file to attach.
     pub uri: String,
     /// Only these lines and characters of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -288,7 +288,7 @@ pub struct TextRange {
 /// A place between two characters of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TextPosition {
-    /// The line.
+    /// The line, counted from 0.
     pub line: u32,
     /// Within the line, in units of the negotiated position encoding.
     pub character: u32,
@@ -298,9 +298,9 @@ pub struct TextPosition {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StartResult {
-    /// The conversation.
+    /// The id of the conversation.
     pub conversation_id: String,
-    /// The turn.
+    /// The id of the turn.
     pub turn_id: String,
 }
 
@@ -308,7 +308,7 @@ pub struct StartResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnId {
-    /// Its id.
+    /// The id of the turn.
     pub turn_id: String,
 }
 
@@ -316,7 +316,7 @@ pub struct TurnId {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SteerParams {
-    /// Which.
+    /// The id of the turn.
     pub turn_id: String,
     /// What the user adds.
     pub message: String,
@@ -326,7 +326,7 @@ pub struct SteerParams {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UndoParams {
-    /// Which.
+    /// The id of the turn.
     pub turn_id: String,
     /// Only these files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -354,7 +354,7 @@ pub struct PendingResult {
 #[cfg_attr(test, derive(Serialize))]
 #[serde(rename_all = "camelCase")]
 pub struct AnswerParams {
-    /// Which.
+    /// The id of the prompt.
     pub prompt_id: String,
     /// What the person said.
     pub answer: PromptAnswer,
@@ -381,15 +381,15 @@ pub struct ModelsResult {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ModelItem {
-    /// `provider/model`.
+    /// The full name of the model, `provider/model`.
     pub id: String,
-    /// Tokens.
+    /// How many tokens the model takes, input and output together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u64>,
     /// Tokens of an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output: Option<u64>,
-    /// It reasons.
+    /// Whether the model reasons.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<bool>,
     /// US dollars for a million tokens.
@@ -401,9 +401,9 @@ pub struct ModelItem {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PricesItem {
-    /// Input.
+    /// The price of input that does not go through the cache.
     pub input: f64,
-    /// Output.
+    /// The price of output, reasoning included.
     pub output: f64,
     /// Input read from the cache.
     pub cache_read: f64,
@@ -423,14 +423,14 @@ pub struct ConfigReadParams {
 /// Result of `aside/config/read`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConfigReadResult {
-    /// By key.
+    /// The effective values, sorted by their keys.
     pub values: Vec<ConfigValue>,
 }
 
 /// An effective value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConfigValue {
-    /// Its key.
+    /// The key, with dots between its parts.
     pub key: String,
     /// It; hidden where it may be a secret.
     pub value: Value,
@@ -476,7 +476,7 @@ pub struct StatusParams {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Health {
-    /// Well.
+    /// Everything works as far as is known.
     #[default]
     Ok,
     /// Something is not as it should be.
@@ -491,9 +491,9 @@ pub enum Health {
 pub struct ToolCallParams {
     /// The provider's id of the call.
     pub call_id: String,
-    /// The tool.
+    /// The name of the tool to call.
     pub name: String,
-    /// Its arguments.
+    /// The arguments of the call, which fit the schema of the tool.
     pub arguments: Value,
 }
 
@@ -511,6 +511,6 @@ pub struct ToolCallResult {
 /// Params of `aside/document/save`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SaveParams {
-    /// The document.
+    /// The URI of the document to save.
     pub uri: String,
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::OnceLock};
 
 use serde::Deserialize;
 
-use super::{super::ApiKind, Abilities, ReasoningKind, Told};
+use super::{super::ApiKind, Abilities, ReasoningKind, StatedAbilities};
 
 /// See there what the rows mean.
 const TABLE: &str = include_str!("../models.toml");
@@ -18,8 +18,8 @@ const OLLAMA_CONTEXT: u64 = 32_768;
 pub fn abilities(
     kind: ApiKind,
     model: &str,
-    listed: Option<&Told>,
-    configured: Option<&Told>,
+    listed: Option<&StatedAbilities>,
+    configured: Option<&StatedAbilities>,
 ) -> Abilities {
     let mut abilities = built_in(kind, model);
     if let Some(listed) = listed {
@@ -77,13 +77,13 @@ pub fn known(kind: ApiKind) -> impl Iterator<Item = &'static str> {
 #[serde(default, deny_unknown_fields)]
 struct Section {
     default: Option<String>,
-    any: Told,
-    models: BTreeMap<String, Told>,
+    any: StatedAbilities,
+    models: BTreeMap<String, StatedAbilities>,
 }
 
 impl Section {
     /// The row of this id, or the one with most of its beginning, and what of the id is left then.
-    fn row<'a>(&self, model: &'a str) -> Option<(&Told, &'a str)> {
+    fn row<'a>(&self, model: &'a str) -> Option<(&StatedAbilities, &'a str)> {
         let rest = |id: &String| {
             let rest = model.strip_prefix(id.as_str())?;
             (rest.is_empty() || rest.starts_with(['-', ':', '@'])).then_some(rest)
@@ -129,15 +129,15 @@ fn table() -> &'static BTreeMap<String, Section> {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{Forced, Prices, Tokens},
+        super::{ForcedToolSupport, Prices, Tokens},
         *,
     };
 
     #[test]
     fn a_list_that_says_that_a_model_reasons_leaves_open_how() {
-        let listed = |reasoning| Told {
+        let listed = |reasoning| StatedAbilities {
             reasoning: Some(reasoning),
-            ..Told::default()
+            ..StatedAbilities::default()
         };
         for (model, said, expected) in [
             ("gpt-oss:20b", ReasoningKind::Switch, ReasoningKind::Effort),
@@ -151,10 +151,10 @@ mod tests {
 
     #[test]
     fn images_and_documents_are_taken_where_it_is_said_and_there_is_a_way_to_send_them() {
-        let says = Told {
+        let says = StatedAbilities {
             images: Some(true),
             documents: Some(true),
-            ..Told::default()
+            ..StatedAbilities::default()
         };
         for (kind, model, unsaid, said) in [
             (ApiKind::Anthropic, "claude-new", (true, true), (true, true)),
@@ -343,9 +343,9 @@ mod tests {
         assert_eq!(relative.prices, None);
         assert_eq!(
             (relative.forced_tools, relative.context_window),
-            (Forced::Yes, Some(1_000_000))
+            (ForcedToolSupport::Yes, Some(1_000_000))
         );
-        assert_eq!(of("claude-opus-50").forced_tools, Forced::No);
+        assert_eq!(of("claude-opus-50").forced_tools, ForcedToolSupport::No);
         assert_eq!(
             built_in(ApiKind::Ollama, "gpt-oss:20b").reasoning,
             ReasoningKind::Effort
@@ -358,9 +358,9 @@ mod tests {
 
     #[test]
     fn the_list_knows_better_than_the_table_and_the_user_better_than_the_list() {
-        let told = |tokens| Told {
+        let told = |tokens| StatedAbilities {
             context_window: Some(tokens),
-            ..Told::default()
+            ..StatedAbilities::default()
         };
         let window = |kind, listed: Option<u64>, configured: Option<u64>| {
             let (listed, configured) = (listed.map(told), configured.map(told));
@@ -378,7 +378,7 @@ mod tests {
 
     #[test]
     fn forced_tools_and_reasoning_are_as_each_model_takes_them() {
-        use Forced::{No, WithoutReasoning, Yes};
+        use ForcedToolSupport::{No, WithoutReasoning, Yes};
         use ReasoningKind::{Adaptive, Budget, Effort, Switch};
         for (kind, model, forced, reasoning, off) in [
             (ApiKind::Anthropic, "claude-fable-5-2", No, Adaptive, false),

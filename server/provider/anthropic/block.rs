@@ -9,7 +9,7 @@ use serde_json::{
 use crate::turn::response::Kind;
 
 /// A content block as far as it came.
-pub(super) struct Block {
+pub(super) struct StreamedBlock {
     /// What it is.
     pub(super) kind: Kind,
     /// As it began, member by member.
@@ -22,7 +22,7 @@ pub(super) struct Block {
     citations: Vec<Value>,
 }
 
-impl Block {
+impl StreamedBlock {
     /// A block that begins like this; `None` where it is no object.
     pub(super) fn new(raw: &str) -> Option<Self> {
         let members: IndexMap<String, Box<RawValue>> = serde_json::from_str(raw).ok()?;

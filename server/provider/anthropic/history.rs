@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::super::{
-    api::{Ask, Encoder, Role, object},
-    attached::{Encoded, Part, parts},
+    api::{Encoder, RequestContents, Role, object},
+    attached::{Encoded, UserPart, parts},
 };
 use crate::turn::transcript::Item;
 
@@ -17,7 +17,7 @@ const NO_WORDS: &str = "The tool failed.";
 const MAX_NAME: usize = 64;
 
 /// A content block.
-struct Block {
+struct EncodedBlock {
     /// A JSON object.
     json: String,
     /// It may carry a cache breakpoint.
@@ -28,11 +28,11 @@ struct Block {
 
 /// A request's share: results first, in one message with the rest. What Aside says itself follows in a system
 /// message of its own, where the model takes one, and never without a message of the user's before it.
-pub(super) fn user(items: &[Item], ask: &Ask<'_>, out: &mut Encoder) {
+pub(super) fn user(items: &[Item], ask: &RequestContents<'_>, out: &mut Encoder) {
     let is_directive = |item: &Item| matches!(item, Item::Directive(_));
     let has_other = ask.takes_system() && items.iter().any(says_something);
     let apart = |item: &&Item| is_directive(item) && has_other;
-    let blocks: Vec<Block> = items
+    let blocks: Vec<EncodedBlock> = items
         .iter()
         .filter(|item| !apart(item))
         .flat_map(|item| user_blocks(item, ask))
@@ -41,7 +41,7 @@ pub(super) fn user(items: &[Item], ask: &Ask<'_>, out: &mut Encoder) {
         return;
     }
     if out.last == Role::System {
-        message("assistant", &[Block::text(NO_ANSWER)], out);
+        message("assistant", &[EncodedBlock::text(NO_ANSWER)], out);
     }
     message("user", &blocks, out);
     out.last = Role::User;
@@ -61,7 +61,7 @@ pub(super) fn user(items: &[Item], ask: &Ask<'_>, out: &mut Encoder) {
 
 /// A response's share, in its order. One that comes to thinking alone is left out: a message may not end in it.
 pub(super) fn assistant(items: &[Item], native: bool, out: &mut Encoder) {
-    let blocks: Vec<Block> = items
+    let blocks: Vec<EncodedBlock> = items
         .iter()
         .filter_map(|item| model_block(item, native))
         .collect();
@@ -72,7 +72,7 @@ pub(super) fn assistant(items: &[Item], native: bool, out: &mut Encoder) {
     out.last = Role::Assistant;
 }
 
-fn message(role: &str, blocks: &[Block], out: &mut Encoder) {
+fn message(role: &str, blocks: &[EncodedBlock], out: &mut Encoder) {
     let last = blocks.iter().rposition(|block| block.cacheable);
     out.element();
     out.raw(&format!(r#"{{"role":"{role}","content":["#));
@@ -102,10 +102,10 @@ fn says_something(item: &Item) -> bool {
     }
 }
 
-fn user_blocks(item: &Item, ask: &Ask<'_>) -> Vec<Block> {
+fn user_blocks(item: &Item, ask: &RequestContents<'_>) -> Vec<EncodedBlock> {
     let parts = match item {
         Item::User { text, attachments } => parts(text, attachments, ask),
-        Item::Directive(text) | Item::Steer(text) => vec![Part::Text(text.clone())],
+        Item::Directive(text) | Item::Steer(text) => vec![UserPart::Text(text.clone())],
         Item::ToolResult {
             id,
             content,
@@ -114,15 +114,15 @@ fn user_blocks(item: &Item, ask: &Ask<'_>) -> Vec<Block> {
         } => return vec![result(id, content, *is_error)],
         _ => Vec::new(),
     };
-    let block = |part: Part| match part {
-        Part::Text(text) => has_words(&text).then(|| Block::text(&text)),
-        Part::Image(image) => Some(Block::media("image", &image)),
-        Part::Document(document, _) => Some(Block::media("document", &document)),
+    let block = |part: UserPart| match part {
+        UserPart::Text(text) => has_words(&text).then(|| EncodedBlock::text(&text)),
+        UserPart::Image(image) => Some(EncodedBlock::media("image", &image)),
+        UserPart::Document(document, _) => Some(EncodedBlock::media("document", &document)),
     };
     parts.into_iter().filter_map(block).collect()
 }
 
-fn result(id: &str, content: &str, is_error: bool) -> Block {
+fn result(id: &str, content: &str, is_error: bool) -> EncodedBlock {
     let mut block = json!({"type": "tool_result", "tool_use_id": call_id(id)});
     if is_error {
         let words = if has_words(content) {
@@ -135,10 +135,10 @@ fn result(id: &str, content: &str, is_error: bool) -> Block {
     } else if !content.is_empty() {
         block["content"] = json!(content);
     }
-    Block::new(block.to_string())
+    EncodedBlock::new(block.to_string())
 }
 
-fn model_block(item: &Item, native: bool) -> Option<Block> {
+fn model_block(item: &Item, native: bool) -> Option<EncodedBlock> {
     let (Item::Text { opaque, .. }
     | Item::Reasoning { opaque, .. }
     | Item::ToolCall { opaque, .. }) = item
@@ -151,10 +151,10 @@ fn model_block(item: &Item, native: bool) -> Option<Block> {
     }
     let other_id = matches!(item, Item::ToolCall { id, .. } if call_id(id) != *id);
     if let Some(opaque) = opaque.as_deref().filter(|_| native && !other_id) {
-        return Some(Block::verbatim(opaque));
+        return Some(EncodedBlock::verbatim(opaque));
     }
     match item {
-        Item::Text { text, .. } => Some(Block::text(text)),
+        Item::Text { text, .. } => Some(EncodedBlock::text(text)),
         Item::ToolCall {
             id,
             name,
@@ -165,13 +165,13 @@ fn model_block(item: &Item, native: bool) -> Option<Block> {
             // Names and ids are plain; the arguments go back as they came.
             let (id, name, input) = (json!(id), json!(name), object(arguments));
             let json = format!(r#"{{"type":"tool_use","id":{id},"name":{name},"input":{input}}}"#);
-            Some(Block::new(json))
+            Some(EncodedBlock::new(json))
         }
         _ => None,
     }
 }
 
-impl Block {
+impl EncodedBlock {
     fn new(json: String) -> Self {
         Self {
             json,
@@ -193,11 +193,11 @@ impl Block {
     /// What the provider gave.
     fn verbatim(json: &str) -> Self {
         #[derive(Deserialize)]
-        struct Kind<'a> {
+        struct BlockType<'a> {
             #[serde(rename = "type", borrow)]
             word: std::borrow::Cow<'a, str>,
         }
-        let kind = serde_json::from_str::<Kind<'_>>(json);
+        let kind = serde_json::from_str::<BlockType<'_>>(json);
         let word = kind.as_ref().map_or("", |kind| kind.word.as_ref());
         Self {
             cacheable: matches!(word, "text" | "tool_use"),

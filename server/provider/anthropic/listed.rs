@@ -4,8 +4,8 @@ use serde_json::Value;
 use url::form_urlencoded;
 
 use super::super::{
-    abilities::{ReasoningKind, Told},
-    api::Listed,
+    abilities::{ReasoningKind, StatedAbilities},
+    api::ListedModel,
     effort::WORDS,
 };
 
@@ -23,12 +23,12 @@ pub(super) fn path(page: Option<&str>) -> String {
 }
 
 /// Reads a page.
-pub(super) fn read(page: &Value) -> Result<(Vec<Listed>, Option<String>), String> {
+pub(super) fn read(page: &Value) -> Result<(Vec<ListedModel>, Option<String>), String> {
     let models = page["data"]
         .as_array()
         .ok_or("the list of models has no array `data`")?;
     let listed = models.iter().filter_map(|model| {
-        Some(Listed {
+        Some(ListedModel {
             model: model["id"].as_str()?.to_owned(),
             abilities: abilities(model),
         })
@@ -38,7 +38,7 @@ pub(super) fn read(page: &Value) -> Result<(Vec<Listed>, Option<String>), String
     Ok((listed.collect(), next.map(str::to_owned)))
 }
 
-fn abilities(model: &Value) -> Told {
+fn abilities(model: &Value) -> StatedAbilities {
     let can = &model["capabilities"];
     let supported = |what: &Value| what["supported"].as_bool();
     let types = &can["thinking"]["types"];
@@ -48,7 +48,7 @@ fn abilities(model: &Value) -> Told {
         let has = |word: &&str| supported(&effort[*word]) == Some(true);
         WORDS.into_iter().filter(has).map(str::to_owned).collect()
     });
-    Told {
+    StatedAbilities {
         context_window: model["max_input_tokens"].as_u64(),
         max_output: model["max_tokens"].as_u64(),
         strict: structured,
@@ -62,7 +62,7 @@ fn abilities(model: &Value) -> Told {
         ),
         reasoning_off: supported(&types["disabled"]),
         efforts,
-        ..Told::default()
+        ..StatedAbilities::default()
     }
 }
 

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::super::{
     abilities::ReasoningKind,
-    api::{Ask, Reasoning},
+    api::{ReasoningRequest, RequestContents},
     effort,
-    options::{Effort, Options},
+    options::{ModelOptions, ReasoningEffort},
 };
 
 /// The fewest tokens that may be given to thinking.
@@ -23,17 +23,17 @@ pub(super) struct Thinking {
 
 /// What a request says of thinking. A change from one request to the next loses the cached messages, so that it
 /// depends on nothing else than what is configured, known and asked for.
-pub(super) fn thinking(ask: &Ask<'_>) -> Thinking {
+pub(super) fn thinking(ask: &RequestContents<'_>) -> Thinking {
     let effort = match ask.reasoning() {
-        Reasoning::Unsaid => return Thinking::default(),
-        Reasoning::Off => {
+        ReasoningRequest::Unsaid => return Thinking::default(),
+        ReasoningRequest::Off => {
             // Without an effort: the highest ones are refused together with it.
             return Thinking {
                 member: Some(json!({"type": "disabled"})),
                 effort: None,
             };
         }
-        Reasoning::On(effort) => effort,
+        ReasoningRequest::On(effort) => effort,
     };
     let abilities = &ask.options.abilities;
     // Summarized, or what the model says between its calls would come as thinking without a word.
@@ -53,21 +53,21 @@ pub(super) fn thinking(ask: &Ask<'_>) -> Thinking {
 }
 
 /// The model is told to think by a number of tokens.
-pub(super) fn is_budgeted(ask: &Ask<'_>) -> bool {
+pub(super) fn is_budgeted(ask: &RequestContents<'_>) -> bool {
     let member = thinking(ask).member;
     member.is_some_and(|member| member["type"] == "enabled")
 }
 
 /// Tokens for thinking. A quarter of the answer's is left for its words; none where both cannot be.
-fn budget(options: &Options) -> Option<u64> {
+fn budget(options: &ModelOptions) -> Option<u64> {
     let kind = options.abilities.reasoning;
     let wanted = match options.reasoning {
         // A budget is asked for only where it is configured.
         None if kind == ReasoningKind::Budget => return None,
-        Some(Effort::Off | Effort::Low) => 2_048,
-        None | Some(Effort::Medium) => 8_192,
-        Some(Effort::High) => 16_384,
-        Some(Effort::Max) => 65_536,
+        Some(ReasoningEffort::Off | ReasoningEffort::Low) => 2_048,
+        None | Some(ReasoningEffort::Medium) => 8_192,
+        Some(ReasoningEffort::High) => 16_384,
+        Some(ReasoningEffort::Max) => 65_536,
     };
     let output = options.output();
     (output > LEAST).then(|| wanted.min(output / 4 * 3).max(LEAST))

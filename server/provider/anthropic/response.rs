@@ -7,7 +7,7 @@ use serde_json::{Value, value::RawValue};
 
 use super::{
     super::{abilities::Prices, api::Decoder, call_ids::CallIds, retry::ApiError},
-    block::Block,
+    block::StreamedBlock,
     usage::Tally,
 };
 use crate::turn::response::{Finish, Kind, Piece};
@@ -15,12 +15,12 @@ use crate::turn::response::{Finish, Kind, Piece};
 /// Reads one response, event by event.
 ///
 /// The last block that ended is held open: only the reason of the response's end says whether it is whole.
-pub(super) struct Reader {
+pub(super) struct AnthropicDecoder {
     usage: Tally,
     /// Blocks that have not ended, by the provider's index.
-    open: BTreeMap<u64, (u32, Block)>,
+    open: BTreeMap<u64, (u32, StreamedBlock)>,
     /// The block that ended last.
-    ended: Option<(u32, Block)>,
+    ended: Option<(u32, StreamedBlock)>,
     slots: u32,
     ids: CallIds,
     /// A call's arguments are no JSON.
@@ -30,7 +30,7 @@ pub(super) struct Reader {
 
 /// An event; what it is tells which of the members it has.
 #[derive(Deserialize)]
-struct Event<'a> {
+struct AnthropicEvent<'a> {
     #[serde(rename = "type", default)]
     kind: String,
     #[serde(default)]
@@ -45,7 +45,7 @@ struct Event<'a> {
     usage: Value,
 }
 
-impl Reader {
+impl AnthropicDecoder {
     pub(super) fn new(prices: Option<Prices>) -> Self {
         Self {
             usage: Tally::new(prices),
@@ -58,7 +58,7 @@ impl Reader {
         }
     }
 
-    fn begin(&mut self, index: u64, mut block: Block, out: &mut Vec<Piece>) {
+    fn begin(&mut self, index: u64, mut block: StreamedBlock, out: &mut Vec<Piece>) {
         self.settle(true, out);
         if let Some((slot, block)) = self.open.remove(&index) {
             self.close(slot, block, true, out);
@@ -83,7 +83,7 @@ impl Reader {
         }
     }
 
-    fn close(&mut self, slot: u32, mut block: Block, whole: bool, out: &mut Vec<Piece>) {
+    fn close(&mut self, slot: u32, mut block: StreamedBlock, whole: bool, out: &mut Vec<Piece>) {
         if let Some(text) = block.late_text() {
             out.push(Piece::Delta { slot, text });
         }
@@ -125,9 +125,9 @@ impl Reader {
     }
 }
 
-impl Decoder for Reader {
+impl Decoder for AnthropicDecoder {
     fn event(&mut self, data: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
-        let event: Event<'_> = serde_json::from_str(data).map_err(|error| {
+        let event: AnthropicEvent<'_> = serde_json::from_str(data).map_err(|error| {
             ApiError::garbled(format!("an event of the response cannot be read ({error})"))
         })?;
         match event.kind.as_str() {
@@ -137,7 +137,9 @@ impl Decoder for Reader {
                 out.push(Piece::Usage(self.usage.take(&event.message["usage"])));
             }
             "content_block_start" => {
-                let block = event.content_block.and_then(|raw| Block::new(raw.get()));
+                let block = event
+                    .content_block
+                    .and_then(|raw| StreamedBlock::new(raw.get()));
                 let block = block.ok_or_else(|| {
                     ApiError::garbled("a content block of the response is not an object")
                 })?;

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        abilities::{Abilities, Forced, Prices, ReasoningKind},
-        options::{Effort, Options},
-        trial::{Trial, answer_tool, grep_tool, options, sample},
+        abilities::{Abilities, ForcedToolSupport, Prices, ReasoningKind},
+        options::{ModelOptions, ReasoningEffort},
+        trial::{ProviderTrial, answer_tool, grep_tool, options, sample},
     },
     Anthropic,
 };
@@ -22,7 +22,7 @@ fn abilities() -> Abilities {
     Abilities {
         context_window: Some(1_000_000),
         max_output: Some(128_000),
-        forced_tools: Forced::No,
+        forced_tools: ForcedToolSupport::No,
         images: true,
         documents: true,
         system_messages: true,
@@ -44,16 +44,16 @@ fn abilities() -> Abilities {
     }
 }
 
-fn model() -> Options {
-    Options {
-        reasoning: Some(Effort::Medium),
+fn model() -> ModelOptions {
+    ModelOptions {
+        reasoning: Some(ReasoningEffort::Medium),
         ..options("anthropic/claude-opus-5-5", abilities())
     }
 }
 
 /// The conversation of the samples, before anything is said.
-fn trial() -> Trial {
-    Trial::new(
+fn trial() -> ProviderTrial {
+    ProviderTrial::new(
         model(),
         "You are a coding agent.",
         vec![grep_tool(), answer_tool()],
@@ -61,7 +61,7 @@ fn trial() -> Trial {
 }
 
 /// The conversation of the samples, up to the model's two calls.
-fn called() -> Trial {
+fn called() -> ProviderTrial {
     let mut trial = trial();
     trial
         .user("Where is retry_after parsed?")

@@ -1,15 +1,15 @@
 use serde_json::{Value, json};
 
 use super::super::{
-    Shared,
+    SharedBody,
     abilities::Abilities,
     anthropic::Anthropic,
-    api::Api,
+    api::WireApi,
     google::Google,
     ollama::Ollama,
     openai_chat::OpenaiChat,
     openai_responses::OpenaiResponses,
-    trial::{Trial, options},
+    trial::{ProviderTrial, options},
 };
 use super::*;
 use crate::{digest, turn::Event};
@@ -50,18 +50,18 @@ fn reader() -> ReadMedia {
     })
 }
 
-fn trial(images: bool, documents: bool) -> Trial {
+fn trial(images: bool, documents: bool) -> ProviderTrial {
     let abilities = Abilities {
         images,
         documents,
         ..Abilities::default()
     };
-    let mut trial = Trial::new(options("test/model", abilities), "", Vec::new());
-    trial.shared = Shared::with_media("conv-5f1c", reader());
+    let mut trial = ProviderTrial::new(options("test/model", abilities), "", Vec::new());
+    trial.shared = SharedBody::with_media("conv-5f1c", reader());
     trial
 }
 
-fn say(trial: &mut Trial, text: &str, attachments: Vec<Attachment>) {
+fn say(trial: &mut ProviderTrial, text: &str, attachments: Vec<Attachment>) {
     trial.transcript.push(&Event::UserMessage {
         text: text.into(),
         attachments,
@@ -74,7 +74,7 @@ fn chat() -> OpenaiChat {
 }
 
 /// Each API, and where its messages are.
-fn apis() -> [(Box<dyn Api>, &'static str); 5] {
+fn apis() -> [(Box<dyn WireApi>, &'static str); 5] {
     [
         (Box::new(Anthropic), "messages"),
         (Box::new(OpenaiResponses), "input"),
@@ -85,7 +85,7 @@ fn apis() -> [(Box<dyn Api>, &'static str); 5] {
 }
 
 /// The messages of a request, cache breakpoints left out.
-fn messages(trial: &Trial, api: &dyn Api, member: &str) -> Value {
+fn messages(trial: &ProviderTrial, api: &dyn WireApi, member: &str) -> Value {
     fn without_marks(value: &mut Value) {
         match value {
             Value::Array(all) => all.iter_mut().for_each(without_marks),
@@ -212,7 +212,7 @@ fn what_is_not_sent_is_named_and_the_message_is_text() {
 #[test]
 fn equal_messages_are_equal_bytes_and_later_ones_are_added() {
     for (api, member) in apis() {
-        let sent = |trial: &Trial| -> Vec<String> {
+        let sent = |trial: &ProviderTrial| -> Vec<String> {
             let messages = messages(trial, api.as_ref(), member);
             let messages = messages.as_array().unwrap().iter();
             messages.map(Value::to_string).collect()

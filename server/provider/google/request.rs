@@ -5,12 +5,12 @@ use std::{borrow::Cow, fmt::Write};
 use serde_json::{Map, Value, json};
 
 use super::super::{
-    abilities::{Forced, ReasoningKind},
-    api::{Ask, Encoder, Reasoning, Role, object},
-    attached::{Encoded, Part, parts},
+    abilities::{ForcedToolSupport, ReasoningKind},
+    api::{Encoder, ReasoningRequest, RequestContents, Role, object},
+    attached::{Encoded, UserPart, parts},
     call_ids::MADE_UP,
     effort,
-    options::Effort,
+    options::ReasoningEffort,
     schema::for_gemini,
 };
 use crate::turn::{response::Feature, rules::ToolChoice, transcript::Item};
@@ -21,7 +21,7 @@ const FOREIGN: &str = "skip_thought_signature_validator";
 pub(super) const CONTINUE: &str = "continuationToken";
 
 /// The members that requests vary.
-pub(super) fn opening(ask: &Ask<'_>) -> String {
+pub(super) fn opening(ask: &RequestContents<'_>) -> String {
     let mut out = format!("\"generationConfig\":{},", generation(ask));
     if let Some(calling) = calling(ask) {
         let calling = json!({ "functionCallingConfig": calling });
@@ -31,7 +31,7 @@ pub(super) fn opening(ask: &Ask<'_>) -> String {
     out
 }
 
-fn generation(ask: &Ask<'_>) -> Value {
+fn generation(ask: &RequestContents<'_>) -> Value {
     let mut out = Map::new();
     if let Some(schema) = ask.answer_schema() {
         out.insert("responseMimeType".into(), "application/json".into());
@@ -68,12 +68,12 @@ fn ordered(schema: &Value) -> Value {
 }
 
 /// How the model is told to reason; nothing leaves it to itself.
-fn thinking(ask: &Ask<'_>) -> Option<Value> {
+fn thinking(ask: &RequestContents<'_>) -> Option<Value> {
     let abilities = &ask.options.abilities;
     let (off, effort) = match ask.reasoning() {
-        Reasoning::Unsaid => return None,
-        Reasoning::Off => (true, Some(Effort::Off)),
-        Reasoning::On(effort) => (false, effort),
+        ReasoningRequest::Unsaid => return None,
+        ReasoningRequest::Off => (true, Some(ReasoningEffort::Off)),
+        ReasoningRequest::On(effort) => (false, effort),
     };
     let by_level = matches!(
         abilities.reasoning,
@@ -103,25 +103,25 @@ fn thinking(ask: &Ask<'_>) -> Option<Value> {
 }
 
 /// Tokens of reasoning; all models that are told so take these. Some are left for the answer.
-fn budget(effort: Effort, ask: &Ask<'_>) -> u64 {
+fn budget(effort: ReasoningEffort, ask: &RequestContents<'_>) -> u64 {
     let least = 512;
     let wanted = match effort {
-        Effort::Off => least,
-        Effort::Low => 2_048,
-        Effort::Medium => 8_192,
-        Effort::High => 16_384,
-        Effort::Max => 24_576,
+        ReasoningEffort::Off => least,
+        ReasoningEffort::Low => 2_048,
+        ReasoningEffort::Medium => 8_192,
+        ReasoningEffort::High => 16_384,
+        ReasoningEffort::Max => 24_576,
     };
     wanted.min(ask.options.output() / 4 * 3).max(least)
 }
 
 /// Which calls there may be; nothing where there are no tools.
-fn calling(ask: &Ask<'_>) -> Option<Value> {
+fn calling(ask: &RequestContents<'_>) -> Option<Value> {
     let tools = ask.tools();
     if tools.is_empty() {
         return None;
     }
-    let may_force = ask.options.abilities.forced_tools != Forced::No;
+    let may_force = ask.options.abilities.forced_tools != ForcedToolSupport::No;
     let forces = may_force && !ask.refused(Feature::ForcedTool);
     Some(match ask.tool_choice {
         // An answer by a schema is no call.
@@ -153,7 +153,7 @@ pub(super) fn own_name(name: &str) -> &str {
 }
 
 /// System text and tools, up to the history.
-pub(super) fn frozen(ask: &Ask<'_>) -> String {
+pub(super) fn frozen(ask: &RequestContents<'_>) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     if !ask.head.system.is_empty() {
@@ -162,7 +162,7 @@ pub(super) fn frozen(ask: &Ask<'_>) -> String {
     }
     let tools = ask.tools();
     if !tools.is_empty() {
-        let tool = |tool: &&super::super::ToolSpec| {
+        let tool = |tool: &&super::super::ToolDeclaration| {
             json!({
                 "name": wire_name(&tool.name),
                 "description": tool.description,
@@ -177,13 +177,13 @@ pub(super) fn frozen(ask: &Ask<'_>) -> String {
 }
 
 /// A content on its way into the history. One without parts is none.
-struct Content<'a> {
+struct ContentWriter<'a> {
     out: &'a mut Encoder,
     role: Role,
     begun: bool,
 }
 
-impl<'a> Content<'a> {
+impl<'a> ContentWriter<'a> {
     fn new(role: Role, out: &'a mut Encoder) -> Self {
         Self {
             out,
@@ -234,22 +234,22 @@ impl<'a> Content<'a> {
 }
 
 /// Adds a request's or a response's share of the history.
-pub(super) fn encode(items: &[Item], native: bool, ask: &Ask<'_>, out: &mut Encoder) {
+pub(super) fn encode(items: &[Item], native: bool, ask: &RequestContents<'_>, out: &mut Encoder) {
     if items.iter().any(Item::is_of_model) {
         return said(items, native, out);
     }
     // All results stand together in a content of their own.
-    let mut results = Content::new(Role::User, out);
+    let mut results = ContentWriter::new(Role::User, out);
     items.iter().for_each(|item| result(item, &mut results));
     results.end();
-    let mut words = Content::new(Role::User, out);
+    let mut words = ContentWriter::new(Role::User, out);
     for item in items {
         match item {
             Item::User { text, attachments } => {
                 for part in parts(text, attachments, ask) {
                     match part {
-                        Part::Text(text) => words.text(&text),
-                        Part::Image(data) | Part::Document(data, _) => words.inline(&data),
+                        UserPart::Text(text) => words.text(&text),
+                        UserPart::Image(data) | UserPart::Document(data, _) => words.inline(&data),
                     }
                 }
             }
@@ -261,7 +261,7 @@ pub(super) fn encode(items: &[Item], native: bool, ask: &Ask<'_>, out: &mut Enco
     out.after = None;
 }
 
-fn result(item: &Item, content: &mut Content<'_>) {
+fn result(item: &Item, content: &mut ContentWriter<'_>) {
     let Item::ToolResult {
         id,
         name,
@@ -286,7 +286,7 @@ fn result(item: &Item, content: &mut Content<'_>) {
 
 /// A response: what was signed, verbatim and in its place.
 fn said(items: &[Item], native: bool, out: &mut Encoder) {
-    let mut content = Content::new(Role::Assistant, out);
+    let mut content = ContentWriter::new(Role::Assistant, out);
     let mut goes_on = None;
     let mut first_call = true;
     for item in items {

@@ -17,7 +17,7 @@ use super::request::{CONTINUE, own_name};
 use crate::turn::response::{Finish, Kind, Piece, Usage};
 
 /// Reads one response.
-pub(super) struct Reader {
+pub(super) struct GeminiDecoder {
     prices: Option<Prices>,
     slots: Slots,
     calls: CallIds,
@@ -25,11 +25,11 @@ pub(super) struct Reader {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Chunk<'a> {
+struct GeminiChunk<'a> {
     #[serde(borrow)]
     candidates: Option<Vec<Candidate<'a>>>,
     prompt_feedback: Option<Feedback>,
-    usage_metadata: Option<Counts>,
+    usage_metadata: Option<UsageMetadata>,
     response_id: Option<String>,
     error: Option<Value>,
 }
@@ -38,29 +38,29 @@ struct Chunk<'a> {
 #[serde(rename_all = "camelCase")]
 struct Candidate<'a> {
     #[serde(borrow)]
-    content: Option<Content<'a>>,
+    content: Option<CandidateContent<'a>>,
     finish_reason: Option<String>,
     continuation_token: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Content<'a> {
+struct CandidateContent<'a> {
     #[serde(borrow)]
     parts: Option<Vec<&'a RawValue>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Part<'a> {
+struct GeminiPart<'a> {
     text: Option<String>,
     thought: Option<bool>,
     thought_signature: Option<String>,
     #[serde(borrow)]
-    function_call: Option<Call<'a>>,
+    function_call: Option<FunctionCall<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Call<'a> {
+struct FunctionCall<'a> {
     id: Option<String>,
     name: String,
     #[serde(borrow)]
@@ -76,17 +76,17 @@ struct Feedback {
 /// All of them cumulative.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Counts {
+struct UsageMetadata {
     /// With what was cached.
     prompt_token_count: Option<u64>,
     cached_content_token_count: Option<u64>,
     tool_use_prompt_token_count: Option<u64>,
-    /// Without thoughts.
+    /// Tokens of the answer, without those of thoughts.
     candidates_token_count: Option<u64>,
     thoughts_token_count: Option<u64>,
 }
 
-impl Reader {
+impl GeminiDecoder {
     pub(super) fn new(prices: Option<Prices>) -> Self {
         Self {
             prices,
@@ -95,7 +95,7 @@ impl Reader {
         }
     }
 
-    fn usage(&self, counts: &Counts) -> Usage {
+    fn usage(&self, counts: &UsageMetadata) -> Usage {
         let count = |count: Option<u64>| count.unwrap_or(0);
         let cached = count(counts.cached_content_token_count);
         let prompt = count(counts.prompt_token_count).saturating_sub(cached);
@@ -111,7 +111,7 @@ impl Reader {
 
     fn part(&mut self, raw: &RawValue, out: &mut Vec<Piece>) {
         let verbatim = || Some(raw.get().to_owned());
-        let Ok(part) = serde_json::from_str::<Part<'_>>(raw.get()) else {
+        let Ok(part) = serde_json::from_str::<GeminiPart<'_>>(raw.get()) else {
             return self.slots.whole(Kind::Opaque, "", verbatim(), out);
         };
         let reasoning = part.thought == Some(true);
@@ -130,7 +130,13 @@ impl Reader {
         }
     }
 
-    fn call(&mut self, call: &Call<'_>, signed: bool, raw: &RawValue, out: &mut Vec<Piece>) {
+    fn call(
+        &mut self,
+        call: &FunctionCall<'_>,
+        signed: bool,
+        raw: &RawValue,
+        out: &mut Vec<Piece>,
+    ) {
         let arguments = call.args.map_or("null", RawValue::get);
         let arguments = if arguments == "null" { "{}" } else { arguments };
         let given = call.id.as_deref().unwrap_or_default();
@@ -159,9 +165,9 @@ impl Reader {
     }
 }
 
-impl Decoder for Reader {
+impl Decoder for GeminiDecoder {
     fn event(&mut self, data: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
-        let chunk: Chunk<'_> = serde_json::from_str(data).map_err(|what| {
+        let chunk: GeminiChunk<'_> = serde_json::from_str(data).map_err(|what| {
             let garbled = || ApiError::garbled(format!("a part of the response: {what}"));
             error_in(data).unwrap_or_else(garbled)
         })?;
@@ -259,7 +265,7 @@ fn read(error: &Value) -> ApiError {
     }
 }
 
-/// `38s`.
+/// Reads a duration such as `38s`.
 fn delay_of(text: &str) -> Option<Duration> {
     answer::seconds(text.strip_suffix('s')?)
 }

@@ -8,12 +8,12 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::super::{
-    ToolSpec,
-    abilities::{Abilities, Forced, Prices, ReasoningKind},
-    api::Api,
-    options::{Effort, Options},
+    ToolDeclaration,
+    abilities::{Abilities, ForcedToolSupport, Prices, ReasoningKind},
+    api::WireApi,
+    options::{ModelOptions, ReasoningEffort},
     retry::ApiError,
-    trial::{Trial, answer_tool, grep_tool, json_sample, options, sample},
+    trial::{ProviderTrial, answer_tool, grep_tool, json_sample, options, sample},
 };
 use super::Google;
 use crate::turn::{
@@ -76,14 +76,14 @@ fn abilities() -> Abilities {
     }
 }
 
-fn argon() -> Options {
+fn argon() -> ModelOptions {
     let mut options = options("google/gemini-4-argon", abilities());
-    options.reasoning = Some(Effort::Low);
+    options.reasoning = Some(ReasoningEffort::Low);
     options
 }
 
-fn trial(options: Options) -> Trial {
-    let mut trial = Trial::new(options, "You are a coding agent.", vec![grep_tool()]);
+fn trial(options: ModelOptions) -> ProviderTrial {
+    let mut trial = ProviderTrial::new(options, "You are a coding agent.", vec![grep_tool()]);
     trial.user("Where is retry_after parsed?");
     trial
 }

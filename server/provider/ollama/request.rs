@@ -5,12 +5,12 @@ use std::fmt::Write;
 use serde_json::{Map, Value, json};
 
 use super::super::{
-    ToolSpec,
+    ToolDeclaration,
     abilities::ReasoningKind,
-    api::{Ask, Encoder, Frozen, Reasoning, Role, object},
-    attached::{Part, parts},
+    api::{EncodedHead, Encoder, ReasoningRequest, RequestContents, Role, object},
+    attached::{UserPart, parts},
     effort,
-    options::Options,
+    options::ModelOptions,
     schema::for_ollama,
 };
 use crate::turn::{rules::ToolChoice, transcript::Item};
@@ -19,12 +19,12 @@ use crate::turn::{rules::ToolChoice, transcript::Item};
 const CONTEXT: u64 = 32_768;
 
 /// Tokens of context that the server is asked to keep: input and output together.
-pub(super) fn context(options: &Options) -> u64 {
+pub(super) fn context(options: &ModelOptions) -> u64 {
     options.abilities.context_window.unwrap_or(CONTEXT)
 }
 
 /// The members that requests vary.
-pub(super) fn opening(ask: &Ask<'_>) -> String {
+pub(super) fn opening(ask: &RequestContents<'_>) -> String {
     let mut members = Map::new();
     members.insert("model".into(), ask.options.model.as_str().into());
     members.insert("stream".into(), true.into());
@@ -49,21 +49,21 @@ pub(super) fn opening(ask: &Ask<'_>) -> String {
 }
 
 /// Whether, or how much, the model reasons; nothing leaves it to itself.
-fn think(ask: &Ask<'_>) -> Option<Value> {
+fn think(ask: &RequestContents<'_>) -> Option<Value> {
     let abilities = &ask.options.abilities;
     match (ask.reasoning(), abilities.reasoning) {
-        (Reasoning::Unsaid, _) => None,
-        (Reasoning::Off, _) => Some(false.into()),
-        (Reasoning::On(effort), ReasoningKind::Effort) => {
+        (ReasoningRequest::Unsaid, _) => None,
+        (ReasoningRequest::Off, _) => Some(false.into()),
+        (ReasoningRequest::On(effort), ReasoningKind::Effort) => {
             effort::word(effort?, &abilities.efforts).map(Value::from)
         }
         // Unless told otherwise, those that can reason do; to those that cannot nothing may be said.
-        (Reasoning::On(effort), _) => effort.map(|_| true.into()),
+        (ReasoningRequest::On(effort), _) => effort.map(|_| true.into()),
     }
 }
 
 /// The tools, and the system text as the first message.
-pub(super) fn frozen(ask: &Ask<'_>) -> Frozen {
+pub(super) fn frozen(ask: &RequestContents<'_>) -> EncodedHead {
     let mut out = String::new();
     let mut tools = ask.tools();
     if *ask.tool_choice == ToolChoice::None {
@@ -81,14 +81,14 @@ pub(super) fn frozen(ask: &Ask<'_>) -> Frozen {
         let message = json!({"role": "system", "content": ask.head.system});
         let _ = write!(out, "{message}");
     }
-    Frozen {
+    EncodedHead {
         bytes: out.into_bytes(),
         begun,
-        ..Frozen::default()
+        ..EncodedHead::default()
     }
 }
 
-fn tool(tool: &ToolSpec) -> Value {
+fn tool(tool: &ToolDeclaration) -> Value {
     json!({
         "type": "function",
         "function": {
@@ -100,7 +100,7 @@ fn tool(tool: &ToolSpec) -> Value {
 }
 
 /// Adds a request's or a response's share of the history.
-pub(super) fn encode(items: &[Item], native: bool, ask: &Ask<'_>, out: &mut Encoder) {
+pub(super) fn encode(items: &[Item], native: bool, ask: &RequestContents<'_>, out: &mut Encoder) {
     if items.iter().any(Item::is_of_model) {
         return said(items, native, out);
     }
@@ -137,14 +137,14 @@ pub(super) fn encode(items: &[Item], native: bool, ask: &Ask<'_>, out: &mut Enco
 }
 
 /// The user's message: all words in one text, images beside them in the order in which the text names them.
-fn user(parts: Vec<Part>, out: &mut Encoder) {
+fn user(parts: Vec<UserPart>, out: &mut Encoder) {
     let (mut content, mut images) = (String::new(), Vec::new());
     for part in parts {
         match part {
-            Part::Text(text) => content += &text,
-            Part::Image(image) => images.push(image.data),
+            UserPart::Text(text) => content += &text,
+            UserPart::Image(image) => images.push(image.data),
             // No model of this API takes one, whatever is configured of it.
-            Part::Document(..) => {}
+            UserPart::Document(..) => {}
         }
     }
     if content.is_empty() {

@@ -10,7 +10,7 @@ use crate::turn::response::{Finish, Kind, Piece, Usage};
 const MALFORMED: [&str; 2] = ["error parsing tool call", "XML syntax error"];
 
 /// Reads one response.
-pub(super) struct Reader {
+pub(super) struct OllamaDecoder {
     /// Tokens of context that were asked for.
     context: u64,
     slots: Slots,
@@ -18,9 +18,9 @@ pub(super) struct Reader {
 }
 
 #[derive(Deserialize)]
-struct Line<'a> {
+struct OllamaLine<'a> {
     #[serde(borrow)]
-    message: Option<Message<'a>>,
+    message: Option<OllamaMessage<'a>>,
     created_at: Option<String>,
     done: Option<bool>,
     done_reason: Option<String>,
@@ -31,28 +31,28 @@ struct Line<'a> {
 }
 
 #[derive(Deserialize)]
-struct Message<'a> {
+struct OllamaMessage<'a> {
     content: Option<String>,
     thinking: Option<String>,
     #[serde(borrow)]
-    tool_calls: Option<Vec<Call<'a>>>,
+    tool_calls: Option<Vec<OllamaCall<'a>>>,
 }
 
 #[derive(Deserialize)]
-struct Call<'a> {
+struct OllamaCall<'a> {
     id: Option<String>,
     #[serde(borrow)]
-    function: Function<'a>,
+    function: OllamaFunction<'a>,
 }
 
 #[derive(Deserialize)]
-struct Function<'a> {
+struct OllamaFunction<'a> {
     name: String,
     #[serde(borrow)]
     arguments: Option<&'a RawValue>,
 }
 
-impl Reader {
+impl OllamaDecoder {
     /// `context`: the tokens of context that were asked for.
     pub(super) fn new(context: u64) -> Self {
         Self {
@@ -62,12 +62,12 @@ impl Reader {
         }
     }
 
-    fn message(&mut self, message: Message<'_>, out: &mut Vec<Piece>) {
+    fn message(&mut self, message: OllamaMessage<'_>, out: &mut Vec<Piece>) {
         self.slots
             .say(true, message.thinking.unwrap_or_default(), out);
         self.slots
             .say(false, message.content.unwrap_or_default(), out);
-        for Call { id, function } in message.tool_calls.unwrap_or_default() {
+        for OllamaCall { id, function } in message.tool_calls.unwrap_or_default() {
             let arguments = function.arguments.map_or("null", RawValue::get);
             let arguments = if arguments == "null" { "{}" } else { arguments };
             let id = self.calls.next(&id.unwrap_or_default());
@@ -89,7 +89,7 @@ impl Reader {
         None
     }
 
-    fn finish(&mut self, line: &Line<'_>, out: &mut Vec<Piece>) {
+    fn finish(&mut self, line: &OllamaLine<'_>, out: &mut Vec<Piece>) {
         let usage = Usage {
             input: line.prompt_eval_count.unwrap_or(0),
             output: line.eval_count.unwrap_or(0),
@@ -112,9 +112,9 @@ impl Reader {
     }
 }
 
-impl Decoder for Reader {
+impl Decoder for OllamaDecoder {
     fn event(&mut self, data: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
-        let mut line: Line<'_> = serde_json::from_str(data)
+        let mut line: OllamaLine<'_> = serde_json::from_str(data)
             .map_err(|what| ApiError::garbled(format!("a line of the response: {what}")))?;
         if line.error.is_some() {
             return self.failed(data, out).map_or(Ok(()), Err);

@@ -6,12 +6,12 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::super::{
-    abilities::{Abilities, Forced, ReasoningKind, Told},
-    api::{Api, Listed},
+    abilities::{Abilities, ForcedToolSupport, ReasoningKind, StatedAbilities},
+    api::{ListedModel, WireApi},
     google::tests::{http_sample, lines},
-    options::{Effort, Options},
+    options::{ModelOptions, ReasoningEffort},
     retry::ApiError,
-    trial::{Trial, grep_tool, json_sample, options, sample},
+    trial::{ProviderTrial, grep_tool, json_sample, options, sample},
 };
 use super::{Ollama, show};
 use crate::turn::{
@@ -22,22 +22,22 @@ use crate::turn::{
 
 const CALLS: &str = "ollama/02_stream_thinking_tools.ndjson";
 
-fn qwen() -> Options {
+fn qwen() -> ModelOptions {
     let abilities = Abilities {
         context_window: Some(65_536),
-        forced_tools: Forced::No,
+        forced_tools: ForcedToolSupport::No,
         strict: false,
         reasoning: ReasoningKind::Switch,
         ..Abilities::default()
     };
     let mut options = options("ollama/qwen3.5:9b", abilities);
     options.max_output = Some(4_096);
-    options.reasoning = Some(Effort::Medium);
+    options.reasoning = Some(ReasoningEffort::Medium);
     options
 }
 
-fn trial(options: Options) -> Trial {
-    let mut trial = Trial::new(options, "You are a coding agent.", vec![grep_tool()]);
+fn trial(options: ModelOptions) -> ProviderTrial {
+    let mut trial = ProviderTrial::new(options, "You are a coding agent.", vec![grep_tool()]);
     trial.user("Where?");
     trial
 }
@@ -101,7 +101,7 @@ fn requests_are_as_the_samples_have_them() {
 
 #[test]
 fn a_structured_answer_is_asked_for_as_in_the_sample() {
-    let mut trial = Trial::new(qwen(), "", Vec::new());
+    let mut trial = ProviderTrial::new(qwen(), "", Vec::new());
     trial.reasoning = false;
     trial.schema = Some(json_sample("ollama/05_request_structured.json")["format"].clone());
     trial.user("follow symlinks? Reply as JSON.");
@@ -119,7 +119,7 @@ fn a_structured_answer_is_asked_for_as_in_the_sample() {
 
 #[test]
 fn whether_it_reasons() {
-    use Effort::{High, Low, Max, Off};
+    use ReasoningEffort::{High, Low, Max, Off};
     use ReasoningKind as As;
     let nothing = Value::Null;
     // How, whether it can be turned off, how much, whether it is asked to, what it refused.
@@ -286,21 +286,21 @@ fn errors_are_read() {
 
 #[test]
 fn models_are_listed_and_described() {
-    let told = Told {
+    let told = StatedAbilities {
         tools: Some(true),
-        forced_tools: Some(Forced::No),
+        forced_tools: Some(ForcedToolSupport::No),
         strict: Some(false),
         images: Some(true),
         reasoning: Some(ReasoningKind::Switch),
-        ..Told::default()
+        ..StatedAbilities::default()
     };
-    let listed = Listed {
+    let listed = ListedModel {
         model: "qwen3.5:9b".into(),
         abilities: told.clone(),
     };
     let found = Ollama.models(&json_sample("ollama/08_tags.json"));
     assert_eq!(found, Ok((vec![listed], None)));
-    let described = Told {
+    let described = StatedAbilities {
         context_window: Some(262_144),
         ..told
     };
@@ -330,7 +330,7 @@ fn models_are_listed_and_described() {
 
 #[test]
 fn nothing_that_is_empty_is_sent() {
-    let mut trial = Trial::new(qwen(), "", vec![grep_tool(), grep_tool()]);
+    let mut trial = ProviderTrial::new(qwen(), "", vec![grep_tool(), grep_tool()]);
     trial
         .user("")
         .user("Go.")
@@ -342,7 +342,7 @@ fn nothing_that_is_empty_is_sent() {
     assert_eq!(body["messages"], json!([user("Go."), user("Well?")]));
     trial.options.abilities.tools = false;
     assert_eq!(
-        Trial::new(trial.options, "", vec![grep_tool()])
+        ProviderTrial::new(trial.options, "", vec![grep_tool()])
             .body(&Ollama)
             .get("tools"),
         None

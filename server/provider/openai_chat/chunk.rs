@@ -3,10 +3,10 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// An event.
+/// One event of the stream: a chunk of the completion.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Chunk<'a> {
+pub(super) struct ChatChunk<'a> {
     #[serde(borrow)]
     pub(super) id: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -26,7 +26,7 @@ pub(super) struct Chunk<'a> {
 /// One answer's share of it.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Choice<'a> {
+pub(super) struct ChatChoice<'a> {
     #[serde(borrow)]
     pub(super) index: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -43,7 +43,7 @@ pub(super) struct Choice<'a> {
 /// What is new of an answer.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Delta<'a> {
+pub(super) struct ChatDelta<'a> {
     #[serde(borrow)]
     pub(super) reasoning_content: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -73,7 +73,7 @@ pub(super) struct Fragment<'a> {
 /// What is called.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Function<'a> {
+pub(super) struct FunctionDelta<'a> {
     #[serde(borrow)]
     pub(super) name: Option<&'a RawValue>,
     #[serde(borrow)]

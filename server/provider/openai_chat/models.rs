@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::provider::{
-    abilities::{Forced, Prices, ReasoningKind, Told},
-    api::Listed,
+    abilities::{ForcedToolSupport, Prices, ReasoningKind, StatedAbilities},
+    api::ListedModel,
 };
 
 /// Efforts that every gateway maps to what its models know.
@@ -14,7 +14,7 @@ const EFFORTS: [&str; 3] = ["low", "medium", "high"];
 ///
 /// # Errors
 /// Where it is none, in words.
-pub(super) fn read(page: &Value) -> Result<Vec<Listed>, String> {
+pub(super) fn read(page: &Value) -> Result<Vec<ListedModel>, String> {
     let list = [&page["data"], &page["models"], page]
         .into_iter()
         .find_map(Value::as_array)
@@ -22,7 +22,7 @@ pub(super) fn read(page: &Value) -> Result<Vec<Listed>, String> {
     Ok(list.iter().filter_map(listed).collect())
 }
 
-fn listed(model: &Value) -> Option<Listed> {
+fn listed(model: &Value) -> Option<ListedModel> {
     let name = model["id"].as_str()?.to_owned();
     if model["capabilities"]["completion_chat"] == false {
         return None;
@@ -31,7 +31,7 @@ fn listed(model: &Value) -> Option<Listed> {
         let mut found = places.iter().filter_map(|place| model.pointer(place));
         found.find_map(Value::as_u64).filter(|count| *count > 0)
     };
-    let mut told = Told {
+    let mut told = StatedAbilities {
         context_window: count(&[
             "/top_provider/context_length",
             "/context_length",
@@ -42,13 +42,13 @@ fn listed(model: &Value) -> Option<Listed> {
         ]),
         max_output: count(&["/top_provider/max_completion_tokens"]),
         prices: prices(&model["pricing"]),
-        ..Told::default()
+        ..StatedAbilities::default()
     };
     if let Some(parameters) = model["supported_parameters"].as_array() {
         let takes = |name: &str| parameters.iter().any(|parameter| parameter == name);
         told.tools = Some(takes("tools"));
         told.schema = Some(takes("structured_outputs"));
-        told.forced_tools = (!takes("tool_choice")).then_some(Forced::No);
+        told.forced_tools = (!takes("tool_choice")).then_some(ForcedToolSupport::No);
         told.reasoning = Some(kind(takes("reasoning")));
         if takes("reasoning") {
             told.efforts = Some(EFFORTS.map(str::to_owned).to_vec());
@@ -64,7 +64,7 @@ fn listed(model: &Value) -> Option<Listed> {
         told.images = can("vision").or(told.images);
         told.reasoning = can("reasoning").map(kind).or(told.reasoning);
     }
-    Some(Listed {
+    Some(ListedModel {
         model: name,
         abilities: told,
     })

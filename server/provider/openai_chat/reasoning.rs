@@ -2,15 +2,18 @@
 
 use serde_json::{Value, json};
 
-use super::server::Reasoning;
+use super::server::ReasoningStyle;
 use crate::provider::{
     abilities::ReasoningKind,
-    api::{Ask, Reasoning as Asked},
+    api::{ReasoningRequest as Asked, RequestContents},
     effort,
 };
 
 /// The member that says how much the model is to reason; none where nobody has a wish.
-pub(super) fn asked(dialect: Reasoning, ask: &Ask<'_>) -> Option<(&'static str, Value)> {
+pub(super) fn asked(
+    dialect: ReasoningStyle,
+    ask: &RequestContents<'_>,
+) -> Option<(&'static str, Value)> {
     let abilities = &ask.options.abilities;
     let (off, wish) = match ask.reasoning() {
         Asked::Unsaid => return None,
@@ -18,23 +21,23 @@ pub(super) fn asked(dialect: Reasoning, ask: &Ask<'_>) -> Option<(&'static str, 
         Asked::On(wish) => (false, wish),
     };
     match (abilities.reasoning, dialect) {
-        (ReasoningKind::Effort, Reasoning::Effort) if off => {
+        (ReasoningKind::Effort, ReasoningStyle::Effort) if off => {
             Some(("reasoning_effort", json!(effort::NONE)))
         }
-        (ReasoningKind::Effort | ReasoningKind::Switch, Reasoning::Object) if off => {
+        (ReasoningKind::Effort | ReasoningKind::Switch, ReasoningStyle::Object) if off => {
             Some(("reasoning", json!({"enabled": false})))
         }
         (ReasoningKind::Effort, _) => {
             let word = effort::usual_word(wish?, &abilities.efforts);
             Some(match dialect {
-                Reasoning::Effort => ("reasoning_effort", json!(word)),
-                Reasoning::Object => ("reasoning", json!({"effort": word})),
+                ReasoningStyle::Effort => ("reasoning_effort", json!(word)),
+                ReasoningStyle::Object => ("reasoning", json!({"effort": word})),
             })
         }
-        (ReasoningKind::Switch, Reasoning::Object) => {
+        (ReasoningKind::Switch, ReasoningStyle::Object) => {
             wish.map(|_| ("reasoning", json!({"enabled": true})))
         }
-        (ReasoningKind::Switch, Reasoning::Effort) if off || wish.is_some() => {
+        (ReasoningKind::Switch, ReasoningStyle::Effort) if off || wish.is_some() => {
             Some(("chat_template_kwargs", json!({"enable_thinking": !off})))
         }
         _ => None,

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json, value::RawValue};
 
-use super::server::{Ids, Server};
+use super::server::{Ids, ServerTraits};
 use crate::{
     digest::of_parts,
     provider::{
-        api::{Ask, Encoder, Role, object},
-        attached::{Part, parts},
+        api::{Encoder, RequestContents, Role, object},
+        attached::{UserPart, parts},
     },
     turn::{event::CallKey, transcript::Item},
 };
@@ -19,14 +19,14 @@ const MAX_ID: usize = 40;
 
 /// Writes messages as one server takes them.
 #[derive(Clone, Copy)]
-pub(super) struct Writer<'a> {
-    pub(super) server: &'a Server,
-    pub(super) ask: &'a Ask<'a>,
+pub(super) struct ChatMessageWriter<'a> {
+    pub(super) server: &'a ServerTraits,
+    pub(super) ask: &'a RequestContents<'a>,
     /// Texts may carry a cache breakpoint.
     pub(super) marked: bool,
 }
 
-impl Writer<'_> {
+impl ChatMessageWriter<'_> {
     /// A message that is nothing but text. `more` are members between its role and its content.
     pub(super) fn message(&self, role: &str, more: &str, text: &str, out: &mut Encoder) {
         out.element();
@@ -46,7 +46,7 @@ impl Writer<'_> {
     /// of many models insist that the sides take turns.
     pub(super) fn told(&self, items: &[Item], out: &mut Encoder) {
         let mut result = false;
-        let mut said: Vec<Part> = Vec::new();
+        let mut said: Vec<UserPart> = Vec::new();
         for item in items {
             match item {
                 Item::ToolResult {
@@ -69,7 +69,9 @@ impl Writer<'_> {
                     out.last = Role::System;
                     result = false;
                 }
-                Item::Directive(text) | Item::Steer(text) => said.push(Part::Text(text.clone())),
+                Item::Directive(text) | Item::Steer(text) => {
+                    said.push(UserPart::Text(text.clone()))
+                }
                 Item::User { text, attachments } => {
                     said.extend(parts(text, attachments, self.ask));
                 }
@@ -79,7 +81,7 @@ impl Writer<'_> {
         self.user(&mut said, &mut result, out);
     }
 
-    fn user(&self, said: &mut Vec<Part>, after_result: &mut bool, out: &mut Encoder) {
+    fn user(&self, said: &mut Vec<UserPart>, after_result: &mut bool, out: &mut Encoder) {
         let parts = joined(std::mem::take(said));
         if parts.is_empty() {
             return;
@@ -88,14 +90,14 @@ impl Writer<'_> {
             out.push(&json!({"role": "assistant", "content": BRIDGE}));
         }
         match parts.as_slice() {
-            [Part::Text(text)] => self.message("user", "", text, out),
+            [UserPart::Text(text)] => self.message("user", "", text, out),
             parts => self.parts(parts, out),
         }
         out.last = Role::User;
     }
 
     /// A user's message that is not text alone.
-    fn parts(&self, parts: &[Part], out: &mut Encoder) {
+    fn parts(&self, parts: &[UserPart], out: &mut Encoder) {
         out.element();
         out.raw("{\"role\":\"user\",\"content\":[");
         for (at, part) in parts.iter().enumerate() {
@@ -103,7 +105,7 @@ impl Writer<'_> {
                 out.raw(",");
             }
             match part {
-                Part::Text(text) => {
+                UserPart::Text(text) => {
                     out.raw("{\"type\":\"text\",\"text\":");
                     out.json(text);
                     if self.marked {
@@ -111,12 +113,12 @@ impl Writer<'_> {
                     }
                     out.raw("}");
                 }
-                Part::Image(image) => {
+                UserPart::Image(image) => {
                     out.raw("{\"type\":\"image_url\",\"image_url\":{\"url\":");
                     image.write_url(out);
                     out.raw("}}");
                 }
-                Part::Document(document, name) => {
+                UserPart::Document(document, name) => {
                     out.raw("{\"type\":\"file\",\"file\":{\"filename\":");
                     out.json(name);
                     out.raw(",\"file_data\":");
@@ -218,12 +220,12 @@ impl Writer<'_> {
 }
 
 /// Texts that follow each other as one, an empty line between them; empty ones are left out.
-fn joined(parts: Vec<Part>) -> Vec<Part> {
-    let mut joined: Vec<Part> = Vec::new();
+fn joined(parts: Vec<UserPart>) -> Vec<UserPart> {
+    let mut joined: Vec<UserPart> = Vec::new();
     for part in parts {
         match (joined.last_mut(), part) {
-            (_, Part::Text(text)) if text.is_empty() => {}
-            (Some(Part::Text(before)), Part::Text(text)) => {
+            (_, UserPart::Text(text)) if text.is_empty() => {}
+            (Some(UserPart::Text(before)), UserPart::Text(text)) => {
                 before.push_str("\n\n");
                 before.push_str(&text);
             }

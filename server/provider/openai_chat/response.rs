@@ -6,10 +6,10 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, value::RawValue};
 
 use super::{
-    chunk::{Choice, Chunk, Delta, Fragment, Function, lenient, list, text},
+    chunk::{ChatChoice, ChatChunk, ChatDelta, Fragment, FunctionDelta, lenient, list, text},
     reasoned::{Reasoned, text_of, thought},
-    tags::{Part, Tags},
-    tokens::Count,
+    tags::{TaggedText, Tags},
+    tokens::ChatUsage,
 };
 use crate::{
     provider::{abilities::Prices, api::Decoder, call_ids::CallIds, openai_error, retry::ApiError},
@@ -18,24 +18,24 @@ use crate::{
 
 /// Reads one response.
 #[derive(Default)]
-pub(super) struct Reader {
+pub(super) struct ChatDecoder {
     prices: Option<Prices>,
     tags: Tags,
     slots: u32,
     text: Option<u32>,
     reasoned: Option<Reasoned>,
-    calls: Vec<Call>,
+    calls: Vec<StreamedCall>,
     ids: CallIds,
     /// The slot that was added to last.
     newest: Option<u32>,
     refused: bool,
     finish: Option<Finish>,
-    count: Count,
+    count: ChatUsage,
 }
 
 /// A call as far as it came.
 #[derive(Default)]
-struct Call {
+struct StreamedCall {
     index: Option<u64>,
     /// As the server has it.
     given: String,
@@ -45,7 +45,7 @@ struct Call {
     slot: Option<u32>,
 }
 
-impl Reader {
+impl ChatDecoder {
     /// `tags`: reasoning may come in the text, between tags.
     pub(super) fn new(prices: Option<Prices>, tags: bool) -> Self {
         Self {
@@ -60,7 +60,7 @@ impl Reader {
         self.slots - 1
     }
 
-    fn delta(&mut self, delta: &Delta<'_>, out: &mut Vec<Piece>) {
+    fn delta(&mut self, delta: &ChatDelta<'_>, out: &mut Vec<Piece>) {
         let details: Vec<&RawValue> = list(delta.reasoning_details);
         let named = [delta.reasoning_content, delta.reasoning].map(text);
         // Some servers say it under both names, and in the details once more.
@@ -114,10 +114,10 @@ impl Reader {
         }
     }
 
-    fn part(&mut self, part: Part, out: &mut Vec<Piece>) {
+    fn part(&mut self, part: TaggedText, out: &mut Vec<Piece>) {
         match part {
-            Part::Text(text) => self.add_text(&text, out),
-            Part::Reasoning(text) => {
+            TaggedText::Text(text) => self.add_text(&text, out),
+            TaggedText::Reasoning(text) => {
                 self.reason(&text, out);
             }
         }
@@ -202,7 +202,7 @@ impl Reader {
     }
 
     fn fragment(&mut self, fragment: &Fragment<'_>, out: &mut Vec<Piece>) {
-        let function: Function<'_> = lenient(fragment.function);
+        let function: FunctionDelta<'_> = lenient(fragment.function);
         let (id, name) = (text(fragment.id), text(function.name));
         let arguments = match function.arguments {
             // Most servers send a text, some an object.
@@ -217,10 +217,10 @@ impl Reader {
         });
         let place = place.unwrap_or_else(|| {
             let given = id.clone();
-            self.calls.push(Call {
+            self.calls.push(StreamedCall {
                 index,
                 given,
-                ..Call::default()
+                ..StreamedCall::default()
             });
             self.calls.len() - 1
         });
@@ -305,7 +305,7 @@ impl Reader {
         out.push(Piece::Finish(finish));
     }
 
-    fn choice(&mut self, choice: &Choice<'_>, out: &mut Vec<Piece>) -> Result<(), ApiError> {
+    fn choice(&mut self, choice: &ChatChoice<'_>, out: &mut Vec<Piece>) -> Result<(), ApiError> {
         self.delta(&lenient(choice.delta.or(choice.message)), out);
         let native = text(choice.native_finish_reason);
         self.refused |= native == "refusal";
@@ -324,7 +324,7 @@ impl Reader {
     }
 }
 
-impl Decoder for Reader {
+impl Decoder for ChatDecoder {
     fn event(&mut self, data: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
         let data = data.trim();
         if data == "[DONE]" {
@@ -333,7 +333,7 @@ impl Decoder for Reader {
         }
         let raw: &RawValue = serde_json::from_str(data)
             .map_err(|fault| ApiError::garbled(format!("an event is no JSON ({fault})")))?;
-        let chunk: Chunk<'_> = lenient(Some(raw));
+        let chunk: ChatChunk<'_> = lenient(Some(raw));
         if chunk.error.is_some() || text(chunk.object) == "error" {
             return Err(openai_error::of_data(&lenient(Some(raw))));
         }
@@ -345,7 +345,7 @@ impl Decoder for Reader {
         self.count.take(&usage, &lenient(chunk.timings));
         let choices: Vec<&RawValue> = list(chunk.choices);
         for choice in &choices {
-            let choice: Choice<'_> = lenient(Some(*choice));
+            let choice: ChatChoice<'_> = lenient(Some(*choice));
             // Nobody asks for a second answer.
             if choice.index.is_none_or(|index| index.get() == "0") {
                 self.choice(&choice, out)?;

@@ -4,7 +4,7 @@ use reqwest::Url;
 
 /// What is known of a server.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Server {
+pub(super) struct ServerTraits {
     /// Its host; empty is any.
     host: &'static str,
     /// Its port, where that tells it apart.
@@ -16,7 +16,7 @@ pub(super) struct Server {
     /// It has to be asked for usage at the end of a stream.
     pub(super) stream_usage: bool,
     /// How it is told to reason.
-    pub(super) reasoning: Reasoning,
+    pub(super) reasoning: ReasoningStyle,
     /// Every assistant message needs `reasoning_content`, be it a space.
     pub(super) wants_reasoning: bool,
     /// What an assistant message without words has as its content.
@@ -37,7 +37,7 @@ pub(super) struct Server {
 
 /// How a server is told to reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reasoning {
+pub(super) enum ReasoningStyle {
     /// By `reasoning_effort`; where it is a switch, by an argument of the chat template.
     Effort,
     /// By `reasoning`, an object.
@@ -54,13 +54,13 @@ pub(super) enum Ids {
 }
 
 /// A server that nobody knows: the plain API, in the words that most servers know.
-const UNKNOWN: Server = Server {
+const UNKNOWN: ServerTraits = ServerTraits {
     host: "",
     port: None,
     system: "system",
     newer_limit: false,
     stream_usage: true,
-    reasoning: Reasoning::Effort,
+    reasoning: ReasoningStyle::Effort,
     wants_reasoning: false,
     no_content: "null",
     marked: &[],
@@ -71,8 +71,8 @@ const UNKNOWN: Server = Server {
     tags: true,
 };
 
-const KNOWN: [Server; 5] = [
-    Server {
+const KNOWN: [ServerTraits; 5] = [
+    ServerTraits {
         host: "api.openai.com",
         system: "developer",
         newer_limit: true,
@@ -80,19 +80,19 @@ const KNOWN: [Server; 5] = [
         tags: false,
         ..UNKNOWN
     },
-    Server {
+    ServerTraits {
         host: "openrouter.ai",
-        reasoning: Reasoning::Object,
+        reasoning: ReasoningStyle::Object,
         marked: &["anthropic/"],
         ..UNKNOWN
     },
-    Server {
+    ServerTraits {
         host: "api.deepseek.com",
         wants_reasoning: true,
         no_content: "\"\"",
         ..UNKNOWN
     },
-    Server {
+    ServerTraits {
         // It refuses members that it does not know, and tells usage without being asked.
         host: "api.mistral.ai",
         stream_usage: false,
@@ -102,7 +102,7 @@ const KNOWN: [Server; 5] = [
         bridge: true,
         ..UNKNOWN
     },
-    Server {
+    ServerTraits {
         // Ollama's shim.
         port: Some(11434),
         required: None,
@@ -110,7 +110,7 @@ const KNOWN: [Server; 5] = [
     },
 ];
 
-impl Server {
+impl ServerTraits {
     /// The server at this address.
     pub(super) fn at(base: &Url) -> Self {
         let host = base.host_str().unwrap_or_default();

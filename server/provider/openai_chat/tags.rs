@@ -6,7 +6,7 @@ const END: &str = "</think>";
 /// Tells reasoning and text apart, however they are cut into portions.
 #[derive(Debug, Default)]
 pub(super) struct Tags {
-    place: Place,
+    place: TagPosition,
     /// What may be a part of a tag.
     held: String,
     /// Line ends next to a tag belong to it.
@@ -14,7 +14,7 @@ pub(super) struct Tags {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum TagPosition {
     #[default]
     Start,
     Inside,
@@ -23,7 +23,7 @@ enum Place {
 
 /// A portion of what was told apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum TaggedText {
     Reasoning(String),
     Text(String),
 }
@@ -32,59 +32,59 @@ impl Tags {
     /// There are none: all is text.
     pub(super) fn none() -> Self {
         Self {
-            place: Place::Text,
+            place: TagPosition::Text,
             ..Self::default()
         }
     }
 
     /// Takes a portion in. What cannot be told yet is held back: a few bytes at the most, and space at the start.
-    pub(super) fn take(&mut self, portion: &str) -> Vec<Part> {
+    pub(super) fn take(&mut self, portion: &str) -> Vec<TaggedText> {
         let mut parts = Vec::new();
         let mut rest = std::mem::take(&mut self.held);
         rest.push_str(portion);
-        if self.place == Place::Start {
+        if self.place == TagPosition::Start {
             let begun = rest.trim_start();
             if let Some(inside) = begun.strip_prefix(BEGIN) {
                 rest = inside.to_owned();
-                self.place = Place::Inside;
+                self.place = TagPosition::Inside;
                 self.after_tag = true;
             } else if BEGIN.starts_with(begun) {
                 self.held = rest;
                 return parts;
             } else {
-                self.place = Place::Text;
+                self.place = TagPosition::Text;
             }
         }
-        if self.place == Place::Inside {
+        if self.place == TagPosition::Inside {
             match rest.split_once(END) {
                 Some((reasoning, text)) => {
-                    self.give(reasoning, Part::Reasoning, &mut parts);
+                    self.give(reasoning, TaggedText::Reasoning, &mut parts);
                     rest = text.to_owned();
-                    self.place = Place::Text;
+                    self.place = TagPosition::Text;
                     self.after_tag = true;
                 }
                 None => {
                     self.held = rest.split_off(rest.len() - begun(&rest, END));
-                    self.give(&rest, Part::Reasoning, &mut parts);
+                    self.give(&rest, TaggedText::Reasoning, &mut parts);
                     return parts;
                 }
             }
         }
-        self.give(&rest, Part::Text, &mut parts);
+        self.give(&rest, TaggedText::Text, &mut parts);
         parts
     }
 
     /// Nothing follows: what was held back is what it looks like.
-    pub(super) fn end(&mut self) -> Option<Part> {
+    pub(super) fn end(&mut self) -> Option<TaggedText> {
         let held = std::mem::take(&mut self.held);
-        let part = match std::mem::replace(&mut self.place, Place::Text) {
-            Place::Inside => Part::Reasoning,
-            Place::Start | Place::Text => Part::Text,
+        let part = match std::mem::replace(&mut self.place, TagPosition::Text) {
+            TagPosition::Inside => TaggedText::Reasoning,
+            TagPosition::Start | TagPosition::Text => TaggedText::Text,
         };
         (!held.is_empty()).then(|| part(held))
     }
 
-    fn give(&mut self, text: &str, part: fn(String) -> Part, parts: &mut Vec<Part>) {
+    fn give(&mut self, text: &str, part: fn(String) -> TaggedText, parts: &mut Vec<TaggedText>) {
         let text = if self.after_tag {
             text.trim_start_matches(['\n', '\r'])
         } else {
@@ -129,8 +129,8 @@ mod tests {
             let (mut found, mut said) = (String::new(), String::new());
             for part in parts {
                 match part {
-                    Part::Reasoning(text) => found += &text,
-                    Part::Text(text) => said += &text,
+                    TaggedText::Reasoning(text) => found += &text,
+                    TaggedText::Text(text) => said += &text,
                 }
             }
             assert_eq!(

@@ -9,10 +9,10 @@ mod responses;
 use super::OpenaiChat;
 use crate::{
     provider::{
-        ToolSpec,
+        ToolDeclaration,
         abilities::Abilities,
-        options::Options,
-        trial::{Trial, grep_tool, options, sample},
+        options::ModelOptions,
+        trial::{ProviderTrial, grep_tool, options, sample},
     },
     turn::response::{Kind, Piece, Usage},
 };
@@ -25,24 +25,24 @@ const OLLAMA: &str = "http://localhost:11434/v1";
 const LOCAL: &str = "http://localhost:8080/v1";
 
 /// A model of a server.
-fn model(base: &str, model: &str) -> (OpenaiChat, Options) {
+fn model(base: &str, model: &str) -> (OpenaiChat, ModelOptions) {
     let mut options = options(&format!("p/{model}"), Abilities::default());
     options.base = base.parse().unwrap();
     (OpenaiChat::new(&options.base), options)
 }
 
 /// The tool of the samples, which hold it to its schema.
-fn grep() -> ToolSpec {
-    ToolSpec {
+fn grep() -> ToolDeclaration {
+    ToolDeclaration {
         strict: true,
         ..grep_tool()
     }
 }
 
 /// A conversation with a server, without system text.
-fn talk(base: &str, name: &str) -> (OpenaiChat, Trial) {
+fn talk(base: &str, name: &str) -> (OpenaiChat, ProviderTrial) {
     let (api, options) = model(base, name);
-    (api, Trial::new(options, "", vec![grep()]))
+    (api, ProviderTrial::new(options, "", vec![grep()]))
 }
 
 fn stream(name: &str) -> Vec<u8> {

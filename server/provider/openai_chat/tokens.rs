@@ -9,7 +9,7 @@ use crate::{
 
 /// What was said so far; the last word counts, member by member.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Count {
+pub(super) struct ChatUsage {
     /// With what was read from the cache and written to it.
     prompt: Option<u64>,
     cached: Option<u64>,
@@ -22,7 +22,7 @@ pub(super) struct Count {
     predicted: Option<u64>,
 }
 
-impl Count {
+impl ChatUsage {
     pub(super) fn take(&mut self, usage: &Value, timings: &Value) {
         let details = &usage["prompt_tokens_details"];
         let set = |field: &mut Option<u64>, value: &Value| *field = value.as_u64().or(*field);

@@ -6,10 +6,10 @@ use serde_json::{Value, json, value::RawValue};
 use crate::{
     digest,
     provider::{
-        api::{Ask, Encoder, Frozen, Reasoning, Role},
-        attached::{Part, parts},
+        api::{EncodedHead, Encoder, ReasoningRequest, RequestContents, Role},
+        attached::{UserPart, parts},
         effort,
-        options::Keep,
+        options::CacheRetention,
         schema,
     },
     turn::{response::Feature, rules::ToolChoice, transcript::Item},
@@ -19,13 +19,13 @@ use crate::{
 const MAX_ID: usize = 64;
 
 /// What requests vary. Nothing of it stands before the tools, the instructions or the input in what the model reads.
-pub(super) fn opening(ask: &Ask<'_>) -> String {
+pub(super) fn opening(ask: &RequestContents<'_>) -> String {
     let mut members = vec![
         ("model", json!(ask.options.model)),
         ("stream", json!(true)),
         ("store", json!(false)),
     ];
-    if ask.reasoning() != Reasoning::Unsaid {
+    if ask.reasoning() != ReasoningRequest::Unsaid {
         // Models without reasoning refuse it.
         members.push(("include", json!(["reasoning.encrypted_content"])));
     }
@@ -60,11 +60,11 @@ fn tool_choice(choice: &ToolChoice) -> Value {
 }
 
 /// How much the model reasons, that it shows a summary, and that it is shown its reasoning of earlier turns.
-pub(super) fn reasoning(ask: &Ask<'_>) -> Option<Value> {
+pub(super) fn reasoning(ask: &RequestContents<'_>) -> Option<Value> {
     let wanted = match ask.reasoning() {
-        Reasoning::Unsaid => return None,
-        Reasoning::Off => return Some(json!({"effort": effort::NONE})),
-        Reasoning::On(wanted) => wanted,
+        ReasoningRequest::Unsaid => return None,
+        ReasoningRequest::Off => return Some(json!({"effort": effort::NONE})),
+        ReasoningRequest::On(wanted) => wanted,
     };
     let mut reasoning = json!({"summary": "auto", "context": "all_turns"});
     if let Some(wanted) = wanted {
@@ -76,7 +76,7 @@ pub(super) fn reasoning(ask: &Ask<'_>) -> Option<Value> {
 
 /// The schema of the answer. Without one there is nothing to say: text is what a model answers with unless it is told
 /// otherwise, and how verbose it is, is its own.
-fn text(ask: &Ask<'_>) -> Option<Value> {
+fn text(ask: &RequestContents<'_>) -> Option<Value> {
     let schema = ask.answer_schema()?;
     let strict = schema::for_openai(schema);
     let format = json!({
@@ -90,7 +90,7 @@ fn text(ask: &Ask<'_>) -> Option<Value> {
 
 /// The key leads the requests of a conversation to the same cache. The server places a breakpoint at the end itself;
 /// where only explicit ones count, and there is none, nothing is kept.
-fn cache(ask: &Ask<'_>) -> Vec<(&'static str, Value)> {
+fn cache(ask: &RequestContents<'_>) -> Vec<(&'static str, Value)> {
     if ask.refused(Feature::CacheHint) {
         return Vec::new();
     }
@@ -102,24 +102,25 @@ fn cache(ask: &Ask<'_>) -> Vec<(&'static str, Value)> {
         )
     };
     match ask.options.cache {
-        Keep::Off => vec![("prompt_cache_options", json!({"mode": "explicit"}))],
-        Keep::Short => vec![key, options("30m")],
-        Keep::Long => vec![key, options("12h")],
+        CacheRetention::Off => vec![("prompt_cache_options", json!({"mode": "explicit"}))],
+        CacheRetention::Short => vec![key, options("30m")],
+        CacheRetention::Long => vec![key, options("12h")],
     }
 }
 
 /// Where the answer has a schema, nothing of the conversation's other requests is in the cache, and what follows the
 /// conversation is another question each time: the server's own breakpoint behind that would never be found again.
-pub(super) fn breakpoint(ask: &Ask<'_>) -> Option<String> {
-    let may = ask.options.cache != Keep::Off && !ask.without.contains(&Feature::CacheHint);
+pub(super) fn breakpoint(ask: &RequestContents<'_>) -> Option<String> {
+    let may =
+        ask.options.cache != CacheRetention::Off && !ask.without.contains(&Feature::CacheHint);
     (may && ask.schema.is_some())
         .then(|| r#","prompt_cache_breakpoint":{"mode":"explicit"}"#.to_owned())
 }
 
 /// Instructions and tools.
-pub(super) fn frozen(ask: &Ask<'_>) -> Frozen {
+pub(super) fn frozen(ask: &RequestContents<'_>) -> EncodedHead {
     #[derive(Serialize)]
-    struct Tool<'a> {
+    struct FunctionTool<'a> {
         r#type: &'a str,
         name: &'a str,
         description: &'a str,
@@ -139,7 +140,7 @@ pub(super) fn frozen(ask: &Ask<'_>) -> Frozen {
             let strict = Some(&tool.parameters)
                 .filter(|_| tool.strict && may_be_strict)
                 .and_then(schema::for_openai);
-            json!(Tool {
+            json!(FunctionTool {
                 r#type: "function",
                 name: &tool.name,
                 description: &tool.description,
@@ -154,14 +155,14 @@ pub(super) fn frozen(ask: &Ask<'_>) -> Frozen {
         bytes += &format!("\"tools\":[{}],", tools.join(","));
     }
     bytes += "\"input\":[";
-    Frozen {
+    EncodedHead {
         bytes: bytes.into(),
-        ..Frozen::default()
+        ..EncodedHead::default()
     }
 }
 
 /// Adds input items.
-pub(super) fn encode(items: &[Item], native: bool, ask: &Ask<'_>, out: &mut Encoder) {
+pub(super) fn encode(items: &[Item], native: bool, ask: &RequestContents<'_>, out: &mut Encoder) {
     // Reasoning must be followed by what it led to. Where that came to nothing, or goes back without its id, the
     // reasoning stays out.
     let mut reasoning: Vec<&str> = Vec::new();
@@ -197,15 +198,16 @@ fn verbatim(item: &Item) -> Option<&str> {
 
 fn is_reasoning(raw: &str) -> bool {
     #[derive(Deserialize)]
-    struct Typed<'a> {
+    struct TypedItem<'a> {
         #[serde(borrow)]
         r#type: &'a RawValue,
     }
-    serde_json::from_str::<Typed<'_>>(raw).is_ok_and(|item| item.r#type.get() == "\"reasoning\"")
+    serde_json::from_str::<TypedItem<'_>>(raw)
+        .is_ok_and(|item| item.r#type.get() == "\"reasoning\"")
 }
 
 /// Adds what an item means, without what a provider knows of it.
-fn in_words(item: &Item, native: bool, ask: &Ask<'_>, out: &mut Encoder) {
+fn in_words(item: &Item, native: bool, ask: &RequestContents<'_>, out: &mut Encoder) {
     match item {
         Item::User { text, attachments } => {
             user(parts(text, attachments, ask), out);
@@ -246,12 +248,12 @@ fn in_words(item: &Item, native: bool, ask: &Ask<'_>, out: &mut Encoder) {
         Item::ToolResult { id, content, .. } => {
             // Most of a conversation: written without a copy.
             #[derive(Serialize)]
-            struct Output<'a> {
+            struct FunctionCallOutput<'a> {
                 r#type: &'a str,
                 call_id: String,
                 output: &'a str,
             }
-            out.push(&Output {
+            out.push(&FunctionCallOutput {
                 r#type: "function_call_output",
                 call_id: call_id(id, native),
                 output: content,
@@ -262,10 +264,10 @@ fn in_words(item: &Item, native: bool, ask: &Ask<'_>, out: &mut Encoder) {
 }
 
 /// The user's message; none where there is nothing to say.
-fn user(parts: Vec<Part>, out: &mut Encoder) {
+fn user(parts: Vec<UserPart>, out: &mut Encoder) {
     if parts
         .iter()
-        .all(|part| matches!(part, Part::Text(text) if text.is_empty()))
+        .all(|part| matches!(part, UserPart::Text(text) if text.is_empty()))
     {
         return;
     }
@@ -276,16 +278,16 @@ fn user(parts: Vec<Part>, out: &mut Encoder) {
             out.raw(",");
         }
         match part {
-            Part::Text(text) => {
+            UserPart::Text(text) => {
                 out.raw(r#"{"type":"input_text","text":"#);
                 out.json(&text);
                 out.breakpoint_here();
             }
-            Part::Image(image) => {
+            UserPart::Image(image) => {
                 out.raw(r#"{"type":"input_image","detail":"auto","image_url":"#);
                 image.write_url(out);
             }
-            Part::Document(document, name) => {
+            UserPart::Document(document, name) => {
                 out.raw(r#"{"type":"input_file","filename":"#);
                 out.json(name);
                 out.raw(r#","file_data":"#);
@@ -301,7 +303,7 @@ fn user(parts: Vec<Part>, out: &mut Encoder) {
 /// A message; none where there is nothing to say.
 fn message(of: Role, text: &str, out: &mut Encoder) {
     if of == Role::User {
-        return user(vec![Part::Text(text.to_owned())], out);
+        return user(vec![UserPart::Text(text.to_owned())], out);
     }
     if text.is_empty() {
         return;

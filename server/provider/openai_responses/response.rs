@@ -4,7 +4,9 @@ mod wire;
 
 use serde_json::{Value, value::RawValue};
 
-use self::wire::{Cached, Counts, Delta, Parts, Summary, Terminal, Typed, Whole, read};
+use self::wire::{
+    CachedInput, DeltaEvent, FinalEvent, ItemEvent, Parts, ResponseUsage, Summary, TypedEvent, read,
+};
 
 use crate::{
     provider::{
@@ -12,7 +14,7 @@ use crate::{
         api::Decoder,
         call_ids::CallIds,
         openai_error,
-        options::Keep,
+        options::CacheRetention,
         retry::ApiError,
     },
     turn::response::{Finish, Kind, Piece, Usage},
@@ -20,20 +22,20 @@ use crate::{
 
 /// Reads one response.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct ResponsesDecoder {
     prices: Option<Prices>,
-    cache: Keep,
+    cache: CacheRetention,
     /// The id of the response, by which the provider knows it.
     id: String,
     /// In order of first appearance; the place is the slot.
-    items: Vec<Item>,
+    items: Vec<StreamedItem>,
     call_ids: CallIds,
     refused: bool,
 }
 
 /// An output item as it comes.
 #[derive(Debug)]
-struct Item {
+struct StreamedItem {
     /// Its place in the provider's output.
     index: u64,
     /// What came of it so far.
@@ -45,32 +47,32 @@ struct Item {
     open: bool,
 }
 
-impl Decoder for Reader {
+impl Decoder for ResponsesDecoder {
     fn event(&mut self, data: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
         if data.trim() == "[DONE]" {
             return Ok(());
         }
-        let Typed { r#type, .. } = read(data)?;
+        let TypedEvent { r#type, .. } = read(data)?;
         match r#type.as_str() {
             "response.created" => {
-                let Terminal { response } = read(data)?;
+                let FinalEvent { response } = read(data)?;
                 self.call_ids.of_response(&response.id);
                 self.id = response.id;
                 out.push(Piece::KeepAlive);
             }
             "response.output_item.added" => {
-                let Whole { output_index, item } = read(data)?;
+                let ItemEvent { output_index, item } = read(data)?;
                 let known = output_index.and_then(|index| self.known(Some(index)));
                 if known.is_none_or(|slot| !self.items[slot].open) {
                     self.open(output_index, item, out);
                 }
             }
             "response.output_item.done" => {
-                let Whole { output_index, item } = read(data)?;
+                let ItemEvent { output_index, item } = read(data)?;
                 self.done(output_index, item, out);
             }
             "response.completed" | "response.incomplete" | "response.failed" => {
-                let Terminal { response } = read(data)?;
+                let FinalEvent { response } = read(data)?;
                 return self.finish(&r#type, response, out);
             }
             "error" | "" => return self.error(&read::<Value>(data)?, out),
@@ -87,8 +89,8 @@ impl Decoder for Reader {
     }
 }
 
-impl Reader {
-    pub(super) fn new(prices: Option<Prices>, cache: Keep) -> Self {
+impl ResponsesDecoder {
+    pub(super) fn new(prices: Option<Prices>, cache: CacheRetention) -> Self {
         Self {
             prices,
             cache,
@@ -115,7 +117,7 @@ impl Reader {
         out: &mut Vec<Piece>,
     ) -> usize {
         let slot = self.items.len();
-        self.items.push(Item {
+        self.items.push(StreamedItem {
             index: index.unwrap_or(slot as u64),
             text: String::new(),
             part: None,
@@ -130,7 +132,7 @@ impl Reader {
     }
 
     fn open(&mut self, index: Option<u64>, raw: &RawValue, out: &mut Vec<Piece>) -> usize {
-        let Typed { r#type, .. } = read(raw.get()).unwrap_or_default();
+        let TypedEvent { r#type, .. } = read(raw.get()).unwrap_or_default();
         let mut differs = false;
         let kind = match r#type.as_str() {
             "message" => Kind::Text,
@@ -159,7 +161,7 @@ impl Reader {
             out.push(Piece::KeepAlive);
             return Ok(());
         }
-        let delta: Delta = read(data)?;
+        let delta: DeltaEvent = read(data)?;
         let reasons = word.starts_with("reasoning");
         let slot = match self.known(delta.output_index) {
             Some(slot) if self.items[slot].open => slot,
@@ -196,7 +198,7 @@ impl Reader {
         if !self.items[slot].open {
             return;
         }
-        let Typed { r#type, status } = read(raw.get()).unwrap_or_default();
+        let TypedEvent { r#type, status } = read(raw.get()).unwrap_or_default();
         let parts: Parts = read(raw.get()).unwrap_or_default();
         self.refused |= parts.refuses();
         let item = &mut self.items[slot];
@@ -270,13 +272,13 @@ impl Reader {
         Ok(())
     }
 
-    fn usage(&self, counts: &Counts) -> Usage {
-        let none = Cached::default();
+    fn usage(&self, counts: &ResponseUsage) -> Usage {
+        let none = CachedInput::default();
         let cached = counts.input_tokens_details.as_ref().unwrap_or(&none);
         let written = cached.cache_write_tokens;
         let long = match (&cached.cache_write_tokens_details, self.cache) {
             (Some(details), _) => details.ttl_12h_tokens.min(written),
-            (None, Keep::Long) => written,
+            (None, CacheRetention::Long) => written,
             (None, _) => 0,
         };
         let known = cached.cached_tokens.saturating_add(written);
@@ -317,7 +319,7 @@ fn said(error: &Value) -> Option<ApiError> {
     (!error.is_null()).then(|| openai_error::of_data(error))
 }
 
-impl Item {
+impl StreamedItem {
     fn add(&mut self, slot: usize, text: &str, out: &mut Vec<Piece>) {
         if text.is_empty() {
             return;

@@ -4,18 +4,18 @@ mod responses;
 
 use super::OpenaiResponses;
 use crate::provider::{
-    ToolSpec,
-    abilities::{Abilities, Forced, Prices, ReasoningKind},
-    options::{Effort, Options},
-    trial::{Trial, answer_tool, grep_tool, options, sample},
+    ToolDeclaration,
+    abilities::{Abilities, ForcedToolSupport, Prices, ReasoningKind},
+    options::{ModelOptions, ReasoningEffort},
+    trial::{ProviderTrial, answer_tool, grep_tool, options, sample},
 };
 
 const API: OpenaiResponses = OpenaiResponses;
 
 /// The model of the samples.
-fn sol() -> Options {
+fn sol() -> ModelOptions {
     let abilities = Abilities {
-        forced_tools: Forced::Yes,
+        forced_tools: ForcedToolSupport::Yes,
         system_messages: true,
         reasoning: ReasoningKind::Effort,
         reasoning_off: false,
@@ -30,8 +30,8 @@ fn sol() -> Options {
         }),
         ..Abilities::default()
     };
-    Options {
-        reasoning: Some(Effort::Medium),
+    ModelOptions {
+        reasoning: Some(ReasoningEffort::Medium),
         ..options("openai/gpt-6.1-sol", abilities)
     }
 }
@@ -41,12 +41,12 @@ fn words(words: &str) -> Vec<String> {
 }
 
 /// The conversation of the samples, before anything was said.
-fn conversation(options: Options) -> Trial {
-    let grep = ToolSpec {
+fn conversation(options: ModelOptions) -> ProviderTrial {
+    let grep = ToolDeclaration {
         strict: true,
         ..grep_tool()
     };
-    Trial::new(
+    ProviderTrial::new(
         options,
         "You are a coding agent.",
         vec![grep, answer_tool()],
@@ -54,7 +54,7 @@ fn conversation(options: Options) -> Trial {
 }
 
 /// The conversation of the samples, up to its first call.
-fn called() -> Trial {
+fn called() -> ProviderTrial {
     let mut trial = conversation(sol());
     trial
         .user("Where is retry_after parsed?")

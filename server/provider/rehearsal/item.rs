@@ -9,21 +9,21 @@ const MAX_PIECES: usize = 100_000;
 
 /// One item of a reply, in the fragments that it is streamed in.
 #[derive(Debug)]
-pub(super) struct Said {
-    pub(super) kind: SaidKind,
+pub(super) struct ScriptedItem {
+    pub(super) kind: ScriptedItemKind,
     pub(super) fragments: Vec<String>,
 }
 
 /// What an item is.
 #[derive(Debug)]
-pub(super) enum SaidKind {
+pub(super) enum ScriptedItemKind {
     Text,
     Reasoning,
     Call { name: String, id: Option<String> },
 }
 
 /// Checks an item and cuts it up.
-pub(super) fn said(file: FileItem) -> Result<Said, String> {
+pub(super) fn said(file: FileItem) -> Result<ScriptedItem, String> {
     let FileItem {
         text,
         reasoning,
@@ -38,8 +38,8 @@ pub(super) fn said(file: FileItem) -> Result<Said, String> {
         return Err("`id`, `arguments` and `raw_arguments` need a `call`".into());
     }
     let (kind, whole) = match (text, reasoning, call) {
-        (Some(text), None, None) => (SaidKind::Text, Some(text)),
-        (None, Some(reasoning), None) => (SaidKind::Reasoning, Some(reasoning)),
+        (Some(text), None, None) => (ScriptedItemKind::Text, Some(text)),
+        (None, Some(reasoning), None) => (ScriptedItemKind::Reasoning, Some(reasoning)),
         (None, None, Some(name)) => {
             let raw = match (arguments, raw_arguments) {
                 (Some(_), Some(_)) => {
@@ -50,12 +50,12 @@ pub(super) fn said(file: FileItem) -> Result<Said, String> {
                     json(toml::Value::Table(arguments.unwrap_or_default())).to_string()
                 }
             };
-            (SaidKind::Call { name, id }, Some(raw))
+            (ScriptedItemKind::Call { name, id }, Some(raw))
         }
-        (None, None, None) if split.is_some() => (SaidKind::Text, None),
+        (None, None, None) if split.is_some() => (ScriptedItemKind::Text, None),
         _ => return Err("an item of `say` has one of `text`, `reasoning` and `call`".into()),
     };
-    Ok(Said {
+    Ok(ScriptedItem {
         kind,
         fragments: fragments(whole, pieces, split)?,
     })

@@ -23,11 +23,11 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use self::{
-    item::{Said, SaidKind},
-    moment::{Asked, Moment, answer_to},
-    script::{Content, Fault, Reply, Script},
+    item::{ScriptedItem, ScriptedItemKind},
+    moment::{AskedQuestion, RehearsedRequest, answer_to},
+    script::{RehearsalScript, ReplyContent, ScriptedFault, ScriptedReply},
 };
-use super::{Pieces, Provider, Request};
+use super::{ModelRequest, Provider, ResponseStream};
 use crate::turn::{
     inquiry::Strategy,
     response::{Failure, FailureClass, Feature, Finish, Kind, Piece, Usage},
@@ -64,13 +64,13 @@ pub struct Rehearsal {
     /// For messages: a path, or a built-in name.
     name: String,
     model: Model,
-    replies: Vec<Reply>,
-    played: Mutex<Played>,
+    replies: Vec<ScriptedReply>,
+    played: Mutex<PlayedReplies>,
 }
 
 /// What was played so far.
 #[derive(Debug)]
-struct Played {
+struct PlayedReplies {
     /// How often each reply was.
     times: Vec<u32>,
     /// How many calls had a made-up id.
@@ -80,7 +80,7 @@ struct Played {
 }
 
 /// How a stream ends after its pieces.
-enum End {
+enum StreamEnd {
     Whole,
     Broken(Failure),
     Silent,
@@ -104,13 +104,13 @@ impl Rehearsal {
     /// # Errors
     /// As [`Rehearsal::open`].
     pub fn parse(name: &str, text: &str) -> Result<Self, String> {
-        let Script { model, replies } = script::parse(text).map_err(|broken| {
+        let RehearsalScript { model, replies } = script::parse(text).map_err(|broken| {
             format!(
                 "the rehearsal script cannot be played: {name}:{}: {}",
                 broken.line, broken.what
             )
         })?;
-        let played = Played {
+        let played = PlayedReplies {
             times: vec![0; replies.len()],
             calls: 0,
             answers: 0,
@@ -127,12 +127,13 @@ impl Rehearsal {
     }
 
     /// Chooses the first reply that fits and is left, and makes what it says.
-    fn play(&self, request: &Request) -> Result<(&Reply, Vec<Piece>), Failure> {
-        let moment = Moment(request);
+    fn play(&self, request: &ModelRequest) -> Result<(&ScriptedReply, Vec<Piece>), Failure> {
+        let moment = RehearsedRequest(request);
         // Nothing that holds the lock can panic halfway through a change.
         let mut played = self.played.lock().unwrap_or_else(PoisonError::into_inner);
-        let left =
-            |at: usize, reply: &Reply| reply.times.is_none_or(|times| played.times[at] < times);
+        let left = |at: usize, reply: &ScriptedReply| {
+            reply.times.is_none_or(|times| played.times[at] < times)
+        };
         let found = self
             .replies
             .iter()
@@ -143,7 +144,7 @@ impl Rehearsal {
         };
         played.times[at] = played.times[at].saturating_add(1);
         let pieces = match &reply.content {
-            Content::Say(items) => {
+            ReplyContent::Say(items) => {
                 played.calls = played.calls.max(moment.calls());
                 say(items, reply.truncate_last, &mut played.calls)
             }
@@ -152,7 +153,7 @@ impl Rehearsal {
         Ok((reply, pieces))
     }
 
-    fn no_reply(&self, moment: &Moment<'_>) -> Failure {
+    fn no_reply(&self, moment: &RehearsedRequest<'_>) -> Failure {
         let (turn, step) = (moment.turn(), moment.step());
         let user: String = moment.user().unwrap_or_default().chars().take(80).collect();
         let inquiry = match moment.asked().first() {
@@ -188,40 +189,40 @@ impl Provider for Rehearsal {
         &self.model
     }
 
-    async fn send(&self, request: Request) -> Result<Pieces, Failure> {
+    async fn send(&self, request: ModelRequest) -> Result<ResponseStream, Failure> {
         let (reply, mut pieces) = self.play(&request)?;
         if !reply.delay.is_zero() {
             tokio::time::sleep(reply.delay).await;
         }
         let end = match &reply.fault {
-            Fault::Status {
+            ScriptedFault::Status {
                 status,
                 retry_after,
                 text,
             } => {
                 return Err(self.status(*status, *retry_after, text.as_deref()));
             }
-            Fault::Cut(after) => {
+            ScriptedFault::Cut(after) => {
                 pieces.truncate(*after);
                 let text = format!("the connection to {} broke; try again", self.model.id);
-                End::Broken(failure(FailureClass::Transient, text))
+                StreamEnd::Broken(failure(FailureClass::Transient, text))
             }
-            Fault::Stall(after) => {
+            ScriptedFault::Stall(after) => {
                 pieces.truncate(after.unwrap_or(usize::MAX));
-                End::Silent
+                StreamEnd::Silent
             }
-            Fault::None => {
+            ScriptedFault::None => {
                 let usage = reply.usage.unwrap_or_else(|| usage(&request, &pieces));
                 let finish = reply.finish.clone().unwrap_or_else(|| finish(&pieces));
                 pieces.extend([Piece::Usage(usage), Piece::Finish(finish)]);
-                End::Whole
+                StreamEnd::Whole
             }
         };
         Ok(stream(pieces, reply.piece_delay, end))
     }
 }
 
-fn stream(pieces: Vec<Piece>, delay: Duration, end: End) -> Pieces {
+fn stream(pieces: Vec<Piece>, delay: Duration, end: StreamEnd) -> ResponseStream {
     let stream: Pin<Box<_>> = Box::pin(async_stream::stream! {
         for piece in pieces {
             if !delay.is_zero() {
@@ -230,9 +231,9 @@ fn stream(pieces: Vec<Piece>, delay: Duration, end: End) -> Pieces {
             yield Ok(piece);
         }
         match end {
-            End::Whole => {}
-            End::Broken(failure) => yield Err(failure),
-            End::Silent => std::future::pending().await,
+            StreamEnd::Whole => {}
+            StreamEnd::Broken(failure) => yield Err(failure),
+            StreamEnd::Silent => std::future::pending().await,
         }
     });
     stream
@@ -260,17 +261,17 @@ fn read(path: &str) -> Result<String, String> {
     Ok(text)
 }
 
-fn say(items: &[Said], truncate_last: bool, calls: &mut u32) -> Vec<Piece> {
+fn say(items: &[ScriptedItem], truncate_last: bool, calls: &mut u32) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for (at, item) in items.iter().enumerate() {
         let kind = match &item.kind {
-            SaidKind::Text => Kind::Text,
-            SaidKind::Reasoning => Kind::Reasoning,
-            SaidKind::Call { name, id: Some(id) } => Kind::ToolCall {
+            ScriptedItemKind::Text => Kind::Text,
+            ScriptedItemKind::Reasoning => Kind::Reasoning,
+            ScriptedItemKind::Call { name, id: Some(id) } => Kind::ToolCall {
                 id: id.clone(),
                 name: name.clone(),
             },
-            SaidKind::Call { name, id: None } => {
+            ScriptedItemKind::Call { name, id: None } => {
                 *calls = calls.saturating_add(1);
                 Kind::ToolCall {
                     id: format!("call_{calls}"),
@@ -285,7 +286,7 @@ fn say(items: &[Said], truncate_last: bool, calls: &mut u32) -> Vec<Piece> {
 }
 
 /// What answers an inquiry: a call for each question that the script knows, or a JSON object.
-fn answer(moment: &Moment<'_>, content: &Content, answers: &mut u32) -> Vec<Piece> {
+fn answer(moment: &RehearsedRequest<'_>, content: &ReplyContent, answers: &mut u32) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let asked = moment.asked();
     let known = asked
@@ -298,7 +299,7 @@ fn answer(moment: &Moment<'_>, content: &Content, answers: &mut u32) -> Vec<Piec
         }
         return pieces;
     }
-    for (Asked { id: inquiry, .. }, answer) in known {
+    for (AskedQuestion { id: inquiry, .. }, answer) in known {
         *answers = answers.saturating_add(1);
         let id = format!("answer_{answers}");
         let arguments = json!({"inquiry_id": inquiry, "answer": answer}).to_string();
@@ -373,7 +374,7 @@ fn finish(pieces: &[Piece]) -> Finish {
 }
 
 /// Four characters a token, rounded up: what the request adds, and what the reply says.
-fn usage(request: &Request, pieces: &[Piece]) -> Usage {
+fn usage(request: &ModelRequest, pieces: &[Piece]) -> Usage {
     let said: usize = pieces
         .iter()
         .map(|piece| match piece {
@@ -383,7 +384,7 @@ fn usage(request: &Request, pieces: &[Piece]) -> Usage {
         .sum();
     let tokens = |characters: usize| characters.div_ceil(4) as u64;
     Usage {
-        input: tokens(Moment(request).new_characters()),
+        input: tokens(RehearsedRequest(request).new_characters()),
         output: tokens(said),
         ..Usage::default()
     }

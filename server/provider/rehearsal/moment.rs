@@ -5,10 +5,10 @@
 
 use super::{
     pattern::Pattern,
-    script::{Content, ResultIs, When},
+    script::{ReplyCondition, ReplyContent, ResultCondition},
 };
 use crate::{
-    provider::Request,
+    provider::ModelRequest,
     turn::{
         attachment::{self, Attachment},
         inquiry::Message,
@@ -18,17 +18,17 @@ use crate::{
 };
 
 /// A request, as replies see it.
-pub(super) struct Moment<'a>(pub(super) &'a Request);
+pub(super) struct RehearsedRequest<'a>(pub(super) &'a ModelRequest);
 
 /// One question of an inquiry.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Asked<'a> {
+pub(super) struct AskedQuestion<'a> {
     pub(super) id: &'a str,
     /// Context, text and format.
     pub(super) text: &'a str,
 }
 
-impl<'a> Moment<'a> {
+impl<'a> RehearsedRequest<'a> {
     /// The turn, counted from 1; 0 where nothing was said yet.
     pub(super) fn turn(&self) -> u32 {
         self.0
@@ -64,7 +64,7 @@ impl<'a> Moment<'a> {
     }
 
     /// The questions of the newest message that has any.
-    pub(super) fn asked(&self) -> Vec<Asked<'a>> {
+    pub(super) fn asked(&self) -> Vec<AskedQuestion<'a>> {
         self.0
             .messages
             .iter()
@@ -99,7 +99,7 @@ impl<'a> Moment<'a> {
     }
 
     /// Whether a reply is for this request.
-    pub(super) fn fits(&self, when: &When, content: &Content) -> bool {
+    pub(super) fn fits(&self, when: &ReplyCondition, content: &ReplyContent) -> bool {
         when.inquiry == self.is_inquiry()
             && when.forced.is_none_or(|forced| forced == self.forced())
             && when.turn.is_none_or(|turn| turn == self.turn())
@@ -150,7 +150,7 @@ impl<'a> Moment<'a> {
         attachments.is_some_and(|all| all.iter().any(fits))
     }
 
-    fn has_result(&self, wanted: &ResultIs) -> bool {
+    fn has_result(&self, wanted: &ResultCondition) -> bool {
         let result = |item: &Item| match item {
             Item::ToolResult { name, content, .. } => Some(
                 wanted.tool.as_ref().is_none_or(|tool| tool == name)
@@ -167,7 +167,7 @@ impl<'a> Moment<'a> {
             .is_some_and(|results| results.contains(&true))
     }
 
-    fn is_asked(&self, when: &When, content: &Content) -> bool {
+    fn is_asked(&self, when: &ReplyCondition, content: &ReplyContent) -> bool {
         if !when.inquiry {
             return true;
         }
@@ -176,9 +176,11 @@ impl<'a> Moment<'a> {
             .as_ref()
             .is_none_or(|pattern| asked.iter().any(|one| pattern.fits(one.text)))
             && match content {
-                Content::Say(_) => true,
-                Content::Answer(_) => !asked.is_empty(),
-                Content::Answers(_) => asked.iter().any(|one| answer_to(one, content).is_some()),
+                ReplyContent::Say(_) => true,
+                ReplyContent::Answer(_) => !asked.is_empty(),
+                ReplyContent::Answers(_) => {
+                    asked.iter().any(|one| answer_to(one, content).is_some())
+                }
             }
     }
 
@@ -198,11 +200,14 @@ impl<'a> Moment<'a> {
 }
 
 /// The script's answer to a question. Of several that fit, the one with the longest key.
-pub(super) fn answer_to<'a>(asked: &Asked<'_>, content: &'a Content) -> Option<&'a str> {
+pub(super) fn answer_to<'a>(
+    asked: &AskedQuestion<'_>,
+    content: &'a ReplyContent,
+) -> Option<&'a str> {
     match content {
-        Content::Say(_) => None,
-        Content::Answer(answer) => Some(answer),
-        Content::Answers(answers) => answers
+        ReplyContent::Say(_) => None,
+        ReplyContent::Answer(answer) => Some(answer),
+        ReplyContent::Answers(answers) => answers
             .iter()
             .filter(|(key, _)| asked.text.contains(key.as_str()) || asked.id.contains(key.as_str()))
             .max_by_key(|(key, _)| key.len())
@@ -211,14 +216,14 @@ pub(super) fn answer_to<'a>(asked: &Asked<'_>, content: &'a Content) -> Option<&
 }
 
 /// The questions in the text of an inquiry: each begins with a line that names the tool and one with its id.
-fn asked(text: &str) -> Vec<Asked<'_>> {
+fn asked(text: &str) -> Vec<AskedQuestion<'_>> {
     const BEGINS: &str = "` needs an answer before it can go on.\nInquiry ";
     let mut rest = text;
     let mut asked = Vec::new();
     while let Some((_, after)) = rest.split_once(BEGINS) {
         let (id, after) = after.split_once('\n').unwrap_or((after, ""));
         let end = after.find(BEGINS).unwrap_or(after.len());
-        asked.push(Asked {
+        asked.push(AskedQuestion {
             id: id.trim(),
             text: &after[..end],
         });

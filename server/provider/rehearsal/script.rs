@@ -7,7 +7,7 @@ use toml::Spanned;
 
 use super::{
     file::{FileFault, FileItem, FileModel, FileReply, FileScript, FileWhen},
-    item::{Said, said},
+    item::{ScriptedItem, said},
     pattern::Pattern,
 };
 use crate::turn::{
@@ -22,19 +22,19 @@ const MAX_DELAY_MS: u64 = 3_600_000;
 
 /// A script that can be played.
 #[derive(Debug)]
-pub(super) struct Script {
+pub(super) struct RehearsalScript {
     pub(super) model: Model,
-    pub(super) replies: Vec<Reply>,
+    pub(super) replies: Vec<ScriptedReply>,
 }
 
-/// One reply.
+/// One reply of the script, and the requests that it answers.
 #[derive(Debug)]
-pub(super) struct Reply {
-    pub(super) when: When,
+pub(super) struct ScriptedReply {
+    pub(super) when: ReplyCondition,
     /// How often it plays; none: as often as it fits.
     pub(super) times: Option<u32>,
-    pub(super) content: Content,
-    pub(super) fault: Fault,
+    pub(super) content: ReplyContent,
+    pub(super) fault: ScriptedFault,
     /// None: as the content says.
     pub(super) finish: Option<Finish>,
     /// The last item is cut.
@@ -47,12 +47,12 @@ pub(super) struct Reply {
 
 /// Which requests a reply is for. What is not named fits every request.
 #[derive(Debug, Default)]
-pub(super) struct When {
+pub(super) struct ReplyCondition {
     pub(super) turn: Option<u32>,
     pub(super) step: Option<u32>,
     pub(super) user: Option<Pattern>,
     pub(super) attached: Option<Pattern>,
-    pub(super) result: Option<ResultIs>,
+    pub(super) result: Option<ResultCondition>,
     pub(super) directive: Option<Pattern>,
     pub(super) forced: Option<bool>,
     /// For inquiries alone; else for the turn's own requests alone.
@@ -62,15 +62,15 @@ pub(super) struct When {
 
 /// One of the last results.
 #[derive(Debug)]
-pub(super) struct ResultIs {
+pub(super) struct ResultCondition {
     pub(super) tool: Option<String>,
     pub(super) contains: Option<Pattern>,
 }
 
 /// What a reply says.
 #[derive(Debug)]
-pub(super) enum Content {
-    Say(Vec<Said>),
+pub(super) enum ReplyContent {
+    Say(Vec<ScriptedItem>),
     /// The same answer to every question of an inquiry.
     Answer(String),
     /// Answers by a part of the question or of its id.
@@ -79,7 +79,7 @@ pub(super) enum Content {
 
 /// What goes wrong.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum ScriptedFault {
     None,
     /// The request is answered with this status in place of a response.
     Status {
@@ -95,7 +95,7 @@ pub(super) enum Fault {
 
 /// What is wrong with a script, and in which line, counted from 1.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Broken {
+pub(super) struct ScriptError {
     pub(super) line: usize,
     pub(super) what: String,
 }
@@ -104,8 +104,8 @@ pub(super) struct Broken {
 ///
 /// # Errors
 /// The first thing that is wrong with it, and where.
-pub(super) fn parse(text: &str) -> Result<Script, Broken> {
-    let file: FileScript = toml::from_str(text).map_err(|error| Broken {
+pub(super) fn parse(text: &str) -> Result<RehearsalScript, ScriptError> {
+    let file: FileScript = toml::from_str(text).map_err(|error| ScriptError {
         line: line_of(text, error.span()),
         what: with_nearest(error.message()),
     })?;
@@ -119,30 +119,30 @@ pub(super) fn parse(text: &str) -> Result<Script, Broken> {
         })
         .collect::<Result<Vec<_>, _>>()?;
     if replies.is_empty() {
-        return Err(Broken {
+        return Err(ScriptError {
             line: 1,
             what: "it has no [[reply]]; write at least one".into(),
         });
     }
-    Ok(Script {
+    Ok(RehearsalScript {
         model: model(&file.model),
         replies,
     })
 }
 
 /// What is wrong inside a reply; the place is there where it is nearer than the reply's.
-struct Wrong {
+struct WrongReply {
     span: Option<Range<usize>>,
     what: String,
 }
 
-impl From<String> for Wrong {
+impl From<String> for WrongReply {
     fn from(what: String) -> Self {
         Self { span: None, what }
     }
 }
 
-impl From<&str> for Wrong {
+impl From<&str> for WrongReply {
     fn from(what: &str) -> Self {
         Self {
             span: None,
@@ -151,14 +151,14 @@ impl From<&str> for Wrong {
     }
 }
 
-impl Wrong {
+impl WrongReply {
     fn at(mut self, span: Range<usize>) -> Self {
         self.span.get_or_insert(span);
         self
     }
 
-    fn broken(self, text: &str, reply: Range<usize>) -> Broken {
-        Broken {
+    fn broken(self, text: &str, reply: Range<usize>) -> ScriptError {
+        ScriptError {
             line: line_of(text, self.span.or(Some(reply))),
             what: self.what,
         }
@@ -181,14 +181,14 @@ fn model(file: &FileModel) -> Model {
     }
 }
 
-fn reply(file: FileReply) -> Result<Reply, Wrong> {
+fn reply(file: FileReply) -> Result<ScriptedReply, WrongReply> {
     let times = times(file.once, file.repeat, file.times)?;
     let delay = delay("delay_ms", file.delay_ms)?;
     let piece_delay = self::delay("piece_delay_ms", file.piece_delay_ms)?;
     let fault = fault(file.fault.unwrap_or_default())?;
     let content = content(file.say, file.answer, file.answers)?;
-    let answers = !matches!(content, Content::Say(_));
-    Ok(Reply {
+    let answers = !matches!(content, ReplyContent::Say(_));
+    Ok(ScriptedReply {
         when: when(file.when, answers)?,
         times,
         content,
@@ -211,7 +211,7 @@ fn times(
     once: Option<bool>,
     repeat: Option<bool>,
     times: Option<u32>,
-) -> Result<Option<u32>, Wrong> {
+) -> Result<Option<u32>, WrongReply> {
     match (once, repeat, times) {
         (Some(true), Some(true), _) => Err("`once` and `repeat` contradict each other".into()),
         (Some(false), Some(false), None) => Err("`once` and `repeat` are both false".into()),
@@ -225,14 +225,14 @@ fn times(
     }
 }
 
-fn delay(key: &str, milliseconds: u64) -> Result<Duration, Wrong> {
+fn delay(key: &str, milliseconds: u64) -> Result<Duration, WrongReply> {
     if milliseconds > MAX_DELAY_MS {
         return Err(format!("`{key}` is over an hour ({MAX_DELAY_MS})").into());
     }
     Ok(Duration::from_millis(milliseconds))
 }
 
-fn fault(file: FileFault) -> Result<Fault, Wrong> {
+fn fault(file: FileFault) -> Result<ScriptedFault, WrongReply> {
     let FileFault {
         status,
         retry_after,
@@ -252,8 +252,8 @@ fn fault(file: FileFault) -> Result<Fault, Wrong> {
         let retry_after = retry_after
             .map(Duration::try_from_secs_f64)
             .transpose()
-            .map_err(|_| Wrong::from("`fault.retry_after` is not a number of seconds"))?;
-        return Ok(Fault::Status {
+            .map_err(|_| WrongReply::from("`fault.retry_after` is not a number of seconds"))?;
+        return Ok(ScriptedFault::Status {
             status,
             retry_after,
             text,
@@ -263,13 +263,13 @@ fn fault(file: FileFault) -> Result<Fault, Wrong> {
         return Err("`fault.retry_after` and `fault.text` need a `fault.status`".into());
     }
     Ok(match (stall, cut_after) {
-        (true, after) => Fault::Stall(after),
-        (false, Some(after)) => Fault::Cut(after),
-        (false, None) => Fault::None,
+        (true, after) => ScriptedFault::Stall(after),
+        (false, Some(after)) => ScriptedFault::Cut(after),
+        (false, None) => ScriptedFault::None,
     })
 }
 
-fn when(file: FileWhen, answers: bool) -> Result<When, Wrong> {
+fn when(file: FileWhen, answers: bool) -> Result<ReplyCondition, WrongReply> {
     let pattern = |text: Option<String>| text.as_deref().map(Pattern::new).transpose();
     let (inquiry, question) = match file.inquiry {
         None => (answers, None),
@@ -281,17 +281,17 @@ fn when(file: FileWhen, answers: bool) -> Result<When, Wrong> {
             }
             toml::Value::Boolean(inquiry) => (*inquiry, None),
             toml::Value::String(text) => (true, Some(Pattern::new(text)?)),
-            _ => return Err(Wrong::from("`inquiry` is a bool or a text").at(value.span())),
+            _ => return Err(WrongReply::from("`inquiry` is a bool or a text").at(value.span())),
         },
     };
-    Ok(When {
+    Ok(ReplyCondition {
         turn: file.turn,
         step: file.step,
         user: pattern(file.user)?,
         attached: pattern(file.attached)?,
         result: match file.result {
             None => None,
-            Some(result) => Some(ResultIs {
+            Some(result) => Some(ResultCondition {
                 tool: result.tool,
                 contains: pattern(result.contains)?,
             }),
@@ -307,31 +307,31 @@ fn content(
     say: Vec<Spanned<FileItem>>,
     answer: Option<Spanned<toml::Value>>,
     answers: Option<BTreeMap<String, Spanned<toml::Value>>>,
-) -> Result<Content, Wrong> {
+) -> Result<ReplyContent, WrongReply> {
     let word = |value: Spanned<toml::Value>| {
         let span = value.span();
         answer_text(value.into_inner()).map_err(|wrong| wrong.at(span))
     };
     match (say.is_empty(), answer, answers) {
-        (true, Some(answer), None) => Ok(Content::Answer(word(answer)?)),
+        (true, Some(answer), None) => Ok(ReplyContent::Answer(word(answer)?)),
         (true, None, Some(answers)) => answers
             .into_iter()
             .map(|(key, value)| Ok((key, word(value)?)))
             .collect::<Result<_, _>>()
-            .map(Content::Answers),
+            .map(ReplyContent::Answers),
         (_, None, None) => say
             .into_iter()
             .map(|item| {
                 let span = item.span();
-                said(item.into_inner()).map_err(|what| Wrong::from(what).at(span))
+                said(item.into_inner()).map_err(|what| WrongReply::from(what).at(span))
             })
             .collect::<Result<_, _>>()
-            .map(Content::Say),
+            .map(ReplyContent::Say),
         _ => Err("a reply has one of `say`, `answer` and `answers`".into()),
     }
 }
 
-fn answer_text(value: toml::Value) -> Result<String, Wrong> {
+fn answer_text(value: toml::Value) -> Result<String, WrongReply> {
     match value {
         toml::Value::String(text) => Ok(text),
         toml::Value::Boolean(yes) => Ok(yes.to_string()),

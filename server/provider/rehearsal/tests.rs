@@ -3,7 +3,7 @@ mod demo;
 mod said;
 mod stage;
 
-use self::stage::Stage;
+use self::stage::RehearsalStage;
 use super::Rehearsal;
 use crate::provider::Provider;
 
@@ -15,7 +15,7 @@ use crate::provider::Provider;
 #[track_caller]
 fn check(script: &str, conversation: &str, expected: &str) {
     let rehearsal = Rehearsal::parse("test.toml", script).unwrap();
-    let mut stage = Stage::new(rehearsal);
+    let mut stage = RehearsalStage::new(rehearsal);
     let lines = |text: &str| -> Vec<String> {
         text.lines()
             .map(|line| line.trim().to_owned())

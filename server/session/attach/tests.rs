@@ -14,12 +14,12 @@ fn file(name: &str, content: &[u8]) -> (tempfile::TempDir, PathBuf) {
 }
 
 /// What reading comes to: the type or text, or what is wrong.
-fn told(given: Result<Given, AttachError>) -> String {
+fn told(given: Result<AttachedFile, AttachError>) -> String {
     match given {
         Err(error) => error.to_string(),
         Ok(given) => match given.content {
-            GivenContent::Text(text) => format!("text {text}"),
-            GivenContent::Media(media, bytes) => format!("{} {}", media.mime(), bytes.len()),
+            AttachedContent::Text(text) => format!("text {text}"),
+            AttachedContent::Media(media, bytes) => format!("{} {}", media.mime(), bytes.len()),
         },
     }
 }
@@ -43,22 +43,28 @@ fn what_it_holds_counts_and_not_what_it_is_called() {
         ),
     ] {
         let (_folder, path) = file(name, content);
-        assert_eq!(told(Given::read_file("x", &path)), expected, "{name}");
-        assert_eq!(told(Given::read("x", content)), expected, "{name}");
+        assert_eq!(
+            told(AttachedFile::read_file("x", &path)),
+            expected,
+            "{name}"
+        );
+        assert_eq!(told(AttachedFile::read("x", content)), expected, "{name}");
     }
     let (folder, _) = file("a", b"");
-    assert!(told(Given::read_file("x", folder.path())).starts_with("x cannot be attached: "));
+    assert!(
+        told(AttachedFile::read_file("x", folder.path())).starts_with("x cannot be attached: ")
+    );
     let missing = folder.path().join("b");
-    assert!(told(Given::read_file("x", &missing)).starts_with("x cannot be attached: "));
+    assert!(told(AttachedFile::read_file("x", &missing)).starts_with("x cannot be attached: "));
 }
 
 /// Gives a beginning and then zeros, and fails where more is read than may be.
-struct Long {
+struct EndlessReader {
     beginning: &'static [u8],
     left: u64,
 }
 
-impl Read for Long {
+impl Read for EndlessReader {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.left == 0 {
             return Err(io::Error::other("read too far"));
@@ -85,25 +91,28 @@ fn no_more_is_read_than_may_be_attached() {
         (b"Words", 16 << 20, text),
     ] {
         let left = most + 1;
-        assert_eq!(told(Given::read("x", Long { beginning, left })), expected);
-        let whole = Long {
+        assert_eq!(
+            told(AttachedFile::read("x", EndlessReader { beginning, left })),
+            expected
+        );
+        let whole = EndlessReader {
             beginning,
             left: most,
         };
-        let given = Given::read("x", whole.take(most)).unwrap();
+        let given = AttachedFile::read("x", whole.take(most)).unwrap();
         assert_eq!(given.size(), most, "just as much is taken");
 
         // Of a file the length tells it before it is read.
         let (_folder, path) = file("x", beginning);
         let long = File::options().write(true).open(&path).unwrap();
         long.set_len(most + 1).unwrap();
-        assert_eq!(told(Given::read_file("x", &path)), expected);
+        assert_eq!(told(AttachedFile::read_file("x", &path)), expected);
     }
 }
 
 #[test]
 fn all_of_a_message_has_a_bound() {
-    let part = || Ok(Given::text("part", "x".repeat(16 << 20)));
+    let part = || Ok(AttachedFile::text("part", "x".repeat(16 << 20)));
     assert_eq!(together((0..4).map(|_| part())).unwrap().len(), 4);
     let mut read = 0;
     let many = (0..9).map(|_| {
@@ -121,7 +130,7 @@ fn all_of_a_message_has_a_bound() {
 #[test]
 fn only_text_has_parts() {
     let half = |text: &str| text[..text.len() / 2].to_owned();
-    assert_eq!(told(Given::text("x", "abcd").part(half)), "text ab");
+    assert_eq!(told(AttachedFile::text("x", "abcd").part(half)), "text ab");
     for (content, expected) in [
         (
             PNG,
@@ -133,7 +142,7 @@ fn only_text_has_parts() {
         ),
     ] {
         assert_eq!(
-            told(Given::read("x", content).and_then(|it| it.part(half))),
+            told(AttachedFile::read("x", content).and_then(|it| it.part(half))),
             expected
         );
     }
@@ -143,10 +152,13 @@ fn only_text_has_parts() {
 fn bytes_are_kept_beside_the_log() {
     let folder = tempfile::tempdir().unwrap();
     let blobs = Blobs::of(folder.path());
-    let kept = Given::read("red.png", PNG).unwrap().keep(&blobs).unwrap();
+    let kept = AttachedFile::read("red.png", PNG)
+        .unwrap()
+        .keep(&blobs)
+        .unwrap();
     let media = kept.media().unwrap();
     assert_eq!((&media.media_type, media.size), (&MediaType::Png, 69));
     assert_eq!(blobs.read_whole(&media.blob, media.size).unwrap(), PNG);
-    let text = Given::text("a.txt", "A").keep(&blobs).unwrap();
+    let text = AttachedFile::text("a.txt", "A").keep(&blobs).unwrap();
     assert_eq!(text, Attachment::text("a.txt", "A"));
 }

@@ -5,7 +5,7 @@ use std::{
 };
 
 use super::{
-    super::lines::{Fault, read_all, read_last_turn},
+    super::lines::{UnreadableLine, read_all, read_last_turn},
     *,
 };
 use crate::turn::{Event, event::FaultKind};
@@ -41,7 +41,7 @@ fn check(folder: &Path, records: &[(u64, &str)], faults: &[(u64, &str)]) {
             other => panic!("{other:?}"),
         });
     assert_eq!(texts.collect::<Vec<_>>(), records);
-    let expected = faults.iter().map(|(line, what)| Fault {
+    let expected = faults.iter().map(|(line, what)| UnreadableLine {
         line: *line,
         kind: match *what {
             CUT => FaultKind::Torn,
@@ -182,7 +182,7 @@ fn what_comes_after_a_repair_is_read() {
     check(folder.path(), &[(1, "a")], &[(2, CUT)]);
     assert_eq!(
         read_last_turn(folder.path()).unwrap().faults,
-        [Fault {
+        [UnreadableLine {
             line: 0,
             kind: FaultKind::Torn,
             what: CUT.into()

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::{
     super::{
-        conversation::Status,
+        conversation::ConversationActivity,
         record::{Edit, Record},
     },
     *,
@@ -12,12 +12,12 @@ use crate::turn::{
     response::Usage,
 };
 
-struct Fixture {
+struct StoreFixture {
     state: tempfile::TempDir,
     store: Store,
 }
 
-impl Fixture {
+impl StoreFixture {
     fn new() -> Self {
         let state = tempfile::tempdir().unwrap();
         let store = Store::open(state.path(), Path::new("/some/work space")).unwrap();
@@ -40,8 +40,8 @@ impl Fixture {
 
     /// What the list shows, a line each.
     fn listed(&self) -> Vec<String> {
-        let line = |one: Listed| {
-            let Listed {
+        let line = |one: ConversationSummary| {
+            let ConversationSummary {
                 title,
                 created,
                 updated,
@@ -141,7 +141,7 @@ fn a_state_directory_that_cannot_be_used_is_named() {
 
 #[test]
 fn a_conversation_is_found_by_the_beginning_of_its_id() {
-    let it = Fixture::new();
+    let it = StoreFixture::new();
     let (one, other) = (
         it.store.create(None, at(1)).unwrap(),
         it.store.create(None, at(1)).unwrap(),
@@ -174,7 +174,7 @@ fn a_conversation_is_found_by_the_beginning_of_its_id() {
 
 #[test]
 fn the_list_says_what_each_conversation_is_doing() {
-    let it = Fixture::new();
+    let it = StoreFixture::new();
     let one = it.conversation(one_turn("t1", 10));
     it.append(&one, one_turn("t2", 20));
     it.conversation(vec![("t1", 30, start()), ("t1", 31, user("stopped"))]);
@@ -199,29 +199,32 @@ fn the_list_says_what_each_conversation_is_doing() {
 
 #[test]
 fn an_open_conversation_runs_waits_or_is_idle() {
-    let it = Fixture::new();
+    let it = StoreFixture::new();
     let conversation = it.conversation(vec![]);
     let mut log = conversation.log(at(1)).unwrap();
-    let mut check = |entry: Entry, status: Status| {
+    let mut check = |entry: Entry, status: ConversationActivity| {
         log.append(at(2), Some("t1"), &entry).unwrap();
         assert_eq!(conversation.listed().unwrap().status, status);
     };
     // A turn has begun with its message.
-    check(start(), Status::Idle);
-    check(user("go"), Status::Running);
-    check(prompt(), Status::Waiting);
-    check(end(Outcome::Interrupted), Status::Interrupted);
-    check(prompt(), Status::Waiting);
-    check(end(Outcome::Completed), Status::Idle);
-    check(start(), Status::Idle);
-    check(user("go"), Status::Running);
+    check(start(), ConversationActivity::Idle);
+    check(user("go"), ConversationActivity::Running);
+    check(prompt(), ConversationActivity::Waiting);
+    check(end(Outcome::Interrupted), ConversationActivity::Interrupted);
+    check(prompt(), ConversationActivity::Waiting);
+    check(end(Outcome::Completed), ConversationActivity::Idle);
+    check(start(), ConversationActivity::Idle);
+    check(user("go"), ConversationActivity::Running);
     drop(log);
-    assert_eq!(conversation.listed().unwrap().status, Status::Interrupted);
+    assert_eq!(
+        conversation.listed().unwrap().status,
+        ConversationActivity::Interrupted
+    );
 }
 
 #[test]
 fn the_cache_of_the_list_is_rebuilt_when_it_is_missing_older_or_broken() {
-    let it = Fixture::new();
+    let it = StoreFixture::new();
     let conversation = it.conversation(one_turn("t1", 10));
     let meta = conversation.folder().join("meta.json");
     let expected = ["do t1: 10 to 12, 1 turns, Idle, 0 open"];
@@ -254,7 +257,7 @@ fn the_cache_of_the_list_is_rebuilt_when_it_is_missing_older_or_broken() {
 
 #[test]
 fn a_title_given_stays() {
-    let it = Fixture::new();
+    let it = StoreFixture::new();
     let titled = it.store.create(Some("  my\n plan "), at(5)).unwrap();
     it.append(&titled, one_turn("t1", 10));
     assert_eq!(it.listed(), ["my plan: 5 to 12, 1 turns, Idle, 0 open"]);
@@ -270,12 +273,12 @@ fn a_title_given_stays() {
 
 #[test]
 fn an_empty_conversation_is_listed() {
-    let it = Fixture::new();
+    let it = StoreFixture::new();
     it.store.create(None, at(1)).unwrap();
     let listed = it.store.list().unwrap();
     assert_eq!(
         (listed[0].title.as_str(), listed[0].turns, listed[0].status),
-        ("", 0, Status::Idle)
+        ("", 0, ConversationActivity::Idle)
     );
     assert!(listed[0].created > at(1_600_000_000));
 }
@@ -287,7 +290,7 @@ fn lines(conversation: &Conversation) -> Vec<String> {
 
 #[test]
 fn a_fork_begins_as_the_other_did() {
-    let it = Fixture::new();
+    let it = StoreFixture::new();
     let source = it.conversation(one_turn("t1", 10));
     let blob = source.blobs().keep(b"old").unwrap();
     let unused = source.blobs().keep(b"unused").unwrap();
@@ -313,11 +316,11 @@ fn a_fork_begins_as_the_other_did() {
     fs::write(source.folder().join(EVENTS), bad).unwrap();
     let original = lines(&source);
     for (until, kept) in [
-        (Until::Turns(1), 5),
-        (Until::Turn("t2"), 8),
-        (Until::Turns(3), 11),
-        (Until::Turn("t3"), 11),
-        (Until::Now, 11),
+        (ForkExtent::Turns(1), 5),
+        (ForkExtent::Turn("t2"), 8),
+        (ForkExtent::Turns(3), 11),
+        (ForkExtent::Turn("t3"), 11),
+        (ForkExtent::Now, 11),
     ] {
         let _held = source.log(at(1)).unwrap();
         let fork = it.store.fork(&source, until, at(40)).unwrap();
@@ -332,7 +335,11 @@ fn a_fork_begins_as_the_other_did() {
         assert_eq!(fork.listed().unwrap().title, "do t1");
         it.store.delete(&fork, at(41)).unwrap();
     }
-    for until in [Until::Turn("t9"), Until::Turns(0), Until::Turns(4)] {
+    for until in [
+        ForkExtent::Turn("t9"),
+        ForkExtent::Turns(0),
+        ForkExtent::Turns(4),
+    ] {
         let error = it.store.fork(&source, until, at(40)).unwrap_err();
         assert!(matches!(error, StoreError::NoTurn { .. }), "{error}");
     }
@@ -341,17 +348,20 @@ fn a_fork_begins_as_the_other_did() {
 
 #[test]
 fn a_fork_does_not_share_open_prompts() {
-    let it = Fixture::new();
+    let it = StoreFixture::new();
     let source = it.conversation(vec![("t1", 10, start()), ("t1", 11, prompt())]);
-    let fork = it.store.fork(&source, Until::Now, at(12)).unwrap();
+    let fork = it.store.fork(&source, ForkExtent::Now, at(12)).unwrap();
     assert_eq!(source.listed().unwrap().prompts, 1);
     let listed = fork.listed().unwrap();
-    assert_eq!((listed.status, listed.prompts), (Status::Idle, 0));
+    assert_eq!(
+        (listed.status, listed.prompts),
+        (ConversationActivity::Idle, 0)
+    );
 }
 
 #[test]
 fn a_deleted_conversation_is_gone_unless_it_is_open() {
-    let it = Fixture::new();
+    let it = StoreFixture::new();
     let conversation = it.conversation(one_turn("t1", 10));
     conversation.blobs().keep(b"x").unwrap();
     let log = conversation.log(at(20)).unwrap();
@@ -380,7 +390,7 @@ fn a_deleted_conversation_is_gone_unless_it_is_open() {
 
 #[test]
 fn a_line_that_nobody_knows_is_copied_as_it_is() {
-    let it = Fixture::new();
+    let it = StoreFixture::new();
     let source = it.conversation(vec![]);
     let dream = Entry::Unknown {
         version: 2,
@@ -390,7 +400,7 @@ fn a_line_that_nobody_knows_is_copied_as_it_is() {
         &source,
         vec![("t1", 10, start()), ("t1", 11, dream.clone())],
     );
-    let fork = it.store.fork(&source, Until::Now, at(12)).unwrap();
+    let fork = it.store.fork(&source, ForkExtent::Now, at(12)).unwrap();
     let records: Vec<Record> = fork.read_all().unwrap().records;
     assert_eq!(records[1].entry, dream);
 }

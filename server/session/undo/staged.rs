@@ -7,13 +7,15 @@ use std::{
 
 use cap_std::fs::{Dir, OpenOptions, Permissions, PermissionsExt};
 
-use super::{Change, Clash, Conflict, Place, Plan, UndoError, failed, open_root, read};
+use super::{
+    Clash, Conflict, FileRestore, RestorePlace, UndoError, UndoPlan, failed, open_root, read,
+};
 use crate::{digest::sha256, session::blobs::Blobs};
 
 /// The changes of a plan on disk, ready to be made. What was not made is gone when this is dropped.
 pub struct Staged<'a> {
     folder: Dir,
-    all: Vec<One<'a>>,
+    all: Vec<StagedFile<'a>>,
 }
 
 /// Makes ready what a plan changes on disk.
@@ -21,14 +23,14 @@ pub struct Staged<'a> {
 /// # Errors
 /// [`UndoError::Conflicts`] where a file changed since the plan was made; else where the new contents cannot be
 /// written. Nothing was changed.
-pub fn stage<'a>(plan: &'a Plan, root: &Path, blobs: &Blobs) -> Result<Staged<'a>, UndoError> {
+pub fn stage<'a>(plan: &'a UndoPlan, root: &Path, blobs: &Blobs) -> Result<Staged<'a>, UndoError> {
     let mut staged = Staged {
         folder: open_root(root)?,
         all: Vec::new(),
     };
     let changes = plan.changes.iter();
-    for change in changes.filter(|change| change.place == Place::Disk) {
-        let one = One::new(&staged.folder, change, blobs)?;
+    for change in changes.filter(|change| change.place == RestorePlace::Disk) {
+        let one = StagedFile::new(&staged.folder, change, blobs)?;
         staged.all.push(one);
     }
     Ok(staged)
@@ -69,8 +71,8 @@ impl Drop for Staged<'_> {
 }
 
 /// A change that is ready to be made: the new content lies beside the file.
-struct One<'a> {
-    change: &'a Change,
+struct StagedFile<'a> {
+    change: &'a FileRestore,
     /// The file itself, where the path is a link.
     target: PathBuf,
     /// What it is now, to put back.
@@ -78,8 +80,8 @@ struct One<'a> {
     new: Option<PathBuf>,
 }
 
-impl<'a> One<'a> {
-    fn new(folder: &Dir, change: &'a Change, blobs: &Blobs) -> Result<Self, UndoError> {
+impl<'a> StagedFile<'a> {
+    fn new(folder: &Dir, change: &'a FileRestore, blobs: &Blobs) -> Result<Self, UndoError> {
         let failed = failed(&change.path);
         let target = folder
             .canonicalize(&change.path)
@@ -154,7 +156,7 @@ impl<'a> One<'a> {
 ///
 /// # Errors
 /// [`UndoError::Conflicts`] where that is not what the plan was made for.
-fn present(folder: &Dir, change: &Change) -> Result<Option<Vec<u8>>, UndoError> {
+fn present(folder: &Dir, change: &FileRestore) -> Result<Option<Vec<u8>>, UndoError> {
     let present = read(folder, &change.path).map_err(failed(&change.path))?;
     if present.as_deref().map(sha256) == change.now {
         return Ok(present);

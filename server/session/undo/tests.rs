@@ -4,12 +4,12 @@ use super::{super::record::Undone, *};
 use crate::turn::event::{CallKey, Event};
 
 /// A workspace, and the log of what turns did to it.
-struct Fixture {
+struct UndoFixture {
     folder: tempfile::TempDir,
     records: Vec<Record>,
 }
 
-impl Fixture {
+impl UndoFixture {
     /// A workspace with these files.
     fn new(files: &[(&str, &str)]) -> Self {
         let it = Self {
@@ -83,7 +83,7 @@ impl Fixture {
         self.set(path, text);
     }
 
-    fn plan(&self, turn: &str) -> Result<Plan, UndoError> {
+    fn plan(&self, turn: &str) -> Result<UndoPlan, UndoError> {
         self.plan_with(turn, None, |_| None)
     }
 
@@ -91,9 +91,9 @@ impl Fixture {
         &self,
         turn: &str,
         only: Option<&[String]>,
-        open: impl Fn(&str) -> Option<Document>,
-    ) -> Result<Plan, UndoError> {
-        let wanted = Wanted {
+        open: impl Fn(&str) -> Option<EditorDocument>,
+    ) -> Result<UndoPlan, UndoError> {
+        let wanted = UndoRequest {
             turn,
             root: &self.root(),
             blobs: &self.blobs(),
@@ -103,7 +103,7 @@ impl Fixture {
     }
 
     /// Carries a plan out on disk.
-    fn apply(&self, plan: &Plan) -> Result<Vec<String>, UndoError> {
+    fn apply(&self, plan: &UndoPlan) -> Result<Vec<String>, UndoError> {
         stage(plan, &self.root(), &self.blobs())?.put()?;
         Ok(plan.changes.iter().map(|it| it.path.clone()).collect())
     }
@@ -140,7 +140,7 @@ impl Fixture {
 
 #[test]
 fn what_a_turn_changed_made_and_deleted_is_put_back() {
-    let mut it = Fixture::new(&[("a", "1"), ("dir/b", "2"), ("untouched", "3")]);
+    let mut it = UndoFixture::new(&[("a", "1"), ("dir/b", "2"), ("untouched", "3")]);
     it.edit("t1", "a", Some("1a"));
     it.edit("t1", "dir/b", None);
     it.edit("t1", "new/c", Some("c"));
@@ -162,7 +162,7 @@ fn what_a_turn_changed_made_and_deleted_is_put_back() {
 
 #[test]
 fn all_or_nothing() {
-    let mut it = Fixture::new(&[("a", "1"), ("b", "2"), ("c", "3")]);
+    let mut it = UndoFixture::new(&[("a", "1"), ("b", "2"), ("c", "3")]);
     for path in ["a", "b", "c"] {
         it.edit("t1", path, Some("new"));
     }
@@ -179,7 +179,7 @@ fn all_or_nothing() {
 
 #[test]
 fn a_later_turn_is_undone_first() {
-    let mut it = Fixture::new(&[("a", "1")]);
+    let mut it = UndoFixture::new(&[("a", "1")]);
     it.edit("t1", "a", Some("2"));
     it.edit("t2", "a", Some("3"));
     it.check_conflicts("t1", &["a"]);
@@ -191,7 +191,7 @@ fn a_later_turn_is_undone_first() {
 
 #[test]
 fn an_edit_on_record_that_was_never_made_counts_as_not_made() {
-    let mut it = Fixture::new(&[("a", "1"), ("b", "1")]);
+    let mut it = UndoFixture::new(&[("a", "1"), ("b", "1")]);
     it.edit("t1", "a", Some("2"));
     it.record("t1", "a", Some("3"));
     it.record("t1", "b", Some("2"));
@@ -202,7 +202,7 @@ fn an_edit_on_record_that_was_never_made_counts_as_not_made() {
 
 #[test]
 fn a_change_by_somebody_else_between_two_edits_is_not_lost() {
-    let mut it = Fixture::new(&[("a", "1")]);
+    let mut it = UndoFixture::new(&[("a", "1")]);
     it.edit("t1", "a", Some("2"));
     it.set("a", Some("mine"));
     it.edit("t1", "a", Some("3"));
@@ -211,7 +211,7 @@ fn a_change_by_somebody_else_between_two_edits_is_not_lost() {
 
 #[test]
 fn some_files_of_a_turn_can_be_put_back_and_the_rest_later() {
-    let mut it = Fixture::new(&[("a", "1"), ("b", "1")]);
+    let mut it = UndoFixture::new(&[("a", "1"), ("b", "1")]);
     it.edit("t1", "a", Some("2"));
     it.edit("t1", "b", Some("2"));
     let only = ["b".to_owned()];
@@ -233,8 +233,8 @@ fn some_files_of_a_turn_can_be_put_back_and_the_rest_later() {
 
 #[test]
 fn permissions_stay() {
-    let mut it = Fixture::new(&[("kept", "1"), ("deleted", "1")]);
-    let mode = |it: &Fixture, path: &str| {
+    let mut it = UndoFixture::new(&[("kept", "1"), ("deleted", "1")]);
+    let mode = |it: &UndoFixture, path: &str| {
         let about = fs::metadata(it.root().join(path)).unwrap();
         std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o777
     };
@@ -250,7 +250,7 @@ fn permissions_stay() {
 
 #[test]
 fn nothing_outside_the_workspace_is_touched() {
-    let mut it = Fixture::new(&[("dir/inside", "1")]);
+    let mut it = UndoFixture::new(&[("dir/inside", "1")]);
     let outside = it.folder.path().join("outside");
     fs::write(&outside, "1").unwrap();
     symlink("../outside", it.root().join("link")).unwrap();
@@ -273,7 +273,7 @@ fn nothing_outside_the_workspace_is_touched() {
 
 #[test]
 fn a_file_that_changes_after_the_plan_is_a_conflict_and_a_missing_blob_changes_nothing() {
-    let mut it = Fixture::new(&[("a", "1"), ("b", "1")]);
+    let mut it = UndoFixture::new(&[("a", "1"), ("b", "1")]);
     it.edit("t1", "a", Some("2"));
     it.edit("t1", "b", Some("2"));
     let plan = it.plan("t1").unwrap();
@@ -306,7 +306,7 @@ fn a_file_that_changes_after_the_plan_is_a_conflict_and_a_missing_blob_changes_n
 
 #[test]
 fn what_ran_may_have_changed_more() {
-    let mut it = Fixture::new(&[("a", "1")]);
+    let mut it = UndoFixture::new(&[("a", "1")]);
     let call = |call, name: &str| {
         Event::ToolCall {
             call: CallKey(call),
@@ -344,8 +344,8 @@ fn what_ran_may_have_changed_more() {
 }
 
 /// What is to be done to `a`, which the turn made from `1` to `2` and `3` after another turn had made it from `0`.
-fn step(disk: Option<&str>, document: Option<Document>) -> String {
-    let mut it = Fixture::new(&[("a", "0")]);
+fn step(disk: Option<&str>, document: Option<EditorDocument>) -> String {
+    let mut it = UndoFixture::new(&[("a", "0")]);
     it.edit("t0", "a", Some("1"));
     it.edit("t1", "a", Some("2"));
     it.edit("t1", "a", Some("3"));
@@ -354,17 +354,17 @@ fn step(disk: Option<&str>, document: Option<Document>) -> String {
 }
 
 /// What is to be done to `a`, which the turn made new as `2`, and `3`.
-fn step_of_new(disk: Option<&str>, document: Option<Document>) -> String {
-    let mut it = Fixture::new(&[]);
+fn step_of_new(disk: Option<&str>, document: Option<EditorDocument>) -> String {
+    let mut it = UndoFixture::new(&[]);
     it.edit("t1", "a", Some("2"));
     it.edit("t1", "a", Some("3"));
     it.set("a", disk);
     it.told("t1", document)
 }
 
-impl Fixture {
+impl UndoFixture {
     /// What is to be done to `a`, in words; `nothing` stands for what has no name, too.
-    fn told(&self, turn: &str, document: Option<Document>) -> String {
+    fn told(&self, turn: &str, document: Option<EditorDocument>) -> String {
         let names = ["0", "1", "2", "3", "mine"];
         let name = |hash: &Option<String>| {
             let is = |name: &&&str| Some(sha256(name.as_bytes())) == *hash;
@@ -382,8 +382,8 @@ impl Fixture {
     }
 }
 
-fn open(text: &str, saved: Saved, editable: bool) -> Option<Document> {
-    Some(Document {
+fn open(text: &str, saved: Saved, editable: bool) -> Option<EditorDocument> {
+    Some(EditorDocument {
         text: text.into(),
         saved,
         editable,
@@ -392,7 +392,7 @@ fn open(text: &str, saved: Saved, editable: bool) -> Option<Document> {
 
 #[test]
 fn what_a_file_is_now_is_its_document_else_the_disk() {
-    let check = |disk: Option<&str>, document: Option<Document>, expected: &str| {
+    let check = |disk: Option<&str>, document: Option<EditorDocument>, expected: &str| {
         let told = step(disk, document.clone());
         assert_eq!(told, expected, "{disk:?} and {document:?}");
     };
@@ -434,7 +434,7 @@ fn what_a_file_is_now_is_its_document_else_the_disk() {
 
 #[test]
 fn a_file_that_the_turn_made_goes_from_the_disk_and_stays_in_the_editor() {
-    let check = |disk: Option<&str>, document: Option<Document>, expected: &str| {
+    let check = |disk: Option<&str>, document: Option<EditorDocument>, expected: &str| {
         let told = step_of_new(disk, document.clone());
         assert_eq!(told, expected, "{disk:?} and {document:?}");
     };
@@ -455,7 +455,7 @@ fn a_file_that_the_turn_made_goes_from_the_disk_and_stays_in_the_editor() {
 
 #[test]
 fn what_is_no_text_is_never_put_into_an_editor() {
-    let mut it = Fixture::new(&[]);
+    let mut it = UndoFixture::new(&[]);
     fs::write(it.root().join("a"), b"\xff").unwrap();
     let before = Some(it.blobs().keep(b"\xff").unwrap());
     let edit = Edit {

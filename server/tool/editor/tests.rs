@@ -3,10 +3,10 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{tool::trial::Trial, turn::input::Preview};
+use crate::{tool::trial::ToolTrial, turn::input::Preview};
 
 /// An editor that has one file open, and does what it is told.
-struct Fake {
+struct FakeEditor {
     name: &'static str,
     open: Mutex<OpenDocument>,
     /// What it says to each edit, in place of doing it.
@@ -17,7 +17,7 @@ struct Fake {
     made: Mutex<Vec<String>>,
 }
 
-impl Fake {
+impl FakeEditor {
     fn new(name: &'static str, text: &str) -> Self {
         let buffer = Buffer {
             uri: format!("editor:{name}"),
@@ -41,7 +41,7 @@ impl Fake {
     }
 }
 
-impl Editor for Fake {
+impl Editor for FakeEditor {
     fn document(&self, path: &Path) -> Option<OpenDocument> {
         path.ends_with(self.name)
             .then(|| self.open.lock().unwrap().clone())
@@ -76,10 +76,10 @@ impl Editor for Fake {
 }
 
 /// A workspace whose `a.txt` holds `disk` and is open in this editor.
-fn trial(editor: Fake) -> (Trial, Arc<Fake>) {
+fn trial(editor: FakeEditor) -> (ToolTrial, Arc<FakeEditor>) {
     let editor = Arc::new(editor);
     (
-        Trial::in_editor(&[("a.txt", "disk\n")], Some(editor.clone())),
+        ToolTrial::in_editor(&[("a.txt", "disk\n")], Some(editor.clone())),
         editor,
     )
 }
@@ -90,7 +90,7 @@ fn write(text: &str) -> Value {
 
 #[tokio::test]
 async fn the_document_of_the_real_path_is_read() {
-    let (trial, _) = trial(Fake::new("a.txt", "typed\n"));
+    let (trial, _) = trial(FakeEditor::new("a.txt", "typed\n"));
     trial.link("link", "a.txt");
     trial.put("b.txt", "other\n");
     for (path, text) in [
@@ -104,7 +104,7 @@ async fn the_document_of_the_real_path_is_read() {
 
 #[tokio::test]
 async fn a_document_whose_file_is_not_there_is_a_text_like_any_other() {
-    let (trial, editor) = trial(Fake::new("new.txt", "draft\n"));
+    let (trial, editor) = trial(FakeEditor::new("new.txt", "draft\n"));
     let args = json!({"path": "new.txt", "content": "final\n"});
     trial
         .check(
@@ -135,7 +135,7 @@ async fn a_text_takes_the_line_breaks_of_its_document() {
         ("a\n", "", ""),
         ("a", "x", "x"),
     ] {
-        let (mut trial, editor) = trial(Fake::new("a.txt", old));
+        let (mut trial, editor) = trial(FakeEditor::new("a.txt", old));
         trial.call("read_file", json!({"path": "a.txt"})).await;
         let prepared = trial.prepared("write_file", write(new)).await;
         let Some(Preview::Diff { new: shown, .. }) = prepared.preview else {
@@ -153,16 +153,16 @@ async fn a_text_takes_the_line_breaks_of_its_document() {
 
 #[tokio::test]
 async fn the_model_is_told_what_came_of_its_edit() {
-    let refused = |why: EditError| Fake {
+    let refused = |why: EditError| FakeEditor {
         refuses: Some(why),
-        ..Fake::new("a.txt", "old\n")
+        ..FakeEditor::new("a.txt", "old\n")
     };
-    let unsaved = Fake {
+    let unsaved = FakeEditor {
         unsaved: Some("it is read-only"),
-        ..Fake::new("a.txt", "old\n")
+        ..FakeEditor::new("a.txt", "old\n")
     };
     for (editor, told) in [
-        (Fake::new("a.txt", "old\n"), "ok: Changed `a.txt`."),
+        (FakeEditor::new("a.txt", "old\n"), "ok: Changed `a.txt`."),
         (
             unsaved,
             "ok: Changed `a.txt`.\nIt is not saved in the editor: it is read-only.",
@@ -187,7 +187,7 @@ async fn the_model_is_told_what_came_of_its_edit() {
         assert_eq!(trial.text("a.txt").unwrap(), "disk\n");
         // On record before it happens, and so also where it did not.
         let edits = trial.edits.lock().unwrap();
-        let hashes = |edit: &crate::tool::Edit| (edit.before.clone(), edit.after.clone());
+        let hashes = |edit: &crate::tool::FileEdit| (edit.before.clone(), edit.after.clone());
         let expected = (Some(sha256(b"old\n")), Some(sha256(b"new\n")));
         assert_eq!(
             edits

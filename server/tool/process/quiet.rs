@@ -12,7 +12,7 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 
-use super::{DRAIN, How, Job, Output, PATIENCE, Report, start, supervisor};
+use super::{CommandEnd, DRAIN, Job, Output, PATIENCE, Report, start, supervisor};
 use crate::turn::event::CallKey;
 
 /// A program whose standard output is read.
@@ -20,7 +20,7 @@ use crate::turn::event::CallKey;
 pub struct Quiet {
     /// The program, found through `PATH`.
     pub program: OsString,
-    /// Its arguments.
+    /// The arguments that the program is started with.
     pub args: Vec<OsString>,
     /// Where it runs.
     pub cwd: PathBuf,
@@ -37,7 +37,7 @@ pub struct Quiet {
 ///
 /// # Errors
 /// Where the supervisor cannot be started.
-pub async fn read_quietly(program: Quiet, holder: &Path) -> io::Result<(How, Vec<u8>)> {
+pub async fn read_quietly(program: Quiet, holder: &Path) -> io::Result<(CommandEnd, Vec<u8>)> {
     let Quiet {
         program,
         args,
@@ -87,11 +87,11 @@ pub async fn read_quietly(program: Quiet, holder: &Path) -> io::Result<(How, Vec
     })
     .await;
     let how = match report {
-        _ if !ended => How::TimedOut,
-        Some(Report::Exit(code)) => How::Exit(code),
-        Some(Report::Signal(signal)) => How::Signal(signal),
-        Some(Report::Failed(error)) => How::NotStarted(error),
-        Some(Report::Stopped) | None => How::Lost,
+        _ if !ended => CommandEnd::TimedOut,
+        Some(Report::Exit(code)) => CommandEnd::Exit(code),
+        Some(Report::Signal(signal)) => CommandEnd::Signal(signal),
+        Some(Report::Failed(error)) => CommandEnd::NotStarted(error),
+        Some(Report::Stopped) | None => CommandEnd::Lost,
     };
     Ok((how, output))
 }

@@ -39,7 +39,7 @@ pub struct Workspace {
 
 /// A file that was opened for reading.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenedFile {
     /// Its real path from the root, with `/`.
     pub path: String,
     /// Reading it must be asked for: it may hold secrets.
@@ -53,7 +53,7 @@ pub struct Opened {
 pub struct TextFile {
     /// Its real path from the root, with `/`.
     pub path: String,
-    /// Its text.
+    /// The whole text of the file.
     pub text: String,
     /// The SHA-256 of its bytes.
     pub hash: String,
@@ -61,7 +61,7 @@ pub struct TextFile {
     pub buffer: Option<Buffer>,
 }
 
-/// A folder.
+/// A folder beneath the root that was looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder {
     /// Its real path from the root, with `/`; empty for the root.
@@ -72,16 +72,16 @@ pub struct Folder {
 
 /// Where a text would be written.
 #[derive(Debug)]
-pub struct Place {
+pub struct WriteTarget {
     /// The real path from the root, with `/`.
     pub path: String,
     /// What is there.
-    pub old: Option<Opened>,
+    pub old: Option<OpenedFile>,
 }
 
 /// Why a path cannot be used so. Each is a sentence for the model.
 #[derive(Debug, thiserror::Error)]
-pub enum Refusal {
+pub enum PathError {
     /// It is not beneath the root.
     #[error("`{0}` is outside the workspace; use a path inside it")]
     Outside(String),
@@ -100,7 +100,7 @@ pub enum Refusal {
     /// A pipe, a device, a socket.
     #[error("`{0}` is not a regular file and cannot be used")]
     Special(String),
-    /// Over [`MAX_FILE`].
+    /// The file has more than [`MAX_FILE`] bytes.
     #[error("`{0}` is larger than 16 MiB; use search to find what you need in it")]
     TooLarge(String),
     /// No UTF-8, or zero bytes.
@@ -109,12 +109,12 @@ pub enum Refusal {
     /// It is not what was expected.
     #[error("`{0}` changed since you read it; read it again before you change it")]
     Stale(String),
-    /// Anything else.
+    /// The system refused for another reason.
     #[error("`{path}` cannot be used: {why}")]
     Failed {
-        /// What.
+        /// The path as the model named it.
         path: String,
-        /// Why.
+        /// What the system said.
         why: String,
     },
 }
@@ -170,8 +170,8 @@ impl Workspace {
     /// Opens a regular file for reading.
     ///
     /// # Errors
-    /// A [`Refusal`]; pipes and devices are never waited for.
-    pub fn file(&self, path: &str) -> Result<Opened, Refusal> {
+    /// A [`PathError`]; pipes and devices are never waited for.
+    pub fn file(&self, path: &str) -> Result<OpenedFile, PathError> {
         let inside = self.inside(path)?;
         let refuse = |error| refusal(path, &error);
         // The type is looked at first, because opening a device can do something. It is looked at again
@@ -188,7 +188,7 @@ impl Workspace {
         let file = file.into_std();
         let mode = file.metadata().map_err(refuse)?.permissions();
         let secret = names::is_secret(&inside) || names::is_secret(Path::new(&real));
-        Ok(Opened {
+        Ok(OpenedFile {
             path: real,
             secret,
             file,
@@ -199,8 +199,8 @@ impl Workspace {
     /// Finds a folder; the root is `.` or nothing.
     ///
     /// # Errors
-    /// A [`Refusal`].
-    pub fn folder(&self, path: &str) -> Result<Folder, Refusal> {
+    /// A [`PathError`].
+    pub fn folder(&self, path: &str) -> Result<Folder, PathError> {
         let inside = self.inside(path)?;
         let dir = self
             .dir
@@ -221,26 +221,26 @@ impl Workspace {
     /// Finds where a text would be written, whether a file is there or not.
     ///
     /// # Errors
-    /// A [`Refusal`], also where tools never write.
-    pub fn place(&self, path: &str) -> Result<Place, Refusal> {
+    /// A [`PathError`], also where tools never write.
+    pub fn place(&self, path: &str) -> Result<WriteTarget, PathError> {
         let inside = self.inside(path)?;
         let protected = |at: &Path| names::is_protected(at);
         if protected(&inside) {
-            return Err(Refusal::Protected(path.to_owned()));
+            return Err(PathError::Protected(path.to_owned()));
         }
         let place = match self.file(path) {
-            Ok(opened) => Place {
+            Ok(opened) => WriteTarget {
                 path: opened.path.clone(),
                 old: Some(opened),
             },
-            Err(Refusal::Missing(_)) => Place {
+            Err(PathError::Missing(_)) => WriteTarget {
                 path: self.absent(path, &inside)?,
                 old: None,
             },
             Err(refusal) => return Err(refusal),
         };
         if protected(Path::new(&place.path)) {
-            return Err(Refusal::Protected(path.to_owned()));
+            return Err(PathError::Protected(path.to_owned()));
         }
         Ok(place)
     }
@@ -248,8 +248,8 @@ impl Workspace {
     /// The real path from the root of a file that is not there, and whether reading it must be asked for.
     ///
     /// # Errors
-    /// A [`Refusal`].
-    pub(super) fn absent_file(&self, path: &str) -> Result<(String, bool), Refusal> {
+    /// A [`PathError`].
+    pub(super) fn absent_file(&self, path: &str) -> Result<(String, bool), PathError> {
         let inside = self.inside(path)?;
         let real = self.absent(path, &inside)?;
         let secret = names::is_secret(&inside) || names::is_secret(Path::new(&real));
@@ -258,15 +258,15 @@ impl Workspace {
 
     /// The real path from the root of a file that is not there: the real path of the nearest folder that
     /// is, and the rest as it was written.
-    fn absent(&self, path: &str, inside: &Path) -> Result<String, Refusal> {
+    fn absent(&self, path: &str, inside: &Path) -> Result<String, PathError> {
         if self.dir.symlink_metadata(inside).is_ok() {
             let why = "it is a link that leads nowhere".to_owned();
-            return Err(Refusal::Failed {
+            return Err(PathError::Failed {
                 path: path.to_owned(),
                 why,
             });
         }
-        let missing = || Refusal::Missing(path.to_owned());
+        let missing = || PathError::Missing(path.to_owned());
         let mut rest = vec![inside.file_name().ok_or_else(missing)?];
         let mut parent = inside.parent().ok_or_else(missing)?;
         loop {
@@ -291,8 +291,8 @@ impl Workspace {
     }
 
     /// A path as it can be opened beneath the root.
-    fn inside(&self, path: &str) -> Result<PathBuf, Refusal> {
-        let outside = || Refusal::Outside(path.to_owned());
+    fn inside(&self, path: &str) -> Result<PathBuf, PathError> {
+        let outside = || PathError::Outside(path.to_owned());
         let mut inside = Path::new(path);
         if inside.is_absolute() {
             let stripped = inside.strip_prefix(&self.path);
@@ -313,21 +313,21 @@ impl Workspace {
     }
 
     /// The real path from the root of something that was opened.
-    fn path_of(&self, path: &str, opened: &impl AsFd) -> Result<String, Refusal> {
+    fn path_of(&self, path: &str, opened: &impl AsFd) -> Result<String, PathError> {
         let real = real_path(opened).map_err(|error| refusal(path, &error))?;
         let beneath = real
             .strip_prefix(&self.path)
-            .map_err(|_| Refusal::Outside(path.to_owned()))?;
+            .map_err(|_| PathError::Outside(path.to_owned()))?;
         text_path(path, beneath)
     }
 }
 
-impl Opened {
+impl OpenedFile {
     /// The whole file as text.
     ///
     /// # Errors
     /// Where it is too large, or not text.
-    pub fn text(mut self) -> Result<TextFile, Refusal> {
+    pub fn text(mut self) -> Result<TextFile, PathError> {
         let bytes = self.bytes()?;
         let hash = sha256(&bytes);
         match String::from_utf8(bytes) {
@@ -337,7 +337,7 @@ impl Opened {
                 hash,
                 buffer: None,
             }),
-            _ => Err(Refusal::Binary(self.path)),
+            _ => Err(PathError::Binary(self.path)),
         }
     }
 
@@ -347,7 +347,7 @@ impl Opened {
         self.file
     }
 
-    fn bytes(&mut self) -> Result<Vec<u8>, Refusal> {
+    fn bytes(&mut self) -> Result<Vec<u8>, PathError> {
         let mut bytes = Vec::new();
         // Never more than the bound, however the file grows meanwhile.
         let read = self
@@ -357,7 +357,7 @@ impl Opened {
             .read_to_end(&mut bytes);
         read.map_err(|error| refusal(&self.path, &error))?;
         if bytes.len() as u64 > MAX_FILE {
-            return Err(Refusal::TooLarge(self.path.clone()));
+            return Err(PathError::TooLarge(self.path.clone()));
         }
         Ok(bytes)
     }
@@ -381,35 +381,37 @@ fn real_path(opened: &impl AsFd) -> io::Result<PathBuf> {
     fs::read_link(format!("/proc/self/fd/{}", opened.as_fd().as_raw_fd()))
 }
 
-fn check_type(path: &str, metadata: &cap_std::fs::Metadata) -> Result<(), Refusal> {
+fn check_type(path: &str, metadata: &cap_std::fs::Metadata) -> Result<(), PathError> {
     if metadata.is_dir() {
-        return Err(Refusal::IsFolder(path.to_owned()));
+        return Err(PathError::IsFolder(path.to_owned()));
     }
     if metadata.is_file() {
         Ok(())
     } else {
-        Err(Refusal::Special(path.to_owned()))
+        Err(PathError::Special(path.to_owned()))
     }
 }
 
-fn text_path(path: &str, real: &Path) -> Result<String, Refusal> {
+fn text_path(path: &str, real: &Path) -> Result<String, PathError> {
     let why = || "its real name is not UTF-8".to_owned();
     let text = real.to_str().map(str::to_owned);
-    text.ok_or_else(|| Refusal::Failed {
+    text.ok_or_else(|| PathError::Failed {
         path: path.to_owned(),
         why: why(),
     })
 }
 
-fn refusal(path: &str, error: &io::Error) -> Refusal {
+fn refusal(path: &str, error: &io::Error) -> PathError {
     let path = path.to_owned();
     match error.kind() {
-        io::ErrorKind::NotFound => Refusal::Missing(path),
-        io::ErrorKind::NotADirectory => Refusal::NotFolder(path),
+        io::ErrorKind::NotFound => PathError::Missing(path),
+        io::ErrorKind::NotADirectory => PathError::NotFolder(path),
         // The sandboxed open says so without an error number.
-        io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => Refusal::Outside(path),
-        io::ErrorKind::CrossesDevices => Refusal::Outside(path),
-        _ => Refusal::Failed {
+        io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
+            PathError::Outside(path)
+        }
+        io::ErrorKind::CrossesDevices => PathError::Outside(path),
+        _ => PathError::Failed {
             path,
             why: error.to_string(),
         },

@@ -5,12 +5,12 @@ use tempfile::TempDir;
 use super::*;
 
 /// A root beside a file that lies outside.
-struct Ground {
+struct WorkspaceFixture {
     folder: TempDir,
     workspace: Workspace,
 }
 
-impl Ground {
+impl WorkspaceFixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("root");
@@ -32,7 +32,7 @@ impl Ground {
         told(
             self.workspace
                 .file(path)
-                .and_then(Opened::text)
+                .and_then(OpenedFile::text)
                 .map(|file| file.text),
         )
     }
@@ -44,7 +44,7 @@ impl Ground {
     }
 }
 
-fn told(result: Result<String, Refusal>) -> String {
+fn told(result: Result<String, PathError>) -> String {
     result.unwrap_or_else(|refusal| {
         let text = format!("{refusal:?}");
         text.split(['(', ' ']).next().unwrap().to_owned()
@@ -53,7 +53,7 @@ fn told(result: Result<String, Refusal>) -> String {
 
 #[test]
 fn reads_inside_however_it_is_named() {
-    let ground = Ground::new();
+    let ground = WorkspaceFixture::new();
     symlink("sub", ground.at("link")).unwrap();
     let absolute = ground.at("sub/a");
     for path in [
@@ -70,7 +70,7 @@ fn reads_inside_however_it_is_named() {
 
 #[test]
 fn a_root_may_be_named_by_a_link() {
-    let ground = Ground::new();
+    let ground = WorkspaceFixture::new();
     let link = ground.folder.path().join("link");
     symlink("root", &link).unwrap();
     let workspace = Workspace::open(&link).unwrap();
@@ -84,7 +84,7 @@ fn a_root_may_be_named_by_a_link() {
 
 #[test]
 fn nothing_leads_outside() {
-    let ground = Ground::new();
+    let ground = WorkspaceFixture::new();
     let outside = ground.folder.path().join("outside");
     symlink("../outside", ground.at("relative")).unwrap();
     symlink(&outside, ground.at("absolute")).unwrap();
@@ -123,7 +123,7 @@ fn nothing_leads_outside() {
 
 #[test]
 fn what_is_protected_is_not_written_also_while_absent() {
-    let ground = Ground::new();
+    let ground = WorkspaceFixture::new();
     symlink(".git", ground.at("link")).unwrap();
     symlink(".git/config", ground.at("file")).unwrap();
     for path in [
@@ -145,7 +145,7 @@ fn what_is_protected_is_not_written_also_while_absent() {
     ] {
         assert_eq!(ground.create(path), "Protected", "{path}");
         let removed = ground.workspace.remove(path, &sha256(b"config"));
-        assert!(matches!(removed, Err(Refusal::Protected(_))), "{path}");
+        assert!(matches!(removed, Err(PathError::Protected(_))), "{path}");
     }
     assert_eq!(ground.read(".git/config"), "config");
     assert!(!ground.at(".vscode").exists());
@@ -153,7 +153,7 @@ fn what_is_protected_is_not_written_also_while_absent() {
 
 #[test]
 fn reading_secrets_is_marked_by_what_is_opened() {
-    let ground = Ground::new();
+    let ground = WorkspaceFixture::new();
     fs::write(ground.at(".env"), "KEY").unwrap();
     symlink("../.env", ground.at("sub/plain")).unwrap();
     symlink("a", ground.at("sub/my.pem")).unwrap();
@@ -166,7 +166,7 @@ fn reading_secrets_is_marked_by_what_is_opened() {
 
 #[test]
 fn pipes_devices_and_folders_are_no_files() {
-    let ground = Ground::new();
+    let ground = WorkspaceFixture::new();
     let pipe = ground.at("pipe");
     rustix::fs::mknodat(
         rustix::fs::CWD,
@@ -189,7 +189,7 @@ fn pipes_devices_and_folders_are_no_files() {
 
 #[test]
 fn only_text_within_bounds_is_read_whole() {
-    let ground = Ground::new();
+    let ground = WorkspaceFixture::new();
     fs::write(ground.at("zero"), "a\0b").unwrap();
     fs::write(ground.at("latin"), b"\xe4").unwrap();
     fs::File::create(ground.at("large"))
@@ -203,7 +203,7 @@ fn only_text_within_bounds_is_read_whole() {
 
 #[test]
 fn writes_whole_files_and_leaves_nothing_beside() {
-    let ground = Ground::new();
+    let ground = WorkspaceFixture::new();
     assert_eq!(ground.create("x/y/new"), "x/y/new");
     assert_eq!(ground.read("x/y/new"), "new");
     ground
@@ -221,7 +221,7 @@ fn writes_whole_files_and_leaves_nothing_beside() {
 
 #[test]
 fn writes_only_over_what_was_expected() {
-    let ground = Ground::new();
+    let ground = WorkspaceFixture::new();
     let stale = |expected: Option<&str>| {
         told(
             ground
@@ -233,18 +233,18 @@ fn writes_only_over_what_was_expected() {
     assert_eq!(stale(None), "Stale");
     assert_eq!(stale(Some(&sha256(b"other"))), "Stale");
     let removed = ground.workspace.remove("sub/a", &sha256(b"other"));
-    assert!(matches!(removed, Err(Refusal::Stale(_))));
+    assert!(matches!(removed, Err(PathError::Stale(_))));
     let gone = ground
         .workspace
         .write("sub/gone", Some(&sha256(b"text")), b"mine");
-    assert!(matches!(gone, Err(Refusal::Stale(_))));
+    assert!(matches!(gone, Err(PathError::Stale(_))));
     assert_eq!(ground.read("sub/a"), "text");
     assert_eq!(fs::read_dir(ground.at("sub")).unwrap().count(), 1);
 }
 
 #[test]
 fn a_link_put_in_the_way_is_not_written_through() {
-    let ground = Ground::new();
+    let ground = WorkspaceFixture::new();
     let place = ground.workspace.place("sub/a").unwrap().path;
     fs::write(ground.at("same"), "text").unwrap();
     fs::remove_file(ground.at("sub/a")).unwrap();
@@ -252,13 +252,13 @@ fn a_link_put_in_the_way_is_not_written_through() {
     let written = ground
         .workspace
         .write(&place, Some(&sha256(b"text")), b"new");
-    assert!(matches!(written, Err(Refusal::Stale(_))));
+    assert!(matches!(written, Err(PathError::Stale(_))));
     assert_eq!(ground.read("same"), "text");
 }
 
 #[test]
 fn a_link_that_leads_nowhere_is_not_written_through() {
-    let ground = Ground::new();
+    let ground = WorkspaceFixture::new();
     symlink("nowhere", ground.at("dangling")).unwrap();
     assert_eq!(ground.create("dangling"), "Failed");
     assert!(!ground.at("nowhere").exists());
@@ -266,7 +266,7 @@ fn a_link_that_leads_nowhere_is_not_written_through() {
 
 #[test]
 fn uris_are_escaped() {
-    let ground = Ground::new();
+    let ground = WorkspaceFixture::new();
     let uri = ground.workspace.uri("a b/ä#.txt");
     assert!(uri.starts_with("file:///"));
     assert!(uri.ends_with("/root/a%20b/%C3%A4%23.txt"), "{uri}");

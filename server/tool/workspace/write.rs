@@ -10,16 +10,21 @@ use cap_std::fs::{Dir, OpenOptions};
 
 use crate::digest::sha256;
 
-use super::{Refusal, Workspace, refusal};
+use super::{PathError, Workspace, refusal};
 
 impl Workspace {
     /// Puts a text at a real path from the root, as [`super::Place`] tells it. Readers see the old file or the new one, never a part. Missing folders are
     /// made; an existing file keeps its permissions.
     ///
     /// # Errors
-    /// A [`Refusal`]; [`Refusal::Stale`] where the file's SHA-256 is not the expected one (`None`: where
+    /// A [`PathError`]; [`PathError::Stale`] where the file's SHA-256 is not the expected one (`None`: where
     /// there is a file). Nothing is changed then.
-    pub fn write(&self, path: &str, expected: Option<&str>, content: &[u8]) -> Result<(), Refusal> {
+    pub fn write(
+        &self,
+        path: &str,
+        expected: Option<&str>,
+        content: &[u8],
+    ) -> Result<(), PathError> {
         let (place, mode) = self.expect(path, expected)?;
         let (dir, name) = self.parent(&place)?;
         let temporary = temporary(&name);
@@ -61,8 +66,8 @@ impl Workspace {
     /// Takes the file at a real path from the root away.
     ///
     /// # Errors
-    /// A [`Refusal`]; [`Refusal::Stale`] where the file's SHA-256 is not the expected one.
-    pub fn remove(&self, path: &str, expected: &str) -> Result<(), Refusal> {
+    /// A [`PathError`]; [`PathError::Stale`] where the file's SHA-256 is not the expected one.
+    pub fn remove(&self, path: &str, expected: &str) -> Result<(), PathError> {
         let (place, _) = self.expect(path, Some(expected))?;
         let (dir, name) = self.parent(&place)?;
         dir.remove_file(name).map_err(|error| refusal(path, &error))
@@ -73,21 +78,25 @@ impl Workspace {
         &self,
         path: &str,
         expected: Option<&str>,
-    ) -> Result<(String, Option<fs::Permissions>), Refusal> {
+    ) -> Result<(String, Option<fs::Permissions>), PathError> {
         let mut place = self.place(path)?;
-        let found = place.old.as_mut().map(super::Opened::bytes).transpose()?;
+        let found = place
+            .old
+            .as_mut()
+            .map(super::OpenedFile::bytes)
+            .transpose()?;
         // A link that was put in the way leads to another file, which may even hold the same.
         if place.path != path {
-            return Err(Refusal::Stale(path.to_owned()));
+            return Err(PathError::Stale(path.to_owned()));
         }
         if found.map(|bytes| sha256(&bytes)).as_deref() != expected {
-            return Err(Refusal::Stale(path.to_owned()));
+            return Err(PathError::Stale(path.to_owned()));
         }
         Ok((place.path, place.old.map(|old| old.mode)))
     }
 
     /// The folder of a real path, made where it is missing, and the name in it.
-    fn parent(&self, path: &str) -> Result<(Dir, String), Refusal> {
+    fn parent(&self, path: &str) -> Result<(Dir, String), PathError> {
         let refuse = |error: io::Error| refusal(path, &error);
         let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
         if folder != "." {
@@ -101,7 +110,7 @@ impl Workspace {
                 .strip_prefix(".")
                 .unwrap_or(Path::new(folder))
         {
-            return Err(Refusal::Stale(path.to_owned()));
+            return Err(PathError::Stale(path.to_owned()));
         }
         Ok((dir, name.to_owned()))
     }
@@ -122,14 +131,14 @@ fn is_temporary(left: &str, name: &str) -> bool {
 }
 
 /// Gives the temporary file its name. A new file never takes the place of one that appeared meanwhile.
-fn put(dir: &Dir, from: &str, to: &str, new: bool, path: &str) -> Result<(), Refusal> {
+fn put(dir: &Dir, from: &str, to: &str, new: bool, path: &str) -> Result<(), PathError> {
     let renamed = if new {
         rename_new(dir, from, to)
     } else {
         dir.rename(from, dir, to)
     };
     renamed.map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => Refusal::Stale(path.to_owned()),
+        io::ErrorKind::AlreadyExists => PathError::Stale(path.to_owned()),
         _ => refusal(path, &error),
     })
 }

@@ -4,10 +4,11 @@ use std::{net::SocketAddr, sync::Arc};
 
 use aside::{
     provider::{
-        self, ApiKind, FindKey, Head, Provider, Request, Shared, ToolSpec, abilities,
-        client::Client,
+        self, ApiKind, FindKey, Head, ModelRequest, Provider, SharedBody, ToolDeclaration,
+        abilities,
+        client::HttpClient,
         key::Key,
-        options::{Keep, Options},
+        options::{CacheRetention, ModelOptions},
     },
     turn::{
         Event,
@@ -19,8 +20,8 @@ use aside::{
     },
 };
 use aside_model_server::{
-    Api,
-    play::{Play, Said},
+    ServedApi,
+    play::{ModelReply, ReplyItem},
 };
 use serde_json::json;
 
@@ -30,21 +31,21 @@ use super::REQUESTS;
 const SHARE: usize = 1_380;
 
 /// A conversation of so many turns.
-pub(crate) struct Conversation {
+pub(crate) struct BenchConversation {
     transcript: Transcript,
     head: Arc<Head>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedBody>,
     /// Requests of a turn.
     steps: usize,
     requests: usize,
 }
 
-impl Conversation {
+impl BenchConversation {
     pub(crate) fn new(turns: usize) -> Self {
         Self {
             transcript: Transcript::default(),
             head: Arc::new(head()),
-            shared: Arc::new(Shared::new("conversation")),
+            shared: Arc::new(SharedBody::new("conversation")),
             steps: REQUESTS.div_ceil(turns),
             requests: 0,
         }
@@ -110,8 +111,8 @@ impl Conversation {
     }
 
     /// The turn's next request, as the engine makes it.
-    pub(crate) fn request(&self) -> Request {
-        Request {
+    pub(crate) fn request(&self) -> ModelRequest {
+        ModelRequest {
             head: self.head.clone(),
             transcript: self.fork(),
             shared: self.shared.clone(),
@@ -134,7 +135,7 @@ impl Conversation {
 }
 
 fn head() -> Head {
-    let tool = |number: usize| ToolSpec {
+    let tool = |number: usize| ToolDeclaration {
         name: if number == 0 {
             "read_file".to_owned()
         } else {
@@ -165,7 +166,7 @@ pub(crate) fn question() -> Message {
 
 /// The model, at this address.
 pub(crate) fn provider(kind: ApiKind, model: &str, address: SocketAddr) -> Arc<dyn Provider> {
-    let options = Options {
+    let options = ModelOptions {
         provider: "bench".to_owned(),
         model: model.to_owned(),
         base: format!("http://{address}").parse().expect("an address"),
@@ -174,22 +175,22 @@ pub(crate) fn provider(kind: ApiKind, model: &str, address: SocketAddr) -> Arc<d
         abilities: abilities::built_in(kind, model),
         reasoning: None,
         max_output: None,
-        cache: Keep::Short,
+        cache: CacheRetention::Short,
         headers: Vec::new(),
     };
     let key: FindKey = Arc::new(|| Box::pin(async { Ok(Some(Key::new("key"))) }));
-    provider::open(kind, options, Client::default(), key).expect("a model")
+    provider::open(kind, options, HttpClient::default(), key).expect("a model")
 }
 
-/// A response.
+/// A response of the API that the reader is measured with.
 pub(crate) fn reply(kind: ApiKind) -> Vec<u8> {
     let api = match kind {
-        ApiKind::Anthropic => Api::Anthropic,
-        ApiKind::OpenaiResponses => Api::OpenaiResponses,
-        ApiKind::OpenaiChat => Api::OpenaiChat,
-        ApiKind::Google => Api::Gemini,
-        ApiKind::Ollama => Api::Ollama,
+        ApiKind::Anthropic => ServedApi::Anthropic,
+        ApiKind::OpenaiResponses => ServedApi::OpenaiResponses,
+        ApiKind::OpenaiChat => ServedApi::OpenaiChat,
+        ApiKind::Google => ServedApi::Gemini,
+        ApiKind::Ollama => ServedApi::Ollama,
     };
-    let play = Play::new("").say(Said::text("Done."));
+    let play = ModelReply::new("").say(ReplyItem::text("Done."));
     play.stream(api).to_vec()
 }

@@ -9,16 +9,16 @@ use std::{
 };
 
 use aside::{
-    provider::{ApiKind, Request},
+    provider::{ApiKind, ModelRequest},
     turn::inquiry::Strategy,
 };
 use nix::sys::resource::{UsageWho, getrusage};
 
 use super::{
     REQUESTS,
-    conversation::{Conversation, provider, question, reply},
+    conversation::{BenchConversation, provider, question, reply},
     raw,
-    scene::{Before, Case, play},
+    scene::{CostCase, Prelude, play},
     send,
 };
 
@@ -28,7 +28,7 @@ const PEAK: &str = "--peak";
 const INQUIRIES: usize = 10;
 
 /// 400,000 tokens, in 50 steps.
-const LONG: Before = Before {
+const LONG: Prelude = Prelude {
     steps: 49,
     lines: 318,
     instructions: 0,
@@ -41,7 +41,7 @@ pub(crate) fn asked() -> bool {
         return false;
     };
     let questions = args[at + 2].parse().expect("a number of questions");
-    let bill = play(Case {
+    let bill = play(CostCase {
         before: LONG,
         model: "anthropic/claude-opus-5-5",
         strategy: &args[at + 1],
@@ -86,7 +86,7 @@ async fn in_this_process() {
     let (address, stamps) = raw::serve(vec![reply(kind)], Duration::ZERO);
     let provider_of = |address| provider(kind, "claude-opus-5-5", address);
     let model = provider_of(address);
-    let mut conversation = Conversation::new(500);
+    let mut conversation = BenchConversation::new(500);
     conversation.ask();
     send(model.as_ref(), conversation.request(), &stamps).await;
     let begun = resident();
@@ -119,7 +119,7 @@ async fn in_this_process() {
     let out: Vec<_> = (0..=INQUIRIES)
         .map(|_| {
             let model = model.clone();
-            let inquiry = Request {
+            let inquiry = ModelRequest {
                 messages: vec![question()],
                 inquiry: Some(Strategy::InBand),
                 ..conversation.request()

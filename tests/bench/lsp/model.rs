@@ -8,23 +8,23 @@ use std::{
 };
 
 use aside_model_server::{
-    Api,
-    play::{Pieces, Play, Said},
-    server::{ModelServer, Part, Reply},
+    ServedApi,
+    play::{ModelReply, PlayedPieces, ReplyItem},
+    server::{BodyPart, ModelServer, ServedReply},
 };
 use serde_json::{Value, json};
 
-const API: Api = Api::Anthropic;
+const API: ServedApi = ServedApi::Anthropic;
 
 /// A model server that replies what it was told to reply next, else a short text.
-pub(crate) struct Model {
+pub(crate) struct BenchModel {
     server: ModelServer,
-    next: Arc<Mutex<VecDeque<Reply>>>,
+    next: Arc<Mutex<VecDeque<ServedReply>>>,
 }
 
-impl Model {
+impl BenchModel {
     pub(crate) fn start() -> Self {
-        let next: Arc<Mutex<VecDeque<Reply>>> = Arc::default();
+        let next: Arc<Mutex<VecDeque<ServedReply>>> = Arc::default();
         let replies = Arc::clone(&next);
         let short = text(&["Done."]);
         let server = ModelServer::start(move |_| {
@@ -42,7 +42,7 @@ impl Model {
         })
     }
 
-    pub(crate) fn will_reply(&self, reply: Reply) {
+    pub(crate) fn will_reply(&self, reply: ServedReply) {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         next.push_back(reply);
     }
@@ -54,18 +54,18 @@ impl Model {
 }
 
 /// Says a text in these pieces.
-pub(crate) fn text<const N: usize>(pieces: &[&str; N]) -> Reply {
-    Play::new("bench")
-        .say(Said::text(Pieces::from(*pieces)))
+pub(crate) fn text<const N: usize>(pieces: &[&str; N]) -> ServedReply {
+    ModelReply::new("bench")
+        .say(ReplyItem::text(PlayedPieces::from(*pieces)))
         .reply(API)
 }
 
 /// Calls a tool once for each of these arguments.
-pub(crate) fn calls(tool: &str, arguments: &[Value]) -> Reply {
+pub(crate) fn calls(tool: &str, arguments: &[Value]) -> ServedReply {
     let calls = arguments.iter().enumerate();
-    let play = calls.fold(Play::new("bench"), |play, (number, arguments)| {
+    let play = calls.fold(ModelReply::new("bench"), |play, (number, arguments)| {
         let id = format!("call_{number}");
-        play.say(Said::call(&id, tool, arguments.to_string()))
+        play.say(ReplyItem::call(&id, tool, arguments.to_string()))
     });
     play.reply(API)
 }
@@ -79,24 +79,24 @@ pub(crate) fn words<const N: usize>() -> Vec<String> {
 pub(crate) fn streamed<const N: usize>(
     words: &[String],
     pace: Option<Duration>,
-) -> (Reply, mpsc::Receiver<Instant>) {
+) -> (ServedReply, mpsc::Receiver<Instant>) {
     let mut reply = text::<N>(&array::from_fn(|number| words[number].as_str()));
     let (tell, times) = mpsc::channel();
     let Some(pace) = pace else {
-        reply.body.insert(0, Part::Stamp(tell));
+        reply.body.insert(0, BodyPart::Stamp(tell));
         return (reply, times);
     };
-    let Some(Part::Bytes(mut rest)) = reply.body.pop() else {
+    let Some(BodyPart::Bytes(mut rest)) = reply.body.pop() else {
         return (reply, times);
     };
     while !rest.is_empty() {
         let end = rest.windows(2).position(|two| two == b"\n\n");
         let event = rest.split_to(end.map_or(rest.len(), |end| end + 2));
         if event.starts_with(b"event: content_block_delta") {
-            reply.body.push(Part::Pause(pace));
-            reply.body.push(Part::Stamp(tell.clone()));
+            reply.body.push(BodyPart::Pause(pace));
+            reply.body.push(BodyPart::Stamp(tell.clone()));
         }
-        reply.body.push(Part::Bytes(event));
+        reply.body.push(BodyPart::Bytes(event));
     }
     (reply, times)
 }

@@ -34,7 +34,7 @@ pub enum Knows {
     LspAlone,
 }
 
-/// A session.
+/// A client in one session with a server.
 #[derive(Debug)]
 pub struct Client {
     process: Process,

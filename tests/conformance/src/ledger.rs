@@ -29,7 +29,7 @@ pub enum Rule {
 /// A rule that was broken.
 #[derive(Clone, Debug)]
 pub struct Breach {
-    /// Which.
+    /// The rule that was broken.
     pub rule: Rule,
     /// In which case.
     pub case: &'static str,
@@ -56,7 +56,7 @@ struct Watched {
 }
 
 impl Rule {
-    /// All.
+    /// All rules, in the order in which they are reported.
     pub const ALL: [Self; 4] = [Self::Shape, Self::Seq, Self::Last, Self::Once];
 
     /// The case that a breach fails.

@@ -33,7 +33,7 @@ pub struct Process {
 /// What came from the server.
 #[derive(Debug)]
 pub enum Read {
-    /// A message.
+    /// The server sent a message.
     Message(Value),
     /// Something that is no message; nothing follows.
     Broken(String),

@@ -24,13 +24,13 @@ const TOLD: usize = 3;
 /// What became of a case.
 #[derive(Clone, Debug, Serialize)]
 pub struct Verdict {
-    /// The case.
+    /// The name of the case.
     pub name: &'static str,
     /// What has to hold.
     pub sentence: &'static str,
     /// Whether it does.
     pub passed: bool,
-    /// Why not.
+    /// Why the case failed; `None` if it passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// Milliseconds that it took.

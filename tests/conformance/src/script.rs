@@ -7,7 +7,7 @@ use crate::Failure;
 
 /// What the model says once it has been told `true`.
 pub const TOLD_YES: &str = "The model was told yes.";
-/// … `false`.
+/// What the model says where the answer was `false`.
 pub const TOLD_NO: &str = "The model was told no.";
 /// … that the person dismissed the question.
 pub const TOLD_DISMISSED: &str = "The model was told of a dismissal.";
@@ -66,10 +66,10 @@ pub struct ResultIs {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Item {
-    /// Words.
+    /// The text that the model says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// A tool.
+    /// The name of the tool that is called.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
     /// For the tool.
@@ -113,7 +113,7 @@ impl Ask {
         }
     }
 
-    /// Free text.
+    /// A question that any text answers.
     pub fn text(question: &str) -> Self {
         Self {
             question: question.to_owned(),
@@ -134,7 +134,7 @@ impl Ask {
 }
 
 impl Item {
-    /// Words.
+    /// An item in which the model says a text.
     pub fn text(text: &str) -> Self {
         Self {
             text: Some(text.to_owned()),
@@ -142,7 +142,7 @@ impl Item {
         }
     }
 
-    /// A call.
+    /// An item in which the model calls a tool.
     pub fn call(tool: &str, arguments: toml::Table) -> Self {
         Self {
             call: Some(tool.to_owned()),

@@ -59,7 +59,7 @@ impl Stage {
         })
     }
 
-    /// The workspace.
+    /// The root of the workspace that the case is played in.
     pub fn workspace(&self) -> PathBuf {
         self.folder.path().join("workspace")
     }

@@ -13,9 +13,9 @@ use serde_json::Value;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnUpdate {
-    /// The conversation.
+    /// The id of the conversation.
     pub conversation_id: String,
-    /// The turn.
+    /// The id of the turn.
     pub turn_id: String,
     /// From 1, without gaps.
     pub seq: u64,
@@ -152,11 +152,11 @@ pub enum Question {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Settled {
-    /// The prompt.
+    /// The id of the prompt.
     pub prompt_id: String,
-    /// How.
+    /// How the prompt was settled.
     pub outcome: PromptOutcome,
-    /// Who answered.
+    /// Who gave the answer.
     pub by: Option<String>,
     /// Why it has no answer.
     pub reason: Option<String>,
@@ -321,15 +321,15 @@ pub struct ShowMessage {
     pub kind: u8,
     /// What is shown.
     pub message: String,
-    /// The buttons.
+    /// The actions among which the user chooses.
     #[serde(default)]
     pub actions: Vec<Action>,
 }
 
-/// A button.
+/// An action of a message.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Action {
-    /// Its words.
+    /// The title that the action is shown with.
     pub title: String,
 }
 

@@ -12,19 +12,19 @@ use std::{
 
 use aside::provider::{ApiKind, abilities};
 use aside_model_server::{
-    Api,
-    cache::{Cache, Cached, Prices, dollars},
-    check::{Request, Seen, check},
-    play::{Play, Said, Tokens},
-    server::{ModelServer, Received, Reply},
+    ServedApi,
+    cache::{CachePrices, CachedTokens, PromptCache, dollars},
+    check::{CheckedRequest, EarlierReplies, check},
+    play::{ModelReply, PlayedTokens, ReplyItem},
+    server::{ModelServer, Received, ServedReply},
 };
 use serde_json::{Value, json};
 
-use crate::world::{Log, World, start};
+use crate::world::{EventLog, TestWorld, start};
 
 /// What was said before the questions.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Before {
+pub(crate) struct Prelude {
     /// Files that are read, one a step.
     pub(crate) steps: usize,
     /// Lines of each, of 100 bytes. A result of more than 327 is cut.
@@ -34,7 +34,7 @@ pub(crate) struct Before {
 }
 
 /// 15,000 tokens of system text and tools, 80,000 tokens of messages.
-pub(crate) const LONG: Before = Before {
+pub(crate) const LONG: Prelude = Prelude {
     steps: 10,
     lines: 314,
     instructions: 52_000,
@@ -42,12 +42,12 @@ pub(crate) const LONG: Before = Before {
 
 /// What is asked, and how.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Case<'a> {
+pub(crate) struct CostCase<'a> {
     /// What was said before.
-    pub(crate) before: Before,
+    pub(crate) before: Prelude,
     /// `provider/model` of the turn.
     pub(crate) model: &'a str,
-    /// `conversation.inquiry.strategy`.
+    /// The value of `conversation.inquiry.strategy`.
     pub(crate) strategy: &'a str,
     /// `provider/model` of an assistant that answers in the turn's place.
     pub(crate) assistant: Option<&'a str>,
@@ -60,8 +60,8 @@ pub(crate) struct Case<'a> {
 pub(crate) struct Paid {
     /// It asks a question of a tool's.
     pub(crate) inquiry: bool,
-    /// Its input.
-    pub(crate) cached: Cached,
+    /// How much of the input came from the cache.
+    pub(crate) cached: CachedTokens,
     /// Tokens of its answer.
     pub(crate) output: u64,
     /// US dollars at the prices of the table.
@@ -85,7 +85,7 @@ impl Paid {
 }
 
 impl Bill {
-    /// The inquiries.
+    /// The requests that were inquiries.
     pub(crate) fn inquiries(&self) -> Vec<&Paid> {
         self.requests.iter().filter(|paid| paid.inquiry).collect()
     }
@@ -107,14 +107,14 @@ impl Bill {
 }
 
 /// Plays the turn. What the server reckoned and what the log records are the same, token for token.
-pub(crate) fn play(case: Case<'_>) -> Bill {
+pub(crate) fn play(case: CostCase<'_>) -> Bill {
     let book = Arc::new(Mutex::new(Book::new(case)));
     let served = book.clone();
     let server = ModelServer::start(move |received| {
         let mut book = served.lock().unwrap_or_else(PoisonError::into_inner);
         book.answer(received)
     });
-    let world = World::new();
+    let world = TestWorld::new();
     prepare(&world, case);
     let strategy = format!("conversation.inquiry.strategy={}", case.strategy);
     let mut args = vec!["run", "-m", case.model, "--trust", "--mode", "edits"];
@@ -149,17 +149,17 @@ pub(crate) fn play(case: Case<'_>) -> Bill {
 /// Where the providers are, and keys for them.
 fn places(server: &ModelServer) -> Vec<(&'static str, String)> {
     vec![
-        ("ANTHROPIC_BASE_URL", server.url(Api::Anthropic)),
+        ("ANTHROPIC_BASE_URL", server.url(ServedApi::Anthropic)),
         ("ANTHROPIC_API_KEY", "key".into()),
-        ("OPENAI_BASE_URL", server.url(Api::OpenaiResponses)),
+        ("OPENAI_BASE_URL", server.url(ServedApi::OpenaiResponses)),
         ("OPENAI_API_KEY", "key".into()),
-        ("GOOGLE_GEMINI_BASE_URL", server.url(Api::Gemini)),
+        ("GOOGLE_GEMINI_BASE_URL", server.url(ServedApi::Gemini)),
         ("GEMINI_API_KEY", "key".into()),
     ]
 }
 
-fn prepare(world: &World, case: Case<'_>) {
-    let Before {
+fn prepare(world: &TestWorld, case: CostCase<'_>) {
+    let Prelude {
         steps,
         lines: count,
         instructions,
@@ -187,7 +187,7 @@ fn lines(file: usize, count: usize) -> String {
 }
 
 /// The log has of the questions and of the answers what the server reckoned.
-fn agrees(bill: &Bill, log: &Log) {
+fn agrees(bill: &Bill, log: &EventLog) {
     let recorded = |kind: &str| {
         let sum = |name: &str| -> u64 {
             let all = log.all(kind).into_iter();
@@ -217,7 +217,7 @@ fn agrees(bill: &Bill, log: &Log) {
 
 /// What the server keeps between requests.
 struct Book {
-    cache: Cache,
+    cache: PromptCache,
     began: Instant,
     steps: usize,
     questions: usize,
@@ -225,9 +225,9 @@ struct Book {
 }
 
 impl Book {
-    fn new(case: Case<'_>) -> Self {
+    fn new(case: CostCase<'_>) -> Self {
         Self {
-            cache: Cache::default(),
+            cache: PromptCache::default(),
             began: Instant::now(),
             steps: case.before.steps,
             questions: case.questions,
@@ -235,17 +235,20 @@ impl Book {
         }
     }
 
-    fn answer(&mut self, received: &Received) -> Reply {
+    fn answer(&mut self, received: &Received) -> ServedReply {
         let api = received.api.expect("the path of an API");
         let model = model(received);
         let body = &received.json;
-        let broken = check(&Request::to(api, &model, body), &Seen::default());
+        let broken = check(
+            &CheckedRequest::to(api, &model, body),
+            &EarlierReplies::default(),
+        );
         assert!(broken.is_empty(), "{broken:#?}");
         let now = received.at.duration_since(self.began);
         let (ticket, cached) = self.cache.request(api, &model, body, now);
         self.cache.started(ticket);
 
-        let asked = Asked::read(body);
+        let asked = RequestedQuestions::read(body);
         let own = self.paid.iter().filter(|paid| !paid.inquiry).count();
         let said = match &asked {
             Some(asked) => asked.answers(),
@@ -258,20 +261,22 @@ impl Book {
             output,
             dollars: dollars(&cached, output, prices(api, &model, cached)),
         });
-        let play = Play::new("").number(self.paid.len()).tokens(Tokens {
-            input: cached.new,
-            cache_read: cached.read,
-            cache_write: cached.written,
-            output,
-            reasoning: 0,
-        });
-        said.into_iter().fold(play, Play::say).reply(api)
+        let play = ModelReply::new("")
+            .number(self.paid.len())
+            .tokens(PlayedTokens {
+                input: cached.new,
+                cache_read: cached.read,
+                cache_write: cached.written,
+                output,
+                reasoning: 0,
+            });
+        said.into_iter().fold(play, ModelReply::say).reply(api)
     }
 
     /// What the turn's own request of this number is told.
-    fn step(&self, number: usize) -> Vec<Said> {
+    fn step(&self, number: usize) -> Vec<ReplyItem> {
         let call = |at: usize, tool: &str, arguments: Value| {
-            Said::call(&format!("call_{number}_{at}"), tool, arguments.to_string())
+            ReplyItem::call(&format!("call_{number}_{at}"), tool, arguments.to_string())
         };
         let files = 0..self.questions;
         if number < self.steps {
@@ -300,18 +305,18 @@ impl Book {
             };
             files.map(edit).collect()
         } else {
-            vec![Said::text("Done.")]
+            vec![ReplyItem::text("Done.")]
         }
     }
 }
 
 /// Questions that a request asks.
-struct Asked {
+struct RequestedQuestions {
     ids: Vec<String>,
     structured: bool,
 }
 
-impl Asked {
+impl RequestedQuestions {
     /// The questions in the last message of a body.
     fn read(body: &Value) -> Option<Self> {
         let messages = ["messages", "input", "contents"].map(|member| &body[member]);
@@ -329,13 +334,13 @@ impl Asked {
         })
     }
 
-    fn answers(&self) -> Vec<Said> {
+    fn answers(&self) -> Vec<ReplyItem> {
         if self.structured {
-            return vec![Said::text(json!({"answer": "all"}).to_string())];
+            return vec![ReplyItem::text(json!({"answer": "all"}).to_string())];
         }
         let answer = |(at, id): (usize, &String)| {
             let arguments = json!({"inquiry_id": id, "answer": "all"});
-            Said::call(
+            ReplyItem::call(
                 &format!("answer_{at}"),
                 "answer_inquiry",
                 arguments.to_string(),
@@ -354,11 +359,11 @@ fn strings<'a>(value: &'a Value, out: &mut Vec<&'a str>) {
     }
 }
 
-fn length(said: &Said) -> u64 {
+fn length(said: &ReplyItem) -> u64 {
     let length = match said {
-        Said::Text(text) | Said::Reasoning(text) => text.whole().len(),
-        Said::HiddenReasoning => 0,
-        Said::Call {
+        ReplyItem::Text(text) | ReplyItem::Reasoning(text) => text.whole().len(),
+        ReplyItem::HiddenReasoning => 0,
+        ReplyItem::Call {
             name, arguments, ..
         } => name.len() + arguments.whole().len(),
     };
@@ -375,13 +380,13 @@ fn model(received: &Received) -> String {
     in_body.or_else(in_path).expect("a request names its model")
 }
 
-fn prices(api: Api, model: &str, cached: Cached) -> Prices {
+fn prices(api: ServedApi, model: &str, cached: CachedTokens) -> CachePrices {
     let kind = match api {
-        Api::Anthropic => ApiKind::Anthropic,
-        Api::OpenaiResponses => ApiKind::OpenaiResponses,
-        Api::OpenaiChat => ApiKind::OpenaiChat,
-        Api::Gemini => ApiKind::Google,
-        Api::Ollama => ApiKind::Ollama,
+        ServedApi::Anthropic => ApiKind::Anthropic,
+        ServedApi::OpenaiResponses => ApiKind::OpenaiResponses,
+        ServedApi::OpenaiChat => ApiKind::OpenaiChat,
+        ServedApi::Gemini => ApiKind::Google,
+        ServedApi::Ollama => ApiKind::Ollama,
     };
     let prices = abilities::built_in(kind, model).prices;
     let mut prices = prices.expect("a model whose prices are known");
@@ -389,7 +394,7 @@ fn prices(api: Api, model: &str, cached: Cached) -> Prices {
     if prices.up_to.is_some_and(|up_to| input > up_to) {
         prices = *prices.beyond.expect("prices beyond a bound");
     }
-    Prices {
+    CachePrices {
         input: prices.input,
         output: prices.output,
         read: prices.cache_read,

@@ -12,14 +12,14 @@ const HISTORIES: [&str; 3] = ["messages", "input", "contents"];
 
 /// A request in a row of them.
 #[derive(Clone, Debug)]
-pub(crate) struct Sent {
-    pub(crate) kind: Kind,
+pub(crate) struct SentBody {
+    pub(crate) kind: RequestPurpose,
     pub(crate) body: String,
 }
 
 /// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum RequestPurpose {
     /// The turn's own.
     Turn,
     /// The first of an inquiry, made with the turn's own request.
@@ -30,7 +30,7 @@ pub(crate) enum Kind {
 
 /// Where a row does not grow.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Broken {
+pub(crate) struct PrefixBreak {
     /// The request that does not begin as it should, by its place in the row.
     pub(crate) request: usize,
     /// The member that differs, and in an array which element: `tools/3`.
@@ -39,7 +39,7 @@ pub(crate) struct Broken {
 
 /// Whether each body begins with those that it goes on from: a turn's with the one before it up to its tail, and with
 /// what the inquiries since then share with it; an inquiry's with the turn's; a repair's with what it repairs.
-pub(crate) fn grown(row: &[Sent]) -> Result<(), Broken> {
+pub(crate) fn grown(row: &[SentBody]) -> Result<(), PrefixBreak> {
     let stripped: Vec<String> = row.iter().map(|sent| without_marks(&sent.body)).collect();
     let mut turn: Option<&str> = None;
     let mut asked: Option<&str> = None;
@@ -47,30 +47,30 @@ pub(crate) fn grown(row: &[Sent]) -> Result<(), Broken> {
     for (request, (sent, body)) in row.iter().zip(&stripped).enumerate() {
         let begins = |with: &str, length: usize| match difference(&with[..length], body) {
             None => Ok(()),
-            Some(at) => Err(Broken {
+            Some(at) => Err(PrefixBreak {
                 request,
                 place: Shape::of(with).place(at),
             }),
         };
         let before = match sent.kind {
-            Kind::Turn | Kind::Inquiry => turn,
-            Kind::Repair => asked,
+            RequestPurpose::Turn | RequestPurpose::Inquiry => turn,
+            RequestPurpose::Repair => asked,
         };
         if let Some(before) = before {
             begins(before, Shape::of(before).end)?;
         }
         match sent.kind {
-            Kind::Turn => {
+            RequestPurpose::Turn => {
                 for inquiry in inquiries.drain(..) {
                     begins(inquiry, Shape::of(inquiry).shared(inquiry))?;
                 }
                 turn = Some(body);
             }
-            Kind::Inquiry => {
+            RequestPurpose::Inquiry => {
                 inquiries.push(body);
                 asked = Some(body);
             }
-            Kind::Repair => asked = Some(body),
+            RequestPurpose::Repair => asked = Some(body),
         }
     }
     Ok(())
@@ -216,11 +216,11 @@ fn a_row_breaks_where_a_body_does_not_go_on() {
         r#",{"role":"assistant"},{"role":"user","q":1},{"role":"assistant"},{"role":"user"}"#;
     let next = r#",{"role":"assistant"},{"role":"user","r":1}"#;
     let with = |more: &str| ONE.replace(r#""user"}]"#, &format!(r#""user"}}{more}],"tail":0"#));
-    let row = |bodies: [(Kind, String); 3]| {
-        let sent = bodies.map(|(kind, body)| Sent { kind, body });
+    let row = |bodies: [(RequestPurpose, String); 3]| {
+        let sent = bodies.map(|(kind, body)| SentBody { kind, body });
         grown(&sent).map_err(|broken| format!("{} {}", broken.request, broken.place))
     };
-    use Kind::{Inquiry, Repair, Turn};
+    use RequestPurpose::{Inquiry, Repair, Turn};
     let first = || (Turn, ONE.to_owned());
     for (two, three, expected) in [
         ((Inquiry, with(asked)), (Turn, with(next)), Ok(())),

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use aside_model_server::{
-    Api,
-    cache::{Cache, Cached},
+    ServedApi,
+    cache::{CachedTokens, PromptCache},
 };
 
 use super::{
-    body::Kind,
+    body::RequestPurpose,
     long::{Exchange, play},
     side::{SIDES, Side},
 };
@@ -16,8 +16,8 @@ use super::{
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// What each request reads and writes, so much time apart.
-fn cached(side: Side, exchanges: &[Exchange], pace: Duration) -> Vec<Cached> {
-    let mut cache = Cache::default();
+fn cached(side: Side, exchanges: &[Exchange], pace: Duration) -> Vec<CachedTokens> {
+    let mut cache = PromptCache::default();
     let mut now = Duration::ZERO;
     let mut ask = |exchange: &Exchange| {
         now += pace;
@@ -31,16 +31,20 @@ fn cached(side: Side, exchanges: &[Exchange], pace: Duration) -> Vec<Cached> {
 
 /// From the second request on, everything that the turn's request before had is read. Returns how many tokens were
 /// read, written, written for long, and neither.
-fn check_reads(side: Side, exchanges: &[Exchange], pace: Duration) -> Cached {
-    let least = if side.api == Api::Gemini { 4096 } else { 0 };
-    let mut sum = Cached::default();
+fn check_reads(side: Side, exchanges: &[Exchange], pace: Duration) -> CachedTokens {
+    let least = if side.api == ServedApi::Gemini {
+        4096
+    } else {
+        0
+    };
+    let mut sum = CachedTokens::default();
     let mut before: Option<u64> = None;
     for (at, (exchange, cached)) in exchanges
         .iter()
         .zip(cached(side, exchanges, pace))
         .enumerate()
     {
-        let Cached {
+        let CachedTokens {
             read,
             written,
             long,
@@ -53,7 +57,7 @@ fn check_reads(side: Side, exchanges: &[Exchange], pace: Duration) -> Cached {
                 side.model
             );
         }
-        if exchange.kind == Kind::Turn {
+        if exchange.kind == RequestPurpose::Turn {
             before = Some(read + written + new);
         }
         sum.read += read;
@@ -69,8 +73,8 @@ fn check_reads(side: Side, exchanges: &[Exchange], pace: Duration) -> Cached {
 /// the turn, and what is not read meanwhile ages.
 pub(super) fn check_short(side: Side, exchanges: &[Exchange]) {
     let pace = match side.api {
-        Api::Anthropic => 4 * MINUTE,
-        Api::OpenaiResponses => 14 * MINUTE,
+        ServedApi::Anthropic => 4 * MINUTE,
+        ServedApi::OpenaiResponses => 14 * MINUTE,
         _ => Duration::from_secs(1),
     };
     let sum = check_reads(side, exchanges, pace);

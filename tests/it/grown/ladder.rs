@@ -2,25 +2,25 @@
 //! failure that the model is told.
 
 use aside_model_server::{
-    Api,
-    play::Said,
-    server::{Received, Reply},
+    ServedApi,
+    play::ReplyItem,
+    server::{Received, ServedReply},
 };
 use serde_json::{Value, json};
 
 use super::{
-    body::Kind::{Inquiry, Repair, Turn},
-    run::Run,
+    body::RequestPurpose::{Inquiry, Repair, Turn},
+    run::GrownRun,
     side::{SIDES, Side, inquiries, side},
 };
 
 /// Reads files that are to be edited, edits them so that each edit asks, and is done.
-pub(super) fn edits(side: Side, files: usize, number: usize) -> Reply {
+pub(super) fn edits(side: Side, files: usize, number: usize) -> ServedReply {
     let each = |tool: &str, arguments: &dyn Fn(String) -> Value| {
-        let play = side.play(number).say(Said::reasoning("A tool."));
+        let play = side.play(number).say(ReplyItem::reasoning("A tool."));
         let call = |at: usize| {
             let arguments = arguments(format!("asks{at}.txt"));
-            Said::call(&format!("call_{number}_{at}"), tool, arguments.to_string())
+            ReplyItem::call(&format!("call_{number}_{at}"), tool, arguments.to_string())
         };
         (0..files)
             .map(call)
@@ -38,22 +38,22 @@ pub(super) fn edits(side: Side, files: usize, number: usize) -> Reply {
 }
 
 /// A call that answers the first question of a request.
-pub(super) fn answers(side: Side, request: &Received, answer: &Value) -> Reply {
+pub(super) fn answers(side: Side, request: &Received, answer: &Value) -> ServedReply {
     let arguments = json!({"inquiry_id": inquiries(request)[0], "answer": answer});
     side.calls(100 + request.number, "answer_inquiry", &arguments)
 }
 
 /// The member that forces a tool, or the one that holds the answer to a schema.
-fn rung(api: Api, body: &Value) -> (Value, bool) {
+fn rung(api: ServedApi, body: &Value) -> (Value, bool) {
     let [choice, format] = match api {
-        Api::Anthropic => ["/tool_choice", "/output_config/format"],
-        Api::OpenaiResponses => ["/tool_choice", "/text/format"],
-        Api::OpenaiChat => ["/tool_choice", "/response_format"],
-        Api::Gemini => [
+        ServedApi::Anthropic => ["/tool_choice", "/output_config/format"],
+        ServedApi::OpenaiResponses => ["/tool_choice", "/text/format"],
+        ServedApi::OpenaiChat => ["/tool_choice", "/response_format"],
+        ServedApi::Gemini => [
             "/toolConfig/functionCallingConfig",
             "/generationConfig/responseJsonSchema",
         ],
-        Api::Ollama => ["/tool_choice", "/format"],
+        ServedApi::Ollama => ["/tool_choice", "/format"],
     };
     let choice = body.pointer(choice).cloned().unwrap_or_default();
     (choice, body.pointer(format).is_some())
@@ -64,7 +64,7 @@ fn rungs() -> Vec<(Side, Option<Value>)> {
     let name = "answer_inquiry";
     vec![
         (
-            side(Api::Anthropic, "anthropic/claude-opus-5"),
+            side(ServedApi::Anthropic, "anthropic/claude-opus-5"),
             Some(json!({"type": "tool", "name": name})),
         ),
         (SIDES[1], Some(json!({"type": "function", "name": name}))),
@@ -84,7 +84,7 @@ fn rungs() -> Vec<(Side, Option<Value>)> {
 #[test]
 fn three_misses_lead_to_the_next_rung_and_then_to_a_failure() {
     for (side, forced) in rungs() {
-        let run = Run::new(side.model, "", move |request, number| {
+        let run = GrownRun::new(side.model, "", move |request, number| {
             match (inquiries(request).is_empty(), number) {
                 (true, step) => edits(side, 1, step),
                 (false, 0) => answers(side, request, &json!(7.5)),
@@ -141,7 +141,7 @@ fn three_misses_lead_to_the_next_rung_and_then_to_a_failure() {
 fn each_kind_of_miss_is_repaired_over_the_same_cache() {
     for side in SIDES {
         for miss in 0..4 {
-            let run = Run::new(side.model, "", move |request, number| {
+            let run = GrownRun::new(side.model, "", move |request, number| {
                 match (inquiries(request).is_empty(), number, miss) {
                     (true, step, _) => edits(side, 1, step),
                     (false, 0, 0) => answers(side, request, &json!(["2"])),
@@ -177,7 +177,7 @@ fn each_kind_of_miss_is_repaired_over_the_same_cache() {
 #[test]
 fn the_last_rung_may_be_the_one_that_answers() {
     for (side, forced) in rungs() {
-        let run = Run::new(side.model, "", move |request, number| {
+        let run = GrownRun::new(side.model, "", move |request, number| {
             match (inquiries(request).is_empty(), number) {
                 (true, step) => edits(side, 1, step),
                 (false, 0..3) => side.says(100 + request.number, "Hm."),
@@ -199,14 +199,14 @@ fn the_last_rung_may_be_the_one_that_answers() {
 #[test]
 fn ten_open_questions_are_one_request() {
     for side in SIDES {
-        let run = Run::new(side.model, "", move |request, number| {
+        let run = GrownRun::new(side.model, "", move |request, number| {
             let ids = inquiries(request);
             if ids.is_empty() {
                 return edits(side, 10, number);
             }
             let answer = |(at, id): (usize, &String)| {
                 let arguments = json!({"inquiry_id": id, "answer": "2"}).to_string();
-                Said::call(&format!("answer_{at}"), "answer_inquiry", arguments)
+                ReplyItem::call(&format!("answer_{at}"), "answer_inquiry", arguments)
             };
             let calls = ids.iter().enumerate().map(answer);
             calls

@@ -1,21 +1,21 @@
 //! What a model refuses: found out once, left out at once and from then on, in later turns and other processes too.
 
-use aside_model_server::Api;
+use aside_model_server::ServedApi;
 use serde_json::{Value, json};
 
 use super::{
-    run::Run,
+    run::GrownRun,
     side::{SIDES, Side, side},
 };
 
-const OPUS: Side = side(Api::Anthropic, "anthropic/claude-opus-5");
+const OPUS: Side = side(ServedApi::Anthropic, "anthropic/claude-opus-5");
 const SCHEMA: &str = r#"{"type":"object","properties":{"n":{"const":1}},"required":["n"],"additionalProperties":false}"#;
 /// A chat server whose model takes everything.
 const TAKES_ALL: &str =
     "[providers.local.models.devstral]\nsystem_messages = true\nstrict = true\n";
 
 /// A model that refuses a part of a request.
-struct Refusal {
+struct LearnedRefusal {
     side: Side,
     args: &'static [&'static str],
     /// How it says so.
@@ -32,8 +32,8 @@ fn refusal(
     message: &'static str,
     word: &'static str,
     has: fn(&Value) -> bool,
-) -> Refusal {
-    Refusal {
+) -> LearnedRefusal {
+    LearnedRefusal {
         side,
         args,
         message,
@@ -55,7 +55,7 @@ fn is_strict(body: &Value) -> bool {
         .any(|tool| tool["strict"] == true || tool["function"]["strict"] == true)
 }
 
-fn refusals() -> Vec<Refusal> {
+fn refusals() -> Vec<LearnedRefusal> {
     let force = &["--tool-choice", "list_files"];
     let schema = &["--schema", SCHEMA];
     let [sonnet, responses, chat, gemini, ollama] = SIDES;
@@ -188,7 +188,7 @@ fn obedient(
     args: &[&str],
     number: usize,
     body: &Value,
-) -> aside_model_server::server::Reply {
+) -> aside_model_server::server::ServedReply {
     let text = body.to_string();
     match args.first() {
         Some(&"--tool-choice") if !text.contains("call_1") => {
@@ -202,7 +202,7 @@ fn obedient(
 
 #[test]
 fn what_a_model_refuses_is_left_out_at_once_and_for_good() {
-    for Refusal {
+    for LearnedRefusal {
         side,
         args,
         message,
@@ -210,7 +210,7 @@ fn what_a_model_refuses_is_left_out_at_once_and_for_good() {
         has,
     } in refusals()
     {
-        let run = Run::new(side.model, TAKES_ALL, move |request, number| {
+        let run = GrownRun::new(side.model, TAKES_ALL, move |request, number| {
             if has(&request.json) {
                 side.refuses(message)
             } else {
@@ -248,7 +248,7 @@ fn said_last(body: &Value) -> (&str, &str, &str) {
 #[test]
 fn a_tool_is_softly_forced_where_the_model_takes_no_force() {
     let side = SIDES[0];
-    let run = Run::new(side.model, "", move |_, number| {
+    let run = GrownRun::new(side.model, "", move |_, number| {
         side.says(number, "No need.")
     });
     run.go(&["--tool-choice", "list_files"])
@@ -279,7 +279,7 @@ fn a_tool_is_softly_forced_where_the_model_takes_no_force() {
 #[test]
 fn a_named_rung_is_the_first_one_where_the_force_is_refused() {
     let settings = "conversation.inquiry.strategy = \"forced_tool\"\n";
-    let run = Run::new(OPUS.model, settings, |request, number| {
+    let run = GrownRun::new(OPUS.model, settings, |request, number| {
         let ids = super::side::inquiries(request);
         if request.json["tool_choice"]["type"] == "tool" {
             return OPUS.refuses("tool_choice: `tool` is not supported here");
@@ -311,7 +311,7 @@ fn reasoning_that_is_refused_is_left_out_once() {
                 .to_string()
                 .contains(r#""type":"thinking""#)
         };
-        let run = Run::new(side.model, "", move |_, number| {
+        let run = GrownRun::new(side.model, "", move |_, number| {
             if number == 0 {
                 return side.calls(0, "list_files", &json!({"path": "."}));
             }

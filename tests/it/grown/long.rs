@@ -8,17 +8,17 @@ use std::{
 
 use aside::turn::event::Outcome;
 use aside_model_server::{
-    check::{Request, Seen, check},
-    play::{Play, Said},
-    server::{Gate, ModelServer, Received, Reply},
+    check::{CheckedRequest, EarlierReplies, check},
+    play::{ModelReply, ReplyItem},
+    server::{ModelServer, Received, ReplyGate, ServedReply},
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::{
-    body::{Broken, Kind, Sent, Shape, grown, without_marks},
+    body::{PrefixBreak, RequestPurpose, SentBody, Shape, grown, without_marks},
     cached::check_short,
-    loopback::{HALF, Loopback, Moment},
+    loopback::{HALF, Loopback, MidAnswer},
     side::{SIDES, Side, inquiries, items},
 };
 
@@ -37,28 +37,32 @@ const ASKING: [usize; 4] = [7, 15, 33, 52];
 /// A request, and what the response left in the history.
 pub(super) struct Exchange {
     pub(super) received: Arc<Received>,
-    pub(super) kind: Kind,
+    pub(super) kind: RequestPurpose,
     items: Vec<Value>,
 }
 
 /// What the model says in the turn's own steps.
-fn step(side: Side, step: usize) -> Play {
+fn step(side: Side, step: usize) -> ModelReply {
     let call = |at: usize, tool: &str, arguments: Value| {
-        Said::call(&format!("call_{step}_{at}"), tool, arguments.to_string())
+        ReplyItem::call(&format!("call_{step}_{at}"), tool, arguments.to_string())
     };
     let read = |at: usize, path: String| call(at, "read_file", json!({ "path": path }));
     let mut play = side.play(step);
     if step % 4 != 3 {
-        play = play.say(Said::reasoning(format!("What step {step} is for.")));
+        play = play.say(ReplyItem::reasoning(format!("What step {step} is for.")));
     }
     if step == CANCELLED {
-        return play.say(Said::text([HALF, " of the answer", " and the rest of it"]));
+        return play.say(ReplyItem::text([
+            HALF,
+            " of the answer",
+            " and the rest of it",
+        ]));
     }
     if ENDS.contains(&step) {
-        return play.say(Said::text("That was all of it."));
+        return play.say(ReplyItem::text("That was all of it."));
     }
     if step.is_multiple_of(3) {
-        play = play.say(Said::text(format!("Now for step {step}.")));
+        play = play.say(ReplyItem::text(format!("Now for step {step}.")));
     }
     let mut at = 0;
     if ASKING.contains(&step) {
@@ -86,40 +90,42 @@ fn step(side: Side, step: usize) -> Play {
 }
 
 /// How the model answers inquiries: at first not at all, in some steps.
-fn answer(side: Side, number: usize, ids: &[String], kind: Kind) -> Play {
-    let play = side.play(1000 + number).say(Said::reasoning("Which one?"));
+fn answer(side: Side, number: usize, ids: &[String], kind: RequestPurpose) -> ModelReply {
+    let play = side
+        .play(1000 + number)
+        .say(ReplyItem::reasoning("Which one?"));
     let stem = |step: usize| ids[0].contains(&format!("call_{step}_0."));
     let id = format!("answer_{number}");
-    if kind == Kind::Inquiry && stem(ASKING[2]) {
-        return play.say(Said::text("The second one, I should think."));
+    if kind == RequestPurpose::Inquiry && stem(ASKING[2]) {
+        return play.say(ReplyItem::text("The second one, I should think."));
     }
-    if kind == Kind::Inquiry && stem(ASKING[3]) {
-        return play.say(Said::call(&id, "list_files", r#"{"path":"."}"#));
+    if kind == RequestPurpose::Inquiry && stem(ASKING[3]) {
+        return play.say(ReplyItem::call(&id, "list_files", r#"{"path":"."}"#));
     }
     let answer = json!({"inquiry_id": ids[0], "answer": "2"});
-    play.say(Said::call(&id, "answer_inquiry", answer.to_string()))
+    play.say(ReplyItem::call(&id, "answer_inquiry", answer.to_string()))
 }
 
 /// The model, and what it was sent.
-struct Model {
+struct LongModel {
     side: Side,
     steps: usize,
     /// The inquiry before, where no request of the turn came since.
     asked: Option<String>,
-    exchanges: Vec<(Kind, Vec<Value>)>,
-    moments: UnboundedSender<Moment>,
+    exchanges: Vec<(RequestPurpose, Vec<Value>)>,
+    moments: UnboundedSender<MidAnswer>,
 }
 
-impl Model {
-    fn reply(&mut self, request: &Received) -> Reply {
+impl LongModel {
+    fn reply(&mut self, request: &Received) -> ServedReply {
         let ids = inquiries(request);
         let kind = match ids.first() {
-            None => Kind::Turn,
-            Some(id) if self.asked.as_ref() == Some(id) => Kind::Repair,
-            Some(_) => Kind::Inquiry,
+            None => RequestPurpose::Turn,
+            Some(id) if self.asked.as_ref() == Some(id) => RequestPurpose::Repair,
+            Some(_) => RequestPurpose::Inquiry,
         };
         self.asked = ids.first().cloned();
-        let play = if kind == Kind::Turn {
+        let play = if kind == RequestPurpose::Turn {
             self.steps += 1;
             step(self.side, self.steps)
         } else {
@@ -127,18 +133,18 @@ impl Model {
         };
         let stream = play.stream(self.side.api);
         self.exchanges.push((kind, items(self.side.api, &stream)));
-        let reply = Reply::stream(self.side.api, stream.clone());
+        let reply = ServedReply::stream(self.side.api, stream.clone());
         match self.steps {
-            STEERED if kind == Kind::Turn => {
-                let gate = Gate::new();
-                let _ = self.moments.send(Moment::Steer(gate.clone()));
+            STEERED if kind == RequestPurpose::Turn => {
+                let gate = ReplyGate::new();
+                let _ = self.moments.send(MidAnswer::Steer(gate.clone()));
                 reply.wait_at(0, &gate)
             }
             CANCELLED => {
                 let text = String::from_utf8_lossy(&stream);
                 let half = text.find(HALF).expect("the answer");
                 let line = text[half..].find('\n').expect("a line");
-                reply.wait_at(half + line + 2, &Gate::new())
+                reply.wait_at(half + line + 2, &ReplyGate::new())
             }
             _ => reply,
         }
@@ -148,7 +154,7 @@ impl Model {
 /// Plays the loop.
 pub(super) fn play(side: Side, settings: &str) -> Vec<Exchange> {
     let (moments, hear) = unbounded_channel();
-    let model = Arc::new(Mutex::new(Model {
+    let model = Arc::new(Mutex::new(LongModel {
         side,
         steps: 0,
         asked: None,
@@ -194,8 +200,8 @@ pub(super) fn play(side: Side, settings: &str) -> Vec<Exchange> {
 }
 
 /// The requests as bytes.
-pub(super) fn row(exchanges: &[Exchange]) -> Vec<Sent> {
-    let sent = |exchange: &Exchange| Sent {
+pub(super) fn row(exchanges: &[Exchange]) -> Vec<SentBody> {
+    let sent = |exchange: &Exchange| SentBody {
         kind: exchange.kind,
         body: String::from_utf8(exchange.received.body.to_vec()).unwrap(),
     };
@@ -204,10 +210,10 @@ pub(super) fn row(exchanges: &[Exchange]) -> Vec<Sent> {
 
 /// Each request keeps the rules of its API, and what was signed comes back unchanged and in its place.
 fn is_clean(side: Side, exchanges: &[Exchange]) {
-    let mut seen = Seen::default();
+    let mut seen = EarlierReplies::default();
     for (at, exchange) in exchanges.iter().enumerate() {
         let received = &exchange.received;
-        let mut request = Request::to(side.api, side.wire(), &received.json);
+        let mut request = CheckedRequest::to(side.api, side.wire(), &received.json);
         request.version = received.header("anthropic-version").unwrap_or_default();
         request.beta = received.header("anthropic-beta").unwrap_or_default();
         let wrong = check(&request, &seen);
@@ -216,11 +222,16 @@ fn is_clean(side: Side, exchanges: &[Exchange]) {
     }
 }
 
-fn check_loop(side: Side) -> Vec<Sent> {
+fn check_loop(side: Side) -> Vec<SentBody> {
     let exchanges = play(side, "");
     check_short(side, &exchanges);
     let of = |kind| exchanges.iter().filter(|it| it.kind == kind).count();
-    let counts = [Kind::Turn, Kind::Inquiry, Kind::Repair].map(of);
+    let counts = [
+        RequestPurpose::Turn,
+        RequestPurpose::Inquiry,
+        RequestPurpose::Repair,
+    ]
+    .map(of);
     assert_eq!(counts, [60, 4, 2], "{}", side.model);
     is_clean(side, &exchanges);
     let row = row(&exchanges);
@@ -262,7 +273,7 @@ fn anthropic_requests_grow_and_a_changed_byte_is_found() {
         let mut changed = row.clone();
         changed[request].body = body.clone();
         changed[request].body.replace_range(at..=at, "#");
-        assert_eq!(grown(&changed), Err(Broken { request, place }));
+        assert_eq!(grown(&changed), Err(PrefixBreak { request, place }));
     }
     // Of what no later request may count on, nothing is said.
     let mut changed = row.clone();

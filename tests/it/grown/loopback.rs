@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use aside::{
-    config::{Sources, TextFile},
+    config::{SourceFile, Sources},
     engine::{
         ConversationTarget, Engine, Layers, TrustedBy, TurnHandle, TurnMessage, TurnRequest,
         TurnStart, clock::Clock,
@@ -14,17 +14,17 @@ use aside::{
         rules::Mode,
     },
 };
-use aside_model_server::server::{Gate, ModelServer};
+use aside_model_server::server::{ModelServer, ReplyGate};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::side::{Side, providers};
-use crate::world::{ASIDE, World};
+use crate::world::{ASIDE, TestWorld};
 
 /// What happens to a turn while its model answers.
 #[derive(Debug)]
-pub(super) enum Moment {
+pub(super) enum MidAnswer {
     /// The user adds something; then the model may go on.
-    Steer(Gate),
+    Steer(ReplyGate),
 }
 
 /// What makes the user end a turn: a piece of an answer.
@@ -32,13 +32,13 @@ pub(super) const HALF: &str = "Half of it";
 
 /// A conversation, its workspace and its model.
 pub(super) struct Loopback {
-    pub(super) world: World,
+    pub(super) world: TestWorld,
     pub(super) server: ModelServer,
     side: Side,
     engine: Engine,
     settings: String,
     conversation: Conversation,
-    moments: UnboundedReceiver<Moment>,
+    moments: UnboundedReceiver<MidAnswer>,
 }
 
 impl Loopback {
@@ -47,9 +47,9 @@ impl Loopback {
         side: Side,
         settings: &str,
         server: ModelServer,
-        moments: UnboundedReceiver<Moment>,
+        moments: UnboundedReceiver<MidAnswer>,
     ) -> Self {
-        let world = World::new();
+        let world = TestWorld::new();
         let root = world.at("").canonicalize().unwrap();
         let engine = engine(&world);
         let store = engine.conversations().store(&root).unwrap();
@@ -94,7 +94,7 @@ impl Loopback {
 
     fn request(&self, message: &str) -> TurnRequest {
         let sources = Sources {
-            user_file: Some(TextFile {
+            user_file: Some(SourceFile {
                 path: "aside.toml".into(),
                 text: format!(
                     "assistant.model = \"{}\"\n{}",
@@ -123,15 +123,15 @@ impl Loopback {
 }
 
 /// An engine with the key that the model server wants.
-fn engine(world: &World) -> Engine {
+fn engine(world: &TestWorld) -> Engine {
     let env = Arc::new(|name: &str| (name == "THE_KEY").then(|| "secret-key".to_owned()));
     let state = world.folder().join("state");
     Engine::in_environment(state, PathBuf::from(ASIDE), Vec::new(), env)
 }
 
-async fn act(handle: &TurnHandle, moment: Moment) {
+async fn act(handle: &TurnHandle, moment: MidAnswer) {
     match moment {
-        Moment::Steer(gate) => {
+        MidAnswer::Steer(gate) => {
             handle.steer("Also look at the second half.".into()).await;
             gate.open();
         }

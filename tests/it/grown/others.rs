@@ -3,27 +3,27 @@
 use std::time::Duration;
 
 use aside_model_server::{
-    Api,
-    cache::Cache,
+    ServedApi,
+    cache::PromptCache,
     play::structured,
-    server::{Gate, Reply},
+    server::{ReplyGate, ServedReply},
 };
 use serde_json::{Value, json};
 
 use super::{
     ladder::edits,
-    run::Run,
+    run::GrownRun,
     side::{SIDES, Side, inquiries, side},
 };
 
 const LONG: Duration = Duration::from_secs(20);
 /// How long nothing is to come where something else is waited for.
 const SHORT: Duration = Duration::from_millis(200);
-const LUNA: Side = side(Api::OpenaiResponses, "openai/gpt-6-luna");
+const LUNA: Side = side(ServedApi::OpenaiResponses, "openai/gpt-6-luna");
 const SETTINGS: &str = "[conversation.inquiry.assistant]\nmodel = \"openai/gpt-6-luna\"\nsystem_prompt = \"Judge.\"\n\
                         reasoning = \"low\"\nrequest.max_output_tokens = 500\n";
 
-fn answer(api: Api, answer: &str) -> Reply {
+fn answer(api: ServedApi, answer: &str) -> ServedReply {
     structured(&json!({ "answer": answer })).reply(api)
 }
 
@@ -36,7 +36,7 @@ fn text_of(input: &Value) -> String {
 #[test]
 fn the_inquirys_assistant_is_asked_in_its_own_way() {
     let turns = SIDES[0];
-    let run = Run::new(turns.model, SETTINGS, move |request, number| {
+    let run = GrownRun::new(turns.model, SETTINGS, move |request, number| {
         match (inquiries(request).is_empty(), number) {
             (true, _) => edits(turns, 1, number),
             // Repaired over the same text, and right then.
@@ -99,7 +99,7 @@ fn a_questions_target_overrides_the_inquirys_assistant_key_by_key() {
     ] {
         let own =
             format!("[conversation.tools.edit_file]\nquestions.occurrence.target = {target}\n");
-        let run = Run::new(
+        let run = GrownRun::new(
             turns.model,
             &format!("{SETTINGS}{own}"),
             move |request, number| {
@@ -123,9 +123,9 @@ fn a_questions_target_overrides_the_inquirys_assistant_key_by_key() {
 #[test]
 fn the_second_waits_for_the_first_byte_of_the_one_that_warms_the_cache() {
     let turns = SIDES[0];
-    let (first, rest) = (Gate::new(), Gate::new());
+    let (first, rest) = (ReplyGate::new(), ReplyGate::new());
     let (begin, end) = (first.clone(), rest.clone());
-    let run = Run::new(turns.model, SETTINGS, move |request, number| {
+    let run = GrownRun::new(turns.model, SETTINGS, move |request, number| {
         match (inquiries(request).is_empty(), number) {
             (true, _) => edits(turns, 2, number),
             (false, 0) => answer(LUNA.api, "2").wait_at(0, &first).wait_at(600, &rest),
@@ -154,7 +154,7 @@ fn the_second_waits_for_the_first_byte_of_the_one_that_warms_the_cache() {
 fn inquiries_share_a_cache_among_themselves() {
     let (turns, judge) = (SIDES[1], SIDES[0]);
     let settings = format!("conversation.inquiry.assistant.model = \"{}\"", judge.model);
-    let run = Run::new(turns.model, &settings, move |request, number| {
+    let run = GrownRun::new(turns.model, &settings, move |request, number| {
         if inquiries(request).is_empty() {
             edits(turns, 1, number % 3)
         } else {
@@ -167,7 +167,7 @@ fn inquiries_share_a_cache_among_themselves() {
     run.go(&[]).exits(0);
     run.go(&["--continue"]).exits(0);
     run.is_clean();
-    let mut cache = Cache::default();
+    let mut cache = PromptCache::default();
     let asked = run.asked();
     let cached = asked.iter().enumerate().map(|(at, request)| {
         let now = Duration::from_secs(at as u64);

@@ -3,31 +3,31 @@
 use std::sync::{Arc, Mutex};
 
 use aside_model_server::{
-    Api,
-    check::{Request, Seen, check},
-    server::{ModelServer, Part, Received, Reply},
+    ServedApi,
+    check::{CheckedRequest, EarlierReplies, check},
+    server::{BodyPart, ModelServer, Received, ServedReply},
 };
 use serde_json::Value;
 
 use super::{
-    body::{Kind, Sent, grown},
+    body::{RequestPurpose, SentBody, grown},
     side::{inquiries, items, providers},
 };
-use crate::world::{Done, Log, Running, World, start};
+use crate::world::{EventLog, ProgramResult, RunningProgram, TestWorld, start};
 
 /// A workspace of files with three places that an edit could mean, and a model.
-pub(super) struct Run {
-    pub(super) world: World,
+pub(super) struct GrownRun {
+    pub(super) world: TestWorld,
     pub(super) server: ModelServer,
     model: &'static str,
     replies: Arc<Mutex<Vec<Vec<u8>>>>,
 }
 
-impl Run {
+impl GrownRun {
     /// `reply` is asked with the request and how many of its kind — the turn's own, or inquiries — came before it.
     pub(super) fn new<F>(model: &'static str, settings: &str, mut reply: F) -> Self
     where
-        F: FnMut(&Received, usize) -> Reply + Send + 'static,
+        F: FnMut(&Received, usize) -> ServedReply + Send + 'static,
     {
         let replies = Arc::new(Mutex::new(Vec::new()));
         let kept = replies.clone();
@@ -46,7 +46,7 @@ impl Run {
             kept.lock().unwrap().push(bytes(&reply));
             reply
         });
-        let world = World::new();
+        let world = TestWorld::new();
         for number in 0..10 {
             world.write(&format!("asks{number}.txt"), "mark\nmark\nmark\n");
         }
@@ -60,18 +60,18 @@ impl Run {
     }
 
     /// Starts a turn on the message `Go`.
-    pub(super) fn start(&self, args: &[&str]) -> Running {
+    pub(super) fn start(&self, args: &[&str]) -> RunningProgram {
         let fixed = ["run", "-m", self.model, "--trust", "--mode", "edits", "Go"];
         let mut command = self.world.command(&[&fixed, args].concat());
         start(command.env("THE_KEY", "secret-key"))
     }
 
     /// A turn on the message `Go`.
-    pub(super) fn go(&self, args: &[&str]) -> Done {
+    pub(super) fn go(&self, args: &[&str]) -> ProgramResult {
         self.start(args).end()
     }
 
-    pub(super) fn log(&self) -> Log {
+    pub(super) fn log(&self) -> EventLog {
         self.world.log()
     }
 
@@ -90,15 +90,15 @@ impl Run {
     /// Every request keeps the rules of its API; those that were refused count, too.
     #[track_caller]
     pub(super) fn is_clean(&self) {
-        let mut seen = Seen::default();
+        let mut seen = EarlierReplies::default();
         let replies = self.replies.lock().unwrap();
         for (received, reply) in self.server.received().iter().zip(replies.iter()) {
             let api = received.api.unwrap();
             let model = match api {
-                Api::Gemini => received.path.split(['/', ':']).nth(3).unwrap(),
+                ServedApi::Gemini => received.path.split(['/', ':']).nth(3).unwrap(),
                 _ => received.json["model"].as_str().unwrap(),
             };
-            let mut request = Request::to(api, model, &received.json);
+            let mut request = CheckedRequest::to(api, model, &received.json);
             request.version = received.header("anthropic-version").unwrap_or_default();
             let wrong = check(&request, &seen);
             assert!(wrong.is_empty(), "{}: {wrong:#?}", received.json);
@@ -108,20 +108,20 @@ impl Run {
 
     /// These requests, by their numbers, go on from each other.
     #[track_caller]
-    pub(super) fn grows(&self, row: &[(usize, Kind)]) {
+    pub(super) fn grows(&self, row: &[(usize, RequestPurpose)]) {
         let received = self.server.received();
-        let sent = |(number, kind): &(usize, Kind)| Sent {
+        let sent = |(number, kind): &(usize, RequestPurpose)| SentBody {
             kind: *kind,
             body: String::from_utf8(received[*number].body.to_vec()).unwrap(),
         };
-        let row: Vec<Sent> = row.iter().map(sent).collect();
+        let row: Vec<SentBody> = row.iter().map(sent).collect();
         assert_eq!(grown(&row), Ok(()), "{}", self.model);
     }
 }
 
-fn bytes(reply: &Reply) -> Vec<u8> {
+fn bytes(reply: &ServedReply) -> Vec<u8> {
     let parts = reply.body.iter().filter_map(|part| match part {
-        Part::Bytes(bytes) => Some(bytes.to_vec()),
+        BodyPart::Bytes(bytes) => Some(bytes.to_vec()),
         _ => None,
     });
     parts.collect::<Vec<_>>().concat()

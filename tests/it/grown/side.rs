@@ -1,30 +1,30 @@
 //! The five APIs, as a test needs them: a model of each, what it is configured by, and what its responses hold.
 
 use aside_model_server::{
-    Api,
-    play::{ChatServer, Play, Said},
-    server::{Received, Reply},
+    ServedApi,
+    play::{ChatServer, ModelReply, ReplyItem},
+    server::{Received, ServedReply},
 };
 use serde_json::{Value, json};
 
 /// A model behind an API.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Side {
-    pub(super) api: Api,
-    /// `provider/model`.
+    pub(super) api: ServedApi,
+    /// The model's full name, `provider/model`.
     pub(super) model: &'static str,
 }
 
 /// One model of each API.
 pub(super) const SIDES: [Side; 5] = [
-    side(Api::Anthropic, "anthropic/claude-opus-5-5"),
-    side(Api::OpenaiResponses, "openai/gpt-6.1-sol"),
-    side(Api::OpenaiChat, "local/devstral"),
-    side(Api::Gemini, "google/gemini-4-argon"),
-    side(Api::Ollama, "ollama/qwen3.5:9b"),
+    side(ServedApi::Anthropic, "anthropic/claude-opus-5-5"),
+    side(ServedApi::OpenaiResponses, "openai/gpt-6.1-sol"),
+    side(ServedApi::OpenaiChat, "local/devstral"),
+    side(ServedApi::Gemini, "google/gemini-4-argon"),
+    side(ServedApi::Ollama, "ollama/qwen3.5:9b"),
 ];
 
-pub(super) const fn side(api: Api, model: &'static str) -> Side {
+pub(super) const fn side(api: ServedApi, model: &'static str) -> Side {
     Side { api, model }
 }
 
@@ -35,41 +35,41 @@ impl Side {
     }
 
     /// A reply that nobody has said before.
-    pub(super) fn play(self, number: usize) -> Play {
-        Play::new(&format!("conversation {number}"))
+    pub(super) fn play(self, number: usize) -> ModelReply {
+        ModelReply::new(&format!("conversation {number}"))
             .number(number)
             .model(self.wire())
             .chat_server(ChatServer::Vllm)
     }
 
     /// A reply of text alone.
-    pub(super) fn says(self, number: usize, text: &str) -> Reply {
-        let play = self.play(number).say(Said::reasoning("I see."));
-        play.say(Said::text(text)).reply(self.api)
+    pub(super) fn says(self, number: usize, text: &str) -> ServedReply {
+        let play = self.play(number).say(ReplyItem::reasoning("I see."));
+        play.say(ReplyItem::text(text)).reply(self.api)
     }
 
     /// A reply that calls a tool once.
-    pub(super) fn calls(self, number: usize, tool: &str, arguments: &Value) -> Reply {
-        let call = Said::call(&format!("call_{number}"), tool, arguments.to_string());
-        let play = self.play(number).say(Said::reasoning("A tool."));
+    pub(super) fn calls(self, number: usize, tool: &str, arguments: &Value) -> ServedReply {
+        let call = ReplyItem::call(&format!("call_{number}"), tool, arguments.to_string());
+        let play = self.play(number).say(ReplyItem::reasoning("A tool."));
         play.say(call).reply(self.api)
     }
 
     /// A request that is not taken, for this reason.
-    pub(super) fn refuses(self, message: &str) -> Reply {
+    pub(super) fn refuses(self, message: &str) -> ServedReply {
         let error = match self.api {
-            Api::Anthropic => json!({
+            ServedApi::Anthropic => json!({
                 "type": "error", "error": {"type": "invalid_request_error", "message": message},
             }),
-            Api::OpenaiResponses | Api::OpenaiChat => json!({
+            ServedApi::OpenaiResponses | ServedApi::OpenaiChat => json!({
                 "error": {"message": message, "type": "invalid_request_error", "param": null, "code": null},
             }),
-            Api::Gemini => json!({
+            ServedApi::Gemini => json!({
                 "error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"},
             }),
-            Api::Ollama => json!({ "error": message }),
+            ServedApi::Ollama => json!({ "error": message }),
         };
-        Reply::json(400, error)
+        ServedReply::json(400, error)
     }
 }
 
@@ -101,20 +101,20 @@ pub(super) fn inquiries(request: &Received) -> Vec<String> {
 
 /// What a response leaves in the history: content blocks, output items or parts. Where an API signs nothing nobody
 /// looks at them.
-pub(super) fn items(api: Api, stream: &[u8]) -> Vec<Value> {
+pub(super) fn items(api: ServedApi, stream: &[u8]) -> Vec<Value> {
     let text = String::from_utf8_lossy(stream);
     let events = text.lines().filter_map(|line| line.strip_prefix("data: "));
     let mut events = events.filter_map(|event| serde_json::from_str::<Value>(event).ok());
     match api {
-        Api::Anthropic => blocks(events),
-        Api::OpenaiResponses => {
+        ServedApi::Anthropic => blocks(events),
+        ServedApi::OpenaiResponses => {
             let last = events.next_back().unwrap_or_default();
             last["response"]["output"]
                 .as_array()
                 .cloned()
                 .unwrap_or_default()
         }
-        Api::Gemini => {
+        ServedApi::Gemini => {
             let parts = events.flat_map(|mut event| {
                 let parts = event["candidates"][0]["content"]["parts"].take();
                 parts.as_array().cloned().unwrap_or_default()
@@ -124,7 +124,7 @@ pub(super) fn items(api: Api, stream: &[u8]) -> Vec<Value> {
                 |part: &Value| part.get("text").is_none() || part.get("thoughtSignature").is_some();
             parts.filter(kept).collect()
         }
-        Api::OpenaiChat | Api::Ollama => Vec::new(),
+        ServedApi::OpenaiChat | ServedApi::Ollama => Vec::new(),
     }
 }
 

@@ -4,19 +4,19 @@
 use serde_json::{Value, json};
 
 use super::{
-    run::Run,
+    run::GrownRun,
     side::{SIDES, Side},
 };
-use aside_model_server::Api;
+use aside_model_server::ServedApi;
 
 /// Where the schema of an answer is.
 fn schema(side: Side, body: &Value) -> Option<&Value> {
     body.pointer(match side.api {
-        Api::Anthropic => "/output_config/format/schema",
-        Api::OpenaiResponses => "/text/format/schema",
-        Api::OpenaiChat => "/response_format/json_schema/schema",
-        Api::Gemini => "/generationConfig/responseJsonSchema",
-        Api::Ollama => "/format",
+        ServedApi::Anthropic => "/output_config/format/schema",
+        ServedApi::OpenaiResponses => "/text/format/schema",
+        ServedApi::OpenaiChat => "/response_format/json_schema/schema",
+        ServedApi::Gemini => "/generationConfig/responseJsonSchema",
+        ServedApi::Ollama => "/format",
     })
 }
 
@@ -29,7 +29,7 @@ fn only_the_repair_carries_the_format_and_its_schema_fits_the_api() {
         "additionalProperties": false,
     });
     for side in SIDES {
-        let run = Run::new(side.model, "", move |_, number| match number {
+        let run = GrownRun::new(side.model, "", move |_, number| match number {
             0 => side.says(0, "One metre."),
             _ => side.says(number, r#"{"n":1,"unit":"m"}"#),
         });

@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use super::{story::STORY, teller::Teller, whole};
+use super::{story::STORY, teller::StoryTeller, whole};
 
 /// Kills between each pair of kinds, at the least.
 pub(super) const ENOUGH: usize = 10;
@@ -89,7 +89,7 @@ fn print(kills: &Kills, told: usize, wanted: &HashSet<Pair>) {
 
 /// The story without a kill.
 fn told_once() -> Reference {
-    let mut teller = Teller::new(false);
+    let mut teller = StoryTeller::new(false);
     let mut told = Vec::new();
     for turn in &STORY {
         teller.begin();
@@ -109,7 +109,7 @@ fn pairs(reference: &Reference) -> HashSet<Pair> {
 
 /// Tells the story, and kills it wherever that was not done often enough.
 fn tell(reference: &Reference, kills: &Mutex<Kills>, hasty: bool) {
-    let mut teller = Teller::new(hasty);
+    let mut teller = StoryTeller::new(hasty);
     for (turn, expected) in STORY.iter().zip(reference) {
         teller.begin();
         for tries in 0.. {

@@ -2,16 +2,21 @@
 
 use std::{fs, time::Duration};
 
-use aside::session::{conversation::Status, replay, store::Store};
+use aside::session::{conversation::ConversationActivity, replay, store::Store};
 
 use super::{
-    story::{Ground, STORY},
+    story::{STORY, StoryGround},
     strace::{At, kill},
     whole::names,
 };
 
 /// Kills a command at each change that it is about to make, and checks what is there after that. Returns the kills.
-fn check(command: &str, more: &[&str], interrupted: bool, after: impl Fn(&Ground, &[u8])) -> usize {
+fn check(
+    command: &str,
+    more: &[&str],
+    interrupted: bool,
+    after: impl Fn(&StoryGround, &[u8]),
+) -> usize {
     for n in 1.. {
         let ground = told(interrupted);
         let before = fs::read(ground.log()).unwrap();
@@ -30,8 +35,8 @@ fn check(command: &str, more: &[&str], interrupted: bool, after: impl Fn(&Ground
 }
 
 /// A conversation with a turn that ended, or one that waits for a person.
-fn told(interrupted: bool) -> Ground {
-    let ground = Ground::new();
+fn told(interrupted: bool) -> StoryGround {
+    let ground = StoryGround::new();
     let turn = &STORY[if interrupted { 2 } else { 1 }];
     let args = ground.args(turn, false);
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -73,11 +78,14 @@ fn a_fork_is_there_whole_or_not_at_all() {
             assert_eq!(lines.faults, []);
             let open = replay::turns(&lines.records).pop().unwrap().standing.open;
             if listed.id == ground.conversation.id() {
-                assert_eq!((listed.status, open.len()), (Status::Interrupted, 2));
+                assert_eq!(
+                    (listed.status, open.len()),
+                    (ConversationActivity::Interrupted, 2)
+                );
             } else {
                 assert_eq!(
                     (listed.status, open.len()),
-                    (Status::Idle, 0),
+                    (ConversationActivity::Idle, 0),
                     "its prompts belong to the other"
                 );
             }

@@ -5,15 +5,15 @@ use std::fs;
 use rustix::process::Signal;
 
 use super::{
-    story::{Ground, STORY, side_by_side},
-    teller::Teller,
+    story::{STORY, StoryGround, side_by_side},
+    teller::StoryTeller,
     whole,
 };
 use crate::world::until;
 
 /// The log of the whole story, in lines.
 fn told() -> Vec<Vec<u8>> {
-    let mut teller = Teller::new(false);
+    let mut teller = StoryTeller::new(false);
     for turn in &STORY {
         teller.begin();
         while !teller.go(turn, None) {}
@@ -42,7 +42,7 @@ fn a_conversation_whose_log_is_cut_inside_any_line_goes_on() {
         let (kept, torn) = (&lines[..place], &lines[place]);
         let cut = fastrand::usize(1..torn.len());
         let over = kept.iter().filter(|line| ends_a_turn(line)).count();
-        let mut teller = Teller::new(true);
+        let mut teller = StoryTeller::new(true);
         teller.before = kept
             .iter()
             .rposition(|line| ends_a_turn(line))
@@ -74,8 +74,8 @@ fn a_conversation_whose_log_is_cut_inside_any_line_goes_on() {
 }
 
 /// The log of the story with a flipped bit in a line, in a ground of its own.
-fn damaged(lines: &[Vec<u8>], place: usize) -> Ground {
-    let ground = Ground::new();
+fn damaged(lines: &[Vec<u8>], place: usize) -> StoryGround {
+    let ground = StoryGround::new();
     let mut lines = lines.to_vec();
     let within = lines[place].len() - 1;
     lines[place][fastrand::usize(..within)] ^= 1 << fastrand::u8(..3);
@@ -149,7 +149,7 @@ fn an_interrupted_turn_with_a_flipped_bit_goes_on() {
 fn a_second_process_is_told_who_has_the_conversation_and_may_read_it() {
     const STALLS: &str =
         "[[reply]]\nrepeat = true\nsay = [{ text = 'Begin.' }]\nfault = { stall = true }";
-    let ground = Ground::new();
+    let ground = StoryGround::new();
     let model = ground.world.script(STALLS);
     let id = ground.conversation.id();
     let mut first = ground.world.start(&["run", "-c", id, "-m", &model, "Wait"]);

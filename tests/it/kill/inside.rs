@@ -9,10 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use aside::session::conversation::Status;
+use aside::session::conversation::ConversationActivity;
 
 use super::{
-    story::{Ground, STORY, Turn, side_by_side},
+    story::{STORY, StoryGround, StoryTurn, side_by_side},
     whole,
 };
 use crate::world::until;
@@ -33,7 +33,7 @@ const CLINGING: &str = r#"
     say = [{ text = "Looked." }]
 "#;
 
-const CLING: Turn = Turn {
+const CLING: StoryTurn = StoryTurn {
     message: "Count",
     script: ("clinging.toml", CLINGING),
     args: &["--mode", "auto"],
@@ -42,7 +42,7 @@ const CLING: Turn = Turn {
 #[test]
 fn killed_inside_a_run_it_leaves_no_process_and_says_what_is_not_known() {
     side_by_side(12, |_| {
-        let ground = Ground::new();
+        let ground = StoryGround::new();
         fs::write(
             ground.world.folder().join("scripts/clinging.toml"),
             CLINGING,
@@ -63,7 +63,10 @@ fn killed_inside_a_run_it_leaves_no_process_and_says_what_is_not_known() {
             killed.elapsed()
         );
 
-        assert_eq!(ground.store.list().unwrap()[0].status, Status::Interrupted);
+        assert_eq!(
+            ground.store.list().unwrap()[0].status,
+            ConversationActivity::Interrupted
+        );
         ends(&ground, &CLING);
         let [history] = &whole::histories(&ground, 1)[..] else {
             panic!("one turn")
@@ -84,7 +87,7 @@ fn what_was_told_is_on_record_whenever_it_is_killed() {
         if n >= told.load(Ordering::Relaxed) {
             return;
         }
-        let ground = Ground::new();
+        let ground = StoryGround::new();
         let mut program = begin(&ground, turn, &["--output", "jsonl"]);
         let mut lines = BufReader::new(program.stdout.take().unwrap()).lines();
         let heard: Vec<String> = lines.by_ref().take(n + 1).map(Result::unwrap).collect();
@@ -138,7 +141,7 @@ fn recorded(heard: &[String], log: &Path) {
     );
 }
 
-fn begin(ground: &Ground, turn: &Turn, more: &[&str]) -> Child {
+fn begin(ground: &StoryGround, turn: &StoryTurn, more: &[&str]) -> Child {
     let args = ground.args(turn, false);
     let args: Vec<&str> = args
         .iter()
@@ -149,13 +152,17 @@ fn begin(ground: &Ground, turn: &Turn, more: &[&str]) -> Child {
 }
 
 /// Goes on with the turn, or begins it where it was not begun; it comes to its end.
-pub(super) fn ends(ground: &Ground, turn: &Turn) {
+pub(super) fn ends(ground: &StoryGround, turn: &StoryTurn) {
     let status = ground.store.list().unwrap()[0].status;
     assert!(
-        [Status::Idle, Status::Interrupted].contains(&status),
+        [
+            ConversationActivity::Idle,
+            ConversationActivity::Interrupted
+        ]
+        .contains(&status),
         "{status:?}"
     );
-    let args = ground.args(turn, status == Status::Interrupted);
+    let args = ground.args(turn, status == ConversationActivity::Interrupted);
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     ground.world.aside(&args).exits(0);
 }

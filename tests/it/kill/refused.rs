@@ -5,18 +5,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{
     inside::ends,
-    story::{Ground, STORY, side_by_side},
+    story::{STORY, StoryGround, side_by_side},
     strace::{At, kill},
     whole,
 };
-use crate::world::Done;
+use crate::world::ProgramResult;
 
 /// More lines than a turn of the story has.
 const LINES: usize = 80;
 
 /// Plays the first turn where the n-th line to the log fails.
-fn refused(error: &'static str, n: usize) -> (Ground, Done) {
-    let ground = Ground::new();
+fn refused(error: &'static str, n: usize) -> (StoryGround, ProgramResult) {
+    let ground = StoryGround::new();
     let done = kill(
         &ground,
         &ground.args(&STORY[0], false),

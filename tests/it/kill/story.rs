@@ -9,10 +9,10 @@ use std::{
 
 use aside::session::{conversation::Conversation, store::Store};
 
-use crate::world::World;
+use crate::world::TestWorld;
 
 /// A turn: its script, and its arguments.
-pub(super) struct Turn {
+pub(super) struct StoryTurn {
     pub(super) message: &'static str,
     pub(super) script: (&'static str, &'static str),
     pub(super) args: &'static [&'static str],
@@ -21,18 +21,18 @@ pub(super) struct Turn {
 const ONE: (&str, &str) = ("one.toml", include_str!("one.toml"));
 const TWO: (&str, &str) = ("two.toml", include_str!("two.toml"));
 
-pub(super) const STORY: [Turn; 4] = [
-    Turn {
+pub(super) const STORY: [StoryTurn; 4] = [
+    StoryTurn {
         message: "Look, edit, and count",
         script: ONE,
         args: &["--mode", "auto", "--answer", "ask_user.answer=blue"],
     },
-    Turn {
+    StoryTurn {
         message: "Call a tool",
         script: TWO,
         args: &["--mode", "auto", "--tool-choice", "run_command"],
     },
-    Turn {
+    StoryTurn {
         message: "Ask me",
         script: TWO,
         args: &[
@@ -44,7 +44,7 @@ pub(super) const STORY: [Turn; 4] = [
             "conversation.tools.run_command.result=ask",
         ],
     },
-    Turn {
+    StoryTurn {
         message: "Say it as JSON",
         script: TWO,
         args: &[
@@ -57,15 +57,15 @@ pub(super) const STORY: [Turn; 4] = [
 ];
 
 /// A world in which the story can be told: a workspace, and an empty conversation whose id is known.
-pub(super) struct Ground {
-    pub(super) world: World,
+pub(super) struct StoryGround {
+    pub(super) world: TestWorld,
     pub(super) store: Store,
     pub(super) conversation: Conversation,
 }
 
-impl Ground {
+impl StoryGround {
     pub(super) fn new() -> Self {
-        let world = World::new();
+        let world = TestWorld::new();
         world.write("notes.txt", "x\nx\n");
         for (name, text) in [ONE, TWO] {
             fs::write(world.folder().join("scripts").join(name), text).unwrap();
@@ -82,7 +82,7 @@ impl Ground {
     }
 
     /// The arguments with which a turn begins, or goes on.
-    pub(super) fn args(&self, turn: &Turn, resume: bool) -> Vec<String> {
+    pub(super) fn args(&self, turn: &StoryTurn, resume: bool) -> Vec<String> {
         let script = self.world.folder().join("scripts").join(turn.script.0);
         let model = format!("rehearsal/{}", script.display());
         let fixed = ["run", "-c", self.conversation.id(), "-m", &model, "--trust"];

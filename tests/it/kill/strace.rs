@@ -3,8 +3,8 @@
 
 use std::{fs, path::Path, process::Command};
 
-use super::story::Ground;
-use crate::world::{ASIDE, Done, start};
+use super::story::StoryGround;
+use crate::world::{ASIDE, ProgramResult, start};
 
 /// Where the program is killed.
 #[derive(Clone, Copy, Debug)]
@@ -27,15 +27,15 @@ const CHANGES: &str = "?openat,write,?mkdir,?mkdirat,?rename,renameat,renameat2,
 
 /// What came of it.
 #[derive(Debug)]
-pub(super) struct Outcome {
+pub(super) struct TracedOutcome {
     /// The type of the line that was never written; none where the program ended before.
     pub(super) next: Option<String>,
     /// How it ended.
-    pub(super) done: Done,
+    pub(super) done: ProgramResult,
 }
 
 /// Runs the program in a ground and kills it there.
-pub(super) fn kill(ground: &Ground, args: &[String], at: At) -> Outcome {
+pub(super) fn kill(ground: &StoryGround, args: &[String], at: At) -> TracedOutcome {
     need();
     let report = ground.world.folder().join("strace");
     let (log, inject) = (ground.log(), inject(at));
@@ -60,7 +60,7 @@ pub(super) fn kill(ground: &Ground, args: &[String], at: At) -> Outcome {
         At::Rename(_) => "tool_result".into(),
         At::Change(_) => said.lines().last().unwrap().to_owned(),
     });
-    Outcome { next, done }
+    TracedOutcome { next, done }
 }
 
 fn inject(at: At) -> String {

@@ -6,19 +6,19 @@ use std::{
 };
 
 use aside::{
-    session::{conversation::Status, replay},
+    session::{conversation::ConversationActivity, replay},
     turn::{Event, event::PromptSubject},
 };
 
 use super::{
     between::{ENOUGH, Pair},
-    story::{Ground, Turn},
+    story::{StoryGround, StoryTurn},
     strace::{At, kill},
 };
 
 /// A conversation that is being told.
-pub(super) struct Teller {
-    pub(super) ground: Ground,
+pub(super) struct StoryTeller {
+    pub(super) ground: StoryGround,
     /// Events before the current turn.
     pub(super) before: usize,
     /// How far the current turn came, as a place in its reference.
@@ -35,10 +35,10 @@ pub(super) struct Teller {
     hasty: bool,
 }
 
-impl Teller {
+impl StoryTeller {
     pub(super) fn new(hasty: bool) -> Self {
         Self {
-            ground: Ground::new(),
+            ground: StoryGround::new(),
             before: 0,
             place: 0,
             done: HashSet::new(),
@@ -104,7 +104,7 @@ impl Teller {
     }
 
     /// Begins the turn or goes on with it, and says whether it is over.
-    pub(super) fn go(&mut self, turn: &Turn, at: Option<At>) -> bool {
+    pub(super) fn go(&mut self, turn: &StoryTurn, at: Option<At>) -> bool {
         let args = self.args(turn);
         let (done, next) = match at {
             None => {
@@ -133,7 +133,7 @@ impl Teller {
     }
 
     /// The arguments with which it goes on; each open prompt is answered if it was parked.
-    fn args(&self, turn: &Turn) -> Vec<String> {
+    fn args(&self, turn: &StoryTurn) -> Vec<String> {
         let records = self.ground.conversation.read_last_turn().unwrap().records;
         let last = replay::turns(&records)
             .pop()
@@ -166,11 +166,11 @@ impl Teller {
         let begun = self.kinds()[self.before..]
             .iter()
             .any(|kind| kind == "user_message");
-        let ended = last == "turn_end" && listed[0].status == Status::Idle;
+        let ended = last == "turn_end" && listed[0].status == ConversationActivity::Idle;
         let expected = if begun && !ended {
-            Status::Interrupted
+            ConversationActivity::Interrupted
         } else {
-            Status::Idle
+            ConversationActivity::Idle
         };
         assert_eq!(listed[0].status, expected, "{:?}", self.kinds());
     }

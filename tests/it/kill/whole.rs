@@ -14,13 +14,13 @@ use aside::{
     },
 };
 
-use super::story::Ground;
+use super::story::StoryGround;
 
 const UNKNOWN: &str =
     "run_command was interrupted; its effects are unknown. Look before you run it again.";
 
 /// Checks a conversation of which so many turns have ended, and the files around it.
-pub(super) fn check(ground: &Ground, turns: usize) {
+pub(super) fn check(ground: &StoryGround, turns: usize) {
     let count = fs::read_to_string(ground.world.at("count")).unwrap_or_default();
     for history in histories(ground, turns) {
         history.effects(&count);
@@ -30,7 +30,7 @@ pub(super) fn check(ground: &Ground, turns: usize) {
 }
 
 /// Checks a conversation of which so many turns have ended.
-pub(super) fn histories(ground: &Ground, turns: usize) -> Vec<History> {
+pub(super) fn histories(ground: &StoryGround, turns: usize) -> Vec<History> {
     let lines = ground.conversation.read_all().unwrap();
     assert_eq!(lines.faults, []);
     let all = replay::turns(&lines.records);
@@ -53,13 +53,13 @@ pub(super) fn histories(ground: &Ground, turns: usize) -> Vec<History> {
 }
 
 /// No process is left that works in the workspace.
-fn nothing_runs(ground: &Ground) {
+fn nothing_runs(ground: &StoryGround) {
     let left = processes(ground);
     assert!(left.is_empty(), "{left:?}");
 }
 
 /// The command lines of all processes that work in the workspace.
-pub(super) fn processes(ground: &Ground) -> Vec<String> {
+pub(super) fn processes(ground: &StoryGround) -> Vec<String> {
     let work = fs::canonicalize(ground.world.at("")).unwrap();
     let mut found = Vec::new();
     for process in fs::read_dir("/proc").unwrap() {
@@ -224,7 +224,7 @@ impl History {
 }
 
 /// Nothing was left anywhere, and no file is half written.
-fn files(ground: &Ground) {
+fn files(ground: &StoryGround) {
     let notes = ground.world.read("notes.txt");
     assert!(["x\nx\n", "y\ny\n"].contains(&notes.as_str()), "{notes:?}");
     let folder = ground.world.folder();

@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 use crate::{
     asker::Asker,
     lsp::client::{Client, initialize, prompts},
-    world::{Done, World},
+    world::{ProgramResult, TestWorld},
 };
 
 /// A conversation in the making.
 pub(super) struct Making {
-    pub(super) world: World,
+    pub(super) world: TestWorld,
     files: BTreeMap<&'static str, String>,
     script: String,
 }
@@ -27,7 +27,7 @@ impl Making {
     /// Makes a conversation.
     pub(super) fn of(make: fn(&mut Self)) -> Self {
         let mut making = Self {
-            world: World::new(),
+            world: TestWorld::new(),
             files: BTreeMap::new(),
             script: String::new(),
         };
@@ -49,14 +49,14 @@ impl Making {
 
     /// A turn of the script on the message `Go`, in a new conversation.
     #[track_caller]
-    pub(super) fn go(&mut self, script: &str, args: &[&str]) -> Done {
+    pub(super) fn go(&mut self, script: &str, args: &[&str]) -> ProgramResult {
         let model = self.script(script);
         self.world
             .aside(&[&["run", "-m", &model, "--trust", "Go"], args].concat())
     }
 
     /// A turn of the script on this message, in the same conversation.
-    pub(super) fn say(&self, message: &str, args: &[&str]) -> Done {
+    pub(super) fn say(&self, message: &str, args: &[&str]) -> ProgramResult {
         let model = self.world.script(&self.script);
         self.world.aside(
             &[
@@ -69,7 +69,7 @@ impl Making {
 
     /// The interrupted turn goes on, with answers to the prompts that it was parked at: each is for the first open
     /// one.
-    pub(super) fn resume(&self, answers: &[&str], args: &[&str]) -> Done {
+    pub(super) fn resume(&self, answers: &[&str], args: &[&str]) -> ProgramResult {
         let mut given = Vec::new();
         for (prompt, answer) in self.open().iter().zip(answers) {
             given.extend(["--answer".to_owned(), format!("{prompt}={answer}")]);

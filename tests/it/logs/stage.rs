@@ -8,8 +8,8 @@ use std::{
 };
 
 use aside_model_server::{
-    Api,
-    play::{Play, Said},
+    ServedApi,
+    play::{ModelReply, ReplyItem},
     server::ModelServer,
 };
 use serde_json::{Value, json};
@@ -22,12 +22,12 @@ use super::{
 use crate::{
     asker::Asker,
     lsp::client::{Client, initialize},
-    world::World,
+    world::TestWorld,
 };
 
 /// A server in a world with the files that the conversation began with.
 pub(super) struct Stage {
-    pub(super) world: World,
+    pub(super) world: TestWorld,
     pub(super) client: Client,
     model: ModelServer,
     /// Where the conversations are.
@@ -40,12 +40,13 @@ pub(super) struct Stage {
 
 impl Stage {
     pub(super) fn new(log: &Log) -> Self {
-        let world = World::new();
+        let world = TestWorld::new();
         let replies = AtomicUsize::new(0);
         let model = ModelServer::start(move |_| {
             let number = replies.fetch_add(1, Ordering::Relaxed);
-            let play = Play::new("golden").number(number).model("model");
-            play.say(Said::text("Done.")).reply(Api::OpenaiChat)
+            let play = ModelReply::new("golden").number(number).model("model");
+            play.say(ReplyItem::text("Done."))
+                .reply(ServedApi::OpenaiChat)
         });
         let address = model.address();
         world.user_config(&format!(
@@ -141,7 +142,7 @@ pub(super) fn without_conversation(prompt: &Value) -> Value {
 }
 
 /// A server that trusts the workspace; one that has the asking tool runs in this process.
-fn start(world: &World, is_asked: bool) -> Client {
+fn start(world: &TestWorld, is_asked: bool) -> Client {
     let capabilities =
         json!({ "experimental": { "aside": { "version": 1, "prompt": true, "secret": true } } });
     let mut options = json!({ "trusted": true, "config": { "assistant": { "model": MODEL } } });

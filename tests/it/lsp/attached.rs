@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::client::{Client, nobody, prompts, uri};
-use crate::world::World;
+use crate::world::TestWorld;
 
 const PNG: &[u8] = include_bytes!("../../media/red.png");
 
@@ -19,8 +19,8 @@ const SEES: &str = r#"
     say = [{ text = "Something else." }]
 "#;
 
-fn world() -> World {
-    let world = World::new();
+fn world() -> TestWorld {
+    let world = TestWorld::new();
     fs::write(world.at("red.png"), PNG).unwrap();
     world
 }

@@ -16,7 +16,7 @@ use std::{
 use aside::{front::lsp, tool::Tool};
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::world::TestWorld;
 
 /// How long a message may take before a test gives up on it.
 const LONG: Duration = Duration::from_secs(20);
@@ -44,14 +44,14 @@ pub(crate) struct Client {
 impl Client {
     /// Starts the server in the workspace and initializes it. The script is what the model plays; the workspace is
     /// trusted.
-    pub(crate) fn start(world: &World, script: &str, capabilities: Value) -> Self {
+    pub(crate) fn start(world: &TestWorld, script: &str, capabilities: Value) -> Self {
         let model = world.script(script);
         let options = json!({ "trusted": true, "config": { "assistant": { "model": model } } });
         Self::with(world, capabilities, options)
     }
 
     /// Starts the server in the workspace and initializes it with these options.
-    pub(crate) fn with(world: &World, capabilities: Value, options: Value) -> Self {
+    pub(crate) fn with(world: &TestWorld, capabilities: Value, options: Value) -> Self {
         let mut client = Self::spawn(world);
         client.request("initialize", initialize(world, capabilities, options));
         client.notify("initialized", json!({}));
@@ -59,7 +59,7 @@ impl Client {
     }
 
     /// Starts the server, to which nothing was said yet.
-    pub(crate) fn spawn(world: &World) -> Self {
+    pub(crate) fn spawn(world: &TestWorld) -> Self {
         Self::run(world.command(&["lsp", "--stdio"]))
     }
 
@@ -327,7 +327,7 @@ impl Drop for Client {
 }
 
 /// The params of `initialize`.
-pub(crate) fn initialize(world: &World, capabilities: Value, options: Value) -> Value {
+pub(crate) fn initialize(world: &TestWorld, capabilities: Value, options: Value) -> Value {
     json!({
         "processId": null,
         "rootUri": uri(world, ""),
@@ -352,7 +352,7 @@ pub(crate) fn nobody(prompt: &Value) -> Value {
 }
 
 /// The URI of a path in the workspace.
-pub(crate) fn uri(world: &World, path: &str) -> String {
+pub(crate) fn uri(world: &TestWorld, path: &str) -> String {
     let path = world.at(path);
     format!("file://{}", path.display())
         .trim_end_matches('/')

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::client::{Client, uri};
-use crate::world::World;
+use crate::world::TestWorld;
 
 /// What was there before, and what the model makes of it.
 const OLD: &str = "one\ntwo\n";
@@ -35,15 +35,15 @@ fn calls(tool: &str, arguments: &str) -> String {
 }
 
 /// An editor with a workspace in which there is `a.txt`.
-struct Editor {
+struct EditingClient {
     client: Client,
-    world: World,
+    world: TestWorld,
     uri: String,
 }
 
-impl Editor {
+impl EditingClient {
     fn new(script: &str, save: bool) -> Self {
-        let world = World::new();
+        let world = TestWorld::new();
         world.write("a.txt", OLD);
         let capabilities = json!({
             "workspace": { "applyEdit": true },
@@ -115,7 +115,7 @@ impl Editor {
 
 #[test]
 fn an_edit_of_what_the_user_did_not_save_asks_and_says_why() {
-    let mut editor = Editor::new(EDITS, true);
+    let mut editor = EditingClient::new(EDITS, true);
     editor.open("a.txt", OLD);
     let typed = "one\ntwo\nmine\n";
     editor.shows(2, typed);
@@ -142,7 +142,7 @@ fn an_edit_of_what_the_user_did_not_save_asks_and_says_why() {
 
 #[test]
 fn what_was_unsaved_when_it_was_opened_is_the_users_too() {
-    let mut editor = Editor::new(EDITS, true);
+    let mut editor = EditingClient::new(EDITS, true);
     editor.open("a.txt", "one\ntwo\nof yesterday\n");
     editor.start("edits");
     let prompt = editor.allow();
@@ -153,7 +153,7 @@ fn what_was_unsaved_when_it_was_opened_is_the_users_too() {
 
 #[test]
 fn an_open_file_without_changes_is_changed_in_the_editor_and_saved() {
-    let mut editor = Editor::new(EDITS, true);
+    let mut editor = EditingClient::new(EDITS, true);
     editor.open("a.txt", OLD);
     editor.start("edits");
     editor.applies(1, NEW);
@@ -170,7 +170,7 @@ fn an_open_file_without_changes_is_changed_in_the_editor_and_saved() {
 
 #[test]
 fn an_editor_that_formats_when_it_saves_is_noticed() {
-    let mut editor = Editor::new(EDITS, true);
+    let mut editor = EditingClient::new(EDITS, true);
     editor.open("a.txt", OLD);
     editor.start("edits");
     editor.applies(1, NEW);
@@ -200,7 +200,7 @@ fn an_editor_that_cannot_be_told_to_save_is_not_asked_about_the_tools_own_change
         &format!("{again}\n[[reply]]\nsay"),
         1,
     );
-    let mut editor = Editor::new(&script, false);
+    let mut editor = EditingClient::new(&script, false);
     editor.open("a.txt", OLD);
     editor.start("edits");
     editor.applies(1, NEW);
@@ -223,7 +223,7 @@ fn an_editor_that_cannot_be_told_to_save_is_not_asked_about_the_tools_own_change
 
 #[test]
 fn a_file_that_is_not_open_is_changed_on_disk() {
-    let mut editor = Editor::new(EDITS, true);
+    let mut editor = EditingClient::new(EDITS, true);
     editor.open("b.txt", OLD);
     editor.start("edits");
     assert_eq!(editor.told("edit"), "Changed `a.txt`.");
@@ -232,7 +232,7 @@ fn a_file_that_is_not_open_is_changed_on_disk() {
 
 #[test]
 fn a_file_that_was_closed_again_is_changed_on_disk() {
-    let mut editor = Editor::new(EDITS, true);
+    let mut editor = EditingClient::new(EDITS, true);
     editor.open("a.txt", "other\n");
     let closed = json!({ "textDocument": { "uri": editor.uri } });
     editor.client.notify("textDocument/didClose", closed);
@@ -243,7 +243,7 @@ fn a_file_that_was_closed_again_is_changed_on_disk() {
 
 #[test]
 fn an_edit_that_the_editor_refuses_is_an_error() {
-    let mut editor = Editor::new(EDITS, true);
+    let mut editor = EditingClient::new(EDITS, true);
     editor.open("a.txt", OLD);
     editor.start("edits");
     let request = editor.client.expect("workspace/applyEdit");
@@ -258,7 +258,7 @@ fn an_edit_that_the_editor_refuses_is_an_error() {
 
 #[test]
 fn an_edit_that_is_not_seen_is_not_believed() {
-    let mut editor = Editor::new(EDITS, true);
+    let mut editor = EditingClient::new(EDITS, true);
     editor.open("a.txt", OLD);
     editor.start("edits");
     let request = editor.client.expect("workspace/applyEdit");
@@ -271,7 +271,7 @@ fn an_edit_that_is_not_seen_is_not_believed() {
 
 #[test]
 fn an_approval_is_for_the_text_that_was_shown() {
-    let mut editor = Editor::new(EDITS, true);
+    let mut editor = EditingClient::new(EDITS, true);
     editor.open("a.txt", OLD);
     editor.shows(2, "two\n");
     editor.shows(3, OLD);
@@ -300,7 +300,7 @@ fn tools_read_what_stands_in_the_editor() {
         [[reply]]
         say = [{ text = "Done." }]
     "#;
-    let mut editor = Editor::new(script, true);
+    let mut editor = EditingClient::new(script, true);
     editor.open("a.txt", OLD);
     editor.shows(2, "one\nunsaved\n");
     editor.open("new.txt", "unsaved, too\n");
@@ -316,7 +316,7 @@ fn tools_read_what_stands_in_the_editor() {
 
 #[test]
 fn what_stands_in_the_editor_is_no_way_round_the_gate() {
-    let mut editor = Editor::new(&calls("read_file", r#"{ path = ".env" }"#), true);
+    let mut editor = EditingClient::new(&calls("read_file", r#"{ path = ".env" }"#), true);
     editor.open(".env", "KEY=1\n");
     editor.start("edits");
     let prompt = editor.allow();
@@ -324,7 +324,7 @@ fn what_stands_in_the_editor_is_no_way_round_the_gate() {
     assert_eq!(editor.told("read_file"), "KEY=1\n");
 
     let write = calls("write_file", r#"{ path = ".git/config", content = "" }"#);
-    let mut editor = Editor::new(&write, true);
+    let mut editor = EditingClient::new(&write, true);
     editor.open(".git/config", "mine\n");
     editor.start("edits");
     assert!(editor.told("write_file").contains("is protected"));
@@ -332,7 +332,8 @@ fn what_stands_in_the_editor_is_no_way_round_the_gate() {
 
 #[test]
 fn a_command_is_told_of_unsaved_files_of_the_workspace() {
-    let mut editor = Editor::new(&calls("run_command", r#"{ command = "cat a.txt" }"#), true);
+    let mut editor =
+        EditingClient::new(&calls("run_command", r#"{ command = "cat a.txt" }"#), true);
     editor.open("a.txt", OLD);
     editor.shows(2, "typed\n");
     editor.open("../outside.txt", "typed\n");
@@ -349,10 +350,10 @@ fn a_command_is_told_of_unsaved_files_of_the_workspace() {
 
 #[test]
 fn an_editor_that_does_not_apply_edits_is_not_told_to() {
-    let world = World::new();
+    let world = TestWorld::new();
     world.write("a.txt", OLD);
     let capabilities = json!({ "experimental": { "aside": { "version": 1, "prompt": true } } });
-    let mut editor = Editor {
+    let mut editor = EditingClient {
         client: Client::start(&world, EDITS, capabilities),
         uri: uri(&world, "a.txt"),
         world,

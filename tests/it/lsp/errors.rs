@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::client::{Client, answer, initialize, nobody, prompts, uri};
-use crate::world::World;
+use crate::world::TestWorld;
 
 const SCRIPT: &str = r#"
     [[reply]]
@@ -17,7 +17,7 @@ const SCRIPT: &str = r#"
 
 #[test]
 fn each_mistake_has_its_error() {
-    let world = World::new();
+    let world = TestWorld::new();
     let mut client = Client::start(&world, SCRIPT, prompts());
     let turn = client.turn(json!({ "message": "Ask" }));
     let prompt = client.expect("aside/prompt");
@@ -178,7 +178,7 @@ fn each_mistake_has_its_error() {
 
 #[test]
 fn nothing_is_answered_before_initialize() {
-    let world = World::new();
+    let world = TestWorld::new();
     let mut client = Client::spawn(&world);
     assert_eq!(
         client
@@ -190,7 +190,7 @@ fn nothing_is_answered_before_initialize() {
 
 #[test]
 fn a_conversation_that_another_process_has_open_is_refused_by_name() {
-    let world = World::new();
+    let world = TestWorld::new();
     let mut one = Client::start(&world, SCRIPT, prompts());
     let turn = one.turn(json!({ "message": "Ask" }));
     let prompt = one.expect("aside/prompt");
@@ -205,7 +205,7 @@ fn a_conversation_that_another_process_has_open_is_refused_by_name() {
 
 #[test]
 fn a_broken_configuration_is_said_and_does_not_end_the_server() {
-    let world = World::new();
+    let world = TestWorld::new();
     world.write("aside.toml", "\nassistant.modle = 'x'\n");
     let mut client = Client::start(&world, SCRIPT, prompts());
     // With the first document, what there is is looked at.
@@ -240,7 +240,7 @@ fn a_broken_configuration_is_said_and_does_not_end_the_server() {
 
 #[test]
 fn without_a_model_the_first_status_and_each_turn_say_so() {
-    let world = World::new();
+    let world = TestWorld::new();
     let options = json!({ "trusted": true });
     let mut client = Client::with(&world, prompts(), options);
     // Whether an Ollama answers was looked for before.
@@ -261,7 +261,7 @@ fn without_a_model_the_first_status_and_each_turn_say_so() {
 
 #[test]
 fn a_client_whose_process_is_gone_is_not_served() {
-    let world = World::new();
+    let world = TestWorld::new();
     let mut short = std::process::Command::new("true").spawn().unwrap();
     let gone = short.id();
     short.wait().unwrap();
@@ -287,7 +287,7 @@ fn a_client_whose_process_is_gone_is_not_served() {
 
 #[test]
 fn a_cancelled_request_that_is_answered_already_does_no_harm() {
-    let world = World::new();
+    let world = TestWorld::new();
     let mut client = Client::start(&world, SCRIPT, prompts());
     client.request("aside/model/list", json!({}));
     for id in [1, 2, 77] {

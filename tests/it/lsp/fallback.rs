@@ -10,7 +10,7 @@ use std::{fs, path::PathBuf};
 use serde_json::{Value, json};
 
 use super::client::Client;
-use crate::world::World;
+use crate::world::TestWorld;
 
 /// An editor that can show files and progress.
 fn able() -> Value {
@@ -98,7 +98,7 @@ fn save(page: &std::path::Path, text: &str) {
 }
 
 /// Plays a turn that asks this in a client that shows no files, up to the prompt.
-fn asked(world: &World, arguments: &str) -> (Client, Value) {
+fn asked(world: &TestWorld, arguments: &str) -> (Client, Value) {
     let mut client = Client::start(world, &asking(arguments), bare());
     ask(&mut client);
     let prompt = prompt(&mut client);

@@ -9,13 +9,13 @@ use std::{
 use serde_json::{Value, json};
 
 use super::client::Client;
-use crate::world::{World, until};
+use crate::world::{TestWorld, until};
 
 const PIECES: usize = 20_000;
 
 #[test]
 fn a_flood_of_pieces_comes_joined_in_order_and_as_it_was_said() {
-    let world = World::new();
+    let world = TestWorld::new();
     let said: String = (0..PIECES).map(|number| format!("{number:05}")).collect();
     let script = format!("[[reply]]\nsay = [{{ text = \"{said}\", pieces = {PIECES} }}]\n");
     let mut client = Client::start(
@@ -53,7 +53,7 @@ const STALL: &str = r#"
 "#;
 
 /// Plays [`STALL`] with a client that stops reading before it starts. Returns when the command runs.
-fn stalled(world: &World) -> (Client, PathBuf) {
+fn stalled(world: &TestWorld) -> (Client, PathBuf) {
     let model = world.script(&STALL.replace(
         "SAID",
         &"all of it, said as slowly as it will be read, 50 B. ".repeat(10_000),
@@ -76,7 +76,7 @@ fn stalled(world: &World) -> (Client, PathBuf) {
 
 #[test]
 fn a_client_that_stalls_can_cancel() {
-    let world = World::new();
+    let world = TestWorld::new();
     let (mut client, command) = stalled(&world);
     client.ask("aside/turn/cancel", json!({ "turnId": "long" }));
     until("no command", || !command.exists());
@@ -88,7 +88,7 @@ fn a_client_that_stalls_can_cancel() {
 
 #[test]
 fn a_client_that_stalls_can_end_the_server() {
-    let world = World::new();
+    let world = TestWorld::new();
     let (mut client, command) = stalled(&world);
     client.ask("shutdown", Value::Null);
     client.notify("exit", Value::Null);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::client::{Client, answer, initialize};
 use crate::{
     asker::Asker,
-    world::{Log, World, conversations},
+    world::{EventLog, TestWorld, conversations},
 };
 
 /// Four calls at once, each with its question.
@@ -43,11 +43,11 @@ const FORM: &str = r#"
 const FORM_TOLD: &str = "7, [\"one\",\"three\"], \"2025-05-30\", null";
 
 /// A client with these capabilities of a server with the asking tool. State is kept in the world.
-fn client(world: &World, capabilities: Value) -> Client {
+fn client(world: &TestWorld, capabilities: Value) -> Client {
     client_of(world, SCRIPT, capabilities)
 }
 
-fn client_of(world: &World, script: &str, capabilities: Value) -> Client {
+fn client_of(world: &TestWorld, script: &str, capabilities: Value) -> Client {
     let mut client = Client::in_memory(Asker::new());
     let options = json!({
         "trusted": true,
@@ -60,16 +60,16 @@ fn client_of(world: &World, script: &str, capabilities: Value) -> Client {
 }
 
 /// The log of the only conversation.
-fn log(world: &World) -> Log {
+fn log(world: &TestWorld) -> EventLog {
     let all = conversations(&world.folder().join("state"));
     let [only] = all.as_slice() else {
         panic!("{all:?}");
     };
-    Log::read(only)
+    EventLog::read(only)
 }
 
 /// What the tool, or the record, says of each question: id of the call and content of its result.
-fn check(log: &Log, expected: [(&str, &str); 4]) {
+fn check(log: &EventLog, expected: [(&str, &str); 4]) {
     for (call, content) in expected {
         assert_eq!(log.result(call)["content"], content, "{call}");
     }
@@ -91,7 +91,7 @@ fn person(prompt: &Value) -> Value {
 
 #[test]
 fn every_kind_of_question_is_answered_and_a_secret_reaches_the_tool_alone() {
-    let world = World::new();
+    let world = TestWorld::new();
     let mut client = client(&world, aside(true));
     let turn = client.turn(json!({ "message": "Go" }));
     let (updates, end) = client.play(&turn, person);
@@ -126,7 +126,7 @@ fn every_kind_of_question_is_answered_and_a_secret_reaches_the_tool_alone() {
 
 #[test]
 fn a_client_that_cannot_hide_what_is_typed_is_asked_for_no_secret() {
-    let world = World::new();
+    let world = TestWorld::new();
     let mut client = client(&world, aside(false));
     let turn = client.turn(json!({ "message": "Go" }));
     let (_, end) = client.play(&turn, person);
@@ -149,7 +149,7 @@ fn a_client_that_cannot_hide_what_is_typed_is_asked_for_no_secret() {
 
 #[test]
 fn a_client_that_knows_nothing_of_the_protocol_is_asked_for_all_but_a_secret() {
-    let world = World::new();
+    let world = TestWorld::new();
     let capabilities = json!({ "window": { "showDocument": { "support": true } } });
     let mut client = client(&world, capabilities);
     let command = json!({ "command": "aside.server.ask", "arguments": [{ "message": "Go" }] });
@@ -195,7 +195,7 @@ fn a_client_that_knows_nothing_of_the_protocol_is_asked_for_all_but_a_secret() {
 
 #[test]
 fn numbers_several_options_and_an_answer_that_is_left_out_reach_the_tool() {
-    let world = World::new();
+    let world = TestWorld::new();
     let mut client = client_of(&world, FORM, aside(false));
     let turn = client.turn(json!({ "message": "Go" }));
     let mut unfit = [json!(11), json!([]), json!("tomorrow")];
@@ -252,7 +252,7 @@ fn numbers_several_options_and_an_answer_that_is_left_out_reach_the_tool() {
 
 #[test]
 fn a_client_that_knows_nothing_of_the_protocol_writes_numbers_and_options() {
-    let world = World::new();
+    let world = TestWorld::new();
     let capabilities = json!({ "window": { "showDocument": { "support": true } } });
     let mut client = client_of(&world, FORM, capabilities);
     let command = json!({ "command": "aside.server.ask", "arguments": [{ "message": "Go" }] });

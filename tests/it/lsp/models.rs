@@ -3,33 +3,33 @@
 use std::net::SocketAddr;
 
 use aside_model_server::{
-    Api,
-    play::{Play, Said},
-    server::{Gate, ModelServer, Reply},
+    ServedApi,
+    play::{ModelReply, ReplyItem},
+    server::{ModelServer, ReplyGate, ServedReply},
 };
 use serde_json::{Value, json};
 
 use super::client::{Client, initialize, prompts};
-use crate::world::World;
+use crate::world::TestWorld;
 
 /// An Ollama that lists its models when it is told to, and says `Hello.`
-fn ollama(told: &Gate) -> ModelServer {
+fn ollama(told: &ReplyGate) -> ModelServer {
     let told = told.clone();
     ModelServer::start(move |received| {
-        let sample = |text: &str| Reply::new(200, "application/json", text.to_owned());
+        let sample = |text: &str| ServedReply::new(200, "application/json", text.to_owned());
         match received.path.as_str() {
             "/api/tags" => sample(include_str!("../../model_server/wire/ollama/08_tags.json"))
                 .wait_at(0, &told),
             "/api/show" => sample(include_str!("../../model_server/wire/ollama/09_show.json")),
-            _ => Play::new("ollama")
-                .say(Said::text("Hello."))
-                .reply(Api::Ollama),
+            _ => ModelReply::new("ollama")
+                .say(ReplyItem::text("Hello."))
+                .reply(ServedApi::Ollama),
         }
     })
 }
 
 /// A client of a server for which nobody configured a model, beside this Ollama.
-fn client(world: &World, ollama: SocketAddr) -> Client {
+fn client(world: &TestWorld, ollama: SocketAddr) -> Client {
     let mut server = world.command(&["lsp", "--stdio"]);
     server.env("OLLAMA_HOST", ollama.to_string());
     let mut client = Client::run(server);
@@ -41,7 +41,7 @@ fn client(world: &World, ollama: SocketAddr) -> Client {
 
 #[test]
 fn the_first_turn_waits_for_an_ollama_that_nobody_configured_and_nothing_else_does() {
-    let (world, told) = (World::new(), Gate::new());
+    let (world, told) = (TestWorld::new(), ReplyGate::new());
     let ollama = ollama(&told);
     let mut client = client(&world, ollama.address());
     let start = client.ask("aside/turn/start", json!({ "message": "Hello?" }));
@@ -59,7 +59,7 @@ fn the_first_turn_waits_for_an_ollama_that_nobody_configured_and_nothing_else_do
 
 #[test]
 fn a_turn_that_is_taken_back_while_its_model_is_looked_for_does_not_begin() {
-    let (world, told) = (World::new(), Gate::new());
+    let (world, told) = (TestWorld::new(), ReplyGate::new());
     let ollama = ollama(&told);
     let mut client = client(&world, ollama.address());
     let made = client.request("aside/conversation/create", json!({}));
@@ -79,7 +79,7 @@ fn a_turn_that_is_taken_back_while_its_model_is_looked_for_does_not_begin() {
 
 #[test]
 fn the_list_of_models_is_what_the_providers_say_now() {
-    let (world, told) = (World::new(), Gate::new());
+    let (world, told) = (TestWorld::new(), ReplyGate::new());
     let ollama = ollama(&told);
     let mut client = client(&world, ollama.address());
     let list = client.ask("aside/model/list", json!({}));

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::client::{Client, answer, nobody, prompts};
-use crate::world::World;
+use crate::world::TestWorld;
 
 const SCRIPT: &str = r#"
     [[reply]]
@@ -29,7 +29,7 @@ fn three(client: &mut Client) -> Vec<Value> {
 
 #[test]
 fn a_turn_that_was_killed_lists_its_prompts_and_goes_on() {
-    let world = World::new();
+    let world = TestWorld::new();
     let mut client = Client::start(&world, SCRIPT, prompts());
     let turn = client.turn(json!({ "message": "Go" }));
     let before = three(&mut client);
@@ -94,7 +94,7 @@ fn a_turn_that_was_killed_lists_its_prompts_and_goes_on() {
 
 #[test]
 fn a_client_that_goes_away_decides_nothing() {
-    let world = World::new();
+    let world = TestWorld::new();
     let mut client = Client::start(&world, SCRIPT, prompts());
     client.turn(json!({ "message": "Go" }));
     three(&mut client);
@@ -106,7 +106,7 @@ fn a_client_that_goes_away_decides_nothing() {
 
 #[test]
 fn prompts_are_answered_in_another_way_and_taken_off_the_screen() {
-    let world = World::new();
+    let world = TestWorld::new();
     let mut client = Client::start(&world, SCRIPT, prompts());
     let turn = client.turn(json!({ "message": "Go" }));
     let [ask, run, write] = three(&mut client).try_into().unwrap();
@@ -141,7 +141,7 @@ fn prompts_are_answered_in_another_way_and_taken_off_the_screen() {
 
 #[test]
 fn an_answer_that_comes_too_late_is_on_record_and_changes_nothing() {
-    let world = World::new();
+    let world = TestWorld::new();
     let mut client = Client::start(&world, SCRIPT, prompts());
     let turn = client.turn(json!({ "message": "Go" }));
     let [ask, run, write] = three(&mut client).try_into().unwrap();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::client::{Client, answer, initialize, nobody, prompts, uri};
-use crate::world::World;
+use crate::world::TestWorld;
 
 /// Keys that no workspace may set, trusted or not, each with a value that would loosen something.
 const NEVER: [(&str, &str); 17] = [
@@ -66,7 +66,7 @@ fn layers(client: &mut Client, key: &str) -> Vec<String> {
 
 #[test]
 fn a_repository_s_settings_loosen_nothing() {
-    let world = World::new();
+    let world = TestWorld::new();
     let mut client = Client::start(&world, "", prompts());
     let theirs = "the client's workspaceConfig";
     let mut check = |key: &str, value: &str, trusted: bool, counts: bool| {
@@ -91,7 +91,7 @@ fn a_repository_s_settings_loosen_nothing() {
 
 #[test]
 fn an_editor_that_knows_nothing_of_aside_cannot_speak_for_the_user_later() {
-    let world = World::new();
+    let world = TestWorld::new();
     let mut client = Client::with(&world, json!({}), json!({}));
     let evil = json!({ "config": { "sandbox": "off", "assistant": { "instructions": "x" } }, "trusted": true });
     client.notify(
@@ -107,7 +107,7 @@ fn an_editor_that_knows_nothing_of_aside_cannot_speak_for_the_user_later() {
 
 #[test]
 fn trust_is_given_to_a_folder_and_taken_back() {
-    let world = World::new();
+    let world = TestWorld::new();
     world.write("aside.toml", "assistant.system_prompt = 'Be a parrot.'\n");
     let model = world.script("[[reply]]\ntimes = 9\nsay = [{ text = 'Done.' }]");
     let options = json!({ "config": { "assistant": { "model": model } } });
@@ -133,7 +133,7 @@ fn trust_is_given_to_a_folder_and_taken_back() {
 
 #[test]
 fn settings_are_pulled_and_asked_for_where_the_client_says_so() {
-    let world = World::new();
+    let world = TestWorld::new();
     let capabilities = json!({
         "workspace": { "configuration": true, "didChangeConfiguration": { "dynamicRegistration": true } },
         "experimental": { "aside": { "version": 1, "prompt": true } },
@@ -189,7 +189,7 @@ const REVEAL: &str = r#"
 
 #[test]
 fn a_tool_of_the_editor_s_runs_there_when_a_person_said_so() {
-    let world = World::new();
+    let world = TestWorld::new();
     let mut client = Client::start(&world, REVEAL, reveal());
     let turn = client.turn(json!({ "message": "Go" }));
     let prompt = client.expect("aside/prompt");
@@ -223,7 +223,7 @@ fn a_tool_of_the_editor_s_runs_there_when_a_person_said_so() {
 
 #[test]
 fn tools_of_the_editor_s_need_a_trusted_workspace_and_names_of_their_own() {
-    let world = World::new();
+    let world = TestWorld::new();
     let model = world.script(REVEAL);
     let options = json!({ "config": { "assistant": { "model": model } } });
     let mut client = Client::with(&world, reveal(), options);
@@ -246,7 +246,7 @@ fn tools_of_the_editor_s_need_a_trusted_workspace_and_names_of_their_own() {
 
 #[test]
 fn what_was_approved_for_good_is_listed_and_asked_again_once_it_is_revoked() {
-    let world = World::new();
+    let world = TestWorld::new();
     let script = REVEAL.replace(
         r#"{ call = "reveal_line", id = "two", arguments = { line = "x" } },"#,
         "",
@@ -293,7 +293,7 @@ fn what_was_approved_for_good_is_listed_and_asked_again_once_it_is_revoked() {
 
 #[test]
 fn trust_is_given_to_the_preview_that_was_shown() {
-    let world = World::new();
+    let world = TestWorld::new();
     let file = "assistant.system_prompt = 'Be a parrot.'\n\
                 conversation.tools.lint.command = ['sh', 'lint.sh']\n\
                 sandbox = 'off'\n";

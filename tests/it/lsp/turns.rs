@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::client::{Client, answer, nobody, prompts, uri};
-use crate::world::World;
+use crate::world::TestWorld;
 
 /// The model reads, edits and looks again, and asks twice and once more through a tool.
 const WHOLE: &str = r#"
@@ -81,7 +81,7 @@ fn lines(updates: &[Value]) -> Vec<String> {
 
 #[test]
 fn a_whole_turn_is_streamed_and_read_back_the_same() {
-    let world = World::new();
+    let world = TestWorld::new();
     world.write("a.txt", "a b\nb c\n");
     let mut client = Client::start(&world, WHOLE, prompts());
     let turn = client.turn(json!({ "message": "Tidy\nall", "mode": "edits", "turnId": "first" }));
@@ -211,7 +211,7 @@ const EDITS: &str = r#"
 
 #[test]
 fn conversations_are_listed_renamed_forked_and_deleted() {
-    let world = World::new();
+    let world = TestWorld::new();
     let mut client = Client::start(&world, ASKS, prompts());
     let yes = |_: &Value| answer(true);
     let mut ids = Vec::new();
@@ -273,7 +273,7 @@ fn conversations_are_listed_renamed_forked_and_deleted() {
 
 #[test]
 fn a_turn_is_undone_whole_or_not_at_all() {
-    let world = World::new();
+    let world = TestWorld::new();
     world.write("a.txt", "one\ntwo\n");
     let mut client = Client::start(&world, EDITS, prompts());
     let turn = client.turn(json!({ "message": "Edit", "mode": "edits" }));
@@ -339,7 +339,7 @@ fn a_turn_is_undone_whole_or_not_at_all() {
 
 #[test]
 fn a_turn_that_a_fork_has_too_is_undone_where_it_was_seen() {
-    let world = World::new();
+    let world = TestWorld::new();
     world.write("a.txt", "one\ntwo\n");
     let mut client = Client::start(&world, EDITS, prompts());
     let turn = client.turn(json!({ "message": "Edit", "mode": "edits" }));
@@ -371,7 +371,7 @@ fn a_turn_that_a_fork_has_too_is_undone_where_it_was_seen() {
 
 #[test]
 fn turns_of_different_conversations_run_side_by_side_and_take_no_second_one() {
-    let world = World::new();
+    let world = TestWorld::new();
     let mut client = Client::start(&world, ASKS, prompts());
     let one = client.turn(json!({ "message": "One" }));
     let other = client.turn(json!({ "message": "Other" }));
@@ -417,7 +417,7 @@ fn a_steered_turn_goes_on_with_what_was_added_and_a_cancelled_one_ends() {
         when = { user = "quickly" }
         say = [{ text = "Quickly done." }]
     "#;
-    let world = World::new();
+    let world = TestWorld::new();
     let mut client = Client::start(&world, script, prompts());
     let turn = client.turn(json!({ "message": "Go" }));
     let prompt = client.expect("aside/prompt");

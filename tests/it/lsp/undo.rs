@@ -9,7 +9,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::client::{Client, nobody, uri};
-use crate::world::World;
+use crate::world::TestWorld;
 
 /// A turn on the message `Go` that makes `old` to `new` in these files, one after another.
 fn edits(paths: &[&str]) -> String {
@@ -47,15 +47,15 @@ fn able(save: bool) -> Value {
 }
 
 /// An editor that makes the edits that it is told to make, from their positions.
-struct Editor {
+struct UndoingClient {
     client: Client,
-    world: World,
+    world: TestWorld,
     /// The open documents: version and text.
     open: BTreeMap<&'static str, (i32, String)>,
     utf8: bool,
 }
 
-impl Editor {
+impl UndoingClient {
     /// A workspace with these files, each with the same text, and an editor that has the first `open` of them open.
     fn new(script: &str, capabilities: Value, files: &[&'static str], open: usize) -> Self {
         Self::with("one\nold\n", script, capabilities, files, open)
@@ -68,7 +68,7 @@ impl Editor {
         files: &[&'static str],
         open: usize,
     ) -> Self {
-        let world = World::new();
+        let world = TestWorld::new();
         for path in files {
             world.write(path, text);
         }
@@ -245,7 +245,7 @@ fn offset(text: &str, position: &Value, utf8: bool) -> usize {
 
 #[test]
 fn an_open_file_is_put_back_in_the_editor_and_saved() {
-    let mut editor = Editor::new(&edits(&["a"]), able(true), &["a"], 1);
+    let mut editor = UndoingClient::new(&edits(&["a"]), able(true), &["a"], 1);
     let turn = editor.starts("Go");
     editor.makes("a");
     editor.saves("a");
@@ -266,7 +266,7 @@ fn an_open_file_is_put_back_in_the_editor_and_saved() {
 #[test]
 fn what_an_editor_never_saved_is_undone_turn_by_turn() {
     let script = turn("First", &["a"], "old", "new") + &turn("Second", &["a"], "new", "newer");
-    let mut editor = Editor::new(&script, able(false), &["a"], 1);
+    let mut editor = UndoingClient::new(&script, able(false), &["a"], 1);
     let first = editor.plays("First", &["a"]);
     let params =
         json!({ "message": "Second", "mode": "edits", "conversationId": first["conversationId"] });
@@ -291,7 +291,7 @@ fn what_an_editor_never_saved_is_undone_turn_by_turn() {
 
 #[test]
 fn what_the_user_changed_since_is_left_as_it_is() {
-    let mut editor = Editor::new(&edits(&["a", "b"]), able(false), &["a", "b"], 2);
+    let mut editor = UndoingClient::new(&edits(&["a", "b"]), able(false), &["a", "b"], 2);
     let turn = editor.plays("Go", &["a", "b"]);
     editor.shows("b", "one\nnew\nmine\n");
     let undo = editor.undoes(&turn);
@@ -316,7 +316,7 @@ fn what_the_user_changed_since_is_left_as_it_is() {
 #[test]
 fn where_the_editor_refuses_one_the_others_are_put_back() {
     let files = ["a", "b", "closed"];
-    let mut editor = Editor::new(&edits(&files), able(true), &files, 2);
+    let mut editor = UndoingClient::new(&edits(&files), able(true), &files, 2);
     let turn = editor.starts("Go");
     for path in ["a", "b"] {
         editor.makes(path);
@@ -353,7 +353,7 @@ fn where_the_editor_refuses_one_the_others_are_put_back() {
 fn an_editor_may_end_the_last_line_of_what_it_saves() {
     let text = "one\nold";
     let files = ["a", "b"];
-    let mut editor = Editor::with(text, &edits(&files), able(true), &files, 2);
+    let mut editor = UndoingClient::with(text, &edits(&files), able(true), &files, 2);
     let turn = editor.starts("Go");
     for path in files {
         editor.makes(path);
@@ -382,7 +382,7 @@ fn an_editor_may_end_the_last_line_of_what_it_saves() {
 #[test]
 fn an_edit_that_is_said_to_be_made_and_is_not_seen_is_not_believed() {
     let files = ["a", "closed"];
-    let mut editor = Editor::new(&edits(&files), able(false), &files, 1);
+    let mut editor = UndoingClient::new(&edits(&files), able(false), &files, 1);
     let turn = editor.plays("Go", &["a"]);
     let undo = editor.undoes(&turn);
     let (request, _) = editor.told_to_edit("a");
@@ -398,7 +398,7 @@ fn an_edit_that_is_said_to_be_made_and_is_not_seen_is_not_believed() {
 #[test]
 fn other_messages_are_handled_while_the_editor_is_waited_for() {
     let files = ["a", "closed"];
-    let mut editor = Editor::new(&edits(&files), able(false), &files, 1);
+    let mut editor = UndoingClient::new(&edits(&files), able(false), &files, 1);
     let turn = editor.plays("Go", &["a"]);
     let undo = editor.undoes(&turn);
     let (request, text) = editor.told_to_edit("a");
@@ -429,7 +429,7 @@ fn other_messages_are_handled_while_the_editor_is_waited_for() {
 #[test]
 fn an_undo_goes_on_to_its_end_where_the_request_is_taken_back() {
     let files = ["a", "closed"];
-    let mut editor = Editor::new(&edits(&files), able(false), &files, 1);
+    let mut editor = UndoingClient::new(&edits(&files), able(false), &files, 1);
     let turn = editor.plays("Go", &["a"]);
     let undo = editor.undoes(&turn);
     let (request, text) = editor.told_to_edit("a");
@@ -458,7 +458,7 @@ fn an_undo_goes_on_to_its_end_where_the_request_is_taken_back() {
 fn where_the_client_goes_meanwhile_nothing_is_left_half_done_on_disk() {
     for says_so in [false, true] {
         let files = ["a", "closed"];
-        let mut editor = Editor::new(&edits(&files), able(false), &files, 1);
+        let mut editor = UndoingClient::new(&edits(&files), able(false), &files, 1);
         let turn = editor.plays("Go", &["a"]);
         editor.undoes(&turn);
         let (request, _) = editor.told_to_edit("a");
@@ -481,7 +481,7 @@ fn a_file_that_the_turn_made_goes_and_its_document_stays() {
     let script = "[[reply]]\nwhen = { step = 1 }\n\
                   say = [{ call = 'write_file', id = 'it', arguments = { path = 'a', content = \"one\\nnew\\n\" } }]\n\
                   [[reply]]\nsay = [{ text = 'Done.' }]";
-    let mut editor = Editor::new(script, able(true), &[], 0);
+    let mut editor = UndoingClient::new(script, able(true), &[], 0);
     let turn = editor.plays("Go", &[]);
     editor.opens("a");
     editor.shows("a", "one\nmine\n");
@@ -497,7 +497,7 @@ fn a_file_that_the_turn_made_goes_and_its_document_stays() {
 #[test]
 fn with_an_editor_that_makes_no_edits_what_is_saved_is_put_back_on_disk() {
     let able = json!({ "experimental": { "aside": { "version": 1, "prompt": true } } });
-    let mut editor = Editor::new(&edits(&["a"]), able, &["a"], 0);
+    let mut editor = UndoingClient::new(&edits(&["a"]), able, &["a"], 0);
     let turn = editor.plays("Go", &[]);
     editor.opens("a");
     editor.world.write("a", "one\nold\n");
@@ -519,7 +519,7 @@ fn positions_are_those_of_the_editor() {
     let mut able = able(false);
     able["general"]["positionEncodings"] = json!(["utf-16"]);
     let text = "one\n🦀🦀 old 𝄞 €\n";
-    let mut editor = Editor::with(text, &edits(&["a"]), able, &["a"], 1);
+    let mut editor = UndoingClient::with(text, &edits(&["a"]), able, &["a"], 1);
     let turn = editor.plays("Go", &["a"]);
     assert_eq!(editor.open["a"].1, text.replace("old", "new"));
     let undo = editor.undoes(&turn);

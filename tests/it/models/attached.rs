@@ -7,8 +7,8 @@ use std::{
 };
 
 use aside_model_server::{
-    Api,
-    play::{Play, Said},
+    ServedApi,
+    play::{ModelReply, ReplyItem},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::json;
@@ -16,19 +16,19 @@ use serde_json::json;
 use super::{
     column,
     shown::shown,
-    stage::{Stage, Step, row, says},
+    stage::{ModelStage, PlayedStep, row, says},
 };
 use crate::{
-    grown::body::{Kind, Sent, grown},
-    world::{Done, start},
+    grown::body::{RequestPurpose, SentBody, grown},
+    world::{ProgramResult, start},
 };
 
 const PNG: &[u8] = include_bytes!("../../media/red.png");
 const PDF: &[u8] = include_bytes!("../../media/page.pdf");
 
 /// A stage whose model takes so much, with both files in the workspace.
-fn stage(api: Api, images: bool, documents: bool, script: Vec<Step>) -> Stage {
-    let stage = Stage::new(api, script);
+fn stage(api: ServedApi, images: bool, documents: bool, script: Vec<PlayedStep>) -> ModelStage {
+    let stage = ModelStage::new(api, script);
     let (provider, model) = column::model(api).split_once('/').unwrap();
     let servers = column::configuration(&stage.server.address().to_string());
     let own = format!(
@@ -40,21 +40,21 @@ fn stage(api: Api, images: bool, documents: bool, script: Vec<Step>) -> Stage {
     stage
 }
 
-fn answer(text: &str) -> Step {
-    says(Play::new(text).say(Said::text(text)))
+fn answer(text: &str) -> PlayedStep {
+    says(ModelReply::new(text).say(ReplyItem::text(text)))
 }
 
-fn body(stage: &Stage, number: usize) -> String {
+fn body(stage: &ModelStage, number: usize) -> String {
     String::from_utf8(stage.requests()[number].body.to_vec()).unwrap()
 }
 
 /// How often bytes stand in a request.
-fn count(stage: &Stage, number: usize, bytes: &[u8]) -> usize {
+fn count(stage: &ModelStage, number: usize, bytes: &[u8]) -> usize {
     body(stage, number).matches(&STANDARD.encode(bytes)).count()
 }
 
 /// The blobs of all conversations.
-fn blobs(stage: &Stage) -> Vec<PathBuf> {
+fn blobs(stage: &ModelStage) -> Vec<PathBuf> {
     let folders = stage.world.conversations().into_iter();
     let within =
         folders.flat_map(|folder| fs::read_dir(folder.join("blobs")).into_iter().flatten());
@@ -68,7 +68,7 @@ const NO_PDF: &str = "; choose a model that does, or attach the text.\n";
 fn what_is_attached_stays_in_the_conversation_byte_for_byte() {
     row(|api| {
         // Nothing can send a document there, whatever is configured.
-        let documents = api != Api::Ollama;
+        let documents = api != ServedApi::Ollama;
         let stage = stage(
             api,
             true,
@@ -105,8 +105,8 @@ fn what_is_attached_stays_in_the_conversation_byte_for_byte() {
             assert_eq!(count(&stage, number, PNG), 1);
             assert_eq!(count(&stage, number, PDF), usize::from(documents));
         }
-        let row = [0, 1].map(|number| Sent {
-            kind: Kind::Turn,
+        let row = [0, 1].map(|number| SentBody {
+            kind: RequestPurpose::Turn,
             body: body(&stage, number),
         });
         assert_eq!(grown(&row), Ok(()));
@@ -118,7 +118,7 @@ fn what_is_attached_stays_in_the_conversation_byte_for_byte() {
 
 /// Both files are named in the log, lie beside it for nobody else to read, and are shown.
 #[track_caller]
-fn is_on_record(stage: &Stage) {
+fn is_on_record(stage: &ModelStage) {
     let log = stage.world.log();
     let media = |name: &str, mime: &str, bytes: &[u8]| {
         let blob = aside::digest::sha256(bytes);
@@ -141,7 +141,7 @@ fn is_on_record(stage: &Stage) {
     assert!(ended(shown).exits(0).stdout.contains(attached));
 }
 
-fn ended(mut command: std::process::Command) -> Done {
+fn ended(mut command: std::process::Command) -> ProgramResult {
     start(&mut command).end()
 }
 
@@ -179,7 +179,7 @@ fn a_model_that_takes_nothing_is_told_names_and_the_user_is_told_once() {
 
 #[test]
 fn a_fork_has_them_too_and_a_deleted_conversation_leaves_nothing() {
-    let api = Api::Anthropic;
+    let api = ServedApi::Anthropic;
     let stage = stage(api, true, true, vec![answer("Red."), answer("Still.")]);
     stage.run("What is it?", &BOTH).exits(0);
     let first = stage.world.conversation();
@@ -202,7 +202,7 @@ fn a_fork_has_them_too_and_a_deleted_conversation_leaves_nothing() {
 #[test]
 fn what_was_damaged_is_told_as_lost_and_the_conversation_goes_on() {
     let stage = stage(
-        Api::Gemini,
+        ServedApi::Gemini,
         true,
         true,
         vec![answer("Red."), answer("Lost.")],
@@ -233,7 +233,7 @@ fn what_was_damaged_is_told_as_lost_and_the_conversation_goes_on() {
 
 #[test]
 fn an_image_may_be_piped_in() {
-    let stage = stage(Api::OpenaiResponses, true, true, vec![answer("Red.")]);
+    let stage = stage(ServedApi::OpenaiResponses, true, true, vec![answer("Red.")]);
     let mut command = stage.command(&[
         "run",
         "-m",
@@ -250,7 +250,7 @@ fn an_image_may_be_piped_in() {
 
 #[test]
 fn what_cannot_be_attached_is_one_sentence_and_no_conversation() {
-    let stage = stage(Api::Anthropic, true, true, Vec::new());
+    let stage = stage(ServedApi::Anthropic, true, true, Vec::new());
     let world = &stage.world;
     let sized = |name: &str, begin: &[u8], size: u64| {
         fs::write(world.at(name), begin).unwrap();
@@ -298,7 +298,7 @@ fn what_cannot_be_attached_is_one_sentence_and_no_conversation() {
 
 #[test]
 fn the_largest_image_goes_as_it_is() {
-    let stage = stage(Api::Anthropic, true, true, vec![answer("Black.")]);
+    let stage = stage(ServedApi::Anthropic, true, true, vec![answer("Black.")]);
     let mut image = PNG.to_vec();
     image.resize(7_500_000, 0);
     fs::write(stage.world.at("red.png"), &image).unwrap();

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use aside_model_server::{
-    Api,
-    play::{Play, Said},
-    server::Gate,
+    ServedApi,
+    play::{ModelReply, ReplyItem},
+    server::ReplyGate,
 };
 use rustix::process::Signal;
 
@@ -13,7 +13,7 @@ use super::{
     live::{LONG, Live},
     questions::{TWICE, edit, reads},
     shown::shown,
-    stage::{AUTO, Stage, place, row, says, sent, stalls},
+    stage::{AUTO, ModelStage, place, row, says, sent, stalls},
 };
 
 /// Far more than it takes: a machine that is busy with other tests is slow.
@@ -21,7 +21,7 @@ const BOUND: Duration = Duration::from_millis(500);
 
 /// Cancels, and says how long it took until the server saw its connection dropped.
 #[track_caller]
-fn cancel(stage: &Stage, run: Live) -> Duration {
+fn cancel(stage: &ModelStage, run: Live) -> Duration {
     let before = Instant::now();
     run.signal(Signal::INT);
     assert!(stage.server.wait_for_dropped(1, LONG), "{:?}", stage.api);
@@ -36,7 +36,7 @@ fn cancel(stage: &Stage, run: Live) -> Duration {
     clippy::print_stdout,
     reason = "the figure is what a person wants to see of this test"
 )]
-fn report(api: Api, what: &str, mut took: Vec<Duration>) {
+fn report(api: ServedApi, what: &str, mut took: Vec<Duration>) {
     took.sort();
     let median = took[took.len() / 2];
     println!("{}: cancelled {what} in {median:?}", api.name());
@@ -47,11 +47,11 @@ fn report(api: Api, what: &str, mut took: Vec<Duration>) {
 fn a_turn_is_cancelled_while_the_model_speaks_and_the_conversation_goes_on() {
     row(|api| {
         let once = || {
-            let play = Play::new("half").say(Said::text(["Half a ", "sentence."]));
+            let play = ModelReply::new("half").say(ReplyItem::text(["Half a ", "sentence."]));
             let at = place(&play, api, "sentence.");
-            let hangs = sent(play, move |reply| reply.wait_at(at, &Gate::new()));
-            let end = says(Play::new("end").say(Said::text("A whole one.")));
-            let stage = Stage::new(api, vec![hangs, end]);
+            let hangs = sent(play, move |reply| reply.wait_at(at, &ReplyGate::new()));
+            let end = says(ModelReply::new("end").say(ReplyItem::text("A whole one.")));
+            let stage = ModelStage::new(api, vec![hangs, end]);
             let mut run = stage.start("Speak.", &[]);
             run.update("text");
             let took = cancel(&stage, run);
@@ -68,8 +68,8 @@ fn a_turn_is_cancelled_while_the_model_speaks_and_the_conversation_goes_on() {
 #[test]
 fn a_turn_is_cancelled_before_the_model_speaks_and_the_conversation_goes_on() {
     row(|api| {
-        let end = says(Play::new("end").say(Said::text("A whole one.")));
-        let stage = Stage::new(api, vec![stalls(), end]);
+        let end = says(ModelReply::new("end").say(ReplyItem::text("A whole one.")));
+        let stage = ModelStage::new(api, vec![stalls(), end]);
         let run = stage.start("Speak.", &[]);
         assert!(stage.server.wait_for(1, LONG));
         report(api, "before the first byte", vec![cancel(&stage, run)]);
@@ -86,11 +86,11 @@ fn a_turn_is_cancelled_in_an_inquiry_and_the_conversation_goes_on() {
         let once = || {
             let script = vec![
                 reads(&["a.txt"]),
-                says(Play::new("calls").say(edit("call_edit", "a.txt"))),
+                says(ModelReply::new("calls").say(edit("call_edit", "a.txt"))),
                 stalls(),
-                says(Play::new("end").say(Said::text("Fine."))),
+                says(ModelReply::new("end").say(ReplyItem::text("Fine."))),
             ];
-            let stage = Stage::new(api, script);
+            let stage = ModelStage::new(api, script);
             stage.world.write("a.txt", TWICE);
             let run = stage.start("Edit it.", &AUTO);
             assert!(stage.server.wait_for(3, LONG));

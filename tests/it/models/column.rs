@@ -1,32 +1,32 @@
 //! The five APIs: how the program is told of each.
 
 use aside_model_server::{
-    Api,
-    play::{ChatServer, Play},
+    ServedApi,
+    play::{ChatServer, ModelReply},
 };
 
 /// The key that every provider is given. It may be seen in no output and no log.
 pub(super) const KEY: &str = "sk-test-0123456789abcdef0123456789abcdef";
 
 /// The model that stands for an API, as a user writes it.
-pub(super) fn model(api: Api) -> &'static str {
+pub(super) fn model(api: ServedApi) -> &'static str {
     match api {
-        Api::Anthropic => "anthropic/claude-opus-5-5",
-        Api::OpenaiResponses => "openai/gpt-6.1-sol",
-        Api::OpenaiChat => "local/qwen3.5:local",
-        Api::Gemini => "google/gemini-4-argon",
-        Api::Ollama => "ollama/qwen3.5:9b",
+        ServedApi::Anthropic => "anthropic/claude-opus-5-5",
+        ServedApi::OpenaiResponses => "openai/gpt-6.1-sol",
+        ServedApi::OpenaiChat => "local/qwen3.5:local",
+        ServedApi::Gemini => "google/gemini-4-argon",
+        ServedApi::Ollama => "ollama/qwen3.5:9b",
     }
 }
 
 /// The variable that holds an API's key.
-pub(super) fn key_variable(api: Api) -> &'static str {
+pub(super) fn key_variable(api: ServedApi) -> &'static str {
     match api {
-        Api::Anthropic => "ANTHROPIC_API_KEY",
-        Api::OpenaiResponses => "OPENAI_API_KEY",
-        Api::OpenaiChat => "LOCAL_API_KEY",
-        Api::Gemini => "GEMINI_API_KEY",
-        Api::Ollama => "OLLAMA_API_KEY",
+        ServedApi::Anthropic => "ANTHROPIC_API_KEY",
+        ServedApi::OpenaiResponses => "OPENAI_API_KEY",
+        ServedApi::OpenaiChat => "LOCAL_API_KEY",
+        ServedApi::Gemini => "GEMINI_API_KEY",
+        ServedApi::Ollama => "OLLAMA_API_KEY",
     }
 }
 
@@ -38,7 +38,7 @@ pub(super) fn environment(address: &str) -> Vec<(&'static str, String)> {
         ("GOOGLE_GEMINI_BASE_URL", format!("http://{address}")),
         ("OLLAMA_HOST", format!("http://{address}")),
     ];
-    all.extend(Api::ALL.map(|api| (key_variable(api), KEY.to_owned())));
+    all.extend(ServedApi::ALL.map(|api| (key_variable(api), KEY.to_owned())));
     all
 }
 
@@ -50,6 +50,6 @@ pub(super) fn configuration(address: &str) -> String {
 }
 
 /// A reply as the column's server gives it: the one of Chat Completions shows its reasoning.
-pub(super) fn dressed(play: Play, number: usize) -> Play {
+pub(super) fn dressed(play: ModelReply, number: usize) -> ModelReply {
     play.number(number).chat_server(ChatServer::LlamaCpp)
 }

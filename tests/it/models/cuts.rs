@@ -12,11 +12,11 @@ use std::{
 
 use aside::{
     provider::{
-        ApiKind, Head, Provider, Request, Shared,
+        ApiKind, Head, ModelRequest, Provider, SharedBody,
         abilities::built_in,
-        client::Client,
+        client::HttpClient,
         open,
-        options::{Keep, Options},
+        options::{CacheRetention, ModelOptions},
     },
     turn::{
         event::Event,
@@ -26,25 +26,25 @@ use aside::{
     },
 };
 use aside_model_server::{
-    Api,
-    server::{ModelServer, Reply},
+    ServedApi,
+    server::{ModelServer, ServedReply},
 };
 use futures_util::StreamExt;
 
 use super::{column, stage::row};
 
-fn kind(api: Api) -> ApiKind {
+fn kind(api: ServedApi) -> ApiKind {
     match api {
-        Api::Anthropic => ApiKind::Anthropic,
-        Api::OpenaiResponses => ApiKind::OpenaiResponses,
-        Api::OpenaiChat => ApiKind::OpenaiChat,
-        Api::Gemini => ApiKind::Google,
-        Api::Ollama => ApiKind::Ollama,
+        ServedApi::Anthropic => ApiKind::Anthropic,
+        ServedApi::OpenaiResponses => ApiKind::OpenaiResponses,
+        ServedApi::OpenaiChat => ApiKind::OpenaiChat,
+        ServedApi::Gemini => ApiKind::Google,
+        ServedApi::Ollama => ApiKind::Ollama,
     }
 }
 
 /// The streams among the samples of an API, by name.
-fn samples(api: Api) -> Vec<(String, Vec<u8>)> {
+fn samples(api: ServedApi) -> Vec<(String, Vec<u8>)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/model_server/wire");
     let files = fs::read_dir(root.join(api.name())).unwrap();
     let streams = files.map(|file| file.unwrap()).filter_map(|file| {
@@ -58,26 +58,26 @@ fn samples(api: Api) -> Vec<(String, Vec<u8>)> {
 }
 
 /// A provider whose server sends what was put down last.
-struct Line {
+struct CutProvider {
     provider: Arc<dyn Provider>,
-    next: Arc<Mutex<Reply>>,
-    request: Request,
-    api: Api,
+    next: Arc<Mutex<ServedReply>>,
+    request: ModelRequest,
+    api: ServedApi,
     _server: ModelServer,
 }
 
 /// All that came, and how it ended.
 type Came = (Response, Result<Finish, String>);
 
-impl Line {
-    fn new(api: Api, client: Client) -> Self {
-        let next = Arc::new(Mutex::new(Reply::stream(api, "")));
+impl CutProvider {
+    fn new(api: ServedApi, client: HttpClient) -> Self {
+        let next = Arc::new(Mutex::new(ServedReply::stream(api, "")));
         let server = {
             let next = Arc::clone(&next);
             ModelServer::start(move |_| next.lock().unwrap().clone())
         };
         let (provider, model) = column::model(api).split_once('/').unwrap();
-        let options = Options {
+        let options = ModelOptions {
             provider: provider.into(),
             model: model.into(),
             base: server.url(api).parse().unwrap(),
@@ -86,7 +86,7 @@ impl Line {
             abilities: built_in(kind(api), model),
             reasoning: None,
             max_output: None,
-            cache: Keep::Short,
+            cache: CacheRetention::Short,
             headers: Vec::new(),
         };
         let no_key = Arc::new(|| Box::pin(async { Ok(None) }) as std::pin::Pin<Box<_>>);
@@ -98,10 +98,10 @@ impl Line {
             attachments: Vec::new(),
         });
         transcript.push(&Event::RequestSent { step: 1 });
-        let request = Request {
+        let request = ModelRequest {
             head: Arc::new(Head::default()),
             transcript: transcript.fork(),
-            shared: Arc::new(Shared::new("c-1")),
+            shared: Arc::new(SharedBody::new("c-1")),
             messages: Vec::new(),
             inquiry: None,
             tool_choice: ToolChoice::Auto,
@@ -118,7 +118,7 @@ impl Line {
         }
     }
 
-    async fn ask(&self, reply: Reply) -> Came {
+    async fn ask(&self, reply: ServedReply) -> Came {
         *self.next.lock().unwrap() = reply;
         let mut response = Response::default();
         let mut pieces = match self.provider.send(self.request.clone()).await {
@@ -137,15 +137,15 @@ impl Line {
 
     /// Ends a stream at every byte, and breaks it off at some of them.
     async fn check(&self, name: &str, body: &[u8]) {
-        let whole = self.ask(Reply::stream(self.api, body.to_vec())).await;
+        let whole = self.ask(ServedReply::stream(self.api, body.to_vec())).await;
         for at in 0..body.len() {
             // A proxy that gives up ends the body as if it were whole; the connection lives on.
-            let clean = Reply::stream(self.api, body[..at].to_vec());
+            let clean = ServedReply::stream(self.api, body[..at].to_vec());
             assert_part(&self.ask(clean).await, &whole, &format!("{name} at {at}"));
         }
         // A connection that breaks takes a new one for the next request: some places are enough.
         for at in (0..body.len()).step_by(97) {
-            let abrupt = Reply::stream(self.api, body.to_vec()).cut_at(at);
+            let abrupt = ServedReply::stream(self.api, body.to_vec()).cut_at(at);
             let place = format!("{name} cut off at {at}");
             assert_part(&self.ask(abrupt).await, &whole, &place);
         }
@@ -175,13 +175,13 @@ fn assert_part((part, end): &Came, (whole, whole_end): &Came, place: &str) {
 
 #[test]
 fn every_sample_cut_at_every_byte_is_an_error_or_whole() {
-    let client = Client::default();
+    let client = HttpClient::default();
     row(|api| {
         let all = samples(api);
         assert!(all.len() >= 3, "{api:?}");
         std::thread::scope(|scope| {
             for (name, body) in &all {
-                let line = Line::new(api, client.clone());
+                let line = CutProvider::new(api, client.clone());
                 scope.spawn(move || {
                     let runtime = tokio::runtime::Builder::new_current_thread()
                         .enable_all()

@@ -1,32 +1,32 @@
 //! Requests that fail and are sent again.
 
 use aside_model_server::{
-    Api,
-    play::{Fault, Play, Said},
-    server::{Gate, Reply},
+    ServedApi,
+    play::{ModelReply, PlayedFault, ReplyItem},
+    server::{ReplyGate, ServedReply},
 };
 use rustix::process::Signal;
 use serde_json::json;
 
 use super::{
     shown::shown,
-    stage::{AUTO, Stage, after, http, place, row, says, sent},
+    stage::{AUTO, ModelStage, after, http, place, row, says, sent},
 };
 
 #[test]
 fn an_error_inside_a_good_response_takes_back_what_was_shown() {
     row(|api| {
-        let broken = Play::new("broken")
-            .say(Said::text(["Half a sentence"]))
-            .error_inside(1, Fault::Server);
+        let broken = ModelReply::new("broken")
+            .say(ReplyItem::text(["Half a sentence"]))
+            .error_inside(1, PlayedFault::Server);
         // What is shown is taken back: so it has to be shown before the error comes.
-        let gate = Gate::new();
+        let gate = ReplyGate::new();
         let (held, at) = (gate.clone(), after(&broken, api, "sentence"));
-        let stage = Stage::new(
+        let stage = ModelStage::new(
             api,
             vec![
                 sent(broken, move |reply| reply.wait_at(at, &held)),
-                says(Play::new("whole").say(Said::text("All of it."))),
+                says(ModelReply::new("whole").say(ReplyItem::text("All of it."))),
             ],
         );
         let mut run = stage.start("Speak.", &[]);
@@ -51,9 +51,9 @@ completed All of it.
 fn a_stream_that_breaks_in_text_and_in_a_call_runs_the_call_once() {
     row(|api| {
         let whole = || {
-            Play::new("run")
-                .say(Said::text(["I run ", "it now."]))
-                .say(Said::call(
+            ModelReply::new("run")
+                .say(ReplyItem::text(["I run ", "it now."]))
+                .say(ReplyItem::call(
                     "call_1",
                     "run_command",
                     [r#"{"command":"#, r#""echo ran >> runs"}"#],
@@ -61,13 +61,13 @@ fn a_stream_that_breaks_in_text_and_in_a_call_runs_the_call_once() {
         };
         let in_text = place(&whole(), api, "it now.") + 20;
         let in_call = place(&whole(), api, "echo ran >> runs") + 40;
-        let stage = Stage::new(
+        let stage = ModelStage::new(
             api,
             vec![
                 sent(whole(), move |reply| reply.cut_at(in_text)),
                 sent(whole(), move |reply| reply.cut_at(in_call)),
                 says(whole()),
-                says(Play::new("end").say(Said::text("It ran."))),
+                says(ModelReply::new("end").say(ReplyItem::text("It ran."))),
             ],
         );
         let done = stage.run("Run it.", &AUTO).exits(0);
@@ -88,10 +88,10 @@ completed It ran.
 }
 
 /// An error as the API writes it, with this status.
-fn error(api: Api, status: u16) -> Reply {
+fn error(api: ServedApi, status: u16) -> ServedReply {
     let message = "Come back later.";
     let body = match api {
-        Api::Anthropic => {
+        ServedApi::Anthropic => {
             let kind = match status {
                 429 => "rate_limit_error",
                 529 => "overloaded_error",
@@ -99,15 +99,15 @@ fn error(api: Api, status: u16) -> Reply {
             };
             json!({"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_01"})
         }
-        Api::OpenaiResponses | Api::OpenaiChat => {
+        ServedApi::OpenaiResponses | ServedApi::OpenaiChat => {
             json!({"error": {"message": message, "type": "server_error", "param": null, "code": null}})
         }
-        Api::Gemini => {
+        ServedApi::Gemini => {
             json!({"error": {"code": status, "message": message, "status": "UNAVAILABLE"}})
         }
-        Api::Ollama => json!({"error": message}),
+        ServedApi::Ollama => json!({"error": message}),
     };
-    Reply::json(status, body)
+    ServedReply::json(status, body)
 }
 
 /// Each failure: its status, what it says of when to come back, and how long is waited.
@@ -128,7 +128,7 @@ fn a_failed_request_waits_as_it_is_told() {
             if let Some(after) = after {
                 reply = reply.header("retry-after", after);
             }
-            let stage = Stage::new(api, vec![http(reply)]);
+            let stage = ModelStage::new(api, vec![http(reply)]);
             let mut run = stage.start("Go on.", &[]);
             let retry = run.update("retry");
             assert_eq!(
@@ -148,9 +148,9 @@ fn a_failed_request_waits_as_it_is_told() {
 #[test]
 fn a_429_without_a_time_is_waited_for_but_not_with_anthropic() {
     row(|api| {
-        let stage = Stage::new(api, vec![http(error(api, 429))]);
+        let stage = ModelStage::new(api, vec![http(error(api, 429))]);
         let mut run = stage.start("Go on.", &[]);
-        if api == Api::Anthropic {
+        if api == ServedApi::Anthropic {
             let done = run.end().exits(1);
             assert!(!done.stdout.contains("\"retry\""), "{done:?}");
             assert!(done.stderr.contains("no credit left"), "{done:?}");

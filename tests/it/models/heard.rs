@@ -3,17 +3,17 @@
 //! Reasoning is `thought`, with its text where it has one; what vouches for it is looked at by the rules of the API.
 //! An image or document is `media`. System text and tools are left out. Context that is added to a message is too: only its first line is told.
 
-use aside_model_server::{Api, server::Received};
+use aside_model_server::{ServedApi, server::Received};
 use serde_json::Value;
 
 /// The conversation as the model is told it.
 pub(super) fn heard(received: &Received) -> String {
     let body = &received.json;
     let mut lines = match received.api {
-        Some(Api::Anthropic) => messages(&body["messages"], anthropic),
-        Some(Api::OpenaiResponses) => messages(&body["input"], responses),
-        Some(Api::OpenaiChat | Api::Ollama) => messages(&body["messages"], chat),
-        Some(Api::Gemini) => messages(&body["contents"], gemini),
+        Some(ServedApi::Anthropic) => messages(&body["messages"], anthropic),
+        Some(ServedApi::OpenaiResponses) => messages(&body["input"], responses),
+        Some(ServedApi::OpenaiChat | ServedApi::Ollama) => messages(&body["messages"], chat),
+        Some(ServedApi::Gemini) => messages(&body["contents"], gemini),
         None => Vec::new(),
     };
     lines.push(String::new());
@@ -22,8 +22,8 @@ pub(super) fn heard(received: &Received) -> String {
 
 /// Reasoning goes back as text. Gemini wants its signatures alone, and a server of Chat Completions nothing, unless it
 /// is known to want it.
-pub(super) fn tells_reasoning(api: Api) -> bool {
-    !matches!(api, Api::Gemini | Api::OpenaiChat)
+pub(super) fn tells_reasoning(api: ServedApi) -> bool {
+    !matches!(api, ServedApi::Gemini | ServedApi::OpenaiChat)
 }
 
 fn messages(all: &Value, say: fn(&Value, &mut Vec<String>)) -> Vec<String> {

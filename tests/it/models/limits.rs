@@ -1,32 +1,34 @@
 //! Responses that end at the token limit.
 
 use aside_model_server::{
-    Api,
-    play::{Finish, Play, Said},
+    ServedApi,
+    play::{ModelReply, PlayedFinish, ReplyItem},
 };
 
 use super::{
     shown::shown,
-    stage::{AUTO, Stage, row, says},
+    stage::{AUTO, ModelStage, row, says},
 };
 
-fn truncated(play: Play) -> Play {
-    play.say(Said::call(
+fn truncated(play: ModelReply) -> ModelReply {
+    play.say(ReplyItem::call(
         "call_cut",
         "run_command",
         [r#"{"command":"echo ran"#, r#" >> runs"}"#],
     ))
-    .finish(Finish::MaxTokens)
+    .finish(PlayedFinish::MaxTokens)
 }
 
 #[test]
 fn a_call_that_was_cut_at_the_token_limit_is_dropped_and_the_model_is_told() {
     row(|api| {
-        let stage = Stage::new(
+        let stage = ModelStage::new(
             api,
             vec![
-                says(truncated(Play::new("cut").say(Said::text("I run it.")))),
-                says(Play::new("end").say(Said::text("Shorter."))),
+                says(truncated(
+                    ModelReply::new("cut").say(ReplyItem::text("I run it.")),
+                )),
+                says(ModelReply::new("end").say(ReplyItem::text("Shorter."))),
             ],
         );
         let done = stage.run("Run it.", &AUTO).exits(0);
@@ -39,7 +41,7 @@ completed Shorter.
         assert_eq!(shown(&done), expected, "{api:?}");
         // A message of Aside's own, where the model takes one in mid-conversation; else the user's side says it.
         let who = match api {
-            Api::OpenaiResponses => "system",
+            ServedApi::OpenaiResponses => "system",
             _ => "user",
         };
         let told = "Your last response was cut off before anything in it was complete. \
@@ -54,12 +56,12 @@ completed Shorter.
 #[test]
 fn a_whole_call_before_the_one_that_was_cut_runs() {
     row(|api| {
-        let whole = Said::call("call_1", "read_file", r#"{"path":"a.txt"}"#);
-        let stage = Stage::new(
+        let whole = ReplyItem::call("call_1", "read_file", r#"{"path":"a.txt"}"#);
+        let stage = ModelStage::new(
             api,
             vec![
-                says(truncated(Play::new("cut").say(whole))),
-                says(Play::new("end").say(Said::text("It says A."))),
+                says(truncated(ModelReply::new("cut").say(whole))),
+                says(ModelReply::new("end").say(ReplyItem::text("It says A."))),
             ],
         );
         stage.world.write("a.txt", "A\n");

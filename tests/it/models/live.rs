@@ -11,7 +11,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::world::Done;
+use crate::world::ProgramResult;
 
 /// How long anything may take before a test gives up on it.
 pub(super) const LONG: Duration = Duration::from_secs(20);
@@ -75,7 +75,7 @@ impl Live {
 
     /// Waits for its end, but not for ever.
     #[track_caller]
-    pub(super) fn end(mut self) -> Done {
+    pub(super) fn end(mut self) -> ProgramResult {
         let begin = Instant::now();
         loop {
             match self
@@ -88,7 +88,7 @@ impl Live {
             }
         }
         let status = self.child.wait().unwrap();
-        Done {
+        ProgramResult {
             code: status.code().unwrap_or(-1),
             stdout: std::mem::take(&mut self.stdout),
             stderr: self.stderr.take().unwrap().join().unwrap(),

@@ -3,8 +3,8 @@
 use std::process::Command;
 
 use aside_model_server::{
-    Api,
-    play::{Play, Said},
+    ServedApi,
+    play::{ModelReply, ReplyItem},
     server::Received,
 };
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{
     heard::heard,
     shown::shown,
-    stage::{AUTO, Stage, Step, asked, row, says},
+    stage::{AUTO, ModelStage, PlayedStep, asked, row, says},
 };
 
 /// The ids of the inquiries in a request.
@@ -25,51 +25,53 @@ pub(super) fn inquiries(received: &Received) -> Vec<String> {
 }
 
 /// Every question is answered alike.
-pub(super) fn answers(received: &Received) -> Play {
+pub(super) fn answers(received: &Received) -> ModelReply {
     let all = inquiries(received);
     let calls = all.iter().enumerate().map(|(at, id)| {
         let arguments = json!({"inquiry_id": id, "answer": "all"});
-        Said::call(
+        ReplyItem::call(
             &format!("inquiry_{at}"),
             "answer_inquiry",
             arguments.to_string(),
         )
     });
-    calls.fold(Play::new("answers"), Play::say)
+    calls.fold(ModelReply::new("answers"), ModelReply::say)
 }
 
 /// A file with two places where one is meant.
 pub(super) const TWICE: &str = "x\nx\n";
 
 /// The model reads these: only a file that was read may be edited.
-pub(super) fn reads(paths: &[&str]) -> Step {
+pub(super) fn reads(paths: &[&str]) -> PlayedStep {
     let calls = paths.iter().enumerate().map(|(at, path)| {
         let arguments = json!({"path": path});
-        Said::call(&format!("read_{at}"), "read_file", arguments.to_string())
+        ReplyItem::call(&format!("read_{at}"), "read_file", arguments.to_string())
     });
-    says(calls.fold(Play::new("reads"), Play::say))
+    says(calls.fold(ModelReply::new("reads"), ModelReply::say))
 }
 
 /// A call that asks which of two places is meant.
-pub(super) fn edit(id: &str, path: &str) -> Said {
+pub(super) fn edit(id: &str, path: &str) -> ReplyItem {
     let arguments = json!({"path": path, "old_text": "x", "new_text": "y"});
-    Said::call(id, "edit_file", arguments.to_string())
+    ReplyItem::call(id, "edit_file", arguments.to_string())
 }
 
 /// A command that waits until somebody writes into the pipe of this name.
-fn waits(id: &str) -> Said {
-    Said::call(id, "run_command", r#"{"command":"cat pipe"}"#)
+fn waits(id: &str) -> ReplyItem {
+    ReplyItem::call(id, "run_command", r#"{"command":"cat pipe"}"#)
 }
 
 /// A call with an end that needs no time.
-fn fails(id: &str) -> Said {
-    Said::call(id, "read_file", r#"{"path":7}"#)
+fn fails(id: &str) -> ReplyItem {
+    ReplyItem::call(id, "read_file", r#"{"path":7}"#)
 }
 
-fn asking(place: usize, pipe: std::path::PathBuf) -> Vec<Step> {
+fn asking(place: usize, pipe: std::path::PathBuf) -> Vec<PlayedStep> {
     let mut calls = vec![fails("call_read"), waits("call_run")];
     calls.insert(place, edit("call_edit", "a.txt"));
-    let play = calls.into_iter().fold(Play::new("calls"), Play::say);
+    let play = calls
+        .into_iter()
+        .fold(ModelReply::new("calls"), ModelReply::say);
     let answer = move |received: &Received| {
         let pipe = pipe.clone();
         // The command goes on only now: it runs while the question is asked and answered.
@@ -80,7 +82,7 @@ fn asking(place: usize, pipe: std::path::PathBuf) -> Vec<Step> {
         reads(&["a.txt"]),
         says(play),
         asked(answer),
-        says(Play::new("end").say(Said::text("Done."))),
+        says(ModelReply::new("end").say(ReplyItem::text("Done."))),
     ]
 }
 
@@ -114,7 +116,7 @@ fn with<'a>(mut lines: Vec<&'a str>, place: usize, line: &'a str) -> String {
 /// The asking call is the first, the one in the middle, or the last of three.
 fn check(place: usize) {
     row(|api| {
-        let stage = Stage::new(api, Vec::new());
+        let stage = ModelStage::new(api, Vec::new());
         stage.world.write("a.txt", TWICE);
         let pipe = stage.world.at("pipe");
         let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
@@ -185,11 +187,11 @@ fn three_questions_share_one_request() {
         let paths = ["a.txt", "b.txt", "c.txt"];
         let id = |path: &str| format!("call_{}", path.replace('.', "_"));
         let play = || {
-            let calls = paths.iter().fold(Play::new("calls"), |play, path| {
+            let calls = paths.iter().fold(ModelReply::new("calls"), |play, path| {
                 play.say(edit(&id(path), path))
             });
-            let end = says(Play::new("end").say(Said::text("Done.")));
-            let stage = Stage::new(api, vec![reads(&paths), says(calls), asked(answers), end]);
+            let end = says(ModelReply::new("end").say(ReplyItem::text("Done.")));
+            let stage = ModelStage::new(api, vec![reads(&paths), says(calls), asked(answers), end]);
             for path in paths {
                 stage.world.write(path, TWICE);
             }
@@ -197,7 +199,7 @@ fn three_questions_share_one_request() {
             (stage, done)
         };
         // On a busy machine the last may come more than 50 ms after the first, which then does not wait for it.
-        let together = |(stage, _): &(Stage, _)| inquiries(&stage.requests()[2]).len() == 3;
+        let together = |(stage, _): &(ModelStage, _)| inquiries(&stage.requests()[2]).len() == 3;
         let played = std::iter::repeat_with(play).take(5).find(together);
         let (stage, done) = played.expect("three questions within 50 ms");
         let done = done.exits(0);
@@ -237,29 +239,31 @@ fn three_questions_share_one_request() {
 }
 
 /// How a request forces `answer_inquiry`; it is the only tool that there is a way to call.
-fn forced(api: Api, received: &Received) -> Value {
+fn forced(api: ServedApi, received: &Received) -> Value {
     let body = &received.json;
     match api {
-        Api::Anthropic | Api::OpenaiResponses | Api::OpenaiChat => body["tool_choice"].clone(),
-        Api::Gemini => body["toolConfig"]["functionCallingConfig"].clone(),
+        ServedApi::Anthropic | ServedApi::OpenaiResponses | ServedApi::OpenaiChat => {
+            body["tool_choice"].clone()
+        }
+        ServedApi::Gemini => body["toolConfig"]["functionCallingConfig"].clone(),
         // There is no such thing: it is asked in words alone.
-        Api::Ollama => Value::Null,
+        ServedApi::Ollama => Value::Null,
     }
 }
 
 #[test]
 fn an_answer_is_forced_where_the_model_takes_it() {
     row(|api| {
-        let calls = Play::new("calls")
-            .say(Said::reasoning("One edit."))
+        let calls = ModelReply::new("calls")
+            .say(ReplyItem::reasoning("One edit."))
             .say(edit("call_edit", "a.txt"));
-        let end = says(Play::new("end").say(Said::text("Done.")));
+        let end = says(ModelReply::new("end").say(ReplyItem::text("Done.")));
         let script = vec![reads(&["a.txt"]), says(calls), asked(answers), end];
-        let stage = Stage::new(api, script);
+        let stage = ModelStage::new(api, script);
         stage.world.write("a.txt", TWICE);
         let forces = ["--set", "conversation.inquiry.strategy='forced_tool'"];
         let mut args = [AUTO.as_slice(), &forces].concat();
-        if api == Api::Anthropic {
+        if api == ServedApi::Anthropic {
             // The newest refuses forced tools.
             args.extend(["-m", "anthropic/claude-opus-5"]);
         }
@@ -276,11 +280,11 @@ completed Done.
         assert_eq!(shown(&done), expected, "{api:?}");
         let name = "answer_inquiry";
         let expected = match api {
-            Api::Anthropic => json!({"type": "tool", "name": name}),
-            Api::OpenaiResponses => json!({"type": "function", "name": name}),
-            Api::OpenaiChat => json!({"type": "function", "function": {"name": name}}),
-            Api::Gemini => json!({"mode": "ANY", "allowedFunctionNames": [name]}),
-            Api::Ollama => Value::Null,
+            ServedApi::Anthropic => json!({"type": "tool", "name": name}),
+            ServedApi::OpenaiResponses => json!({"type": "function", "name": name}),
+            ServedApi::OpenaiChat => json!({"type": "function", "function": {"name": name}}),
+            ServedApi::Gemini => json!({"mode": "ANY", "allowedFunctionNames": [name]}),
+            ServedApi::Ollama => Value::Null,
         };
         assert_eq!(forced(api, &stage.requests()[2]), expected);
         assert_eq!(stage.world.read("a.txt"), "y\ny\n");

@@ -3,42 +3,42 @@
 use std::{fs, net::TcpListener, path::Path};
 
 use aside_model_server::{
-    Api,
-    play::{Finish, Play, Said},
-    server::{ModelServer, Reply},
+    ServedApi,
+    play::{ModelReply, PlayedFinish, ReplyItem},
+    server::{ModelServer, ServedReply},
 };
 use serde_json::{Value, json};
 
 use super::{
     column::{self, KEY},
     shown::shown,
-    stage::{Stage, Step, http, row, says},
+    stage::{ModelStage, PlayedStep, http, row, says},
 };
-use crate::world::{Done, start};
+use crate::world::{ProgramResult, start};
 
 /// An error as an API writes it: its status, and its own word for it.
-fn error(api: Api, status: u16, word: &str, message: &str) -> Step {
+fn error(api: ServedApi, status: u16, word: &str, message: &str) -> PlayedStep {
     let message = format!("{message} (key {KEY})");
     let body = match api {
-        Api::Anthropic => {
+        ServedApi::Anthropic => {
             json!({"type": "error", "error": {"type": word, "message": message}, "request_id": "req_01"})
         }
-        Api::OpenaiResponses | Api::OpenaiChat => {
+        ServedApi::OpenaiResponses | ServedApi::OpenaiChat => {
             json!({"error": {"message": message, "type": "invalid_request_error", "param": null, "code": word}})
         }
-        Api::Gemini => json!({"error": {"code": status, "message": message, "status": word}}),
-        Api::Ollama => json!({"error": message}),
+        ServedApi::Gemini => json!({"error": {"code": status, "message": message, "status": word}}),
+        ServedApi::Ollama => json!({"error": message}),
     };
-    http(Reply::json(status, body))
+    http(ServedReply::json(status, body))
 }
 
 /// Runs with all that is logged, and checks that the key is nowhere.
-fn run(stage: &Stage) -> Done {
+fn run(stage: &ModelStage) -> ProgramResult {
     run_at(stage, &stage.server.address().to_string())
 }
 
 /// The same, with the providers at another address.
-fn run_at(stage: &Stage, address: &str) -> Done {
+fn run_at(stage: &ModelStage, address: &str) -> ProgramResult {
     let log = stage.world.folder().join("trace.log");
     let model = column::model(stage.api);
     let limits = "conversation.limits.retries=0";
@@ -72,7 +72,7 @@ fn no_key_in(folder: &Path) {
 
 /// The first line on standard error: who, and then this.
 #[track_caller]
-fn assert_says(api: Api, done: &Done, sentence: &str) {
+fn assert_says(api: ServedApi, done: &ProgramResult, sentence: &str) {
     let said = done.stderr.lines().find(|line| line.starts_with("error: "));
     let expected = format!("error: {}: {sentence}", column::model(api));
     assert_eq!(said, Some(expected.as_str()), "{done:?}");
@@ -84,11 +84,11 @@ fn check(
     code: i32,
     what: &str,
     next: &str,
-    says: impl Fn(Api) -> (u16, &'static str, &'static str) + Sync,
+    says: impl Fn(ServedApi) -> (u16, &'static str, &'static str) + Sync,
 ) {
     row(|api| {
         let (status, word, message) = says(api);
-        let stage = Stage::new(api, vec![error(api, status, word, message)]);
+        let stage = ModelStage::new(api, vec![error(api, status, word, message)]);
         let done = run(&stage).exits(code);
         let what = what.replace("KEY", column::key_variable(api));
         let sentence = format!("{what} ({message} (key [hidden])); {next}");
@@ -101,10 +101,12 @@ fn check(
 fn a_wrong_key() {
     let what = "127.0.0.1 does not accept the key from KEY for this";
     check(6, what, "set one that it accepts", |api| match api {
-        Api::Anthropic => (401, "authentication_error", "invalid x-api-key"),
-        Api::OpenaiResponses | Api::OpenaiChat => (401, "invalid_api_key", "Incorrect API key."),
-        Api::Gemini => (400, "INVALID_ARGUMENT", "API key not valid."),
-        Api::Ollama => (401, "", "unauthorized"),
+        ServedApi::Anthropic => (401, "authentication_error", "invalid x-api-key"),
+        ServedApi::OpenaiResponses | ServedApi::OpenaiChat => {
+            (401, "invalid_api_key", "Incorrect API key.")
+        }
+        ServedApi::Gemini => (400, "INVALID_ARGUMENT", "API key not valid."),
+        ServedApi::Ollama => (401, "", "unauthorized"),
     });
 }
 
@@ -116,10 +118,12 @@ fn an_unknown_model() {
         what,
         "choose one of `aside model list`",
         |api| match api {
-            Api::Anthropic => (404, "not_found_error", "model: claude-opus-5-5"),
-            Api::OpenaiResponses | Api::OpenaiChat => (404, "model_not_found", "It is not there."),
-            Api::Gemini => (404, "NOT_FOUND", "models/gemini-4-argon is not found."),
-            Api::Ollama => (404, "", "model 'qwen3.5:9b' not found"),
+            ServedApi::Anthropic => (404, "not_found_error", "model: claude-opus-5-5"),
+            ServedApi::OpenaiResponses | ServedApi::OpenaiChat => {
+                (404, "model_not_found", "It is not there.")
+            }
+            ServedApi::Gemini => (404, "NOT_FOUND", "models/gemini-4-argon is not found."),
+            ServedApi::Ollama => (404, "", "model 'qwen3.5:9b' not found"),
         },
     );
 }
@@ -130,11 +134,11 @@ fn no_credit() {
     let next = "add credit or raise the limit with the provider, or choose another model";
     check(1, what, next, |api| match api {
         // A 429 that does not say when to come back.
-        Api::Anthropic => (429, "rate_limit_error", "You reached your spend limit."),
-        Api::OpenaiResponses => (429, "insufficient_quota", "You exceeded your quota."),
-        Api::OpenaiChat => (402, "402", "Insufficient credits."),
-        Api::Gemini => (402, "FAILED_PRECONDITION", "Enable billing."),
-        Api::Ollama => (402, "", "payment required"),
+        ServedApi::Anthropic => (429, "rate_limit_error", "You reached your spend limit."),
+        ServedApi::OpenaiResponses => (429, "insufficient_quota", "You exceeded your quota."),
+        ServedApi::OpenaiChat => (402, "402", "Insufficient credits."),
+        ServedApi::Gemini => (402, "FAILED_PRECONDITION", "Enable billing."),
+        ServedApi::Ollama => (402, "", "payment required"),
     });
 }
 
@@ -143,34 +147,36 @@ fn a_full_context() {
     let what = "the conversation no longer fits the model's context";
     let next = "begin a new one, or choose a model with a larger context";
     check(1, what, next, |api| match api {
-        Api::Anthropic => (
+        ServedApi::Anthropic => (
             400,
             "invalid_request_error",
             "prompt is too long: 1000001 tokens",
         ),
-        Api::OpenaiResponses | Api::OpenaiChat => (400, "context_length_exceeded", "Too long."),
-        Api::Gemini => (
+        ServedApi::OpenaiResponses | ServedApi::OpenaiChat => {
+            (400, "context_length_exceeded", "Too long.")
+        }
+        ServedApi::Gemini => (
             400,
             "INVALID_ARGUMENT",
             "The input token count (1048577) exceeds the maximum.",
         ),
-        Api::Ollama => (400, "", "the input length exceeds the context length"),
+        ServedApi::Ollama => (400, "", "the input length exceeds the context length"),
     });
 }
 
 /// The model ends like this; what it said until then is taken back.
-fn ends(finish: fn(Api) -> Option<Finish>, sentence: fn(Api) -> &'static str) {
+fn ends(finish: fn(ServedApi) -> Option<PlayedFinish>, sentence: fn(ServedApi) -> &'static str) {
     row(|api| {
-        let play = Play::new("no").say(Said::text("To begin"));
+        let play = ModelReply::new("no").say(ReplyItem::text("To begin"));
         let Some(finish) = finish(api) else {
             // It has no way to end but with words.
-            let stage = Stage::new(api, vec![says(play)]);
+            let stage = ModelStage::new(api, vec![says(play)]);
             let done = stage.run("Go on.", &[]).exits(0);
             assert!(shown(&done).ends_with("completed To begin\n"), "{done:?}");
             return stage.is_clean();
         };
-        let end = says(Play::new("end").say(Said::text("Better.")));
-        let stage = Stage::new(api, vec![says(play.finish(finish)), end]);
+        let end = says(ModelReply::new("end").say(ReplyItem::text("Better.")));
+        let stage = ModelStage::new(api, vec![says(play.finish(finish)), end]);
         let done = stage.run("Go on.", &[]).exits(1);
         assert!(shown(&done).ends_with("failed refused\n"), "{done:?}");
         let is_it = |line: &str| line.starts_with("error: ") && line.ends_with(sentence(api));
@@ -185,7 +191,7 @@ fn ends(finish: fn(Api) -> Option<Finish>, sentence: fn(Api) -> &'static str) {
 #[test]
 fn a_refusal() {
     let refuses = |api| {
-        let finish = Finish::Refusal("I will not do that.".into());
+        let finish = PlayedFinish::Refusal("I will not do that.".into());
         finish.exists_in(api).then_some(finish)
     };
     ends(
@@ -198,13 +204,13 @@ fn a_refusal() {
 fn a_content_filter() {
     // Anthropic's filters refuse in the model's name.
     let filters = |api| match api {
-        Api::Anthropic => Some(Finish::Refusal(String::new())),
-        api => Finish::ContentFilter
+        ServedApi::Anthropic => Some(PlayedFinish::Refusal(String::new())),
+        api => PlayedFinish::ContentFilter
             .exists_in(api)
-            .then_some(Finish::ContentFilter),
+            .then_some(PlayedFinish::ContentFilter),
     };
     ends(filters, |api| match api {
-        Api::Anthropic => "refused to go on; ask in another way, or choose another model.",
+        ServedApi::Anthropic => "refused to go on; ask in another way, or choose another model.",
         _ => {
             "was stopped by its provider's content filter; ask in another way, or choose another model."
         }
@@ -218,7 +224,7 @@ fn nobody_there() {
             .unwrap()
             .local_addr()
             .unwrap();
-        let stage = Stage::new(api, Vec::new());
+        let stage = ModelStage::new(api, Vec::new());
         let address = closed.to_string();
         stage.world.user_config(&column::configuration(&address));
         let done = run_at(&stage, &address).exits(1);
@@ -233,12 +239,12 @@ fn nobody_there() {
 #[test]
 fn a_redirect_does_not_carry_the_key_elsewhere() {
     row(|api| {
-        let elsewhere = ModelServer::start(|_| Reply::json(200, Value::Null));
+        let elsewhere = ModelServer::start(|_| ServedReply::json(200, Value::Null));
         let to = format!("http://localhost:{}/v1", elsewhere.address().port());
         for status in [301, 302, 307, 308] {
-            let mut reply = Reply::redirect(&to);
+            let mut reply = ServedReply::redirect(&to);
             reply.status = status;
-            let stage = Stage::new(api, vec![http(reply)]);
+            let stage = ModelStage::new(api, vec![http(reply)]);
             let done = run(&stage).exits(1);
             let sentence = format!(
                 "127.0.0.1 redirects to another place (HTTP status {status}); \

@@ -1,28 +1,28 @@
 //! What a response gave, as its API's rules want it noted.
 
-use aside_model_server::Api;
+use aside_model_server::ServedApi;
 use serde_json::{Value, json};
 
 /// The content blocks, output items or parts of a response that are complete, in order. Chat Completions and Ollama
 /// sign nothing: there is nothing to note.
-pub(super) fn items(api: Api, body: &str) -> Vec<Value> {
+pub(super) fn items(api: ServedApi, body: &str) -> Vec<Value> {
     let events = body
         .lines()
         .filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok());
     match api {
-        Api::Anthropic => blocks(events),
-        Api::OpenaiResponses => events
+        ServedApi::Anthropic => blocks(events),
+        ServedApi::OpenaiResponses => events
             .filter(|event: &Value| event["type"] == "response.output_item.done")
             .map(|event| event["item"].clone())
             .filter(|item| item["status"] != "incomplete")
             .collect(),
-        Api::Gemini => events
+        ServedApi::Gemini => events
             .flat_map(|event: Value| {
                 let parts = &event["candidates"][0]["content"]["parts"];
                 parts.as_array().cloned().unwrap_or_default()
             })
             .collect(),
-        Api::OpenaiChat | Api::Ollama => Vec::new(),
+        ServedApi::OpenaiChat | ServedApi::Ollama => Vec::new(),
     }
 }
 

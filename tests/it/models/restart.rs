@@ -1,18 +1,18 @@
 //! Killed, and resumed by another process: what the model is sent is what it would have been sent.
 
-use aside_model_server::play::{Play, Said};
+use aside_model_server::play::{ModelReply, ReplyItem};
 use rustix::process::Signal;
 
 use super::{
     live::{LONG, Live},
     questions::{TWICE, answers, edit, reads},
-    stage::{AUTO, Stage, Step, asked, row, says, stalls},
+    stage::{AUTO, ModelStage, PlayedStep, asked, row, says, stalls},
 };
-use crate::world::Done;
+use crate::world::ProgramResult;
 
 /// Kills the run when so many requests have come, and resumes it.
 #[track_caller]
-fn killed(stage: &Stage, requests: usize) -> Done {
+fn killed(stage: &ModelStage, requests: usize) -> ProgramResult {
     let run = stage.start("Edit it.", &AUTO);
     assert!(stage.server.wait_for(requests, LONG));
     run.signal(Signal::KILL);
@@ -24,7 +24,7 @@ fn killed(stage: &Stage, requests: usize) -> Done {
 /// The request that goes out when an inquiry was answered.
 const AFTER_INQUIRY: usize = 3;
 
-fn bytes(stage: &Stage, number: usize) -> String {
+fn bytes(stage: &ModelStage, number: usize) -> String {
     String::from_utf8(stage.requests()[number].body.to_vec()).unwrap()
 }
 
@@ -35,33 +35,37 @@ fn unmarked(body: &str) -> String {
 
 /// A body without what belongs to one world: the conversation's id, which goes along as a hint for the cache, and the
 /// folder.
-fn neutral(stage: &Stage, number: usize) -> String {
+fn neutral(stage: &ModelStage, number: usize) -> String {
     let body = bytes(stage, number);
     let folder = stage.world.folder().display().to_string();
     body.replace(&stage.world.conversation(), "ID")
         .replace(&folder, "FOLDER")
 }
 
-fn script() -> Vec<Step> {
-    let calls = Play::new("calls")
-        .say(Said::reasoning("Read, then edit."))
-        .say(Said::text("Both at once."))
-        .say(Said::call("call_read", "read_file", r#"{"path":"b.txt"}"#))
+fn script() -> Vec<PlayedStep> {
+    let calls = ModelReply::new("calls")
+        .say(ReplyItem::reasoning("Read, then edit."))
+        .say(ReplyItem::text("Both at once."))
+        .say(ReplyItem::call(
+            "call_read",
+            "read_file",
+            r#"{"path":"b.txt"}"#,
+        ))
         .say(edit("call_edit", "a.txt"));
     vec![
         reads(&["a.txt"]),
         says(calls),
         asked(answers),
         says(
-            Play::new("end")
-                .say(Said::reasoning("Done."))
-                .say(Said::text("Edited.")),
+            ModelReply::new("end")
+                .say(ReplyItem::reasoning("Done."))
+                .say(ReplyItem::text("Edited.")),
         ),
-        says(Play::new("next").say(Said::text("You are welcome."))),
+        says(ModelReply::new("next").say(ReplyItem::text("You are welcome."))),
     ]
 }
 
-fn prepare(stage: &Stage) {
+fn prepare(stage: &ModelStage) {
     stage.world.write("a.txt", TWICE);
     stage.world.write("b.txt", "B\n");
 }
@@ -69,7 +73,7 @@ fn prepare(stage: &Stage) {
 /// With the request that is under way at the kill in front of the same one.
 fn check(at: usize) {
     row(|api| {
-        let plain = Stage::new(api, script());
+        let plain = ModelStage::new(api, script());
         prepare(&plain);
         plain.run("Edit it.", &AUTO).exits(0);
         plain.run("Thanks.", &["--continue"]).exits(0);
@@ -77,7 +81,7 @@ fn check(at: usize) {
 
         let mut script = script();
         script.insert(at, stalls());
-        let stage = Stage::new(api, script);
+        let stage = ModelStage::new(api, script);
         prepare(&stage);
         killed(&stage, at + 1).exits(0);
         stage.run("Thanks.", &["--continue"]).exits(0);

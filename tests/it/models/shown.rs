@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::world::Done;
+use crate::world::ProgramResult;
 
 /// What a run showed, to its outcome. A call is one line, with its newest title and status.
-pub(super) fn shown(done: &Done) -> String {
+pub(super) fn shown(done: &ProgramResult) -> String {
     let mut rows = Rows::default();
     for line in done.lines() {
         match line["method"].as_str() {

@@ -7,69 +7,77 @@ use std::{
 };
 
 use aside_model_server::{
-    Api,
-    check::{Request, Seen, check},
-    play::Play,
-    server::{Gate, ModelServer, Part, Received, Reply},
+    ServedApi,
+    check::{CheckedRequest, EarlierReplies, check},
+    play::ModelReply,
+    server::{BodyPart, ModelServer, Received, ReplyGate, ServedReply},
 };
 use serde_json::json;
 
 use super::{column, heard::heard, live::Live, replied};
-use crate::world::{Done, World};
+use crate::world::{ProgramResult, TestWorld};
 
 /// Everything runs unasked, outside of a sandbox.
 pub(super) const AUTO: [&str; 3] = ["--mode", "auto", "--unsandboxed"];
 
 /// What the server does with one request.
-pub(super) type Step = Box<dyn FnOnce(&Received, Api) -> Turn + Send>;
+pub(super) type PlayedStep = Box<dyn FnOnce(&Received, ServedApi) -> PlayedReply + Send>;
 
-/// One reply.
-pub(super) enum Turn {
+/// One reply of the model that is played.
+pub(super) enum PlayedReply {
     /// What the model says.
-    Says(Play),
+    Says(ModelReply),
     /// The same, sent in another way.
-    Sent(Play, Box<dyn FnOnce(Reply) -> Reply + Send>),
+    Sent(
+        ModelReply,
+        Box<dyn FnOnce(ServedReply) -> ServedReply + Send>,
+    ),
     /// A response that is none of a model.
-    Http(Reply),
+    Http(ServedReply),
 }
 
 /// The model says this.
-pub(super) fn says(play: Play) -> Step {
-    Box::new(move |_, _| Turn::Says(play))
+pub(super) fn says(play: ModelReply) -> PlayedStep {
+    Box::new(move |_, _| PlayedReply::Says(play))
 }
 
 /// The model would say this, but nothing of it comes.
-pub(super) fn stalls() -> Step {
-    Box::new(|_, api| Turn::Http(Reply::stream(api, "never").wait_at(0, &Gate::new())))
+pub(super) fn stalls() -> PlayedStep {
+    Box::new(|_, api| {
+        PlayedReply::Http(ServedReply::stream(api, "never").wait_at(0, &ReplyGate::new()))
+    })
 }
 
 /// The model says this, and it is sent in another way.
-pub(super) fn sent(play: Play, how: impl FnOnce(Reply) -> Reply + Send + 'static) -> Step {
-    Box::new(move |_, _| Turn::Sent(play, Box::new(how)))
+pub(super) fn sent(
+    play: ModelReply,
+    how: impl FnOnce(ServedReply) -> ServedReply + Send + 'static,
+) -> PlayedStep {
+    Box::new(move |_, _| PlayedReply::Sent(play, Box::new(how)))
 }
 
 /// The server answers with this.
-pub(super) fn http(reply: Reply) -> Step {
-    Box::new(move |_, _| Turn::Http(reply))
+pub(super) fn http(reply: ServedReply) -> PlayedStep {
+    Box::new(move |_, _| PlayedReply::Http(reply))
 }
 
 /// What the model says depends on what it is asked.
-pub(super) fn asked(say: impl FnOnce(&Received) -> Play + Send + 'static) -> Step {
-    Box::new(move |received, _| Turn::Says(say(received)))
+pub(super) fn asked(say: impl FnOnce(&Received) -> ModelReply + Send + 'static) -> PlayedStep {
+    Box::new(move |received, _| PlayedReply::Says(say(received)))
 }
 
 /// A world with a model server.
-pub(super) struct Stage {
-    pub(super) world: World,
+pub(super) struct ModelStage {
+    pub(super) world: TestWorld,
     pub(super) server: ModelServer,
-    pub(super) api: Api,
-    books: Arc<Mutex<Books>>,
+    pub(super) api: ServedApi,
+    books: Arc<Mutex<StageState>>,
 }
 
 #[derive(Default)]
-struct Books {
-    script: VecDeque<Step>,
-    seen: Seen,
+struct StageState {
+    script: VecDeque<PlayedStep>,
+    seen: EarlierReplies,
     /// Replies of a model so far.
     replies: usize,
     /// Requests to a model.
@@ -77,22 +85,22 @@ struct Books {
     broken: Vec<String>,
 }
 
-fn lock(books: &Mutex<Books>) -> MutexGuard<'_, Books> {
+fn lock(books: &Mutex<StageState>) -> MutexGuard<'_, StageState> {
     books.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Stage {
+impl ModelStage {
     /// The server plays the script, a step for each request to a model.
-    pub(super) fn new(api: Api, script: Vec<Step>) -> Self {
-        let books = Arc::new(Mutex::new(Books {
+    pub(super) fn new(api: ServedApi, script: Vec<PlayedStep>) -> Self {
+        let books = Arc::new(Mutex::new(StageState {
             script: script.into(),
-            ..Books::default()
+            ..StageState::default()
         }));
         let server = {
             let books = Arc::clone(&books);
             ModelServer::start(move |received| lock(&books).answer(received))
         };
-        let world = World::new();
+        let world = TestWorld::new();
         world.user_config(&column::configuration(&server.address().to_string()));
         Self {
             world,
@@ -103,7 +111,7 @@ impl Stage {
     }
 
     /// More of the script.
-    pub(super) fn goes_on(&self, script: Vec<Step>) {
+    pub(super) fn goes_on(&self, script: Vec<PlayedStep>) {
         lock(&self.books).script.extend(script);
     }
 
@@ -129,7 +137,7 @@ impl Stage {
 
     /// A turn on this message, to its end.
     #[track_caller]
-    pub(super) fn run(&self, message: &str, args: &[&str]) -> Done {
+    pub(super) fn run(&self, message: &str, args: &[&str]) -> ProgramResult {
         self.start(message, args).end()
     }
 
@@ -158,8 +166,8 @@ impl Stage {
     }
 }
 
-impl Books {
-    fn answer(&mut self, received: &Received) -> Reply {
+impl StageState {
+    fn answer(&mut self, received: &Received) -> ServedReply {
         match received.path.as_str() {
             "/api/tags" => {
                 return sample(include_str!("../../model_server/wire/ollama/08_tags.json"));
@@ -175,10 +183,10 @@ impl Books {
         let number = self.requests.len() + 1;
         self.requests.push(Arc::new(received.clone()));
         let model = model(api, received);
-        let request = Request {
+        let request = CheckedRequest {
             version: received.header("anthropic-version").unwrap_or_default(),
             beta: received.header("anthropic-beta").unwrap_or_default(),
-            ..Request::to(api, &model, &received.json)
+            ..CheckedRequest::to(api, &model, &received.json)
         };
         let found = check(&request, &self.seen);
         let found = found.iter().map(|what| format!("request {number}: {what}"));
@@ -186,11 +194,12 @@ impl Books {
         let Some(step) = self.script.pop_front() else {
             return self.breaks(received, "the script has no more steps");
         };
-        let (play, how): (Play, Box<dyn FnOnce(Reply) -> Reply>) = match step(received, api) {
-            Turn::Http(reply) => return reply,
-            Turn::Says(play) => (play, Box::new(|reply| reply)),
-            Turn::Sent(play, how) => (play, how),
-        };
+        let (play, how): (ModelReply, Box<dyn FnOnce(ServedReply) -> ServedReply>) =
+            match step(received, api) {
+                PlayedReply::Http(reply) => return reply,
+                PlayedReply::Says(play) => (play, Box::new(|reply| reply)),
+                PlayedReply::Sent(play, how) => (play, how),
+            };
         self.replies += 1;
         let reply = how(column::dressed(play, self.replies).reply(api));
         self.seen
@@ -198,21 +207,21 @@ impl Books {
         reply
     }
 
-    fn breaks(&mut self, received: &Received, what: &str) -> Reply {
+    fn breaks(&mut self, received: &Received, what: &str) -> ServedReply {
         self.broken
             .push(format!("{} {}: {what}", received.method, received.path));
-        Reply::json(400, json!({"error": {"message": what}}))
+        ServedReply::json(400, json!({"error": {"message": what}}))
     }
 }
 
 /// The model that is asked: in the body, with Gemini in the path.
-fn model(api: Api, received: &Received) -> String {
+fn model(api: ServedApi, received: &Received) -> String {
     let of_path = || {
         let name = received.path.rsplit_once("/models/")?.1;
         Some(name.split_once(':')?.0.to_owned())
     };
     match api {
-        Api::Gemini => of_path().unwrap_or_default(),
+        ServedApi::Gemini => of_path().unwrap_or_default(),
         _ => received.json["model"]
             .as_str()
             .unwrap_or_default()
@@ -220,21 +229,21 @@ fn model(api: Api, received: &Received) -> String {
     }
 }
 
-fn sample(text: &str) -> Reply {
-    Reply::new(200, "application/json", text.as_bytes().to_vec())
+fn sample(text: &str) -> ServedReply {
+    ServedReply::new(200, "application/json", text.as_bytes().to_vec())
 }
 
 /// All that is sent of a reply.
-fn text(reply: &Reply) -> String {
+fn text(reply: &ServedReply) -> String {
     let bytes = reply.body.iter().filter_map(|part| match part {
-        Part::Bytes(bytes) => Some(bytes.as_ref()),
+        BodyPart::Bytes(bytes) => Some(bytes.as_ref()),
         _ => None,
     });
     String::from_utf8_lossy(&bytes.collect::<Vec<_>>().concat()).into_owned()
 }
 
 /// Where a text begins in the stream of a play: at the start of its event.
-pub(super) fn place(play: &Play, api: Api, text: &str) -> usize {
+pub(super) fn place(play: &ModelReply, api: ServedApi, text: &str) -> usize {
     let (stream, at) = found(play, api, text);
     let gap = gap(api);
     stream[..at]
@@ -243,13 +252,13 @@ pub(super) fn place(play: &Play, api: Api, text: &str) -> usize {
 }
 
 /// Where the event with a text ends in the stream of a play.
-pub(super) fn after(play: &Play, api: Api, text: &str) -> usize {
+pub(super) fn after(play: &ModelReply, api: ServedApi, text: &str) -> usize {
     let (stream, at) = found(play, api, text);
     let gap = gap(api);
     at + stream[at..].find(gap).expect("the end of its event") + gap.len()
 }
 
-fn found(play: &Play, api: Api, text: &str) -> (String, usize) {
+fn found(play: &ModelReply, api: ServedApi, text: &str) -> (String, usize) {
     let stream = column::dressed(play.clone(), 1).stream(api);
     let stream = String::from_utf8_lossy(&stream).into_owned();
     let at = stream.find(text).expect("the text in the stream");
@@ -257,15 +266,19 @@ fn found(play: &Play, api: Api, text: &str) -> (String, usize) {
 }
 
 /// What stands between two events.
-fn gap(api: Api) -> &'static str {
-    if api == Api::Ollama { "\n" } else { "\n\n" }
+fn gap(api: ServedApi) -> &'static str {
+    if api == ServedApi::Ollama {
+        "\n"
+    } else {
+        "\n\n"
+    }
 }
 
 /// A row: the scenario with each API, side by side.
-pub(super) fn row(scenario: impl Fn(Api) + Sync) {
+pub(super) fn row(scenario: impl Fn(ServedApi) + Sync) {
     std::thread::scope(|scope| {
         let scenario = &scenario;
-        let columns = Api::ALL.map(|api| (api, scope.spawn(move || scenario(api))));
+        let columns = ServedApi::ALL.map(|api| (api, scope.spawn(move || scenario(api))));
         let failed: Vec<&str> = columns
             .into_iter()
             .filter_map(|(api, column)| column.join().is_err().then_some(api.name()))

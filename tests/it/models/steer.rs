@@ -5,24 +5,24 @@ use std::{
     process::{Child, ChildStdin, ChildStdout, Stdio},
 };
 
-use aside_model_server::play::{Play, Said};
+use aside_model_server::play::{ModelReply, ReplyItem};
 use serde_json::{Value, json};
 
 use super::{
     column,
-    stage::{Stage, row, says},
+    stage::{ModelStage, row, says},
 };
 
 /// The Language Server, and an editor that can show prompts.
-struct Editor {
+struct SteeringClient {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     next: u64,
 }
 
-impl Editor {
-    fn start(stage: &Stage) -> Self {
+impl SteeringClient {
+    fn start(stage: &ModelStage) -> Self {
         let mut command = stage.command(&["lsp"]);
         let mut child = command
             .stdin(Stdio::piped())
@@ -93,7 +93,7 @@ impl Editor {
     }
 }
 
-impl Drop for Editor {
+impl Drop for SteeringClient {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -103,19 +103,26 @@ impl Drop for Editor {
 #[test]
 fn what_the_user_adds_between_two_results_follows_them() {
     row(|api| {
-        let calls = Play::new("calls")
-            .say(Said::call("call_read", "read_file", r#"{"path":"a.txt"}"#))
-            .say(Said::call(
+        let calls = ModelReply::new("calls")
+            .say(ReplyItem::call(
+                "call_read",
+                "read_file",
+                r#"{"path":"a.txt"}"#,
+            ))
+            .say(ReplyItem::call(
                 "call_ask",
                 "ask_user",
                 r#"{"question":"Which colour?"}"#,
             ));
-        let stage = Stage::new(
+        let stage = ModelStage::new(
             api,
-            vec![says(calls), says(Play::new("end").say(Said::text("Blue.")))],
+            vec![
+                says(calls),
+                says(ModelReply::new("end").say(ReplyItem::text("Blue."))),
+            ],
         );
         stage.world.write("a.txt", "A\n");
-        let mut editor = Editor::start(&stage);
+        let mut editor = SteeringClient::start(&stage);
         editor.ask(
             "aside/turn/start",
             json!({"turnId": "t-1", "message": "Paint it."}),

@@ -1,9 +1,9 @@
 //! Text, reasoning and calls as they come.
 
 use aside_model_server::{
-    Api,
-    play::{Play, Said},
-    server::{Gate, Received},
+    ServedApi,
+    play::{ModelReply, ReplyItem},
+    server::{Received, ReplyGate},
 };
 
 use serde_json::{Value, json};
@@ -11,17 +11,17 @@ use serde_json::{Value, json};
 use super::{
     heard::tells_reasoning,
     shown::shown,
-    stage::{Stage, place, row, says, sent},
+    stage::{ModelStage, place, row, says, sent},
 };
 
 #[test]
 fn text_is_shown_as_it_comes() {
     row(|api| {
-        let play = Play::new("text").say(Said::text(["One, ", "two, ", "three."]));
-        let gate = Gate::new();
+        let play = ModelReply::new("text").say(ReplyItem::text(["One, ", "two, ", "three."]));
+        let gate = ReplyGate::new();
         let at = place(&play, api, "two, ");
         let held = gate.clone();
-        let stage = Stage::new(api, vec![sent(play, move |reply| reply.wait_at(at, &held))]);
+        let stage = ModelStage::new(api, vec![sent(play, move |reply| reply.wait_at(at, &held))]);
         let mut run = stage.start("Count.", &[]);
         assert_eq!(run.update("text")["text"], "One, ", "{api:?}");
         gate.open();
@@ -34,35 +34,39 @@ fn text_is_shown_as_it_comes() {
 }
 
 /// What a request says of how much the model is to reason.
-fn says_reasoning(api: Api, received: &Received) -> Value {
+fn says_reasoning(api: ServedApi, received: &Received) -> Value {
     let body = &received.json;
     match api {
-        Api::Anthropic => json!([body["thinking"]["type"], body["output_config"]["effort"]]),
-        Api::OpenaiResponses => body["reasoning"]["effort"].clone(),
-        Api::OpenaiChat => body["reasoning_effort"].clone(),
-        Api::Gemini => body["generationConfig"]["thinkingConfig"]["thinkingLevel"].clone(),
-        Api::Ollama => body["think"].clone(),
+        ServedApi::Anthropic => json!([body["thinking"]["type"], body["output_config"]["effort"]]),
+        ServedApi::OpenaiResponses => body["reasoning"]["effort"].clone(),
+        ServedApi::OpenaiChat => body["reasoning_effort"].clone(),
+        ServedApi::Gemini => body["generationConfig"]["thinkingConfig"]["thinkingLevel"].clone(),
+        ServedApi::Ollama => body["think"].clone(),
     }
 }
 
 #[test]
 fn reasoning_is_shown_and_comes_back() {
     row(|api| {
-        let stage = Stage::new(
+        let stage = ModelStage::new(
             api,
             vec![
                 says(
-                    Play::new("first")
-                        .say(Said::reasoning("A file has to be read."))
-                        .say(Said::text("I look at it."))
-                        .say(Said::call("call_1", "read_file", r#"{"path":"a.txt"}"#)),
+                    ModelReply::new("first")
+                        .say(ReplyItem::reasoning("A file has to be read."))
+                        .say(ReplyItem::text("I look at it."))
+                        .say(ReplyItem::call(
+                            "call_1",
+                            "read_file",
+                            r#"{"path":"a.txt"}"#,
+                        )),
                 ),
                 says(
-                    Play::new("second")
-                        .say(Said::reasoning("Clear."))
-                        .say(Said::text("It says A.")),
+                    ModelReply::new("second")
+                        .say(ReplyItem::reasoning("Clear."))
+                        .say(ReplyItem::text("It says A.")),
                 ),
-                says(Play::new("third").say(Said::text("You are welcome."))),
+                says(ModelReply::new("third").say(ReplyItem::text("You are welcome."))),
             ],
         );
         stage.world.write("a.txt", "A\n");
@@ -100,11 +104,11 @@ completed It says A.
         );
         assert_eq!(stage.heard(), expected, "{api:?}");
         let expected = match api {
-            Api::Anthropic => json!(["adaptive", "high"]),
-            Api::OpenaiResponses | Api::OpenaiChat => json!("high"),
-            Api::Gemini => json!("HIGH"),
+            ServedApi::Anthropic => json!(["adaptive", "high"]),
+            ServedApi::OpenaiResponses | ServedApi::OpenaiChat => json!("high"),
+            ServedApi::Gemini => json!("HIGH"),
             // It is on or off.
-            Api::Ollama => json!(true),
+            ServedApi::Ollama => json!(true),
         };
         assert_eq!(says_reasoning(api, &stage.requests()[0]), expected);
         stage.is_clean();
@@ -114,16 +118,19 @@ completed It says A.
 #[test]
 fn reasoning_that_is_turned_off() {
     row(|api| {
-        let stage = Stage::new(api, vec![says(Play::new("text").say(Said::text("Yes.")))]);
+        let stage = ModelStage::new(
+            api,
+            vec![says(ModelReply::new("text").say(ReplyItem::text("Yes.")))],
+        );
         stage
             .run("Is it so?", &["--set", "assistant.reasoning='off'"])
             .exits(0);
         let expected = match api {
             // These models always reason: as little as they can.
-            Api::Anthropic => json!(["adaptive", "low"]),
-            Api::OpenaiResponses | Api::OpenaiChat => json!("low"),
-            Api::Gemini => json!("LOW"),
-            Api::Ollama => json!(false),
+            ServedApi::Anthropic => json!(["adaptive", "low"]),
+            ServedApi::OpenaiResponses | ServedApi::OpenaiChat => json!("low"),
+            ServedApi::Gemini => json!("LOW"),
+            ServedApi::Ollama => json!(false),
         };
         assert_eq!(says_reasoning(api, &stage.requests()[0]), expected);
         stage.is_clean();
@@ -133,14 +140,22 @@ fn reasoning_that_is_turned_off() {
 #[test]
 fn two_calls_side_by_side_have_their_results_in_call_order() {
     row(|api| {
-        let play = Play::new("calls")
-            .say(Said::call("call_1", "read_file", r#"{"path":"a.txt"}"#))
-            .say(Said::call("call_2", "read_file", r#"{"path":"b.txt"}"#));
-        let stage = Stage::new(
+        let play = ModelReply::new("calls")
+            .say(ReplyItem::call(
+                "call_1",
+                "read_file",
+                r#"{"path":"a.txt"}"#,
+            ))
+            .say(ReplyItem::call(
+                "call_2",
+                "read_file",
+                r#"{"path":"b.txt"}"#,
+            ));
+        let stage = ModelStage::new(
             api,
             vec![
                 says(play),
-                says(Play::new("end").say(Said::text("A and B."))),
+                says(ModelReply::new("end").say(ReplyItem::text("A and B."))),
             ],
         );
         stage.world.write("a.txt", "A\n");

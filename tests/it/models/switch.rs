@@ -1,38 +1,38 @@
 //! Another model in mid-conversation: each API after each other.
 
 use aside_model_server::{
-    Api,
-    play::{Play, Said, signature},
+    ServedApi,
+    play::{ModelReply, ReplyItem, signature},
 };
 
 use super::{
     column,
     heard::tells_reasoning,
     shown::shown,
-    stage::{Stage, row, says},
+    stage::{ModelStage, row, says},
 };
 
 const NOTICE: &str =
     "notice Since the last turn the model changed, so the prompt cache starts again.\n";
 
 /// The text of an API's reasoning.
-fn thought(api: Api) -> String {
+fn thought(api: ServedApi) -> String {
     format!("A thought of {}.", api.name())
 }
 
 /// One turn: a reasoned call, and a reasoned answer.
-fn turn(stage: &Stage, api: Api, number: usize) -> String {
+fn turn(stage: &ModelStage, api: ServedApi, number: usize) -> String {
     let binding = format!("turn {number}");
-    let call = Play::new(&binding)
-        .say(Said::reasoning(thought(api)))
-        .say(Said::call(
+    let call = ModelReply::new(&binding)
+        .say(ReplyItem::reasoning(thought(api)))
+        .say(ReplyItem::call(
             &format!("call_{number}"),
             "read_file",
             r#"{"path":"a.txt"}"#,
         ));
-    let answer = Play::new(&format!("{binding}, the answer"))
-        .say(Said::reasoning(thought(api)))
-        .say(Said::text(format!("Answer {number}.")));
+    let answer = ModelReply::new(&format!("{binding}, the answer"))
+        .say(ReplyItem::reasoning(thought(api)))
+        .say(ReplyItem::text(format!("Answer {number}.")));
     stage.goes_on(vec![says(call), says(answer)]);
     let goes_on: &[&str] = if number == 0 { &[] } else { &["--continue"] };
     let args = [&["-m", column::model(api)], goes_on].concat();
@@ -43,10 +43,10 @@ fn turn(stage: &Stage, api: Api, number: usize) -> String {
 #[test]
 fn each_api_goes_on_where_another_began() {
     row(|api| {
-        let stage = Stage::new(api, Vec::new());
+        let stage = ModelStage::new(api, Vec::new());
         stage.world.write("a.txt", "A\n");
-        let others = Api::ALL.into_iter().filter(|other| *other > api);
-        let order: Vec<Api> = others.flat_map(|other| [api, other]).chain([api]).collect();
+        let others = ServedApi::ALL.into_iter().filter(|other| *other > api);
+        let order: Vec<ServedApi> = others.flat_map(|other| [api, other]).chain([api]).collect();
         let mut before = String::new();
         for (number, api) in order.iter().enumerate() {
             let notice = if number == 0 { "" } else { NOTICE };
@@ -70,7 +70,7 @@ fn each_api_goes_on_where_another_began() {
         }
         for request in stage.requests() {
             let body = String::from_utf8(request.body.to_vec()).unwrap();
-            for other in Api::ALL
+            for other in ServedApi::ALL
                 .into_iter()
                 .filter(|other| Some(*other) != request.api)
             {

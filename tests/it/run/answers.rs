@@ -1,11 +1,11 @@
 //! Answers given in advance.
 
-use crate::world::World;
+use crate::world::TestWorld;
 
 /// One question of the assistant's, and what its call comes to with this answer in advance.
 #[track_caller]
 fn check(question: &str, answer: &str, status: &str, told: &str) {
-    let world = World::new();
+    let world = TestWorld::new();
     let script = format!(
         "[[reply]]\nwhen = {{ step = 1 }}\nsay = [{{ call = 'ask_user', id = 'ask', arguments = {{ question = 'Which?', {question} }} }}]\n\
          [[reply]]\nsay = [{{ text = 'Done.' }}]"
@@ -98,7 +98,7 @@ fn a_tools_question_takes_one_instead_of_a_model() {
         say = [{ text = "Done." }]
     "#;
     let check = |answer: &str, file: &str, told: &str| {
-        let world = World::new();
+        let world = TestWorld::new();
         world.write("a.txt", "one\none\n");
         world
             .run(script, &["--trust", "--mode", "edits", "--answer", answer])
@@ -119,7 +119,7 @@ fn a_tools_question_takes_one_instead_of_a_model() {
 
 #[test]
 fn the_configuration_has_them_too_and_a_flag_is_stronger() {
-    let world = World::new();
+    let world = TestWorld::new();
     world.user_config("conversation.tools.ask_user.questions.answer.answer = 'from the file'\n");
     let script = r#"
         [[reply]]

@@ -1,17 +1,17 @@
 //! What is wrong with a command line, a configuration or a script is one sentence, and no conversation begins.
 
-use crate::world::{Done, World};
+use crate::world::{ProgramResult, TestWorld};
 
 /// One clear sentence on standard error, nothing on standard output, and nothing left behind.
 #[track_caller]
-fn check_in(world: &World, args: &[&str], code: i32, says: &[&str]) {
+fn check_in(world: &TestWorld, args: &[&str], code: i32, says: &[&str]) {
     let done = world.aside(args).exits(code);
     check_said(&done, says);
     assert!(world.conversations().is_empty(), "{args:?}");
 }
 
 #[track_caller]
-fn check_said(done: &Done, says: &[&str]) {
+fn check_said(done: &ProgramResult, says: &[&str]) {
     assert_eq!(done.stdout, "");
     assert!(done.stderr.starts_with("aside: "), "{done:?}");
     assert_eq!(done.stderr.matches('\n').count(), 1, "{done:?}");
@@ -23,14 +23,14 @@ fn check_said(done: &Done, says: &[&str]) {
 /// `aside run` with these arguments and a script that would answer.
 #[track_caller]
 fn check(args: &[&str], says: &[&str]) {
-    let world = World::new();
+    let world = TestWorld::new();
     let model = world.script("[[reply]]\nsay = [{ text = 'Not this.' }]");
     check_in(&world, &[&["run", "-m", &model], args].concat(), 2, says);
 }
 
 #[test]
 fn flags() {
-    let world = World::new();
+    let world = TestWorld::new();
     check_in(&world, &[], 2, &["a command is missing"]);
     check_in(&world, &["runn"], 2, &["runn", "run"]);
     check(&["--atach", "x", "Go"], &["--atach", "--attach"]);
@@ -79,7 +79,7 @@ fn messages() {
         &["--attach", "nowhere.txt", "Go"],
         &["nowhere.txt cannot be attached: "],
     );
-    let world = World::new();
+    let world = TestWorld::new();
     let model = world.script("[[reply]]\nsay = [{ text = 'Not this.' }]");
     check_said(
         &world.aside_with("", &["run", "-m", &model]).exits(2),
@@ -133,7 +133,7 @@ fn settings() {
 #[test]
 fn a_file_of_settings() {
     let check = |text: &str, says: &[&str]| {
-        let world = World::new();
+        let world = TestWorld::new();
         world.user_config(text);
         let model = world.script("[[reply]]\nsay = []");
         check_in(
@@ -157,7 +157,7 @@ fn a_file_of_settings() {
 
 #[test]
 fn a_workspaces_file_of_settings() {
-    let world = World::new();
+    let world = TestWorld::new();
     world.write(
         "aside.toml",
         "[conversation.tools.read_file]\nenabel = false\n",
@@ -173,18 +173,19 @@ fn a_workspaces_file_of_settings() {
 
 #[test]
 fn models() {
-    let check =
-        |model: &str, says: &[&str]| check_in(&World::new(), &["run", "-m", model, "Go"], 6, says);
+    let check = |model: &str, says: &[&str]| {
+        check_in(&TestWorld::new(), &["run", "-m", model, "Go"], 6, says)
+    };
     check("nonsense/model", &["nonsense"]);
     check("nonsense", &["nonsense"]);
     check("rehearsal/nowhere.toml", &["nowhere.toml"]);
-    check_in(&World::new(), &["run", "Go"], 6, &["assistant.model"]);
+    check_in(&TestWorld::new(), &["run", "Go"], 6, &["assistant.model"]);
 }
 
 #[test]
 fn scripts() {
     let check = |text: &str, says: &[&str]| {
-        let world = World::new();
+        let world = TestWorld::new();
         let model = world.script(text);
         check_in(
             &world,
@@ -203,7 +204,7 @@ fn scripts() {
 
 #[test]
 fn levels_of_the_log() {
-    let world = World::new();
+    let world = TestWorld::new();
     let model = world.script("[[reply]]\nsay = []");
     let mut command = world.command(&["run", "-m", &model, "Go"]);
     let done = crate::world::start(command.env("ASIDE_LOG", "a=b=c"))

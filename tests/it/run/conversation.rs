@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{Log, World};
+use crate::world::{EventLog, TestWorld};
 
 const SAYS: &str = r#"
     [[reply]]
@@ -18,7 +18,7 @@ const SAYS: &str = r#"
 
 #[test]
 fn a_conversation_goes_on_by_itself_or_by_its_id() {
-    let world = World::new();
+    let world = TestWorld::new();
     let model = world.script(SAYS);
     let run = |args: &[&str]| world.aside(&[&["run", "-m", &model], args].concat());
     run(&["First"]).exits(0).writes("The first.\n");
@@ -40,7 +40,7 @@ fn a_conversation_goes_on_by_itself_or_by_its_id() {
     let turns = world
         .conversations()
         .iter()
-        .map(|it| Log::read(it).all("turn_start").len())
+        .map(|it| EventLog::read(it).all("turn_start").len())
         .collect::<Vec<_>>();
     assert_eq!(turns.iter().sum::<usize>(), 5);
     assert!(turns.contains(&2), "{turns:?}");
@@ -51,7 +51,7 @@ fn a_conversation_goes_on_by_itself_or_by_its_id() {
 
 #[test]
 fn another_folder_has_conversations_of_its_own() {
-    let world = World::new();
+    let world = TestWorld::new();
     let model = world.script(SAYS);
     world.aside(&["run", "-m", &model, "First"]).exits(0);
     world.write("sub/a.txt", "");
@@ -66,7 +66,7 @@ const ECHOES: &str = "[[reply]]\nsay = [{ text = 'Seen.' }]";
 
 #[test]
 fn files_and_lines_of_files_are_attached() {
-    let world = World::new();
+    let world = TestWorld::new();
     world.write("a.txt", "one\ntwo\nthree\n");
     world
         .run(ECHOES, &["--attach", "a.txt", "--attach", "a.txt:2-3"])
@@ -80,10 +80,10 @@ fn files_and_lines_of_files_are_attached() {
 
 #[test]
 fn a_pipe_is_the_message_or_an_attachment() {
-    let world = World::new();
+    let world = TestWorld::new();
     let model = world.script(ECHOES);
     let message = |input: &str, args: &[&str]| {
-        let world = World::new();
+        let world = TestWorld::new();
         world
             .aside_with(input, &[&["run", "-m", &model], args].concat())
             .exits(0);
@@ -112,7 +112,7 @@ fn an_answer_that_does_not_fit_its_schema_is_repaired_once() {
         when = { step = 2, directive = "Your answer does not fit the schema" }
         say = [{ text = '{"n":1}' }]
     "#;
-    let world = World::new();
+    let world = TestWorld::new();
     world.write("schema.json", SCHEMA);
     world
         .run(repaired, &["--schema", "schema.json"])
@@ -120,14 +120,14 @@ fn an_answer_that_does_not_fit_its_schema_is_repaired_once() {
         .writes("{\"n\":1}\n");
     assert_eq!(world.log().all("directive").len(), 1);
 
-    let end = World::new()
+    let end = TestWorld::new()
         .run(repaired, &["--schema", SCHEMA, "--output", "json"])
         .exits(0)
         .json();
     assert_eq!(end["structured"], json!({"n": 1}));
 
     // Nothing is repaired that fits.
-    let world = World::new();
+    let world = TestWorld::new();
     world
         .run(
             "[[reply]]\nsay = [{ text = '{\"n\": 2}' }]",
@@ -140,7 +140,7 @@ fn an_answer_that_does_not_fit_its_schema_is_repaired_once() {
 
 #[test]
 fn a_conversation_is_written_by_one_process_at_a_time() {
-    let world = World::new();
+    let world = TestWorld::new();
     let stalls = "[[reply]]\nsay = []\nfault = { stall = true }";
     let mut first = world.start_until(stalls, &[], "request_sent");
     let before = world.log().events().to_vec();

@@ -1,20 +1,20 @@
 //! `aside demo`, where nobody can be asked.
 
-use crate::world::{Log, World, conversations};
+use crate::world::{EventLog, TestWorld, conversations};
 
 const REFUSED: &str = "ask_user cannot run because no interactive client is attached. Do not retry this tool call in \
                        this turn; continue without user input or explain what information is missing.";
 
 #[test]
 fn the_account_is_rendered_from_the_log() {
-    let world = World::new();
+    let world = TestWorld::new();
     let into = world.folder().join("demo");
     let done = world
         .aside(&["demo", "--into", into.to_str().unwrap()])
         .exits(0);
     let account = &done.stdout;
 
-    let log = Log::read(&conversations(&into.join("state"))[0]);
+    let log = EventLog::read(&conversations(&into.join("state"))[0]);
     // A tool asked, and the model answered.
     let asked = &log.all("inquiry_request")[0];
     assert_eq!(asked["source"]["name"], "edit_file");
@@ -42,7 +42,7 @@ fn the_account_is_rendered_from_the_log() {
 
 #[test]
 fn another_script_is_another_account_file_and_log() {
-    let world = World::new();
+    let world = TestWorld::new();
     world.script(
         r#"
         [[reply]]
@@ -75,7 +75,7 @@ fn another_script_is_another_account_file_and_log() {
     let project = |file: &str| std::fs::read_to_string(into.join("project").join(file)).unwrap();
     assert!(project("settings.toml").contains("wait_seconds = 9\n"));
     assert_eq!(project("transfer.py").matches("attempts = 3").count(), 2);
-    let log = Log::read(&conversations(&into.join("state"))[0]);
+    let log = EventLog::read(&conversations(&into.join("state"))[0]);
     assert_eq!(log.one("edit")["path"], "settings.toml");
     assert_eq!(log.one("turn_end")["answer"], "Nine seconds it is.");
     assert!(log.all("inquiry_request").is_empty());
@@ -87,7 +87,7 @@ fn another_script_is_another_account_file_and_log() {
 
 #[test]
 fn the_folder_is_thrown_away_and_nothing_of_the_user_counts() {
-    let world = World::new();
+    let world = TestWorld::new();
     world.user_config("assistant.model = 'nonsense/nonsense'\nnonsense = true\n");
     world.aside(&["demo"]).exits(0);
     assert!(world.conversations().is_empty());
@@ -97,7 +97,7 @@ fn the_folder_is_thrown_away_and_nothing_of_the_user_counts() {
 
 #[test]
 fn a_script_that_cannot_be_played_is_said() {
-    let world = World::new();
+    let world = TestWorld::new();
     let done = world
         .aside(&["demo", "--script", "nowhere.toml"])
         .exits(6)

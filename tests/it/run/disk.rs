@@ -2,14 +2,14 @@
 
 use std::fs::File;
 
-use crate::world::{ASIDE, Done, World, start};
+use crate::world::{ASIDE, ProgramResult, TestWorld, start};
 
 const ANSWERS: &str = "[[reply]]\nrepeat = true\nsay = [{ text = 'An answer.' }]";
 
 #[test]
 fn a_state_directory_that_is_none_is_said() {
     let check = |state: &str| {
-        let world = World::new();
+        let world = TestWorld::new();
         let model = world.script(ANSWERS);
         let mut command = world.command(&["run", "-m", &model, "Go"]);
         let done = start(command.env("XDG_STATE_HOME", state))
@@ -30,7 +30,7 @@ fn a_state_directory_that_is_none_is_said() {
 #[test]
 fn an_answer_that_cannot_be_written_is_in_the_log() {
     for output in ["text", "json", "jsonl"] {
-        let world = World::new();
+        let world = TestWorld::new();
         let model = world.script(ANSWERS);
         let mut command = world.command(&["run", "-m", &model, "--output", output, "Go"]);
         let full = File::options().write(true).open("/dev/full").unwrap();
@@ -51,7 +51,7 @@ fn an_answer_that_cannot_be_written_is_in_the_log() {
             .exits(0)
             .writes("An answer.\n");
     }
-    let demo = World::new();
+    let demo = TestWorld::new();
     let full = File::options().write(true).open("/dev/full").unwrap();
     start(demo.command(&["demo"]).stdout(full))
         .end()
@@ -67,7 +67,7 @@ fn a_reader_that_goes_away_interrupts_the_turn() {
         say = [{ text = "Begin. " }, { text = "Wait." }]
         fault = { stall = true }
     "#;
-    let world = World::new();
+    let world = TestWorld::new();
     let model = world.script(script);
     let mut command = world.command(&["run", "-m", &model, "--output", "jsonl", "Go"]);
     let (reader, writer) = std::io::pipe().unwrap();
@@ -84,7 +84,7 @@ fn a_reader_that_goes_away_interrupts_the_turn() {
 }
 
 /// The program where no file may grow over so many blocks of 512 bytes, as on a disk that is full.
-fn on_a_small_disk(world: &World, blocks: u32, args: &[&str]) -> Done {
+fn on_a_small_disk(world: &TestWorld, blocks: u32, args: &[&str]) -> ProgramResult {
     let bound = format!("trap '' XFSZ; ulimit -f {blocks}; exec setsid \"$@\"");
     let args = [&["-c", &bound, "sh", ASIDE], args].concat();
     start(&mut world.within("sh", &args)).end()
@@ -100,7 +100,7 @@ fn a_disk_that_is_full_fails_the_turn_which_is_resumed_later() {
         when = { step = 2 }
         say = [{ text = "Read." }]
     "#;
-    let world = World::new();
+    let world = TestWorld::new();
     world.write("a.txt", &"a line of the file\n".repeat(1500));
     let model = world.script(script);
     // What the conversation begins with fits, and the result does not.
@@ -131,7 +131,7 @@ fn a_disk_that_is_full_fails_the_turn_which_is_resumed_later() {
 
 #[test]
 fn a_disk_that_is_full_from_the_start_is_said() {
-    let world = World::new();
+    let world = TestWorld::new();
     let model = world.script(ANSWERS);
     let done = on_a_small_disk(&world, 1, &["run", "-m", &model, "Go"])
         .exits(1)

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use crate::world::World;
+use crate::world::TestWorld;
 
 /// Plays a script and checks the exit code, the outcome and the error's code. A turn that did not complete has
 /// no answer for standard output, and says on standard error why.
 #[track_caller]
 fn check(script: &str, args: &[&str], code: i32, outcome: &str, error: Option<&str>) {
-    let world = World::new();
+    let world = TestWorld::new();
     let json = world
         .run(script, &[args, &["--output", "json"]].concat())
         .exits(code);
@@ -55,7 +55,7 @@ fn a_completed_turn_is_0() {
     );
     check(ASKS, &[], 0, "completed", None);
     // An answer of nothing is one too.
-    let world = World::new();
+    let world = TestWorld::new();
     world.run("[[reply]]\nsay = []", &[]).exits(0).writes("");
 }
 

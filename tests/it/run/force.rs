@@ -1,12 +1,12 @@
 //! `--tool-choice`, with models that take it and models that do not.
 
-use crate::world::World;
+use crate::world::TestWorld;
 
 const CALLS: &str = "say = [{ call = 'list_files', id = 'list' }]";
 
 #[test]
 fn a_forced_tool_is_forced_until_it_was_called() {
-    let world = World::new();
+    let world = TestWorld::new();
     let script = format!(
         "[[reply]]\nwhen = {{ step = 1, forced = true }}\n{CALLS}\n\
          [[reply]]\nwhen = {{ step = 2, forced = false }}\nsay = [{{ text = 'Listed.' }}]"
@@ -38,8 +38,8 @@ fn softly(begin: &str) -> String {
 }
 
 #[track_caller]
-fn check_soft(script: &str) -> World {
-    let world = World::new();
+fn check_soft(script: &str) -> TestWorld {
+    let world = TestWorld::new();
     world
         .run(script, &["--tool-choice", "list_files"])
         .exits(0)
@@ -85,7 +85,7 @@ fn what_a_model_refuses_is_found_out_and_remembered() {
 
 #[test]
 fn a_second_miss_is_shown_as_it_is() {
-    let world = World::new();
+    let world = TestWorld::new();
     let script =
         "[model]\nforces_tools = false\n[[reply]]\nrepeat = true\nsay = [{ text = 'No need.' }]";
     world

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::world::{Done, World};
+use crate::world::{ProgramResult, TestWorld};
 
 /// A retry, a tool's question that the model answers, an edit, a command, a question that nobody answers.
 const EVERYTHING: &str = r#"
@@ -35,8 +35,8 @@ const EVERYTHING: &str = r#"
     say = [{ text = "Done:\n" }, { text = "two twos." }]
 "#;
 
-fn world() -> World {
-    let world = World::new();
+fn world() -> TestWorld {
+    let world = TestWorld::new();
     world.write("a.txt", "one\none\n");
     world
 }
@@ -77,7 +77,7 @@ fn fields(update: &Value) -> (&'static [&'static str], &'static [&'static str]) 
 
 /// Checks every line, and returns the kinds of the updates and the params of the end.
 #[track_caller]
-fn check_lines(done: &Done) -> (Vec<String>, Value) {
+fn check_lines(done: &ProgramResult) -> (Vec<String>, Value) {
     let lines = done.lines();
     let (last, updates) = lines.split_last().unwrap();
     assert_eq!(last["method"], "aside/turn/completed");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::world::TestWorld;
 
 /// Two questions beside a call that needs nobody.
 const ASKS_TWICE: &str = r#"
@@ -19,13 +19,13 @@ const ASKS_TWICE: &str = r#"
 "#;
 
 struct Parked {
-    world: World,
+    world: TestWorld,
     end: Value,
 }
 
 impl Parked {
     fn new() -> Self {
-        let world = World::new();
+        let world = TestWorld::new();
         world.write("a.txt", "the file\n");
         let done = world
             .run(ASKS_TWICE, &["--detached", "tool=stop", "--output", "json"])
@@ -46,7 +46,7 @@ impl Parked {
         self.prompt(text)["promptId"].as_str().unwrap()
     }
 
-    fn resume(&self, answers: &[String]) -> crate::world::Done {
+    fn resume(&self, answers: &[String]) -> crate::world::ProgramResult {
         let mut args = vec![
             "run",
             "--resume",
@@ -88,7 +88,7 @@ fn the_turn_stops_at_both_with_the_prompts_as_data() {
 
 #[test]
 fn text_output_says_how_to_answer() {
-    let world = World::new();
+    let world = TestWorld::new();
     let done = world
         .run(ASKS_TWICE, &["--detached", "stop"])
         .exits(4)
@@ -220,7 +220,7 @@ fn a_permission_parks_too_and_its_answer_runs_the_call() {
         say = [{ text = "Over." }]
     "#;
     let check = |answer: &str, status: &str, told: &str, ran: bool| {
-        let world = World::new();
+        let world = TestWorld::new();
         let end = world
             .run(
                 script,

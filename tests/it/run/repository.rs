@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use ignore::WalkBuilder;
 
-use crate::world::World;
+use crate::world::TestWorld;
 
 /// Copies what belongs to the checkout; what it ignores stays behind.
 fn copy_checkout(into: &Path) -> usize {
@@ -28,7 +28,7 @@ fn copy_checkout(into: &Path) -> usize {
 
 #[test]
 fn it_is_searched_read_edited_and_tried() {
-    let world = World::new();
+    let world = TestWorld::new();
     assert!(copy_checkout(&world.at("")) > 100);
     let script = r##"
         [[reply]]

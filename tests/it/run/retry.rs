@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use crate::world::World;
+use crate::world::TestWorld;
 
 /// Each retry as its number and why, and the answer.
 #[track_caller]
 fn check(faults: &str, args: &[&str], reasons: &[&str]) {
-    let world = World::new();
+    let world = TestWorld::new();
     let script = format!("{faults}\n[[reply]]\nsay = [{{ text = 'At last.' }}]");
     let lines = world
         .run(&script, &[args, &["--output", "jsonl"]].concat())
@@ -66,7 +66,7 @@ fn a_stream_that_breaks_is_begun_again() {
 fn retries_have_a_bound() {
     let busy = "[[reply]]\nrepeat = true\nfault = { status = 429, text = 'Slowly.' }";
     let check = |limit: &str, retries: usize| {
-        let world = World::new();
+        let world = TestWorld::new();
         let done = world
             .run(busy, &["--set", limit, "--output", "jsonl"])
             .exits(1);

@@ -2,14 +2,14 @@
 
 use rustix::process::Signal;
 
-use crate::world::World;
+use crate::world::TestWorld;
 
 const STALLS: &str = "[[reply]]\nsay = [{ text = 'Half a ' }]\nfault = { stall = true }";
 const GOES_ON: &str = "[[reply]]\nsay = [{ text = 'A whole answer.' }]";
 
 #[test]
 fn ctrl_c_cancels_the_turn_and_the_conversation_goes_on() {
-    let world = World::new();
+    let world = TestWorld::new();
     let mut running = world.start_until(STALLS, &["--output", "json"], "request_sent");
     running.signal(Signal::INT);
     let done = running
@@ -34,7 +34,7 @@ fn ctrl_c_cancels_the_turn_and_the_conversation_goes_on() {
 
 /// A signal that leaves at once, and a resume.
 fn check_leaves(signals: &[Signal], code: i32) {
-    let world = World::new();
+    let world = TestWorld::new();
     let mut running = world.start_until(STALLS, &["--output", "json"], "request_sent");
     for signal in signals {
         running.signal(*signal);
@@ -75,13 +75,13 @@ fn a_command_that_runs_is_ended_with_the_turn() {
         say = [{ text = "Done." }]
     "#;
     let auto = ["--trust", "--mode", "auto", "--unsandboxed"];
-    let world = World::new();
+    let world = TestWorld::new();
     let mut running = world.start_until(script, &auto, "call_started");
     running.signal(Signal::INT);
     running.end().exits(130);
     assert_eq!(world.log().told("long"), "Cancelled by the user.");
 
-    let world = World::new();
+    let world = TestWorld::new();
     let mut running = world.start_until(script, &auto, "call_started");
     running.signal(Signal::TERM);
     running.end().exits(143);

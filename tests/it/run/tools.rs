@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::world::World;
+use crate::world::TestWorld;
 
 const ASKS: &str = r#"
     [[reply]]
@@ -18,7 +18,7 @@ const ASKS: &str = r#"
 /// The tools that the model is told of, and what it is told of its two calls.
 #[track_caller]
 fn check(args: &[&str], tools: &[&str], ask: &str, read: &str) {
-    let world = World::new();
+    let world = TestWorld::new();
     world.write("a.txt", "the file\n");
     world.run(ASKS, args).exits(0).writes("Done.\n");
     let log = world.log();
@@ -59,7 +59,7 @@ fn a_bare_no_tool_leaves_what_only_its_name_turns_off() {
 
 #[test]
 fn a_name_turns_one_tool_off() {
-    let world = World::new();
+    let world = TestWorld::new();
     world.write("a.txt", "the file\n");
     world.run(ASKS, &["-T", "ask_user"]).exits(0);
     let log = world.log();
@@ -73,7 +73,7 @@ fn a_name_turns_one_tool_off() {
 
 #[test]
 fn setting_a_label_keeps_what_else_a_tool_says_of_its_question() {
-    let world = World::new();
+    let world = TestWorld::new();
     let label = "conversation.tools.ask_user.questions.answer.prompt_label=Robot";
     let args = [
         "--set",

@@ -1,6 +1,6 @@
 //! What runs where nobody can be asked.
 
-use crate::world::{Done, World};
+use crate::world::{ProgramResult, TestWorld};
 
 const EDITS_AND_RUNS: &str = r#"
     [[reply]]
@@ -16,8 +16,8 @@ const EDITS_AND_RUNS: &str = r#"
 
 /// Plays it and checks what the model is told of the edit and of the command.
 #[track_caller]
-fn check(args: &[&str], write: &str, run: &str) -> Done {
-    let world = World::new();
+fn check(args: &[&str], write: &str, run: &str) -> ProgramResult {
+    let world = TestWorld::new();
     world.write("a.txt", "the file\n");
     let done = world.run(EDITS_AND_RUNS, args).exits(0);
     let log = world.log();
@@ -142,7 +142,7 @@ fn a_mode_that_plans_changes_nothing() {
 
 #[test]
 fn a_workspace_sets_no_policy() {
-    let world = World::new();
+    let world = TestWorld::new();
     world.write(
         "aside.toml",
         "unsandboxed = true\nconversation.mode = 'auto'\n",

@@ -3,17 +3,18 @@
 use serde_json::{Value, json};
 
 use super::{
-    person::Person,
+    person::PtyPerson,
     screen::matches,
-    table::{Case, page, script},
+    table::{TerminalCase, page, script},
 };
-use crate::world::World;
+use crate::world::TestWorld;
 
 /// The label of the prompt as the user may set it.
 const LABEL: &str = "conversation.tools.ask_user.questions.answer.prompt_label='Pair programmer'";
 
-fn cases() -> Vec<Case> {
-    let ask = |name: &str, arguments: Value, keys| Case::new(name, "ask_user", arguments, keys);
+fn cases() -> Vec<TerminalCase> {
+    let ask =
+        |name: &str, arguments: Value, keys| TerminalCase::new(name, "ask_user", arguments, keys);
     let boolean = json!({
         "question": "Shall I push the branch?", "answer_type": "boolean",
         "context": "Tests pass.\nNobody has looked at it.",
@@ -57,15 +58,15 @@ fn cases() -> Vec<Case> {
 
 #[test]
 fn the_assistant_asks() {
-    let (world, cases) = (World::new(), cases());
-    let person = Person::runs(&world, &script(&cases), &["--trust"]);
+    let (world, cases) = (TestWorld::new(), cases());
+    let person = PtyPerson::runs(&world, &script(&cases), &["--trust"]);
     matches("ask_user.txt", &page(&world, person, &cases));
 }
 
 #[test]
 fn the_assistant_asks_under_a_label_of_the_user_s_choice() {
-    let (world, cases) = (World::new(), cases());
-    let person = Person::runs(&world, &script(&cases), &["--trust", "--set", LABEL]);
+    let (world, cases) = (TestWorld::new(), cases());
+    let person = PtyPerson::runs(&world, &script(&cases), &["--trust", "--set", LABEL]);
     let page = page(&world, person, &cases);
     // All else is as it is under the usual label.
     assert!(!page.contains("Assistant"), "{page}");

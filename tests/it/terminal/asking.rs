@@ -13,17 +13,17 @@ use aside::{
     config::{Flag, Sources},
     engine::{ConversationTarget, Engine, Layers, TrustedBy, TurnRequest, TurnStart},
     front::headless::{
-        args::Output, failure::Failure, paint::Paint, place::Place, terminal::Terminal,
+        args::Output, failure::CommandFailure, paint::Paint, place::Place, terminal::Terminal,
         watch::Watch,
     },
     turn::rules::Client,
 };
 use tracing_subscriber::layer::SubscriberExt;
 
-use super::person::{Person, Start as Program};
+use super::person::{PtyPerson, PtyStart as Program};
 use crate::{
     asker::Asker,
-    world::{ASIDE, World},
+    world::{ASIDE, TestWorld},
 };
 
 /// The variable that makes the test executable the program, and names its model.
@@ -34,7 +34,7 @@ const TEST: &str = "terminal::questions::each_question_of_a_tool";
 pub(super) const LABELLED: &str = "labelled";
 
 /// Plays a script on a person's terminal, with the tool `asker`. Standard output has every notification.
-pub(super) fn runs(world: &World, script: &str) -> Person {
+pub(super) fn runs(world: &TestWorld, script: &str) -> PtyPerson {
     let model = world.script(script);
     let own = std::env::current_exe().unwrap();
     let program = Program {
@@ -42,7 +42,7 @@ pub(super) fn runs(world: &World, script: &str) -> Person {
         env: vec![("NO_COLOR", "1"), (MODEL, &model)],
         ..Program::aside(&[])
     };
-    Person::starts(world, &program)
+    PtyPerson::starts(world, &program)
 }
 
 /// Becomes the program, where this process was started to be it.
@@ -60,7 +60,7 @@ pub(super) fn become_program() {
     ));
 }
 
-async fn program(model: &str) -> Result<u8, Failure> {
+async fn program(model: &str) -> Result<u8, CommandFailure> {
     let place = Place::find(None)?;
     trace(&place);
     let paint = Paint::of(

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{
-    person::Person,
+    person::PtyPerson,
     screen::matches,
-    table::{Case, page, script},
+    table::{TerminalCase, page, script},
 };
-use crate::world::World;
+use crate::world::TestWorld;
 
 const NOTES: &str = "# Notes\n\n- milk\n- bread\n\n# Later\n\n- milk\n";
 /// The person, not the model, says which place is meant.
@@ -18,8 +18,8 @@ fn edit(old: &str, new: &str) -> Value {
     json!({"path": "notes.md", "old_text": old, "new_text": new})
 }
 
-fn read() -> Case {
-    Case::new(
+fn read() -> TerminalCase {
+    TerminalCase::new(
         "reading asks nobody",
         "read_file",
         json!({"path": "notes.md"}),
@@ -29,37 +29,37 @@ fn read() -> Case {
 
 #[test]
 fn an_edit_that_could_be_in_several_places() {
-    let world = World::new();
+    let world = TestWorld::new();
     world.write("notes.md", NOTES);
     let milk = edit("- milk", "- oat milk");
     let cases = [
         read(),
-        Case::new(
+        TerminalCase::new(
             "which place, then whether",
             "edit_file",
             milk,
             &["7\n", "8\n", "o\n"],
         ),
-        Case::new(
+        TerminalCase::new(
             "no, with a note",
             "edit_file",
             edit("# Later", "# Sometime"),
             &["!keep the headings\n"],
         ),
-        Case::new(
+        TerminalCase::new(
             "no",
             "edit_file",
             edit("- bread\n", ""),
             &["always\n", "n\n"],
         ),
-        Case::new("the same again", "edit_file", edit("- bread\n", ""), &[]),
-        Case::new(
+        TerminalCase::new("the same again", "edit_file", edit("- bread\n", ""), &[]),
+        TerminalCase::new(
             "a new file, and all edits of the turn",
             "write_file",
             json!({"path": "new.md", "content": "one\ntwo"}),
             &["t\n"],
         ),
-        Case::new(
+        TerminalCase::new(
             "another edit",
             "edit_file",
             edit("# Notes", "# My notes"),
@@ -67,7 +67,7 @@ fn an_edit_that_could_be_in_several_places() {
         ),
     ];
     let args = ["--trust", "--set", WHICH];
-    let person = Person::runs(&world, &script(&cases), &args);
+    let person = PtyPerson::runs(&world, &script(&cases), &args);
     matches("edits.txt", &page(&world, person, &cases));
     let now = "# My notes\n\n- milk\n- bread\n\n# Later\n\n- oat milk\n";
     assert_eq!(world.read("notes.md"), now);
@@ -76,14 +76,14 @@ fn an_edit_that_could_be_in_several_places() {
 
 #[test]
 fn the_label_of_which_place_can_be_set() {
-    let world = World::new();
+    let world = TestWorld::new();
     world.write("notes.md", NOTES);
     let args = ["--trust", "--mode", "edits", "--set", WHICH, "--set", LABEL];
     let cases = [
         read(),
-        Case::new("all", "edit_file", edit("- milk", "- oat milk"), &["all\n"]),
+        TerminalCase::new("all", "edit_file", edit("- milk", "- oat milk"), &["all\n"]),
     ];
-    let mut person = Person::runs(&world, &script(&cases), &args);
+    let mut person = PtyPerson::runs(&world, &script(&cases), &args);
     let shown = person.is_asked();
     assert!(shown.contains("\n\n── Which place ──\n"), "{shown}");
     person.types("all\n");
@@ -93,9 +93,9 @@ fn the_label_of_which_place_can_be_set() {
 
 #[test]
 fn commands_that_may_run() {
-    let world = World::new();
+    let world = TestWorld::new();
     let run = |name: &str, command: &str, keys| {
-        Case::new(name, "run_command", json!({"command": command}), keys)
+        TerminalCase::new(name, "run_command", json!({"command": command}), keys)
     };
     let cases = [
         run("once", "echo 1 >>log", &["y\n", "\n", "o\n"]),
@@ -108,27 +108,27 @@ fn commands_that_may_run() {
         run("always", "echo 2 >>log; printf 'a\\033[31mb'", &["a\n"]),
     ];
     let script = script(&cases);
-    let person = Person::runs(&world, &script, &["--trust"]);
+    let person = PtyPerson::runs(&world, &script, &["--trust"]);
     matches("commands.txt", &page(&world, person, &cases));
     assert_eq!(world.read("log"), "1\n1\n1\n2\n");
 }
 
 #[test]
 fn always_is_for_later_runs_too_and_for_this_command_alone() {
-    let world = World::new();
+    let world = TestWorld::new();
     let script_of = |command: &str| {
         let arguments = json!({ "command": command });
-        script(&[Case::new("", "run_command", arguments, &[])])
+        script(&[TerminalCase::new("", "run_command", arguments, &[])])
     };
-    let mut person = Person::runs(&world, &script_of("echo 1 >>log"), &["--trust"]);
+    let mut person = PtyPerson::runs(&world, &script_of("echo 1 >>log"), &["--trust"]);
     person.is_asked();
     person.types("a\n");
     person.ends(0);
-    let person = Person::runs(&world, &script_of("echo 1 >>log"), &["--trust"]);
+    let person = PtyPerson::runs(&world, &script_of("echo 1 >>log"), &["--trust"]);
     let screen = person.ends(0);
     assert!(!screen.contains("── "), "{screen}");
     assert_eq!(world.read("log"), "1\n1\n");
-    let mut person = Person::runs(&world, &script_of("echo 2 >>log"), &["--trust"]);
+    let mut person = PtyPerson::runs(&world, &script_of("echo 2 >>log"), &["--trust"]);
     person.is_asked();
     person.types("n\n");
     person.ends(0);
@@ -137,9 +137,10 @@ fn always_is_for_later_runs_too_and_for_this_command_alone() {
 
 #[test]
 fn results_that_the_model_may_see() {
-    let world = World::new();
+    let world = TestWorld::new();
     world.write("notes.md", NOTES);
-    let read = |name: &str, keys| Case::new(name, "read_file", json!({"path": "notes.md"}), keys);
+    let read =
+        |name: &str, keys| TerminalCase::new(name, "read_file", json!({"path": "notes.md"}), keys);
     let cases = [
         read("yes", &["\n", "y\n"]),
         read("no", &["n\n"]),
@@ -147,6 +148,6 @@ fn results_that_the_model_may_see() {
         read("skipped", &["\x04"]),
     ];
     let ask = "conversation.tools.read_file.result='ask'";
-    let person = Person::runs(&world, &script(&cases), &["--trust", "--set", ask]);
+    let person = PtyPerson::runs(&world, &script(&cases), &["--trust", "--set", ask]);
     matches("results.txt", &page(&world, person, &cases));
 }

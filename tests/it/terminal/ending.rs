@@ -8,8 +8,8 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::person::{Person, Start, output};
-use crate::world::{Log, World};
+use super::person::{PtyPerson, PtyStart, output};
+use crate::world::{EventLog, TestWorld};
 
 /// Asks and says what the answer was; a later turn greets.
 const ASKING: &str = r#"
@@ -38,17 +38,17 @@ say = [{ text = "I see." }]
 
 const FREE: [&str; 4] = ["--trust", "--unsandboxed", "--mode", "auto"];
 
-fn again<'a>(args: &[&'a str]) -> Start<'a> {
-    Start::aside(&[&["run", "--trust"], args].concat())
+fn again<'a>(args: &[&'a str]) -> PtyStart<'a> {
+    PtyStart::aside(&[&["run", "--trust"], args].concat())
 }
 
 /// The id of the prompt that was opened, which is one however often it was shown.
-fn prompt(log: &Log) -> &Value {
+fn prompt(log: &EventLog) -> &Value {
     &log.one("prompt_opened")["prompt"]
 }
 
 /// The process of the command, once it runs.
-fn command(world: &World, person: &mut Person) -> Pid {
+fn command(world: &TestWorld, person: &mut PtyPerson) -> Pid {
     person.is_asked();
     let until = Instant::now() + super::person::PATIENCE;
     while !world.at("begun").exists() {
@@ -76,8 +76,8 @@ fn assert_gone(pid: Pid) {
 
 #[test]
 fn one_ctrl_c_cancels_and_the_conversation_goes_on() {
-    let world = World::new();
-    let mut person = Person::runs(&world, ASKING, &["--trust"]);
+    let world = TestWorld::new();
+    let mut person = PtyPerson::runs(&world, ASKING, &["--trust"]);
     person.is_asked();
     person.types("half an ans\x03");
     let rest = person.ends(130);
@@ -93,14 +93,14 @@ fn one_ctrl_c_cancels_and_the_conversation_goes_on() {
     world.aside(&["run", "--trust", "--resume"]).exits(2);
     let model = world.script(ASKING);
     let goes_on = again(&["--continue", "-m", &model, "Again"]);
-    Person::starts(&world, &goes_on).ends(0);
+    PtyPerson::starts(&world, &goes_on).ends(0);
     assert_eq!(output(&world), "Here I am.\n");
 }
 
 #[test]
 fn two_ctrl_c_leave_and_the_turn_can_be_resumed() {
-    let world = World::new();
-    let mut person = Person::runs(&world, RUNNING, &FREE);
+    let world = TestWorld::new();
+    let mut person = PtyPerson::runs(&world, RUNNING, &FREE);
     let command = command(&world, &mut person);
     person.types("\x03");
     person.sees("\n(no longer asked: withdrawn)\n");
@@ -113,7 +113,7 @@ fn two_ctrl_c_leave_and_the_turn_can_be_resumed() {
     assert_gone(command);
     assert_eq!(world.log().one("turn_end")["outcome"], "interrupted");
 
-    Person::starts(&world, &again(&["--resume"])).ends(0);
+    PtyPerson::starts(&world, &again(&["--resume"])).ends(0);
     assert_eq!(output(&world), "I see.\n");
     let log = world.log();
     assert_eq!(
@@ -124,9 +124,9 @@ fn two_ctrl_c_leave_and_the_turn_can_be_resumed() {
 }
 
 /// Ends the program while it asks; the same prompt is then shown by a resume, and answered.
-fn is_asked_again(end: impl FnOnce(Person)) {
-    let world = World::new();
-    let mut person = Person::runs(&world, ASKING, &["--trust"]);
+fn is_asked_again(end: impl FnOnce(PtyPerson)) {
+    let world = TestWorld::new();
+    let mut person = PtyPerson::runs(&world, ASKING, &["--trust"]);
     let before = person.is_asked();
     end(person);
     let log = world.log();
@@ -138,7 +138,7 @@ fn is_asked_again(end: impl FnOnce(Person)) {
     assert_eq!(log.one("turn_end")["outcome"], "interrupted");
     let id = prompt(&log).clone();
 
-    let mut person = Person::starts(&world, &again(&["--resume"]));
+    let mut person = PtyPerson::starts(&world, &again(&["--resume"]));
     assert_eq!(person.is_asked(), before);
     person.types("left\n");
     person.ends(0);
@@ -165,8 +165,8 @@ fn a_prompt_outlives_its_terminal() {
 
 #[test]
 fn a_terminal_that_goes_away_leaves_no_process() {
-    let world = World::new();
-    let mut person = Person::runs(&world, RUNNING, &FREE);
+    let world = TestWorld::new();
+    let mut person = PtyPerson::runs(&world, RUNNING, &FREE);
     let command = command(&world, &mut person);
     assert_eq!(person.hangs_up(), 130);
     assert_gone(command);

@@ -10,7 +10,7 @@ use std::{
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::world::{ASIDE, World};
+use crate::world::{ASIDE, TestWorld};
 
 /// Long enough for any machine; only a test that fails waits so long.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
@@ -20,9 +20,9 @@ const PLAIN: &str = r#"exec "$@" >"$OUT""#;
 
 /// A program on a terminal of its own, and the person in front of it. The program is killed when it takes
 /// longer than any test should, and when this is dropped.
-pub(super) struct Person {
+pub(super) struct PtyPerson {
     child: Box<dyn Child + Send + Sync>,
-    terminal: Terminal,
+    terminal: PtyTerminal,
     /// What came to the screen and was not asked for yet.
     seen: String,
     /// The beginning of a character or line end, whose rest has not come yet.
@@ -32,7 +32,7 @@ pub(super) struct Person {
 }
 
 /// The person's side of the terminal. It hangs up when it is dropped.
-struct Terminal {
+struct PtyTerminal {
     screen: Box<dyn Read + Send>,
     /// Taken when the first key is typed: when it is dropped it types an end of input.
     keyboard: Option<Box<dyn Write + Send>>,
@@ -40,14 +40,14 @@ struct Terminal {
 }
 
 /// How a program on a terminal is started.
-pub(super) struct Start<'a> {
+pub(super) struct PtyStart<'a> {
     /// What a shell does with the program, which is `"$@"`, and the file `"$OUT"`.
     pub(super) shell: &'a str,
     pub(super) program: Vec<&'a str>,
     pub(super) env: Vec<(&'a str, &'a str)>,
 }
 
-impl<'a> Start<'a> {
+impl<'a> PtyStart<'a> {
     /// `aside` with these arguments, without colour, standard output to a file.
     pub(super) fn aside(args: &[&'a str]) -> Self {
         Self {
@@ -58,18 +58,18 @@ impl<'a> Start<'a> {
     }
 }
 
-impl Person {
+impl PtyPerson {
     /// Plays a script with `aside run`, on the message `Go`.
-    pub(super) fn runs(world: &World, script: &str, args: &[&str]) -> Self {
+    pub(super) fn runs(world: &TestWorld, script: &str, args: &[&str]) -> Self {
         let model = world.script(script);
         Self::starts(
             world,
-            &Start::aside(&[&["run", "-m", &model, "Go"], args].concat()),
+            &PtyStart::aside(&[&["run", "-m", &model, "Go"], args].concat()),
         )
     }
 
     /// Starts a program in the workspace, on a terminal of 80 by 24 that nobody else has.
-    pub(super) fn starts(world: &World, start: &Start<'_>) -> Self {
+    pub(super) fn starts(world: &TestWorld, start: &PtyStart<'_>) -> Self {
         let pair = native_pty_system().openpty(PtySize::default()).unwrap();
         let place = |name| world.folder().join(name);
         let mut command = CommandBuilder::new("sh");
@@ -87,7 +87,7 @@ impl Person {
             command.env(name, value);
         }
         let child = pair.slave.spawn_command(command).unwrap();
-        let terminal = Terminal {
+        let terminal = PtyTerminal {
             screen: pair.master.try_clone_reader().unwrap(),
             keyboard: None,
             master: pair.master,
@@ -160,7 +160,7 @@ impl Person {
         let nowhere = native_pty_system().openpty(PtySize::default()).unwrap();
         drop(std::mem::replace(
             &mut self.terminal,
-            Terminal {
+            PtyTerminal {
                 screen: Box::new(std::io::empty()),
                 keyboard: None,
                 master: nowhere.master,
@@ -187,7 +187,7 @@ impl Person {
     }
 }
 
-impl Drop for Person {
+impl Drop for PtyPerson {
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
             let _ = kill_process(self.pid(), Signal::KILL);
@@ -221,6 +221,6 @@ fn watch(pid: Pid) -> Sender<()> {
 }
 
 /// What went to standard output.
-pub(super) fn output(world: &World) -> String {
+pub(super) fn output(world: &TestWorld) -> String {
     fs::read_to_string(world.folder().join("stdout")).unwrap()
 }

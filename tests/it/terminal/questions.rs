@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use super::{
     asking::{self, LABELLED},
     screen::matches,
-    table::{Case, page, script},
+    table::{TerminalCase, page, script},
 };
-use crate::world::World;
+use crate::world::TestWorld;
 
 /// A question of a tool.
 fn question(kind: &str, turn: bool, labelled: bool, default: bool) -> Value {
@@ -107,12 +107,12 @@ fn each_question_of_a_tool() {
                     let name = format!("{kind}, {kept}, {label}, {by_default}");
                     let arguments = json!({"questions": [question(kind, turn, labelled, default)]});
                     let keys = keys(kind, turn, labelled, default);
-                    cases.push(Case::new(name, "asker", arguments, &keys));
+                    cases.push(TerminalCase::new(name, "asker", arguments, &keys));
                 }
             }
         }
     }
-    let world = World::new();
+    let world = TestWorld::new();
     let person = asking::runs(&world, &script(&cases));
     matches("questions.txt", &page(&world, person, &cases));
 }
@@ -209,15 +209,15 @@ fn forms() -> Vec<(&'static str, Value, Vec<&'static str>)> {
 fn numbers_several_options_and_answers_that_are_left_out() {
     asking::become_program();
     let case = |(name, question, keys): (&str, Value, Vec<&'static str>)| {
-        Case::new(
+        TerminalCase::new(
             name.to_owned(),
             "asker",
             json!({ "questions": [question] }),
             &keys,
         )
     };
-    let cases: Vec<Case> = forms().into_iter().map(case).collect();
-    let world = World::new();
+    let cases: Vec<TerminalCase> = forms().into_iter().map(case).collect();
+    let world = TestWorld::new();
     let person = asking::runs(&world, &script(&cases));
     matches("forms.txt", &page(&world, person, &cases));
 }

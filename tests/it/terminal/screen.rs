@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use crate::world::World;
+use crate::world::TestWorld;
 
 /// Checks a screen against the file of this name, or writes it.
 #[track_caller]
@@ -22,7 +22,7 @@ pub(super) fn matches(name: &str, screen: &str) {
 }
 
 /// The screen without what differs from run to run: where the world is, and how much the model was told of it.
-pub(super) fn settled(world: &World, screen: &str) -> String {
+pub(super) fn settled(world: &TestWorld, screen: &str) -> String {
     let real = fs::canonicalize(world.folder()).unwrap();
     let screen = screen.replace(real.to_str().unwrap(), "");
     let lines = screen

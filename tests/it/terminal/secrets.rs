@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use serde_json::{Value, json};
 
 use super::{asking, person::output};
-use crate::world::World;
+use crate::world::TestWorld;
 
 const SECRET: &str = "correct-horse-battery";
 
@@ -39,7 +39,7 @@ fn leaks(folder: &Path, found: &mut Vec<String>) -> usize {
 
 #[test]
 fn a_secret_is_nowhere_but_in_its_tool() {
-    let world = World::new();
+    let world = TestWorld::new();
     let mut person = asking::runs(&world, &script());
     let mut screen = person.is_asked();
     person.types(&format!("{SECRET}\n"));

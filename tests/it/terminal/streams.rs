@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use super::{
-    person::{Person, Start, output},
+    person::{PtyPerson, PtyStart, output},
     screen::{matches, settled},
 };
-use crate::world::World;
+use crate::world::TestWorld;
 
 const ASKING: &str = r#"
 [[reply]]
@@ -22,8 +22,8 @@ say = [{ text = "Right it is." }]
 say = [{ text = "Nobody said." }]
 "#;
 
-fn answers(world: &World, start: &Start<'_>) -> String {
-    let mut person = Person::starts(world, start);
+fn answers(world: &TestWorld, start: &PtyStart<'_>) -> String {
+    let mut person = PtyPerson::starts(world, start);
     let mut screen = person.is_asked();
     person.types("2\n");
     screen += &person.ends(0);
@@ -33,15 +33,15 @@ fn answers(world: &World, start: &Start<'_>) -> String {
 
 #[test]
 fn colours() {
-    let world = World::new();
+    let world = TestWorld::new();
     world.write("notes.md", "one\n");
     let model = world.script(ASKING);
     let run = ["run", "--trust", "-m", &model, "Go"];
-    let plain = answers(&world, &Start::aside(&run));
+    let plain = answers(&world, &PtyStart::aside(&run));
     assert!(!plain.contains('\x1b'), "{plain:?}");
-    let painted = Start {
+    let painted = PtyStart {
         env: vec![],
-        ..Start::aside(&run)
+        ..PtyStart::aside(&run)
     };
     let painted = answers(&world, &painted).replace('\x1b', "␛");
     matches("colours.txt", &settled(&world, &painted));
@@ -55,11 +55,11 @@ fn colours() {
 
 #[test]
 fn a_pipe_is_read_and_the_terminal_is_asked() {
-    let world = World::new();
+    let world = TestWorld::new();
     let model = world.script(ASKING);
-    let piped = Start {
+    let piped = PtyStart {
         shell: r#"printf '1\nleft\n' | "$@" | cat >"$OUT""#,
-        ..Start::aside(&["run", "--trust", "-m", &model, "Go"])
+        ..PtyStart::aside(&["run", "--trust", "-m", &model, "Go"])
     };
     answers(&world, &piped);
     let log = world.log();
@@ -74,8 +74,8 @@ fn a_pipe_is_read_and_the_terminal_is_asked() {
 
 #[test]
 fn nobody_is_asked_who_does_not_want_to_be() {
-    let world = World::new();
-    let person = Person::runs(
+    let world = TestWorld::new();
+    let person = PtyPerson::runs(
         &world,
         ASKING,
         &["--trust", "--non-interactive", "--strict"],
@@ -92,34 +92,34 @@ fn nobody_is_asked_who_does_not_want_to_be() {
 
 #[test]
 fn nobody_is_asked_who_would_not_see_what_runs() {
-    let world = World::new();
+    let world = TestWorld::new();
     let model = world.script(ASKING);
-    let elsewhere = Start {
+    let elsewhere = PtyStart {
         shell: r#"exec "$@" >"$OUT" 2>stderr"#,
-        ..Start::aside(&["run", "--trust", "-m", &model, "Go"])
+        ..PtyStart::aside(&["run", "--trust", "-m", &model, "Go"])
     };
-    assert_eq!(Person::starts(&world, &elsewhere).ends(0), "");
+    assert_eq!(PtyPerson::starts(&world, &elsewhere).ends(0), "");
     assert!(world.read("stderr").contains("\nrefused: ask_user: "));
     assert_eq!(output(&world), "Nobody said.\n");
 }
 
 #[test]
 fn an_answer_on_the_screen_cannot_act_on_it() {
-    let world = World::new();
+    let world = TestWorld::new();
     let script = r#"reply = [{ say = [{ text = "\u001b[2J\u202egone" }] }]"#;
     let model = world.script(script);
-    let here = Start {
+    let here = PtyStart {
         shell: r#"exec "$@""#,
-        ..Start::aside(&["run", "--trust", "-m", &model, "Go"])
+        ..PtyStart::aside(&["run", "--trust", "-m", &model, "Go"])
     };
-    let screen = Person::starts(&world, &here).ends(0);
+    let screen = PtyPerson::starts(&world, &here).ends(0);
     assert!(screen.ends_with("␛[2J<U+202E>gone\n"), "{screen:?}");
 }
 
 #[test]
 fn the_demo_asks_and_tells_what_was_answered() {
-    let world = World::new();
-    let mut person = Person::starts(&world, &Start::aside(&["demo"]));
+    let world = TestWorld::new();
+    let mut person = PtyPerson::starts(&world, &PtyStart::aside(&["demo"]));
     // Calls that run side by side end in any order.
     let before = person.sees("\n── ");
     assert!(

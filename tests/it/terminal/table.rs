@@ -3,18 +3,18 @@
 
 use serde_json::{Value, json};
 
-use super::{person::Person, screen::settled};
-use crate::world::{Log, World};
+use super::{person::PtyPerson, screen::settled};
+use crate::world::{EventLog, TestWorld};
 
 /// A call, and what is typed wherever something is to be typed for it.
-pub(super) struct Case {
+pub(super) struct TerminalCase {
     pub(super) name: String,
     pub(super) tool: &'static str,
     pub(super) arguments: Value,
     pub(super) keys: Vec<&'static str>,
 }
 
-impl Case {
+impl TerminalCase {
     pub(super) fn new(
         name: impl Into<String>,
         tool: &'static str,
@@ -34,8 +34,8 @@ impl Case {
 const HEADER: &str = "\n── ";
 
 /// A script that makes one call after another, and then an end of it.
-pub(super) fn script(cases: &[Case]) -> String {
-    let call = |(step, case): (usize, &Case)| {
+pub(super) fn script(cases: &[TerminalCase]) -> String {
+    let call = |(step, case): (usize, &TerminalCase)| {
         let (id, step) = (call_id(step), step + 1);
         json!({
             "when": {"step": step},
@@ -53,7 +53,7 @@ fn call_id(step: usize) -> String {
 
 /// Types all that is to be typed, and gives the page.
 #[track_caller]
-pub(super) fn page(world: &World, mut person: Person, cases: &[Case]) -> String {
+pub(super) fn page(world: &TestWorld, mut person: PtyPerson, cases: &[TerminalCase]) -> String {
     // What is on the screen before the first prompt, and from the first prompt of each case that has one.
     let mut screens = vec![String::new()];
     for case in cases {
@@ -99,13 +99,13 @@ fn typed(keys: &[&str]) -> String {
     keys.join(", ")
 }
 
-fn call_of<'a>(log: &'a Log, id: &str) -> &'a Value {
+fn call_of<'a>(log: &'a EventLog, id: &str) -> &'a Value {
     let calls = log.all("tool_call");
     &calls.iter().find(|call| call["id"] == id).unwrap()["call"]
 }
 
 /// What came of a call. A result that was held back first is on record twice.
-fn result<'a>(log: &'a Log, id: &str) -> &'a Value {
+fn result<'a>(log: &'a EventLog, id: &str) -> &'a Value {
     let call = call_of(log, id);
     let mut results = log.all("tool_result").into_iter();
     let last = results.rfind(|result| result["call"] == *call).unwrap();
@@ -114,7 +114,7 @@ fn result<'a>(log: &'a Log, id: &str) -> &'a Value {
 }
 
 /// How the questions and other prompts of a call ended.
-fn records<'a>(log: &'a Log, id: &str) -> Vec<&'a Value> {
+fn records<'a>(log: &'a EventLog, id: &str) -> Vec<&'a Value> {
     let call = call_of(log, id);
     let opened = log.all("prompt_opened");
     let is_its = |event: &&Value| match event["type"].as_str() {

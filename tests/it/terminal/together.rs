@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{asking, person::Person};
-use crate::world::{Log, World};
+use super::{asking, person::PtyPerson};
+use crate::world::{EventLog, TestWorld};
 
 /// One reply with these calls, then the end.
 fn at_once(calls: &[(&str, Value)]) -> String {
@@ -14,7 +14,7 @@ fn at_once(calls: &[(&str, Value)]) -> String {
 }
 
 /// Who answered each question, in the order in which they ended.
-fn answers(log: &Log) -> Vec<String> {
+fn answers(log: &EventLog) -> Vec<String> {
     let all = log.all("inquiry_response").into_iter();
     all.map(|it| {
         format!(
@@ -28,10 +28,10 @@ fn answers(log: &Log) -> Vec<String> {
 
 #[test]
 fn prompts_wait_for_each_other() {
-    let world = World::new();
+    let world = TestWorld::new();
     let ask = |text: &str| ("ask_user", json!({ "question": text }));
     let script = at_once(&[ask("First?"), ask("Second?"), ask("Third?")]);
-    let mut person = Person::runs(&world, &script, &["--trust"]);
+    let mut person = PtyPerson::runs(&world, &script, &["--trust"]);
     let first = person.is_asked();
     assert!(
         first.contains("── Assistant") && first.contains("\nFirst?\n"),
@@ -62,7 +62,7 @@ fn backup(text: &str) -> (&'static str, Value) {
 
 #[test]
 fn an_answer_for_the_rest_of_the_turn_closes_prompts_that_wait() {
-    let world = World::new();
+    let world = TestWorld::new();
     let mut person = asking::runs(
         &world,
         &at_once(&[backup("A?"), backup("B?"), backup("C?")]),
@@ -87,7 +87,7 @@ fn an_answer_for_the_rest_of_the_turn_closes_prompts_that_wait() {
 
 #[test]
 fn an_answer_for_this_once_closes_no_other_prompt() {
-    let world = World::new();
+    let world = TestWorld::new();
     let mut person = asking::runs(&world, &at_once(&[backup("A?"), backup("B?")]));
     person.is_asked();
     person.types("y\n");
@@ -100,7 +100,7 @@ fn an_answer_for_this_once_closes_no_other_prompt() {
 
 #[test]
 fn an_answer_for_the_rest_of_the_turn_answers_what_is_asked_later() {
-    let world = World::new();
+    let world = TestWorld::new();
     let say =
         |(tool, arguments): (&str, Value)| json!({"say": [{"call": tool, "arguments": arguments}]});
     let replies = json!([

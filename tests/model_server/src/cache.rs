@@ -17,9 +17,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::Api;
-use crate::check::prefix::Block;
-use entries::{Entries, Entry};
+use crate::ServedApi;
+use crate::check::prefix::PromptBlock;
+use entries::{CacheEntry, Entries};
 
 mod anthropic;
 mod entries;
@@ -30,10 +30,10 @@ mod tests;
 
 /// The prompt cache of a provider's workspace.
 #[derive(Debug, Default)]
-pub struct Cache {
+pub struct PromptCache {
     entries: Entries,
     /// What requests write whose responses have not started.
-    pending: HashMap<Ticket, (Plan, Vec<Entry>)>,
+    pending: HashMap<Ticket, (CachePlan, Vec<CacheEntry>)>,
     tickets: u64,
 }
 
@@ -43,7 +43,7 @@ pub struct Ticket(u64);
 
 /// The tokens of one request: all of its input is the sum of `read`, `written` and `new`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cached {
+pub struct CachedTokens {
     /// Read from the cache.
     pub read: u64,
     /// Written to it, at the price of a write. 0 where writing is free.
@@ -56,7 +56,7 @@ pub struct Cached {
 
 /// US dollars for a million tokens of each kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Prices {
+pub struct CachePrices {
     /// Input that is neither read from the cache nor written to it.
     pub input: f64,
     /// Output, thinking included.
@@ -72,7 +72,7 @@ pub struct Prices {
 /// What a request costs in US dollars, with so many tokens of output.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "no request has 2^53 tokens")]
-pub fn dollars(cached: &Cached, output: u64, prices: Prices) -> f64 {
+pub fn dollars(cached: &CachedTokens, output: u64, prices: CachePrices) -> f64 {
     let short = cached.written.saturating_sub(cached.long);
     let priced = [
         (cached.new, prices.input),
@@ -88,21 +88,25 @@ pub fn dollars(cached: &Cached, output: u64, prices: Prices) -> f64 {
         / 1e6
 }
 
-impl Cache {
+impl PromptCache {
     /// What a request reads and writes that arrives `now`, the time since any fixed moment. What it writes can be
-    /// read from [`Cache::started`] on, for as long as its lifetime, counted from `now`.
+    /// read from [`PromptCache::started`] on, for as long as its lifetime, counted from `now`.
     pub fn request(
         &mut self,
-        api: Api,
+        api: ServedApi,
         model: &str,
         body: &Value,
         now: Duration,
-    ) -> (Ticket, Cached) {
+    ) -> (Ticket, CachedTokens) {
         let plan = match api {
-            Api::Anthropic => anthropic::plan(model, body),
-            Api::OpenaiResponses => openai::plan(api, model, body),
-            Api::OpenaiChat if crate::check::of_openai(model) => openai::plan(api, model, body),
-            Api::OpenaiChat | Api::Gemini | Api::Ollama => implicit::plan(api, model, body),
+            ServedApi::Anthropic => anthropic::plan(model, body),
+            ServedApi::OpenaiResponses => openai::plan(api, model, body),
+            ServedApi::OpenaiChat if crate::check::of_openai(model) => {
+                openai::plan(api, model, body)
+            }
+            ServedApi::OpenaiChat | ServedApi::Gemini | ServedApi::Ollama => {
+                implicit::plan(api, model, body)
+            }
         };
         let (cached, written) = self.entries.ask(&plan, now);
         self.tickets += 1;
@@ -122,7 +126,7 @@ impl Cache {
 
 /// What a request looks for and what it leaves.
 #[derive(Clone, Debug)]
-struct Plan {
+struct CachePlan {
     /// Whose entries it shares; hashes of other groups never match.
     group: u64,
     /// For each block, the hash of the prefix that it ends.
@@ -140,7 +144,7 @@ struct Plan {
     /// Whether writing costs anything.
     billed: bool,
     /// How many entries of its group survive it.
-    keep: Keep,
+    keep: Retention,
 }
 
 /// A place where a prefix is written.
@@ -155,7 +159,7 @@ struct Mark {
 
 /// How many entries of a group are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Keep {
+enum Retention {
     All,
     /// The latest ones.
     Latest(usize),
@@ -165,7 +169,7 @@ enum Keep {
 
 /// Hashes of prefixes and their tokens, for blocks whose parts begin with what else they depend on: `salts` of
 /// tools, system and messages.
-fn prefixes(group: u64, blocks: &[Block], salts: [&Value; 3]) -> (Vec<u64>, Vec<u64>) {
+fn prefixes(group: u64, blocks: &[PromptBlock], salts: [&Value; 3]) -> (Vec<u64>, Vec<u64>) {
     let (mut hash, mut end) = (group, 0);
     let salts = salts.map(|salt| digest(salt.to_string()));
     let mut row = (Vec::new(), Vec::new());

@@ -14,13 +14,13 @@
 //! | `seen` | what earlier responses gave, and whether it comes back unchanged |
 //! | `anthropic`, `anthropic_messages`, `responses`, `chat`, `gemini`, `ollama` | the rules |
 //!
-//! Invariant: nothing here keeps state between two calls except [`Seen`], which the caller owns.
+//! Invariant: nothing here keeps state between two calls except [`EarlierReplies`], which the caller owns.
 
 use std::fmt::Display;
 
 use serde_json::Value;
 
-use crate::Api;
+use crate::ServedApi;
 
 mod anthropic;
 mod anthropic_messages;
@@ -39,13 +39,13 @@ mod tests;
 mod tools;
 
 pub(crate) use chat::of_openai;
-pub use seen::Seen;
+pub use seen::EarlierReplies;
 
 /// One request, with what its headers and path say.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub struct CheckedRequest<'a> {
     /// The API that it speaks.
-    pub api: Api,
+    pub api: ServedApi,
     /// The model asked: in the body, except with Gemini, where it is in the path.
     pub model: &'a str,
     /// The JSON body.
@@ -60,16 +60,16 @@ pub struct Request<'a> {
     pub context_known: bool,
 }
 
-impl<'a> Request<'a> {
+impl<'a> CheckedRequest<'a> {
     /// A request whose body names the model, with the current version and no beta header.
     #[must_use]
-    pub fn new(api: Api, body: &'a Value) -> Self {
+    pub fn new(api: ServedApi, body: &'a Value) -> Self {
         Self::to(api, body["model"].as_str().unwrap_or_default(), body)
     }
 
     /// A request to a model that is named outside of the body.
     #[must_use]
-    pub fn to(api: Api, model: &'a str, body: &'a Value) -> Self {
+    pub fn to(api: ServedApi, model: &'a str, body: &'a Value) -> Self {
         Self {
             api,
             model,
@@ -91,12 +91,12 @@ impl<'a> Request<'a> {
 const CURRENT: &str = "2026-10-21";
 
 /// One rule: looks at a request and says what breaks it.
-type Rule = fn(&Request, &Seen, &mut Found);
+type CheckRule = fn(&CheckedRequest, &EarlierReplies, &mut CheckFindings);
 
 /// The rules that a request breaks, one sentence each, headed by the JSON pointer of the place. Empty: fine.
 #[must_use]
-pub fn check(request: &Request, seen: &Seen) -> Vec<String> {
-    let mut found = Found::default();
+pub fn check(request: &CheckedRequest, seen: &EarlierReplies) -> Vec<String> {
+    let mut found = CheckFindings::default();
     if request.body.is_object() {
         for rule in rules(request.api) {
             rule(request, seen, &mut found);
@@ -107,22 +107,22 @@ pub fn check(request: &Request, seen: &Seen) -> Vec<String> {
     found.0
 }
 
-fn rules(api: Api) -> impl Iterator<Item = &'static Rule> {
-    let (own, shared): (&[Rule], &[Rule]) = match api {
-        Api::Anthropic => (anthropic::RULES, anthropic_messages::RULES),
-        Api::OpenaiResponses => (responses::RULES, &[seen::unchanged]),
-        Api::OpenaiChat => (chat::RULES, &[]),
-        Api::Gemini => (gemini::RULES, &[seen::unchanged]),
-        Api::Ollama => (ollama::RULES, &[]),
+fn rules(api: ServedApi) -> impl Iterator<Item = &'static CheckRule> {
+    let (own, shared): (&[CheckRule], &[CheckRule]) = match api {
+        ServedApi::Anthropic => (anthropic::RULES, anthropic_messages::RULES),
+        ServedApi::OpenaiResponses => (responses::RULES, &[seen::unchanged]),
+        ServedApi::OpenaiChat => (chat::RULES, &[]),
+        ServedApi::Gemini => (gemini::RULES, &[seen::unchanged]),
+        ServedApi::Ollama => (ollama::RULES, &[]),
     };
     own.iter().chain(shared)
 }
 
 /// The sentences found so far.
 #[derive(Default)]
-struct Found(Vec<String>);
+struct CheckFindings(Vec<String>);
 
-impl Found {
+impl CheckFindings {
     /// Adds a sentence about the value at a JSON pointer; an empty pointer is the whole request.
     fn say(&mut self, place: &str, what: impl Display) {
         self.0.push(if place.is_empty() {

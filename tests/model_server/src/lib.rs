@@ -18,21 +18,21 @@ pub mod server;
 
 /// A wire API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Api {
-    /// Anthropic Messages.
+pub enum ServedApi {
+    /// Anthropic's Messages API.
     Anthropic,
-    /// OpenAI Responses.
+    /// OpenAI's Responses API.
     OpenaiResponses,
     /// OpenAI Chat Completions, and servers that speak it.
     OpenaiChat,
-    /// Gemini generateContent.
+    /// Gemini's API, whose method is `generateContent`.
     Gemini,
-    /// Ollama's `/api/chat`.
+    /// Ollama's own API, at `/api/chat`.
     Ollama,
 }
 
-impl Api {
-    /// All five.
+impl ServedApi {
+    /// All APIs that the server can play.
     pub const ALL: [Self; 5] = [
         Self::Anthropic,
         Self::OpenaiResponses,

@@ -1,6 +1,6 @@
 //! Neutral replies as streams of each API.
 //!
-//! A test says what the model says, how it ends and what it cost; [`Play::stream`] writes it as the API would:
+//! A test says what the model says, how it ends and what it cost; [`ModelReply::stream`] writes it as the API would:
 //! ```
 //! # use aside_model_server::{Api, play::{Play, Said}};
 //! let play = Play::new("the conversation so far")
@@ -22,16 +22,16 @@ use bytes::Bytes;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::{Api, server::Reply};
+use crate::{ServedApi, server::ServedReply};
 
 /// Text in the pieces in which it is streamed.
 ///
 /// A plain text is cut into at least three pieces, where it is long enough, of at most 16 characters, wherever that
 /// falls. An array of texts is kept as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pieces(Vec<String>);
+pub struct PlayedPieces(Vec<String>);
 
-impl Pieces {
+impl PlayedPieces {
     /// All pieces together.
     #[must_use]
     pub fn whole(&self) -> String {
@@ -55,7 +55,7 @@ impl Pieces {
     }
 }
 
-impl From<&str> for Pieces {
+impl From<&str> for PlayedPieces {
     fn from(text: &str) -> Self {
         let characters: Vec<char> = text.chars().collect();
         let length = characters.len().div_ceil(3).clamp(1, 16);
@@ -68,13 +68,13 @@ impl From<&str> for Pieces {
     }
 }
 
-impl From<String> for Pieces {
+impl From<String> for PlayedPieces {
     fn from(text: String) -> Self {
         text.as_str().into()
     }
 }
 
-impl<const N: usize> From<[&str; N]> for Pieces {
+impl<const N: usize> From<[&str; N]> for PlayedPieces {
     fn from(pieces: [&str; N]) -> Self {
         Self(pieces.map(str::to_owned).into())
     }
@@ -82,11 +82,11 @@ impl<const N: usize> From<[&str; N]> for Pieces {
 
 /// One thing the model says. Make it with the functions below.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum ReplyItem {
     /// Text for the user.
-    Text(Pieces),
+    Text(PlayedPieces),
     /// Reasoning that may be read. With no text it is signed all the same: Anthropic's omitted thinking.
-    Reasoning(Pieces),
+    Reasoning(PlayedPieces),
     /// Reasoning that nobody may read: Anthropic's redacted thinking, OpenAI's without a summary. The other APIs say
     /// nothing of it.
     HiddenReasoning,
@@ -94,30 +94,30 @@ pub enum Said {
     Call {
         /// The id that the result must name.
         id: String,
-        /// The tool.
+        /// The name of the tool that is called.
         name: String,
         /// The arguments as JSON text. Gemini and Ollama carry them as a value: text that is not JSON becomes a
         /// string there.
-        arguments: Pieces,
+        arguments: PlayedPieces,
     },
 }
 
-impl Said {
+impl ReplyItem {
     /// Text for the user.
     #[must_use]
-    pub fn text(text: impl Into<Pieces>) -> Self {
+    pub fn text(text: impl Into<PlayedPieces>) -> Self {
         Self::Text(text.into())
     }
 
     /// Reasoning that may be read.
     #[must_use]
-    pub fn reasoning(text: impl Into<Pieces>) -> Self {
+    pub fn reasoning(text: impl Into<PlayedPieces>) -> Self {
         Self::Reasoning(text.into())
     }
 
     /// A tool call.
     #[must_use]
-    pub fn call(id: &str, name: &str, arguments: impl Into<Pieces>) -> Self {
+    pub fn call(id: &str, name: &str, arguments: impl Into<PlayedPieces>) -> Self {
         Self::Call {
             id: id.into(),
             name: name.into(),
@@ -128,7 +128,7 @@ impl Said {
 
 /// Why the model stops.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Finish {
+pub enum PlayedFinish {
     /// It has said all; or, when it called tools, it waits for the results.
     #[default]
     Stop,
@@ -147,47 +147,47 @@ pub enum Finish {
     MalformedCall,
 }
 
-impl Finish {
+impl PlayedFinish {
     /// Whether the API has it.
     #[must_use]
-    pub fn exists_in(&self, api: Api) -> bool {
+    pub fn exists_in(&self, api: ServedApi) -> bool {
         match self {
             Self::Stop | Self::MaxTokens | Self::MalformedCall => true,
-            Self::Refusal(_) => !matches!(api, Api::Gemini | Api::Ollama),
-            Self::ContentFilter => !matches!(api, Api::Anthropic | Api::Ollama),
-            Self::ContextFull => matches!(api, Api::Anthropic | Api::OpenaiChat),
-            Self::Pause => matches!(api, Api::Anthropic | Api::Gemini),
+            Self::Refusal(_) => !matches!(api, ServedApi::Gemini | ServedApi::Ollama),
+            Self::ContentFilter => !matches!(api, ServedApi::Anthropic | ServedApi::Ollama),
+            Self::ContextFull => matches!(api, ServedApi::Anthropic | ServedApi::OpenaiChat),
+            Self::Pause => matches!(api, ServedApi::Anthropic | ServedApi::Gemini),
         }
     }
 }
 
 /// An error inside a stream that began with status 200.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum PlayedFault {
     /// Too many people ask.
     Overloaded,
     /// This account asks too often.
     RateLimited,
-    /// Something broke.
+    /// The server fails, with the status that its API has for that.
     Server,
 }
 
 /// What a reply cost, in tokens. The input is the sum of the first three.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tokens {
+pub struct PlayedTokens {
     /// Input that no cache knew, and that was not written to one.
     pub input: u64,
     /// Input read from a cache.
     pub cache_read: u64,
     /// Input written to a cache.
     pub cache_write: u64,
-    /// All output.
+    /// All output tokens, reasoning included.
     pub output: u64,
     /// The share of the output that was reasoning.
     pub reasoning: u64,
 }
 
-impl Tokens {
+impl PlayedTokens {
     /// All input, however it was come by.
     fn prompt(&self) -> u64 {
         self.input + self.cache_read + self.cache_write
@@ -208,18 +208,18 @@ pub enum ChatServer {
 
 /// A reply, in words that belong to no API.
 #[derive(Clone, Debug, Default)]
-pub struct Play {
+pub struct ModelReply {
     binding: String,
-    said: Vec<Said>,
-    finish: Finish,
-    fault: Option<Fault>,
-    tokens: Tokens,
+    said: Vec<ReplyItem>,
+    finish: PlayedFinish,
+    fault: Option<PlayedFault>,
+    tokens: PlayedTokens,
     number: usize,
     model: Option<String>,
     chat_server: ChatServer,
 }
 
-impl Play {
+impl ModelReply {
     /// A reply that says nothing yet. What it signs is bound to `binding`, which stands for the conversation before
     /// it.
     #[must_use]
@@ -233,21 +233,21 @@ impl Play {
 
     /// Says this next.
     #[must_use]
-    pub fn say(mut self, said: Said) -> Self {
+    pub fn say(mut self, said: ReplyItem) -> Self {
         self.said.push(said);
         self
     }
 
     /// How it ends.
     #[must_use]
-    pub fn finish(mut self, finish: Finish) -> Self {
+    pub fn finish(mut self, finish: PlayedFinish) -> Self {
         self.finish = finish;
         self
     }
 
     /// Breaks with an error after so many items. The last of these is still open: it has no end.
     #[must_use]
-    pub fn error_inside(mut self, after_items: usize, fault: Fault) -> Self {
+    pub fn error_inside(mut self, after_items: usize, fault: PlayedFault) -> Self {
         self.said.truncate(after_items);
         self.fault = Some(fault);
         self
@@ -255,7 +255,7 @@ impl Play {
 
     /// What it cost.
     #[must_use]
-    pub fn tokens(mut self, tokens: Tokens) -> Self {
+    pub fn tokens(mut self, tokens: PlayedTokens) -> Self {
         self.tokens = tokens;
         self
     }
@@ -285,9 +285,9 @@ impl Play {
     /// The whole body, as the API streams it.
     ///
     /// # Panics
-    /// When the API has no such finish: see [`Finish::exists_in`].
+    /// When the API has no such finish: see [`PlayedFinish::exists_in`].
     #[must_use]
-    pub fn stream(&self, api: Api) -> Bytes {
+    pub fn stream(&self, api: ServedApi) -> Bytes {
         assert!(
             self.finish.exists_in(api),
             "{} has no finish {:?}",
@@ -295,11 +295,11 @@ impl Play {
             self.finish
         );
         let text = match api {
-            Api::Anthropic => anthropic::stream(self),
-            Api::OpenaiResponses => openai_responses::stream(self),
-            Api::OpenaiChat => openai_chat::stream(self),
-            Api::Gemini => gemini::stream(self),
-            Api::Ollama => ollama::stream(self),
+            ServedApi::Anthropic => anthropic::stream(self),
+            ServedApi::OpenaiResponses => openai_responses::stream(self),
+            ServedApi::OpenaiChat => openai_chat::stream(self),
+            ServedApi::Gemini => gemini::stream(self),
+            ServedApi::Ollama => ollama::stream(self),
         };
         text.into()
     }
@@ -307,10 +307,10 @@ impl Play {
     /// The whole response.
     ///
     /// # Panics
-    /// As [`Play::stream`].
+    /// As [`ModelReply::stream`].
     #[must_use]
-    pub fn reply(&self, api: Api) -> Reply {
-        Reply::stream(api, self.stream(api))
+    pub fn reply(&self, api: ServedApi) -> ServedReply {
+        ServedReply::stream(api, self.stream(api))
     }
 
     fn model_or<'a>(&'a self, sample: &'a str) -> &'a str {
@@ -321,12 +321,16 @@ impl Play {
     fn is_broken(&self, index: usize) -> bool {
         index + 1 == self.said.len()
             && (self.fault.is_some()
-                || self.finish == Finish::MaxTokens
-                || self.finish == Finish::MalformedCall)
+                || self.finish == PlayedFinish::MaxTokens
+                || self.finish == PlayedFinish::MalformedCall)
     }
 
     /// The arguments of the call at `index` as far as they are sent.
-    fn sent<'a>(&self, index: usize, arguments: &'a Pieces) -> std::borrow::Cow<'a, Pieces> {
+    fn sent<'a>(
+        &self,
+        index: usize,
+        arguments: &'a PlayedPieces,
+    ) -> std::borrow::Cow<'a, PlayedPieces> {
         if self.is_broken(index) {
             std::borrow::Cow::Owned(arguments.truncated())
         } else {
@@ -337,14 +341,14 @@ impl Play {
     fn calls_tools(&self) -> bool {
         self.said
             .iter()
-            .any(|said| matches!(said, Said::Call { .. }))
+            .any(|said| matches!(said, ReplyItem::Call { .. }))
     }
 }
 
 /// A reply of a model that was asked for structured output: the JSON as text.
 #[must_use]
-pub fn structured(json: &Value) -> Play {
-    Play::new("").say(Said::text(json.to_string()))
+pub fn structured(json: &Value) -> ModelReply {
+    ModelReply::new("").say(ReplyItem::text(json.to_string()))
 }
 
 /// The opaque text that vouches for the item at `index` of a reply to the conversation `binding`.
@@ -353,11 +357,11 @@ pub fn structured(json: &Value) -> Play {
 /// of Responses, where it counts output items; and Gemini's `thoughtSignature`, of which a reply has one, at index
 /// 0. Chat Completions and Ollama sign nothing.
 #[must_use]
-pub fn signature(api: Api, binding: &str, index: usize) -> String {
+pub fn signature(api: ServedApi, binding: &str, index: usize) -> String {
     let prefix = match api {
-        Api::Anthropic => "EuMC",
-        Api::OpenaiResponses | Api::OpenaiChat => "gAAAAABo",
-        Api::Gemini | Api::Ollama => "CiQB",
+        ServedApi::Anthropic => "EuMC",
+        ServedApi::OpenaiResponses | ServedApi::OpenaiChat => "gAAAAABo",
+        ServedApi::Gemini | ServedApi::Ollama => "CiQB",
     };
     let digest = Sha256::digest(format!("{}\0{index}\0{binding}", api.name()));
     digest

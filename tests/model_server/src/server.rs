@@ -1,9 +1,9 @@
 //! Listens on loopback, keeps what it received, and sends bytes as it is told to.
 //!
 //! Every request goes to one handler, the test's own: completions, model lists and token counts alike. The handler
-//! looks at [`Received`] and returns a [`Reply`]. Nothing here knows what the bytes mean.
+//! looks at [`Received`] and returns a [`ServedReply`]. Nothing here knows what the bytes mean.
 //!
-//! Invariant: nothing here sleeps to wait for something. A test opens a [`Gate`], or waits on a condition variable.
+//! Invariant: nothing here sleeps to wait for something. A test opens a [`ReplyGate`], or waits on a condition variable.
 //!
 //! In this crate a panic is the failure of the test that asked for the impossible; such places say so.
 
@@ -27,9 +27,9 @@ use hyper_util::server::conn::auto;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::Api;
+use crate::ServedApi;
 use body::PlayedBody;
-pub use reply::{End, Gate, Part, Reply};
+pub use reply::{BodyEnd, BodyPart, ReplyGate, ServedReply};
 
 /// The longest request body that is read, in bytes: twice what the strictest of the five APIs takes.
 pub const LONGEST_BODY: usize = 64 << 20;
@@ -45,11 +45,11 @@ pub struct Received {
     pub method: Method,
     /// The path with its query, as sent.
     pub path: String,
-    /// All headers.
+    /// The headers of the request.
     pub headers: HeaderMap,
     /// The API that the path belongs to. OpenAI's and Anthropic's model lists share a path: there the header
     /// `anthropic-version` decides, and without it this is `None`.
-    pub api: Option<Api>,
+    pub api: Option<ServedApi>,
     /// The whole body.
     pub body: Bytes,
     /// The body as JSON; `Null` when it is none.
@@ -75,7 +75,7 @@ pub struct Dropped {
     pub at: Instant,
 }
 
-type Handler = dyn Fn(&Received) -> Reply + Send + Sync;
+type Handler = dyn Fn(&Received) -> ServedReply + Send + Sync;
 
 /// A running server. It ends, and closes its connections, when it is dropped.
 ///
@@ -84,7 +84,7 @@ type Handler = dyn Fn(&Received) -> Reply + Send + Sync;
 #[derive(Debug)]
 pub struct ModelServer {
     address: SocketAddr,
-    log: Arc<Log>,
+    log: Arc<ServerLog>,
     stop: CancellationToken,
     thread: Option<JoinHandle<()>>,
 }
@@ -92,21 +92,21 @@ pub struct ModelServer {
 impl ModelServer {
     /// Listens on a free port of 127.0.0.1 and answers with `handler`, in HTTP/1.1 or in HTTP/2 with prior knowledge.
     ///
-    /// The handler runs on the server's only thread: it must not block. What has to wait belongs into a [`Part`].
+    /// The handler runs on the server's only thread: it must not block. What has to wait belongs into a [`BodyPart`].
     ///
     /// # Panics
     /// When the machine gives no port or no thread.
     #[must_use]
     pub fn start<F>(handler: F) -> Self
     where
-        F: Fn(&Received) -> Reply + Send + Sync + 'static,
+        F: Fn(&Received) -> ServedReply + Send + Sync + 'static,
     {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port on loopback");
         listener
             .set_nonblocking(true)
             .expect("a listener that does not block");
         let address = listener.local_addr().expect("the address that was bound");
-        let log = Arc::new(Log::default());
+        let log = Arc::new(ServerLog::default());
         let stop = CancellationToken::new();
         let serving = Serving {
             log: Arc::clone(&log),
@@ -141,10 +141,10 @@ impl ModelServer {
     /// The base URL for an API, as people write it in a configuration: OpenAI's with `/v1`, the others without a
     /// version and without a slash at the end.
     #[must_use]
-    pub fn url(&self, api: Api) -> String {
+    pub fn url(&self, api: ServedApi) -> String {
         let version = match api {
-            Api::OpenaiResponses | Api::OpenaiChat => "/v1",
-            Api::Anthropic | Api::Gemini | Api::Ollama => "",
+            ServedApi::OpenaiResponses | ServedApi::OpenaiChat => "/v1",
+            ServedApi::Anthropic | ServedApi::Gemini | ServedApi::Ollama => "",
         };
         format!("http://{}{version}", self.address)
     }
@@ -199,31 +199,31 @@ impl Drop for ModelServer {
 
 /// What the server has seen. The condition variable tells of every change.
 #[derive(Debug, Default)]
-struct Log {
-    books: Mutex<Books>,
+struct ServerLog {
+    books: Mutex<ServerBooks>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Books {
+struct ServerBooks {
     connections: usize,
     received: Vec<Arc<Received>>,
     dropped: Vec<Dropped>,
     handler_panicked: bool,
 }
 
-impl Log {
-    fn books(&self) -> MutexGuard<'_, Books> {
+impl ServerLog {
+    fn books(&self) -> MutexGuard<'_, ServerBooks> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Books) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut ServerBooks) -> T) -> T {
         let result = change(&mut self.books());
         self.changed.notify_all();
         result
     }
 
-    fn wait(&self, timeout: Duration, holds: impl Fn(&Books) -> bool) -> bool {
+    fn wait(&self, timeout: Duration, holds: impl Fn(&ServerBooks) -> bool) -> bool {
         let (_books, waited) = self
             .changed
             .wait_timeout_while(self.books(), timeout, |books| !holds(books))
@@ -235,7 +235,7 @@ impl Log {
 /// What a connection needs.
 #[derive(Clone)]
 struct Serving {
-    log: Arc<Log>,
+    log: Arc<ServerLog>,
     handler: Arc<Handler>,
 }
 
@@ -271,7 +271,8 @@ impl Serving {
         let (head, body) = request.into_parts();
         let Ok(body) = Limited::new(body, LONGEST_BODY).collect().await else {
             let text = "the request body broke off or is too long for the model server";
-            return Reply::json(413, serde_json::json!({ "error": text })).into_response(|| ());
+            return ServedReply::json(413, serde_json::json!({ "error": text }))
+                .into_response(|| ());
         };
         let body = body.to_bytes();
         let json = serde_json::from_slice(&body).unwrap_or(Value::Null);
@@ -297,7 +298,7 @@ impl Serving {
         let handle = AssertUnwindSafe(|| (self.handler)(&received));
         let reply = std::panic::catch_unwind(handle).unwrap_or_else(|_| {
             self.log.change(|books| books.handler_panicked = true);
-            Reply::json(500, serde_json::json!({ "error": "the handler panicked" }))
+            ServedReply::json(500, serde_json::json!({ "error": "the handler panicked" }))
         });
         let log = Arc::clone(&self.log);
         let number = received.number;
@@ -313,21 +314,21 @@ impl Serving {
 }
 
 /// The API that a path belongs to.
-fn api_of(path: &str, headers: &HeaderMap) -> Option<Api> {
+fn api_of(path: &str, headers: &HeaderMap) -> Option<ServedApi> {
     if path.starts_with("/v1beta/") {
-        Some(Api::Gemini)
+        Some(ServedApi::Gemini)
     } else if path.starts_with("/api/") {
-        Some(Api::Ollama)
+        Some(ServedApi::Ollama)
     } else if path.starts_with("/v1/messages") {
-        Some(Api::Anthropic)
+        Some(ServedApi::Anthropic)
     } else if path.starts_with("/v1/responses") {
-        Some(Api::OpenaiResponses)
+        Some(ServedApi::OpenaiResponses)
     } else if path == "/v1/chat/completions" {
-        Some(Api::OpenaiChat)
+        Some(ServedApi::OpenaiChat)
     } else {
         headers
             .contains_key("anthropic-version")
-            .then_some(Api::Anthropic)
+            .then_some(ServedApi::Anthropic)
     }
 }
 

@@ -1,6 +1,6 @@
 use aside_model_server::{
     self as model_server,
-    server::{ModelServer, Reply},
+    server::{ModelServer, ServedReply},
 };
 use serde_json::{Value, json};
 
@@ -244,15 +244,15 @@ fn every_key_of_a_model_can_be_configured() {
     let settings = settings(text);
     let id = ModelId::parse("mine/org/m:8b", &settings).unwrap();
     let outside = outside(&[], std::path::Path::new("/nowhere"));
-    let listed = Told {
+    let listed = StatedAbilities {
         context_window: Some(7),
-        ..Told::default()
+        ..StatedAbilities::default()
     };
     let found = outside.abilities(&id, Some(&listed), &settings).unwrap();
     let configured: toml::Value = toml::from_str(text).unwrap();
     let configured = configured["providers"]["mine"]["models"]["org/m:8b"].clone();
     let mut expected = Abilities::default();
-    expected.take(&configured.try_into::<Told>().unwrap());
+    expected.take(&configured.try_into::<StatedAbilities>().unwrap());
     assert_eq!(found, expected);
     let prices = found.prices.unwrap();
     assert_eq!(
@@ -275,7 +275,7 @@ async fn the_model_for_users_who_name_none_is_the_tables() {
         ("openai", "openai/gpt-6.1-sol"),
         ("google", "google/gemini-4-argon"),
     ] {
-        let chosen = outside.choose(Choice::DefaultOf(provider), &settings);
+        let chosen = outside.choose(ModelChoice::DefaultOf(provider), &settings);
         assert_eq!(chosen.await.unwrap().to_string(), expected);
     }
 }
@@ -288,7 +288,7 @@ async fn without_a_key_and_without_ollama_it_says_what_to_set() {
         std::path::Path::new("/nowhere"),
     );
     let settings = Settings::default();
-    let chosen = outside.choose(Choice::FirstOfOllama, &settings).await;
+    let chosen = outside.choose(ModelChoice::FirstOfOllama, &settings).await;
     assert_eq!(chosen, Err(NO_MODEL.to_owned()));
 }
 
@@ -302,13 +302,13 @@ async fn ollama_is_asked_for_what_its_list_does_not_say() {
         serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
     };
     let server = ModelServer::start(move |received| match received.path.as_str() {
-        "/api/tags" => Reply::json(200, sample("08_tags.json")),
-        "/api/show" => Reply::json(200, sample("09_show.json")),
-        _ => Reply::json(404, json!({"error": "not found"})),
+        "/api/tags" => ServedReply::json(200, sample("08_tags.json")),
+        "/api/show" => ServedReply::json(200, sample("09_show.json")),
+        _ => ServedReply::json(404, json!({"error": "not found"})),
     });
     let text = format!(
         "providers.ollama.base_url = '{}'",
-        server.url(model_server::Api::Ollama)
+        server.url(model_server::ServedApi::Ollama)
     );
     let settings = settings(&text);
     let outside = outside(&[], std::path::Path::new("/nowhere"));
@@ -327,14 +327,14 @@ async fn ollama_is_asked_for_what_its_list_does_not_say() {
 async fn headers_of_the_users_own_are_sent_and_what_stands_in_them_is_not_repeated() {
     let server = ModelServer::start(|received| {
         let own = received.header("x-team").unwrap_or("nothing").to_owned();
-        Reply::json(
+        ServedReply::json(
             401,
             json!({"error": {"type": "x", "message": format!("no {own} here")}}),
         )
     });
     let text = format!(
         "providers.anthropic.base_url = '{}'",
-        server.url(model_server::Api::Anthropic)
+        server.url(model_server::ServedApi::Anthropic)
     );
     let settings = settings(&text);
     let any = ModelId::of_provider("anthropic", &settings).unwrap();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::config::{flags::PromptKind, settings::DetachedMode};
+use crate::config::{flags::DetachedKind, settings::DetachedMode};
 
 /// Splits a line at blanks and reads it; `_` in a word stands for a blank.
 fn line(line: &str) -> Result<Cli, Stop> {
@@ -10,7 +10,7 @@ fn line(line: &str) -> Result<Cli, Stop> {
 }
 
 #[track_caller]
-fn run(text: &str) -> Run {
+fn run(text: &str) -> RunArgs {
     match line(&format!("run {text}")) {
         Ok(Cli {
             command: Command::Run(run),
@@ -148,7 +148,7 @@ fn what_happens_without_a_human_is_said_by_kind() {
     let rule = |kind, mode| DetachedFlag { kind, mode };
     assert_eq!(
         run("--detached stop --detached run=deny").detached,
-        [rule(None, StopThere), rule(Some(PromptKind::Run), Deny)],
+        [rule(None, StopThere), rule(Some(DetachedKind::Run), Deny)],
     );
     wrong(
         "run --detached ask=deny",

@@ -11,21 +11,21 @@ use crate::turn::{
     rules::{Mode, ToolChoice},
 };
 
-/// `--attach`.
+/// What `--attach` names: a file, and lines of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attach {
-    /// The file.
+    /// The path of the file, as it was typed.
     pub path: PathBuf,
     /// The first and last line of the part, counted from 1; none: the whole file.
     pub lines: Option<(u32, u32)>,
 }
 
-/// `--schema`.
+/// What `--schema` names: a schema or a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Schema {
     /// In a file.
     File(PathBuf),
-    /// Given itself.
+    /// A schema that was typed itself.
     Json(Value),
 }
 

@@ -79,26 +79,26 @@ fn shows(prompt: &Prompt, expected: &[&str]) {
 }
 
 #[track_caller]
-fn check(prompt: &Prompt, line: &str, expected: Parsed) {
+fn check(prompt: &Prompt, line: &str, expected: TypedLine) {
     assert_eq!(parse_line(prompt, line), expected, "{line:?}");
 }
 
-fn is(value: impl Into<Value>) -> Parsed {
+fn is(value: impl Into<Value>) -> TypedLine {
     answer(value.into(), false)
 }
 
-fn for_the_turn(value: bool) -> Parsed {
+fn for_the_turn(value: bool) -> TypedLine {
     answer(value.into(), true)
 }
 
-fn declined(note: Option<&str>) -> Parsed {
-    Parsed::Reply(PromptAnswer::Decline {
+fn declined(note: Option<&str>) -> TypedLine {
+    TypedLine::Reply(PromptAnswer::Decline {
         note: note.map(Into::into),
     })
 }
 
-fn again(sentence: &str) -> Parsed {
-    Parsed::Again(sentence.into())
+fn again(sentence: &str) -> TypedLine {
+    TypedLine::Again(sentence.into())
 }
 
 const NOTHING: &str = "Nothing was typed; answer, or Ctrl-D to skip.";
@@ -368,12 +368,12 @@ fn any_prompt_but_a_secret_can_be_declined_and_any_dismissed() {
             "! use the other file ",
             declined(Some("use the other file")),
         );
-        check(&prompt, "\x1b", Parsed::Reply(PromptAnswer::Cancel));
+        check(&prompt, "\x1b", TypedLine::Reply(PromptAnswer::Cancel));
     }
     check(
         &question("?", AnswerType::Secret),
         "\x1b",
-        Parsed::Reply(PromptAnswer::Cancel),
+        TypedLine::Reply(PromptAnswer::Cancel),
     );
 }
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 use jiff::{Timestamp, tz::TimeZone};
 
 use crate::{
-    front::headless::{failure::Failure, streams::Streams},
+    front::headless::{failure::CommandFailure, streams::Streams},
     session::{
-        conversation::{Listed, Status},
+        conversation::{ConversationActivity, ConversationSummary},
         store::Store,
     },
     visible::one_line,
@@ -15,7 +15,7 @@ use crate::{
 
 /// Lists conversations, the newest first: id, status, turns, when something was recorded last, how many
 /// prompts are open where any are, and the title.
-pub(super) fn run(store: &Store, streams: &mut Streams<'_>) -> Result<(), Failure> {
+pub(super) fn run(store: &Store, streams: &mut Streams<'_>) -> Result<(), CommandFailure> {
     let list = store.list()?;
     if list.is_empty() {
         streams.note("There is no conversation in this workspace yet; `aside run` starts one.");
@@ -24,7 +24,7 @@ pub(super) fn run(store: &Store, streams: &mut Streams<'_>) -> Result<(), Failur
 }
 
 /// A line a conversation.
-fn table(list: &[Listed], zone: &TimeZone) -> String {
+fn table(list: &[ConversationSummary], zone: &TimeZone) -> String {
     let rows: Vec<[String; 6]> = list.iter().map(|listed| row(listed, zone)).collect();
     let mut widths = [0; 6];
     for row in &rows {
@@ -45,12 +45,12 @@ fn table(list: &[Listed], zone: &TimeZone) -> String {
     text
 }
 
-fn row(listed: &Listed, zone: &TimeZone) -> [String; 6] {
+fn row(listed: &ConversationSummary, zone: &TimeZone) -> [String; 6] {
     let status = match listed.status {
-        Status::Idle => "idle",
-        Status::Running => "running",
-        Status::Waiting => "waiting",
-        Status::Interrupted => "interrupted",
+        ConversationActivity::Idle => "idle",
+        ConversationActivity::Running => "running",
+        ConversationActivity::Waiting => "waiting",
+        ConversationActivity::Interrupted => "interrupted",
     };
     [
         listed.id.clone(),
@@ -83,8 +83,13 @@ fn minute(time: Duration, zone: &TimeZone) -> String {
 mod tests {
     use super::*;
 
-    fn listed(id: &str, status: Status, turns: u32, title: &str) -> Listed {
-        Listed {
+    fn listed(
+        id: &str,
+        status: ConversationActivity,
+        turns: u32,
+        title: &str,
+    ) -> ConversationSummary {
+        ConversationSummary {
             id: id.into(),
             title: title.into(),
             created: Duration::ZERO,
@@ -95,7 +100,7 @@ mod tests {
         }
     }
 
-    fn check(list: &[Listed], expected: &[&str]) {
+    fn check(list: &[ConversationSummary], expected: &[&str]) {
         let zone = TimeZone::fixed(jiff::tz::offset(2));
         let table = table(list, &zone);
         assert_eq!(table.lines().collect::<Vec<_>>(), expected);
@@ -106,8 +111,13 @@ mod tests {
         check(&[], &[]);
         check(
             &[
-                listed("c1", Status::Running, 1, "Fix\x1b[2J the\nupload"),
-                listed("c22", Status::Interrupted, 12, ""),
+                listed(
+                    "c1",
+                    ConversationActivity::Running,
+                    1,
+                    "Fix\x1b[2J the\nupload",
+                ),
+                listed("c22", ConversationActivity::Interrupted, 12, ""),
             ],
             &[
                 "c1   running      1 turn    2023-11-15 00:14  Fix␛[2J the␊upload",
@@ -118,12 +128,12 @@ mod tests {
 
     #[test]
     fn open_prompts_have_a_column_where_there_are_any() {
-        let waiting = Listed {
+        let waiting = ConversationSummary {
             prompts: 2,
-            ..listed("c1", Status::Waiting, 2, "Ask me")
+            ..listed("c1", ConversationActivity::Waiting, 2, "Ask me")
         };
         check(
-            &[waiting, listed("c2", Status::Idle, 2, "Hi")],
+            &[waiting, listed("c2", ConversationActivity::Idle, 2, "Hi")],
             &[
                 "c1  waiting  2 turns  2023-11-15 00:15  2 open prompts  Ask me",
                 "c2  idle     2 turns  2023-11-15 00:15                  Hi",

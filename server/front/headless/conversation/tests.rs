@@ -140,7 +140,7 @@ fn the_last_turn_is_undone_and_the_model_is_told() {
     assert_eq!(told, Some((None, text.to_owned())));
     assert_eq!(
         conversation.listed().expect("a list").status,
-        crate::session::conversation::Status::Idle
+        crate::session::conversation::ConversationActivity::Idle
     );
     let nothing = "There is nothing to undo: no file is other than before the last turn.\n";
     trial.check(&conversation, &["undo", "ID"], nothing);

@@ -8,13 +8,13 @@ use crate::{
         clock::Clock,
         undo::{Failed, Undoing, Which},
     },
-    front::headless::{failure::Failure, streams::Streams},
+    front::headless::{failure::CommandFailure, streams::Streams},
     session::{
         conversation::Conversation,
-        lines::Lines,
+        lines::LogLines,
         replay,
         store::StoreError,
-        undo::{Change, Plan},
+        undo::{FileRestore, UndoPlan},
     },
     visible::one_line,
 };
@@ -26,7 +26,7 @@ pub(super) fn run(
     turn: Option<&str>,
     root: &Path,
     streams: &mut Streams<'_>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     // While it is open here, no turn changes files.
     let mut log = conversation
         .log(Clock::start().now())
@@ -46,7 +46,7 @@ pub(super) fn run(
         root,
         editor: None,
     };
-    let failed = |error: Failed| Failure::internal(error.sentence(&which));
+    let failed = |error: Failed| CommandFailure::internal(error.sentence(&which));
     let plan = undoing.plan(&lines, None);
     let plan = plan.map_err(|error| failed(error.into()))?;
     undoing.carry_out(&plan, &mut log).map_err(failed)?;
@@ -54,7 +54,10 @@ pub(super) fn run(
 }
 
 /// The lines that it takes to undo the turn, and the turn. The last one is found from the end of the log.
-fn which(conversation: &Conversation, turn: Option<&str>) -> Result<(Lines, Which), Failure> {
+fn which(
+    conversation: &Conversation,
+    turn: Option<&str>,
+) -> Result<(LogLines, Which), CommandFailure> {
     if let Some(wanted) = turn {
         let lines = all(conversation)?;
         let Numbered { number, turn } = find_turn(conversation, &lines, wanted)?;
@@ -72,7 +75,7 @@ fn which(conversation: &Conversation, turn: Option<&str>) -> Result<(Lines, Whic
                 name: "the last turn".to_owned(),
             },
         )),
-        None => Err(Failure::usage(format!(
+        None => Err(CommandFailure::usage(format!(
             "there is nothing to undo: conversation {} has no turn yet",
             conversation.id()
         ))),
@@ -80,7 +83,7 @@ fn which(conversation: &Conversation, turn: Option<&str>) -> Result<(Lines, Whic
 }
 
 /// What was done, for the user.
-fn account(which: &Which, plan: &Plan) -> String {
+fn account(which: &Which, plan: &UndoPlan) -> String {
     let name = &which.name;
     let mut text = if plan.changes.is_empty() {
         format!("There is nothing to undo: no file is other than before {name}.\n")
@@ -89,8 +92,8 @@ fn account(which: &Which, plan: &Plan) -> String {
     };
     for change in &plan.changes {
         let what = match change {
-            Change { to: None, .. } => "removed",
-            Change { now: None, .. } => "made again",
+            FileRestore { to: None, .. } => "removed",
+            FileRestore { now: None, .. } => "made again",
             _ => "put back",
         };
         text += &format!("  {}  {what}\n", one_line(&change.path));

@@ -15,13 +15,13 @@ use crate::{
         error::{Result, invalid},
         wire::requests::AttachmentParam,
     },
-    session::attach::{AttachError, Given, GivenContent, together},
+    session::attach::{AttachError, AttachedContent, AttachedFile, together},
 };
 
 /// Something that goes along with a message.
 pub(in super::super) enum Source {
     /// Its text is known: the client gave it, or the document is open.
-    Known(Given),
+    Known(AttachedFile),
     /// A file that is still to be read.
     File {
         /// What it is called.
@@ -53,11 +53,11 @@ pub(in super::super) fn source(
         .map_or_else(|| given.uri.clone(), |path| path.display().to_string());
     let range = given.range.map(lsp_range);
     if let Some(text) = &given.text {
-        return Ok(Source::Known(named(Given::text(name, text), range)));
+        return Ok(Source::Known(named(AttachedFile::text(name, text), range)));
     }
     if let Some(document) = documents.get(&uri) {
         let text = part(&document.text, range, utf8);
-        return Ok(Source::Known(named(Given::text(name, text), range)));
+        return Ok(Source::Known(named(AttachedFile::text(name, text), range)));
     }
     let path = path.ok_or_else(|| {
         invalid(format!(
@@ -72,13 +72,13 @@ pub(in super::super) fn source(
     })
 }
 /// Reads what is still to be read.
-pub(in super::super) async fn read(sources: Vec<Source>) -> Result<Vec<Given>> {
+pub(in super::super) async fn read(sources: Vec<Source>) -> Result<Vec<AttachedFile>> {
     let each = move || together(sources.into_iter().map(Source::read));
     blocking(move || each().map_err(|why| invalid(format!("attachments: {why}")))).await
 }
 
 impl Source {
-    fn read(self) -> Result<Given, AttachError> {
+    fn read(self) -> Result<AttachedFile, AttachError> {
         match self {
             Self::Known(given) => Ok(given),
             Self::File {
@@ -88,7 +88,7 @@ impl Source {
                 utf8,
             } => {
                 regular(&name, &path)?;
-                let given = Given::read_file(&name, &path)?;
+                let given = AttachedFile::read_file(&name, &path)?;
                 if range.is_none() {
                     return Ok(given);
                 }
@@ -119,13 +119,13 @@ fn part(text: &str, range: Option<Range>, utf8: bool) -> String {
 }
 
 /// A part of a file is named with its lines, so that what is said of a line can be found in it.
-fn named(given: Given, range: Option<Range>) -> Given {
-    let (GivenContent::Text(text), Some(range)) = (&given.content, range) else {
+fn named(given: AttachedFile, range: Option<Range>) -> AttachedFile {
+    let (AttachedContent::Text(text), Some(range)) = (&given.content, range) else {
         return given;
     };
     let first = range.start.line as usize + 1;
     let last = first + text.lines().count().saturating_sub(1);
-    Given {
+    AttachedFile {
         name: format!("{}:{first}-{last}", given.name),
         ..given
     }
@@ -145,10 +145,10 @@ mod tests {
         ] {
             let mut range = Range::default();
             range.start.line = first;
-            let given = named(Given::text("a.rs", part), Some(range));
-            assert_eq!(given, Given::text(expected, part), "{part:?}");
+            let given = named(AttachedFile::text("a.rs", part), Some(range));
+            assert_eq!(given, AttachedFile::text(expected, part), "{part:?}");
         }
-        let whole = named(Given::text("a.rs", "one"), None);
+        let whole = named(AttachedFile::text("a.rs", "one"), None);
         assert_eq!(whole.name, "a.rs");
     }
 }

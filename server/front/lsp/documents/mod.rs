@@ -65,7 +65,7 @@ pub(super) struct State {
 /// What came about in a document since it was opened or saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Changed {
-    /// Nothing.
+    /// No change is known since it was saved.
     No,
     /// Edits of tools alone.
     ByTools,

@@ -34,7 +34,7 @@ pub(super) enum Made {
     All,
     /// The base with the first edits, or the last: some clients tell of each as it is made.
     Some,
-    /// Anything else.
+    /// The change is none of those that Aside made.
     Otherwise,
 }
 

@@ -80,7 +80,7 @@ fn title(permission: Permission) -> &'static str {
 /// What an action does.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Does {
-    /// It answers.
+    /// The action answers the prompt.
     Answer { value: Value, remember: bool },
     /// The answer will be written.
     Write,

@@ -57,7 +57,7 @@ impl FallbackTurn {
         })
     }
 
-    /// Something happened.
+    /// Writes an update of the turn into the transcript.
     pub(in crate::front::lsp) async fn update(&mut self, update: &Update) {
         if let Update::Notice { level, text } = update {
             let text = visible(text);

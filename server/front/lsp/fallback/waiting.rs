@@ -8,7 +8,7 @@ use super::{messages::asked, state::Fallback};
 use crate::{
     engine::{blocking, clock::Clock},
     front::{error::Result, relay::interrupted::left_open, wire::methods::commands::RESUME},
-    session::conversation::{Listed, Status},
+    session::conversation::{ConversationActivity, ConversationSummary},
 };
 
 /// How old a question may be for a person to be told of it unasked.
@@ -52,10 +52,10 @@ async fn waiting(at: &Arc<Fallback>, now: Duration) -> Result<Option<String>> {
 
 /// The first of these, which come newest first, that was left with an open question a short while ago, and whether it
 /// is the one that a resume goes on with where none is named.
-fn recent(listed: &[Listed], now: Duration) -> Option<(&Listed, bool)> {
+fn recent(listed: &[ConversationSummary], now: Duration) -> Option<(&ConversationSummary, bool)> {
     let mut interrupted = listed
         .iter()
-        .filter(|listed| listed.status == Status::Interrupted)
+        .filter(|listed| listed.status == ConversationActivity::Interrupted)
         .enumerate();
     let (at, found) = interrupted
         .find(|(_, listed)| listed.prompts > 0 && now.saturating_sub(listed.updated) <= RECENT)?;
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn what_was_left_open_within_a_day_waits() {
         let hour = |hour: u64| Duration::from_secs(hour * 60 * 60);
-        let listed = |id: &str, age: u64, status, prompts| Listed {
+        let listed = |id: &str, age: u64, status, prompts| ConversationSummary {
             id: id.into(),
             title: String::new(),
             created: hour(1),
@@ -94,15 +94,19 @@ mod tests {
             status,
             prompts,
         };
-        let interrupted = |id: &str, age, prompts| listed(id, age, Status::Interrupted, prompts);
+        let interrupted =
+            |id: &str, age, prompts| listed(id, age, ConversationActivity::Interrupted, prompts);
         for (all, expected) in [
             (vec![], None),
             (vec![interrupted("a", 24, 1)], Some(("a", true))),
             (vec![interrupted("a", 25, 1)], None),
             (vec![interrupted("a", 1, 0)], None),
-            (vec![listed("a", 1, Status::Waiting, 1)], None),
+            (vec![listed("a", 1, ConversationActivity::Waiting, 1)], None),
             (
-                vec![listed("a", 1, Status::Idle, 0), interrupted("b", 2, 1)],
+                vec![
+                    listed("a", 1, ConversationActivity::Idle, 0),
+                    interrupted("b", 2, 1),
+                ],
                 Some(("b", true)),
             ),
             (

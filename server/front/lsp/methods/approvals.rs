@@ -15,7 +15,7 @@ use crate::{
     session::approvals::KeptApproval,
 };
 
-/// `aside/approval/list`.
+/// Serves the method `aside/approval/list`.
 pub(in super::super) async fn list(
     at: Arc<Connection>,
     params: ApprovalListParams,

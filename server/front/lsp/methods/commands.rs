@@ -36,7 +36,7 @@ use crate::{
         },
     },
     session::{
-        conversation::{Listed, Status},
+        conversation::{ConversationActivity, ConversationSummary},
         replay,
     },
     turn::question::AnswerType,
@@ -77,7 +77,7 @@ struct About {
     turn_id: Option<String>,
 }
 
-/// `workspace/executeCommand`
+/// Serves the method `workspace/executeCommand`.
 pub(in super::super) async fn execute(
     at: Arc<Connection>,
     params: ExecuteCommandParams,
@@ -178,9 +178,11 @@ async fn answer(at: &Arc<Connection>, given: Answer) -> Result<Option<Value>> {
 async fn resume(at: &Arc<Connection>, about: About) -> Result<Option<Value>> {
     let id = match about.conversation_id {
         Some(id) => id,
-        None => newest(at, |listed| listed.status == Status::Interrupted)
-            .await?
-            .ok_or(RequestError::NothingToResume)?,
+        None => newest(at, |listed| {
+            listed.status == ConversationActivity::Interrupted
+        })
+        .await?
+        .ok_or(RequestError::NothingToResume)?,
     };
     let request = resume_request(at, &id)?;
     let handle = begin_turn(at, request).await?;
@@ -323,7 +325,10 @@ async fn say_how_to_ask(fallback: &Fallback) {
 }
 
 /// The conversation of the workspace that was changed last, of those that are wanted.
-async fn newest(at: &Connection, wanted: fn(&Listed) -> bool) -> Result<Option<String>> {
+async fn newest(
+    at: &Connection,
+    wanted: fn(&ConversationSummary) -> bool,
+) -> Result<Option<String>> {
     let workspace = at.workspace.clone();
     let all = blocking(move || workspace.conversations_by_age()).await?;
     Ok(all.into_iter().find(wanted).map(|listed| listed.id))

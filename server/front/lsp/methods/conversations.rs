@@ -19,7 +19,7 @@ use crate::{
         },
     },
     session::{
-        conversation::{Listed, Status, Until},
+        conversation::{ConversationActivity, ConversationSummary, ForkExtent},
         record::time_text,
         replay,
     },
@@ -29,7 +29,7 @@ use crate::{
 /// Default page size of `conversation/list` and `conversation/read`.
 const PAGE: usize = 50;
 
-/// `aside/conversation/create`
+/// Serves the method `aside/conversation/create`.
 pub(in super::super) async fn create(
     at: Arc<Connection>,
     params: CreateParams,
@@ -45,7 +45,7 @@ pub(in super::super) async fn create(
     Ok(ConversationRef { conversation_id })
 }
 
-/// `aside/conversation/list`
+/// Serves the method `aside/conversation/list`.
 pub(in super::super) async fn list(at: Arc<Connection>, params: ListParams) -> Result<ListResult> {
     let (engine, roots) = (at.engine.clone(), at.workspace.roots());
     let list = blocking(move || -> Result<_> { Ok(engine.conversations().list(roots)?) }).await?;
@@ -55,7 +55,7 @@ pub(in super::super) async fn list(at: Arc<Connection>, params: ListParams) -> R
         .cursor
         .as_deref()
         .map(|cursor| cursor.split_once(' ').unwrap_or_default());
-    let after = |listed: &Listed| match cursor {
+    let after = |listed: &ConversationSummary| match cursor {
         None => true,
         Some((time, id)) => (time_text(listed.updated).as_str(), listed.id.as_str()) < (time, id),
     };
@@ -73,7 +73,7 @@ pub(in super::super) async fn list(at: Arc<Connection>, params: ListParams) -> R
     Ok(ListResult { items, next_cursor })
 }
 
-/// `aside/conversation/read`
+/// Serves the method `aside/conversation/read`.
 pub(in super::super) async fn read(at: Arc<Connection>, params: ReadParams) -> Result<ReadResult> {
     let (conversation, root) = at.workspace.conversation(&params.conversation_id)?;
     let (workspace, place) = (at.workspace.clone(), root.clone());
@@ -116,7 +116,7 @@ pub(in super::super) async fn read(at: Arc<Connection>, params: ReadParams) -> R
     Ok(ReadResult { turns: page, next })
 }
 
-/// `aside/conversation/transcript`
+/// Serves the method `aside/conversation/transcript`.
 pub(in super::super) async fn transcript(
     at: Arc<Connection>,
     params: ConversationRef,
@@ -128,7 +128,7 @@ pub(in super::super) async fn transcript(
     Ok(TranscriptResult { text })
 }
 
-/// `aside/conversation/fork`
+/// Serves the method `aside/conversation/fork`.
 pub(in super::super) async fn fork(
     at: Arc<Connection>,
     params: ForkParams,
@@ -136,7 +136,10 @@ pub(in super::super) async fn fork(
     let (conversation, root) = at.workspace.conversation(&params.conversation_id)?;
     let engine = at.engine.clone();
     let forked = blocking(move || -> Result<_> {
-        let until = params.turn_id.as_deref().map_or(Until::Now, Until::Turn);
+        let until = params
+            .turn_id
+            .as_deref()
+            .map_or(ForkExtent::Now, ForkExtent::Turn);
         Ok(engine.conversations().fork(&root, &conversation, until)?)
     });
     let conversation_id = forked.await?.id().to_owned();
@@ -144,7 +147,7 @@ pub(in super::super) async fn fork(
     Ok(ConversationRef { conversation_id })
 }
 
-/// `aside/conversation/rename`
+/// Serves the method `aside/conversation/rename`.
 pub(in super::super) async fn rename(at: Arc<Connection>, params: RenameParams) -> Result<Empty> {
     if params.title.trim().is_empty() {
         return Err(invalid("title is empty"));
@@ -157,7 +160,7 @@ pub(in super::super) async fn rename(at: Arc<Connection>, params: RenameParams) 
     Ok(Empty {})
 }
 
-/// `aside/conversation/delete`
+/// Serves the method `aside/conversation/delete`.
 pub(in super::super) async fn delete(
     at: Arc<Connection>,
     params: ConversationRef,
@@ -170,12 +173,12 @@ pub(in super::super) async fn delete(
     Ok(Empty {})
 }
 
-fn item(listed: Listed) -> ListItem {
+fn item(listed: ConversationSummary) -> ListItem {
     let status = match listed.status {
-        Status::Idle => ConversationStatus::Idle,
-        Status::Running => ConversationStatus::Running,
-        Status::Waiting => ConversationStatus::Waiting,
-        Status::Interrupted => ConversationStatus::Interrupted,
+        ConversationActivity::Idle => ConversationStatus::Idle,
+        ConversationActivity::Running => ConversationStatus::Running,
+        ConversationActivity::Waiting => ConversationStatus::Waiting,
+        ConversationActivity::Interrupted => ConversationStatus::Interrupted,
     };
     ListItem {
         conversation_id: listed.id,

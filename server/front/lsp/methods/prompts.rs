@@ -16,7 +16,7 @@ use crate::{
     turn::question::AnswerType,
 };
 
-/// `aside/prompt/pending`
+/// Serves the method `aside/prompt/pending`.
 pub(in super::super) async fn pending(at: Arc<Connection>, _: Empty) -> Result<PendingResult> {
     let open = at.prompts.all();
     let open = open.iter().map(|open| open.prompt.as_ref().clone());
@@ -28,7 +28,7 @@ pub(in super::super) async fn pending(at: Arc<Connection>, _: Empty) -> Result<P
     Ok(PendingResult { prompts })
 }
 
-/// `aside/prompt/answer`
+/// Serves the method `aside/prompt/answer`.
 pub(in super::super) async fn answer(at: Arc<Connection>, params: AnswerParams) -> Result<Empty> {
     let open = at.prompts.get(&params.prompt_id);
     let open = open.ok_or(RequestError::UnknownPrompt(params.prompt_id))?;

@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// `aside/config/read`
+/// Serves the method `aside/config/read`.
 pub(in super::super) async fn read(
     at: Arc<Connection>,
     params: ConfigReadParams,
@@ -25,7 +25,7 @@ pub(in super::super) async fn read(
         let read = workspace.configuration(&workspace.root(None))?;
         let values = read.configuration.values(params.key.as_deref());
         let values = values.map_err(|why| invalid(format!("key: {why}")))?;
-        let value = |of: config::Effective| ConfigValue {
+        let value = |of: config::EffectiveValue| ConfigValue {
             key: of.key,
             value: of.value,
             from: of.origin.to_string(),

@@ -22,7 +22,7 @@ use crate::{
     tool::workspace::file_uri,
 };
 
-/// `aside/workspace/preview`.
+/// Serves the method `aside/workspace/preview`.
 pub(in super::super) async fn preview(
     at: Arc<Connection>,
     params: PreviewParams,

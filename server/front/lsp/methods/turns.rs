@@ -29,7 +29,7 @@ use crate::{
     },
 };
 
-/// `aside/turn/start`
+/// Serves the method `aside/turn/start`.
 pub(in super::super) async fn start(
     at: Arc<Connection>,
     params: StartParams,
@@ -45,7 +45,7 @@ pub(in super::super) async fn start(
     })
 }
 
-/// `aside/turn/resume`
+/// Serves the method `aside/turn/resume`.
 pub(in super::super) async fn resume(
     at: Arc<Connection>,
     params: ConversationRef,
@@ -60,7 +60,7 @@ pub(in super::super) async fn resume(
     })
 }
 
-/// `aside/turn/steer`
+/// Serves the method `aside/turn/steer`.
 pub(in super::super) async fn steer(at: Arc<Connection>, params: SteerParams) -> Result<Empty> {
     let turn = running(&at, &params.turn_id);
     let turn = turn.ok_or(RequestError::UnknownTurn(params.turn_id))?;
@@ -68,7 +68,7 @@ pub(in super::super) async fn steer(at: Arc<Connection>, params: SteerParams) ->
     Ok(Empty {})
 }
 
-/// `aside/turn/cancel`
+/// Serves the method `aside/turn/cancel`.
 pub(in super::super) async fn cancel(at: Arc<Connection>, params: TurnId) -> Result<Empty> {
     let turns = at.engine.conversations().running();
     match turns.get(&params.turn_id) {

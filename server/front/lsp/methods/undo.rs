@@ -29,7 +29,7 @@ use crate::{
     session::{conversation::Conversation, replay, undo::UndoError},
 };
 
-/// `aside/turn/undo`
+/// Serves the method `aside/turn/undo`.
 pub(in super::super) async fn undo(at: Arc<Connection>, params: UndoParams) -> Result<UndoResult> {
     Ok(take_back(&at, params).await?.result)
 }

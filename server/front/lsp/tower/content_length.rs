@@ -32,7 +32,7 @@ const SHOWN: usize = 40;
 /// What is wrong with a header.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum HeaderError {
-    /// Over [`MAX_HEADER`].
+    /// The header is longer than [`MAX_HEADER`].
     #[error(
         "the header of a client's message is longer than {MAX_HEADER} bytes; restart the server"
     )]
@@ -42,7 +42,7 @@ pub(super) enum HeaderError {
         "the header of a client's message has a line that is not `Name: value`; restart the server"
     )]
     NotAHeader,
-    /// No `Content-Length`.
+    /// The header names no `Content-Length`.
     #[error("the header of a client's message has no Content-Length; restart the server")]
     LengthMissing,
     /// A second `Content-Length`.
@@ -51,7 +51,7 @@ pub(super) enum HeaderError {
     /// A `Content-Length` with something besides digits.
     #[error("the Content-Length of a client's message is {0:?}, not a number; restart the server")]
     LengthNotANumber(String),
-    /// Over [`MAX_BODY`].
+    /// The body would be longer than [`MAX_BODY`].
     #[error("the Content-Length of a client's message is {0}, over {MAX_BODY}; restart the server")]
     LengthTooLarge(String),
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    provider::{Shared, options::Keep, trial::json_sample},
+    provider::{SharedBody, options::CacheRetention, trial::json_sample},
     turn::{
         attachment::Attachment,
         event::{CallKey, Event},
@@ -11,13 +11,13 @@ use crate::{
 };
 
 /// The messages of the next request, without breakpoints.
-fn messages(trial: &mut Trial) -> Value {
-    trial.options.cache = Keep::Off;
+fn messages(trial: &mut ProviderTrial) -> Value {
+    trial.options.cache = CacheRetention::Off;
     trial.body(&Anthropic)["messages"].clone()
 }
 
 /// A message a line: who, then its blocks in short.
-fn brief(trial: &mut Trial) -> String {
+fn brief(trial: &mut ProviderTrial) -> String {
     let block = |block: &Value| match block["type"].as_str().unwrap() {
         "text" => block["text"].as_str().unwrap().to_owned(),
         "tool_result" => format!(
@@ -43,7 +43,7 @@ fn brief(trial: &mut Trial) -> String {
         .collect()
 }
 
-fn answer(trial: &mut Trial, blocks: &[Value]) {
+fn answer(trial: &mut ProviderTrial, blocks: &[Value]) {
     trial.response(&Anthropic, response(blocks, "end_turn").as_bytes());
 }
 
@@ -93,9 +93,9 @@ fn requests_only_grow() {
     let mut before = Vec::new();
     for round in 0..60 {
         trial.options.cache = if round % 2 == 0 {
-            Keep::Off
+            CacheRetention::Off
         } else {
-            Keep::Short
+            CacheRetention::Short
         };
         let body = String::from_utf8(trial.bytes(&Anthropic)).unwrap();
         let bare = body.replace(r#","cache_control":{"type":"ephemeral"}"#, "");
@@ -132,7 +132,7 @@ fn a_conversation_that_was_read_from_its_log_is_asked_as_one_that_grew() {
     }
     trial.user("The last question");
     let grown = trial.bytes(&Anthropic);
-    trial.shared = Shared::new("conv-5f1c");
+    trial.shared = SharedBody::new("conv-5f1c");
     let read = trial.bytes(&Anthropic);
     assert_eq!(
         String::from_utf8_lossy(&read),
@@ -160,7 +160,7 @@ user: Go on.
 }
 
 /// Another provider's response, with these calls: ids and arguments.
-fn foreign(trial: &mut Trial, calls: &[(&str, &str)]) {
+fn foreign(trial: &mut ProviderTrial, calls: &[(&str, &str)]) {
     for (call, (id, arguments)) in (0..).zip(calls) {
         trial.transcript.push(&Event::ToolCall {
             call: CallKey(call),
@@ -206,7 +206,7 @@ user: <fc_1_01efdcf9 "a"> | <fc_1_2f410bac "b"> | <call_1 "c"> | <_00000000 "d">
 
 #[test]
 fn what_is_said_in_mid_conversation_is_a_system_message_where_the_model_takes_one() {
-    let last = |system_messages, without: &[Feature], build: &dyn Fn(&mut Trial)| {
+    let last = |system_messages, without: &[Feature], build: &dyn Fn(&mut ProviderTrial)| {
         let mut trial = called();
         trial.options.abilities.system_messages = system_messages;
         trial.without = without.iter().copied().collect();
@@ -301,7 +301,7 @@ fn text_without_words_is_not_sent() {
 #[test]
 fn a_cancelled_answer_keeps_its_text() {
     let mut trial = trial();
-    let cancelled = |trial: &mut Trial, text: &str| {
+    let cancelled = |trial: &mut ProviderTrial, text: &str| {
         trial.transcript.push(&Event::Text {
             text: text.into(),
             opaque: None,
@@ -352,7 +352,7 @@ fn attachments_stand_before_the_words() {
 
 #[test]
 fn breakpoints_stand_on_the_last_block_that_takes_one() {
-    let marked = |trial: &Trial| -> Vec<String> {
+    let marked = |trial: &ProviderTrial| -> Vec<String> {
         let body = trial.body(&Anthropic);
         let messages = body["messages"].as_array().unwrap().iter().enumerate();
         messages

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    provider::{ToolSpec, api::Api, options::Keep, trial::json_sample},
+    provider::{ToolDeclaration, api::WireApi, options::CacheRetention, trial::json_sample},
     turn::{
         inquiry::{CallResult, Message},
         response::Feature,
@@ -80,11 +80,11 @@ fn an_inquiry_ends_the_cached_part_before_its_question() {
 fn an_answer_may_be_held_to_a_schema() {
     let sample = json_sample("anthropic/19_request_inquiry_structured.json");
     let config = &sample["output_config"];
-    let options = Options {
-        reasoning: Some(Effort::Low),
+    let options = ModelOptions {
+        reasoning: Some(ReasoningEffort::Low),
         ..model()
     };
-    let mut trial = Trial::new(
+    let mut trial = ProviderTrial::new(
         options,
         "Answer the question about the conversation.",
         vec![],
@@ -138,7 +138,7 @@ fn models_that_do_not_think_between_calls_by_themselves_are_asked_to() {
     trial.options.abilities.interleaves = true;
     trial.options.abilities.reasoning = ReasoningKind::Budget;
     trial.options.abilities.reasoning_off = true;
-    let beta = |trial: &Trial| {
+    let beta = |trial: &ProviderTrial| {
         let headers = Anthropic.headers(Some(&trial.ask()));
         let beta = headers.get("anthropic-beta");
         beta.map(|beta| beta.to_str().unwrap().to_owned())
@@ -222,7 +222,7 @@ fn tools_stay_whatever_is_chosen() {
 
 #[test]
 fn a_tool_is_strict_where_it_can_be_and_is_told_of_once() {
-    let spec = |strict, parameters: Value| ToolSpec {
+    let spec = |strict, parameters: Value| ToolDeclaration {
         name: "t".into(),
         description: "d".into(),
         parameters,
@@ -231,7 +231,7 @@ fn a_tool_is_strict_where_it_can_be_and_is_told_of_once() {
     let closed = json!({"type": "object", "properties": {"a": {"type": "string"}}});
     let open = json!({"type": "object", "additionalProperties": true});
     let strict = json!({"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": false});
-    type Row<'a> = (ToolSpec, &'a [Feature], bool, &'a Value, bool);
+    type Row<'a> = (ToolDeclaration, &'a [Feature], bool, &'a Value, bool);
     let refused = [Feature::Strict];
     let table: [Row<'_>; 5] = [
         (spec(true, closed.clone()), &[], true, &strict, true),
@@ -241,9 +241,9 @@ fn a_tool_is_strict_where_it_can_be_and_is_told_of_once() {
         (spec(true, closed.clone()), &[], false, &closed, false),
     ];
     for (spec, without, able, schema, strict) in table {
-        let mut trial = Trial::new(model(), "", vec![spec.clone(), spec]);
+        let mut trial = ProviderTrial::new(model(), "", vec![spec.clone(), spec]);
         trial.options.abilities.strict = able;
-        trial.options.cache = Keep::Off;
+        trial.options.cache = CacheRetention::Off;
         trial.without = without.iter().copied().collect();
         let mut tool = json!({"name": "t", "description": "d", "input_schema": schema});
         let how = if strict {
@@ -267,9 +267,12 @@ fn how_long_the_cache_keeps_is_said_at_every_breakpoint() {
         "/messages/1/content/3",
     ];
     let table = [
-        (Keep::Off, None),
-        (Keep::Short, Some(json!({"type": "ephemeral"}))),
-        (Keep::Long, Some(json!({"type": "ephemeral", "ttl": "1h"}))),
+        (CacheRetention::Off, None),
+        (CacheRetention::Short, Some(json!({"type": "ephemeral"}))),
+        (
+            CacheRetention::Long,
+            Some(json!({"type": "ephemeral", "ttl": "1h"})),
+        ),
     ];
     for (keep, expected) in table {
         let mut trial = called();
@@ -290,7 +293,7 @@ fn how_long_the_cache_keeps_is_said_at_every_breakpoint() {
 
 #[test]
 fn reasoning_is_told_as_the_model_takes_it() {
-    use Effort::{High, Low, Max, Medium, Off};
+    use ReasoningEffort::{High, Low, Max, Medium, Off};
     use ReasoningKind::{Adaptive, Budget, Effort as Words, None as Never, Switch};
     let all = ["low", "medium", "high", "xhigh", "max"];
     let adaptive = || json!({"type": "adaptive", "display": "summarized"});
@@ -387,7 +390,7 @@ fn thinking_leaves_room_for_words() {
     ] {
         let mut trial = trial();
         trial.options.abilities.reasoning = ReasoningKind::Budget;
-        trial.options.reasoning = Some(Effort::Max);
+        trial.options.reasoning = Some(ReasoningEffort::Max);
         trial.options.max_output = Some(output);
         let body = trial.user("Go.").body(&Anthropic);
         assert_eq!(body["max_tokens"], json!(output));

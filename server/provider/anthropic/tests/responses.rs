@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     provider::{
-        api::{Api, Listed},
+        api::{ListedModel, WireApi},
         retry::ApiError,
         trial::json_sample,
     },
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The pieces of a response, one a line.
-fn shown(trial: &Trial, body: &str) -> String {
+fn shown(trial: &ProviderTrial, body: &str) -> String {
     match trial.decode(&Anthropic, body.as_bytes()) {
         Ok(pieces) => pieces.iter().map(line).collect(),
         Err(error) => format!("{} {} {:?}\n", error.kind, error.message, error.request_id),
@@ -448,14 +448,14 @@ fn an_answer_of_something_else_is_told_in_part() {
 fn the_list_says_what_models_can_do() {
     let mut page = json_sample("anthropic/23_models_list.json");
     let (listed, next) = Anthropic.models(&page).unwrap();
-    let [Listed { model, abilities }] = &listed[..] else {
+    let [ListedModel { model, abilities }] = &listed[..] else {
         panic!("{listed:?}");
     };
     assert_eq!((model.as_str(), next), ("claude-opus-5-5", None));
     let mut known = Abilities::default();
     known.take(abilities);
     let expected = Abilities {
-        forced_tools: Forced::Yes,
+        forced_tools: ForcedToolSupport::Yes,
         system_messages: false,
         prices: None,
         ..super::abilities()

@@ -1,5 +1,5 @@
 use aside_model_server as model_server;
-use model_server::check::{Request, Seen, check};
+use model_server::check::{CheckedRequest, EarlierReplies, check};
 
 use super::*;
 
@@ -210,10 +210,10 @@ fn a_long_conversation_keeps_the_rules() {
     let mut trial = trial(argon());
     let anonymous = json!([{"functionCall": {"name": "fs_grep"}, "thoughtSignature": "s3"}]);
     let streams = [sample(CALLS), parts(anonymous, "STOP"), sample(SIGNED)];
-    let mut seen = Seen::default();
+    let mut seen = EarlierReplies::default();
     for (round, stream) in (0..12).zip(streams.iter().cycle()) {
         let body = trial.body(&Google);
-        let request = Request::to(model_server::Api::Gemini, "gemini-4-argon", &body);
+        let request = CheckedRequest::to(model_server::ServedApi::Gemini, "gemini-4-argon", &body);
         let wrong = check(&request, &seen);
         assert!(wrong.is_empty(), "round {round}: {wrong:?} {body}");
         seen.response(&request, &given(stream));
@@ -234,6 +234,6 @@ fn a_long_conversation_keeps_the_rules() {
     let answer = json!({"const": "yes", "pattern": "a"});
     trial.schema = Some(json!({"type": "object", "properties": {"answer": answer}}));
     let body = trial.body(&Google);
-    let request = Request::to(model_server::Api::Gemini, "gemini-4-argon", &body);
+    let request = CheckedRequest::to(model_server::ServedApi::Gemini, "gemini-4-argon", &body);
     assert_eq!(check(&request, &seen), Vec::<String>::new());
 }

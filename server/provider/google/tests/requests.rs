@@ -58,7 +58,7 @@ fn a_tool_is_forced_as_in_the_sample() {
     let mut answer = answer_tool();
     // The sample has a shorter text.
     answer.description = "Answer a question a tool asked.".into();
-    let mut trial = Trial::new(
+    let mut trial = ProviderTrial::new(
         argon(),
         "You are a coding agent.",
         vec![grep_tool(), answer],
@@ -78,24 +78,39 @@ fn which_calls_there_may_be() {
     let mode = |mode: &str| json!({ "mode": mode });
     let refused = Some(Feature::ForcedTool);
     let table = [
-        (ToolChoice::Auto, Forced::Yes, None, mode("VALIDATED")),
         (
             ToolChoice::Auto,
-            Forced::Yes,
+            ForcedToolSupport::Yes,
+            None,
+            mode("VALIDATED"),
+        ),
+        (
+            ToolChoice::Auto,
+            ForcedToolSupport::Yes,
             Some(Feature::Strict),
             mode("AUTO"),
         ),
-        (ToolChoice::None, Forced::Yes, None, mode("NONE")),
-        (ToolChoice::Required, Forced::Yes, None, mode("ANY")),
-        (ToolChoice::Required, Forced::No, None, mode("VALIDATED")),
+        (ToolChoice::None, ForcedToolSupport::Yes, None, mode("NONE")),
         (
             ToolChoice::Required,
-            Forced::Yes,
+            ForcedToolSupport::Yes,
+            None,
+            mode("ANY"),
+        ),
+        (
+            ToolChoice::Required,
+            ForcedToolSupport::No,
+            None,
+            mode("VALIDATED"),
+        ),
+        (
+            ToolChoice::Required,
+            ForcedToolSupport::Yes,
             refused,
             mode("VALIDATED"),
         ),
-        (name(), Forced::Yes, None, forced),
-        (name(), Forced::No, None, mode("VALIDATED")),
+        (name(), ForcedToolSupport::Yes, None, forced),
+        (name(), ForcedToolSupport::No, None, mode("VALIDATED")),
     ];
     for (choice, forced_tools, without, expected) in table {
         let mut trial = trial(argon());
@@ -123,7 +138,7 @@ fn which_calls_there_may_be() {
 
 #[test]
 fn how_much_it_reasons() {
-    use Effort::{High, Low, Max, Medium, Off};
+    use ReasoningEffort::{High, Low, Max, Medium, Off};
     use ReasoningKind as As;
     let level = |level: &str| json!({"includeThoughts": true, "thinkingLevel": level});
     let budget = |tokens: u64| json!({"includeThoughts": true, "thinkingBudget": tokens});
@@ -183,11 +198,11 @@ fn how_much_it_reasons() {
 
 #[test]
 fn a_name_that_the_api_refuses_is_sent_as_another() {
-    let tool = ToolSpec {
+    let tool = ToolDeclaration {
         name: "1st".into(),
         ..grep_tool()
     };
-    let mut trial = Trial::new(argon(), "", vec![tool.clone(), tool]);
+    let mut trial = ProviderTrial::new(argon(), "", vec![tool.clone(), tool]);
     trial.tool_choice = ToolChoice::Name("1st".into());
     trial.user("Go.");
     let call = json!({"functionCall": {"id": "c", "name": "_1st", "args": {"b": 1, "a": 2}}});
@@ -209,7 +224,7 @@ fn a_name_that_the_api_refuses_is_sent_as_another() {
 
 #[test]
 fn nothing_that_is_empty_is_sent() {
-    let mut trial = Trial::new(argon(), "", Vec::new());
+    let mut trial = ProviderTrial::new(argon(), "", Vec::new());
     trial.user("").user("Go.");
     let reasoned = parts(json!([{"text": "Hm.", "thought": true}]), "STOP");
     trial.response(&Google, reasoned.as_bytes()).user("Well?");

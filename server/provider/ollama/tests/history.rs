@@ -1,5 +1,5 @@
 use aside_model_server as model_server;
-use model_server::check::{Request, Seen, check};
+use model_server::check::{CheckedRequest, EarlierReplies, check};
 
 use super::*;
 
@@ -130,9 +130,9 @@ fn a_long_conversation_keeps_the_rules() {
         line(json!({"tool_calls": [{"function": {"name": "fs_grep", "arguments": {}}}]}));
     for round in 0..9 {
         let body = trial.body(&Ollama);
-        let request = Request::new(model_server::Api::Ollama, &body);
+        let request = CheckedRequest::new(model_server::ServedApi::Ollama, &body);
         assert_eq!(
-            check(&request, &Seen::default()),
+            check(&request, &EarlierReplies::default()),
             Vec::<String>::new(),
             "round {round}: {body}"
         );
@@ -161,6 +161,9 @@ fn a_long_conversation_keeps_the_rules() {
     }
     trial.schema = Some(json!({"type": "object", "properties": {"answer": {"const": true}}}));
     let body = trial.body(&Ollama);
-    let request = Request::new(model_server::Api::Ollama, &body);
-    assert_eq!(check(&request, &Seen::default()), Vec::<String>::new());
+    let request = CheckedRequest::new(model_server::ServedApi::Ollama, &body);
+    assert_eq!(
+        check(&request, &EarlierReplies::default()),
+        Vec::<String>::new()
+    );
 }

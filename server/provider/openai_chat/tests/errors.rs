@@ -1,7 +1,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::{LOCAL, model};
-use crate::provider::{api::Api, retry::ApiError, trial::sample};
+use crate::provider::{api::WireApi, retry::ApiError, trial::sample};
 
 fn error(status: u16, headers: &[(&'static str, &str)], body: &str) -> ApiError {
     let headers: HeaderMap = headers

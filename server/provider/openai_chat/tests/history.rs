@@ -3,9 +3,9 @@ use serde_json::{Value, json};
 use super::{DEEPSEEK, LOCAL, MISTRAL, OPENAI, OPENROUTER, deltas, grep, model, stream, talk};
 use crate::{
     provider::{
-        api::Api,
-        options::Keep,
-        trial::{Trial, json_sample},
+        api::WireApi,
+        options::CacheRetention,
+        trial::{ProviderTrial, json_sample},
     },
     turn::{
         attachment::Attachment,
@@ -20,7 +20,7 @@ fn call(id: &str, arguments: &str) -> Vec<u8> {
     deltas(&[&call.to_string()], "tool_calls")
 }
 
-fn messages(api: &dyn Api, trial: &Trial) -> Value {
+fn messages(api: &dyn WireApi, trial: &ProviderTrial) -> Value {
     trial.body(api)["messages"].clone()
 }
 
@@ -83,7 +83,8 @@ fn what_a_provider_needs_back_comes_back_as_it_was() {
         .response(&api, &stream("05_stream_openrouter"))
         .results(&[(0, "a", false)]);
     let details = r#""reasoning_details":[{"type":"reasoning.summary","summary":"Search crates.","format":"openai-responses-v1","index":0},{"type":"reasoning.encrypted","data":"gAAAAexample","id":"rs_01","format":"openai-responses-v1","index":0}],"tool_calls""#;
-    let text = |trial: &Trial, api: &dyn Api| String::from_utf8(trial.bytes(api)).unwrap();
+    let text =
+        |trial: &ProviderTrial, api: &dyn WireApi| String::from_utf8(trial.bytes(api)).unwrap();
     assert!(text(&trial, &api).contains(details));
     trial.transcript.change();
     trial.user("On.");
@@ -126,8 +127,8 @@ fn a_later_body_adds_to_an_earlier_one() {
     ] {
         let (api, mut options) = model(base, name);
         // Breakpoints move; nothing else does.
-        options.cache = Keep::Off;
-        let mut trial = Trial::new(options, "You are a coding agent.", vec![grep()]);
+        options.cache = CacheRetention::Off;
+        let mut trial = ProviderTrial::new(options, "You are a coding agent.", vec![grep()]);
         let samples = [
             "02_stream_two_tools",
             "05_stream_openrouter",
@@ -194,7 +195,7 @@ fn all_that_the_users_side_says_stands_after_the_results() {
     );
     assert_eq!(messages[2..], expected("user"));
     // A model that takes a system message at any place.
-    let again = |trial: &mut Trial| {
+    let again = |trial: &mut ProviderTrial| {
         trial.transcript.change();
         trial.body(&api)["messages"].as_array().unwrap()[2..].to_vec()
     };
@@ -345,13 +346,13 @@ fn an_inquiry_ends_with_its_question_and_carries_on_with_the_reply() {
 #[test]
 fn breakpoints_stand_on_the_texts_of_models_that_have_them() {
     let (api, options) = model(OPENROUTER, "anthropic/claude-opus-5-5");
-    let mut trial = Trial::new(options, "Be good.", vec![grep()]);
+    let mut trial = ProviderTrial::new(options, "Be good.", vec![grep()]);
     trial
         .user("Hm?")
         .response(&api, &call("a", "{}"))
         .results(&[(0, "b", false)]);
     let short = json!({"type": "ephemeral"});
-    let marks = |trial: &Trial| {
+    let marks = |trial: &ProviderTrial| {
         let body = trial.body(&api);
         let messages = body["messages"].as_array().unwrap();
         let mark = |message: &Value| message["content"][0]["cache_control"].clone();
@@ -359,12 +360,12 @@ fn breakpoints_stand_on_the_texts_of_models_that_have_them() {
     };
     let all = [short.clone(), short.clone(), Value::Null, short.clone()];
     assert_eq!(marks(&trial), all);
-    trial.options.cache = Keep::Long;
+    trial.options.cache = CacheRetention::Long;
     assert_eq!(marks(&trial)[3], json!({"type": "ephemeral", "ttl": "1h"}));
     trial.without.insert(Feature::CacheHint);
     assert_eq!(marks(&trial), vec![Value::Null; 4]);
     let (api, options) = model(OPENROUTER, "openai/gpt-6.1-sol");
-    let mut trial = Trial::new(options, "Be good.", vec![]);
+    let mut trial = ProviderTrial::new(options, "Be good.", vec![]);
     trial.user("Hm?");
     assert_eq!(
         messages(&api, &trial),

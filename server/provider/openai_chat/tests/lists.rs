@@ -2,20 +2,20 @@ use serde_json::{Value, json};
 
 use super::{LOCAL, model};
 use crate::provider::{
-    abilities::{Forced, Prices, ReasoningKind, Told},
-    api::{Api, Listed},
+    abilities::{ForcedToolSupport, Prices, ReasoningKind, StatedAbilities},
+    api::{ListedModel, WireApi},
     trial::json_sample,
 };
 
-fn read(page: &Value) -> Vec<Listed> {
+fn read(page: &Value) -> Vec<ListedModel> {
     let (api, _) = model(LOCAL, "m");
     let (models, next) = api.models(page).unwrap();
     assert_eq!(next, None);
     models
 }
 
-fn one(model: Value) -> Told {
-    let [Listed { abilities, .. }] = &read(&json!({"data": [model]}))[..] else {
+fn one(model: Value) -> StatedAbilities {
+    let [ListedModel { abilities, .. }] = &read(&json!({"data": [model]}))[..] else {
         panic!("one model was to be read")
     };
     abilities.clone()
@@ -25,7 +25,11 @@ fn one(model: Value) -> Told {
 fn a_list_of_names_says_nothing_else() {
     let names = |page: &Value| {
         let models = read(page);
-        assert!(models.iter().all(|it| it.abilities == Told::default()));
+        assert!(
+            models
+                .iter()
+                .all(|it| it.abilities == StatedAbilities::default())
+        );
         models.into_iter().map(|it| it.model).collect::<Vec<_>>()
     };
     let list = json_sample("openai_responses/12_models_list.json");
@@ -53,7 +57,7 @@ fn a_gateway_tells_windows_prices_and_parameters() {
         "pricing": {"prompt": "0.000004", "completion": "0.00002", "input_cache_read": "0.0000002", "input_cache_write": "0.000005"},
         "supported_parameters": ["tools", "tool_choice", "reasoning", "structured_outputs"],
     }));
-    let expected = Told {
+    let expected = StatedAbilities {
         context_window: Some(400_000),
         max_output: Some(64_000),
         tools: Some(true),
@@ -70,7 +74,7 @@ fn a_gateway_tells_windows_prices_and_parameters() {
             cache_write_long: 5.0,
             ..Prices::default()
         }),
-        ..Told::default()
+        ..StatedAbilities::default()
     };
     assert_eq!(told, expected);
     let told = one(json!({
@@ -80,13 +84,13 @@ fn a_gateway_tells_windows_prices_and_parameters() {
         "pricing": {"prompt": "-1", "completion": "-1"},
         "supported_parameters": ["max_tokens"],
     }));
-    let expected = Told {
+    let expected = StatedAbilities {
         context_window: Some(8192),
         tools: Some(false),
         schema: Some(false),
-        forced_tools: Some(Forced::No),
+        forced_tools: Some(ForcedToolSupport::No),
         reasoning: Some(ReasoningKind::None),
-        ..Told::default()
+        ..StatedAbilities::default()
     };
     assert_eq!(told, expected);
 }
@@ -98,12 +102,12 @@ fn other_servers_tell_what_they_tell() {
         "max_context_length": 131_072,
         "capabilities": {"completion_chat": true, "function_calling": true, "reasoning": false, "vision": true},
     }));
-    let expected = Told {
+    let expected = StatedAbilities {
         context_window: Some(131_072),
         tools: Some(true),
         images: Some(true),
         reasoning: Some(ReasoningKind::None),
-        ..Told::default()
+        ..StatedAbilities::default()
     };
     assert_eq!(told, expected);
     let embeddings = json!({"data": [{"id": "e", "capabilities": {"completion_chat": false}}]});

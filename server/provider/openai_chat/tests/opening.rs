@@ -4,9 +4,9 @@ use super::{DEEPSEEK, LOCAL, MISTRAL, OLLAMA, OPENAI, OPENROUTER, grep, model, t
 use crate::{
     provider::{
         abilities::{Abilities, ReasoningKind},
-        api::Api,
-        options::{Effort, Keep},
-        trial::{Trial, answer_tool, json_sample},
+        api::WireApi,
+        options::{CacheRetention, ReasoningEffort},
+        trial::{ProviderTrial, answer_tool, json_sample},
     },
     turn::{response::Feature, rules::ToolChoice},
 };
@@ -25,8 +25,8 @@ fn reasoning() -> Abilities {
 fn a_first_request_is_the_sample() {
     let (api, mut options) = model(OPENAI, "gpt-6.1-sol");
     options.abilities = reasoning();
-    options.reasoning = Some(Effort::Medium);
-    let mut trial = Trial::new(options, "You are a coding agent.", vec![grep()]);
+    options.reasoning = Some(ReasoningEffort::Medium);
+    let mut trial = ProviderTrial::new(options, "You are a coding agent.", vec![grep()]);
     trial.user("Where is retry_after parsed?");
     let mut expected = json_sample("openai_chat/01_request.json");
     // The sample has an image, which Aside does not send.
@@ -61,7 +61,7 @@ fn an_answer_by_schema_is_the_sample() {
 
 #[test]
 fn efforts_are_told_in_the_words_of_model_and_server() {
-    use Effort::{High, Low, Max, Medium, Off};
+    use ReasoningEffort::{High, Low, Max, Medium, Off};
     let all = reasoning().efforts;
     let some: Vec<String> = ["low", "high"].map(str::to_owned).to_vec();
     let effort = |word: &str| json!({"reasoning_effort": word});
@@ -218,7 +218,7 @@ fn efforts_are_told_in_the_words_of_model_and_server() {
         options.abilities.reasoning_off = off;
         options.abilities.efforts.clone_from(words);
         options.reasoning = wish;
-        let mut trial = Trial::new(options, "", vec![]);
+        let mut trial = ProviderTrial::new(options, "", vec![]);
         trial.reasoning = reasoning;
         trial.user("Hm?");
         let body = trial.body(&api);
@@ -243,7 +243,7 @@ fn efforts_are_told_in_the_words_of_model_and_server() {
 fn reasoning_that_cannot_be_off_stays_as_it_is_configured() {
     let (api, mut trial) = talk(OPENAI, "m");
     trial.options.abilities = reasoning();
-    trial.options.reasoning = Some(Effort::High);
+    trial.options.reasoning = Some(ReasoningEffort::High);
     trial.reasoning = false;
     trial.without.insert(Feature::ReasoningOff);
     trial.user("Hm?");
@@ -322,7 +322,7 @@ fn tools_are_told_where_there_are_any() {
         tool.description.clear();
         tool
     };
-    let mut trial = Trial::new(options, "", vec![grep(), loose, grep()]);
+    let mut trial = ProviderTrial::new(options, "", vec![grep(), loose, grep()]);
     trial.user("Hm?");
     let body = trial.body(&api);
     let tools = body["tools"].as_array().unwrap();
@@ -337,7 +337,7 @@ fn tools_are_told_where_there_are_any() {
     trial.tool_choice = ToolChoice::Name("fs_grep".into());
     let forced = json!({"type": "function", "function": {"name": "fs_grep"}});
     assert_eq!(trial.body(&api)["tool_choice"], forced);
-    let bare = |trial: &Trial| {
+    let bare = |trial: &ProviderTrial| {
         let body = trial.body(&api);
         ["tools", "tool_choice", "parallel_tool_calls"]
             .iter()
@@ -347,7 +347,7 @@ fn tools_are_told_where_there_are_any() {
     assert!(bare(&trial));
     let (_, mut options) = model(LOCAL, "m");
     options.abilities.tools = false;
-    let mut trial = Trial::new(options, "", vec![grep()]);
+    let mut trial = ProviderTrial::new(options, "", vec![grep()]);
     trial.user("Hm?");
     assert!(bare(&trial));
 }
@@ -373,10 +373,10 @@ fn a_limit_is_told_where_somebody_set_one() {
 #[test]
 fn the_official_server_is_told_how_long_to_keep_what_was_sent() {
     for (keep, key, options) in [
-        (Keep::Off, Value::Null, Value::Null),
-        (Keep::Short, json!("conv-5f1c"), Value::Null),
+        (CacheRetention::Off, Value::Null, Value::Null),
+        (CacheRetention::Short, json!("conv-5f1c"), Value::Null),
         (
-            Keep::Long,
+            CacheRetention::Long,
             json!("conv-5f1c"),
             json!({"mode": "implicit", "ttl": "12h"}),
         ),

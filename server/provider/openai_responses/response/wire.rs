@@ -8,7 +8,7 @@ use crate::provider::retry::ApiError;
 /// Every event, and every item.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Typed {
+pub(super) struct TypedEvent {
     #[serde(deserialize_with = "lenient")]
     pub(super) r#type: String,
     #[serde(deserialize_with = "lenient")]
@@ -16,7 +16,7 @@ pub(super) struct Typed {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Delta {
+pub(super) struct DeltaEvent {
     #[serde(default, deserialize_with = "lenient")]
     pub(super) output_index: Option<u64>,
     #[serde(default, deserialize_with = "lenient")]
@@ -27,7 +27,7 @@ pub(super) struct Delta {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Whole<'a> {
+pub(super) struct ItemEvent<'a> {
     #[serde(default, deserialize_with = "lenient")]
     pub(super) output_index: Option<u64>,
     #[serde(borrow)]
@@ -47,14 +47,14 @@ pub(super) struct Parts {
     #[serde(deserialize_with = "lenient")]
     pub(super) encrypted_content: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    pub(super) summary: Option<Vec<Part>>,
+    pub(super) summary: Option<Vec<ContentPart>>,
     #[serde(deserialize_with = "lenient")]
-    pub(super) content: Option<Vec<Part>>,
+    pub(super) content: Option<Vec<ContentPart>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Part {
+pub(super) struct ContentPart {
     #[serde(deserialize_with = "lenient")]
     pub(super) r#type: String,
     #[serde(deserialize_with = "lenient")]
@@ -64,7 +64,7 @@ pub(super) struct Part {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Terminal<'a> {
+pub(super) struct FinalEvent<'a> {
     #[serde(borrow)]
     pub(super) response: Summary<'a>,
 }
@@ -80,7 +80,7 @@ pub(super) struct Summary<'a> {
     #[serde(borrow, default)]
     pub(super) output: Option<Vec<&'a RawValue>>,
     #[serde(default, deserialize_with = "lenient")]
-    pub(super) usage: Option<Counts>,
+    pub(super) usage: Option<ResponseUsage>,
 }
 
 #[derive(Default, Deserialize)]
@@ -91,29 +91,29 @@ pub(super) struct Incomplete {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Counts {
+pub(super) struct ResponseUsage {
     #[serde(deserialize_with = "lenient")]
     pub(super) input_tokens: u64,
     #[serde(deserialize_with = "lenient")]
-    pub(super) input_tokens_details: Option<Cached>,
+    pub(super) input_tokens_details: Option<CachedInput>,
     #[serde(deserialize_with = "lenient")]
     pub(super) output_tokens: u64,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Cached {
+pub(super) struct CachedInput {
     #[serde(deserialize_with = "lenient")]
     pub(super) cached_tokens: u64,
     #[serde(deserialize_with = "lenient")]
     pub(super) cache_write_tokens: u64,
     #[serde(deserialize_with = "lenient")]
-    pub(super) cache_write_tokens_details: Option<Written>,
+    pub(super) cache_write_tokens_details: Option<CacheWrites>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Written {
+pub(super) struct CacheWrites {
     #[serde(deserialize_with = "lenient")]
     pub(super) ttl_12h_tokens: u64,
 }
@@ -131,7 +131,7 @@ impl Parts {
 
     /// All that its deltas should have been.
     pub(super) fn text(&self, kind: &str) -> String {
-        let texts = |parts: &Option<Vec<Part>>| -> Vec<String> {
+        let texts = |parts: &Option<Vec<ContentPart>>| -> Vec<String> {
             let parts = parts.iter().flatten();
             let texts = parts.map(|part| format!("{}{}", part.text, part.refusal));
             texts.filter(|text| !text.is_empty()).collect()

@@ -87,7 +87,7 @@ fn ids_of_other_providers_are_made_fit_alike_for_call_and_result() {
 }
 
 /// The model says this; `None`: the user cancelled it.
-fn said(trial: &mut Trial, events: &[Event], finish: Option<Finish>) {
+fn said(trial: &mut ProviderTrial, events: &[Event], finish: Option<Finish>) {
     for event in events {
         trial.transcript.push(event);
     }
@@ -144,7 +144,7 @@ fn reasoning_stays_out_where_what_it_led_to_does_not_follow() {
 }
 
 /// The input, a line an item.
-fn lines(trial: &Trial) -> String {
+fn lines(trial: &ProviderTrial) -> String {
     let body = trial.body(&API);
     let line = |item: &Value| match item["type"].as_str() {
         Some("message") => {
@@ -205,7 +205,7 @@ user input_text: "Well?""#;
 
 #[test]
 fn a_server_that_takes_no_developer_message_amid_the_conversation_hears_the_user() {
-    let told = |options: Options, without: &[Feature]| {
+    let told = |options: ModelOptions, without: &[Feature]| {
         let mut trial = conversation(options);
         trial.without.extend(without);
         trial.directive("Be brief.").user("Why?");

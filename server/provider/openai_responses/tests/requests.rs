@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    provider::{options::Keep, trial::json_sample},
+    provider::{options::CacheRetention, trial::json_sample},
     turn::{
         inquiry::{CallResult, Message},
         response::Feature,
@@ -89,7 +89,7 @@ fn how_much_it_reasons() {
         (
             "low medium high xhigh",
             false,
-            Some(Effort::Off),
+            Some(ReasoningEffort::Off),
             true,
             None,
             "low",
@@ -97,7 +97,7 @@ fn how_much_it_reasons() {
         (
             "low medium high xhigh",
             false,
-            Some(Effort::Low),
+            Some(ReasoningEffort::Low),
             true,
             None,
             "low",
@@ -105,7 +105,7 @@ fn how_much_it_reasons() {
         (
             "low medium high xhigh",
             false,
-            Some(Effort::High),
+            Some(ReasoningEffort::High),
             true,
             None,
             "high",
@@ -113,7 +113,7 @@ fn how_much_it_reasons() {
         (
             "low medium high xhigh",
             false,
-            Some(Effort::Max),
+            Some(ReasoningEffort::Max),
             true,
             None,
             "xhigh",
@@ -121,7 +121,7 @@ fn how_much_it_reasons() {
         (
             "low medium high xhigh",
             false,
-            Some(Effort::High),
+            Some(ReasoningEffort::High),
             false,
             None,
             "high",
@@ -131,7 +131,7 @@ fn how_much_it_reasons() {
         (
             "none minimal low high max",
             true,
-            Some(Effort::Off),
+            Some(ReasoningEffort::Off),
             false,
             None,
             "none",
@@ -139,7 +139,7 @@ fn how_much_it_reasons() {
         (
             "none minimal low high max",
             true,
-            Some(Effort::Off),
+            Some(ReasoningEffort::Off),
             false,
             Some(Feature::ReasoningOff),
             "minimal",
@@ -147,7 +147,7 @@ fn how_much_it_reasons() {
         (
             "none minimal low high max",
             true,
-            Some(Effort::Medium),
+            Some(ReasoningEffort::Medium),
             true,
             None,
             "low",
@@ -155,7 +155,7 @@ fn how_much_it_reasons() {
         (
             "none minimal low high max",
             true,
-            Some(Effort::Max),
+            Some(ReasoningEffort::Max),
             true,
             None,
             "max",
@@ -163,12 +163,12 @@ fn how_much_it_reasons() {
         (
             "none minimal low high max",
             true,
-            Some(Effort::Max),
+            Some(ReasoningEffort::Max),
             true,
             Some(Feature::Reasoning),
             "nothing",
         ),
-        ("", true, Some(Effort::Max), true, None, "high"),
+        ("", true, Some(ReasoningEffort::Max), true, None, "high"),
     ];
     for (row, (efforts, reasoning_off, configured, asked, refused, expected)) in
         table.into_iter().enumerate()
@@ -209,14 +209,14 @@ fn questions_under_a_schema_share_the_conversation_before_them() {
     let none = Value::Null;
     let there = json!({"mode": "explicit"});
     let table = [
-        (Keep::Short, false, schema.clone(), &there),
-        (Keep::Long, false, schema.clone(), &there),
-        (Keep::Off, false, schema.clone(), &none),
-        (Keep::Short, true, schema, &none),
-        (Keep::Short, false, None, &none),
+        (CacheRetention::Short, false, schema.clone(), &there),
+        (CacheRetention::Long, false, schema.clone(), &there),
+        (CacheRetention::Off, false, schema.clone(), &none),
+        (CacheRetention::Short, true, schema, &none),
+        (CacheRetention::Short, false, None, &none),
     ];
     for (cache, refused, schema, expected) in table {
-        let mut trial = conversation(Options { cache, ..sol() });
+        let mut trial = conversation(ModelOptions { cache, ..sol() });
         trial.without.extend(refused.then_some(Feature::CacheHint));
         trial.schema = schema;
         trial.user("The conversation so far.");
@@ -240,22 +240,26 @@ fn questions_under_a_schema_share_the_conversation_before_them() {
 #[test]
 fn how_long_the_prefix_is_kept() {
     let table = [
-        (Keep::Off, false, json!([null, {"mode": "explicit"}])),
         (
-            Keep::Short,
+            CacheRetention::Off,
+            false,
+            json!([null, {"mode": "explicit"}]),
+        ),
+        (
+            CacheRetention::Short,
             false,
             json!(["conv-5f1c", {"mode": "implicit", "ttl": "30m"}]),
         ),
         (
-            Keep::Long,
+            CacheRetention::Long,
             false,
             json!(["conv-5f1c", {"mode": "implicit", "ttl": "12h"}]),
         ),
-        (Keep::Off, true, json!([null, null])),
-        (Keep::Long, true, json!([null, null])),
+        (CacheRetention::Off, true, json!([null, null])),
+        (CacheRetention::Long, true, json!([null, null])),
     ];
     for (cache, refused, expected) in table {
-        let mut trial = conversation(Options { cache, ..sol() });
+        let mut trial = conversation(ModelOptions { cache, ..sol() });
         trial.without.extend(refused.then_some(Feature::CacheHint));
         trial.user("Why?");
         let body = trial.body(&API);
@@ -295,7 +299,7 @@ fn without_tools_nothing_is_said_of_tools() {
     let mut plain = sol();
     plain.abilities.tools = false;
     let mut unable = conversation(plain);
-    let mut none = Trial::new(sol(), "", Vec::new());
+    let mut none = ProviderTrial::new(sol(), "", Vec::new());
     for trial in [&mut unable, &mut none] {
         trial.user("Why?");
         let body = trial.body(&API);
@@ -308,13 +312,13 @@ fn without_tools_nothing_is_said_of_tools() {
 
 #[test]
 fn tools_are_strict_where_they_can_be_and_it_is_said_where_not() {
-    let optional = ToolSpec {
+    let optional = ToolDeclaration {
         parameters: json!({"type": "object", "properties": {"a": {"const": 1}}}),
         strict: true,
         ..grep_tool()
     };
-    let strict = |options: Options, without: &[Feature], tool: ToolSpec| {
-        let mut trial = Trial::new(options, "", vec![tool.clone(), tool]);
+    let strict = |options: ModelOptions, without: &[Feature], tool: ToolDeclaration| {
+        let mut trial = ProviderTrial::new(options, "", vec![tool.clone(), tool]);
         trial.without.extend(without);
         trial.user("Why?");
         let body = trial.body(&API);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    provider::{api::Api as _, options::Keep, retry::ApiError, trial::json_sample},
+    provider::{api::WireApi as _, options::CacheRetention, retry::ApiError, trial::json_sample},
     turn::response::{Finish, Kind, Piece},
 };
 
@@ -12,7 +12,7 @@ fn shown(body: &str) -> String {
     shown_with(sol(), body)
 }
 
-fn shown_with(options: Options, body: &str) -> String {
+fn shown_with(options: ModelOptions, body: &str) -> String {
     match conversation(options).decode(&API, body.as_bytes()) {
         Ok(pieces) => {
             let lines: Vec<String> = pieces.iter().filter_map(line).collect();
@@ -93,7 +93,7 @@ fn what_was_written_for_half_a_day_costs_more() {
         r#""ttl_30m_tokens":20,"ttl_12h_tokens":0"#,
         r#""ttl_30m_tokens":5,"ttl_12h_tokens":15"#,
     );
-    let cost = |options: Options, body: &str| {
+    let cost = |options: ModelOptions, body: &str| {
         let all = shown_with(options, body);
         let usage = all.lines().find(|line| line.starts_with("usage"));
         usage.unwrap().to_owned()
@@ -106,8 +106,8 @@ fn what_was_written_for_half_a_day_costs_more() {
     );
     assert_ne!(silent, body);
     assert_eq!(cost(sol(), &silent), "usage 3+4064r+20w 154 $0.0020024");
-    let long = Options {
-        cache: Keep::Long,
+    let long = ModelOptions {
+        cache: CacheRetention::Long,
         ..sol()
     };
     assert_eq!(cost(long, &silent), "usage 3+4064r+20w 154 $0.0020524");

@@ -1,11 +1,11 @@
 //! The built-in scripts, and the one of the first page.
 
-use super::stage::Stage;
+use super::stage::RehearsalStage;
 use crate::provider::rehearsal::{DEMO_PROMPT, Rehearsal, demo_files};
 
 #[test]
 fn hello_greets_every_time() {
-    let mut stage = Stage::new(Rehearsal::open("hello").unwrap());
+    let mut stage = RehearsalStage::new(Rehearsal::open("hello").unwrap());
     for line in ["user: hi", "send", "user: hi", "send"] {
         stage.line(line);
     }
@@ -14,7 +14,7 @@ fn hello_greets_every_time() {
 
 /// Plays the demo with these results of `edit_file` and `ask_user`; the last words.
 fn demo(edited: &str, answered: &str) -> String {
-    let mut stage = Stage::new(Rehearsal::open("demo").unwrap());
+    let mut stage = RehearsalStage::new(Rehearsal::open("demo").unwrap());
     // The pauses are for people who watch.
     for reply in &mut stage.rehearsal.replies {
         reply.piece_delay = std::time::Duration::ZERO;
@@ -98,7 +98,7 @@ fn the_demo_knows_its_files() {
     assert_eq!(lines, [13, 18]);
     assert_eq!(file("settings.toml").matches("wait_seconds = 0").count(), 1);
 
-    let mut stage = Stage::new(Rehearsal::open("demo").unwrap());
+    let mut stage = RehearsalStage::new(Rehearsal::open("demo").unwrap());
     stage.line("ask in_band: edit_file tool_call.edit_file.call_5.occurrence.1 Which one?");
     let answer = r#"{"inquiry_id":"tool_call.edit_file.call_5.occurrence.1","answer":"18"}"#;
     assert!(stage.seen.contains(answer), "{}", stage.seen);
@@ -115,7 +115,7 @@ fn the_script_of_the_first_page_plays() {
         .filter(|block| block.starts_with("[[reply]]"))
         .collect();
     assert_eq!(scripts.len(), 1);
-    let mut stage = Stage::new(Rehearsal::parse("first page", scripts[0]).unwrap());
+    let mut stage = RehearsalStage::new(Rehearsal::parse("first page", scripts[0]).unwrap());
     for line in ["user: go", "send", "result call_1: # Aside", "send"] {
         stage.line(line);
     }

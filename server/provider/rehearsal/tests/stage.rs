@@ -6,7 +6,7 @@ use futures_util::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 
 use crate::{
-    provider::{Head, Provider, Request, Shared, rehearsal::Rehearsal},
+    provider::{Head, ModelRequest, Provider, SharedBody, rehearsal::Rehearsal},
     turn::{
         Event,
         attachment::{Attachment, Content, Media, MediaType},
@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// A conversation around a rehearsal: keeps its transcript, and writes down what comes.
-pub(super) struct Stage {
+pub(super) struct RehearsalStage {
     pub(super) rehearsal: Rehearsal,
     transcript: Transcript,
     pub(super) calls: Vec<(String, CallKey)>,
@@ -28,7 +28,7 @@ pub(super) struct Stage {
     runtime: tokio::runtime::Runtime,
 }
 
-impl Stage {
+impl RehearsalStage {
     pub(super) fn new(rehearsal: Rehearsal) -> Self {
         Self {
             rehearsal,
@@ -156,11 +156,11 @@ impl Stage {
         inquiry: Option<Strategy>,
         messages: Vec<Message>,
         schema: Option<Value>,
-    ) -> Request {
-        Request {
+    ) -> ModelRequest {
+        ModelRequest {
             head: Arc::new(Head::default()),
             transcript: self.transcript.fork(),
-            shared: Arc::new(Shared::new("c1")),
+            shared: Arc::new(SharedBody::new("c1")),
             without: BTreeSet::new(),
             messages,
             inquiry,
@@ -171,7 +171,7 @@ impl Stage {
     }
 
     /// Writes a line: fragments apart by `|`, `…` where an item is cut, `waits` where nothing more comes by itself.
-    fn play(&mut self, request: Request) -> Response {
+    fn play(&mut self, request: ModelRequest) -> Response {
         let _guard = self.runtime.enter();
         let mut response = Response::default();
         let line = match self.rehearsal.send(request).now_or_never() {

@@ -22,7 +22,7 @@ struct Args {
     /// Lists the cases as a markdown table
     #[arg(long)]
     list: bool,
-    /// Writes JSON
+    /// Writes the result as JSON
     #[arg(long)]
     json: bool,
     /// The deadline of each wait, in seconds

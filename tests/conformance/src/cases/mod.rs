@@ -21,14 +21,14 @@ use crate::{
     wire::{Completed, Outcome, ReadTurn},
 };
 
-/// A case.
+/// One case: what is played, and what it needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// For `--only`.
+    /// The name by which `--only` picks it.
     pub name: &'static str,
     /// What has to hold: one sentence.
     pub sentence: &'static str,
-    /// Plays it.
+    /// Plays the case against a server.
     pub play: fn(&Stage) -> Step,
 }
 

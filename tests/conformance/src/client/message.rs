@@ -12,14 +12,14 @@ pub enum Message {
     Response(i64, Result<Value, RpcError>),
     /// Id, method, params.
     Request(Value, String, Value),
-    /// Method, params.
+    /// A notification: its method and its params.
     Notification(String, Value),
 }
 
 /// A JSON-RPC error.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RpcError {
-    /// Its code.
+    /// The code of the error.
     pub code: i64,
     /// What it says.
     pub message: String,

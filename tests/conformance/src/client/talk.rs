@@ -11,9 +11,9 @@ use crate::{
 /// A turn that was started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// Its conversation.
+    /// The conversation that the turn belongs to.
     pub conversation: String,
-    /// It.
+    /// The id of the turn.
     pub turn: String,
 }
 

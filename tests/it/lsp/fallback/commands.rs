@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use super::{able, ask, asked, asking, bare, choose, command, ends, message, page, prompt, titles};
 use crate::{
     lsp::client::{Client, uri},
-    world::World,
+    world::TestWorld,
 };
 
 #[test]
 fn they_are_declared() {
-    let world = World::new();
+    let world = TestWorld::new();
     let mut client = Client::spawn(&world);
     let result = client.request("initialize", json!({ "capabilities": able() }));
     let capabilities = &result["capabilities"];
@@ -40,7 +40,7 @@ fn they_are_declared() {
 
 #[test]
 fn an_answer_without_pages_is_given_by_command() {
-    let world = World::new();
+    let world = TestWorld::new();
     let (mut client, asked) = asked(&world, "question = 'Name?'");
     assert_eq!(titles(&asked), ["Write an answer", "Cancel"]);
     choose(&mut client, &asked, "Write an answer");
@@ -66,7 +66,7 @@ fn an_answer_without_pages_is_given_by_command() {
 
 #[test]
 fn of_several_open_prompts_the_command_wants_to_know_which() {
-    let world = World::new();
+    let world = TestWorld::new();
     let script = asking("question = 'Push?', answer_type = 'boolean'");
     let mut client = Client::start(&world, &script, able());
     ask(&mut client);
@@ -90,7 +90,7 @@ fn of_several_open_prompts_the_command_wants_to_know_which() {
 
 #[test]
 fn a_turn_is_cancelled_and_a_conversation_goes_on() {
-    let world = World::new();
+    let world = TestWorld::new();
     let script = asking("question = 'Push?', answer_type = 'boolean'")
         + "\n[[reply]]\nwhen = { user = 'And?' }\nsay = [{ text = 'Well.' }]";
     let mut client = Client::start(&world, &script, able());
@@ -120,7 +120,7 @@ fn a_turn_is_cancelled_and_a_conversation_goes_on() {
 
 #[test]
 fn without_progress_it_is_said_that_a_turn_was_cancelled() {
-    let world = World::new();
+    let world = TestWorld::new();
     let (mut client, _) = asked(&world, "question = 'Push?', answer_type = 'boolean'");
     command(&mut client, "cancel", json!({}));
     assert_eq!(ends(&mut client), "The turn was cancelled.");
@@ -128,7 +128,7 @@ fn without_progress_it_is_said_that_a_turn_was_cancelled() {
 
 #[test]
 fn an_interrupted_turn_goes_on() {
-    let world = World::new();
+    let world = TestWorld::new();
     let (client, _) = asked(&world, "question = 'Push?', answer_type = 'boolean'");
     drop(client);
     let script = asking("question = 'Push?', answer_type = 'boolean'");
@@ -145,7 +145,7 @@ fn an_interrupted_turn_goes_on() {
 
 #[test]
 fn what_was_left_open_is_said_with_the_first_document() {
-    let world = World::new();
+    let world = TestWorld::new();
     let question = "question = 'Push?', answer_type = 'boolean'";
     let (client, _) = asked(&world, question);
     drop(client);
@@ -191,7 +191,7 @@ fn actions(client: &mut Client, uri: &str, range: [u32; 4]) -> Vec<Value> {
 
 #[test]
 fn code_actions_ask_about_a_selection_or_follow_a_comment() {
-    let world = World::new();
+    let world = TestWorld::new();
     world.write("a.rs", "old");
     let script = "[[reply]]\nwhen = { user = 'Sort it' }\nsay = [{ text = 'Sorted.' }]";
     for (capabilities, literal) in [(able(), true), (bare(), false)] {
@@ -247,7 +247,7 @@ fn code_actions_ask_about_a_selection_or_follow_a_comment() {
 
 #[test]
 fn a_turn_is_undone_in_the_editor_which_is_said() {
-    let world = World::new();
+    let world = TestWorld::new();
     world.write("a", "old\n");
     let script = "[[reply]]\nwhen = { step = 1 }\n\
                   say = [{ call = 'read_file', id = 'read', arguments = { path = 'a' } }]\n\

@@ -9,12 +9,12 @@ use super::{
 };
 use crate::{
     lsp::client::{Client, uri},
-    world::World,
+    world::TestWorld,
 };
 
 #[test]
 fn a_change_is_shown_on_a_page_before_it_is_asked_for() {
-    let world = World::new();
+    let world = TestWorld::new();
     world.write("a.txt", "one\ntwo\n");
     let script = r#"
         [[reply]]
@@ -45,7 +45,7 @@ fn a_change_is_shown_on_a_page_before_it_is_asked_for() {
 
 #[test]
 fn a_page_that_is_not_shown_leaves_only_no() {
-    let world = World::new();
+    let world = TestWorld::new();
     let script = calling("write_file", "path = 'a.txt', content = 'new'");
     let mut client = Client::start(&world, &script, able());
     ask(&mut client);
@@ -57,7 +57,7 @@ fn a_page_that_is_not_shown_leaves_only_no() {
 
 #[test]
 fn an_answer_is_written_on_a_page_and_counts_when_it_is_saved() {
-    let world = World::new();
+    let world = TestWorld::new();
     let script = asking("question = 'Name?', context = 'For the branch.'");
     let mut client = Client::start(&world, &script, able());
     ask(&mut client);
@@ -82,7 +82,7 @@ fn an_answer_is_written_on_a_page_and_counts_when_it_is_saved() {
 
 #[test]
 fn what_is_written_has_to_fit() {
-    let world = World::new();
+    let world = TestWorld::new();
     let options: Vec<String> = (1..=9).map(|n| format!("'way {n}'")).collect();
     let script = asking(&format!(
         "question = 'Which?', answer_type = 'select', options = [{}]",
@@ -113,7 +113,7 @@ fn what_is_written_has_to_fit() {
 
 #[test]
 fn the_answer_is_a_transcript() {
-    let world = World::new();
+    let world = TestWorld::new();
     let script = "[[reply]]\nsay = [{ text = 'All *is* well.' }]";
     let mut client = Client::start(&world, script, able());
     ask(&mut client);
@@ -132,7 +132,7 @@ fn the_answer_is_a_transcript() {
 
 #[test]
 fn each_turn_has_a_transcript_of_its_own_that_opens_where_it_begins() {
-    let world = World::new();
+    let world = TestWorld::new();
     let script = "[[reply]]\ntimes = 2\nsay = [{ text = 'Well.' }]";
     let mut client = Client::start(&world, script, able());
     let mut id = serde_json::Value::Null;
@@ -154,7 +154,7 @@ fn each_turn_has_a_transcript_of_its_own_that_opens_where_it_begins() {
 
 #[test]
 fn a_message_to_the_model_is_written_on_a_page() {
-    let world = World::new();
+    let world = TestWorld::new();
     let script = "[[reply]]\nwhen = { user = 'Be brief' }\nsay = [{ text = 'Yes.' }]";
     let mut client = Client::start(&world, script, able());
     let about = uri(&world, "src/über.rs");

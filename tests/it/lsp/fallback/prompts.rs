@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{ask, asked, asking, bare, calling, choose, command, ends, message, prompt, titles};
-use crate::{lsp::client::Client, world::World};
+use crate::{lsp::client::Client, world::TestWorld};
 
 const DISMISSED: &str = "The user dismissed the question. Do not ask it again in this turn; continue without it or \
                          explain what is missing.";
@@ -11,7 +11,7 @@ const DISMISSED: &str = "The user dismissed the question. Do not ask it again in
 /// A question, its message and actions, and what the call comes to when this title is chosen.
 #[track_caller]
 fn check(question: &str, shown: &str, actions: &[&str], title: &str, told: &str) {
-    let world = World::new();
+    let world = TestWorld::new();
     let (mut client, prompt) = asked(&world, question);
     assert_eq!(message(&prompt), shown);
     assert_eq!(titles(&prompt), actions);
@@ -37,7 +37,7 @@ fn a_question_is_a_message_with_its_answers() {
         "merge",
         r#"{"answer_type":"select","answer":"merge"}"#,
     );
-    let world = World::new();
+    let world = TestWorld::new();
     let (mut client, prompt) = asked(&world, "question = 'Name?', default = 'main'");
     let start = "Assistant: Name?\nAnswer it with the command aside.server.answer {\"promptId\":\"";
     assert!(message(&prompt).starts_with(start), "{prompt}");
@@ -61,7 +61,7 @@ fn what_is_no_title_is_no_answer() {
         (Ok(Value::Null), DISMISSED, "user"),
         (Err("not here"), not_shown, "backend_error"),
     ] {
-        let world = World::new();
+        let world = TestWorld::new();
         let (mut client, prompt) = asked(&world, question);
         match reply {
             Ok(result) => client.reply(&prompt, result),
@@ -76,7 +76,7 @@ fn what_is_no_title_is_no_answer() {
 
 #[test]
 fn a_title_that_was_not_offered_fits_no_question() {
-    let world = World::new();
+    let world = TestWorld::new();
     let (mut client, first) = asked(&world, "question = 'Push?', answer_type = 'boolean'");
     choose(&mut client, &first, "yes");
     for title in ["true", "Maybe"] {
@@ -97,7 +97,7 @@ fn a_title_that_was_not_offered_fits_no_question() {
 #[test]
 fn a_command_runs_only_when_its_title_is_chosen() {
     for (title, ran) in [("Run once", true), ("No", false)] {
-        let world = World::new();
+        let world = TestWorld::new();
         let script = calling("run_command", "command = 'touch made'");
         let mut client = Client::start(&world, &script, bare());
         ask(&mut client);
@@ -117,7 +117,7 @@ fn a_command_runs_only_when_its_title_is_chosen() {
 
 #[test]
 fn what_cannot_be_shown_whole_can_only_be_refused() {
-    let world = World::new();
+    let world = TestWorld::new();
     let script = calling("write_file", "path = 'a.txt', content = 'new'");
     let mut client = Client::start(&world, &script, bare());
     ask(&mut client);
@@ -135,7 +135,7 @@ fn what_cannot_be_shown_whole_can_only_be_refused() {
 
 #[test]
 fn one_message_is_open_at_a_time_over_all_conversations() {
-    let world = World::new();
+    let world = TestWorld::new();
     let script = asking("question = 'Push?', answer_type = 'boolean'");
     let mut client = Client::start(&world, &script, bare());
     ask(&mut client);
@@ -159,7 +159,7 @@ fn one_message_is_open_at_a_time_over_all_conversations() {
 
 #[test]
 fn of_several_conversations_a_message_says_whose_it_is() {
-    let world = World::new();
+    let world = TestWorld::new();
     let script = asking("question = 'Push?', answer_type = 'boolean'");
     let mut client = Client::start(&world, &script, bare());
     command(&mut client, "ask", json!({ "message": "Tidy up" }));
@@ -184,7 +184,7 @@ fn of_several_conversations_a_message_says_whose_it_is() {
 
 #[test]
 fn a_late_reply_changes_nothing() {
-    let world = World::new();
+    let world = TestWorld::new();
     let script = asking("question = 'Push?', answer_type = 'boolean'")
         + "\n[[reply]]\nwhen = { turn = 2 }\nsay = [{ text = 'Again.' }]";
     let mut client = Client::start(&world, &script, bare());
@@ -204,7 +204,7 @@ fn a_late_reply_changes_nothing() {
 
 #[test]
 fn open_prompts_are_shown_again_where_their_message_is_out_of_sight() {
-    let world = World::new();
+    let world = TestWorld::new();
     let (mut client, first) = asked(&world, "question = 'Push?', answer_type = 'boolean'");
     command(&mut client, "answer", json!({}));
     let again = prompt(&mut client);
@@ -216,7 +216,7 @@ fn open_prompts_are_shown_again_where_their_message_is_out_of_sight() {
 
 #[test]
 fn a_client_of_the_protocol_may_have_plain_prompts() {
-    let world = World::new();
+    let world = TestWorld::new();
     let aside =
         json!({ "experimental": { "aside": { "version": 1, "prompt": false, "secret": true } } });
     let script = asking("question = 'Push?', answer_type = 'boolean'");

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{able, ask, asking, bare, calling, choose, ends, message, prompt};
-use crate::{lsp::client::Client, world::World};
+use crate::{lsp::client::Client, world::TestWorld};
 
 fn progress(client: &mut Client) -> Value {
     client.expect("$/progress")["params"].clone()
@@ -11,7 +11,7 @@ fn progress(client: &mut Client) -> Value {
 
 #[test]
 fn a_turn_has_progress_that_ends_with_it() {
-    let world = World::new();
+    let world = TestWorld::new();
     let script = asking("question = 'Push?', answer_type = 'boolean'");
     let mut client = Client::start(&world, &script, able());
     ask(&mut client);
@@ -38,7 +38,7 @@ fn a_turn_has_progress_that_ends_with_it() {
 
 #[test]
 fn cancelling_the_progress_cancels_the_turn() {
-    let world = World::new();
+    let world = TestWorld::new();
     let script = asking("question = 'Push?', answer_type = 'boolean'");
     let mut client = Client::start(&world, &script, able());
     ask(&mut client);
@@ -55,7 +55,7 @@ fn cancelling_the_progress_cancels_the_turn() {
 
 #[test]
 fn that_a_workspace_is_not_trusted_is_said_once() {
-    let world = World::new();
+    let world = TestWorld::new();
     let model = world.script(&calling("run_command", "command = 'touch made'"));
     let options = json!({ "config": { "assistant": { "model": model } } });
     let mut client = Client::with(&world, bare(), options);
@@ -74,7 +74,7 @@ fn that_a_workspace_is_not_trusted_is_said_once() {
 
 #[test]
 fn without_pages_the_end_is_a_message_and_the_rest_is_logged() {
-    let world = World::new();
+    let world = TestWorld::new();
     let lines: Vec<String> = (0..200).map(|n| format!("line {n:04}")).collect();
     let script = format!("[[reply]]\nsay = [{{ text = \"{}\" }}]", lines.join("\\n"));
     let mut client = Client::start(&world, &script, bare());
@@ -94,7 +94,7 @@ fn without_pages_the_end_is_a_message_and_the_rest_is_logged() {
 
 #[test]
 fn why_a_turn_failed_is_a_message() {
-    let world = World::new();
+    let world = TestWorld::new();
     let script = "[[reply]]\nfault = { status = 401, text = 'who are you' }";
     let mut client = Client::start(&world, script, bare());
     ask(&mut client);

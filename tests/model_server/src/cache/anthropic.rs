@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Keep, Mark, Plan, digest, prefixes};
-use crate::Api;
+use super::{CachePlan, Mark, Retention, digest, prefixes};
+use crate::ServedApi;
 use crate::check::claude::Claude;
-use crate::check::prefix::{Block, Part, blocks};
+use crate::check::prefix::{PromptBlock, PromptPart, blocks};
 
 /// How many blocks back from a breakpoint an entry is looked for.
 const LOOKBACK: usize = 20;
@@ -20,19 +20,21 @@ const LOOKBACK: usize = 20;
 /// The least prefix of a model that is not listed.
 const LEAST: u64 = 1024;
 
-pub(super) fn plan(model: &str, body: &Value) -> Plan {
-    let blocks = blocks(Api::Anthropic, body);
+pub(super) fn plan(model: &str, body: &Value) -> CachePlan {
+    let blocks = blocks(ServedApi::Anthropic, body);
     let claude = Claude::find(model);
     let group = digest(("anthropic", model));
     let system = json!([
         body["output_config"].get("format"),
         body["speed"].as_str().unwrap_or("standard")
     ]);
-    let tools = blocks.iter().filter(|block| block.part == Part::Tools);
+    let tools = blocks
+        .iter()
+        .filter(|block| block.part == PromptPart::Tools);
     let tools = tools.map(|block| block.value.clone()).collect();
     let salts = [&Value::Array(tools), &system, &of_messages(claude, body)];
     let (hashes, ends) = prefixes(group, &blocks, salts);
-    Plan {
+    CachePlan {
         group,
         hashes,
         ends,
@@ -41,7 +43,7 @@ pub(super) fn plan(model: &str, body: &Value) -> Plan {
         least: claude.map_or(LEAST, |claude| claude.least),
         step: 1,
         billed: true,
-        keep: Keep::All,
+        keep: Retention::All,
     }
 }
 
@@ -78,10 +80,10 @@ fn mark(at: usize, control: &Value) -> Mark {
 }
 
 /// The explicit breakpoints and the automatic one, which stands on the last block that may have one.
-fn marks(body: &Value, blocks: &[Block]) -> Vec<Mark> {
-    let marked = |(at, block): (usize, &Block)| Some(mark(at, block.mark.as_ref()?));
+fn marks(body: &Value, blocks: &[PromptBlock]) -> Vec<Mark> {
+    let marked = |(at, block): (usize, &PromptBlock)| Some(mark(at, block.mark.as_ref()?));
     let mut marks: Vec<_> = blocks.iter().enumerate().filter_map(marked).collect();
-    let cacheable = |block: &Block| {
+    let cacheable = |block: &PromptBlock| {
         let types = ["text", "image", "document", "tool_use", "tool_result"];
         types.iter().any(|kind| block.value["type"] == *kind)
     };

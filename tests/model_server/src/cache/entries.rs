@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::{Cached, Keep, Plan};
+use super::{CachePlan, CachedTokens, Retention};
 
 /// One prefix that was written.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(super) struct CacheEntry {
     group: u64,
     hash: u64,
     /// Its place among all that were ever written.
@@ -19,14 +19,18 @@ pub(super) struct Entry {
 /// All that can be read, by the hash of the prefix.
 #[derive(Debug, Default)]
 pub(super) struct Entries {
-    all: HashMap<u64, Entry>,
+    all: HashMap<u64, CacheEntry>,
     written: u64,
 }
 
 impl Entries {
     /// What a request reads, and what it will have written once its response starts. Every entry that one of its
     /// marks finds lives on from now.
-    pub(super) fn ask(&mut self, plan: &Plan, now: Duration) -> (Cached, Vec<Entry>) {
+    pub(super) fn ask(
+        &mut self,
+        plan: &CachePlan,
+        now: Duration,
+    ) -> (CachedTokens, Vec<CacheEntry>) {
         self.all.retain(|_, entry| entry.expires > now);
         let total = plan.ends.last().copied().unwrap_or_default();
         let mut found = None;
@@ -41,9 +45,9 @@ impl Entries {
         let writes = plan.marks.iter().filter(|mark| {
             found.is_none_or(|found| mark.at > found) && plan.ends[mark.at] >= plan.least
         });
-        let mut cached = Cached {
+        let mut cached = CachedTokens {
             read,
-            ..Cached::default()
+            ..CachedTokens::default()
         };
         let mut written = Vec::new();
         for mark in writes {
@@ -55,7 +59,7 @@ impl Entries {
             }
             let expires = now.saturating_add(mark.lifetime);
             let (group, hash) = (plan.group, plan.hashes[mark.at]);
-            written.push(Entry {
+            written.push(CacheEntry {
                 group,
                 hash,
                 order: 0,
@@ -77,8 +81,8 @@ impl Entries {
     }
 
     /// Makes entries readable and lets go of those that the plan does not keep.
-    pub(super) fn write(&mut self, plan: &Plan, written: Vec<Entry>) {
-        if plan.keep == Keep::OneRequest {
+    pub(super) fn write(&mut self, plan: &CachePlan, written: Vec<CacheEntry>) {
+        if plan.keep == Retention::OneRequest {
             let hashes = &plan.hashes;
             self.all
                 .retain(|hash, entry| entry.group != plan.group || hashes.contains(hash));
@@ -93,7 +97,7 @@ impl Entries {
             entry.expires = entry.expires.max(old);
             self.all.insert(entry.hash, entry);
         }
-        if let Keep::Latest(most) = plan.keep {
+        if let Retention::Latest(most) = plan.keep {
             let own = self.all.values().filter(|entry| entry.group == plan.group);
             let mut orders: Vec<_> = own.map(|entry| entry.order).collect();
             orders.sort_unstable_by(|one, other| other.cmp(one));

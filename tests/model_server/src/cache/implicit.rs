@@ -13,26 +13,27 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Keep, Mark, Plan, digest, openai, prefixes};
-use crate::Api;
+use super::{CachePlan, Mark, Retention, digest, openai, prefixes};
+use crate::ServedApi;
 use crate::check::of_openai;
 use crate::check::prefix::blocks;
 
 const FIVE_MINUTES: Duration = Duration::from_secs(5 * 60);
 
-pub(super) fn plan(api: Api, model: &str, body: &Value) -> Plan {
+pub(super) fn plan(api: ServedApi, model: &str, body: &Value) -> CachePlan {
     let blocks = blocks(api, body);
-    let openai = api == Api::OpenaiResponses || (api == Api::OpenaiChat && of_openai(model));
+    let openai =
+        api == ServedApi::OpenaiResponses || (api == ServedApi::OpenaiChat && of_openai(model));
     let (group, settings) = if openai {
         (openai::group(model, body), openai::settings(body))
     } else {
         (digest((api.name(), model)), Value::Null)
     };
     let (least, step, lifetime, keep) = match api {
-        Api::Gemini if model.contains("gemini-2") => (2048, 1, FIVE_MINUTES, Keep::All),
-        Api::Gemini => (4096, 1, FIVE_MINUTES, Keep::All),
-        _ if openai => (openai::LEAST, 128, FIVE_MINUTES, Keep::All),
-        _ => (0, 1, Duration::MAX, Keep::OneRequest),
+        ServedApi::Gemini if model.contains("gemini-2") => (2048, 1, FIVE_MINUTES, Retention::All),
+        ServedApi::Gemini => (4096, 1, FIVE_MINUTES, Retention::All),
+        _ if openai => (openai::LEAST, 128, FIVE_MINUTES, Retention::All),
+        _ => (0, 1, Duration::MAX, Retention::OneRequest),
     };
     let (hashes, ends) = prefixes(group, &blocks, [&settings, &Value::Null, &Value::Null]);
     let marks = (0..blocks.len())
@@ -42,7 +43,7 @@ pub(super) fn plan(api: Api, model: &str, body: &Value) -> Plan {
             long: false,
         })
         .collect();
-    Plan {
+    CachePlan {
         group,
         hashes,
         ends,

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Keep, Mark, Plan, digest, implicit, prefixes};
-use crate::Api;
-use crate::check::prefix::{Block, blocks};
+use super::{CachePlan, Mark, Retention, digest, implicit, prefixes};
+use crate::ServedApi;
+use crate::check::prefix::{PromptBlock, blocks};
 
 /// Tokens below which nothing is cached.
 pub(super) const LEAST: u64 = 1024;
@@ -18,7 +18,7 @@ pub(super) const LEAST: u64 = 1024;
 /// How many of the latest breakpoints are matched.
 const MATCHED: usize = 80;
 
-pub(super) fn plan(api: Api, model: &str, body: &Value) -> Plan {
+pub(super) fn plan(api: ServedApi, model: &str, body: &Value) -> CachePlan {
     if !writes(model) {
         return implicit::plan(api, model, body);
     }
@@ -29,7 +29,7 @@ pub(super) fn plan(api: Api, model: &str, body: &Value) -> Plan {
         &blocks,
         [&settings(body), &Value::Null, &Value::Null],
     );
-    Plan {
+    CachePlan {
         group,
         hashes,
         ends,
@@ -38,7 +38,7 @@ pub(super) fn plan(api: Api, model: &str, body: &Value) -> Plan {
         least: LEAST,
         step: 1,
         billed: true,
-        keep: Keep::Latest(MATCHED),
+        keep: Retention::Latest(MATCHED),
     }
 }
 
@@ -71,7 +71,7 @@ pub(super) fn settings(body: &Value) -> Value {
     ])
 }
 
-fn marks(body: &Value, blocks: &[Block]) -> Vec<Mark> {
+fn marks(body: &Value, blocks: &[PromptBlock]) -> Vec<Mark> {
     let options = &body["prompt_cache_options"];
     let mark = |at, own: &Value| {
         let ttl = own["ttl"]
@@ -86,7 +86,7 @@ fn marks(body: &Value, blocks: &[Block]) -> Vec<Mark> {
             long,
         }
     };
-    let explicit = |(at, block): (usize, &Block)| Some(mark(at, block.mark.as_ref()?));
+    let explicit = |(at, block): (usize, &PromptBlock)| Some(mark(at, block.mark.as_ref()?));
     let mut marks: Vec<_> = blocks.iter().enumerate().filter_map(explicit).collect();
     if let Some(last) = blocks.len().checked_sub(1)
         && options["mode"] != "explicit"

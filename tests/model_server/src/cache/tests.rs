@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Cache, Cached, Prices, dollars};
-use crate::Api;
+use super::{CachePrices, CachedTokens, PromptCache, dollars};
+use crate::ServedApi;
 
 mod anthropic;
 mod others;
 
 /// A body of blocks: the name makes each different, padding brings it to its tokens.
-fn body(api: Api, words: &str, settings: &str) -> Value {
+fn body(api: ServedApi, words: &str, settings: &str) -> Value {
     let mut body = json!({});
     for word in words.split_whitespace() {
         let (kind, rest) = word.split_once('.').unwrap();
@@ -40,13 +40,15 @@ fn body(api: Api, words: &str, settings: &str) -> Value {
 }
 
 /// A block, and the pointer of the text in it that is filled.
-fn block(api: Api, kind: &str, name: &str) -> (Value, &'static str) {
+fn block(api: ServedApi, kind: &str, name: &str) -> (Value, &'static str) {
     match (api, kind) {
         (_, "tool") => (json!({"name": name, "description": ""}), "/description"),
-        (Api::Gemini, _) => (json!({"text": name}), "/text"),
-        (Api::OpenaiChat | Api::Ollama, _) => (json!({"role": kind, "content": name}), "/content"),
+        (ServedApi::Gemini, _) => (json!({"text": name}), "/text"),
+        (ServedApi::OpenaiChat | ServedApi::Ollama, _) => {
+            (json!({"role": kind, "content": name}), "/content")
+        }
         (_, "thinking") => (json!({"type": "thinking", "thinking": name}), "/thinking"),
-        (Api::Anthropic, "image") => (json!({"type": "image", "source": name}), "/source"),
+        (ServedApi::Anthropic, "image") => (json!({"type": "image", "source": name}), "/source"),
         _ => (json!({"type": "text", "text": name}), "/text"),
     }
 }
@@ -60,9 +62,9 @@ fn filled(mut block: Value, inside: &str, tokens: usize) -> Value {
     block
 }
 
-fn marked(mut block: Value, api: Api, ttl: Option<&str>) -> Value {
+fn marked(mut block: Value, api: ServedApi, ttl: Option<&str>) -> Value {
     let (member, kind) = match api {
-        Api::Anthropic => ("cache_control", json!({"type": "ephemeral"})),
+        ServedApi::Anthropic => ("cache_control", json!({"type": "ephemeral"})),
         _ => ("prompt_cache_breakpoint", json!({"mode": "explicit"})),
     };
     if let Some(ttl) = ttl {
@@ -74,7 +76,7 @@ fn marked(mut block: Value, api: Api, ttl: Option<&str>) -> Value {
     block
 }
 
-fn put(body: &mut Value, api: Api, kind: &str, block: Value) {
+fn put(body: &mut Value, api: ServedApi, kind: &str, block: Value) {
     let role = match kind {
         "image" => "user",
         "thinking" => "assistant",
@@ -82,19 +84,19 @@ fn put(body: &mut Value, api: Api, kind: &str, block: Value) {
     };
     let (place, value) = match (api, kind) {
         (_, "tool") => ("tools", block),
-        (Api::Anthropic, "system") => ("system", block),
-        (Api::OpenaiResponses, "system") => {
+        (ServedApi::Anthropic, "system") => ("system", block),
+        (ServedApi::OpenaiResponses, "system") => {
             body["instructions"] = block["text"].clone();
             return;
         }
-        (Api::Gemini, "system") => {
+        (ServedApi::Gemini, "system") => {
             body["systemInstruction"] = json!({"parts": [block]});
             return;
         }
-        (Api::Gemini, _) => ("contents", json!({"role": role, "parts": [block]})),
-        (Api::OpenaiChat | Api::Ollama, _) => ("messages", block),
-        (Api::OpenaiResponses, _) => ("input", json!({"role": role, "content": [block]})),
-        (Api::Anthropic, _) => ("messages", json!({"role": role, "content": [block]})),
+        (ServedApi::Gemini, _) => ("contents", json!({"role": role, "parts": [block]})),
+        (ServedApi::OpenaiChat | ServedApi::Ollama, _) => ("messages", block),
+        (ServedApi::OpenaiResponses, _) => ("input", json!({"role": role, "content": [block]})),
+        (ServedApi::Anthropic, _) => ("messages", json!({"role": role, "content": [block]})),
     };
     match body[place].as_array_mut() {
         Some(items) => items.push(value),
@@ -102,8 +104,8 @@ fn put(body: &mut Value, api: Api, kind: &str, block: Value) {
     }
 }
 
-fn shown(cached: Cached) -> String {
-    let Cached {
+fn shown(cached: CachedTokens) -> String {
+    let CachedTokens {
         read,
         written,
         long,
@@ -123,8 +125,8 @@ fn time(text: &str) -> Duration {
 }
 
 /// Plays a table from an empty cache. All lines that differ are shown at once.
-fn plays(api: Api, model: &str, table: &str) {
-    let mut cache = Cache::default();
+fn plays(api: ServedApi, model: &str, table: &str) {
+    let mut cache = PromptCache::default();
     let mut tickets = Vec::new();
     let mut different = String::new();
     for line in table.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -154,7 +156,7 @@ fn plays(api: Api, model: &str, table: &str) {
 #[test]
 fn a_price_for_each_kind_of_token() {
     // Prices of claude-opus-5-5.
-    let prices = Prices {
+    let prices = CachePrices {
         input: 4.0,
         output: 20.0,
         read: 0.2,
@@ -162,26 +164,26 @@ fn a_price_for_each_kind_of_token() {
         write_long: 8.0,
     };
     let cents = |cached, output| (dollars(&cached, output, prices) * 1e4).round() / 1e2;
-    let asked = Cached {
+    let asked = CachedTokens {
         read: 95_000,
         new: 300,
-        ..Cached::default()
+        ..CachedTokens::default()
     };
     assert_eq!(cents(asked, 100), 2.22);
-    let missed = Cached {
+    let missed = CachedTokens {
         new: 95_300,
-        ..Cached::default()
+        ..CachedTokens::default()
     };
     assert_eq!(cents(missed, 100), 38.32);
-    let written = Cached {
+    let written = CachedTokens {
         written: 95_300,
-        ..Cached::default()
+        ..CachedTokens::default()
     };
     assert_eq!(cents(written, 100), 47.85);
-    let hourly = Cached {
+    let hourly = CachedTokens {
         written: 95_300,
         long: 15_300,
-        ..Cached::default()
+        ..CachedTokens::default()
     };
     assert_eq!(cents(hourly, 100), 52.44);
 }

@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::claude::Claude;
-use super::schema::{self, Dialect};
+use super::schema::{self, SchemaSubset};
 use super::shape::shape;
-use super::{CURRENT, Found, Request, Rule, Seen, elements, tools};
+use super::{CURRENT, CheckFindings, CheckRule, CheckedRequest, EarlierReplies, elements, tools};
 
-pub(super) const RULES: &[Rule] = &[
+pub(super) const RULES: &[CheckRule] = &[
     members,
     thinking,
     thinking_of_model,
@@ -26,7 +26,7 @@ const MAY: &str = "system:string|array tools:array tool_choice:object thinking:o
     diagnostics:object container temperature:number top_p:number top_k:integer \
     context_management:object compaction:object thread fallbacks task_budget";
 
-fn members(request: &Request, _: &Seen, found: &mut Found) {
+fn members(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let must = if request.counting {
         "model:string messages:array"
     } else {
@@ -58,7 +58,7 @@ const THINKING: [(&str, &str, &str); 4] = [
     ),
 ];
 
-fn thinking(request: &Request, _: &Seen, found: &mut Found) {
+fn thinking(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let Some(thinking) = request.body.get("thinking") else {
         return;
     };
@@ -86,7 +86,7 @@ fn thinking(request: &Request, _: &Seen, found: &mut Found) {
     }
 }
 
-fn thinking_of_model(request: &Request, _: &Seen, found: &mut Found) {
+fn thinking_of_model(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let Some(claude) = Claude::find(request.model) else {
         return;
     };
@@ -111,7 +111,7 @@ fn thinking_of_model(request: &Request, _: &Seen, found: &mut Found) {
     }
 }
 
-fn sampling(request: &Request, _: &Seen, found: &mut Found) {
+fn sampling(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let model_takes = Claude::find(request.model).is_none_or(|claude| claude.takes("sampling"));
     for name in ["temperature", "top_p", "top_k"] {
         let Some(value) = request.body.get(name) else {
@@ -128,7 +128,7 @@ fn sampling(request: &Request, _: &Seen, found: &mut Found) {
     }
 }
 
-fn output(request: &Request, _: &Seen, found: &mut Found) {
+fn output(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let Some(config) = request.body.get("output_config") else {
         return;
     };
@@ -156,7 +156,7 @@ fn custom(body: &Value) -> impl Iterator<Item = (String, &Value)> {
         .filter(|(_, tool)| tool.get("type").is_none_or(|kind| kind == "custom"))
 }
 
-fn tool_members(request: &Request, _: &Seen, found: &mut Found) {
+fn tool_members(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let may = "description:string strict:bool eager_input_streaming:bool defer_loading:bool \
         input_examples:array cache_control:object type=custom";
     for (place, tool) in custom(request.body) {
@@ -170,7 +170,7 @@ fn tool_members(request: &Request, _: &Seen, found: &mut Found) {
     tools::names(found, names, "-", 64);
 }
 
-fn tool_choice(request: &Request, _: &Seen, found: &mut Found) {
+fn tool_choice(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let body = request.body;
     let Some(choice) = body.get("tool_choice") else {
         return;
@@ -202,7 +202,7 @@ fn tool_choice(request: &Request, _: &Seen, found: &mut Found) {
     }
 }
 
-fn schemas(request: &Request, _: &Seen, found: &mut Found) {
+fn schemas(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let body = request.body;
     let mut strict = Vec::new();
     for (place, tool) in custom(body).filter(|(_, tool)| tool["strict"] == true) {
@@ -219,7 +219,7 @@ fn schemas(request: &Request, _: &Seen, found: &mut Found) {
     }
     let mut sum = (0, 0);
     for (place, schema) in strict {
-        schema::strict(found, &place, schema, Dialect::Anthropic);
+        schema::strict(found, &place, schema, SchemaSubset::Anthropic);
         let (optional, unions) = schema::optional_and_unions(schema);
         sum = (sum.0 + optional, sum.1 + unions);
     }
@@ -244,7 +244,7 @@ fn schemas(request: &Request, _: &Seen, found: &mut Found) {
 }
 
 /// `max_tokens` of 0 only warms the cache.
-fn warm_up(request: &Request, _: &Seen, found: &mut Found) {
+fn warm_up(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let body = request.body;
     if body["max_tokens"] != 0 {
         return;
@@ -283,7 +283,7 @@ const MESSAGE_BETAS: [(&str, &str); 2] = [
     ("clear_at", "mid-conversation-system-clear-at-2026-08-21"),
 ];
 
-fn betas(request: &Request, _: &Seen, found: &mut Found) {
+fn betas(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let mut need = |place: String, beta: &str| {
         if !request.has_beta(beta) {
             found.say(&place, format_args!("this needs the beta {beta}"));

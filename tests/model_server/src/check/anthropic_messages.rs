@@ -5,13 +5,15 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::claude::Claude;
-use super::seen::Reply;
+use super::seen::EarlierReply;
 use super::shape::shape;
 use super::tools::unanswered;
-use super::{CURRENT, Found, Request, Rule, Seen, elements, media, seen, text};
-use crate::Api;
+use super::{
+    CURRENT, CheckFindings, CheckRule, CheckedRequest, EarlierReplies, elements, media, seen, text,
+};
+use crate::ServedApi;
 
-pub(super) const RULES: &[Rule] = &[
+pub(super) const RULES: &[CheckRule] = &[
     messages,
     content,
     system,
@@ -25,7 +27,7 @@ pub(super) const RULES: &[Rule] = &[
     latest_turn,
 ];
 
-fn messages(request: &Request, _: &Seen, found: &mut Found) {
+fn messages(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let mut any = false;
     for (place, message) in elements("/messages", &request.body["messages"]) {
         any = true;
@@ -72,7 +74,7 @@ const IN_RESULTS: [&str; 5] = [
     "tool_reference",
 ];
 
-fn content(request: &Request, _: &Seen, found: &mut Found) {
+fn content(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     for (place, message) in elements("/messages", &request.body["messages"]) {
         let place = format!("{place}/content");
         let content = &message["content"];
@@ -85,7 +87,7 @@ fn content(request: &Request, _: &Seen, found: &mut Found) {
     }
 }
 
-fn one_block(found: &mut Found, place: &str, block: &Value, role: &str) {
+fn one_block(found: &mut CheckFindings, place: &str, block: &Value, role: &str) {
     let kind = text(block, "type");
     let Some((_, roles, must, may)) = BLOCKS.iter().find(|(known, ..)| *known == kind) else {
         if !servers_own(kind) {
@@ -130,7 +132,7 @@ fn servers_result(kind: &str) -> bool {
     kind.ends_with("_tool_result")
 }
 
-fn system(request: &Request, _: &Seen, found: &mut Found) {
+fn system(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     for (place, block) in elements("/system", &request.body["system"]) {
         shape(
             found,
@@ -150,7 +152,7 @@ fn blocks_of<'a>(message: &'a Value, kind: &'a str) -> impl Iterator<Item = (Str
 }
 
 /// Every call is answered in the next message, all in that one, once, and before anything else.
-fn pairing(request: &Request, _: &Seen, found: &mut Found) {
+fn pairing(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let messages = request.body["messages"]
         .as_array()
         .map(Vec::as_slice)
@@ -185,7 +187,12 @@ fn pairing(request: &Request, _: &Seen, found: &mut Found) {
     }
 }
 
-fn results<'a>(found: &mut Found, place: &str, message: &'a Value, open: &mut Vec<&'a str>) {
+fn results<'a>(
+    found: &mut CheckFindings,
+    place: &str,
+    message: &'a Value,
+    open: &mut Vec<&'a str>,
+) {
     let mut answered = HashSet::new();
     let mut other = false;
     for (at, block) in elements("/content", &message["content"]) {
@@ -213,7 +220,7 @@ fn results<'a>(found: &mut Found, place: &str, message: &'a Value, open: &mut Ve
 }
 
 /// A system message amid the others follows the user's and is the last or followed by the assistant's.
-fn system_messages(request: &Request, _: &Seen, found: &mut Found) {
+fn system_messages(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let messages = request.body["messages"]
         .as_array()
         .map(Vec::as_slice)
@@ -257,7 +264,7 @@ fn last_kind(message: &Value) -> &str {
 }
 
 /// What the messages may end in.
-fn ending(request: &Request, _: &Seen, found: &mut Found) {
+fn ending(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let all = elements("/messages", &request.body["messages"]);
     let Some((place, message)) = all
         .filter(|(_, message)| message["role"] == "assistant")
@@ -285,7 +292,7 @@ fn ending(request: &Request, _: &Seen, found: &mut Found) {
     }
 }
 
-fn version(request: &Request, _: &Seen, found: &mut Found) {
+fn version(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     if request.version != CURRENT {
         return;
     }
@@ -330,7 +337,7 @@ fn explicit(body: &Value) -> Vec<(String, &str, &Value)> {
         .collect()
 }
 
-fn breakpoints(request: &Request, _: &Seen, found: &mut Found) {
+fn breakpoints(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let explicit = explicit(request.body);
     let automatic = request.body.get("cache_control");
     for (place, kind, mark) in &explicit {
@@ -363,7 +370,7 @@ fn breakpoints(request: &Request, _: &Seen, found: &mut Found) {
 }
 
 /// Breakpoints of an hour precede those of five minutes; the automatic one is the last.
-fn lifetimes(request: &Request, _: &Seen, found: &mut Found) {
+fn lifetimes(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let explicit = explicit(request.body);
     let automatic = request.body.get("cache_control");
     let hour = |mark: &Value| mark["ttl"] == "1h";
@@ -396,7 +403,7 @@ fn lifetimes(request: &Request, _: &Seen, found: &mut Found) {
 /// Thinking of the latest turn comes back whole: nothing moved, edited or left out beside the calls it led to.
 /// Leaving out all thinking of a request is allowed where thinking is bound to what comes before it, and after a
 /// change of the model.
-fn latest_turn(request: &Request, seen: &Seen, found: &mut Found) {
+fn latest_turn(request: &CheckedRequest, seen: &EarlierReplies, found: &mut CheckFindings) {
     let messages: Vec<_> = elements("/messages", &request.body["messages"]).collect();
     let question = messages.iter().rposition(|(_, message)| {
         message["role"] == "user" && blocks_of(message, "tool_result").next().is_none()
@@ -415,14 +422,17 @@ fn latest_turn(request: &Request, seen: &Seen, found: &mut Found) {
         let calls: Vec<_> = blocks_of(message, "tool_use")
             .map(|(_, call)| text(call, "id"))
             .collect();
-        let led_here = |reply: &&Reply| {
+        let led_here = |reply: &&EarlierReply| {
             let given =
                 |item: &Value| item["type"] == "tool_use" && calls.contains(&text(item, "id"));
             reply.items.iter().any(given)
         };
         let sent = thoughts(&message["content"]);
         // The same ids may have been given in several conversations.
-        let mut replies = seen.replies(Api::Anthropic).filter(led_here).peekable();
+        let mut replies = seen
+            .replies(ServedApi::Anthropic)
+            .filter(led_here)
+            .peekable();
         let known = replies.peek().is_some();
         let holds = replies.any(|reply| {
             let stripped = none_at_all && (may_strip || reply.model != request.model);

@@ -2,11 +2,13 @@
 
 use serde_json::Value;
 
-use super::schema::{self, Dialect};
+use super::schema::{self, SchemaSubset};
 use super::shape::shape;
-use super::{Found, Request, Rule, Seen, elements, media, text, tools};
+use super::{
+    CheckFindings, CheckRule, CheckedRequest, EarlierReplies, elements, media, text, tools,
+};
 
-pub(super) const RULES: &[Rule] = &[
+pub(super) const RULES: &[CheckRule] = &[
     members,
     stop,
     messages,
@@ -37,7 +39,7 @@ pub(crate) fn of_openai(model: &str) -> bool {
         || name.starts_with("o4")
 }
 
-fn members(request: &Request, _: &Seen, found: &mut Found) {
+fn members(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let may = if of_openai(request.model) {
         OFFICIAL.to_owned()
     } else {
@@ -52,7 +54,7 @@ fn members(request: &Request, _: &Seen, found: &mut Found) {
     }
 }
 
-fn stop(request: &Request, _: &Seen, found: &mut Found) {
+fn stop(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let Some(stop) = request.body.get("stop") else {
         return;
     };
@@ -88,7 +90,7 @@ const MESSAGES: [(&str, &str, &str); 5] = [
 const REASONING: &str = "content:string|array|null tool_calls:array refusal:string|null name:string \
     reasoning_content:string reasoning:string reasoning_details:array prefix:bool";
 
-fn messages(request: &Request, _: &Seen, found: &mut Found) {
+fn messages(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     for (place, message) in elements("/messages", &request.body["messages"]) {
         let role = text(message, "role");
         let Some((_, must, may)) = MESSAGES.iter().find(|(known, ..)| *known == role) else {
@@ -127,7 +129,7 @@ fn messages(request: &Request, _: &Seen, found: &mut Found) {
     }
 }
 
-fn calls(request: &Request, _: &Seen, found: &mut Found) {
+fn calls(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     for (place, message) in elements("/messages", &request.body["messages"]) {
         for (place, call) in elements(&format!("{place}/tool_calls"), &message["tool_calls"]) {
             shape(
@@ -154,12 +156,12 @@ fn calls(request: &Request, _: &Seen, found: &mut Found) {
 }
 
 /// One message of role tool for each call, directly after the message of the calls.
-fn pairing(request: &Request, _: &Seen, found: &mut Found) {
+fn pairing(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     tools::tool_messages(found, &request.body["messages"], true);
 }
 
 /// DeepSeek's thinking models want their reasoning back on every message.
-fn reasoning_comes_back(request: &Request, _: &Seen, found: &mut Found) {
+fn reasoning_comes_back(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     if !request.model.contains("deepseek") {
         return;
     }
@@ -170,7 +172,7 @@ fn reasoning_comes_back(request: &Request, _: &Seen, found: &mut Found) {
     }
 }
 
-fn tool_members(request: &Request, _: &Seen, found: &mut Found) {
+fn tool_members(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     for (place, tool) in elements("/tools", &request.body["tools"]) {
         shape(found, &place, tool, "type=function function:object", "");
         let (place, function) = (format!("{place}/function"), &tool["function"]);
@@ -181,7 +183,7 @@ fn tool_members(request: &Request, _: &Seen, found: &mut Found) {
                 found,
                 &format!("{place}/parameters"),
                 &function["parameters"],
-                Dialect::Openai,
+                SchemaSubset::Openai,
             );
         }
     }
@@ -190,7 +192,7 @@ fn tool_members(request: &Request, _: &Seen, found: &mut Found) {
     tools::names(found, names, "-", 64);
 }
 
-fn tool_choice(request: &Request, _: &Seen, found: &mut Found) {
+fn tool_choice(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let Some(choice) = request.body.get("tool_choice") else {
         return;
     };
@@ -219,7 +221,7 @@ fn tool_choice(request: &Request, _: &Seen, found: &mut Found) {
     }
 }
 
-fn response_format(request: &Request, _: &Seen, found: &mut Found) {
+fn response_format(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let Some(format) = request.body.get("response_format") else {
         return;
     };
@@ -259,7 +261,7 @@ fn response_format(request: &Request, _: &Seen, found: &mut Found) {
             found,
             &format!("{place}/schema"),
             &inner["schema"],
-            Dialect::Openai,
+            SchemaSubset::Openai,
         );
     }
 }

@@ -2,11 +2,13 @@
 
 use serde_json::Value;
 
-use super::schema::{self, Dialect};
+use super::schema::{self, SchemaSubset};
 use super::shape::shape;
-use super::{Found, Request, Rule, Seen, elements, media, seen, text, tools};
+use super::{
+    CheckFindings, CheckRule, CheckedRequest, EarlierReplies, elements, media, seen, text, tools,
+};
 
-pub(super) const RULES: &[Rule] = &[
+pub(super) const RULES: &[CheckRule] = &[
     members,
     generation,
     answer_schema,
@@ -28,7 +30,7 @@ fn generation_of(model: &str) -> f64 {
     number.and_then(|number| number.parse().ok()).unwrap_or(0.0)
 }
 
-fn members(request: &Request, _: &Seen, found: &mut Found) {
+fn members(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let may = "systemInstruction:object tools:array toolConfig:object generationConfig:object \
         safetySettings:array cachedContent:string serviceTier continuationToken:string";
     shape(found, "", request.body, "contents:array", may);
@@ -43,7 +45,7 @@ fn members(request: &Request, _: &Seen, found: &mut Found) {
     }
 }
 
-fn generation(request: &Request, _: &Seen, found: &mut Found) {
+fn generation(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let Some(config) = request.body.get("generationConfig") else {
         return;
     };
@@ -81,7 +83,7 @@ fn generation(request: &Request, _: &Seen, found: &mut Found) {
     }
 }
 
-fn answer_schema(request: &Request, _: &Seen, found: &mut Found) {
+fn answer_schema(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let config = &request.body["generationConfig"];
     let place = "/generationConfig";
     let (json, open) = (
@@ -115,7 +117,7 @@ fn answer_schema(request: &Request, _: &Seen, found: &mut Found) {
             found,
             "/generationConfig/responseJsonSchema",
             schema,
-            Dialect::Gemini,
+            SchemaSubset::Gemini,
         );
     }
     if let Some(schema) = open {
@@ -123,7 +125,7 @@ fn answer_schema(request: &Request, _: &Seen, found: &mut Found) {
     }
 }
 
-fn contents(request: &Request, _: &Seen, found: &mut Found) {
+fn contents(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     for (place, content) in elements("/contents", &request.body["contents"]) {
         shape(found, &place, content, "role=user,model parts:array", "");
         if content["parts"].as_array().is_some_and(Vec::is_empty) {
@@ -145,7 +147,7 @@ const KINDS: [&str; 9] = [
     "toolResponse",
 ];
 
-fn parts(request: &Request, _: &Seen, found: &mut Found) {
+fn parts(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     for (place, content) in elements("/contents", &request.body["contents"]) {
         for (place, part) in elements(&format!("{place}/parts"), &content["parts"]) {
             let kinds: Vec<_> = KINDS
@@ -179,7 +181,7 @@ fn parts(request: &Request, _: &Seen, found: &mut Found) {
     }
 }
 
-fn inside(found: &mut Found, place: &str, part: &Value) {
+fn inside(found: &mut CheckFindings, place: &str, part: &Value) {
     if let Some(data) = part.get("inlineData") {
         media::inline(found, &format!("{place}/inlineData"), data);
     }
@@ -217,7 +219,7 @@ fn parts_of<'a>(content: &'a Value, kind: &'a str) -> impl Iterator<Item = (Stri
 }
 
 /// After the calls of a model content, one user content responds to all of them, in their order.
-fn pairing(request: &Request, _: &Seen, found: &mut Found) {
+fn pairing(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let mut open: Vec<&Value> = Vec::new();
     let mut place = String::new();
     for (here, content) in elements("/contents", &request.body["contents"]) {
@@ -264,7 +266,7 @@ fn label(call: &Value) -> &str {
 }
 
 /// In the current turn, the first call of each step carries its signature (Gemini 3 and later).
-fn signatures(request: &Request, _: &Seen, found: &mut Found) {
+fn signatures(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     if generation_of(request.model) < 3.0 {
         return;
     }
@@ -297,7 +299,7 @@ fn declarations(body: &Value) -> Vec<(String, &Value)> {
     all.collect()
 }
 
-fn tool_members(request: &Request, _: &Seen, found: &mut Found) {
+fn tool_members(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let declarations = declarations(request.body);
     for (place, declaration) in &declarations {
         let may =
@@ -329,7 +331,7 @@ fn tool_members(request: &Request, _: &Seen, found: &mut Found) {
     tools::names(found, names, ".:-", 128);
 }
 
-fn tool_config(request: &Request, _: &Seen, found: &mut Found) {
+fn tool_config(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let config = &request.body["toolConfig"]["functionCallingConfig"];
     if config.is_null() {
         return;
@@ -362,7 +364,7 @@ fn tool_config(request: &Request, _: &Seen, found: &mut Found) {
 }
 
 /// What a cached content holds may not be given again.
-fn cached(request: &Request, _: &Seen, found: &mut Found) {
+fn cached(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let body = request.body;
     if body.get("cachedContent").is_none() {
         return;

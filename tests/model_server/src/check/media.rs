@@ -3,11 +3,11 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
-use super::{Found, shape::shape, text};
+use super::{CheckFindings, shape::shape, text};
 
 /// The images that every API takes.
 pub(super) const IMAGES: &str = "image/png image/jpeg image/gif image/webp";
-/// The documents.
+/// The only media type of documents.
 pub(super) const DOCUMENTS: &str = "application/pdf";
 
 /// How the bytes of a type begin.
@@ -20,7 +20,7 @@ const BEGINNINGS: [(&str, &[u8]); 5] = [
 ];
 
 /// Data of one of these types.
-pub(super) fn data(found: &mut Found, place: &str, mime: &str, data: &str, types: &str) {
+pub(super) fn data(found: &mut CheckFindings, place: &str, mime: &str, data: &str, types: &str) {
     if !types.split(' ').any(|one| one == mime) {
         found.say(place, format_args!("the type `{mime}` is not taken here"));
         return;
@@ -35,7 +35,7 @@ pub(super) fn data(found: &mut Found, place: &str, mime: &str, data: &str, types
 }
 
 /// Base64 alone, of any image.
-pub(super) fn image(found: &mut Found, place: &str, data: &Value) {
+pub(super) fn image(found: &mut CheckFindings, place: &str, data: &Value) {
     let Some(data) = data.as_str().filter(|data| !data.starts_with("data:")) else {
         return found.say(place, "an image is plain base64");
     };
@@ -52,7 +52,7 @@ pub(super) fn image(found: &mut Found, place: &str, data: &Value) {
 }
 
 /// A `data:` URL of one of these types.
-pub(super) fn data_url(found: &mut Found, place: &str, url: &str, types: &str) {
+pub(super) fn data_url(found: &mut CheckFindings, place: &str, url: &str, types: &str) {
     let split = url
         .strip_prefix("data:")
         .and_then(|rest| rest.split_once(";base64,"));
@@ -62,7 +62,7 @@ pub(super) fn data_url(found: &mut Found, place: &str, url: &str, types: &str) {
     }
 }
 
-fn bytes(found: &mut Found, place: &str, data: &str) -> Option<Vec<u8>> {
+fn bytes(found: &mut CheckFindings, place: &str, data: &str) -> Option<Vec<u8>> {
     match STANDARD.decode(data) {
         Ok(bytes) if bytes.is_empty() => found.say(place, "the data is empty"),
         Ok(bytes) => return Some(bytes),
@@ -72,7 +72,7 @@ fn bytes(found: &mut Found, place: &str, data: &str) -> Option<Vec<u8>> {
 }
 
 /// The `source` of a block of Anthropic's.
-pub(super) fn source(found: &mut Found, place: &str, block: &Value) {
+pub(super) fn source(found: &mut CheckFindings, place: &str, block: &Value) {
     let (kind, source) = (text(block, "type"), &block["source"]);
     let place = format!("{place}/source");
     match (kind, text(source, "type")) {
@@ -115,7 +115,7 @@ pub(super) fn source(found: &mut Found, place: &str, block: &Value) {
 }
 
 /// A part of Responses.
-pub(super) fn input_part(found: &mut Found, place: &str, part: &Value) {
+pub(super) fn input_part(found: &mut CheckFindings, place: &str, part: &Value) {
     match text(part, "type") {
         "input_image" => {
             let may = "image_url:string|null file_id:string|null prompt_cache_breakpoint:object";
@@ -141,7 +141,7 @@ pub(super) fn input_part(found: &mut Found, place: &str, part: &Value) {
 }
 
 /// A part of Chat Completions.
-pub(super) fn chat_part(found: &mut Found, place: &str, part: &Value) {
+pub(super) fn chat_part(found: &mut CheckFindings, place: &str, part: &Value) {
     match text(part, "type") {
         "image_url" => {
             let may = "cache_control:object prompt_cache_breakpoint:object";
@@ -171,7 +171,7 @@ pub(super) fn chat_part(found: &mut Found, place: &str, part: &Value) {
 }
 
 /// A part of Gemini's.
-pub(super) fn inline(found: &mut Found, place: &str, inline: &Value) {
+pub(super) fn inline(found: &mut CheckFindings, place: &str, inline: &Value) {
     shape(found, place, inline, "mimeType:string data:string", "");
     let types = format!("{IMAGES} {DOCUMENTS}");
     data(
@@ -183,7 +183,7 @@ pub(super) fn inline(found: &mut Found, place: &str, inline: &Value) {
     );
 }
 
-fn file(found: &mut Found, place: &str, file: &Value) {
+fn file(found: &mut CheckFindings, place: &str, file: &Value) {
     let Some(data) = file["file_data"].as_str() else {
         return;
     };
@@ -193,13 +193,13 @@ fn file(found: &mut Found, place: &str, file: &Value) {
     }
 }
 
-fn url_or_data(found: &mut Found, place: &str, url: &str, types: &str) {
+fn url_or_data(found: &mut CheckFindings, place: &str, url: &str, types: &str) {
     if !url.is_empty() && !url.starts_with("https://") {
         data_url(found, place, url, types);
     }
 }
 
-fn one_of(found: &mut Found, place: &str, part: &Value, names: &[&str]) {
+fn one_of(found: &mut CheckFindings, place: &str, part: &Value, names: &[&str]) {
     let given = names.iter().filter(|name| part[**name].is_string()).count();
     if given != 1 {
         let names = names.join("`, `");

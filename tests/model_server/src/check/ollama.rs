@@ -4,9 +4,11 @@ use serde_json::Value;
 
 use super::schema;
 use super::shape::shape;
-use super::{Found, Request, Rule, Seen, elements, media, text, tools};
+use super::{
+    CheckFindings, CheckRule, CheckedRequest, EarlierReplies, elements, media, text, tools,
+};
 
-pub(super) const RULES: &[Rule] = &[
+pub(super) const RULES: &[CheckRule] = &[
     members,
     context,
     think,
@@ -17,7 +19,7 @@ pub(super) const RULES: &[Rule] = &[
     format,
 ];
 
-fn members(request: &Request, _: &Seen, found: &mut Found) {
+fn members(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let may = "tools:array format:string|object think:bool|string stream:bool keep_alive:string|number \
         options:object truncate:bool shift:bool logprobs:bool top_logprobs:integer";
     if request.body.get("tool_choice").is_some() {
@@ -35,7 +37,7 @@ fn members(request: &Request, _: &Seen, found: &mut Found) {
 }
 
 /// Without `num_ctx` the server picks a small context and drops old messages without a word.
-fn context(request: &Request, _: &Seen, found: &mut Found) {
+fn context(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     if !request.context_known && !request.body["options"]["num_ctx"].is_u64() {
         found.say(
             "/options",
@@ -44,7 +46,7 @@ fn context(request: &Request, _: &Seen, found: &mut Found) {
     }
 }
 
-fn think(request: &Request, _: &Seen, found: &mut Found) {
+fn think(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let Some(think) = request.body.get("think") else {
         return;
     };
@@ -78,7 +80,7 @@ const MESSAGES: [(&str, &str, &str); 4] = [
     ),
 ];
 
-fn messages(request: &Request, _: &Seen, found: &mut Found) {
+fn messages(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     for (place, message) in elements("/messages", &request.body["messages"]) {
         let role = text(message, "role");
         let Some((_, must, may)) = MESSAGES.iter().find(|(known, ..)| *known == role) else {
@@ -92,7 +94,7 @@ fn messages(request: &Request, _: &Seen, found: &mut Found) {
     }
 }
 
-fn calls(request: &Request, _: &Seen, found: &mut Found) {
+fn calls(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     for (place, message) in elements("/messages", &request.body["messages"]) {
         for (place, call) in elements(&format!("{place}/tool_calls"), &message["tool_calls"]) {
             shape(found, &place, call, "function:object", "id:string");
@@ -110,7 +112,7 @@ fn calls(request: &Request, _: &Seen, found: &mut Found) {
 }
 
 /// Results directly after the calls, in their order, with the name that the call has.
-fn pairing(request: &Request, _: &Seen, found: &mut Found) {
+fn pairing(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let messages = &request.body["messages"];
     tools::tool_messages(found, messages, false);
     let name_of = |id: &str| {
@@ -129,7 +131,7 @@ fn pairing(request: &Request, _: &Seen, found: &mut Found) {
     }
 }
 
-fn tool_members(request: &Request, _: &Seen, found: &mut Found) {
+fn tool_members(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     for (place, tool) in elements("/tools", &request.body["tools"]) {
         shape(found, &place, tool, "type=function function:object", "");
         let place = format!("{place}/function");
@@ -146,7 +148,7 @@ fn tool_members(request: &Request, _: &Seen, found: &mut Found) {
     tools::names(found, names, "-.:", 64);
 }
 
-fn format(request: &Request, _: &Seen, found: &mut Found) {
+fn format(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let Some(format) = request.body.get("format") else {
         return;
     };

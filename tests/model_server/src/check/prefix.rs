@@ -7,11 +7,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Map, Value, json};
 
-use crate::Api;
+use crate::ServedApi;
 
 /// Which part of a request a block belongs to. Models read them in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Part {
+pub(crate) enum PromptPart {
     Tools,
     System,
     Messages,
@@ -19,8 +19,8 @@ pub(crate) enum Part {
 
 /// One tool, one piece of the system prompt, or one piece of a message.
 #[derive(Clone, Debug)]
-pub(crate) struct Block {
-    pub(crate) part: Part,
+pub(crate) struct PromptBlock {
+    pub(crate) part: PromptPart,
     /// The JSON pointer of the block in the body.
     pub(crate) place: String,
     /// What surrounds it, as compact JSON: the message without its content.
@@ -31,7 +31,7 @@ pub(crate) struct Block {
     pub(crate) mark: Option<Value>,
 }
 
-impl Block {
+impl PromptBlock {
     /// The hash of a prefix that ends with this block, from the hash of what comes before it.
     pub(crate) fn link(&self, before: u64) -> u64 {
         let mut hasher = DefaultHasher::new();
@@ -41,30 +41,35 @@ impl Block {
 }
 
 /// The blocks of a request, in the order tools, system, messages. Empty text is left out: no model reads it.
-pub(crate) fn blocks(api: Api, body: &Value) -> Vec<Block> {
-    let mut row = Row {
+pub(crate) fn blocks(api: ServedApi, body: &Value) -> Vec<PromptBlock> {
+    let mut row = BlockRow {
         mark: marker(api),
         blocks: Vec::new(),
     };
     match api {
-        Api::Anthropic => {
-            row.each(Part::Tools, "/tools", &body["tools"]);
-            row.content(Part::System, "/system", &body["system"], "");
+        ServedApi::Anthropic => {
+            row.each(PromptPart::Tools, "/tools", &body["tools"]);
+            row.content(PromptPart::System, "/system", &body["system"], "");
             row.messages("/messages", &body["messages"], "content");
         }
-        Api::OpenaiResponses => {
-            row.each(Part::Tools, "/tools", &body["tools"]);
-            row.content(Part::System, "/instructions", &body["instructions"], "");
+        ServedApi::OpenaiResponses => {
+            row.each(PromptPart::Tools, "/tools", &body["tools"]);
+            row.content(
+                PromptPart::System,
+                "/instructions",
+                &body["instructions"],
+                "",
+            );
             row.messages("/input", &body["input"], "content");
         }
-        Api::OpenaiChat | Api::Ollama => {
-            row.each(Part::Tools, "/tools", &body["tools"]);
-            row.each(Part::Messages, "/messages", &body["messages"]);
+        ServedApi::OpenaiChat | ServedApi::Ollama => {
+            row.each(PromptPart::Tools, "/tools", &body["tools"]);
+            row.each(PromptPart::Messages, "/messages", &body["messages"]);
         }
-        Api::Gemini => {
+        ServedApi::Gemini => {
             let system = &body["systemInstruction"]["parts"];
-            row.content(Part::System, "/systemInstruction/parts", system, "");
-            row.each(Part::Tools, "/tools", &body["tools"]);
+            row.content(PromptPart::System, "/systemInstruction/parts", system, "");
+            row.each(PromptPart::Tools, "/tools", &body["tools"]);
             row.messages("/contents", &body["contents"], "parts");
         }
     }
@@ -72,30 +77,30 @@ pub(crate) fn blocks(api: Api, body: &Value) -> Vec<Block> {
 }
 
 /// A reply as the history that it becomes: content blocks, output items or parts.
-pub(crate) fn as_history(api: Api, items: &[Value]) -> Value {
+pub(crate) fn as_history(api: ServedApi, items: &[Value]) -> Value {
     match api {
-        Api::Anthropic => json!({"messages": [{"role": "assistant", "content": items}]}),
-        Api::OpenaiResponses => json!({"input": items}),
-        Api::Gemini => json!({"contents": [{"role": "model", "parts": items}]}),
-        Api::OpenaiChat | Api::Ollama => json!({"messages": items}),
+        ServedApi::Anthropic => json!({"messages": [{"role": "assistant", "content": items}]}),
+        ServedApi::OpenaiResponses => json!({"input": items}),
+        ServedApi::Gemini => json!({"contents": [{"role": "model", "parts": items}]}),
+        ServedApi::OpenaiChat | ServedApi::Ollama => json!({"messages": items}),
     }
 }
 
-fn marker(api: Api) -> &'static str {
-    if api == Api::Anthropic {
+fn marker(api: ServedApi) -> &'static str {
+    if api == ServedApi::Anthropic {
         "cache_control"
     } else {
         "prompt_cache_breakpoint"
     }
 }
 
-struct Row {
+struct BlockRow {
     mark: &'static str,
-    blocks: Vec<Block>,
+    blocks: Vec<PromptBlock>,
 }
 
-impl Row {
-    fn each(&mut self, part: Part, place: &str, array: &Value) {
+impl BlockRow {
+    fn each(&mut self, part: PromptPart, place: &str, array: &Value) {
         for (place, value) in super::elements(place, array) {
             self.push(part, place, value.clone(), "");
         }
@@ -108,14 +113,14 @@ impl Row {
         }
         for (place, message) in super::elements(place, messages) {
             let Some(content) = message.get(member) else {
-                self.push(Part::Messages, place, message.clone(), "");
+                self.push(PromptPart::Messages, place, message.clone(), "");
                 continue;
             };
             let mut header = message.as_object().cloned().unwrap_or_else(Map::new);
             header.shift_remove(member);
             let around = Value::Object(header).to_string();
             self.content(
-                Part::Messages,
+                PromptPart::Messages,
                 &format!("{place}/{member}"),
                 content,
                 &around,
@@ -123,7 +128,7 @@ impl Row {
         }
     }
 
-    fn content(&mut self, part: Part, place: &str, content: &Value, around: &str) {
+    fn content(&mut self, part: PromptPart, place: &str, content: &Value, around: &str) {
         if let Some(text) = content.as_str() {
             self.push(
                 part,
@@ -137,14 +142,14 @@ impl Row {
         }
     }
 
-    fn push(&mut self, part: Part, place: String, mut value: Value, around: &str) {
+    fn push(&mut self, part: PromptPart, place: String, mut value: Value, around: &str) {
         let mark = value
             .as_object_mut()
             .and_then(|object| object.shift_remove(self.mark));
         if value["text"] == "" && value.get("thoughtSignature").is_none() {
             return;
         }
-        self.blocks.push(Block {
+        self.blocks.push(PromptBlock {
             part,
             place,
             around: around.to_owned(),

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value;
 
-use super::schema::{self, Dialect};
+use super::schema::{self, SchemaSubset};
 use super::shape::shape;
-use super::{Found, Request, Rule, Seen, elements, media, text, tools};
-use crate::Api;
+use super::{
+    CheckFindings, CheckRule, CheckedRequest, EarlierReplies, elements, media, text, tools,
+};
+use crate::ServedApi;
 
-pub(super) const RULES: &[Rule] = &[
+pub(super) const RULES: &[CheckRule] = &[
     members,
     stateless,
     reasoning_and_text,
@@ -23,7 +25,7 @@ pub(super) const RULES: &[Rule] = &[
     breakpoints,
 ];
 
-fn members(request: &Request, _: &Seen, found: &mut Found) {
+fn members(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let may = "instructions:string|null tools:array tool_choice:string|object parallel_tool_calls:bool \
         reasoning:object text:object max_output_tokens:integer store:bool include:array \
         previous_response_id:string|null conversation truncation=disabled,auto context_management:array \
@@ -55,7 +57,7 @@ fn members(request: &Request, _: &Seen, found: &mut Found) {
 }
 
 /// The client keeps the conversation, so nothing may be stored or taken from the store.
-fn stateless(request: &Request, _: &Seen, found: &mut Found) {
+fn stateless(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let body = request.body;
     if body["store"] != false && !request.counting {
         found.say("", "`store` must be false");
@@ -80,7 +82,7 @@ fn stateless(request: &Request, _: &Seen, found: &mut Found) {
 
 const EFFORT: &str = "effort=none,minimal,low,medium,high,xhigh,max";
 
-fn reasoning_and_text(request: &Request, _: &Seen, found: &mut Found) {
+fn reasoning_and_text(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let body = request.body;
     if let Some(reasoning) = body.get("reasoning") {
         let rest =
@@ -164,7 +166,7 @@ fn kind(item: &Value) -> &str {
     item["type"].as_str().unwrap_or("message")
 }
 
-fn items(request: &Request, _: &Seen, found: &mut Found) {
+fn items(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     for (place, item) in elements("/input", &request.body["input"]) {
         let Some((_, must, may)) = ITEMS.iter().find(|(known, ..)| *known == kind(item)) else {
             if !kind(item).ends_with("_call") && !kind(item).starts_with("mcp_") {
@@ -202,7 +204,7 @@ fn items(request: &Request, _: &Seen, found: &mut Found) {
 }
 
 /// Each call has one output after it.
-fn pairing(request: &Request, _: &Seen, found: &mut Found) {
+fn pairing(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let mut open: Vec<&str> = Vec::new();
     let mut answered = HashSet::new();
     for (place, item) in elements("/input", &request.body["input"]) {
@@ -231,7 +233,7 @@ fn pairing(request: &Request, _: &Seen, found: &mut Found) {
 }
 
 /// Reasoning stands before the item that it led to.
-fn reasoning_is_followed(request: &Request, _: &Seen, found: &mut Found) {
+fn reasoning_is_followed(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let input = request.body["input"]
         .as_array()
         .map(Vec::as_slice)
@@ -261,11 +263,11 @@ fn json(item: &Value) -> String {
 
 /// The items of one response come back as given, all of them, in their order and side by side. The same ids may
 /// have been given in several conversations; then one of the responses must fit.
-fn verbatim(request: &Request, seen: &Seen, found: &mut Found) {
+fn verbatim(request: &CheckedRequest, seen: &EarlierReplies, found: &mut CheckFindings) {
     let input: Vec<_> = elements("/input", &request.body["input"]).collect();
     let mut kept = HashSet::new();
     let mut broken = BTreeMap::new();
-    for reply in seen.replies(Api::OpenaiResponses) {
+    for reply in seen.replies(ServedApi::OpenaiResponses) {
         let own = |item: &Value| {
             let id = item["id"].as_str();
             id.is_some() && reply.items.iter().any(|given| given["id"].as_str() == id)
@@ -303,7 +305,7 @@ fn verbatim(request: &Request, seen: &Seen, found: &mut Found) {
     }
 }
 
-fn tool_members(request: &Request, _: &Seen, found: &mut Found) {
+fn tool_members(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     for (place, tool) in elements("/tools", &request.body["tools"]) {
         let (must, may) = match text(tool, "type") {
             "function" => (
@@ -326,7 +328,7 @@ fn tool_members(request: &Request, _: &Seen, found: &mut Found) {
     );
 }
 
-fn tool_choice(request: &Request, _: &Seen, found: &mut Found) {
+fn tool_choice(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let Some(choice) = request.body.get("tool_choice") else {
         return;
     };
@@ -356,14 +358,14 @@ fn tool_choice(request: &Request, _: &Seen, found: &mut Found) {
     }
 }
 
-fn schemas(request: &Request, _: &Seen, found: &mut Found) {
+fn schemas(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     for (place, tool) in elements("/tools", &request.body["tools"]) {
         if tool["strict"] == true {
             schema::strict(
                 found,
                 &format!("{place}/parameters"),
                 &tool["parameters"],
-                Dialect::Openai,
+                SchemaSubset::Openai,
             );
         }
     }
@@ -373,13 +375,13 @@ fn schemas(request: &Request, _: &Seen, found: &mut Found) {
                 found,
                 &format!("{place}/schema"),
                 &format["schema"],
-                Dialect::Openai,
+                SchemaSubset::Openai,
             );
         }
     }
 }
 
-fn breakpoints(request: &Request, _: &Seen, found: &mut Found) {
+fn breakpoints(request: &CheckedRequest, _: &EarlierReplies, found: &mut CheckFindings) {
     let parts = elements("", &request.body["input"])
         .flat_map(|(_, item)| elements("", &item["content"]).collect::<Vec<_>>());
     let count = parts

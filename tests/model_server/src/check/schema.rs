@@ -2,17 +2,17 @@
 
 use serde_json::{Map, Value};
 
-use super::{Found, elements};
+use super::{CheckFindings, elements};
 
-/// Whose subset.
+/// The API whose subset of JSON schema counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dialect {
+pub(super) enum SchemaSubset {
     Anthropic,
     Openai,
     Gemini,
 }
 
-impl Dialect {
+impl SchemaSubset {
     /// The keywords that may be used; `None` when only the refused ones are known.
     fn allowed(self) -> Option<&'static str> {
         match self {
@@ -58,8 +58,13 @@ const FORMATS: [&str; 10] = [
 ];
 
 /// Says what keeps a schema from being used strictly.
-pub(super) fn strict(found: &mut Found, place: &str, schema: &Value, dialect: Dialect) {
-    if dialect == Dialect::Openai {
+pub(super) fn strict(
+    found: &mut CheckFindings,
+    place: &str,
+    schema: &Value,
+    dialect: SchemaSubset,
+) {
+    if dialect == SchemaSubset::Openai {
         if schema["type"] != "object" {
             found.say(place, "the root of a strict schema must be an object");
         }
@@ -70,14 +75,14 @@ pub(super) fn strict(found: &mut Found, place: &str, schema: &Value, dialect: Di
             );
         }
     }
-    if dialect == Dialect::Anthropic && recursive(schema, schema, &mut Vec::new()) {
+    if dialect == SchemaSubset::Anthropic && recursive(schema, schema, &mut Vec::new()) {
         found.say(place, "a strict schema must not be recursive");
     }
     walk(found, place, schema, dialect);
 }
 
 /// Says where a schema uses `const`, for providers that ignore it.
-pub(super) fn no_const(found: &mut Found, place: &str, schema: &Value) {
+pub(super) fn no_const(found: &mut CheckFindings, place: &str, schema: &Value) {
     if schema.get("const").is_some() {
         found.say(place, "`const` is not honoured: use an `enum` of one value");
     }
@@ -108,7 +113,7 @@ fn requires(schema: &Value, name: &str) -> bool {
         .is_some_and(|names| names.iter().any(|required| required == name))
 }
 
-fn walk(found: &mut Found, place: &str, schema: &Value, dialect: Dialect) {
+fn walk(found: &mut CheckFindings, place: &str, schema: &Value, dialect: SchemaSubset) {
     let Some(object) = schema.as_object() else {
         return;
     };
@@ -120,15 +125,15 @@ fn walk(found: &mut Found, place: &str, schema: &Value, dialect: Dialect) {
     }
     reference(found, place, object, dialect);
     match dialect {
-        Dialect::Anthropic => {
+        SchemaSubset::Anthropic => {
             closed(found, place, schema);
             grammar(found, place, schema);
         }
-        Dialect::Openai => {
+        SchemaSubset::Openai => {
             closed(found, place, schema);
             all_required(found, place, schema);
         }
-        Dialect::Gemini => {
+        SchemaSubset::Gemini => {
             if elements("", &schema["enum"]).any(|(_, value)| value == "") {
                 found.say(place, "an enum must not hold empty text");
             }
@@ -158,7 +163,7 @@ fn inner<'a>(place: &str, schema: &'a Value) -> impl Iterator<Item = (String, &'
 }
 
 /// Objects say that they have no other members.
-fn closed(found: &mut Found, place: &str, schema: &Value) {
+fn closed(found: &mut CheckFindings, place: &str, schema: &Value) {
     let object = schema["type"] == "object" || schema.get("properties").is_some();
     if object && schema["additionalProperties"] != false {
         found.say(
@@ -169,7 +174,7 @@ fn closed(found: &mut Found, place: &str, schema: &Value) {
 }
 
 /// OpenAI: optional is a union with null.
-fn all_required(found: &mut Found, place: &str, schema: &Value) {
+fn all_required(found: &mut CheckFindings, place: &str, schema: &Value) {
     for name in schema["properties"]
         .as_object()
         .into_iter()
@@ -188,7 +193,7 @@ fn all_required(found: &mut Found, place: &str, schema: &Value) {
 }
 
 /// Anthropic: what its grammars cannot express.
-fn grammar(found: &mut Found, place: &str, schema: &Value) {
+fn grammar(found: &mut CheckFindings, place: &str, schema: &Value) {
     if schema
         .get("minItems")
         .is_some_and(|least| *least != 0 && *least != 1)
@@ -224,7 +229,12 @@ fn grammar(found: &mut Found, place: &str, schema: &Value) {
     }
 }
 
-fn reference(found: &mut Found, place: &str, schema: &Map<String, Value>, dialect: Dialect) {
+fn reference(
+    found: &mut CheckFindings,
+    place: &str,
+    schema: &Map<String, Value>,
+    dialect: SchemaSubset,
+) {
     let Some(target) = schema.get("$ref").and_then(Value::as_str) else {
         return;
     };
@@ -232,9 +242,9 @@ fn reference(found: &mut Found, place: &str, schema: &Map<String, Value>, dialec
         found.say(place, "a `$ref` must stay inside its schema");
     }
     let beside = schema.keys().any(|keyword| match dialect {
-        Dialect::Anthropic => false,
-        Dialect::Openai => keyword != "$ref",
-        Dialect::Gemini => !keyword.starts_with('$'),
+        SchemaSubset::Anthropic => false,
+        SchemaSubset::Openai => keyword != "$ref",
+        SchemaSubset::Gemini => !keyword.starts_with('$'),
     });
     if beside {
         found.say(place, "a `$ref` must stand alone");

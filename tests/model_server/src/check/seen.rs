@@ -4,21 +4,21 @@ use serde_json::Value;
 
 use super::claude::Claude;
 use super::prefix::{as_history, blocks};
-use super::{Found, Request, text};
-use crate::Api;
+use super::{CheckFindings, CheckedRequest, text};
+use crate::ServedApi;
 
 /// The opaque values that responses gave: signatures of thinking, redacted and encrypted reasoning, signatures of
 /// thoughts. Each is kept with the content that it belongs to and the prefix that it is bound to. Without any, only
 /// the shape of a request is checked.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
-    pub(super) replies: Vec<Reply>,
+pub struct EarlierReplies {
+    pub(super) replies: Vec<EarlierReply>,
 }
 
-/// One response.
+/// One response that the server gave earlier.
 #[derive(Clone, Debug)]
-pub(super) struct Reply {
-    api: Api,
+pub(super) struct EarlierReply {
+    api: ServedApi,
     /// The model that gave it.
     pub(super) model: String,
     /// Its content blocks, output items or parts.
@@ -36,10 +36,10 @@ struct Opaque {
     before: u64,
 }
 
-impl Seen {
+impl EarlierReplies {
     /// Notes a response: its content blocks (Anthropic), output items (Responses) or parts (Gemini), complete and
-    /// in order. One `Seen` may serve many conversations, even when ids and signatures occur in several of them.
-    pub fn response(&mut self, request: &Request, items: &[Value]) {
+    /// in order. One `EarlierReplies` may serve many conversations, even when ids and signatures occur in several of them.
+    pub fn response(&mut self, request: &CheckedRequest, items: &[Value]) {
         let api = request.api;
         let mut before = blocks(api, request.body)
             .iter()
@@ -56,7 +56,7 @@ impl Seen {
             before = block.link(before);
         }
         let (model, items) = (request.model.to_owned(), items.to_vec());
-        self.replies.push(Reply {
+        self.replies.push(EarlierReply {
             api,
             model,
             items,
@@ -65,11 +65,11 @@ impl Seen {
     }
 
     /// The responses that this API gave.
-    pub(super) fn replies(&self, api: Api) -> impl Iterator<Item = &Reply> {
+    pub(super) fn replies(&self, api: ServedApi) -> impl Iterator<Item = &EarlierReply> {
         self.replies.iter().filter(move |reply| reply.api == api)
     }
 
-    fn given(&self, api: Api, text: &str) -> Vec<(&Reply, &Opaque)> {
+    fn given(&self, api: ServedApi, text: &str) -> Vec<(&EarlierReply, &Opaque)> {
         let all = self
             .replies(api)
             .flat_map(|reply| reply.opaque.iter().map(move |own| (reply, own)));
@@ -80,12 +80,12 @@ impl Seen {
 /// What a foreign call of Gemini carries in place of a signature.
 pub(super) const SKIP: &str = "skip_thought_signature_validator";
 
-fn opaque_of(api: Api, block: &Value) -> Option<&str> {
+fn opaque_of(api: ServedApi, block: &Value) -> Option<&str> {
     let member = match (api, text(block, "type")) {
-        (Api::Anthropic, "thinking") => "signature",
-        (Api::Anthropic, "redacted_thinking") => "data",
-        (Api::OpenaiResponses, "reasoning" | "compaction") => "encrypted_content",
-        (Api::Gemini, _) => "thoughtSignature",
+        (ServedApi::Anthropic, "thinking") => "signature",
+        (ServedApi::Anthropic, "redacted_thinking") => "data",
+        (ServedApi::OpenaiResponses, "reasoning" | "compaction") => "encrypted_content",
+        (ServedApi::Gemini, _) => "thoughtSignature",
         _ => return None,
     };
     block[member].as_str().filter(|text| *text != SKIP)
@@ -93,7 +93,11 @@ fn opaque_of(api: Api, block: &Value) -> Option<&str> {
 
 /// Opaque values come back as they were given: known, on the same content, to the same model and, where they are
 /// bound to it, after the same prefix. The first one after a changed prefix is named; all later ones fail with it.
-pub(super) fn unchanged(request: &Request, seen: &Seen, found: &mut Found) {
+pub(super) fn unchanged(
+    request: &CheckedRequest,
+    seen: &EarlierReplies,
+    found: &mut CheckFindings,
+) {
     let api = request.api;
     if seen.replies(api).next().is_none() {
         return;
@@ -142,18 +146,20 @@ pub(super) fn unchanged(request: &Request, seen: &Seen, found: &mut Found) {
 }
 
 /// Whether the model asked can use the reasoning of another one.
-fn reads(request: &Request, model: &str) -> bool {
-    request.api == Api::Gemini || request.model == model || model.starts_with("claude-haiku-5-5")
+fn reads(request: &CheckedRequest, model: &str) -> bool {
+    request.api == ServedApi::Gemini
+        || request.model == model
+        || model.starts_with("claude-haiku-5-5")
 }
 
 /// Whether a changed prefix costs anything: a refusal, or reasoning that is dropped without an error.
-fn bound(request: &Request) -> bool {
+fn bound(request: &CheckedRequest) -> bool {
     let dropped = &request.body["thinking"]["block_binding"]["prefix_mismatch_behavior"];
     match request.api {
-        Api::Anthropic => {
+        ServedApi::Anthropic => {
             dropped != "drop_block"
                 && Claude::find(request.model).is_some_and(|claude| claude.takes("bound"))
         }
-        api => api == Api::OpenaiResponses,
+        api => api == ServedApi::OpenaiResponses,
     }
 }

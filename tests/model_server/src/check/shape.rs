@@ -5,10 +5,10 @@
 
 use serde_json::Value;
 
-use super::Found;
+use super::CheckFindings;
 
 /// Says which members are missing, unknown or of the wrong kind. A value that is no object is wrong as well.
-pub(super) fn shape(found: &mut Found, place: &str, value: &Value, must: &str, may: &str) {
+pub(super) fn shape(found: &mut CheckFindings, place: &str, value: &Value, must: &str, may: &str) {
     let Some(object) = value.as_object() else {
         found.say(place, "this is not an object");
         return;

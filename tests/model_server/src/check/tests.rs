@@ -14,8 +14,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Request, Seen, check};
-use crate::Api;
+use super::{CheckedRequest, EarlierReplies, check};
+use crate::ServedApi;
 
 mod anthropic;
 mod gemini;
@@ -25,8 +25,8 @@ mod openai;
 mod seen;
 
 /// A request that a table changes before it is checked.
-struct Sent {
-    api: Api,
+struct SentExample {
+    api: ServedApi,
     model: String,
     body: Value,
     version: String,
@@ -35,11 +35,11 @@ struct Sent {
     context_known: bool,
 }
 
-impl Sent {
+impl SentExample {
     /// A sample by its folder and number, such as `gemini/04`.
     fn sample(name: &str) -> Self {
         let (folder, number) = name.split_once('/').unwrap();
-        let api = Api::ALL
+        let api = ServedApi::ALL
             .into_iter()
             .find(|api| api.name() == folder)
             .unwrap();
@@ -78,7 +78,7 @@ impl Sent {
             _ => {}
         }
         sent.model = match api {
-            Api::Gemini => "gemini-4-argon".to_owned(),
+            ServedApi::Gemini => "gemini-4-argon".to_owned(),
             _ => sent.body["model"].as_str().unwrap().to_owned(),
         };
         sent
@@ -112,7 +112,7 @@ impl Sent {
             "header" if first == "anthropic-beta" => self.beta = second.to_owned(),
             "model" => {
                 self.model = first.to_owned();
-                if self.api != Api::Gemini {
+                if self.api != ServedApi::Gemini {
                     self.body["model"] = json!(first);
                 }
             }
@@ -120,13 +120,13 @@ impl Sent {
         }
     }
 
-    fn request(&self) -> Request<'_> {
-        Request {
+    fn request(&self) -> CheckedRequest<'_> {
+        CheckedRequest {
             version: &self.version,
             beta: &self.beta,
             counting: self.counting,
             context_known: self.context_known,
-            ..Request::to(self.api, &self.model, &self.body)
+            ..CheckedRequest::to(self.api, &self.model, &self.body)
         }
     }
 }
@@ -173,14 +173,14 @@ fn remove(body: &mut Value, pointer: &str) {
 }
 
 /// Holds a table against the checker. All lines that differ are shown at once.
-fn holds(seen: &Seen, table: &str) {
+fn holds(seen: &EarlierReplies, table: &str) {
     let mut different = String::new();
     for line in table.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let columns: Vec<_> = line.split('|').map(str::trim).collect();
         let [sample, edits, expected] = columns[..] else {
             panic!("three columns: {line}")
         };
-        let sent = Sent::sample(sample).edited(edits);
+        let sent = SentExample::sample(sample).edited(edits);
         let found = check(&sent.request(), seen).join("; ");
         if found != expected {
             different +=
@@ -197,7 +197,10 @@ fn every_sample_keeps_the_rules() {
         openai_chat/01 openai_chat/03 openai_chat/04 openai_chat/11 \
         gemini/02 gemini/04 gemini/09 gemini/10 ollama/01 ollama/03 ollama/05";
     for sample in samples.split_whitespace() {
-        let found = check(&Sent::sample(sample).request(), &Seen::default());
+        let found = check(
+            &SentExample::sample(sample).request(),
+            &EarlierReplies::default(),
+        );
         assert_eq!(found, [] as [&str; 0], "{sample}");
     }
 }

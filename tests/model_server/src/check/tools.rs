@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Found, text};
+use super::{CheckFindings, text};
 
 /// Says which names are malformed or used twice. `further` are the characters allowed beside letters, digits and
 /// the underscore; `longest` is in characters.
 pub(super) fn names<'a>(
-    found: &mut Found,
+    found: &mut CheckFindings,
     tools: impl Iterator<Item = (String, &'a str)>,
     further: &str,
     longest: usize,
@@ -28,7 +28,7 @@ pub(super) fn names<'a>(
 
 /// Says that a tool which a choice names is not among the tools.
 pub(super) fn chosen(
-    found: &mut Found,
+    found: &mut CheckFindings,
     place: &str,
     name: &str,
     mut known: impl Iterator<Item = String>,
@@ -40,7 +40,7 @@ pub(super) fn chosen(
 
 /// Checks a dialogue in which the results of a message's calls follow as messages of role `tool`, each naming its
 /// call, before anything else (Chat Completions, Ollama). `any_order` tells whether they may change places.
-pub(super) fn tool_messages(found: &mut Found, messages: &Value, any_order: bool) {
+pub(super) fn tool_messages(found: &mut CheckFindings, messages: &Value, any_order: bool) {
     let mut open: Vec<&str> = Vec::new();
     let mut answered = HashSet::new();
     for (place, message) in super::elements("/messages", messages) {
@@ -78,7 +78,7 @@ pub(super) fn tool_messages(found: &mut Found, messages: &Value, any_order: bool
 }
 
 /// Says which calls have no result before a place.
-pub(super) fn unanswered(found: &mut Found, place: &str, open: &mut Vec<&str>) {
+pub(super) fn unanswered(found: &mut CheckFindings, place: &str, open: &mut Vec<&str>) {
     for id in open.drain(..) {
         found.say(place, format_args!("the call {id} has no result"));
     }

@@ -2,11 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{Fault, Finish, Pieces, Play, Said, Tokens, named_event, signature};
-use crate::Api;
+use super::{
+    ModelReply, PlayedFault, PlayedFinish, PlayedPieces, PlayedTokens, ReplyItem, named_event,
+    signature,
+};
+use crate::ServedApi;
 
 /// The whole body.
-pub(super) fn stream(play: &Play) -> String {
+pub(super) fn stream(play: &ModelReply) -> String {
     let mut out = String::new();
     named_event(&mut out, &message_start(play));
     for (index, said) in play.said.iter().enumerate() {
@@ -35,8 +38,8 @@ pub(super) fn stream(play: &Play) -> String {
     out
 }
 
-fn message_start(play: &Play) -> Value {
-    let Tokens {
+fn message_start(play: &ModelReply) -> Value {
+    let PlayedTokens {
         input,
         cache_read,
         cache_write,
@@ -67,38 +70,38 @@ fn message_start(play: &Play) -> Value {
     }})
 }
 
-fn block_start(play: &Play, index: usize, said: &Said) -> Value {
+fn block_start(play: &ModelReply, index: usize, said: &ReplyItem) -> Value {
     let block = match said {
-        Said::Text(_) => json!({"type": "text", "text": ""}),
-        Said::Reasoning(_) => json!({"type": "thinking", "thinking": "", "signature": ""}),
-        Said::HiddenReasoning => {
-            let data = signature(Api::Anthropic, &play.binding, index);
+        ReplyItem::Text(_) => json!({"type": "text", "text": ""}),
+        ReplyItem::Reasoning(_) => json!({"type": "thinking", "thinking": "", "signature": ""}),
+        ReplyItem::HiddenReasoning => {
+            let data = signature(ServedApi::Anthropic, &play.binding, index);
             json!({"type": "redacted_thinking", "data": data})
         }
-        Said::Call { id, name, .. } => json!({
+        ReplyItem::Call { id, name, .. } => json!({
             "type": "tool_use", "id": id, "name": name, "input": {}, "caller": {"type": "direct"},
         }),
     };
     json!({"type": "content_block_start", "index": index, "content_block": block})
 }
 
-fn deltas(play: &Play, index: usize, said: &Said) -> Vec<Value> {
-    let of = |kind: &str, field: &str, pieces: &Pieces| -> Vec<Value> {
+fn deltas(play: &ModelReply, index: usize, said: &ReplyItem) -> Vec<Value> {
+    let of = |kind: &str, field: &str, pieces: &PlayedPieces| -> Vec<Value> {
         pieces
             .iter()
             .map(|piece| json!({"type": kind, field: piece}))
             .collect()
     };
     match said {
-        Said::Text(text) => of("text_delta", "text", text),
-        Said::Reasoning(text) => {
+        ReplyItem::Text(text) => of("text_delta", "text", text),
+        ReplyItem::Reasoning(text) => {
             let mut deltas = of("thinking_delta", "thinking", text);
-            let signature = signature(Api::Anthropic, &play.binding, index);
+            let signature = signature(ServedApi::Anthropic, &play.binding, index);
             deltas.push(json!({"type": "signature_delta", "signature": signature}));
             deltas
         }
-        Said::HiddenReasoning => Vec::new(),
-        Said::Call { arguments, .. } => {
+        ReplyItem::HiddenReasoning => Vec::new(),
+        ReplyItem::Call { arguments, .. } => {
             // The first fragment is empty, always.
             let mut deltas = of("input_json_delta", "partial_json", &[""].into());
             let sent = play.sent(index, arguments);
@@ -108,22 +111,22 @@ fn deltas(play: &Play, index: usize, said: &Said) -> Vec<Value> {
     }
 }
 
-fn message_delta(play: &Play) -> Value {
+fn message_delta(play: &ModelReply) -> Value {
     let stop_reason = match &play.finish {
-        Finish::MaxTokens => "max_tokens",
-        Finish::Refusal(_) => "refusal",
-        Finish::ContextFull => "model_context_window_exceeded",
-        Finish::Pause => "pause_turn",
+        PlayedFinish::MaxTokens => "max_tokens",
+        PlayedFinish::Refusal(_) => "refusal",
+        PlayedFinish::ContextFull => "model_context_window_exceeded",
+        PlayedFinish::Pause => "pause_turn",
         _ if play.calls_tools() => "tool_use",
         _ => "end_turn",
     };
     let stop_details = match &play.finish {
-        Finish::Refusal(explanation) => {
+        PlayedFinish::Refusal(explanation) => {
             json!({"type": "refusal", "category": "cyber", "explanation": explanation})
         }
         _ => Value::Null,
     };
-    let Tokens {
+    let PlayedTokens {
         input,
         cache_read,
         cache_write,
@@ -145,14 +148,14 @@ fn message_delta(play: &Play) -> Value {
     })
 }
 
-fn error(fault: Fault) -> Value {
+fn error(fault: PlayedFault) -> Value {
     let (kind, message) = match fault {
-        Fault::Overloaded => ("overloaded_error", "Overloaded"),
-        Fault::RateLimited => (
+        PlayedFault::Overloaded => ("overloaded_error", "Overloaded"),
+        PlayedFault::RateLimited => (
             "rate_limit_error",
             "This request would exceed your rate limit.",
         ),
-        Fault::Server => ("api_error", "Internal server error"),
+        PlayedFault::Server => ("api_error", "Internal server error"),
     };
     json!({
         "type": "error", "error": {"type": kind, "message": message}, "request_id": "req_01",

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Fault, Finish, Play, Said, data_event, signature};
-use crate::Api;
+use super::{ModelReply, PlayedFault, PlayedFinish, ReplyItem, data_event, signature};
+use crate::ServedApi;
 
 /// The whole body.
-pub(super) fn stream(play: &Play) -> String {
+pub(super) fn stream(play: &ModelReply) -> String {
     let mut out = String::new();
     for parts in steps(play) {
         data_event(&mut out, &chunk(play, content(parts), None));
@@ -14,7 +14,7 @@ pub(super) fn stream(play: &Play) -> String {
     match (play.fault, &play.finish) {
         // The error is no event: it stands bare in the stream, printed over several lines.
         (Some(fault), _) => out.push_str(&format!("{:#}\n", error(fault))),
-        (None, Finish::ContentFilter) if play.said.is_empty() => {
+        (None, PlayedFinish::ContentFilter) if play.said.is_empty() => {
             data_event(&mut out, &blocked_prompt(play));
         }
         (None, finish) => data_event(&mut out, &last(play, finish)),
@@ -23,25 +23,25 @@ pub(super) fn stream(play: &Play) -> String {
 }
 
 /// The parts of each chunk: a piece of text is a chunk, and calls side by side are one chunk together.
-fn steps(play: &Play) -> Vec<Vec<Value>> {
+fn steps(play: &ModelReply) -> Vec<Vec<Value>> {
     let mut steps: Vec<Vec<Value>> = Vec::new();
     let mut signed = false;
     let mut after_call = false;
     for (index, said) in play.said.iter().enumerate() {
         let call = match said {
-            Said::Text(text) => {
+            ReplyItem::Text(text) => {
                 steps.extend(text.iter().map(|piece| vec![json!({"text": piece})]));
                 None
             }
-            Said::Reasoning(text) => {
+            ReplyItem::Reasoning(text) => {
                 let part = |piece| vec![json!({"text": piece, "thought": true})];
                 steps.extend(text.iter().map(part));
                 None
             }
-            Said::HiddenReasoning => continue,
+            ReplyItem::HiddenReasoning => continue,
             // A call comes whole or not at all.
-            Said::Call { .. } if play.is_broken(index) => continue,
-            Said::Call {
+            ReplyItem::Call { .. } if play.is_broken(index) => continue,
+            ReplyItem::Call {
                 id,
                 name,
                 arguments,
@@ -58,7 +58,7 @@ fn steps(play: &Play) -> Vec<Vec<Value>> {
         };
         if !signed {
             // Only the first call of a step is signed.
-            call["thoughtSignature"] = signature(Api::Gemini, &play.binding, 0).into();
+            call["thoughtSignature"] = signature(ServedApi::Gemini, &play.binding, 0).into();
             signed = true;
         }
         match steps.last_mut() {
@@ -75,7 +75,7 @@ fn content(parts: Vec<Value>) -> Value {
 }
 
 /// A response with one candidate. `last` holds what the candidate says of its end.
-fn chunk(play: &Play, content: Value, last: Option<Map<String, Value>>) -> Value {
+fn chunk(play: &ModelReply, content: Value, last: Option<Map<String, Value>>) -> Value {
     let tokens = play.tokens;
     let mut usage = json!({
         "promptTokenCount": tokens.prompt(), "cachedContentTokenCount": tokens.cache_read,
@@ -98,48 +98,48 @@ fn chunk(play: &Play, content: Value, last: Option<Map<String, Value>>) -> Value
     )
 }
 
-fn with_ids(play: &Play, mut response: Value) -> Value {
+fn with_ids(play: &ModelReply, mut response: Value) -> Value {
     response["modelVersion"] = play.model_or("gemini-4-argon").into();
     response["responseId"] = format!("rid-{:02}", play.number).into();
     response
 }
 
 /// The last chunk. `STOP` also stands after calls.
-fn last(play: &Play, finish: &Finish) -> Value {
+fn last(play: &ModelReply, finish: &PlayedFinish) -> Value {
     let reason = match finish {
-        Finish::MaxTokens => "MAX_TOKENS",
-        Finish::ContentFilter => "SAFETY",
-        Finish::Pause => "CONTINUATION",
-        Finish::MalformedCall => "MALFORMED_FUNCTION_CALL",
+        PlayedFinish::MaxTokens => "MAX_TOKENS",
+        PlayedFinish::ContentFilter => "SAFETY",
+        PlayedFinish::Pause => "CONTINUATION",
+        PlayedFinish::MalformedCall => "MALFORMED_FUNCTION_CALL",
         _ => "STOP",
     };
     let mut end = Map::new();
     end.insert("finishReason".into(), reason.into());
-    if *finish == Finish::MalformedCall {
+    if *finish == PlayedFinish::MalformedCall {
         let name = play.said.iter().rev().find_map(|said| match said {
-            Said::Call { name, .. } => Some(name.as_str()),
+            ReplyItem::Call { name, .. } => Some(name.as_str()),
             _ => None,
         });
         let message = format!("Malformed function call: {}(", name.unwrap_or_default());
         end.insert("finishMessage".into(), message.into());
         return chunk(play, json!({}), Some(end));
     }
-    if *finish == Finish::Pause {
+    if *finish == PlayedFinish::Pause {
         end.insert(
             "continuationToken".into(),
-            signature(Api::Gemini, &play.binding, 0).into(),
+            signature(ServedApi::Gemini, &play.binding, 0).into(),
         );
     }
     let mut part = json!({"text": ""});
-    if !play.calls_tools() && *finish == Finish::Stop {
+    if !play.calls_tools() && *finish == PlayedFinish::Stop {
         // A reply without calls is signed at its end, and this may be the only signature.
-        part["thoughtSignature"] = signature(Api::Gemini, &play.binding, 0).into();
+        part["thoughtSignature"] = signature(ServedApi::Gemini, &play.binding, 0).into();
     }
     chunk(play, content(vec![part]), Some(end))
 }
 
 /// A prompt that was blocked gets no candidate at all.
-fn blocked_prompt(play: &Play) -> Value {
+fn blocked_prompt(play: &ModelReply) -> Value {
     let prompt = play.tokens.prompt();
     with_ids(
         play,
@@ -150,15 +150,15 @@ fn blocked_prompt(play: &Play) -> Value {
     )
 }
 
-fn error(fault: Fault) -> Value {
+fn error(fault: PlayedFault) -> Value {
     let (code, message, status) = match fault {
-        Fault::Overloaded => (503, "The model is overloaded.", "UNAVAILABLE"),
-        Fault::RateLimited => (
+        PlayedFault::Overloaded => (503, "The model is overloaded.", "UNAVAILABLE"),
+        PlayedFault::RateLimited => (
             429,
             "Resource has been exhausted (e.g. check quota).",
             "RESOURCE_EXHAUSTED",
         ),
-        Fault::Server => (500, "An internal error has occurred.", "INTERNAL"),
+        PlayedFault::Server => (500, "An internal error has occurred.", "INTERNAL"),
     };
     json!({"error": {"code": code, "message": message, "status": status}})
 }

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{Fault, Finish, Play, Said};
+use super::{ModelReply, PlayedFault, PlayedFinish, ReplyItem};
 
 /// The whole body.
-pub(super) fn stream(play: &Play) -> String {
+pub(super) fn stream(play: &ModelReply) -> String {
     let mut lines = Vec::new();
     for said in &play.said {
-        if let Said::Reasoning(text) = said {
+        if let ReplyItem::Reasoning(text) = said {
             lines.extend(
                 text.iter()
                     .map(|piece| line(play, json!({"thinking": piece}))),
@@ -18,13 +18,13 @@ pub(super) fn stream(play: &Play) -> String {
     let mut calls = 0;
     for (index, said) in play.said.iter().enumerate() {
         match said {
-            Said::Text(text) => {
+            ReplyItem::Text(text) => {
                 lines.extend(
                     text.iter()
                         .map(|piece| line(play, json!({"content": piece}))),
                 );
             }
-            Said::Call {
+            ReplyItem::Call {
                 id,
                 name,
                 arguments,
@@ -37,12 +37,12 @@ pub(super) fn stream(play: &Play) -> String {
                 lines.push(line(play, json!({"tool_calls": [call]})));
                 calls += 1;
             }
-            Said::Call { .. } | Said::Reasoning(_) | Said::HiddenReasoning => {}
+            ReplyItem::Call { .. } | ReplyItem::Reasoning(_) | ReplyItem::HiddenReasoning => {}
         }
     }
     lines.push(match (play.fault, &play.finish) {
         (Some(fault), _) => error(fault),
-        (None, Finish::MalformedCall) => json!({"error": "error parsing tool call"}),
+        (None, PlayedFinish::MalformedCall) => json!({"error": "error parsing tool call"}),
         (None, finish) => last(play, finish),
     });
     lines
@@ -51,7 +51,7 @@ pub(super) fn stream(play: &Play) -> String {
 }
 
 /// A line with these fields in its message. `content` is always there.
-fn line(play: &Play, fields: Value) -> Value {
+fn line(play: &ModelReply, fields: Value) -> Value {
     let mut message = json!({"role": "assistant", "content": ""});
     for (key, value) in fields.as_object().into_iter().flatten() {
         message[key] = value.clone();
@@ -65,10 +65,10 @@ fn line(play: &Play, fields: Value) -> Value {
 }
 
 /// The last line. After calls too the reason is `stop`; durations are in nanoseconds.
-fn last(play: &Play, finish: &Finish) -> Value {
+fn last(play: &ModelReply, finish: &PlayedFinish) -> Value {
     let mut line = line(play, json!({}));
     line["done"] = true.into();
-    line["done_reason"] = if *finish == Finish::MaxTokens {
+    line["done_reason"] = if *finish == PlayedFinish::MaxTokens {
         "length"
     } else {
         "stop"
@@ -83,12 +83,12 @@ fn last(play: &Play, finish: &Finish) -> Value {
     line
 }
 
-fn error(fault: Fault) -> Value {
+fn error(fault: PlayedFault) -> Value {
     match fault {
-        Fault::Overloaded => {
+        PlayedFault::Overloaded => {
             json!({"error": "server busy, please try again", "status": 503})
         }
-        Fault::RateLimited => json!({"error": "rate limit exceeded", "status": 429}),
-        Fault::Server => json!({"error": "an error was encountered while running the model"}),
+        PlayedFault::RateLimited => json!({"error": "rate limit exceeded", "status": 429}),
+        PlayedFault::Server => json!({"error": "an error was encountered while running the model"}),
     }
 }

@@ -2,10 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{ChatServer, Fault, Finish, Pieces, Play, Said, data_event};
+use super::{
+    ChatServer, ModelReply, PlayedFault, PlayedFinish, PlayedPieces, ReplyItem, data_event,
+};
 
 /// The whole body.
-pub(super) fn stream(play: &Play) -> String {
+pub(super) fn stream(play: &ModelReply) -> String {
     let mut out = String::new();
     let opening = match play.chat_server {
         ChatServer::Openai => json!({"role": "assistant", "content": null, "refusal": null}),
@@ -28,19 +30,19 @@ pub(super) fn stream(play: &Play) -> String {
     out
 }
 
-fn deltas(play: &Play) -> Vec<Value> {
+fn deltas(play: &ModelReply) -> Vec<Value> {
     let mut deltas = Vec::new();
     let mut calls = 0;
     for (index, said) in play.said.iter().enumerate() {
         match said {
-            Said::Text(text) => deltas.extend(each("content", text)),
-            Said::Reasoning(text) => match play.chat_server {
+            ReplyItem::Text(text) => deltas.extend(each("content", text)),
+            ReplyItem::Reasoning(text) => match play.chat_server {
                 ChatServer::Openai => {}
                 ChatServer::LlamaCpp => deltas.extend(each("reasoning_content", text)),
                 ChatServer::Vllm => deltas.extend(each("reasoning", text)),
             },
-            Said::HiddenReasoning => {}
-            Said::Call {
+            ReplyItem::HiddenReasoning => {}
+            ReplyItem::Call {
                 id,
                 name,
                 arguments,
@@ -51,19 +53,24 @@ fn deltas(play: &Play) -> Vec<Value> {
             }
         }
     }
-    if let Finish::Refusal(explanation) = &play.finish {
+    if let PlayedFinish::Refusal(explanation) = &play.finish {
         deltas.extend(each("refusal", &explanation.as_str().into()));
     }
     deltas
 }
 
 /// One delta a piece, in this field.
-fn each(field: &str, pieces: &Pieces) -> Vec<Value> {
+fn each(field: &str, pieces: &PlayedPieces) -> Vec<Value> {
     pieces.iter().map(|piece| json!({field: piece})).collect()
 }
 
 /// A call: id and name come in its first delta only, and everyone merges by `index`.
-fn call(server: ChatServer, index: usize, (id, name): (&str, &str), sent: &Pieces) -> Vec<Value> {
+fn call(
+    server: ChatServer,
+    index: usize,
+    (id, name): (&str, &str),
+    sent: &PlayedPieces,
+) -> Vec<Value> {
     let mut pieces = sent.iter();
     // llama.cpp sends the arguments from the first delta on, the others begin with none.
     let first = match server {
@@ -80,7 +87,7 @@ fn call(server: ChatServer, index: usize, (id, name): (&str, &str), sent: &Piece
 }
 
 /// A chunk with one choice.
-fn chunk(play: &Play, delta: Value, finish_reason: Option<&str>) -> Value {
+fn chunk(play: &ModelReply, delta: Value, finish_reason: Option<&str>) -> Value {
     let mut chunk = match play.chat_server {
         ChatServer::LlamaCpp => {
             return json!({
@@ -104,12 +111,12 @@ fn chunk(play: &Play, delta: Value, finish_reason: Option<&str>) -> Value {
     chunk
 }
 
-fn id(play: &Play) -> String {
+fn id(play: &ModelReply) -> String {
     format!("chatcmpl-{:02}", play.number)
 }
 
 /// What every chunk begins with.
-fn head(play: &Play) -> Value {
+fn head(play: &ModelReply) -> Value {
     json!({
         "id": id(play),
         "object": "chat.completion.chunk",
@@ -118,11 +125,11 @@ fn head(play: &Play) -> Value {
     })
 }
 
-fn finish(play: &Play) -> Value {
+fn finish(play: &ModelReply) -> Value {
     let reason = match play.finish {
-        Finish::MaxTokens => "length",
-        Finish::ContentFilter => "content_filter",
-        Finish::ContextFull => "model_length",
+        PlayedFinish::MaxTokens => "length",
+        PlayedFinish::ContentFilter => "content_filter",
+        PlayedFinish::ContextFull => "model_length",
         _ if play.calls_tools() => "tool_calls",
         _ => "stop",
     };
@@ -142,7 +149,7 @@ fn finish(play: &Play) -> Value {
 }
 
 /// The usage, in a chunk without choices.
-fn usage(play: &Play) -> Value {
+fn usage(play: &ModelReply) -> Value {
     let tokens = play.tokens;
     let mut chunk = head(play);
     chunk["choices"] = json!([]);
@@ -165,19 +172,19 @@ fn usage(play: &Play) -> Value {
     chunk
 }
 
-fn error(fault: Fault) -> Value {
+fn error(fault: PlayedFault) -> Value {
     let (message, kind, code) = match fault {
-        Fault::Overloaded => (
+        PlayedFault::Overloaded => (
             "The engine is currently overloaded, please try again later",
             "server_error",
             json!("server_is_overloaded"),
         ),
-        Fault::RateLimited => (
+        PlayedFault::RateLimited => (
             "Rate limit reached.",
             "tokens",
             json!("rate_limit_exceeded"),
         ),
-        Fault::Server => ("The server had an error", "server_error", Value::Null),
+        PlayedFault::Server => ("The server had an error", "server_error", Value::Null),
     };
     json!({"error": {"message": message, "type": kind, "param": null, "code": code}})
 }

@@ -3,37 +3,41 @@
 
 use serde_json::{Value, json};
 
-use super::{Fault, Finish, Pieces, Play, Said, named_event, signature};
-use crate::Api;
+use super::{
+    ModelReply, PlayedFault, PlayedFinish, PlayedPieces, ReplyItem, named_event, signature,
+};
+use crate::ServedApi;
 
 /// The whole body.
-pub(super) fn stream(play: &Play) -> String {
+pub(super) fn stream(play: &ModelReply) -> String {
     let mut events = Events::default();
     let begun = response(play, "in_progress", &[]);
     events.push(json!({"type": "response.created", "response": begun}));
     events.push(json!({"type": "response.in_progress", "response": begun}));
     for (index, said) in play.said.iter().enumerate() {
         match said {
-            Said::Text(text) => message(&mut events, play, index, text),
-            Said::Reasoning(text) => reasoning(&mut events, play, index, text),
-            Said::HiddenReasoning => reasoning(&mut events, play, index, &Pieces::default()),
-            Said::Call { .. } => function_call(&mut events, play, index, said),
+            ReplyItem::Text(text) => message(&mut events, play, index, text),
+            ReplyItem::Reasoning(text) => reasoning(&mut events, play, index, text),
+            ReplyItem::HiddenReasoning => {
+                reasoning(&mut events, play, index, &PlayedPieces::default())
+            }
+            ReplyItem::Call { .. } => function_call(&mut events, play, index, said),
         }
     }
     if let Some(fault) = play.fault {
         events.push(error(play, fault));
         return events.text;
     }
-    if let Finish::Refusal(explanation) = &play.finish {
+    if let PlayedFinish::Refusal(explanation) = &play.finish {
         refusal(&mut events, play, &explanation.as_str().into());
     }
     let status = match play.finish {
-        Finish::MaxTokens | Finish::ContentFilter => "incomplete",
+        PlayedFinish::MaxTokens | PlayedFinish::ContentFilter => "incomplete",
         _ => "completed",
     };
     let mut response = response(play, status, &events.output);
     if status == "incomplete" {
-        let filtered = play.finish == Finish::ContentFilter;
+        let filtered = play.finish == PlayedFinish::ContentFilter;
         let reason = if filtered {
             "content_filter"
         } else {
@@ -74,18 +78,18 @@ impl Events {
 }
 
 /// Whether the item is never closed: the error follows.
-fn stays_open(play: &Play, index: usize) -> bool {
+fn stays_open(play: &ModelReply, index: usize) -> bool {
     play.fault.is_some() && play.is_broken(index)
 }
 
-fn item_id(play: &Play, kind: &str, index: usize) -> String {
+fn item_id(play: &ModelReply, kind: &str, index: usize) -> String {
     format!("{kind}_{:02}_{index}", play.number)
 }
 
 /// A reasoning item. What it opens with as `encrypted_content` is not what it closes with, and only that counts.
-fn reasoning(events: &mut Events, play: &Play, index: usize, text: &Pieces) {
+fn reasoning(events: &mut Events, play: &ModelReply, index: usize, text: &PlayedPieces) {
     let id = item_id(play, "rs", index);
-    let encrypted = signature(Api::OpenaiResponses, &play.binding, index);
+    let encrypted = signature(ServedApi::OpenaiResponses, &play.binding, index);
     let early = format!("{}partial", encrypted.get(..24).unwrap_or_default());
     let item = |summary: Value, encrypted: &str| {
         json!({
@@ -120,13 +124,13 @@ fn reasoning(events: &mut Events, play: &Play, index: usize, text: &Pieces) {
 }
 
 /// A message. What is said before a call is a commentary.
-fn message(events: &mut Events, play: &Play, index: usize, text: &Pieces) {
+fn message(events: &mut Events, play: &ModelReply, index: usize, text: &PlayedPieces) {
     let id = item_id(play, "msg", index);
     let calls_follow = play
         .said
         .iter()
         .skip(index)
-        .any(|said| matches!(said, Said::Call { .. }));
+        .any(|said| matches!(said, ReplyItem::Call { .. }));
     let phase = if calls_follow {
         "commentary"
     } else {
@@ -166,13 +170,13 @@ fn message(events: &mut Events, play: &Play, index: usize, text: &Pieces) {
     let mut done = event("content_part.done");
     done["part"] = part(&whole);
     events.push(done);
-    let cut = play.is_broken(index) && play.finish == Finish::MaxTokens;
+    let cut = play.is_broken(index) && play.finish == PlayedFinish::MaxTokens;
     let status = if cut { "incomplete" } else { "completed" };
     events.done(index, item(status, json!([part(&whole)])));
 }
 
 /// A refusal is a message too, whose content part is another.
-fn refusal(events: &mut Events, play: &Play, text: &Pieces) {
+fn refusal(events: &mut Events, play: &ModelReply, text: &PlayedPieces) {
     let index = play.said.len();
     let id = item_id(play, "msg", index);
     let item = |status: &str, content: Value| {
@@ -198,8 +202,8 @@ fn refusal(events: &mut Events, play: &Play, text: &Pieces) {
     events.done(index, item("completed", json!([part(&whole)])));
 }
 
-fn function_call(events: &mut Events, play: &Play, index: usize, said: &Said) {
-    let Said::Call {
+fn function_call(events: &mut Events, play: &ModelReply, index: usize, said: &ReplyItem) {
+    let ReplyItem::Call {
         id: call_id,
         name,
         arguments,
@@ -229,7 +233,7 @@ fn function_call(events: &mut Events, play: &Play, index: usize, said: &Said) {
         return;
     }
     let whole = sent.whole();
-    if play.is_broken(index) && play.finish == Finish::MaxTokens {
+    if play.is_broken(index) && play.finish == PlayedFinish::MaxTokens {
         // A call that was cut short has no `done` of its arguments.
         events.done(index, item("incomplete", &whole));
         return;
@@ -239,7 +243,7 @@ fn function_call(events: &mut Events, play: &Play, index: usize, said: &Said) {
 }
 
 /// The response object, as it stands at some time.
-fn response(play: &Play, status: &str, output: &[Value]) -> Value {
+fn response(play: &ModelReply, status: &str, output: &[Value]) -> Value {
     json!({
         "id": format!("resp_{:02}", play.number),
         "object": "response",
@@ -263,7 +267,7 @@ fn response(play: &Play, status: &str, output: &[Value]) -> Value {
 }
 
 /// The input counts what was read from the cache and what was written to it.
-fn usage(play: &Play) -> Value {
+fn usage(play: &ModelReply) -> Value {
     let tokens = play.tokens;
     json!({
         "input_tokens": tokens.prompt(),
@@ -281,11 +285,11 @@ fn usage(play: &Play) -> Value {
 }
 
 /// A failure of the model ends the response; the rest is an event without one.
-fn error(play: &Play, fault: Fault) -> Value {
+fn error(play: &ModelReply, fault: PlayedFault) -> Value {
     let (code, message) = match fault {
-        Fault::Overloaded => ("server_is_overloaded", "The server is overloaded."),
-        Fault::RateLimited => ("rate_limit_exceeded", "Rate limit reached."),
-        Fault::Server => {
+        PlayedFault::Overloaded => ("server_is_overloaded", "The server is overloaded."),
+        PlayedFault::RateLimited => ("rate_limit_exceeded", "Rate limit reached."),
+        PlayedFault::Server => {
             let mut response = response(play, "failed", &[]);
             let message = "The model failed to generate a response.";
             response["error"] = json!({"code": "server_error", "message": message});

@@ -14,13 +14,13 @@ macro_rules! sample {
 
 const BINDING: &str = "the conversation so far";
 
-fn signed(api: Api, index: usize) -> String {
+fn signed(api: ServedApi, index: usize) -> String {
     signature(api, BINDING, index)
 }
 
-fn tokens(cache: [u64; 3], output: u64, reasoning: u64) -> Tokens {
+fn tokens(cache: [u64; 3], output: u64, reasoning: u64) -> PlayedTokens {
     let [input, cache_read, cache_write] = cache;
-    Tokens {
+    PlayedTokens {
         input,
         cache_read,
         cache_write,
@@ -47,25 +47,25 @@ fn events(text: &str, left_out: &str) -> Vec<String> {
 }
 
 #[track_caller]
-fn assert_same(play: &Play, api: Api, sample: &str) {
+fn assert_same(play: &ModelReply, api: ServedApi, sample: &str) {
     assert_same_without(play, api, sample, "");
 }
 
 #[track_caller]
-fn assert_same_without(play: &Play, api: Api, sample: &str, left_out: &str) {
+fn assert_same_without(play: &ModelReply, api: ServedApi, sample: &str, left_out: &str) {
     let played = String::from_utf8(play.stream(api).to_vec()).expect("text");
     assert_eq!(events(&played, left_out), events(sample, left_out));
 }
 
 #[test]
 fn anthropic_thinks_speaks_and_calls_two_tools_as_in_its_sample() {
-    let play = Play::new(BINDING)
-        .say(Said::reasoning([
+    let play = ModelReply::new(BINDING)
+        .say(ReplyItem::reasoning([
             "The user wants the parser. ",
             "Search two places.",
         ]))
-        .say(Said::text(["Looking in both crates."]))
-        .say(Said::call(
+        .say(ReplyItem::text(["Looking in both crates."]))
+        .say(ReplyItem::call(
             "toolu_01AAA",
             "fs_grep",
             [
@@ -74,7 +74,7 @@ fn anthropic_thinks_speaks_and_calls_two_tools_as_in_its_sample() {
                 r#"ter"}"#,
             ],
         ))
-        .say(Said::call(
+        .say(ReplyItem::call(
             "toolu_01BBB",
             "fs_grep",
             [r#"{"path": "crates/b", "pattern": "retry_after"}"#],
@@ -86,11 +86,11 @@ fn anthropic_thinks_speaks_and_calls_two_tools_as_in_its_sample() {
             ("msg_01A", "msg_01"),
             (
                 "EuMCexampleSignatureOpaqueBase64AAAA==",
-                &signed(Api::Anthropic, 0),
+                &signed(ServedApi::Anthropic, 0),
             ),
         ],
     );
-    assert_same(&play, Api::Anthropic, &sample);
+    assert_same(&play, ServedApi::Anthropic, &sample);
 }
 
 /// What the usage of a sample lacks, the stream repeats.
@@ -102,9 +102,9 @@ fn anthropic_usage(output: u64) -> String {
 
 #[test]
 fn anthropic_stops_for_other_reasons_as_in_its_samples() {
-    let refusal = Play::new(BINDING)
-        .say(Said::text(["To begin"]))
-        .finish(Finish::Refusal("Declined under usage policy.".into()))
+    let refusal = ModelReply::new(BINDING)
+        .say(ReplyItem::text(["To begin"]))
+        .finish(PlayedFinish::Refusal("Declined under usage policy.".into()))
         .tokens(tokens([12, 0, 3310], 3, 0));
     let sample = with(
         sample!("anthropic/06_stream_refusal_midway.sse"),
@@ -113,15 +113,15 @@ fn anthropic_stops_for_other_reasons_as_in_its_samples() {
             (r#""usage":{"output_tokens":3}"#, &anthropic_usage(3)),
         ],
     );
-    assert_same_without(&refusal, Api::Anthropic, &sample, "event: ping");
+    assert_same_without(&refusal, ServedApi::Anthropic, &sample, "event: ping");
 
-    let truncated = Play::new(BINDING)
-        .say(Said::call(
+    let truncated = ModelReply::new(BINDING)
+        .say(ReplyItem::call(
             "toolu_01TRUNC",
             "fs_grep",
             [r#"{"path": "cra"#, r#"tes/a"}"#],
         ))
-        .finish(Finish::MaxTokens)
+        .finish(PlayedFinish::MaxTokens)
         .tokens(tokens([12, 0, 3310], 64, 0));
     let sample = with(
         sample!("anthropic/09_stream_max_tokens_truncated_tool.sse"),
@@ -130,35 +130,38 @@ fn anthropic_stops_for_other_reasons_as_in_its_samples() {
             (r#""usage":{"output_tokens":64}"#, &anthropic_usage(64)),
         ],
     );
-    assert_same_without(&truncated, Api::Anthropic, &sample, "event: ping");
+    assert_same_without(&truncated, ServedApi::Anthropic, &sample, "event: ping");
 
-    let overloaded = Play::new(BINDING)
-        .say(Said::text(["Partial"]))
-        .say(Said::text("never said"))
-        .error_inside(1, Fault::Overloaded)
+    let overloaded = ModelReply::new(BINDING)
+        .say(ReplyItem::text(["Partial"]))
+        .say(ReplyItem::text("never said"))
+        .error_inside(1, PlayedFault::Overloaded)
         .tokens(tokens([12, 0, 3310], 0, 0));
     let sample = with(
         sample!("anthropic/07_stream_error_overloaded.sse"),
         &[("msg_01D", "msg_01"), ("req_011EX", "req_01")],
     );
-    assert_same_without(&overloaded, Api::Anthropic, &sample, "event: ping");
+    assert_same_without(&overloaded, ServedApi::Anthropic, &sample, "event: ping");
 }
 
 #[test]
 fn anthropic_omits_and_redacts_thinking_as_in_its_sample() {
-    let play = Play::new(BINDING)
-        .say(Said::reasoning(""))
-        .say(Said::HiddenReasoning)
-        .say(Said::text(["Done."]))
+    let play = ModelReply::new(BINDING)
+        .say(ReplyItem::reasoning(""))
+        .say(ReplyItem::HiddenReasoning)
+        .say(ReplyItem::text(["Done."]))
         .tokens(tokens([4, 3400, 0], 90, 80));
     let sample = with(
         sample!("anthropic/05_stream_omitted_and_redacted_thinking.sse"),
         &[
             (
                 "EuMCexampleSignatureOpaqueBase64AAAA==",
-                &signed(Api::Anthropic, 0),
+                &signed(ServedApi::Anthropic, 0),
             ),
-            ("EmwKAhgBexampleRedacted==", &signed(Api::Anthropic, 1)),
+            (
+                "EmwKAhgBexampleRedacted==",
+                &signed(ServedApi::Anthropic, 1),
+            ),
         ],
     );
     // In the sample the message begins with another amount of input than it ends with.
@@ -174,24 +177,24 @@ fn anthropic_omits_and_redacts_thinking_as_in_its_sample() {
             ("msg_01B", "msg_01"),
         ],
     );
-    assert_same_without(&play, Api::Anthropic, &sample, "event: ping");
+    assert_same_without(&play, ServedApi::Anthropic, &sample, "event: ping");
 }
 
 #[test]
 fn responses_reason_speak_and_call_as_in_their_sample() {
-    let play = Play::new(BINDING)
-        .say(Said::reasoning([
+    let play = ModelReply::new(BINDING)
+        .say(ReplyItem::reasoning([
             "**Locating the parser**\n\n",
             "Search crates.",
         ]))
-        .say(Said::text(["Look", "ing."]))
-        .say(Said::call(
+        .say(ReplyItem::text(["Look", "ing."]))
+        .say(ReplyItem::call(
             "call_A1",
             "fs_grep",
             [r#"{"path":"crates/a","#, r#""pattern":"retry_after"}"#],
         ))
         .tokens(tokens([3, 4064, 20], 154, 96));
-    let encrypted = signed(Api::OpenaiResponses, 0);
+    let encrypted = signed(ServedApi::OpenaiResponses, 0);
     let sample = with(
         sample!("openai_responses/02_stream_reasoning_message_tool.sse"),
         &[
@@ -205,7 +208,7 @@ fn responses_reason_speak_and_call_as_in_their_sample() {
             ),
         ],
     );
-    assert_same(&play, Api::OpenaiResponses, &sample);
+    assert_same(&play, ServedApi::OpenaiResponses, &sample);
 }
 
 /// The samples of short streams leave `response.in_progress` out, and so count otherwise.
@@ -225,28 +228,29 @@ fn responses_end_for_other_reasons_as_in_their_samples() {
     let amounts = tokens([3, 4064, 20], 154, 96);
     let cases = [
         (
-            Play::new(BINDING)
-                .say(Said::call(
+            ModelReply::new(BINDING)
+                .say(ReplyItem::call(
                     "call_A1",
                     "fs_grep",
                     [r#"{"pat"#, r#"h":"crates/a"}"#],
                 ))
-                .finish(Finish::MaxTokens),
+                .finish(PlayedFinish::MaxTokens),
             with(
                 sample!("openai_responses/04_stream_incomplete.sse"),
                 &[("fc_01", "fc_01_0")],
             ),
         ),
         (
-            Play::new(BINDING).error_inside(0, Fault::Server),
+            ModelReply::new(BINDING).error_inside(0, PlayedFault::Server),
             sample!("openai_responses/05_stream_failed.sse").to_owned(),
         ),
         (
-            Play::new(BINDING).error_inside(0, Fault::RateLimited),
+            ModelReply::new(BINDING).error_inside(0, PlayedFault::RateLimited),
             sample!("openai_responses/06_stream_error_event.sse").to_owned(),
         ),
         (
-            Play::new(BINDING).finish(Finish::Refusal("I can't help with that.".into())),
+            ModelReply::new(BINDING)
+                .finish(PlayedFinish::Refusal("I can't help with that.".into())),
             with(
                 sample!("openai_responses/07_stream_refusal.sse"),
                 &[("msg_02", "msg_01_0")],
@@ -255,7 +259,8 @@ fn responses_end_for_other_reasons_as_in_their_samples() {
     ];
     for (play, sample) in cases {
         let play = play.tokens(amounts);
-        let played = String::from_utf8(play.stream(Api::OpenaiResponses).to_vec()).expect("text");
+        let played =
+            String::from_utf8(play.stream(ServedApi::OpenaiResponses).to_vec()).expect("text");
         let one_delta = joined_refusal(uncounted(&played));
         assert_eq!(one_delta, uncounted(&sample));
     }
@@ -284,13 +289,13 @@ fn joined_refusal(events: Vec<String>) -> Vec<String> {
 
 #[test]
 fn chat_completions_call_two_tools_as_in_their_sample() {
-    let play = Play::new(BINDING)
-        .say(Said::call(
+    let play = ModelReply::new(BINDING)
+        .say(ReplyItem::call(
             "call_A1",
             "fs_grep",
             [r#"{"path":"crates/a","#, r#""pattern":"x"}"#],
         ))
-        .say(Said::call(
+        .say(ReplyItem::call(
             "call_B2",
             "fs_grep",
             [r#"{"path":"crates/b","pattern":"x"}"#],
@@ -298,16 +303,16 @@ fn chat_completions_call_two_tools_as_in_their_sample() {
         .tokens(tokens([44, 768, 0], 61, 0));
     assert_same(
         &play,
-        Api::OpenaiChat,
+        ServedApi::OpenaiChat,
         sample!("openai_chat/02_stream_two_tools.sse"),
     );
 }
 
 #[test]
 fn servers_of_chat_completions_show_reasoning_as_in_their_samples() {
-    let llama = Play::new(BINDING)
-        .say(Said::reasoning(["Need", " to search."]))
-        .say(Said::call(
+    let llama = ModelReply::new(BINDING)
+        .say(ReplyItem::reasoning(["Need", " to search."]))
+        .say(ReplyItem::call(
             "abc123",
             "fs_grep",
             ["{", r#""path":".","pattern":"x"}"#],
@@ -318,25 +323,25 @@ fn servers_of_chat_completions_show_reasoning_as_in_their_samples() {
         sample!("openai_chat/07_stream_llamacpp.sse"),
         &[("chatcmpl-lc", "chatcmpl-01")],
     );
-    assert_same(&llama, Api::OpenaiChat, &sample);
+    assert_same(&llama, ServedApi::OpenaiChat, &sample);
 
-    let vllm = Play::new(BINDING)
-        .say(Said::reasoning(["9.11 < 9.8"]))
-        .say(Said::text(["9.8"]))
+    let vllm = ModelReply::new(BINDING)
+        .say(ReplyItem::reasoning(["9.11 < 9.8"]))
+        .say(ReplyItem::text(["9.8"]))
         .chat_server(ChatServer::Vllm);
     assert_same(
         &vllm,
-        Api::OpenaiChat,
+        ServedApi::OpenaiChat,
         sample!("openai_chat/08_stream_vllm_reasoning.sse"),
     );
 }
 
 #[test]
 fn chat_completions_break_with_an_error_as_in_their_sample() {
-    let play = Play::new(BINDING)
-        .say(Said::text(["Par"]))
-        .error_inside(1, Fault::Server);
-    let played = String::from_utf8(play.stream(Api::OpenaiChat).to_vec()).expect("text");
+    let play = ModelReply::new(BINDING)
+        .say(ReplyItem::text(["Par"]))
+        .error_inside(1, PlayedFault::Server);
+    let played = String::from_utf8(play.stream(ServedApi::OpenaiChat).to_vec()).expect("text");
     let sample = sample!("openai_chat/10_stream_inline_error.sse");
     // The sample opens with the text at once.
     assert_eq!(events(&played, "Par").last(), events(sample, "Par").last());
@@ -346,14 +351,14 @@ fn chat_completions_break_with_an_error_as_in_their_sample() {
 
 #[test]
 fn gemini_thinks_and_calls_side_by_side_as_in_its_sample() {
-    let play = Play::new(BINDING)
-        .say(Said::reasoning(["**Searching**\n\n"]))
-        .say(Said::call(
+    let play = ModelReply::new(BINDING)
+        .say(ReplyItem::reasoning(["**Searching**\n\n"]))
+        .say(ReplyItem::call(
             "fc-1",
             "fs_grep",
             r#"{"path":"crates/a","pattern":"retry_after"}"#,
         ))
-        .say(Said::call(
+        .say(ReplyItem::call(
             "fc-2",
             "fs_grep",
             r#"{"path":"crates/b","pattern":"retry_after"}"#,
@@ -361,9 +366,9 @@ fn gemini_thinks_and_calls_side_by_side_as_in_its_sample() {
         .tokens(tokens([104, 4096, 0], 104, 60));
     let sample = with(
         sample!("gemini/03_stream_thought_and_parallel_calls.sse"),
-        &[("CiQBexampleSignature1==", &signed(Api::Gemini, 0))],
+        &[("CiQBexampleSignature1==", &signed(ServedApi::Gemini, 0))],
     );
-    assert_same(&play, Api::Gemini, &sample);
+    assert_same(&play, ServedApi::Gemini, &sample);
 }
 
 #[test]
@@ -372,35 +377,35 @@ fn gemini_ends_as_in_its_other_samples() {
     // The last usage of these samples is that of the chunks before.
     let first = r#""totalTokenCount":4260,"thoughtsTokenCount":60"#;
     let last = r#""candidatesTokenCount":44,"thoughtsTokenCount":60,"totalTokenCount":4304"#;
-    let text = Play::new(BINDING)
-        .say(Said::text(["It is in ", "error.rs."]))
+    let text = ModelReply::new(BINDING)
+        .say(ReplyItem::text(["It is in ", "error.rs."]))
         .tokens(amounts);
     let sample = with(
         sample!("gemini/05_stream_text_signature_on_empty_part.sse"),
-        &[("CiQBexampleSignature2==", &signed(Api::Gemini, 0))],
+        &[("CiQBexampleSignature2==", &signed(ServedApi::Gemini, 0))],
     );
     let (before, end) = sample.split_at(sample.rfind(first).expect("usage"));
     assert_same(
         &text,
-        Api::Gemini,
+        ServedApi::Gemini,
         &format!("{before}{}", with(end, &[(first, last)])),
     );
 
-    let blocked = Play::new(BINDING)
-        .finish(Finish::ContentFilter)
+    let blocked = ModelReply::new(BINDING)
+        .finish(PlayedFinish::ContentFilter)
         .tokens(tokens([30, 0, 0], 0, 0))
         .number(2);
     assert_same(
         &blocked,
-        Api::Gemini,
+        ServedApi::Gemini,
         sample!("gemini/06_stream_prompt_blocked.sse"),
     );
 
-    let malformed = Play::new(BINDING)
-        .say(Said::call("fc-1", "fs_grep", "{}"))
-        .finish(Finish::MalformedCall)
+    let malformed = ModelReply::new(BINDING)
+        .say(ReplyItem::call("fc-1", "fs_grep", "{}"))
+        .finish(PlayedFinish::MalformedCall)
         .tokens(tokens([30, 0, 0], 0, 0));
-    let played = data(&malformed, Api::Gemini);
+    let played = data(&malformed, ServedApi::Gemini);
     let sample: Value = serde_json::from_str(
         sample!("gemini/07_stream_malformed_call.sse").trim_start_matches("data: "),
     )
@@ -410,20 +415,20 @@ fn gemini_ends_as_in_its_other_samples() {
     assert_eq!(played["content"], sample["content"]);
     assert_eq!(played["finishReason"], sample["finishReason"]);
 
-    let paused = Play::new(BINDING)
-        .say(Said::text("long"))
-        .finish(Finish::Pause);
-    let last = data(&paused, Api::Gemini).pop().expect("a chunk");
+    let paused = ModelReply::new(BINDING)
+        .say(ReplyItem::text("long"))
+        .finish(PlayedFinish::Pause);
+    let last = data(&paused, ServedApi::Gemini).pop().expect("a chunk");
     assert_eq!(last["candidates"][0]["finishReason"], "CONTINUATION");
     assert!(last["candidates"][0]["continuationToken"].is_string());
 }
 
 #[test]
 fn gemini_breaks_with_a_bare_error_over_several_lines() {
-    let play = Play::new(BINDING)
-        .say(Said::text(["Par"]))
-        .error_inside(1, Fault::Overloaded);
-    let text = String::from_utf8(play.stream(Api::Gemini).to_vec()).expect("text");
+    let play = ModelReply::new(BINDING)
+        .say(ReplyItem::text(["Par"]))
+        .error_inside(1, PlayedFault::Overloaded);
+    let text = String::from_utf8(play.stream(ServedApi::Gemini).to_vec()).expect("text");
     let (events, error) = text
         .split_once("\n\n{\n")
         .expect("an error on lines of its own");
@@ -434,14 +439,14 @@ fn gemini_breaks_with_a_bare_error_over_several_lines() {
 
 #[test]
 fn ollama_thinks_and_calls_as_in_its_sample() {
-    let play = Play::new(BINDING)
-        .say(Said::reasoning(["Need", " to search."]))
-        .say(Said::call(
+    let play = ModelReply::new(BINDING)
+        .say(ReplyItem::reasoning(["Need", " to search."]))
+        .say(ReplyItem::call(
             "call_8k2",
             "fs_grep",
             r#"{"path":"crates/a","pattern":"x"}"#,
         ))
-        .say(Said::call(
+        .say(ReplyItem::call(
             "call_9m1",
             "fs_grep",
             r#"{"path":"crates/b","pattern":"x"}"#,
@@ -449,17 +454,17 @@ fn ollama_thinks_and_calls_as_in_its_sample() {
         .tokens(tokens([58, 0, 0], 39, 0));
     let sample = sample!("ollama/02_stream_thinking_tools.ndjson");
     // The sample names the fields of a thinking line in the same order.
-    assert_same(&play, Api::Ollama, sample);
+    assert_same(&play, ServedApi::Ollama, sample);
 }
 
 #[test]
 fn ollama_ends_as_in_its_other_samples() {
-    let broken = Play::new(BINDING)
-        .say(Said::text([" Yes"]))
-        .error_inside(1, Fault::Server);
+    let broken = ModelReply::new(BINDING)
+        .say(ReplyItem::text([" Yes"]))
+        .error_inside(1, PlayedFault::Server);
     assert_same(
         &broken,
-        Api::Ollama,
+        ServedApi::Ollama,
         sample!("ollama/04_stream_error.ndjson"),
     );
 
@@ -468,11 +473,11 @@ fn ollama_ends_as_in_its_other_samples() {
         r#","prompt_eval_duration":246789208"#,
         r#","eval_duration":1366582209"#,
     ];
-    let cut = Play::new(BINDING)
-        .say(Said::text(["cut"]))
-        .finish(Finish::MaxTokens)
+    let cut = ModelReply::new(BINDING)
+        .say(ReplyItem::text(["cut"]))
+        .finish(PlayedFinish::MaxTokens)
         .tokens(tokens([4096, 0, 0], 10, 0));
-    let played = String::from_utf8(cut.stream(Api::Ollama).to_vec()).expect("text");
+    let played = String::from_utf8(cut.stream(ServedApi::Ollama).to_vec()).expect("text");
     let played = with(&played, &durations.map(|duration| (duration, "")));
     assert_eq!(played, sample!("ollama/06_stream_length.ndjson"));
 }

@@ -7,7 +7,7 @@ use super::*;
 const BINDING: &str = "the conversation so far";
 
 /// The data of each event.
-pub(super) fn data(play: &Play, api: Api) -> Vec<Value> {
+pub(super) fn data(play: &ModelReply, api: ServedApi) -> Vec<Value> {
     let text = String::from_utf8(play.stream(api).to_vec()).expect("text");
     text.lines()
         .filter_map(|line| line.strip_prefix("data: "))
@@ -33,17 +33,17 @@ fn text_is_cut_anywhere_between_characters() {
         ),
     ];
     for (text, pieces) in cases {
-        assert_eq!(Pieces::from(text).iter().collect::<Vec<_>>(), pieces);
-        assert_eq!(Pieces::from(text).whole(), text);
+        assert_eq!(PlayedPieces::from(text).iter().collect::<Vec<_>>(), pieces);
+        assert_eq!(PlayedPieces::from(text).whole(), text);
     }
 }
 
 #[test]
 fn a_malformed_call_has_arguments_that_are_no_json() {
-    let play = Play::new(BINDING)
-        .say(Said::call("call_1", "fs_grep", r#"{"path":"src"}"#))
-        .finish(Finish::MalformedCall);
-    let arguments = |api: Api, path: &str| -> String {
+    let play = ModelReply::new(BINDING)
+        .say(ReplyItem::call("call_1", "fs_grep", r#"{"path":"src"}"#))
+        .finish(PlayedFinish::MalformedCall);
+    let arguments = |api: ServedApi, path: &str| -> String {
         data(&play, api)
             .iter()
             .filter_map(|event| {
@@ -55,17 +55,17 @@ fn a_malformed_call_has_arguments_that_are_no_json() {
             .collect()
     };
     for (api, path) in [
-        (Api::Anthropic, "/delta/partial_json"),
-        (Api::OpenaiResponses, "/arguments"),
+        (ServedApi::Anthropic, "/delta/partial_json"),
+        (ServedApi::OpenaiResponses, "/arguments"),
         (
-            Api::OpenaiChat,
+            ServedApi::OpenaiChat,
             "/choices/0/delta/tool_calls/0/function/arguments",
         ),
     ] {
         assert_eq!(arguments(api, path), r#"{"path":"s"#, "{}", api.name());
     }
     assert_eq!(
-        play.stream(Api::Ollama),
+        play.stream(ServedApi::Ollama),
         "{\"error\":\"error parsing tool call\"}\n"
     );
 }
@@ -73,22 +73,25 @@ fn a_malformed_call_has_arguments_that_are_no_json() {
 #[test]
 fn a_finish_exists_only_where_the_api_has_it() {
     let finishes = [
-        (Finish::Stop, [true, true, true, true, true]),
-        (Finish::MaxTokens, [true, true, true, true, true]),
-        (Finish::MalformedCall, [true, true, true, true, true]),
+        (PlayedFinish::Stop, [true, true, true, true, true]),
+        (PlayedFinish::MaxTokens, [true, true, true, true, true]),
+        (PlayedFinish::MalformedCall, [true, true, true, true, true]),
         (
-            Finish::Refusal("No.".into()),
+            PlayedFinish::Refusal("No.".into()),
             [true, true, true, false, false],
         ),
-        (Finish::ContentFilter, [false, true, true, true, false]),
-        (Finish::ContextFull, [true, false, true, false, false]),
-        (Finish::Pause, [true, false, false, true, false]),
+        (
+            PlayedFinish::ContentFilter,
+            [false, true, true, true, false],
+        ),
+        (PlayedFinish::ContextFull, [true, false, true, false, false]),
+        (PlayedFinish::Pause, [true, false, false, true, false]),
     ];
     for (finish, expected) in finishes {
-        let play = Play::new(BINDING)
-            .say(Said::text("Well"))
+        let play = ModelReply::new(BINDING)
+            .say(ReplyItem::text("Well"))
             .finish(finish.clone());
-        for (api, exists) in Api::ALL.into_iter().zip(expected) {
+        for (api, exists) in ServedApi::ALL.into_iter().zip(expected) {
             assert_eq!(
                 finish.exists_in(api),
                 exists,
@@ -104,12 +107,12 @@ fn a_finish_exists_only_where_the_api_has_it() {
 
 #[test]
 fn a_signature_depends_on_the_api_the_conversation_and_the_place() {
-    let one = signature(Api::Anthropic, "a", 0);
-    assert_eq!(one, signature(Api::Anthropic, "a", 0));
+    let one = signature(ServedApi::Anthropic, "a", 0);
+    assert_eq!(one, signature(ServedApi::Anthropic, "a", 0));
     for other in [
-        signature(Api::Gemini, "a", 0),
-        signature(Api::Anthropic, "b", 0),
-        signature(Api::Anthropic, "a", 1),
+        signature(ServedApi::Gemini, "a", 0),
+        signature(ServedApi::Anthropic, "b", 0),
+        signature(ServedApi::Anthropic, "a", 1),
     ] {
         assert_ne!(one, other);
     }
@@ -119,7 +122,7 @@ fn a_signature_depends_on_the_api_the_conversation_and_the_place() {
 fn structured_output_is_json_as_text() {
     let json = serde_json::json!({"answer": "yes, \"certainly\""});
     let play = structured(&json);
-    let text: String = data(&play, Api::Gemini)
+    let text: String = data(&play, ServedApi::Gemini)
         .iter()
         .filter_map(|event| event["candidates"][0]["content"]["parts"][0]["text"].as_str())
         .collect();

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::sync::mpsc;
 
-use super::{End, Part};
+use super::{BodyEnd, BodyPart};
 
 /// What happens when the body is dropped before its end.
 type OnDrop = Box<dyn FnOnce() + Send>;
@@ -28,9 +28,9 @@ impl PlayedBody {
     ///
     /// The channel holds one frame. So the connection finds it empty after each one and writes what it has: a part
     /// is a write.
-    pub(super) fn new(parts: Vec<Part>, end: End, on_drop: OnDrop) -> Self {
+    pub(super) fn new(parts: Vec<BodyPart>, end: BodyEnd, on_drop: OnDrop) -> Self {
         let left = match (parts.as_slice(), end) {
-            ([Part::Bytes(bytes)], End::Whole) => Some(bytes.len() as u64),
+            ([BodyPart::Bytes(bytes)], BodyEnd::Whole) => Some(bytes.len() as u64),
             _ => None,
         };
         let (feed, frames) = mpsc::channel(1);
@@ -49,28 +49,28 @@ impl PlayedBody {
 }
 
 /// Sends the parts and the end. A failed send means that nobody listens any more.
-async fn play(parts: Vec<Part>, end: End, feed: &mpsc::Sender<io::Result<Bytes>>) {
+async fn play(parts: Vec<BodyPart>, end: BodyEnd, feed: &mpsc::Sender<io::Result<Bytes>>) {
     for part in parts {
         match part {
-            Part::Bytes(bytes) if bytes.is_empty() => {}
-            Part::Bytes(bytes) => {
+            BodyPart::Bytes(bytes) if bytes.is_empty() => {}
+            BodyPart::Bytes(bytes) => {
                 if feed.send(Ok(bytes)).await.is_err() {
                     return;
                 }
             }
-            Part::Wait(gate) => gate.wait().await,
-            Part::Pause(pause) => tokio::time::sleep(pause).await,
+            BodyPart::Wait(gate) => gate.wait().await,
+            BodyPart::Pause(pause) => tokio::time::sleep(pause).await,
             // Whoever wanted to know may have gone.
-            Part::Stamp(tell) => _ = tell.send(Instant::now()),
+            BodyPart::Stamp(tell) => _ = tell.send(Instant::now()),
         }
     }
     match end {
-        End::Whole => {}
-        End::Cut => {
+        BodyEnd::Whole => {}
+        BodyEnd::Cut => {
             let cut = io::Error::new(io::ErrorKind::ConnectionAborted, "the reply is cut here");
             let _ = feed.send(Err(cut)).await;
         }
-        End::Hang => std::future::pending().await,
+        BodyEnd::Hang => std::future::pending().await,
     }
 }
 

@@ -9,13 +9,13 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::body::PlayedBody;
-use crate::Api;
+use crate::ServedApi;
 
 /// Something that a test opens, once and for good. Clones are the same gate.
 #[derive(Clone, Debug, Default)]
-pub struct Gate(CancellationToken);
+pub struct ReplyGate(CancellationToken);
 
-impl Gate {
+impl ReplyGate {
     /// A closed gate.
     #[must_use]
     pub fn new() -> Self {
@@ -34,11 +34,11 @@ impl Gate {
 
 /// One step in sending a body.
 #[derive(Clone, Debug)]
-pub enum Part {
+pub enum BodyPart {
     /// Bytes in one write.
     Bytes(Bytes),
     /// Nothing, until the gate is opened.
-    Wait(Gate),
+    Wait(ReplyGate),
     /// Nothing for so long: to pace a benchmark, never to wait for something.
     Pause(Duration),
     /// Nothing, but this place is reached now: what comes next is handed to the connection at once.
@@ -47,7 +47,7 @@ pub enum Part {
 
 /// How a body ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum End {
+pub enum BodyEnd {
     /// As it should.
     #[default]
     Whole,
@@ -57,28 +57,28 @@ pub enum End {
     Hang,
 }
 
-/// A response.
+/// A response as the server writes it, in pieces.
 #[derive(Clone, Debug)]
-pub struct Reply {
+pub struct ServedReply {
     /// The HTTP status.
     pub status: u16,
     /// Headers, in order.
     pub headers: Vec<(String, String)>,
     /// The body, step by step.
-    pub body: Vec<Part>,
+    pub body: Vec<BodyPart>,
     /// How the body ends.
-    pub end: End,
+    pub end: BodyEnd,
 }
 
-impl Reply {
+impl ServedReply {
     /// A whole response with a body of this type.
     #[must_use]
     pub fn new(status: u16, content_type: &str, body: impl Into<Bytes>) -> Self {
         Self {
             status,
             headers: vec![("content-type".into(), content_type.into())],
-            body: vec![Part::Bytes(body.into())],
-            end: End::Whole,
+            body: vec![BodyPart::Bytes(body.into())],
+            end: BodyEnd::Whole,
         }
     }
 
@@ -90,18 +90,20 @@ impl Reply {
 
     /// A stream, with the content type and the request id that the API sends.
     #[must_use]
-    pub fn stream(api: Api, bytes: impl Into<Bytes>) -> Self {
+    pub fn stream(api: ServedApi, bytes: impl Into<Bytes>) -> Self {
         let content_type = match api {
-            Api::Anthropic | Api::OpenaiResponses => "text/event-stream; charset=utf-8",
-            Api::OpenaiChat | Api::Gemini => "text/event-stream",
-            Api::Ollama => "application/x-ndjson",
+            ServedApi::Anthropic | ServedApi::OpenaiResponses => "text/event-stream; charset=utf-8",
+            ServedApi::OpenaiChat | ServedApi::Gemini => "text/event-stream",
+            ServedApi::Ollama => "application/x-ndjson",
         };
         let reply = Self::new(200, content_type, bytes);
         match api {
-            Api::Anthropic => reply.header("request-id", "req_01"),
-            Api::OpenaiResponses | Api::OpenaiChat => reply.header("x-request-id", "req_01"),
+            ServedApi::Anthropic => reply.header("request-id", "req_01"),
+            ServedApi::OpenaiResponses | ServedApi::OpenaiChat => {
+                reply.header("x-request-id", "req_01")
+            }
             // Gemini names the response in the stream, Ollama not at all.
-            Api::Gemini | Api::Ollama => reply,
+            ServedApi::Gemini | ServedApi::Ollama => reply,
         }
     }
 
@@ -127,12 +129,12 @@ impl Reply {
             })
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
-        let body = vec![Part::Bytes(Bytes::copy_from_slice(body.as_bytes()))];
+        let body = vec![BodyPart::Bytes(Bytes::copy_from_slice(body.as_bytes()))];
         Self {
             status,
             headers,
             body,
-            end: End::Whole,
+            end: BodyEnd::Whole,
         }
     }
 
@@ -149,27 +151,27 @@ impl Reply {
         self
     }
 
-    /// Only the first `bytes` of the body, and then [`End::Cut`].
+    /// Only the first `bytes` of the body, and then [`BodyEnd::Cut`].
     #[must_use]
     pub fn cut_at(mut self, bytes: usize) -> Self {
         let (before, _) = split(self.body, bytes);
         self.body = before;
-        self.end = End::Cut;
+        self.end = BodyEnd::Cut;
         self
     }
 
-    /// The whole body as it is, and then [`End::Hang`].
+    /// The whole body as it is, and then [`BodyEnd::Hang`].
     #[must_use]
     pub fn hang(mut self) -> Self {
-        self.end = End::Hang;
+        self.end = BodyEnd::Hang;
         self
     }
 
     /// Waits for the gate when `bytes` of the body are sent.
     #[must_use]
-    pub fn wait_at(mut self, bytes: usize, gate: &Gate) -> Self {
+    pub fn wait_at(mut self, bytes: usize, gate: &ReplyGate) -> Self {
         let (mut before, after) = split(self.body, bytes);
-        before.push(Part::Wait(gate.clone()));
+        before.push(BodyPart::Wait(gate.clone()));
         before.extend(after);
         self.body = before;
         self
@@ -181,10 +183,10 @@ impl Reply {
         let mut parts = Vec::new();
         for part in self.body {
             match part {
-                Part::Bytes(mut rest) => {
+                BodyPart::Bytes(mut rest) => {
                     while !rest.is_empty() {
                         let piece = rest.split_to(bytes.max(1).min(rest.len()));
-                        parts.push(Part::Bytes(piece));
+                        parts.push(BodyPart::Bytes(piece));
                     }
                 }
                 other => parts.push(other),
@@ -199,8 +201,8 @@ impl Reply {
     pub fn pause_between(mut self, pause: Duration) -> Self {
         let mut parts = Vec::with_capacity(self.body.len() * 2);
         for part in self.body {
-            if matches!(part, Part::Bytes(_)) && !parts.is_empty() {
-                parts.push(Part::Pause(pause));
+            if matches!(part, BodyPart::Bytes(_)) && !parts.is_empty() {
+                parts.push(BodyPart::Pause(pause));
             }
             parts.push(part);
         }
@@ -227,20 +229,20 @@ impl Reply {
 }
 
 /// The parts before and after so many bytes. Waits and pauses at that place count as after.
-fn split(parts: Vec<Part>, bytes: usize) -> (Vec<Part>, Vec<Part>) {
+fn split(parts: Vec<BodyPart>, bytes: usize) -> (Vec<BodyPart>, Vec<BodyPart>) {
     let (mut before, mut after) = (Vec::new(), Vec::new());
     let mut left = bytes;
     for part in parts {
         match part {
             _ if left == 0 => after.push(part),
-            Part::Bytes(mut piece) if piece.len() > left => {
-                before.push(Part::Bytes(piece.split_to(left)));
-                after.push(Part::Bytes(piece));
+            BodyPart::Bytes(mut piece) if piece.len() > left => {
+                before.push(BodyPart::Bytes(piece.split_to(left)));
+                after.push(BodyPart::Bytes(piece));
                 left = 0;
             }
-            Part::Bytes(piece) => {
+            BodyPart::Bytes(piece) => {
                 left -= piece.len();
-                before.push(Part::Bytes(piece));
+                before.push(BodyPart::Bytes(piece));
             }
             other => before.push(other),
         }

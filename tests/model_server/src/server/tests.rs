@@ -11,18 +11,18 @@ use super::*;
 const LONG: Duration = Duration::from_secs(20);
 
 /// A client of one connection that speaks HTTP/1.1 by hand.
-struct Client(BufReader<TcpStream>);
+struct RawClient(BufReader<TcpStream>);
 
 /// What came of a response before its end or its break.
 #[derive(Debug, Default)]
-struct Seen {
+struct ReceivedResponse {
     head: String,
     body: Vec<u8>,
     /// The body came to the end that its framing promised.
     whole: bool,
 }
 
-impl Client {
+impl RawClient {
     fn new(server: &ModelServer) -> Self {
         let socket = TcpStream::connect(server.address()).expect("a connection");
         socket.set_read_timeout(Some(LONG)).expect("a timeout");
@@ -68,10 +68,10 @@ impl Client {
         Some(bytes)
     }
 
-    fn response(&mut self) -> Seen {
-        let mut seen = Seen {
+    fn response(&mut self) -> ReceivedResponse {
+        let mut seen = ReceivedResponse {
             head: self.head(),
-            ..Seen::default()
+            ..ReceivedResponse::default()
         };
         let length = seen
             .head
@@ -92,7 +92,7 @@ impl Client {
         seen
     }
 
-    fn post(&mut self, path: &str) -> Seen {
+    fn post(&mut self, path: &str) -> ReceivedResponse {
         self.send("POST", path, "", "{}");
         self.response()
     }
@@ -100,8 +100,8 @@ impl Client {
 
 #[test]
 fn a_request_is_kept_as_it_came() {
-    let server = ModelServer::start(|_| Reply::json(200, json!({"ok": true})));
-    let mut client = Client::new(&server);
+    let server = ModelServer::start(|_| ServedReply::json(200, json!({"ok": true})));
+    let mut client = RawClient::new(&server);
     client.send(
         "POST",
         "/v1/messages?beta=true",
@@ -116,7 +116,7 @@ fn a_request_is_kept_as_it_came() {
     assert_eq!(seen.body, br#"{"ok":true}"#);
     client.send("GET", "/api/tags", "", "");
     client.response();
-    Client::new(&server).post("/v1/responses");
+    RawClient::new(&server).post("/v1/responses");
 
     assert!(server.wait_for(3, LONG));
     let received = server.received();
@@ -136,9 +136,9 @@ fn a_request_is_kept_as_it_came() {
     assert_eq!(
         places,
         [
-            (0, 0, Some(Api::Anthropic)),
-            (1, 0, Some(Api::Ollama)),
-            (2, 1, Some(Api::OpenaiResponses))
+            (0, 0, Some(ServedApi::Anthropic)),
+            (1, 0, Some(ServedApi::Ollama)),
+            (2, 1, Some(ServedApi::OpenaiResponses))
         ]
     );
     assert_eq!(server.connections(), 2);
@@ -154,25 +154,29 @@ fn the_path_names_the_api() {
         http::HeaderValue::from_static("2026-10-21"),
     );
     let cases = [
-        ("/v1/messages", &none, Some(Api::Anthropic)),
-        ("/v1/messages/count_tokens", &none, Some(Api::Anthropic)),
-        ("/v1/responses", &none, Some(Api::OpenaiResponses)),
+        ("/v1/messages", &none, Some(ServedApi::Anthropic)),
+        (
+            "/v1/messages/count_tokens",
+            &none,
+            Some(ServedApi::Anthropic),
+        ),
+        ("/v1/responses", &none, Some(ServedApi::OpenaiResponses)),
         (
             "/v1/responses/input_tokens",
             &none,
-            Some(Api::OpenaiResponses),
+            Some(ServedApi::OpenaiResponses),
         ),
-        ("/v1/chat/completions", &none, Some(Api::OpenaiChat)),
+        ("/v1/chat/completions", &none, Some(ServedApi::OpenaiChat)),
         (
             "/v1beta/models/g:streamGenerateContent",
             &none,
-            Some(Api::Gemini),
+            Some(ServedApi::Gemini),
         ),
-        ("/v1beta/models", &none, Some(Api::Gemini)),
-        ("/api/chat", &none, Some(Api::Ollama)),
-        ("/api/show", &none, Some(Api::Ollama)),
+        ("/v1beta/models", &none, Some(ServedApi::Gemini)),
+        ("/api/chat", &none, Some(ServedApi::Ollama)),
+        ("/api/show", &none, Some(ServedApi::Ollama)),
         ("/v1/models", &none, None),
-        ("/v1/models", &anthropic, Some(Api::Anthropic)),
+        ("/v1/models", &anthropic, Some(ServedApi::Anthropic)),
         ("/", &none, None),
     ];
     for (path, headers, api) in cases {
@@ -182,10 +186,10 @@ fn the_path_names_the_api() {
 
 #[test]
 fn urls_are_what_people_configure() {
-    let server = ModelServer::start(|_| Reply::json(200, Value::Null));
+    let server = ModelServer::start(|_| ServedReply::json(200, Value::Null));
     let base = format!("http://{}", server.address());
     let versioned = format!("{base}/v1");
-    for (api, url) in Api::ALL
+    for (api, url) in ServedApi::ALL
         .into_iter()
         .zip([&base, &versioned, &versioned, &base, &base])
     {
@@ -196,11 +200,11 @@ fn urls_are_what_people_configure() {
 #[test]
 fn a_written_response_is_sent_as_it_is() {
     let server = ModelServer::start(|_| {
-        Reply::http(include_str!(
+        ServedReply::http(include_str!(
             "../../wire/anthropic/12_error_429_rate_limit.http"
         ))
     });
-    let seen = Client::new(&server).post("/v1/messages");
+    let seen = RawClient::new(&server).post("/v1/messages");
     assert!(
         seen.head.starts_with("HTTP/1.1 429 Too Many Requests\n"),
         "{}",
@@ -213,8 +217,9 @@ fn a_written_response_is_sent_as_it_is() {
 
 #[test]
 fn a_stream_names_its_type_and_its_request() {
-    let server =
-        ModelServer::start(|received| Reply::stream(received.api.unwrap_or(Api::Gemini), "x"));
+    let server = ModelServer::start(|received| {
+        ServedReply::stream(received.api.unwrap_or(ServedApi::Gemini), "x")
+    });
     let cases = [
         (
             "/v1/messages",
@@ -239,7 +244,7 @@ fn a_stream_names_its_type_and_its_request() {
         ("/api/chat", "content-type: application/x-ndjson\n", "\n"),
     ];
     for (path, content_type, request_id) in cases {
-        let head = Client::new(&server).post(path).head;
+        let head = RawClient::new(&server).post(path).head;
         assert!(
             head.contains(content_type) && head.contains(request_id),
             "{path}: {head}"
@@ -249,8 +254,8 @@ fn a_stream_names_its_type_and_its_request() {
 
 #[test]
 fn a_redirect_points_elsewhere() {
-    let server = ModelServer::start(|_| Reply::redirect("http://127.0.0.1:1/v1/messages"));
-    let seen = Client::new(&server).post("/v1/messages");
+    let server = ModelServer::start(|_| ServedReply::redirect("http://127.0.0.1:1/v1/messages"));
+    let seen = RawClient::new(&server).post("/v1/messages");
     assert!(seen.head.starts_with("HTTP/1.1 307"), "{}", seen.head);
     assert!(
         seen.head
@@ -262,8 +267,9 @@ fn a_redirect_points_elsewhere() {
 
 #[test]
 fn each_part_of_a_body_is_a_write() {
-    let server = ModelServer::start(|_| Reply::stream(Api::Ollama, "abcdefgh").split_every(3));
-    let mut client = Client::new(&server);
+    let server =
+        ModelServer::start(|_| ServedReply::stream(ServedApi::Ollama, "abcdefgh").split_every(3));
+    let mut client = RawClient::new(&server);
     client.send("POST", "/api/chat", "", "{}");
     client.head();
     let chunks: Vec<_> = std::iter::from_fn(|| client.chunk().filter(|c| !c.is_empty())).collect();
@@ -272,11 +278,12 @@ fn each_part_of_a_body_is_a_write() {
 
 #[test]
 fn a_gate_holds_the_rest_back_until_it_is_opened() {
-    let gate = Gate::new();
+    let gate = ReplyGate::new();
     let held = gate.clone();
-    let server =
-        ModelServer::start(move |_| Reply::stream(Api::Ollama, "before,after").wait_at(7, &held));
-    let mut client = Client::new(&server);
+    let server = ModelServer::start(move |_| {
+        ServedReply::stream(ServedApi::Ollama, "before,after").wait_at(7, &held)
+    });
+    let mut client = RawClient::new(&server);
     client.send("POST", "/api/chat", "", "{}");
     client.head();
     assert_eq!(client.chunk().as_deref(), Some(&b"before,"[..]));
@@ -288,16 +295,16 @@ fn a_gate_holds_the_rest_back_until_it_is_opened() {
 #[test]
 fn a_stamp_tells_when_its_place_in_the_body_was_reached() {
     let (tell, times) = std::sync::mpsc::channel();
-    let gate = Gate::new();
+    let gate = ReplyGate::new();
     let held = gate.clone();
     let server = ModelServer::start(move |_| {
-        let mut reply = Reply::stream(Api::Ollama, "before,");
-        reply.body.push(Part::Wait(held.clone()));
-        reply.body.push(Part::Stamp(tell.clone()));
-        reply.body.push(Part::Bytes("after".into()));
+        let mut reply = ServedReply::stream(ServedApi::Ollama, "before,");
+        reply.body.push(BodyPart::Wait(held.clone()));
+        reply.body.push(BodyPart::Stamp(tell.clone()));
+        reply.body.push(BodyPart::Bytes("after".into()));
         reply
     });
-    let mut client = Client::new(&server);
+    let mut client = RawClient::new(&server);
     client.send("POST", "/api/chat", "", "{}");
     client.head();
     assert_eq!(client.chunk().as_deref(), Some(&b"before,"[..]));
@@ -311,9 +318,10 @@ fn a_stamp_tells_when_its_place_in_the_body_was_reached() {
 #[test]
 fn a_cut_body_has_no_end() {
     for cut in [0, 5, 8] {
-        let server =
-            ModelServer::start(move |_| Reply::stream(Api::Ollama, "abcdefgh").cut_at(cut));
-        let seen = Client::new(&server).post("/api/chat");
+        let server = ModelServer::start(move |_| {
+            ServedReply::stream(ServedApi::Ollama, "abcdefgh").cut_at(cut)
+        });
+        let seen = RawClient::new(&server).post("/api/chat");
         assert!(seen.head.starts_with("HTTP/1.1 200"), "{cut}: {seen:?}");
         assert_eq!((&seen.body[..], seen.whole), (&b"abcdefgh"[..cut], false));
         assert!(server.dropped().is_empty(), "it was the server who left");
@@ -323,14 +331,14 @@ fn a_cut_body_has_no_end() {
 #[test]
 fn what_a_client_drops_is_noted() {
     let server = ModelServer::start(|received| match received.path.as_str() {
-        "/hang" => Reply::stream(Api::Ollama, "a").hang(),
-        "/gate" => Reply::stream(Api::Ollama, "ab").wait_at(1, &Gate::new()),
-        _ => Reply::stream(Api::Ollama, "ab")
+        "/hang" => ServedReply::stream(ServedApi::Ollama, "a").hang(),
+        "/gate" => ServedReply::stream(ServedApi::Ollama, "ab").wait_at(1, &ReplyGate::new()),
+        _ => ServedReply::stream(ServedApi::Ollama, "ab")
             .split_every(1)
             .pause_between(2 * LONG),
     });
     for (number, path) in ["/pause", "/gate", "/hang"].into_iter().enumerate() {
-        let mut client = Client::new(&server);
+        let mut client = RawClient::new(&server);
         client.send("POST", path, "", "{}");
         client.head();
         assert!(client.chunk().is_some());
@@ -345,7 +353,7 @@ fn what_a_client_drops_is_noted() {
 
 #[test]
 fn waiting_ends_at_its_timeout() {
-    let server = ModelServer::start(|_| Reply::json(200, Value::Null));
+    let server = ModelServer::start(|_| ServedReply::json(200, Value::Null));
     assert!(!server.wait_for(1, Duration::from_millis(1)));
     assert!(!server.wait_for_dropped(1, Duration::from_millis(1)));
     assert!(server.wait_for(0, Duration::ZERO));
@@ -353,9 +361,9 @@ fn waiting_ends_at_its_timeout() {
 
 #[test]
 fn a_dropped_server_listens_no_more_and_hangs_up() {
-    let server = ModelServer::start(|_| Reply::stream(Api::Ollama, "a").hang());
+    let server = ModelServer::start(|_| ServedReply::stream(ServedApi::Ollama, "a").hang());
     let address = server.address();
-    let mut client = Client::new(&server);
+    let mut client = RawClient::new(&server);
     client.send("POST", "/api/chat", "", "{}");
     client.head();
     assert!(client.chunk().is_some());
@@ -369,9 +377,9 @@ fn a_dropped_server_listens_no_more_and_hangs_up() {
 fn what_a_handler_asserts_fails_the_test() {
     let server = ModelServer::start(|received| {
         assert_eq!(received.path, "/api/tags", "what the test expects");
-        Reply::json(200, Value::Null)
+        ServedReply::json(200, Value::Null)
     });
-    let seen = Client::new(&server).post("/api/chat");
+    let seen = RawClient::new(&server).post("/api/chat");
     assert!(seen.head.starts_with("HTTP/1.1 500"), "{seen:?}");
 }
 
@@ -379,9 +387,9 @@ fn what_a_handler_asserts_fails_the_test() {
 fn many_requests_share_a_connection_of_http_2() {
     let server = Arc::new(ModelServer::start(|received| {
         match received.path.as_str() {
-            "/v1beta/models" => Reply::json(200, json!({"models": []})),
-            "/cut" => Reply::stream(Api::Gemini, "abcdefgh").cut_at(5),
-            _ => Reply::stream(Api::Gemini, "a").hang(),
+            "/v1beta/models" => ServedReply::json(200, json!({"models": []})),
+            "/cut" => ServedReply::stream(ServedApi::Gemini, "abcdefgh").cut_at(5),
+            _ => ServedReply::stream(ServedApi::Gemini, "a").hang(),
         }
     }));
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -398,7 +406,7 @@ fn many_requests_share_a_connection_of_http_2() {
                 .expect("HTTP/2");
         tokio::spawn(connection);
         let ask = |path: &str| {
-            let uri = format!("{}{path}", server.url(Api::Gemini));
+            let uri = format!("{}{path}", server.url(ServedApi::Gemini));
             let request = Request::post(uri)
                 .body(Empty::<Bytes>::new())
                 .expect("a request");

@@ -31,7 +31,7 @@ struct Args {
     wrong: Option<Wrong>,
 }
 
-/// The server.
+/// The toy server, with all that it keeps.
 struct Toy {
     wrong: Option<Wrong>,
     /// `initialize` was answered.

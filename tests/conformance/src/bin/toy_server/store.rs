@@ -9,7 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// All conversations.
+/// The conversations that the toy server keeps.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Store {
     #[serde(skip)]

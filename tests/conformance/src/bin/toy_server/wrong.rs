@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-/// One way.
+/// One way to break the protocol on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Wrong {
     /// An answer after the turn was cancelled goes on record as an answer.

@@ -3,7 +3,7 @@
 use super::*;
 
 fn opus(table: &str) {
-    plays(Api::Anthropic, "claude-opus-5-5", table);
+    plays(ServedApi::Anthropic, "claude-opus-5-5", table);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn choices_lose_messages_and_formats_lose_the_system_too() {
 fn names_and_budgets_are_part_of_the_choice() {
     let prefix = "tool.a=3000 system.a=2000* user.a=100*";
     plays(
-        Api::Anthropic,
+        ServedApi::Anthropic,
         "claude-opus-4-6",
         &format!(
             r#"
@@ -92,11 +92,11 @@ fn names_and_budgets_are_part_of_the_choice() {
 
 #[test]
 fn the_later_of_two_writes_decides_how_long_an_entry_lives() {
-    let body = body(Api::Anthropic, "system.a=1000*", "");
-    let ask = |cache: &mut Cache, when| {
-        cache.request(Api::Anthropic, "claude-opus-5-5", &body, time(when))
+    let body = body(ServedApi::Anthropic, "system.a=1000*", "");
+    let ask = |cache: &mut PromptCache, when| {
+        cache.request(ServedApi::Anthropic, "claude-opus-5-5", &body, time(when))
     };
-    let mut cache = Cache::default();
+    let mut cache = PromptCache::default();
     let (first, _) = ask(&mut cache, "0:00");
     let (second, _) = ask(&mut cache, "0:10");
     cache.started(second);

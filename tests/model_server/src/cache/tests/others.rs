@@ -6,7 +6,7 @@ use super::*;
 fn openai_writes_at_the_end_of_the_input_and_reads_exact_prefixes() {
     let first = "tool.a=500 system.a=500 user.a=100";
     plays(
-        Api::OpenaiResponses,
+        ServedApi::OpenaiResponses,
         "gpt-6.1-sol",
         &format!(
             r#"
@@ -32,7 +32,7 @@ fn openai_writes_at_the_end_of_the_input_and_reads_exact_prefixes() {
 #[test]
 fn openai_with_explicit_breakpoints() {
     plays(
-        Api::OpenaiResponses,
+        ServedApi::OpenaiResponses,
         "gpt-6.1-sol",
         r#"
         0:00   | system.a=1000 user.a=100* user.b=100    | prompt_cache_options={"mode":"explicit"} | 0 1100 100
@@ -49,16 +49,20 @@ fn openai_with_explicit_breakpoints() {
 
 #[test]
 fn openai_matches_the_latest_eighty_breakpoints_of_a_key() {
-    let mut cache = Cache::default();
+    let mut cache = PromptCache::default();
     let mut read = |name: usize, key: &str| {
         let settings = format!("prompt_cache_key=\"{key}\"");
         let body = body(
-            Api::OpenaiResponses,
+            ServedApi::OpenaiResponses,
             &format!("user.n{name}=2000"),
             &settings,
         );
-        let (ticket, cached) =
-            cache.request(Api::OpenaiResponses, "gpt-6.1-sol", &body, Duration::ZERO);
+        let (ticket, cached) = cache.request(
+            ServedApi::OpenaiResponses,
+            "gpt-6.1-sol",
+            &body,
+            Duration::ZERO,
+        );
         cache.started(ticket);
         cached.read
     };
@@ -75,7 +79,7 @@ fn openai_matches_the_latest_eighty_breakpoints_of_a_key() {
 #[test]
 fn openai_before_writes_were_billed() {
     plays(
-        Api::OpenaiResponses,
+        ServedApi::OpenaiResponses,
         "gpt-5.1",
         r#"
         0:00 | system.a=1000 user.a=100            | | 0 0 1100
@@ -92,7 +96,7 @@ fn openai_before_writes_were_billed() {
 #[test]
 fn chat_completions_on_openai_models_and_on_others() {
     plays(
-        Api::OpenaiChat,
+        ServedApi::OpenaiChat,
         "gpt-6.1-sol",
         r#"
         0:00 | tool.a=500 system.a=500 user.a=100                         | | 0 1100 0
@@ -104,7 +108,7 @@ fn chat_completions_on_openai_models_and_on_others() {
         "#,
     );
     plays(
-        Api::OpenaiChat,
+        ServedApi::OpenaiChat,
         "qwen3.5-9b",
         r#"
         0:00 | system.a=50 user.a=30              | | 0 0 80
@@ -116,7 +120,7 @@ fn chat_completions_on_openai_models_and_on_others() {
 #[test]
 fn gemini_keeps_prefixes_of_4096_tokens() {
     plays(
-        Api::Gemini,
+        ServedApi::Gemini,
         "gemini-4-argon",
         r#"
         0:00 | system.a=2000 tool.a=2000 user.a=95           | | 0 0 4095
@@ -127,7 +131,7 @@ fn gemini_keeps_prefixes_of_4096_tokens() {
         "#,
     );
     plays(
-        Api::Gemini,
+        ServedApi::Gemini,
         "gemini-2.5-pro",
         r#"
         0:00 | system.a=2000 user.a=95           | | 0 0 2095
@@ -139,7 +143,7 @@ fn gemini_keeps_prefixes_of_4096_tokens() {
 #[test]
 fn ollama_reuses_the_last_request_of_a_model() {
     plays(
-        Api::Ollama,
+        ServedApi::Ollama,
         "qwen3.5:9b",
         r#"
         0:00 | tool.a=30 system.a=20 user.a=20              | | 0 0 70

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn members_and_models() {
     holds(
-        &Seen::default(),
+        &EarlierReplies::default(),
         r##"
         anthropic/02 | remove /max_tokens | `max_tokens` is missing
         anthropic/02 | set /max_token 1 | `max_token` is no member here
@@ -35,7 +35,7 @@ fn members_and_models() {
 #[test]
 fn tools_and_schemas() {
     holds(
-        &Seen::default(),
+        &EarlierReplies::default(),
         r##"
         anthropic/02 | set /tool_choice {"type":"any"} | /tool_choice: claude-opus-5-5 does not take forced tools
         anthropic/02 | model claude-fable-5-1 ; set /tool_choice {"type":"tool","name":"fs_grep"} | /tool_choice: claude-fable-5-1 does not take forced tools
@@ -63,7 +63,7 @@ fn tools_and_schemas() {
 #[test]
 fn limits_of_strict_schemas_are_counted_over_the_request() {
     let with_tools = |count: usize, property: &Value| {
-        let mut sent = Sent::sample("anthropic/02");
+        let mut sent = SentExample::sample("anthropic/02");
         let tools = (0..count).map(|index| {
             let properties = json!({"a": property, "b": property});
             let schema =
@@ -71,7 +71,7 @@ fn limits_of_strict_schemas_are_counted_over_the_request() {
             json!({"name": format!("tool_{index}"), "strict": true, "input_schema": schema})
         });
         sent.body["tools"] = tools.collect();
-        check(&sent.request(), &Seen::default()).join("; ")
+        check(&sent.request(), &EarlierReplies::default()).join("; ")
     };
     let text = json!({"type": "string"});
     assert_eq!(with_tools(12, &text), "");
@@ -87,7 +87,7 @@ fn limits_of_strict_schemas_are_counted_over_the_request() {
 #[test]
 fn messages() {
     holds(
-        &Seen::default(),
+        &EarlierReplies::default(),
         r##"
         anthropic/04 | remove /messages/2/content/1 | /messages/2: the call toolu_01BBB has no result
         anthropic/04 | remove /messages/2 | the call toolu_01AAA has no result; the call toolu_01BBB has no result; /messages/1: the conversation must end with a message of the user
@@ -129,7 +129,7 @@ fn messages() {
 #[test]
 fn breakpoints_of_the_cache() {
     holds(
-        &Seen::default(),
+        &EarlierReplies::default(),
         r##"
         anthropic/04 | set /messages/2/content/0/cache_control {"type":"ephemeral"} |
         anthropic/04 | set /messages/2/content/0/cache_control {"type":"ephemeral"} ; set /messages/0/content/0/cache_control {"type":"ephemeral"} | there are 5 breakpoints; at most 4 are taken

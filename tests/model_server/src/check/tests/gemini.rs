@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn generate_content() {
     holds(
-        &Seen::default(),
+        &EarlierReplies::default(),
         r#"
         gemini/02 | remove /contents | `contents` is missing
         gemini/02 | set /model "gemini-4-argon" | `model` is no member here

@@ -6,7 +6,7 @@ use super::*;
 fn blocks_have_a_source_that_is_what_it_says() {
     let anthropic = |block: &str, expected: &str| {
         let line = format!("anthropic/02 | insert /messages/0/content/0 {block} | {expected}");
-        holds(&Seen::default(), &line);
+        holds(&EarlierReplies::default(), &line);
     };
     let image = |source: &str, expected: &str| {
         anthropic(
@@ -72,7 +72,7 @@ fn blocks_have_a_source_that_is_what_it_says() {
 #[test]
 fn input_parts_have_data_and_a_name() {
     holds(
-        &Seen::default(),
+        &EarlierReplies::default(),
         r#"
         openai_responses/01 | insert /input/0/content/0 {"type":"input_image","detail":"auto","image_url":"data:image/gif;base64,R0lGODlh"} |
         openai_responses/01 | insert /input/0/content/0 {"type":"input_image","detail":"auto","image_url":"https://example.com/a.png"} |
@@ -92,7 +92,7 @@ fn input_parts_have_data_and_a_name() {
 #[test]
 fn parts_of_chat_have_data_and_a_name() {
     holds(
-        &Seen::default(),
+        &EarlierReplies::default(),
         r#"
         openai_chat/01 | set /messages/1/content [{"type":"image_url","image_url":{"url":"data:image/gif;base64,R0lGODlh"}}] |
         openai_chat/01 | set /messages/1/content [{"type":"image_url","image_url":"data:image/gif;base64,R0lGODlh"}] | /messages/1/content/0: `image_url` must be object; /messages/1/content/0/image_url: this is not an object
@@ -109,7 +109,7 @@ fn parts_of_chat_have_data_and_a_name() {
 #[test]
 fn inline_data_is_of_its_type() {
     holds(
-        &Seen::default(),
+        &EarlierReplies::default(),
         r#"
         gemini/02 | set /contents/0/parts/- {"inlineData":{"mimeType":"application/pdf","data":"JVBERi0="}} |
         gemini/02 | set /contents/0/parts/1/inlineData {"mimeType":"image/gif","data":"JVBERi0="} | /contents/0/parts/1/inlineData: the data is no image/gif

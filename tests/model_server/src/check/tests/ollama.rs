@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn api_chat() {
     holds(
-        &Seen::default(),
+        &EarlierReplies::default(),
         r#"
         ollama/01 | remove /messages | `messages` is missing
         ollama/01 | set /tool_choice "auto" | there is no `tool_choice`: leave tools out, or ask for one in words

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn responses() {
     holds(
-        &Seen::default(),
+        &EarlierReplies::default(),
         r##"
         openai_responses/01 | remove /input | `input` is missing
         openai_responses/01 | set /max_tokens 1 | `max_tokens` is no member here
@@ -47,7 +47,7 @@ fn responses() {
 #[test]
 fn chat() {
     holds(
-        &Seen::default(),
+        &EarlierReplies::default(),
         r##"
         openai_chat/01 | remove /messages | `messages` is missing
         openai_chat/01 | set /max_output_tokens 9 | `max_output_tokens` is no member here

@@ -3,16 +3,16 @@
 use super::*;
 
 /// What was given when the reply in a later sample answered an earlier sample.
-fn replied(first: &str, later: &str, items: &str, own: std::ops::Range<usize>) -> Seen {
-    let mut seen = Seen::default();
-    let reply = Sent::sample(later)
+fn replied(first: &str, later: &str, items: &str, own: std::ops::Range<usize>) -> EarlierReplies {
+    let mut seen = EarlierReplies::default();
+    let reply = SentExample::sample(later)
         .body
         .pointer(items)
         .unwrap()
         .as_array()
         .unwrap()[own]
         .to_vec();
-    seen.response(&Sent::sample(first).request(), &reply);
+    seen.response(&SentExample::sample(first).request(), &reply);
     seen
 }
 
@@ -43,9 +43,9 @@ fn thinking_of_anthropic() {
 
 #[test]
 fn thinking_that_is_not_bound_must_still_come_back_in_the_loop() {
-    let mut seen = Seen::default();
-    let first = Sent::sample("anthropic/02").edited("model claude-opus-5");
-    let reply = Sent::sample("anthropic/04").body["messages"][1]["content"].clone();
+    let mut seen = EarlierReplies::default();
+    let first = SentExample::sample("anthropic/02").edited("model claude-opus-5");
+    let reply = SentExample::sample("anthropic/04").body["messages"][1]["content"].clone();
     seen.response(&first.request(), reply.as_array().unwrap());
     holds(
         &seen,
@@ -60,13 +60,13 @@ fn thinking_that_is_not_bound_must_still_come_back_in_the_loop() {
 
 #[test]
 fn one_of_two_thoughts_left_out() {
-    let first = Sent::sample("anthropic/02");
-    let second = Sent::sample("anthropic/04");
+    let first = SentExample::sample("anthropic/02");
+    let second = SentExample::sample("anthropic/04");
     let more = json!([
         {"type": "redacted_thinking", "data": "EmwKAhgBEgy"},
         {"type": "tool_use", "id": "toolu_02", "name": "fs_grep", "input": {}}
     ]);
-    let mut seen = Seen::default();
+    let mut seen = EarlierReplies::default();
     let reply = second.body["messages"][1]["content"]
         .as_array()
         .unwrap()
@@ -128,17 +128,21 @@ fn signatures_of_gemini() {
 
 #[test]
 fn the_same_ids_in_two_conversations() {
-    let mut seen = Seen::default();
+    let mut seen = EarlierReplies::default();
     for (first, later, items, own) in [
         ("anthropic/02", "anthropic/04", "/messages/1/content", 0..4),
         ("openai_responses/01", "openai_responses/03", "/input", 1..4),
     ] {
         for other in ["Other.", "Hm."] {
-            let mut reply = Sent::sample(later).body.pointer(items).unwrap().clone();
+            let mut reply = SentExample::sample(later)
+                .body
+                .pointer(items)
+                .unwrap()
+                .clone();
             reply[0]["thinking"] = json!(other);
             reply[1]["summary"] = json!(other);
             seen.response(
-                &Sent::sample(first).request(),
+                &SentExample::sample(first).request(),
                 &reply.as_array().unwrap()[own.clone()],
             );
         }
