@@ -85,12 +85,12 @@ pub enum Preview {
     Command {
         /// As it would be run.
         text: String,
-        /// Where.
+        /// The folder that it would run in.
         cwd: String,
     },
     /// A change of one file.
     Diff {
-        /// The file.
+        /// The URI of the file.
         uri: String,
         /// The version of its open document.
         version: Option<i32>,
@@ -99,9 +99,9 @@ pub enum Preview {
         /// The whole text after.
         new: String,
     },
-    /// Anything else.
+    /// Anything that is neither a command nor a change of one file.
     Text {
-        /// The text.
+        /// What to show, as it is.
         text: String,
     },
 }
@@ -109,7 +109,7 @@ pub enum Preview {
 /// What came of running a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToolOutcome {
-    /// A result.
+    /// The tool did what it was called for.
     Success(ToolOutput),
     /// An error; a panic and a broken protocol are errors too.
     Error(ToolOutput),
@@ -150,7 +150,7 @@ impl ToolOutput {
 /// What a client made of a prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PromptAnswer {
-    /// An answer.
+    /// The person answered.
     Answer {
         /// By the prompt's answer type. A secret's is a string.
         value: SecretValue,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// An enum each of whose values has one word, the same on disk and on the wire.
 pub trait Vocabulary: Copy + 'static {
-    /// Every value.
+    /// Every value of the list.
     const ALL: &'static [Self];
 
     /// The word of this value: `snake_case`, and unlike any other of the list.

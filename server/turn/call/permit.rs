@@ -29,13 +29,13 @@ pub struct Facts {
 /// What to do with a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Permit {
-    /// Run it.
+    /// The call runs without asking anybody.
     Run,
     /// Ask the client.
     Ask,
     /// Stop at the prompt.
     Park,
-    /// Refuse it.
+    /// The call is refused, for this reason.
     Refuse(Refused),
 }
 
@@ -46,7 +46,7 @@ pub enum Refused {
     Trust,
     /// `run = deny`.
     Key,
-    /// The mode.
+    /// The mode of the turn does not allow it.
     Mode,
     /// It needs approval and nobody is there.
     NeedsApproval,

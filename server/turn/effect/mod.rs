@@ -51,11 +51,11 @@ pub enum Effect {
 /// A call to prepare or to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallWork {
-    /// Which.
+    /// The place of the call in its turn.
     pub call: CallKey,
     /// The provider's id of it.
     pub id: String,
-    /// The tool.
+    /// The name of the tool, as the model wrote it.
     pub tool: String,
     /// The arguments, parsed.
     pub arguments: Value,
@@ -70,27 +70,27 @@ pub struct CallWork {
 pub enum Update {
     /// A piece of the answer.
     Text {
-        /// The cycle.
+        /// The step that it belongs to, counted from 1.
         step: u32,
-        /// The piece.
+        /// The text to append to what was shown of this step.
         text: String,
     },
     /// A piece of reasoning.
     Reasoning {
-        /// The cycle.
+        /// The step that it belongs to, counted from 1.
         step: u32,
-        /// The piece.
+        /// The text to append to what was shown of this step.
         text: String,
     },
     /// A call came, or began to run.
     ToolCall {
-        /// The cycle.
+        /// The step that it belongs to, counted from 1.
         step: u32,
         /// The provider's id.
         id: String,
-        /// The tool.
+        /// The name of the tool, as the model wrote it.
         name: String,
-        /// One line.
+        /// What the call does, in one line.
         title: String,
         /// As the model gave them.
         arguments: Value,
@@ -101,31 +101,31 @@ pub enum Update {
     ToolResult {
         /// The provider's id.
         id: String,
-        /// How.
+        /// Whether it ended with a result, an error, a cancel or a refusal.
         status: Status,
-        /// One line.
+        /// The result in one line, for people.
         summary: String,
         /// The change that was made.
         diff: Option<String>,
     },
     /// A prompt was opened (or parked).
     QuestionOpened {
-        /// The prompt.
+        /// The prompt that this is about.
         prompt: PromptId,
         /// The provider's id of the call.
         call: String,
-        /// Which kind.
+        /// Whether it is a question, `runTool` or `deliverResult`.
         kind: PromptKind,
-        /// Who asks.
+        /// Who asks, as the header of the prompt.
         label: String,
-        /// One line.
+        /// What is asked, in one line.
         text: String,
     },
     /// A prompt was settled.
     QuestionClosed {
-        /// The prompt.
+        /// The prompt that this is about.
         prompt: PromptId,
-        /// How.
+        /// Whether it was answered, and by whom, or why not.
         settled: Settled,
     },
     /// A model is being asked, or was.
@@ -137,30 +137,30 @@ pub enum Update {
     },
     /// A message of the user's was taken in.
     Steered {
-        /// It.
+        /// What the user said.
         text: String,
     },
     /// A request is sent again.
     Retry {
         /// Counts from 1.
         attempt: u32,
-        /// When.
+        /// How long the turn waits before it sends the request again.
         after: std::time::Duration,
-        /// Why.
+        /// Why the last try failed, in words of the provider.
         reason: String,
         /// What was shown of this cycle is void.
         discard_step: Option<u32>,
     },
-    /// A notice.
+    /// Something that the user is to know.
     Notice {
-        /// How grave.
+        /// How grave it is.
         level: Level,
-        /// The text.
+        /// What it is, in whole sentences.
         text: String,
     },
     /// Tokens of the turn so far.
     Usage {
-        /// Inquiries included.
+        /// Tokens so far, those of inquiries included.
         usage: Usage,
         /// Of the turn's model.
         context_window: Option<u64>,
@@ -172,12 +172,12 @@ pub enum Update {
 pub enum Settled {
     /// With an answer; none for a secret.
     Answered {
-        /// Whose.
+        /// Who or what answered.
         by: By,
-        /// What.
+        /// The answer; none for a secret.
         answer: Option<Value>,
     },
-    /// Without.
+    /// Without an answer, for this reason.
     Cancelled(Reason),
 }
 
@@ -217,7 +217,7 @@ impl Vocabulary for DismissReason {
 pub enum InquiryStatus {
     /// A model is being asked.
     Asked,
-    /// It answered.
+    /// The model gave an answer that fits.
     Answered,
     /// It did not.
     Failed,
@@ -237,13 +237,13 @@ pub enum PromptKind {
 /// A prompt, as a client shows it. Mirrors the protocol's `Prompt`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
-    /// Its id.
+    /// The id that an answer names.
     pub id: PromptId,
     /// The call it belongs to.
     pub call: CallKey,
     /// The provider's id of the call.
     pub call_id: String,
-    /// The tool.
+    /// The name of the tool, as the model wrote it.
     pub tool: String,
     /// As the model gave them.
     pub arguments: Value,
@@ -251,9 +251,9 @@ pub struct Prompt {
     pub server: Option<String>,
     /// What it is for.
     pub kind: PromptKind,
-    /// Who asks.
+    /// Who asks, as the header of the prompt.
     pub label: String,
-    /// One line.
+    /// What is asked, in one line.
     pub text: String,
     /// Several, above it.
     pub context: Option<String>,
@@ -261,13 +261,13 @@ pub struct Prompt {
     pub answer_type: AnswerType,
     /// The answer may be left out: null.
     pub optional: bool,
-    /// Fits `answer_type`.
+    /// The answer to suggest; it fits `answer_type`.
     pub default: Option<Value>,
     /// Whether to offer "for the rest of this turn".
     pub remember: bool,
     /// Only a human may answer.
     pub exclusive: bool,
-    /// As recorded.
+    /// Whose question it is, as it stands on record.
     pub source: Source,
     /// What would run, or be delivered.
     pub preview: Option<Preview>,
@@ -291,7 +291,7 @@ pub struct Approval {
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct End {
-    /// How.
+    /// Whether the turn completed, failed, was cancelled or was interrupted.
     pub outcome: Outcome,
     /// The text of the last step.
     pub answer: Option<String>,

@@ -14,7 +14,7 @@ use crate::{
 /// A request to a provider.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// Its id.
+    /// The id that its pieces and its failure name.
     pub id: RequestId,
     /// Whose it is.
     pub kind: RequestKind,
@@ -50,7 +50,7 @@ pub struct SideRequest {
     pub assistant: Option<Assistant>,
     /// What follows the shared transcript, alternating, a user's message first and last.
     pub messages: Vec<Message>,
-    /// For `structured`.
+    /// The schema of the answer, for `structured` alone.
     pub schema: Option<Value>,
     /// The asking calls.
     pub calls: Vec<CallKey>,
@@ -75,7 +75,7 @@ pub enum Message {
 pub struct CallResult {
     /// The provider's id of the call.
     pub id: String,
-    /// The tool.
+    /// The tool that was called.
     pub name: String,
     /// What the model is told.
     pub content: String,

@@ -52,7 +52,7 @@ pub struct RecordedResult {
 /// An answer, as far as it is on record.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RecordedAnswer {
-    /// The answer.
+    /// The answer as it stands on record.
     Value(Value),
     /// A secret: it has to be asked for again.
     Gone(Question),
@@ -96,7 +96,7 @@ pub enum DeliveryState {
     Unasked,
     /// This prompt asks.
     Asked(PromptId),
-    /// It may.
+    /// A person allowed it.
     Allowed,
 }
 
@@ -203,7 +203,7 @@ impl CallHistory {
         }
     }
 
-    /// It asks.
+    /// The call asks the question of this pair; `live`: while its tool runs on.
     pub(super) fn ask(&mut self, pair: &str, live: bool) {
         if !self.is_open() {
             return;

@@ -29,9 +29,9 @@ pub enum QuestionState {
     Prompted(PromptId),
     /// It was answered.
     Answered {
-        /// The answer.
+        /// The answer as it stands on record.
         answer: Value,
-        /// Who answered.
+        /// Who or what answered.
         by: By,
         /// The person said: for the rest of this turn.
         remember: bool,
@@ -40,7 +40,7 @@ pub enum QuestionState {
     Secret,
     /// It has no answer and will have none.
     Unanswered {
-        /// Why.
+        /// Why it has no answer.
         reason: Reason,
         /// What failed, where the reason is that something did.
         backend: Option<Word<Backend>>,

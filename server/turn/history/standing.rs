@@ -16,7 +16,7 @@ pub struct Standing {
 /// A prompt that nobody has settled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenPrompt {
-    /// Its id.
+    /// The id that an answer names.
     pub prompt: PromptId,
     /// The call it belongs to.
     pub call: CallKey,

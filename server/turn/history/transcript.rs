@@ -18,7 +18,7 @@ pub const INTERRUPTED: &str = "[interrupted]";
 pub enum Item {
     /// What the user asked for.
     User {
-        /// The message.
+        /// What the user wrote.
         text: String,
         /// What was attached.
         attachments: Vec<Attachment>,
@@ -29,7 +29,7 @@ pub enum Item {
     Steer(String),
     /// Words of the model.
     Text {
-        /// The words.
+        /// The words of the model.
         text: String,
         /// What the provider needs back.
         opaque: Option<String>,
@@ -47,7 +47,7 @@ pub enum Item {
         call: CallKey,
         /// The provider's id.
         id: String,
-        /// The tool.
+        /// The tool that was called.
         name: String,
         /// The raw arguments.
         arguments: String,
@@ -60,7 +60,7 @@ pub enum Item {
         call: CallKey,
         /// The provider's id.
         id: String,
-        /// The tool.
+        /// The tool that was called.
         name: String,
         /// What the model is told.
         content: String,

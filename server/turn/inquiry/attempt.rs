@@ -100,7 +100,7 @@ impl Inquiry {
         calls.iter().map(result).collect()
     }
 
-    /// One try.
+    /// Sends the messages so far, as one more try on this rung.
     pub(crate) fn ask(&mut self, cx: &mut Context, own: &Sending) {
         self.tries += 1;
         self.retries = Retries::default();

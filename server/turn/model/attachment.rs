@@ -21,7 +21,7 @@ pub struct Attachment {
 /// What an attachment holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// Text.
+    /// Text, whole and in UTF-8.
     Text(String),
     /// An image or a PDF.
     Media(Media),

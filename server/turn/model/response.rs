@@ -35,7 +35,7 @@ pub enum Piece {
     Usage(Usage),
     /// Something came that says nothing.
     KeepAlive,
-    /// The end.
+    /// The response is over; nothing follows.
     Finish(Finish),
 }
 
@@ -44,7 +44,7 @@ pub enum Piece {
 pub enum Kind {
     /// Words for the user.
     Text,
-    /// Reasoning.
+    /// Reasoning of the model.
     Reasoning,
     /// A call of a tool; its deltas are the raw arguments.
     ToolCall {
@@ -116,7 +116,7 @@ pub struct Failure {
 pub enum FailureClass {
     /// The key or the model is rejected: a person must change something.
     Auth,
-    /// No credit.
+    /// The account has no credit left.
     Money,
     /// Too many requests: wait.
     Rate,

@@ -23,7 +23,7 @@ pub struct ModelText {
 }
 
 impl Default for ModelText {
-    /// English.
+    /// The table in English.
     fn default() -> Self {
         Self {
             templates: Sentence::ALL.map(Sentence::english),

@@ -10,7 +10,7 @@ macro_rules! sentences {
         }
 
         impl Sentence {
-            /// Every sentence.
+            /// Every sentence, in the order of the table.
             pub const ALL: [Self; [$($english),+].len()] = [$(Self::$name),+];
 
             /// Its template, with the names of its values in braces.

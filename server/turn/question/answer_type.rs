@@ -43,7 +43,7 @@ pub enum AnswerType {
         #[serde(skip_serializing_if = "Option::is_none")]
         maximum: Option<Number>,
     },
-    /// A text.
+    /// Any text within these bounds.
     Text {
         /// Characters that it has at least.
         #[serde(skip_serializing_if = "Option::is_none")]

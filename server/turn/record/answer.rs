@@ -15,9 +15,9 @@ use crate::{
 pub enum InquiryResponse {
     /// With an answer.
     Answered {
-        /// The answer.
+        /// The answer, as its type wants it.
         answer: Value,
-        /// Whose.
+        /// Who or what answered.
         by: By,
         /// The person said: for the rest of this turn.
         remember: bool,
@@ -31,9 +31,9 @@ pub enum InquiryResponse {
         /// What the person saw.
         shown: Option<Showing>,
     },
-    /// Without one.
+    /// Without an answer.
     Cancelled {
-        /// Why.
+        /// Why there is none.
         reason: Reason,
         /// Of a [`Reason::BackendError`]: what failed.
         backend: Option<Word<Backend>>,
@@ -48,15 +48,15 @@ pub enum InquiryResponse {
     },
 }
 
-/// Who answered.
+/// Who or what answered a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
-    /// A person.
+    /// A person, at the prompt.
     User,
-    /// A model.
+    /// A model, in an inquiry.
     Assistant,
-    /// The configuration.
+    /// The answer that is configured for the question.
     Config,
     /// A person, earlier in this turn.
     Remembered,
@@ -109,7 +109,7 @@ pub struct Effort {
 pub enum Backend {
     /// A client that was to show it to a person.
     Client,
-    /// A model.
+    /// A model that was asked in an inquiry.
     Inquiry,
 }
 

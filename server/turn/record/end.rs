@@ -50,9 +50,9 @@ pub enum ErrorCode {
 /// Something that was refused for want of a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// The tool.
+    /// The tool whose call, result or question was refused.
     pub tool: String,
-    /// Why.
+    /// Why it was refused.
     pub reason: RefusalReason,
     /// What the model was told.
     pub text: String,

@@ -58,7 +58,7 @@ pub enum Event {
     TurnStart,
     /// What the user asked for.
     UserMessage {
-        /// The message.
+        /// What the user wrote.
         text: String,
         /// What was attached.
         attachments: Vec<Attachment>,
@@ -67,12 +67,12 @@ pub enum Event {
     Directive {
         /// What it is for.
         kind: DirectiveKind,
-        /// The text.
+        /// What the model is sent.
         text: String,
     },
     /// What the user added while the turn ran.
     Steer {
-        /// The text.
+        /// What the model is sent.
         text: String,
     },
     /// All that waits on the user's side goes out now: results in call order, then the rest in order of arrival.
@@ -82,7 +82,7 @@ pub enum Event {
     },
     /// Words of a response.
     Text {
-        /// The words.
+        /// The words of the model.
         text: String,
         /// What the provider needs back.
         opaque: Option<String>,
@@ -111,7 +111,7 @@ pub enum Event {
     ResponseEnd {
         /// Why it ended; none where it was cancelled.
         finish: Option<Finish>,
-        /// Its tokens.
+        /// The tokens of this request and its response.
         usage: Usage,
     },
     /// A call runs, for this time.
@@ -125,7 +125,7 @@ pub enum Event {
     },
     /// A prompt waits for a person, or is parked for one.
     PromptOpened {
-        /// Its id.
+        /// The prompt that this is about.
         prompt: PromptId,
         /// The call it belongs to.
         call: CallKey,
@@ -134,9 +134,9 @@ pub enum Event {
     },
     /// A `runTool` or `deliverResult` prompt was settled. (A question's is settled by its response.)
     PromptClosed {
-        /// Its id.
+        /// The prompt that this is about.
         prompt: PromptId,
-        /// How.
+        /// What a person chose, or why nobody did.
         closed: Closed,
     },
     /// A tool asked.
@@ -156,14 +156,14 @@ pub enum Event {
     InquiryResponse {
         /// The pair's id.
         id: String,
-        /// The call.
+        /// The call that asked.
         call: CallKey,
-        /// How.
+        /// The answer, or why there is none.
         response: InquiryResponse,
     },
     /// Somebody answered what was settled already; it changes nothing.
     LateAnswer {
-        /// The prompt.
+        /// The prompt that the answer names.
         prompt: PromptId,
     },
     /// What came of a call.
@@ -181,21 +181,21 @@ pub enum Event {
     },
     /// The model refuses something; remembered with the conversation.
     Learned {
-        /// The model.
+        /// The model, as `provider/model`.
         model: String,
         /// What it refuses.
         refuses: Word<Feature>,
     },
     /// Something that the user was told.
     Notice {
-        /// How grave.
+        /// How grave it is.
         level: Level,
-        /// What.
+        /// What the user was told, in whole sentences.
         text: String,
     },
     /// The turn ended.
     TurnEnd {
-        /// How.
+        /// Whether it completed, failed, was cancelled or was interrupted.
         outcome: Outcome,
         /// The text of the last step.
         answer: Option<String>,

@@ -145,7 +145,7 @@ impl Closed {
 /// Who showed a prompt to a person, and when. Times are since the Unix epoch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Showing {
-    /// The client.
+    /// The client that showed it.
     pub client: Client,
     /// When it was shown.
     pub shown_at: Duration,

@@ -34,7 +34,7 @@ pub struct Rules {
     pub inquiry: InquiryRules,
     /// The final answer is JSON that fits a schema; the engine checks it.
     pub schema: bool,
-    /// Bounds.
+    /// The bounds that the turn keeps.
     pub limits: Limits,
 }
 
@@ -116,25 +116,25 @@ pub enum Class {
     Reads,
     /// It changes files of the workspace.
     Edits,
-    /// Anything else.
+    /// It does more than change files of the workspace.
     More,
 }
 
-/// `conversation.tools.<name>.run`.
+/// May the calls of a tool run? The setting is `conversation.tools.<name>.run`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RunRule {
     /// Unset: the mode decides.
     #[default]
     ByMode,
-    /// Runs.
+    /// They run without asking.
     Unattended,
-    /// Asks.
+    /// A person is asked each time.
     Ask,
-    /// Never runs.
+    /// They never run.
     Deny,
 }
 
-/// `conversation.tools.<name>.result`.
+/// May the model see a tool's results? The setting is `conversation.tools.<name>.result`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ResultRule {
     /// The model sees it.
@@ -147,11 +147,11 @@ pub enum ResultRule {
 /// What happens where somebody must be asked and nobody is there, by kind of prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Detached {
-    /// For `runTool`.
+    /// What becomes of a `runTool` prompt.
     pub run: DetachedMode,
-    /// For `deliverResult`.
+    /// What becomes of a `deliverResult` prompt.
     pub deliver: DetachedMode,
-    /// For `question`.
+    /// What becomes of a tool's question.
     pub tool: DetachedMode,
 }
 
@@ -162,7 +162,7 @@ pub enum DetachedMode {
     Auto,
     /// A question's default answers it.
     Defaults,
-    /// Refused.
+    /// What would have been asked is refused.
     Deny,
     /// The turn stops at the prompt and can be resumed there.
     Stop,
@@ -171,7 +171,7 @@ pub enum DetachedMode {
 /// Whether the model must call a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ToolChoice {
-    /// It may.
+    /// It may call a tool, or answer.
     #[default]
     Auto,
     /// It may not.
@@ -217,11 +217,11 @@ pub struct InquiryRules {
 pub struct Assistant {
     /// What the engine knows its configuration by.
     pub name: String,
-    /// `provider/model`.
+    /// The model, as `provider/model`.
     pub model: String,
 }
 
-/// `conversation.inquiry.strategy`.
+/// How inquiries are made. The setting is `conversation.inquiry.strategy`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StrategyRule {
     /// `structured` where another model is configured, else `in_band`.
@@ -260,7 +260,7 @@ impl Vocabulary for Strategy {
 pub enum Feature {
     /// A tool choice that forces a call.
     ForcedTool,
-    /// Reasoning.
+    /// Reasoning before or between answers.
     Reasoning,
     /// Reasoning that is turned off.
     ReasoningOff,

@@ -49,7 +49,7 @@ pub(crate) struct TurnSeen {
     pub(crate) parked: bool,
 }
 
-/// One call.
+/// What was seen of one call.
 #[derive(Clone, Debug)]
 pub(crate) struct CallSeen {
     pub(crate) id: String,
@@ -67,7 +67,7 @@ pub(crate) struct CallSeen {
     /// Its start is on record, and nobody ran it.
     pub(crate) to_run: bool,
     pub(crate) asked: Option<Question>,
-    /// Open questions.
+    /// The pairs of its questions that have no response.
     pub(crate) open: Vec<String>,
     pub(crate) answers: Vec<(String, Value)>,
     /// Questions whose secret was typed.
@@ -91,7 +91,7 @@ pub(crate) struct PairSeen {
     pub(crate) strategies: Vec<Strategy>,
 }
 
-/// One prompt.
+/// What was seen of one prompt.
 #[derive(Debug)]
 pub(crate) struct PromptSeen {
     pub(crate) call: CallKey,

@@ -24,7 +24,7 @@ pub(crate) struct Nature {
 /// What a run of a tool comes to.
 #[derive(Debug)]
 pub(crate) enum Run {
-    /// It ends.
+    /// It ends with this outcome.
     Ends(ToolOutcome),
     /// It goes on until it is stopped.
     Hangs,
