@@ -1,13 +1,15 @@
 //! One call of a tool, from the response that made it to its result: prepare, permit, run, ask, deliver.
 //!
 //! A question sends the call back to its preparation with one answer more, so there is one way through:
-//! what was approved is compared with what would run each time. Only this file changes where a call stands; the
-//! modules beside it say what becomes of their part.
+//! what was approved is compared with what would run each time. Only this file and `people` change where a call
+//! stands; the other modules say what becomes of their part.
 //!
 //! | module | what it knows |
 //! |---|---|
 //! | [`permit`] | may it run, may the model see its result: two functions that read as their tables |
 //! | [`route`] | who answers a question: one function that reads as its table |
+//! | `state` | where a call stands, and what it waits on there |
+//! | `people` | what it puts to people and models, and what becomes of it when they answer |
 //! | `identity` | what a call is, whatever becomes of it |
 //! | `prompt` | what the three prompts have in common |
 //! | `permission` | the `runTool` prompt, and what its answer means |
@@ -22,12 +24,12 @@ use serde_json::Value;
 
 use crate::{
     context::Context,
-    effect::{CallWork, DismissReason, Effect, InquiryStatus, Prompt, Update},
-    history::{FailedQuestion, parse_arguments},
-    input::{Preparation, Prepared, PromptAnswer, ToolOutcome, ToolOutput},
-    inquiry::{InquiryOutcome, OpenCall},
-    question::{Answer, Misfit, Question},
-    record::{By, CallEnd, CallKey, Event, PromptId, ResultReason, Showing},
+    effect::{CallWork, Effect, Update},
+    history::parse_arguments,
+    input::{Preparation, Prepared, ToolOutcome, ToolOutput},
+    inquiry::OpenCall,
+    question::Answer,
+    record::{CallEnd, CallKey, Event, ResultReason},
     rules::{RunRule, Time},
 };
 
@@ -35,6 +37,7 @@ mod answer;
 mod consider;
 mod delivery;
 mod identity;
+mod people;
 mod permission;
 pub mod permit;
 mod prompt;
@@ -42,16 +45,16 @@ mod question;
 pub(crate) mod resume;
 pub mod route;
 mod run;
+mod state;
 
-use answer::{FoundAnswer, NoAnswer};
-use consider::{QuestionStep, ReplyStep};
-use delivery::{DeliveryPrompt, DeliveryStep, HeldResult};
+use delivery::{DeliveryPrompt, HeldResult};
 use identity::CallIdentity;
-use permission::{KeptPrompt, PermissionPrompt, PermissionStep};
+use permission::{KeptPrompt, PermissionPrompt};
 use permit::{Delivery, Permit, Refused};
-use prompt::{CallEnding, WaitingPrompt};
-use question::{OpenQuestion, QuestionCount, can_show};
+use prompt::CallEnding;
+use question::QuestionCount;
 use run::{Running, Stopping};
+use state::State;
 
 /// A call and where it stands.
 #[derive(Debug)]
@@ -67,29 +70,6 @@ pub(crate) struct Call {
     kept: Option<KeptPrompt>,
     questions: QuestionCount,
     state: State,
-}
-
-/// Where a call stands.
-#[derive(Debug)]
-enum State {
-    /// It was made and nothing happened yet.
-    New,
-    Preparing,
-    /// It may run, and waits for a place.
-    Ready {
-        title: String,
-    },
-    Running(Running),
-    /// It asked, and runs again with the answer.
-    Asking(Box<OpenQuestion>),
-    /// A person decides whether it runs.
-    Permission(PermissionPrompt),
-    /// A person decides whether the model sees its result.
-    Delivery(DeliveryPrompt),
-    Done {
-        end: CallEnd,
-        content: String,
-    },
 }
 
 /// Why calls are ended before their time.
@@ -468,351 +448,6 @@ impl Call {
                 arguments: self.identity.arguments.clone(),
                 running,
             });
-        }
-    }
-}
-
-/// The questions of a call.
-impl Call {
-    /// The call asks.
-    fn ask(&mut self, cx: &mut Context, question: Question, live: Option<u32>) {
-        self.drop_kept(cx);
-        let open = OpenQuestion::ask(cx, &self.identity, question, live);
-        self.questions.asked += 1;
-        let tool = &self.identity.tool;
-        let before = cx.memory().failed(tool, open.question()).cloned();
-        self.consider(cx, open, before);
-    }
-
-    fn consider(&mut self, cx: &mut Context, open: OpenQuestion, before: Option<FailedQuestion>) {
-        let step = consider::consider(cx, &self.identity, &self.questions, open, before);
-        self.question_step(cx, step);
-    }
-
-    fn question_step(&mut self, cx: &mut Context, step: QuestionStep) {
-        match step {
-            QuestionStep::Wait(open) => {
-                let prompt = open.prompt_id();
-                match &mut self.state {
-                    State::Running(running) if open.live().is_some() => running.wait(open, cx.now),
-                    state => *state = State::Asking(Box::new(open)),
-                }
-                if let Some(id) = prompt {
-                    self.show(cx, &id);
-                }
-            }
-            QuestionStep::Answered(open, found) => self.answered(cx, &open, found),
-            QuestionStep::Unanswered(open, none) => self.unanswered(cx, &open, none),
-        }
-    }
-
-    /// The tool asks while it runs.
-    pub(crate) fn ask_live(&mut self, cx: &mut Context, number: u32, question: Question) {
-        match &self.state {
-            State::Running(running) if running.stopping().is_none() => {
-                self.ask(cx, question, Some(number));
-            }
-            _ => cx.perform(Effect::AnswerLive(self.identity.key, number, None)),
-        }
-    }
-
-    /// A person answered for the rest of the turn: open prompts for the same question close with that answer.
-    pub(crate) fn take_remembered(&mut self, cx: &mut Context, question: &str) {
-        let Some(value) = cx.remembered(&self.identity.tool, question) else {
-            return;
-        };
-        let asks = |open: &&OpenQuestion| {
-            let known = open.question();
-            known.id == question && known.may_be_remembered() && open.waiting().is_some()
-        };
-        let open: Vec<OpenQuestion> = self.state.questions().filter(asks).cloned().collect();
-        for open in open {
-            let Ok(answer) = open.question().accept(&value) else {
-                continue;
-            };
-            self.answered(cx, &open, FoundAnswer::by(answer, By::Remembered));
-            if let Some(prompt) = open.waiting().filter(|prompt| !prompt.is_parked()) {
-                cx.close_prompt(prompt.id(), DismissReason::Remembered);
-            }
-        }
-    }
-
-    /// An inquiry came to an end for one of its questions.
-    pub(crate) fn inquired(&mut self, cx: &mut Context, outcome: InquiryOutcome) {
-        let asks = |open: &&OpenQuestion| open.pair() == outcome.pair;
-        let Some(open) = self.state.questions().find(asks).cloned() else {
-            return;
-        };
-        let status = match outcome.answer {
-            Ok(answer) => {
-                let found = FoundAnswer {
-                    effort: Some(outcome.effort),
-                    ..FoundAnswer::by(answer, By::Assistant)
-                };
-                self.answered(cx, &open, found);
-                InquiryStatus::Answered
-            }
-            Err(why) => {
-                let none = NoAnswer::of_inquiry(cx.text(), why, outcome.effort);
-                self.unanswered(cx, &open, none);
-                InquiryStatus::Failed
-            }
-        };
-        let calls = vec![self.identity.id.clone()];
-        cx.tell(Update::Inquiry { calls, status });
-    }
-
-    /// There is an answer: it goes on record, and the call goes on with it.
-    fn answered(&mut self, cx: &mut Context, open: &OpenQuestion, found: FoundAnswer) {
-        let question = open.question();
-        self.questions.answered(question);
-        let answer = found.record(cx, &self.identity, open);
-        match open.live() {
-            Some(number) => self.end_live(cx, open, number, Some(answer)),
-            None => {
-                self.answers.retain(|(id, _)| *id != question.id);
-                self.answers.push((question.id.clone(), answer));
-                self.prepare(cx);
-            }
-        }
-    }
-
-    /// There is no answer, and will be none: the call ends with the reason.
-    fn unanswered(&mut self, cx: &mut Context, open: &OpenQuestion, none: NoAnswer) {
-        let text = none.record(cx, &self.identity, open);
-        match open.live() {
-            Some(number) => self.end_live(cx, open, number, None),
-            None => {
-                let reason = ResultReason::Unanswered;
-                self.finish_aside(cx, CallEnding { reason, text });
-            }
-        }
-    }
-
-    /// The tool that asked while it runs goes on, with the answer or without.
-    fn end_live(
-        &mut self,
-        cx: &mut Context,
-        open: &OpenQuestion,
-        number: u32,
-        answer: Option<Answer>,
-    ) {
-        if let State::Running(running) = &mut self.state {
-            running.settle(open.pair(), cx.now);
-        }
-        cx.perform(Effect::AnswerLive(self.identity.key, number, answer));
-    }
-}
-
-/// The prompts of a call, whatever they ask.
-impl Call {
-    /// Puts the prompt that the call waits on to the client, or says that it is parked; an answer that was given
-    /// beforehand settles it at once.
-    fn show(&mut self, cx: &mut Context, id: &PromptId) {
-        let Some(prompt) = self.prompt(cx, id) else {
-            return;
-        };
-        cx.tell(Update::QuestionOpened {
-            prompt: id.clone(),
-            call: prompt.call_id.clone(),
-            kind: prompt.kind,
-            label: prompt.label.clone(),
-            text: prompt.text.clone(),
-        });
-        let waiting = self.state.waiting_mut(id);
-        let parked = waiting.is_some_and(|waiting| waiting.is_parked());
-        if let Some(answer) = cx.given.remove(id) {
-            self.answer_with(cx, id, answer, true);
-        } else if !parked {
-            cx.open_prompt(prompt);
-        }
-    }
-
-    /// Goes on waiting for a person after a resume: the configuration is looked at again first.
-    fn reopen(&mut self, cx: &mut Context, id: &PromptId) {
-        let Some(open) = self.state.question_mut(id).cloned() else {
-            return self.show(cx, id);
-        };
-        match consider::configured(cx, &self.identity, open) {
-            QuestionStep::Wait(_) => self.show(cx, id),
-            step => self.question_step(cx, step),
-        }
-    }
-
-    /// A client came: what was parked is put to it.
-    pub(crate) fn unpark(&mut self, cx: &mut Context) {
-        if !self.is_parked() {
-            return;
-        }
-        let Some(id) = self.state.prompt_ids().pop() else {
-            return;
-        };
-        let question = self.state.question_mut(&id);
-        if question.is_some_and(|open| !can_show(cx, open.question())) {
-            return;
-        }
-        if let Some(waiting) = self.state.waiting_mut(&id) {
-            waiting.unpark(cx.now);
-        }
-        if let Some(prompt) = self.prompt(cx, &id) {
-            cx.open_prompt(prompt);
-        }
-    }
-
-    /// A prompt of this call was answered: by a client, or beforehand (`given`).
-    pub(crate) fn answer_with(
-        &mut self,
-        cx: &mut Context,
-        id: &PromptId,
-        answer: PromptAnswer,
-        given: bool,
-    ) {
-        let Some(waiting) = self.state.waiting_mut(id) else {
-            return;
-        };
-        let (shown, parked) = (waiting.showing(cx, given), waiting.is_parked());
-        if !given && !parked {
-            cx.settle_prompt();
-        }
-        match &mut self.state {
-            State::Permission(prompt) => {
-                let step = prompt.answer(cx, &self.identity, answer, shown);
-                self.permission_step(cx, id, step);
-            }
-            State::Delivery(prompt) => {
-                let step = prompt.answer(cx, &self.identity, answer, shown);
-                self.delivery_step(cx, id, step);
-            }
-            _ => self.question_answered(cx, id, answer, shown),
-        }
-    }
-
-    fn permission_step(&mut self, cx: &mut Context, id: &PromptId, step: PermissionStep) {
-        match step {
-            PermissionStep::ShowAgain => self.show(cx, id),
-            PermissionStep::Run { prepared, new_text } => {
-                let title = prepared.title;
-                self.approved = Some(prepared.hash);
-                self.new_text = new_text;
-                self.state = State::Ready { title };
-            }
-            PermissionStep::End(ending) => self.finish_aside(cx, ending),
-        }
-    }
-
-    fn delivery_step(&mut self, cx: &mut Context, id: &PromptId, step: DeliveryStep) {
-        match step {
-            DeliveryStep::ShowAgain => self.show(cx, id),
-            DeliveryStep::Deliver(held) => self.finish(cx, held.end, held.output),
-            DeliveryStep::End(ending) => self.finish_aside(cx, ending),
-        }
-    }
-
-    fn question_answered(
-        &mut self,
-        cx: &mut Context,
-        id: &PromptId,
-        answer: PromptAnswer,
-        shown: Option<Showing>,
-    ) {
-        let Some(open) = self.state.question_mut(id) else {
-            return;
-        };
-        let step = consider::reply(cx, &self.identity, open, answer, shown);
-        let open = open.clone();
-        match step {
-            ReplyStep::ShowAgain => self.show(cx, id),
-            ReplyStep::Answered(found) => self.answered(cx, &open, found),
-            ReplyStep::Unanswered(none) => self.unanswered(cx, &open, none),
-        }
-    }
-
-    /// A person is looking at this prompt, and the call waits for what comes of it.
-    pub(crate) fn has_open_prompt(&mut self, id: &PromptId) -> bool {
-        let waiting = self.state.waiting_mut(id);
-        waiting.is_some_and(|waiting| !waiting.is_parked())
-    }
-
-    /// The prompts that the call waits on, as a client shows them.
-    pub(crate) fn prompts(&self, cx: &Context) -> Vec<Prompt> {
-        let ids = self.state.prompt_ids().into_iter();
-        ids.filter_map(|id| self.prompt(cx, &id)).collect()
-    }
-
-    fn prompt(&self, cx: &Context, id: &PromptId) -> Option<Prompt> {
-        let rules = cx.tool(&self.identity.tool);
-        match &self.state {
-            State::Permission(prompt) => Some(prompt.prompt(&self.identity, &rules)),
-            State::Delivery(prompt) => Some(prompt.prompt(&self.identity, &rules)),
-            state => {
-                let mut open = state.questions();
-                open.find(|open| open.prompt_id().as_ref() == Some(id))?
-                    .prompt(cx, &self.identity, &rules)
-            }
-        }
-    }
-
-    /// Whether an answer to a prompt of this call would be taken; `None` where it is none of this call's.
-    pub(crate) fn fits(
-        &mut self,
-        id: &PromptId,
-        answer: &PromptAnswer,
-    ) -> Option<Result<(), Misfit>> {
-        self.state.waiting_mut(id)?;
-        let PromptAnswer::Answer { value, .. } = answer else {
-            return Some(Ok(()));
-        };
-        Some(match &mut self.state {
-            State::Permission(prompt) => prompt.fits(answer),
-            State::Delivery(_) => delivery::fits(&value.0),
-            state => {
-                let question = state.question_mut(id)?.question();
-                question.accept(&value.0).map(|_| ())
-            }
-        })
-    }
-}
-
-impl State {
-    /// All questions that the call waits on: its own, or those of its run.
-    fn questions(&self) -> impl Iterator<Item = &OpenQuestion> {
-        let (own, live) = match self {
-            Self::Asking(open) => (Some(open.as_ref()), [].as_slice()),
-            Self::Running(running) => (None, running.live()),
-            _ => (None, [].as_slice()),
-        };
-        own.into_iter().chain(live)
-    }
-
-    /// The question of this prompt.
-    fn question_mut(&mut self, id: &PromptId) -> Option<&mut OpenQuestion> {
-        match self {
-            Self::Asking(open) => {
-                Some(open.as_mut()).filter(|open| open.prompt_id().as_ref() == Some(id))
-            }
-            Self::Running(running) => running.live_mut(id),
-            _ => None,
-        }
-    }
-
-    /// What waits under this prompt.
-    fn waiting_mut(&mut self, id: &PromptId) -> Option<&mut WaitingPrompt> {
-        match self {
-            Self::Permission(prompt) => Some(prompt.waiting_mut()),
-            Self::Delivery(prompt) => Some(prompt.waiting_mut()),
-            state => state.question_mut(id)?.waiting_mut(),
-        }
-        .filter(|waiting| waiting.id() == id)
-    }
-
-    fn prompt_ids(&self) -> Vec<PromptId> {
-        match self {
-            Self::Permission(prompt) => vec![prompt.waiting().id().clone()],
-            Self::Delivery(prompt) => vec![prompt.waiting().id().clone()],
-            state => state
-                .questions()
-                .filter_map(OpenQuestion::prompt_id)
-                .collect(),
         }
     }
 }

@@ -4,11 +4,12 @@ use serde_json::Value;
 
 use crate::{
     call::{
-        Call, Ending, State,
+        Call, Ending,
         delivery::{DeliveryPrompt, HeldResult},
         permission::KeptPrompt,
         prompt::CallEnding,
         question::OpenQuestion,
+        state::State,
     },
     context::Context,
     history::{
