@@ -43,7 +43,7 @@ use self::{
     connection::{Pipes, Server},
     tower::{content_length::ContentLength, reader::Reader},
 };
-use super::transport::{claim, end::End, in_order::InOrder, pump::Pump, tasks::Tasks};
+use super::transport::{claim, end::ConnectionEnd, in_order::InOrder, pump::Pump, tasks::Tasks};
 use crate::tool::Tool;
 
 /// How long turns and the last messages may take once the connection is over.
@@ -87,7 +87,10 @@ pub async fn connect(
     loops.spawn(serving);
     let end = signals.ended().await;
     tracing::info!(%end, "the connection is over");
-    let reads = matches!(end, End::Exit { .. } | End::Input { .. });
+    let reads = matches!(
+        end,
+        ConnectionEnd::Exit { .. } | ConnectionEnd::Input { .. }
+    );
     let last = async {
         server.leave().await;
         if reads {
@@ -105,10 +108,15 @@ pub async fn connect(
 }
 
 /// The exit code of the process: 0 where the client had asked for the end, else 1.
-fn exit_code(end: &End) -> u8 {
+fn exit_code(end: &ConnectionEnd) -> u8 {
     match end {
-        End::Exit { after_shutdown } | End::Input { after_shutdown } => u8::from(!after_shutdown),
-        End::ParentGone | End::Framing(_) | End::Output(_) | End::NotReading => 1,
+        ConnectionEnd::Exit { after_shutdown } | ConnectionEnd::Input { after_shutdown } => {
+            u8::from(!after_shutdown)
+        }
+        ConnectionEnd::ParentGone
+        | ConnectionEnd::Framing(_)
+        | ConnectionEnd::Output(_)
+        | ConnectionEnd::NotReading => 1,
     }
 }
 
@@ -119,13 +127,19 @@ mod tests {
     #[test]
     fn the_exit_code_is_0_where_the_client_had_asked_for_the_end() {
         for (end, expected) in [
-            (|after_shutdown| End::Exit { after_shutdown }, [1, 0]),
-            (|after_shutdown| End::Input { after_shutdown }, [1, 0]),
-            (|_| End::ParentGone, [1, 1]),
-            (|_| End::NotReading, [1, 1]),
-            (|_| End::Framing("lost".into()), [1, 1]),
-            (|_| End::Output("gone".into()), [1, 1]),
-        ] as [(fn(bool) -> End, [u8; 2]); 6]
+            (
+                |after_shutdown| ConnectionEnd::Exit { after_shutdown },
+                [1, 0],
+            ),
+            (
+                |after_shutdown| ConnectionEnd::Input { after_shutdown },
+                [1, 0],
+            ),
+            (|_| ConnectionEnd::ParentGone, [1, 1]),
+            (|_| ConnectionEnd::NotReading, [1, 1]),
+            (|_| ConnectionEnd::Framing("lost".into()), [1, 1]),
+            (|_| ConnectionEnd::Output("gone".into()), [1, 1]),
+        ] as [(fn(bool) -> ConnectionEnd, [u8; 2]); 6]
         {
             let codes = [false, true].map(|after_shutdown| exit_code(&end(after_shutdown)));
             assert_eq!(codes, expected);

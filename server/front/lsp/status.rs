@@ -34,8 +34,8 @@ pub(super) struct StatusLine {
     found: Mutex<Findings>,
     /// Counts the looks: a slow one does not undo what a later one found.
     looks: AtomicU64,
-    /// What the client was told last.
-    told: Mutex<Option<StatusParams>>,
+    /// What the client was sent last.
+    sent: Mutex<Option<StatusParams>>,
 }
 
 /// What the last look at the configuration found.
@@ -63,7 +63,7 @@ impl StatusLine {
             tasks,
             found: Mutex::default(),
             looks: AtomicU64::default(),
-            told: Mutex::default(),
+            sent: Mutex::default(),
         }
     }
 
@@ -91,8 +91,8 @@ impl StatusLine {
     /// Tells the client the status, where it changed. `model`: that of the turn that begins.
     pub(super) async fn tell(&self, model: Option<String>) {
         let now = {
-            let mut told = lock(&self.told);
-            let before = told.clone();
+            let mut sent = lock(&self.sent);
+            let before = sent.clone();
             let found = lock(&self.found).clone();
             let of_last_turn = || before.as_ref().and_then(|before| before.model.clone());
             let now = StatusParams {
@@ -105,7 +105,7 @@ impl StatusLine {
             if before.as_ref() == Some(&now) {
                 return;
             }
-            *told = Some(now.clone());
+            *sent = Some(now.clone());
             now
         };
         self.client.notify::<StatusChanged>(now).await;

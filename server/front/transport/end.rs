@@ -4,7 +4,7 @@ use tokio::sync::watch;
 
 /// Why a connection is over.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum End {
+pub enum ConnectionEnd {
     /// The notification `exit`.
     #[error("the client sent `exit`")]
     Exit {
@@ -33,11 +33,11 @@ pub enum End {
 
 /// Waits for the end of a connection. All clones wait for the same one.
 #[derive(Clone, Debug)]
-pub struct Signals(watch::Receiver<Option<End>>);
+pub struct Signals(watch::Receiver<Option<ConnectionEnd>>);
 
 /// Ends the connection. All clones end the same one.
 #[derive(Clone, Debug)]
-pub struct Ends(watch::Sender<Option<End>>);
+pub struct Ends(watch::Sender<Option<ConnectionEnd>>);
 
 /// A connection that is not over.
 pub fn channel() -> (Ends, Signals) {
@@ -47,24 +47,24 @@ pub fn channel() -> (Ends, Signals) {
 
 impl Signals {
     /// Waits for the end of the connection.
-    pub async fn ended(&mut self) -> End {
+    pub async fn ended(&mut self) -> ConnectionEnd {
         let end = self.0.wait_for(Option::is_some).await.ok();
         // Nobody is left to read or write: that is the end of input, too.
-        let gone = End::Input {
+        let gone = ConnectionEnd::Input {
             after_shutdown: false,
         };
         end.and_then(|end| end.clone()).unwrap_or(gone)
     }
 
     /// Why the connection is over, if it is.
-    pub fn now(&self) -> Option<End> {
+    pub fn now(&self) -> Option<ConnectionEnd> {
         self.0.borrow().clone()
     }
 }
 
 impl Ends {
     /// Ends the connection for this reason, where it is not over yet.
-    pub fn say(&self, end: End) {
+    pub fn say(&self, end: ConnectionEnd) {
         self.0.send_if_modified(|said| {
             let first = said.is_none();
             if first {

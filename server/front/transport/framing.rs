@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::end::End;
+use super::end::ConnectionEnd;
 
 /// The longest message, in bytes.
 pub const MAX_BODY: usize = 64 * 1024 * 1024;
@@ -19,7 +19,7 @@ pub trait Framing: Send + 'static {
     fn wrap(body: &str) -> String;
 
     /// Why the connection is over where the input ends here.
-    fn end_of_input(&self) -> End;
+    fn end_of_input(&self) -> ConnectionEnd;
 }
 
 /// What the bytes so far amount to.
@@ -28,7 +28,7 @@ pub enum Cut {
     /// The JSON text of a message that can be handled.
     Message(Bytes),
     /// The same for the client's last message, and why the connection is over with it.
-    Last(Bytes, End),
+    Last(Bytes, ConnectionEnd),
     /// A message that cannot be handled: the reply to it, framed. The next message counts.
     Skip(Bytes),
     /// Where the next message begins is lost, and why. Nothing follows.

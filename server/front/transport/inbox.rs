@@ -26,20 +26,20 @@ pub const MAX_BYTES: usize = MAX_BODY;
 
 /// The thread's side: waits for room, so that the pipe fills up and the client waits too.
 #[derive(Clone, Debug)]
-pub(in crate::front) struct Inbox(Arc<Shared>);
+pub(in crate::front) struct Inbox(Arc<SharedInbox>);
 
 /// The loop's side: the client's messages, each as JSON text, up to the end of input.
 #[derive(Debug)]
-pub struct Incoming(Arc<Shared>);
+pub struct Incoming(Arc<SharedInbox>);
 
 #[derive(Debug, Default)]
-struct Shared {
-    state: Mutex<State>,
+struct SharedInbox {
+    state: Mutex<InboxState>,
     room: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct InboxState {
     queue: VecDeque<Bytes>,
     bytes: usize,
     closed: bool,
@@ -49,7 +49,7 @@ struct State {
 
 /// An empty queue.
 pub(in crate::front) fn channel() -> (Inbox, Incoming) {
-    let shared = Arc::new(Shared::default());
+    let shared = Arc::new(SharedInbox::default());
     (Inbox(shared.clone()), Incoming(shared))
 }
 
@@ -57,7 +57,7 @@ impl Inbox {
     /// Queues a body once there is room. Without a reader it is dropped.
     pub(in crate::front) fn push(&self, body: Bytes) {
         let state = self.0.lock();
-        let full = |state: &mut State| state.is_full() && !state.reader_gone;
+        let full = |state: &mut InboxState| state.is_full() && !state.reader_gone;
         let mut state = self
             .0
             .room
@@ -78,13 +78,13 @@ impl Inbox {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SharedInbox {
+    fn lock(&self) -> MutexGuard<'_, InboxState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl InboxState {
     fn is_full(&self) -> bool {
         self.queue.len() >= MAX_MESSAGES || self.bytes >= MAX_BYTES
     }

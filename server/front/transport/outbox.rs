@@ -19,7 +19,7 @@ use serde::Serialize;
 use tokio::{io::AsyncWrite, sync::watch};
 
 use super::{
-    end::{End, Ends},
+    end::{ConnectionEnd, Ends},
     framing::reserve_within,
 };
 
@@ -30,11 +30,11 @@ const KEPT: usize = 1024 * 1024;
 
 /// What waits for the client. All clones are one queue.
 #[derive(Clone, Debug)]
-pub struct Outbox(Arc<Shared>);
+pub struct Outbox(Arc<SharedOutbox>);
 
 #[derive(Debug)]
-struct Shared {
-    state: Mutex<State>,
+struct SharedOutbox {
+    state: Mutex<OutboxState>,
     more: Condvar,
     /// Bytes that the operating system has not taken.
     queued: watch::Sender<usize>,
@@ -44,7 +44,7 @@ struct Shared {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct OutboxState {
     /// Whole messages, behind those that are being written.
     pending: Vec<u8>,
     closed: bool,
@@ -56,7 +56,7 @@ impl Outbox {
     pub(super) fn new(ends: Ends, wrap: fn(&str) -> String) -> Self {
         let (state, more) = (Mutex::default(), Condvar::new());
         let queued = watch::Sender::new(0);
-        Self(Arc::new(Shared {
+        Self(Arc::new(SharedOutbox {
             state,
             more,
             queued,
@@ -85,7 +85,7 @@ impl Outbox {
             return;
         }
         if self.queued() >= MAX_QUEUED {
-            return self.0.give_up(state, End::NotReading);
+            return self.0.give_up(state, ConnectionEnd::NotReading);
         }
         reserve_within(&mut state.pending, messages.len(), MAX_QUEUED);
         state.pending.extend_from_slice(messages);
@@ -115,15 +115,15 @@ impl Outbox {
         let mut batch = Vec::new();
         while self.0.next(&mut batch) {
             if let Err(error) = self.0.write(&mut out, &batch) {
-                let end = End::Output(error.to_string());
+                let end = ConnectionEnd::Output(error.to_string());
                 return self.0.give_up(self.0.lock(), end);
             }
         }
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SharedOutbox {
+    fn lock(&self) -> MutexGuard<'_, OutboxState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -133,7 +133,8 @@ impl Shared {
         if batch.capacity() > KEPT {
             *batch = Vec::new();
         }
-        let idle = |state: &mut State| state.pending.is_empty() && !state.closed && !state.gone;
+        let idle =
+            |state: &mut OutboxState| state.pending.is_empty() && !state.closed && !state.gone;
         let mut state = self
             .more
             .wait_while(self.lock(), idle)
@@ -159,7 +160,7 @@ impl Shared {
         out.flush()
     }
 
-    fn give_up(&self, mut state: MutexGuard<'_, State>, end: End) {
+    fn give_up(&self, mut state: MutexGuard<'_, OutboxState>, end: ConnectionEnd) {
         state.gone = true;
         state.pending = Vec::new();
         self.queued.send_replace(0);

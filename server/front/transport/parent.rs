@@ -4,7 +4,7 @@ use std::{io, thread};
 
 use rustix::process::Pid;
 
-use super::end::{End, Ends};
+use super::end::{ConnectionEnd, Ends};
 
 /// Ends the connection when the process of this id is gone; at once where it is not there. A thread waits for it, which
 /// ends with this process.
@@ -19,7 +19,7 @@ pub fn watch(id: u32, ends: Ends) -> io::Result<()> {
             if let Some(id) = id {
                 wait(id);
             }
-            ends.say(End::ParentGone);
+            ends.say(ConnectionEnd::ParentGone);
         })?;
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    end::{self, End, Ends, Signals},
+    end::{self, ConnectionEnd, Ends, Signals},
     framing::{Cut, Framing},
     inbox::{self, Inbox, Incoming},
     outbox::Outbox,
@@ -101,7 +101,7 @@ impl<F: Framing> Intake<F> {
     }
 
     /// Hands on the messages of a chunk, up to the end of the connection.
-    fn take(&mut self, chunk: &mut &[u8]) -> Option<End> {
+    fn take(&mut self, chunk: &mut &[u8]) -> Option<ConnectionEnd> {
         while let Some(cut) = self.framing.cut(chunk) {
             match cut {
                 Cut::Message(body) => self.inbox.push(body),
@@ -112,7 +112,7 @@ impl<F: Framing> Intake<F> {
                     return Some(end);
                 }
                 Cut::Skip(reply) => self.outbox.push(&reply),
-                Cut::Broken(why) => return Some(End::Framing(why)),
+                Cut::Broken(why) => return Some(ConnectionEnd::Framing(why)),
             }
         }
         None

@@ -25,7 +25,7 @@ use tower_lsp::lsp_types::{
 
 use super::{
     super::client::{LspClient, reply::ReplyError},
-    Changed, Documents, real,
+    Documents, UnsavedChanges, real,
     splices::Splices,
 };
 use crate::{
@@ -56,8 +56,8 @@ impl Editor for OpenEditor {
         let buffer = Buffer {
             uri: uri.into(),
             version: state.version,
-            dirty: state.changed != Changed::No,
-            users: state.changed == Changed::ByUser,
+            dirty: state.changed != UnsavedChanges::No,
+            users: state.changed == UnsavedChanges::ByUser,
             file,
         };
         Some(OpenDocument {

@@ -26,7 +26,7 @@ use tower_lsp::lsp_types::{TextDocumentContentChangeEvent, Url};
 
 use self::{
     positions::span,
-    splices::{Made, Splices},
+    splices::{EditsSeen, Splices},
 };
 use crate::tool::editor::FileText;
 
@@ -46,40 +46,40 @@ pub(super) struct Documents {
 struct Document {
     version: i32,
     text: String,
-    changed: Changed,
+    changed: UnsavedChanges,
     path: Option<PathBuf>,
-    awaited: Option<Awaited>,
+    awaited: Option<AwaitedEdit>,
 }
 
-/// A state of an open document.
+/// A version of an open document, as the client has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct State {
+pub(super) struct DocumentState {
     /// The client's count of its states.
     pub(super) version: i32,
     /// Its whole text.
     pub(super) text: String,
-    /// What came about since it was opened or saved.
-    pub(super) changed: Changed,
+    /// Whose changes it has that are not saved.
+    pub(super) changed: UnsavedChanges,
 }
 
-/// What came about in a document since it was opened or saved.
+/// Unsaved changes of a document, by who made them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Changed {
+pub(super) enum UnsavedChanges {
     /// No change is known since it was saved.
     No,
-    /// Edits of tools alone.
+    /// Tools alone made them.
     ByTools,
-    /// Something else too: it may be the user's.
+    /// They may be the user's, all or some.
     ByUser,
 }
 
 /// A change that the client was told to make.
 #[derive(Debug)]
-struct Awaited {
+struct AwaitedEdit {
     splices: Splices,
     /// Part of it was made.
     begun: bool,
-    /// Is told whether the first state after it is what it should be.
+    /// Receives whether the client's next version of the document has the expected text.
     tell: oneshot::Sender<bool>,
 }
 
@@ -93,7 +93,7 @@ impl Documents {
         let document = Document {
             version,
             text,
-            changed: Changed::No,
+            changed: UnsavedChanges::No,
             path,
             awaited: None,
         };
@@ -130,16 +130,16 @@ impl Documents {
     /// A document was saved.
     pub(super) fn saved(&self, uri: &Url) {
         if let Some(mut document) = self.open.get_mut(uri) {
-            document.changed = Changed::No;
+            document.changed = UnsavedChanges::No;
         }
     }
 
-    /// The client says that it saved the document as it was told. What the user typed since is not saved.
+    /// The client says that it saved the document on request. What the user typed since is not saved.
     pub(super) fn saved_for_tools(&self, uri: &Url) {
         if let Some(mut document) = self.open.get_mut(uri)
-            && document.changed == Changed::ByTools
+            && document.changed == UnsavedChanges::ByTools
         {
-            document.changed = Changed::No;
+            document.changed = UnsavedChanges::No;
         }
     }
 
@@ -157,8 +157,8 @@ impl Documents {
     }
 
     /// The document of this URI.
-    pub(super) fn get(&self, uri: &Url) -> Option<State> {
-        self.open.get(uri).map(|document| State {
+    pub(super) fn get(&self, uri: &Url) -> Option<DocumentState> {
+        self.open.get(uri).map(|document| DocumentState {
             version: document.version,
             text: document.text.clone(),
             changed: document.changed,
@@ -173,19 +173,21 @@ impl Documents {
     /// The state of the document of the file with this real path, and how the file compares with it. What a client
     /// opens may have been unsaved all along, and a file may have changed behind an editor: then what stands there
     /// counts as the user's. Reads the file.
-    pub(super) fn of_file(&self, path: &Path) -> Option<(Url, State, FileText)> {
+    pub(super) fn of_file(&self, path: &Path) -> Option<(Url, DocumentState, FileText)> {
         let uri = self.uri_of(path)?;
         let mut state = self.get(&uri)?;
         let on_disk = on_disk(path, &state.text);
         let file = match (state.changed, on_disk) {
             (_, OnDisk::Same | OnDisk::Alike) => FileText::Alike,
-            (Changed::No, OnDisk::Otherwise) => FileText::Behind,
-            (Changed::ByTools | Changed::ByUser, OnDisk::Otherwise) => FileText::Older,
+            (UnsavedChanges::No, OnDisk::Otherwise) => FileText::Behind,
+            (UnsavedChanges::ByTools | UnsavedChanges::ByUser, OnDisk::Otherwise) => {
+                FileText::Older
+            }
         };
         state.changed = match (state.changed, on_disk) {
             // Taken back, or loaded again.
-            (_, OnDisk::Same) => Changed::No,
-            (Changed::No, OnDisk::Otherwise) => Changed::ByUser,
+            (_, OnDisk::Same) => UnsavedChanges::No,
+            (UnsavedChanges::No, OnDisk::Otherwise) => UnsavedChanges::ByUser,
             (changed, _) => changed,
         };
         Some((uri, state, file))
@@ -198,13 +200,13 @@ impl Documents {
         files.sort();
         files.retain(|path| {
             let document = self.of_file(path);
-            document.is_some_and(|(_, state, _)| state.changed != Changed::No)
+            document.is_some_and(|(_, state, _)| state.changed != UnsavedChanges::No)
         });
         files
     }
 
-    /// Gets told whether the next state of a document is its text with this change; an error if it is closed before.
-    /// `None` where it is not in this state (any more), or another change is awaited.
+    /// Receives whether the next version of a document is its text with this change; an error if it is closed before.
+    /// `None` where the document has another version or text by now, or another change is awaited.
     fn await_change(
         &self,
         uri: &Url,
@@ -217,7 +219,7 @@ impl Documents {
             return None;
         }
         let (tell, told) = oneshot::channel();
-        document.awaited = Some(Awaited {
+        document.awaited = Some(AwaitedEdit {
             splices,
             begun: false,
             tell,
@@ -230,7 +232,7 @@ impl Documents {
         if let Some(mut document) = self.open.get_mut(uri)
             && document.awaited.take().is_some_and(|awaited| awaited.begun)
         {
-            document.changed = Changed::ByUser;
+            document.changed = UnsavedChanges::ByUser;
         }
     }
 }
@@ -239,19 +241,19 @@ impl Document {
     /// Looks at a new text: is it what a tool wanted?
     fn look(&mut self) {
         let Some(mut awaited) = self.awaited.take() else {
-            self.changed = Changed::ByUser;
+            self.changed = UnsavedChanges::ByUser;
             return;
         };
         let made = awaited.splices.made(&self.text);
-        if made == Made::Some {
+        if made == EditsSeen::Some {
             awaited.begun = true;
             self.awaited = Some(awaited);
             return;
         }
-        let all = made == Made::All;
+        let all = made == EditsSeen::All;
         self.changed = match self.changed {
-            Changed::No | Changed::ByTools if all => Changed::ByTools,
-            _ => Changed::ByUser,
+            UnsavedChanges::No | UnsavedChanges::ByTools if all => UnsavedChanges::ByTools,
+            _ => UnsavedChanges::ByUser,
         };
         // Nobody may wait for it any more.
         let _ = awaited.tell.send(all);

@@ -29,7 +29,7 @@ struct Splice {
 
 /// What a text is to a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Made {
+pub(super) enum EditsSeen {
     /// The base with the whole change.
     All,
     /// The base with the first edits, or the last: some clients tell of each as it is made.
@@ -72,14 +72,18 @@ impl Splices {
     }
 
     /// What this text is to the change.
-    pub(super) fn made(&self, text: &str) -> Made {
+    pub(super) fn made(&self, text: &str) -> EditsSeen {
         if self.is_with(&self.all, text) {
-            return Made::All;
+            return EditsSeen::All;
         }
         let some = (1..self.all.len()).any(|count| {
             self.is_with(&self.all[..count], text) || self.is_with(&self.all[count..], text)
         });
-        if some { Made::Some } else { Made::Otherwise }
+        if some {
+            EditsSeen::Some
+        } else {
+            EditsSeen::Otherwise
+        }
     }
 
     /// Whether the text is the base with these edits.

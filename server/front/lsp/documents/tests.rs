@@ -22,10 +22,10 @@ fn changes_apply_one_after_another() {
     let document = documents.get(&uri).unwrap();
     assert_eq!(
         (document.text.as_str(), document.version, document.changed),
-        ("twö €\r\nG clef\rlast", 2, Changed::ByUser)
+        ("twö €\r\nG clef\rlast", 2, UnsavedChanges::ByUser)
     );
     documents.saved(&uri);
-    assert_eq!(documents.get(&uri).unwrap().changed, Changed::No);
+    assert_eq!(documents.get(&uri).unwrap().changed, UnsavedChanges::No);
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn a_document_is_found_by_the_real_path_of_its_file() {
 fn what_is_not_on_disk_counts_as_the_users() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().canonicalize().unwrap().join("a.txt");
-    let check = |file: Option<&[u8]>, text: &str, changed: Changed| {
+    let check = |file: Option<&[u8]>, text: &str, changed: UnsavedChanges| {
         let _ = fs::remove_file(&path);
         if let Some(bytes) = file {
             fs::write(&path, bytes).unwrap();
@@ -64,7 +64,7 @@ fn what_is_not_on_disk_counts_as_the_users() {
         assert_eq!(of_file(), changed, "{file:?} and {text:?}");
         // The client told of no change.
         let behind = match changed {
-            Changed::No => FileText::Alike,
+            UnsavedChanges::No => FileText::Alike,
             _ => FileText::Behind,
         };
         assert_eq!(documents.of_file(&path).unwrap().2, behind);
@@ -75,20 +75,28 @@ fn what_is_not_on_disk_counts_as_the_users() {
             text: "again\n".into(),
         };
         documents.change(&Url::from_file_path(&path).unwrap(), 2, vec![again], true);
-        assert_eq!(of_file(), Changed::ByUser);
+        assert_eq!(of_file(), UnsavedChanges::ByUser);
         assert_ne!(documents.of_file(&path).unwrap().2, FileText::Behind);
         fs::write(&path, "again\n").unwrap();
-        assert_eq!(of_file(), Changed::No);
+        assert_eq!(of_file(), UnsavedChanges::No);
     };
-    check(Some(b"one\n"), "one\n", Changed::No);
-    check(Some(b"one\n"), "two\n", Changed::ByUser);
-    check(Some(b"one\n"), "one\n\n", Changed::ByUser);
-    check(None, "", Changed::No);
-    check(Some(b""), "\n", Changed::No);
-    check(None, "\r\n", Changed::No);
-    check(None, "one", Changed::ByUser);
+    check(Some(b"one\n"), "one\n", UnsavedChanges::No);
+    check(Some(b"one\n"), "two\n", UnsavedChanges::ByUser);
+    check(Some(b"one\n"), "one\n\n", UnsavedChanges::ByUser);
+    check(None, "", UnsavedChanges::No);
+    check(Some(b""), "\n", UnsavedChanges::No);
+    check(None, "\r\n", UnsavedChanges::No);
+    check(None, "one", UnsavedChanges::ByUser);
     // What editors convert when they open a file.
-    check(Some(b"\xef\xbb\xbfone\r\ntwo"), "one\ntwo\n", Changed::No);
+    check(
+        Some(b"\xef\xbb\xbfone\r\ntwo"),
+        "one\ntwo\n",
+        UnsavedChanges::No,
+    );
     // Another encoding: nobody knows.
-    check(Some(b"gr\xfc\xdfe\n"), "gr\u{fc}\u{df}e\n", Changed::No);
+    check(
+        Some(b"gr\xfc\xdfe\n"),
+        "gr\u{fc}\u{df}e\n",
+        UnsavedChanges::No,
+    );
 }

@@ -40,23 +40,23 @@ const ACTIONS: usize = 8;
 
 /// A message for `window/showMessageRequest`.
 #[derive(Debug, PartialEq)]
-pub(super) struct Message {
+pub(super) struct PromptMessage {
     pub(super) text: String,
-    pub(super) actions: Vec<Action>,
+    pub(super) actions: Vec<MessageAction>,
 }
 
 /// An action of a message.
 #[derive(Debug, PartialEq)]
-pub(super) struct Action {
+pub(super) struct MessageAction {
     /// Unique in its message.
     pub(super) title: String,
-    pub(super) does: Does,
+    pub(super) does: ActionEffect,
 }
 
-impl Action {
+impl MessageAction {
     /// It settles a prompt of this kind with a no, and nothing more.
     fn refuses(&self, kind: PromptKind) -> bool {
-        matches!(&self.does, Does::Answer { value, remember: false } if refuses(kind, value))
+        matches!(&self.does, ActionEffect::Answer { value, remember: false } if refuses(kind, value))
     }
 }
 
@@ -79,7 +79,7 @@ fn title(permission: Permission) -> &'static str {
 
 /// What an action does.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Does {
+pub(super) enum ActionEffect {
     /// The action answers the prompt.
     Answer { value: Value, remember: bool },
     /// The answer will be written.
@@ -90,7 +90,7 @@ pub(super) enum Does {
 
 /// Where the whole of a prompt is.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Whole {
+pub(super) enum FullPrompt {
     /// In the message.
     Inline,
     /// In a page of this name, which the client shows.
@@ -101,14 +101,14 @@ pub(super) enum Whole {
 
 /// What is opened before a message, since it does not fit into one.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Page {
+pub(super) struct PromptPage {
     /// The ending of the file's name, by which editors know how to show it.
     pub(super) ending: &'static str,
     pub(super) text: String,
 }
 
 /// The page of a prompt that does not fit into a message.
-pub(super) fn page(prompt: &Prompt) -> Option<Page> {
+pub(super) fn page(prompt: &Prompt) -> Option<PromptPage> {
     let is_diff = matches!(prompt.preview, Some(Preview::Diff { .. }));
     let becomes_a_link = needs_approval(prompt) && one_line_preview(prompt).contains("](");
     if !is_diff && !becomes_a_link && units(&inline(prompt)) <= room(prompt) {
@@ -141,7 +141,7 @@ pub(super) fn page(prompt: &Prompt) -> Option<Page> {
     }
     text.push_str(&format!("{}\n", one_line(&prompt.text)));
     let ending = if is_diff { ".diff" } else { ".txt" };
-    Some(Page { ending, text })
+    Some(PromptPage { ending, text })
 }
 
 /// The text with its long lines broken, each part after the first behind a mark: some clients show of a line only
@@ -163,11 +163,11 @@ fn folded(text: &str) -> String {
 
 /// The message of a prompt: the label, the context, the text last. `pages`: the client can show pages, so an
 /// answer can be written in one.
-pub(super) fn message(prompt: &Prompt, whole: &Whole, pages: bool) -> Message {
+pub(super) fn message(prompt: &Prompt, whole: &FullPrompt, pages: bool) -> PromptMessage {
     let mut text = match whole {
-        Whole::Inline => inline(prompt),
-        Whole::Page(name) => beside_page(prompt, name),
-        Whole::Nowhere => cut_short(prompt),
+        FullPrompt::Inline => inline(prompt),
+        FullPrompt::Page(name) => beside_page(prompt, name),
+        FullPrompt::Nowhere => cut_short(prompt),
     };
     let written = needs_writing(prompt);
     if written && !pages {
@@ -175,13 +175,13 @@ pub(super) fn message(prompt: &Prompt, whole: &Whole, pages: bool) -> Message {
     }
     let actions = match (written, whole) {
         (true, _) => written_actions(prompt),
-        (false, Whole::Nowhere) if needs_approval(prompt) => choices(prompt)
+        (false, FullPrompt::Nowhere) if needs_approval(prompt) => choices(prompt)
             .into_iter()
             .filter(|action| action.refuses(prompt.kind))
             .collect(),
         (false, _) => choices(prompt),
     };
-    Message { text, actions }
+    PromptMessage { text, actions }
 }
 
 /// The command that answers a prompt, with its arguments.
@@ -204,7 +204,7 @@ fn room(prompt: &Prompt) -> usize {
 }
 
 /// What a client's reply to a message does.
-pub(super) enum Meaning {
+pub(super) enum ReplyMeaning {
     Settles(PromptAnswer),
     /// The person wants to write the answer.
     Write,
@@ -213,28 +213,30 @@ pub(super) enum Meaning {
 /// What a reply means: a title that was offered does what it says, an error is the client's failure, and
 /// whatever else there is dismisses the prompt. No reply is a yes but a title that says so.
 pub(super) fn meaning(
-    message: &Message,
+    message: &PromptMessage,
     reply: Result<Option<MessageActionItem>, String>,
-) -> Meaning {
+) -> ReplyMeaning {
     let chosen = match reply {
-        Err(why) => return Meaning::Settles(PromptAnswer::Failed(why)),
+        Err(why) => return ReplyMeaning::Settles(PromptAnswer::Failed(why)),
         Ok(chosen) => chosen,
     };
     let Some(chosen) = chosen else {
-        return Meaning::Settles(PromptAnswer::Cancel);
+        return ReplyMeaning::Settles(PromptAnswer::Cancel);
     };
     let mut actions = message.actions.iter();
     let action = actions.find(|action| action.title == chosen.title);
     match action.map(|action| action.does.clone()) {
-        Some(Does::Answer { value, remember }) => Meaning::Settles(PromptAnswer::Answer {
-            value: SecretValue(value),
-            remember,
-            new_text: None,
-        }),
-        Some(Does::Write) => Meaning::Write,
-        Some(Does::Dismiss) => Meaning::Settles(PromptAnswer::Cancel),
+        Some(ActionEffect::Answer { value, remember }) => {
+            ReplyMeaning::Settles(PromptAnswer::Answer {
+                value: SecretValue(value),
+                remember,
+                new_text: None,
+            })
+        }
+        Some(ActionEffect::Write) => ReplyMeaning::Write,
+        Some(ActionEffect::Dismiss) => ReplyMeaning::Settles(PromptAnswer::Cancel),
         // Nobody was offered this: it fits no question, and is refused as an answer that does not.
-        None => Meaning::Settles(PromptAnswer::Answer {
+        None => ReplyMeaning::Settles(PromptAnswer::Answer {
             value: SecretValue(Value::Null),
             remember: false,
             new_text: None,
@@ -390,7 +392,7 @@ pub(super) fn needs_writing(prompt: &Prompt) -> bool {
 
 /// What can be chosen. Where a yes lets something happen, `No` is the first: some clients open a message under
 /// the hands of a person who types, with its first action chosen, so that an Enter meant for the text takes it.
-fn choices(prompt: &Prompt) -> Vec<Action> {
+fn choices(prompt: &Prompt) -> Vec<MessageAction> {
     let mut actions = answers(prompt);
     actions.extend(leave_out(prompt));
     if needs_approval(prompt) {
@@ -400,20 +402,20 @@ fn choices(prompt: &Prompt) -> Vec<Action> {
 }
 
 /// The action that leaves an optional answer out.
-fn leave_out(prompt: &Prompt) -> Option<Action> {
-    prompt.optional.then(|| Action {
+fn leave_out(prompt: &Prompt) -> Option<MessageAction> {
+    prompt.optional.then(|| MessageAction {
         title: LEFT_OUT.to_owned(),
-        does: Does::Answer {
+        does: ActionEffect::Answer {
             value: Value::Null,
             remember: false,
         },
     })
 }
 
-fn answers(prompt: &Prompt) -> Vec<Action> {
-    let action = |title: &str, value: Value, remember| Action {
+fn answers(prompt: &Prompt) -> Vec<MessageAction> {
+    let action = |title: &str, value: Value, remember| MessageAction {
         title: title.to_owned(),
-        does: Does::Answer { value, remember },
+        does: ActionEffect::Answer { value, remember },
     };
     match &prompt.answer_type {
         AnswerType::Boolean => {
@@ -444,25 +446,25 @@ fn answers(prompt: &Prompt) -> Vec<Action> {
     }
 }
 
-fn written_actions(prompt: &Prompt) -> Vec<Action> {
-    let default = prompt.default.as_ref().map(|value| Action {
+fn written_actions(prompt: &Prompt) -> Vec<MessageAction> {
+    let default = prompt.default.as_ref().map(|value| MessageAction {
         title: match long_default(prompt) {
             None => format!("Use \"{}\"", as_text(value)),
             Some(_) => "Use the default".to_owned(),
         },
-        does: Does::Answer {
+        does: ActionEffect::Answer {
             value: value.clone(),
             remember: false,
         },
     });
-    let other = |title: &str, does| Action {
+    let other = |title: &str, does| MessageAction {
         title: title.to_owned(),
         does,
     };
-    let mut actions: Vec<Action> = default.into_iter().collect();
-    actions.push(other("Write an answer", Does::Write));
+    let mut actions: Vec<MessageAction> = default.into_iter().collect();
+    actions.push(other("Write an answer", ActionEffect::Write));
     actions.extend(leave_out(prompt));
-    actions.push(other("Cancel", Does::Dismiss));
+    actions.push(other("Cancel", ActionEffect::Dismiss));
     actions
 }
 

@@ -23,7 +23,7 @@ const DRAWING: Duration = Duration::from_millis(100);
 
 /// Whether a page is on the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::front::lsp) enum Shown {
+pub(in crate::front::lsp) enum PageShown {
     /// The client says so.
     Yes,
     /// The client cannot, or did not.
@@ -39,12 +39,12 @@ impl Fallback {
         path: &Path,
         focus: bool,
         line: u32,
-    ) -> Shown {
+    ) -> PageShown {
         let Ok(uri) = Url::from_file_path(path) else {
-            return Shown::No;
+            return PageShown::No;
         };
         if !self.client.can().shows_pages() {
-            return Shown::No;
+            return PageShown::No;
         }
         let at = Position::new(line, 0);
         let params = ShowDocumentParams {
@@ -55,9 +55,9 @@ impl Fallback {
         };
         let reply = self.client.request::<ShowDocument>(params);
         match timeout(SHOWING, reply).await {
-            Ok(Ok(reply)) if reply.success => Shown::Yes,
-            Ok(Ok(_) | Err(ReplyError::Failed(_))) => Shown::No,
-            Ok(Err(ReplyError::ConnectionOver)) | Err(_) => Shown::Unsaid,
+            Ok(Ok(reply)) if reply.success => PageShown::Yes,
+            Ok(Ok(_) | Err(ReplyError::Failed(_))) => PageShown::No,
+            Ok(Err(ReplyError::ConnectionOver)) | Err(_) => PageShown::Unsaid,
         }
     }
 }

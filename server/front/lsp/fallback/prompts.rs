@@ -8,11 +8,13 @@ use tower_lsp::lsp_types::{
 };
 
 use super::{
-    messages::{Meaning, Message, Whole, asked, by_command, meaning, message, page},
-    pages::{self, Shown},
+    messages::{
+        FullPrompt, PromptMessage, ReplyMeaning, asked, by_command, meaning, message, page,
+    },
+    pages::{self, PageShown},
     shown::in_words,
     state::Fallback,
-    written::{self, Written},
+    written::{self, WritingPage},
 };
 use crate::{
     engine::blocking,
@@ -49,7 +51,7 @@ async fn show(at: Arc<Fallback>, open: PendingPrompt) {
     let reply = at.gate.pass(&open.closed, || put(&at, &open)).await;
     match reply {
         None => {}
-        Some(Meaning::Settles(answer)) => {
+        Some(ReplyMeaning::Settles(answer)) => {
             let says_nothing = matches!(answer, PromptAnswer::Cancel | PromptAnswer::Failed(_));
             // A message that is over cannot be taken off the screen: that it goes says nothing.
             let is_moot = open.closed.is_cancelled() || at.client.is_over();
@@ -57,26 +59,26 @@ async fn show(at: Arc<Fallback>, open: PendingPrompt) {
                 open.reply(answer, at.engine.conversations()).await;
             }
         }
-        Some(Meaning::Write) => write(&at, &open).await,
+        Some(ReplyMeaning::Write) => write(&at, &open).await,
     }
 }
 
-async fn put(at: &Arc<Fallback>, open: &PendingPrompt) -> Meaning {
+async fn put(at: &Arc<Fallback>, open: &PendingPrompt) -> ReplyMeaning {
     if open.prompt.answer_type == AnswerType::Secret {
         let why = "this client cannot hide what is typed";
-        return Meaning::Settles(PromptAnswer::Failed(why.into()));
+        return ReplyMeaning::Settles(PromptAnswer::Failed(why.into()));
     }
     let open = &named(at, open);
     let prompt = &open.prompt;
     let whole = open_whole(at, open).await;
-    if matches!(whole, Whole::Page(_)) {
+    if matches!(whole, FullPrompt::Page(_)) {
         pages::drawn(&open.closed).await;
     }
     if open.closed.is_cancelled() {
         // It was settled while its page was opened.
-        return Meaning::Settles(PromptAnswer::Cancel);
+        return ReplyMeaning::Settles(PromptAnswer::Cancel);
     }
-    open.sight.shown(whole != Whole::Nowhere);
+    open.sight.shown(whole != FullPrompt::Nowhere);
     let message = message(prompt, &whole, at.client.can().shows_pages());
     let kind = match prompt.kind {
         PromptKind::Question => MessageType::INFO,
@@ -110,7 +112,7 @@ fn named(at: &Arc<Fallback>, open: &PendingPrompt) -> PendingPrompt {
     shown
 }
 
-fn items(message: &Message) -> Vec<MessageActionItem> {
+fn items(message: &PromptMessage) -> Vec<MessageActionItem> {
     let titles = message.actions.iter().map(|action| action.title.clone());
     let item = |title| MessageActionItem {
         title,
@@ -120,25 +122,25 @@ fn items(message: &Message) -> Vec<MessageActionItem> {
 }
 
 /// Opens what does not fit into the prompt's message.
-async fn open_whole(at: &Arc<Fallback>, open: &PendingPrompt) -> Whole {
+async fn open_whole(at: &Arc<Fallback>, open: &PendingPrompt) -> FullPrompt {
     let Some(page) = page(&open.prompt) else {
-        return Whole::Inline;
+        return FullPrompt::Inline;
     };
     if !at.client.can().shows_pages() {
-        return Whole::Nowhere;
+        return FullPrompt::Nowhere;
     }
     let path = match page_of(at, open, "prompt-", page.ending, page.text).await {
         Ok(path) => path,
         Err(why) => {
             tracing::warn!(%why, "a page for a prompt cannot be written");
-            return Whole::Nowhere;
+            return FullPrompt::Nowhere;
         }
     };
-    if at.show_page(&path, false, 0).await != Shown::Yes {
-        return Whole::Nowhere;
+    if at.show_page(&path, false, 0).await != PageShown::Yes {
+        return FullPrompt::Nowhere;
     }
     let name = path.file_name().unwrap_or_default();
-    Whole::Page(name.to_string_lossy().into_owned())
+    FullPrompt::Page(name.to_string_lossy().into_owned())
 }
 
 /// A page in the folder of the prompt's conversation.
@@ -168,7 +170,7 @@ async fn write(at: &Arc<Fallback>, open: &PendingPrompt) {
     let page = match page_of(at, open, "answer-", ".txt", text).await {
         Ok(path) => {
             // What is saved from now on counts.
-            let page = Written::new(path.clone());
+            let page = WritingPage::new(path.clone());
             Some((at.show_page(&path, true, line).await, page))
         }
         Err(why) => {
@@ -176,11 +178,11 @@ async fn write(at: &Arc<Fallback>, open: &PendingPrompt) {
             None
         }
     };
-    if !matches!(page, Some((Shown::Yes, _))) {
+    if !matches!(page, Some((PageShown::Yes, _))) {
         let text = format!("Answer it with {}.", by_command(&prompt.prompt_id));
         at.say(MessageType::INFO, &text).await;
     }
-    let Some((Shown::Yes | Shown::Unsaid, mut page)) = page else {
+    let Some((PageShown::Yes | PageShown::Unsaid, mut page)) = page else {
         return;
     };
     while let Some(text) = page.next(&at.saved, &open.closed).await {

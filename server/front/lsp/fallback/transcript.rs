@@ -134,7 +134,7 @@ pub(in crate::front::lsp) async fn show_transcript(
         };
         let (path, line) = blocking(write).await?;
         // Who is busy shows it later, and need not be told twice.
-        if at.show_page(&path, false, line).await != pages::Shown::No {
+        if at.show_page(&path, false, line).await != pages::PageShown::No {
             return Ok(());
         }
     }

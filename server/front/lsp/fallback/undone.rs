@@ -4,7 +4,7 @@ use super::messages::asked;
 use crate::{engine::undo::listed, front::wire::requests::UndoResult};
 
 /// A turn that was taken back.
-pub(in crate::front::lsp) struct UndoneTurn {
+pub(in crate::front::lsp) struct UndoSummary {
     /// What the client is told that asked for it.
     pub(in crate::front::lsp) result: UndoResult,
     /// What the user wrote to begin the turn.
@@ -19,7 +19,7 @@ pub(in crate::front::lsp) struct UndoneTurn {
 const NAMED: usize = 3;
 
 /// Which turn it was, what became of its files, and what of them is left to do.
-pub(in crate::front::lsp) fn report(back: &UndoneTurn) -> String {
+pub(in crate::front::lsp) fn report(back: &UndoSummary) -> String {
     let prompt = back.prompt.trim().lines().next().unwrap_or_default();
     let turn = match prompt {
         "" => "turn".to_owned(),
@@ -84,7 +84,7 @@ mod tests {
             ),
         ] {
             let files: Vec<String> = (1..=count).map(|n| format!("{n}.rs")).collect();
-            let back = UndoneTurn {
+            let back = UndoSummary {
                 prompt: prompt.into(),
                 unsaved: files[..unsaved].to_vec(),
                 files,

@@ -149,7 +149,7 @@ pub(in crate::front::lsp) fn value(answer_type: &AnswerType, text: &str) -> Resu
 }
 
 /// A page that is open in the client.
-pub(in crate::front::lsp) struct Written {
+pub(in crate::front::lsp) struct WritingPage {
     path: PathBuf,
     /// As it was when it was read last.
     read: Option<Stamp>,
@@ -158,7 +158,7 @@ pub(in crate::front::lsp) struct Written {
 /// Whether a file changed.
 type Stamp = (SystemTime, u64);
 
-impl Written {
+impl WritingPage {
     /// The page at this path, as it is now.
     pub(in crate::front::lsp) fn new(path: PathBuf) -> Self {
         let read = stamp(&path);
@@ -270,7 +270,7 @@ mod tests {
         let path = folder.path().join("answer.txt");
         fs::write(&path, with_mark("Why?")).unwrap();
         let (saved, unwanted) = (Notify::new(), CancellationToken::new());
-        let mut written = Written::new(path.clone());
+        let mut written = WritingPage::new(path.clone());
 
         fs::write(&path, format!("{}Because.\n", with_mark("Why?"))).unwrap();
         assert_eq!(

@@ -27,7 +27,7 @@ const ENDS: [&str; 4] = ["*/", "-->", "*)", "-}"];
 
 /// An action that can be offered.
 #[derive(Debug, PartialEq)]
-struct Offer {
+struct OfferedAction {
     title: String,
     kind: CodeActionKind,
     /// The argument of `aside.server.ask`.
@@ -56,7 +56,12 @@ pub(in super::super) fn offered(
         .collect()
 }
 
-fn offers(uri: &str, range: Range, diagnostics: &[Diagnostic], line: Option<&str>) -> Vec<Offer> {
+fn offers(
+    uri: &str,
+    range: Range,
+    diagnostics: &[Diagnostic],
+    line: Option<&str>,
+) -> Vec<OfferedAction> {
     let mut offers = Vec::new();
     if let Some(instruction) = line.and_then(instruction) {
         let at = range.start.line;
@@ -65,14 +70,14 @@ fn offers(uri: &str, range: Range, diagnostics: &[Diagnostic], line: Option<&str
             "{instruction}\n\nThe instruction is a comment, in line {}.",
             at + 1
         );
-        offers.push(Offer {
+        offers.push(OfferedAction {
             title: format!("Aside: {}", cut(&one_line(instruction), 60)),
             kind: KIND,
             ask: json!({ "message": message, "uri": uri, "range": around }),
         });
     }
     let about = |message: &str, range| json!({ "message": message, "uri": uri, "range": range });
-    let offer = |title: &str, kind, ask| Offer {
+    let offer = |title: &str, kind, ask| OfferedAction {
         title: title.to_owned(),
         kind,
         ask,
@@ -170,7 +175,11 @@ fn is_within(kind: &CodeActionKind, wanted: &CodeActionKind) -> bool {
     wanted.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-fn as_action(offer: Offer, diagnostics: &[Diagnostic], literals: bool) -> CodeActionOrCommand {
+fn as_action(
+    offer: OfferedAction,
+    diagnostics: &[Diagnostic],
+    literals: bool,
+) -> CodeActionOrCommand {
     let command = Command::new(offer.title.clone(), ASK.to_owned(), Some(vec![offer.ask]));
     if !literals {
         return CodeActionOrCommand::Command(command);

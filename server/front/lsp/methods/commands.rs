@@ -16,7 +16,7 @@ use super::{
             state::Fallback,
             transcript::{Extent, show_transcript},
             undone,
-            written::{self, Written},
+            written::{self, WritingPage},
         },
         tower::error::text,
         turns::start::begin_turn,
@@ -48,7 +48,7 @@ const WRITING: Duration = Duration::from_secs(60 * 60);
 /// Arguments of `aside.server.ask`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Ask {
+struct AskArguments {
     /// Without one, it is written on a page.
     message: Option<String>,
     /// A document that goes along.
@@ -62,7 +62,7 @@ struct Ask {
 /// Arguments of `aside.server.answer`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Answer {
+struct AnswerArguments {
     /// The only open one without it.
     prompt_id: Option<String>,
     /// Without one, the open prompts are shown again.
@@ -72,7 +72,7 @@ struct Answer {
 /// Arguments of the others: what they are about, if not what is nearest.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct About {
+struct TargetArguments {
     conversation_id: Option<String>,
     turn_id: Option<String>,
 }
@@ -101,7 +101,7 @@ async fn perform(at: &Arc<Connection>, params: ExecuteCommandParams) -> Result<O
     }
 }
 
-async fn ask(at: &Arc<Connection>, ask: Ask) -> Result<Option<Value>> {
+async fn ask(at: &Arc<Connection>, ask: AskArguments) -> Result<Option<Value>> {
     match &ask.message {
         Some(message) if !message.trim().is_empty() => begin(at, ask).await.map(Some),
         _ => {
@@ -115,7 +115,7 @@ async fn ask(at: &Arc<Connection>, ask: Ask) -> Result<Option<Value>> {
     }
 }
 
-async fn cancel(at: &Arc<Connection>, about: About) -> Result<Option<Value>> {
+async fn cancel(at: &Arc<Connection>, about: TargetArguments) -> Result<Option<Value>> {
     let turns = at.engine.conversations().running();
     let turns = match (&about.turn_id, &about.conversation_id) {
         (Some(id), _) => turns.get(id).into_iter().collect(),
@@ -131,7 +131,7 @@ async fn cancel(at: &Arc<Connection>, about: About) -> Result<Option<Value>> {
     Ok(None)
 }
 
-async fn answer(at: &Arc<Connection>, given: Answer) -> Result<Option<Value>> {
+async fn answer(at: &Arc<Connection>, given: AnswerArguments) -> Result<Option<Value>> {
     let Some(answer) = given.answer else {
         if !prompts::show_again(&at.fallback) {
             let text = "No prompt is open.";
@@ -175,7 +175,7 @@ async fn answer(at: &Arc<Connection>, given: Answer) -> Result<Option<Value>> {
     Ok(None)
 }
 
-async fn resume(at: &Arc<Connection>, about: About) -> Result<Option<Value>> {
+async fn resume(at: &Arc<Connection>, about: TargetArguments) -> Result<Option<Value>> {
     let id = match about.conversation_id {
         Some(id) => id,
         None => newest(at, |listed| {
@@ -190,7 +190,7 @@ async fn resume(at: &Arc<Connection>, about: About) -> Result<Option<Value>> {
 }
 
 /// Takes a turn's changes back, those of the newest conversation's last one where none is named.
-async fn undo(at: &Arc<Connection>, about: About) -> Result<Option<Value>> {
+async fn undo(at: &Arc<Connection>, about: TargetArguments) -> Result<Option<Value>> {
     let turn = match about.turn_id {
         Some(turn) => turn,
         None => {
@@ -216,7 +216,7 @@ async fn undo(at: &Arc<Connection>, about: About) -> Result<Option<Value>> {
         .map_err(internal)
 }
 
-async fn transcript(at: &Arc<Connection>, about: About) -> Result<Option<Value>> {
+async fn transcript(at: &Arc<Connection>, about: TargetArguments) -> Result<Option<Value>> {
     let id = match about.conversation_id {
         Some(id) => id,
         None => newest(at, |_| true)
@@ -255,7 +255,7 @@ fn arguments<T: DeserializeOwned + Default>(given: Option<Value>) -> Result<T> {
     }
 }
 
-async fn begin(at: &Arc<Connection>, ask: Ask) -> Result<Value> {
+async fn begin(at: &Arc<Connection>, ask: AskArguments) -> Result<Value> {
     let (uri, range) = (ask.uri, ask.range);
     let attachment = uri.map(|uri| AttachmentParam {
         uri,
@@ -279,7 +279,7 @@ async fn begin(at: &Arc<Connection>, ask: Ask) -> Result<Value> {
 }
 
 /// Takes the message from a page that the person writes it on. Only the last such page counts.
-async fn write_and_ask(at: Arc<Connection>, folder: std::path::PathBuf, ask: Ask) {
+async fn write_and_ask(at: Arc<Connection>, folder: std::path::PathBuf, ask: AskArguments) {
     let unwanted = at.fallback.begin_writing();
     let given = at.workspace.first_folder().unwrap_or_default();
     let (root, uri) = (at.workspace.root(None), ask.uri.clone());
@@ -297,15 +297,15 @@ async fn write_and_ask(at: Arc<Connection>, folder: std::path::PathBuf, ask: Ask
         }
     };
     // What is saved from now on counts.
-    let mut page = Written::new(path.clone());
+    let mut page = WritingPage::new(path.clone());
     let on_screen = at.fallback.show_page(&path, true, line).await;
-    if on_screen != pages::Shown::Yes {
+    if on_screen != pages::PageShown::Yes {
         say_how_to_ask(&at.fallback).await;
     }
-    if on_screen != pages::Shown::No {
+    if on_screen != pages::PageShown::No {
         let written = timeout(WRITING, page.next(&at.fallback.saved, &unwanted)).await;
         if let Ok(message @ Some(_)) = written {
-            let begun = begin(&at, Ask { message, ..ask }).await;
+            let begun = begin(&at, AskArguments { message, ..ask }).await;
             let (kind, text) = match &begun {
                 Ok(_) => (MessageType::INFO, "Your message to Aside was taken.".into()),
                 Err(failed) => (MessageType::ERROR, text(failed)),

@@ -25,7 +25,7 @@ use crate::{
 /// How long a list of models waits for the providers.
 const LISTED: Duration = Duration::from_secs(3);
 
-/// `aside/model/list`: what the providers say when they are asked now, or said when they were asked last.
+/// Lists models: what the providers say when they are asked now, or said when they were asked last.
 pub(in super::super) async fn list(at: Arc<Connection>, _: Empty) -> Result<ModelsResult> {
     let (workspace, engine) = (at.workspace.clone(), at.engine.clone());
     let (settings, models) = blocking(move || -> Result<_> {

@@ -33,7 +33,7 @@ impl<P> From<Value> for RawParams<P> {
 }
 
 impl<P: DeserializeOwned> RawParams<P> {
-    /// The params.
+    /// Reads the params as their type.
     ///
     /// # Errors
     /// A sentence that names the field and what is wrong with it, but repeats nothing of params that may hold a secret.

@@ -48,7 +48,7 @@ pub(in super::super) async fn preview(
     .await
 }
 
-/// `aside/workspace/trust`; from the next turn on.
+/// Trusts a folder as it is now, or no more. It counts from the next turn on.
 pub(in super::super) async fn trust(at: Arc<Connection>, params: TrustParams) -> Result<Empty> {
     let (trusted, shown) = (params.trusted, params.fingerprint);
     let root = folder(&params.folder).map_err(|error| invalid(format!("folder: {error}")))?;

@@ -9,7 +9,7 @@ use tower_lsp::lsp_types::Url;
 
 use super::{
     super::{
-        connection::Connection, documents::editor::OpenEditor, fallback::undone::UndoneTurn,
+        connection::Connection, documents::editor::OpenEditor, fallback::undone::UndoSummary,
         settings::file_uri,
     },
     raw_params::is_turn_id,
@@ -36,7 +36,7 @@ pub(in super::super) async fn undo(at: Arc<Connection>, params: UndoParams) -> R
 
 /// Takes a turn back. The editor is waited for, and so other messages are handled meanwhile; no turn begins in the
 /// conversation.
-pub(super) async fn take_back(at: &Arc<Connection>, params: UndoParams) -> Result<UndoneTurn> {
+pub(super) async fn take_back(at: &Arc<Connection>, params: UndoParams) -> Result<UndoSummary> {
     let UndoParams { turn_id, uris } = params;
     let (conversation, root) = of_turn(at, &turn_id).await?;
     let paths = |uris: Vec<String>| {
@@ -86,7 +86,7 @@ struct Taking {
 }
 
 impl Taking {
-    async fn finish(self, mut lease: Lease) -> Result<UndoneTurn> {
+    async fn finish(self, mut lease: Lease) -> Result<UndoSummary> {
         let at = self.at.clone();
         let result = blocking(move || self.back()).await;
         if result.is_ok() {
@@ -102,7 +102,7 @@ impl Taking {
     }
 
     /// On a thread that may wait.
-    fn back(self) -> Result<UndoneTurn> {
+    fn back(self) -> Result<UndoSummary> {
         let root = self.root.as_path();
         // While it is open here, no turn of another process changes files.
         let mut log = self.conversation.log(Clock::start().now())?;
@@ -133,7 +133,7 @@ impl Taking {
         let done = undoing.carry_out(&plan, &mut log).map_err(failed)?;
         let files = plan.changes.iter().map(|change| change.path.clone());
         let files: Vec<String> = files.collect();
-        Ok(UndoneTurn {
+        Ok(UndoSummary {
             result: UndoResult {
                 files: files.iter().map(|path| file_uri(root, path)).collect(),
                 untracked: plan.untracked,

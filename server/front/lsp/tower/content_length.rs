@@ -17,7 +17,7 @@ use serde_json::json;
 use tower_lsp::jsonrpc::{Request, Response};
 
 use crate::front::transport::{
-    end::End,
+    end::ConnectionEnd,
     framing::{Cut, Framing, MAX_BODY, MAX_DEPTH, is_deeper, reserve_within, take},
 };
 
@@ -60,13 +60,13 @@ pub(super) enum HeaderError {
 /// [`MAX_BODY`], and room for no more.
 #[derive(Debug, Default)]
 pub(in super::super) struct ContentLength {
-    state: State,
+    state: CutState,
     /// The request `shutdown` came.
     after_shutdown: bool,
 }
 
 #[derive(Debug)]
-enum State {
+enum CutState {
     Header(Header),
     Body { bytes: Vec<u8>, length: usize },
     Ended,
@@ -94,17 +94,17 @@ impl Framing for ContentLength {
     fn cut(&mut self, input: &mut &[u8]) -> Option<Cut> {
         loop {
             match &mut self.state {
-                State::Header(header) => match header.take(input)? {
+                CutState::Header(header) => match header.take(input)? {
                     Ok(length) => {
                         let bytes = Vec::new();
-                        self.state = State::Body { bytes, length };
+                        self.state = CutState::Body { bytes, length };
                     }
                     Err(broken) => {
-                        self.state = State::Ended;
+                        self.state = CutState::Ended;
                         return Some(Cut::Broken(broken.to_string()));
                     }
                 },
-                State::Body { bytes, length } => {
+                CutState::Body { bytes, length } => {
                     let part = take(input, *length - bytes.len());
                     reserve_within(bytes, part.len(), *length);
                     bytes.extend_from_slice(part);
@@ -112,10 +112,10 @@ impl Framing for ContentLength {
                         return None;
                     }
                     let body = mem::take(bytes);
-                    self.state = State::default();
+                    self.state = CutState::default();
                     return Some(self.judge(body));
                 }
-                State::Ended => {
+                CutState::Ended => {
                     *input = &[];
                     return None;
                 }
@@ -127,11 +127,11 @@ impl Framing for ContentLength {
         header(body.len()) + body
     }
 
-    fn end_of_input(&self) -> End {
+    fn end_of_input(&self) -> ConnectionEnd {
         if !self.is_between() {
             tracing::warn!("standard input ended within a message");
         }
-        End::Input {
+        ConnectionEnd::Input {
             after_shutdown: self.after_shutdown,
         }
     }
@@ -152,7 +152,7 @@ impl ContentLength {
             Ok(Parsed::Request(request)) => match (request.method(), request.id()) {
                 ("exit", None) => {
                     let after_shutdown = self.after_shutdown;
-                    return Cut::Last(body.into(), End::Exit { after_shutdown });
+                    return Cut::Last(body.into(), ConnectionEnd::Exit { after_shutdown });
                 }
                 ("shutdown", Some(_)) => self.after_shutdown = true,
                 _ => {}
@@ -170,25 +170,25 @@ impl ContentLength {
     /// Whether no message is on its way, so that the input may well end here.
     fn is_between(&self) -> bool {
         match &self.state {
-            State::Header(header) => header.seen == 0,
-            State::Body { .. } => false,
-            State::Ended => true,
+            CutState::Header(header) => header.seen == 0,
+            CutState::Body { .. } => false,
+            CutState::Ended => true,
         }
     }
 
     #[cfg(test)]
     fn held(&self) -> usize {
         match &self.state {
-            State::Header(header) => header.line.capacity(),
-            State::Body { bytes, .. } => bytes.capacity(),
-            State::Ended => 0,
+            CutState::Header(header) => header.line.capacity(),
+            CutState::Body { bytes, .. } => bytes.capacity(),
+            CutState::Ended => 0,
         }
     }
 }
 
-impl Default for State {
+impl Default for CutState {
     fn default() -> Self {
-        State::Header(Header::default())
+        CutState::Header(Header::default())
     }
 }
 

@@ -18,7 +18,9 @@ use super::{
     content_length::{ContentLength, HeaderError, header},
     reader::Reader,
 };
-use crate::front::transport::{end::End, inbox::MAX_MESSAGES, outbox::Outbox, pump::Pump};
+use crate::front::transport::{
+    end::ConnectionEnd, inbox::MAX_MESSAGES, outbox::Outbox, pump::Pump,
+};
 
 /// A test that waits longer for anything has failed.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -79,7 +81,7 @@ struct Session {
     input: PipeWriter,
     output: BufReader<PipeReader>,
     did: Receiver<String>,
-    ended: Receiver<End>,
+    ended: Receiver<ConnectionEnd>,
     /// Tells that tower-lsp's loop is over.
     served: Receiver<()>,
     outbox: Outbox,
@@ -163,7 +165,7 @@ impl Session {
     }
 
     /// How the connection ended, within the time that a process has for its end.
-    fn end(&self) -> End {
+    fn end(&self) -> ConnectionEnd {
         self.ended.recv_timeout(Duration::from_secs(2)).unwrap()
     }
 
@@ -213,7 +215,7 @@ fn a_session_is_served_and_ends_with_exit() {
     session.raw(framed(EXIT));
     assert_eq!(
         session.end(),
-        End::Exit {
+        ConnectionEnd::Exit {
             after_shutdown: true
         }
     );
@@ -241,8 +243,8 @@ fn the_end_is_seen_at_every_step() {
     for taken in 0..=steps.len() {
         let before = steps[..taken].concat();
         let after_shutdown = taken >= 5;
-        let exit = End::Exit { after_shutdown };
-        let input = End::Input { after_shutdown };
+        let exit = ConnectionEnd::Exit { after_shutdown };
+        let input = ConnectionEnd::Input { after_shutdown };
         let table = [
             (framed(EXIT), exit),
             (Vec::new(), input.clone()),
@@ -324,7 +326,7 @@ fn broken_framing_ends_the_connection_behind_what_came_before() {
         // The reader stops in the middle, so not all of it may fit into the pipe.
         let mut input = session.input.try_clone().unwrap();
         let writer = thread::spawn(move || _ = input.write_all(bytes.as_bytes()));
-        assert_eq!(session.end(), End::Framing(broken.to_string()));
+        assert_eq!(session.end(), ConnectionEnd::Framing(broken.to_string()));
         session.served();
         writer.join().unwrap();
         assert_eq!(session.next_effect(), "before");
@@ -369,7 +371,7 @@ fn a_client_that_does_not_read_is_heard_all_the_same() {
     session.raw(framed(EXIT));
     assert_eq!(
         session.end(),
-        End::Exit {
+        ConnectionEnd::Exit {
             after_shutdown: true
         }
     );
@@ -396,7 +398,7 @@ fn a_client_that_never_reads_counts_as_gone_at_the_bound() {
     let mut session = session();
     session.initialize();
     session.flood(80, 1024 * 1024);
-    assert_eq!(session.end(), End::NotReading);
+    assert_eq!(session.end(), ConnectionEnd::NotReading);
     assert_eq!(session.outbox.queued(), 0, "nothing is kept for it");
     session.mark("tower-lsp lives on");
     session.mark("and on");
@@ -410,7 +412,7 @@ fn a_broken_output_ends_the_connection_and_not_the_server() {
     session.output = BufReader::new(io::pipe().unwrap().0);
     session.send(json!({"id": 1, "method": "test/mark", "params": {"name": "unread"}}));
     assert_eq!(session.next_effect(), "unread");
-    assert!(matches!(session.end(), End::Output(_)));
+    assert!(matches!(session.end(), ConnectionEnd::Output(_)));
     session.mark("tower-lsp lives on");
     session.mark("and on");
     session.flood(100, 10_000);

@@ -140,7 +140,10 @@ async fn an_output_that_cannot_be_written_ends_the_connection() {
         client.write();
         client.outbox.push(b"two");
         client.answer(answer);
-        assert_eq!(client.signals.ended().await, End::Output(end.into()));
+        assert_eq!(
+            client.signals.ended().await,
+            ConnectionEnd::Output(end.into())
+        );
         client.writer.join().unwrap();
         client.outbox.drained(1).await;
         client.outbox.write_all(b"three").await.unwrap();
@@ -165,7 +168,7 @@ async fn a_client_that_does_not_read_is_gone_at_the_bound() {
     let mut drained = Box::pin(client.outbox.drained(1));
     assert!(poll!(&mut drained).is_pending());
     client.outbox.push(b"one more");
-    assert_eq!(client.signals.ended().await, End::NotReading);
+    assert_eq!(client.signals.ended().await, ConnectionEnd::NotReading);
     drained.await;
     assert_eq!(client.outbox.queued(), 0);
     assert_eq!(client.outbox.0.lock().pending.capacity(), 0);

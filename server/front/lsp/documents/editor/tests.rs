@@ -151,24 +151,28 @@ fn an_edit_starts_from_the_state_that_it_was_made_for() {
 fn what_tools_changed_is_not_the_users_and_what_nobody_waits_for_is() {
     let changed = |sent: &Sent| sent.documents.get(&sent.uri).unwrap().changed;
     let sent = Sent::new();
-    assert_eq!(changed(&sent), Changed::No);
+    assert_eq!(changed(&sent), UnsavedChanges::No);
     let sent = sent.shows(4, NEW);
-    assert_eq!(changed(&sent), Changed::ByTools);
+    assert_eq!(changed(&sent), UnsavedChanges::ByTools);
     sent.documents.saved_for_tools(&sent.uri);
-    assert_eq!(changed(&sent), Changed::No);
+    assert_eq!(changed(&sent), UnsavedChanges::No);
     let sent = sent.shows(5, "typed\n");
     sent.documents.saved_for_tools(&sent.uri);
-    assert_eq!(changed(&sent), Changed::ByUser, "typed after it was saved");
+    assert_eq!(
+        changed(&sent),
+        UnsavedChanges::ByUser,
+        "typed after it was saved"
+    );
 
     let sent = Sent::new().shows(4, "typed\n");
-    assert_eq!(changed(&sent), Changed::ByUser);
+    assert_eq!(changed(&sent), UnsavedChanges::ByUser);
     let half = Sent::new().shows(4, "one\ntwo\n3\n");
     half.documents.give_up(&half.uri);
-    assert_eq!(changed(&half), Changed::ByUser);
+    assert_eq!(changed(&half), UnsavedChanges::ByUser);
     let late = Sent::new();
     late.documents.give_up(&late.uri);
-    assert_eq!(changed(&late), Changed::No);
-    assert_eq!(changed(&late.shows(4, NEW)), Changed::ByUser);
+    assert_eq!(changed(&late), UnsavedChanges::No);
+    assert_eq!(changed(&late.shows(4, NEW)), UnsavedChanges::ByUser);
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn the_edits_of_any_two_texts_lead_from_one_to_the_other() {
             let after = applied(&base, &splices.text_edits(utf8), utf8);
             assert_eq!(after, new, "from {base:?}, {splices:?}");
         }
-        assert_eq!(splices.made(&new), Made::All);
+        assert_eq!(splices.made(&new), EditsSeen::All);
     }
 }
 
@@ -87,11 +87,15 @@ fn the_edits_of_any_two_texts_lead_from_one_to_the_other() {
 fn a_text_is_known_as_the_change_or_a_part_of_it() {
     let splices = Splices::between("a\nb\nc\nd\ne\n", "A\nb\nC\nd\nE\n");
     let made = |text: &str| splices.made(text);
-    assert_eq!(made("A\nb\nC\nd\nE\n"), Made::All);
+    assert_eq!(made("A\nb\nC\nd\nE\n"), EditsSeen::All);
     // From the front, or from the end as some clients make them.
-    assert_eq!(made("A\nb\nc\nd\ne\n"), Made::Some);
-    assert_eq!(made("a\nb\nC\nd\nE\n"), Made::Some);
-    assert_eq!(made("a\nb\nC\nd\ne\n"), Made::Otherwise);
-    assert_eq!(made("A\nb\nC\nd\nE\n!"), Made::Otherwise);
-    assert_eq!(made("a\nb\nc\nd\ne\n"), Made::Otherwise, "nothing was made");
+    assert_eq!(made("A\nb\nc\nd\ne\n"), EditsSeen::Some);
+    assert_eq!(made("a\nb\nC\nd\nE\n"), EditsSeen::Some);
+    assert_eq!(made("a\nb\nC\nd\ne\n"), EditsSeen::Otherwise);
+    assert_eq!(made("A\nb\nC\nd\nE\n!"), EditsSeen::Otherwise);
+    assert_eq!(
+        made("a\nb\nc\nd\ne\n"),
+        EditsSeen::Otherwise,
+        "nothing was made"
+    );
 }

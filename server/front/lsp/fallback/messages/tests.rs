@@ -60,15 +60,15 @@ fn run_tool(preview: Option<Preview>) -> Prompt {
 }
 
 /// The message, then a line an action: its title and what it does.
-fn shown(prompt: &Prompt, whole: &Whole, pages: bool) -> String {
+fn shown(prompt: &Prompt, whole: &FullPrompt, pages: bool) -> String {
     let message = message(prompt, whole, pages);
     let actions = message.actions.iter().map(|action| {
         let does = match &action.does {
-            Does::Answer { value, remember } => {
+            ActionEffect::Answer { value, remember } => {
                 format!("{value}{}", if *remember { " remembered" } else { "" })
             }
-            Does::Write => "write".into(),
-            Does::Dismiss => "dismiss".into(),
+            ActionEffect::Write => "write".into(),
+            ActionEffect::Dismiss => "dismiss".into(),
         };
         format!("\n  [{}] {does}", action.title)
     });
@@ -78,7 +78,7 @@ fn shown(prompt: &Prompt, whole: &Whole, pages: bool) -> String {
 #[track_caller]
 fn check(prompt: &Prompt, expected: &str) {
     assert_eq!(page(prompt), None);
-    assert_eq!(shown(prompt, &Whole::Inline, true), expected);
+    assert_eq!(shown(prompt, &FullPrompt::Inline, true), expected);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn what_does_not_fit_is_on_a_page_or_can_only_be_refused() {
     }));
     assert_eq!(
         page(&long),
-        Some(Page {
+        Some(PromptPage {
             ending: ".txt",
             text: format!(
                 "deploy\n\nin /w:\n\necho {}{}\n↪ {}\n\nRun deploy?\n",
@@ -190,13 +190,13 @@ fn what_does_not_fit_is_on_a_page_or_can_only_be_refused() {
             ),
         })
     );
-    let on_page = Whole::Page("prompt-1.txt".into());
+    let on_page = FullPrompt::Page("prompt-1.txt".into());
     assert_eq!(
         shown(&long, &on_page, true),
         "deploy: prompt-1.txt is open and has all of it.\nRun deploy?\n  [No] \"no\"\
          \n  [Run once] \"once\"\n  [Run in this turn] \"turn\"\n  [Always] \"always\""
     );
-    let refused = shown(&long, &Whole::Nowhere, false);
+    let refused = shown(&long, &FullPrompt::Nowhere, false);
     assert!(refused.starts_with("deploy: in /w: echo xxx"), "{refused}");
     assert!(
         refused.ends_with(
@@ -210,7 +210,7 @@ fn what_does_not_fit_is_on_a_page_or_can_only_be_refused() {
         ..question(AnswerType::Boolean)
     };
     assert!(page(&question).is_some());
-    let cut = shown(&question, &Whole::Nowhere, false);
+    let cut = shown(&question, &FullPrompt::Nowhere, false);
     assert!(
         cut.ends_with(
             "…\n(It was cut: it cannot be shown whole here.)\nGo on?\n  [Yes] true\n  [No] false"
@@ -224,7 +224,7 @@ fn what_does_not_fit_is_on_a_page_or_can_only_be_refused() {
     };
     assert!(page(&text).is_some(), "the command has to fit too");
     for prompt in [&long, &question, &text] {
-        let message = message(prompt, &Whole::Nowhere, false);
+        let message = message(prompt, &FullPrompt::Nowhere, false);
         assert!(units(&message.text) <= SHOWN, "{}", units(&message.text));
     }
 }
@@ -239,18 +239,18 @@ fn a_change_is_always_on_a_page() {
     }));
     assert_eq!(
         page(&change),
-        Some(Page {
+        Some(PromptPage {
             ending: ".diff",
             text: "deploy\n\n--- file:///w/a.txt\n+++ file:///w/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n\nRun deploy?\n".into(),
         })
     );
     assert_eq!(
-        shown(&change, &Whole::Page("prompt-1.diff".into()), true),
+        shown(&change, &FullPrompt::Page("prompt-1.diff".into()), true),
         "deploy: prompt-1.diff is open and has all of it.\nRun deploy?\n  [No] \"no\"\
          \n  [Run once] \"once\"\n  [Run in this turn] \"turn\""
     );
     assert_eq!(
-        shown(&change, &Whole::Nowhere, true),
+        shown(&change, &FullPrompt::Nowhere, true),
         "deploy: file:///w/a.txt\n(It cannot be shown whole here, so it can only be refused.)\
          \nRun deploy?\n  [No] \"no\""
     );
@@ -258,7 +258,7 @@ fn a_change_is_always_on_a_page() {
 
 #[test]
 fn why_it_asks_is_said_beside_a_page_too() {
-    let on_page = Whole::Page("prompt-1.txt".into());
+    let on_page = FullPrompt::Page("prompt-1.txt".into());
     let long = "Because ".repeat(100);
     for (context, said) in [
         (
@@ -299,7 +299,7 @@ fn options_to_write_are_in_the_message_where_all_fit() {
     for (units, fits) in [(most, true), (most + 1, false)] {
         let options = ["x".repeat(500), "y".repeat(units - 500)];
         let prompt = question(select(&[&options[0], &options[1]]));
-        let shown = message(&prompt, &Whole::Inline, true).text;
+        let shown = message(&prompt, &FullPrompt::Inline, true).text;
         assert_eq!(page(&prompt), None);
         assert_eq!(shown.contains("One of"), fits, "{units}");
         if !fits {
@@ -328,7 +328,7 @@ fn options_that_are_no_titles_are_written() {
         ..question(select(&nine))
     };
     assert_eq!(
-        shown(&default, &Whole::Inline, false),
+        shown(&default, &FullPrompt::Inline, false),
         "deploy: One of: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9\nGo on?\nAnswer it with the command aside.server.answer \
          {\"promptId\":\"p1\",\"answer\":\"…\"}.\n  [Use \"9\"] \"9\"\
          \n  [Write an answer] write\n  [Cancel] dismiss"
@@ -341,13 +341,13 @@ fn only_a_title_that_was_offered_answers() {
         remember: true,
         ..question(AnswerType::Boolean)
     };
-    let message = message(&question, &Whole::Inline, true);
+    let message = message(&question, &FullPrompt::Inline, true);
     let says = |reply| match meaning(&message, reply) {
-        Meaning::Write => "write".to_owned(),
-        Meaning::Settles(PromptAnswer::Answer {
+        ReplyMeaning::Write => "write".to_owned(),
+        ReplyMeaning::Settles(PromptAnswer::Answer {
             value, remember, ..
         }) => format!("{} {remember}", value.0),
-        Meaning::Settles(other) => format!("{other:?}"),
+        ReplyMeaning::Settles(other) => format!("{other:?}"),
     };
     let item = |title: &str| {
         Ok(Some(MessageActionItem {

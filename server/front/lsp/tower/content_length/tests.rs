@@ -7,7 +7,7 @@ fn told(cut: Cut) -> String {
     match cut {
         Cut::Message(body) => String::from_utf8(body.to_vec()).unwrap(),
         Cut::Last(body, end) => {
-            assert!(matches!(end, End::Exit { .. }), "{end}");
+            assert!(matches!(end, ConnectionEnd::Exit { .. }), "{end}");
             format!("Exit {}", str::from_utf8(&body).unwrap())
         }
         Cut::Skip(reply) => {
