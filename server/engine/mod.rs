@@ -9,7 +9,7 @@
 //! | [`models`] | models: where they are, their keys, what they can do, which ones there are |
 //! | [`undo`] | takes back what a turn changed in files, on disk and in an editor |
 //! | [`clock`] | the time that the turn is told |
-//! | [`blocking()`] | runs blocking work, such as reading files, on tokio's pool for it |
+//! | `blocking` | [`blocking()`], which runs blocking work, such as reading files, on tokio's pool for it |
 //!
 //! Invariant: nothing is decided here. A task that panics becomes an error of what it was doing, and a tool's
 //! task that does not end after its token was cancelled is given up.

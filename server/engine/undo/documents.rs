@@ -5,7 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Failed, InEditor};
+use tokio_util::sync::CancellationToken;
+
+use super::failure::UndoFailure;
 use crate::{
     digest::sha256,
     session::{
@@ -16,6 +18,15 @@ use crate::{
     },
     tool::editor::{BufferEdit, EditError, Editor, FileText, OpenDocument},
 };
+
+/// An editor that has files of the workspace open.
+#[derive(Clone, Copy)]
+pub struct ConnectedEditor<'a> {
+    /// The editor that has some of the files open.
+    pub editor: &'a dyn Editor,
+    /// The connection is over: it is not waited for any more.
+    pub gone: &'a CancellationToken,
+}
 
 /// The open document of a file of the workspace.
 pub(super) fn open(editor: &dyn Editor, root: &Path, path: &str) -> Option<EditorDocument> {
@@ -35,7 +46,7 @@ pub(super) fn open(editor: &dyn Editor, root: &Path, path: &str) -> Option<Edito
 
 /// The documents that a plan changes.
 pub(super) struct Documents<'a> {
-    it: InEditor<'a>,
+    it: ConnectedEditor<'a>,
     all: Vec<One<'a>>,
 }
 
@@ -56,10 +67,10 @@ impl<'a> Documents<'a> {
     /// Where a document is not as the plan has it any more, or what it was before is not to be had.
     pub(super) fn of(
         plan: &'a UndoPlan,
-        it: InEditor<'a>,
+        it: ConnectedEditor<'a>,
         root: &Path,
         blobs: &Blobs,
-    ) -> Result<Self, Failed> {
+    ) -> Result<Self, UndoFailure> {
         let changes = plan.changes.iter();
         let changes = changes.filter(|change| change.place == RestorePlace::Editor);
         let all = changes.map(|change| One::new(change, it.editor, root, blobs));
@@ -71,12 +82,12 @@ impl<'a> Documents<'a> {
     ///
     /// # Errors
     /// Why one was not changed, and which could not be put back.
-    pub(super) fn put(&self) -> Result<(), Failed> {
+    pub(super) fn put(&self) -> Result<(), UndoFailure> {
         for (at, one) in self.all.iter().enumerate() {
             let Err(why) = self.apply(one, &one.was, &one.new) else {
                 continue;
             };
-            let failed = Failed::Editor {
+            let failed = UndoFailure::Editor {
                 path: one.path.to_owned(),
                 why,
             };

@@ -1,10 +1,16 @@
 use std::{collections::BTreeMap, fs, path::PathBuf, sync::Mutex, time::Duration};
 
+use tokio_util::sync::CancellationToken;
+
 use super::*;
 use crate::{
     digest::sha256,
-    session::{record::Edit, store::Store},
-    tool::editor::{Buffer, BufferEdit, FileText, OpenDocument},
+    session::{
+        record::Edit,
+        store::Store,
+        undo::{Clash, Conflict},
+    },
+    tool::editor::{Buffer, BufferEdit, EditError, Editor, FileText, OpenDocument},
 };
 
 /// What an editor does when it is told to change a document.
@@ -171,22 +177,22 @@ impl Trial {
     /// something else.
     #[track_caller]
     fn check(&self, told: &str, files: &str) {
-        let which = Which {
+        let which = UndoTarget {
             id: "t1".into(),
             name: "turn 1".into(),
         };
-        let undoing = Undoing {
+        let undoing = TurnUndo {
             which: &which,
             conversation: &self.conversation,
             root: &self.fake.root,
-            editor: Some(InEditor {
+            editor: Some(ConnectedEditor {
                 editor: &self.fake,
                 gone: &self.gone,
             }),
         };
         let mut log = self.conversation.log(Duration::ZERO).unwrap();
         let lines = self.conversation.read_all().unwrap();
-        let plan = undoing.plan(&lines, None).map_err(Failed::from);
+        let plan = undoing.plan(&lines, None).map_err(UndoFailure::from);
         let done = plan.and_then(|plan| undoing.carry_out(&plan, &mut log));
         let said = match &done {
             Ok(done) if done.unsaved.is_empty() => "done".to_owned(),
@@ -272,13 +278,13 @@ fn every_file_that_is_in_the_way_is_named_with_what_to_do_about_it() {
         path: path.into(),
         clash,
     };
-    let failed = Failed::from(UndoError::Conflicts(vec![
+    let failed = UndoFailure::from(UndoError::Conflicts(vec![
         conflict("a", Clash::Unsaved),
         conflict("b", Clash::OnDisk),
         conflict("c", Clash::Changed),
         conflict("d", Clash::Changed),
     ]));
-    let which = Which {
+    let which = UndoTarget {
         id: "t1".into(),
         name: "turn 1".into(),
     };

@@ -1,12 +1,14 @@
 //! `aside conversation`.
 
 mod list;
+mod reading;
 #[cfg(test)]
 mod tests;
 mod undo;
 
-use std::{fs, io};
+use std::fs;
 
+use self::reading::{all, find_turn, last_turn, unreadable};
 use super::{args, failure::CommandFailure, place::Place, streams::Streams};
 use crate::{
     engine::clock::Clock,
@@ -14,7 +16,7 @@ use crate::{
         conversation::{Conversation, ForkExtent},
         export,
         lines::LogLines,
-        replay::{self, Turn},
+        replay,
         store::Store,
     },
 };
@@ -108,56 +110,4 @@ fn page(conversation: &Conversation, lines: &LogLines) -> Result<String, Command
         page += &format!("\n*Notice: {fault}; it was left out.*\n");
     }
     Ok(page)
-}
-
-fn all(conversation: &Conversation) -> Result<LogLines, CommandFailure> {
-    conversation.read_all().map_err(unreadable(conversation))
-}
-
-fn last_turn(conversation: &Conversation) -> Result<LogLines, CommandFailure> {
-    conversation
-        .read_last_turn()
-        .map_err(unreadable(conversation))
-}
-
-fn unreadable(conversation: &Conversation) -> impl Fn(io::Error) -> CommandFailure + use<> {
-    let id = conversation.id().to_owned();
-    move |error| {
-        CommandFailure::internal(format!(
-            "cannot read conversation {id}: {error}; check its folder and its disk"
-        ))
-    }
-}
-
-/// A turn and its number, counted from 1.
-struct Numbered {
-    number: usize,
-    turn: Turn,
-}
-
-/// The turn with this id, or this number.
-fn find_turn(
-    conversation: &Conversation,
-    lines: &LogLines,
-    wanted: &str,
-) -> Result<Numbered, CommandFailure> {
-    let mut turns = replay::turns(&lines.records);
-    let by_number = || {
-        let number: usize = wanted.parse().ok()?;
-        number.checked_sub(1)
-    };
-    let place = turns.iter().position(|turn| turn.id == wanted);
-    match place
-        .or_else(by_number)
-        .filter(|place| *place < turns.len())
-    {
-        Some(place) => Ok(Numbered {
-            number: place + 1,
-            turn: turns.swap_remove(place),
-        }),
-        None => Err(CommandFailure::usage(format!(
-            "conversation {id} has no turn {wanted}; `aside conversation show {id}` shows those it has",
-            id = conversation.id()
-        ))),
-    }
 }

@@ -3,6 +3,16 @@
 //!
 //! Invariant: only an answer goes to standard output; what people see meanwhile goes to standard error,
 //! and questions go to the terminal itself, so that pipes stay free.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`args`], [`place`] | the command line; the workspace and the engine that a command works with |
+//! | [`run`], [`demo`], [`message`] | the commands that begin a turn; the user's message |
+//! | [`watch`], [`exit`] | a turn from its beginning to its exit code |
+//! | [`show`], [`output`] | a turn on standard error (pure); its answer on standard output |
+//! | [`ask`], [`terminal`] | a prompt as text, and what a typed line says (pure); the terminal it is asked on |
+//! | [`approvals`], [`config`], [`conversation`], [`doctor`], [`model`], [`trust`] | a command each |
+//! | [`failure`], [`streams`], [`paint`] | why a command failed; where it writes; colours |
 
 pub mod approvals;
 pub mod args;

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::{Numbered, all, find_turn, unreadable};
+use super::reading::{Numbered, all, find_turn, unreadable};
 use crate::{
     engine::{
         clock::Clock,
-        undo::{Failed, Undoing, Which},
+        undo::{TurnUndo, UndoFailure, UndoTarget},
     },
     front::headless::{failure::CommandFailure, streams::Streams},
     session::{
@@ -40,13 +40,13 @@ pub(super) fn run(
             "{fault}; if it was a change of a file, that is not taken back."
         ));
     }
-    let undoing = Undoing {
+    let undoing = TurnUndo {
         which: &which,
         conversation,
         root,
         editor: None,
     };
-    let failed = |error: Failed| CommandFailure::internal(error.sentence(&which));
+    let failed = |error: UndoFailure| CommandFailure::internal(error.sentence(&which));
     let plan = undoing.plan(&lines, None);
     let plan = plan.map_err(|error| failed(error.into()))?;
     undoing.carry_out(&plan, &mut log).map_err(failed)?;
@@ -57,12 +57,12 @@ pub(super) fn run(
 fn which(
     conversation: &Conversation,
     turn: Option<&str>,
-) -> Result<(LogLines, Which), CommandFailure> {
+) -> Result<(LogLines, UndoTarget), CommandFailure> {
     if let Some(wanted) = turn {
         let lines = all(conversation)?;
         let Numbered { number, turn } = find_turn(conversation, &lines, wanted)?;
         let name = format!("turn {number}");
-        return Ok((lines, Which { id: turn.id, name }));
+        return Ok((lines, UndoTarget { id: turn.id, name }));
     }
     let lines = conversation
         .read_last_turn()
@@ -70,7 +70,7 @@ fn which(
     match replay::turns(&lines.records).pop() {
         Some(turn) => Ok((
             lines,
-            Which {
+            UndoTarget {
                 id: turn.id,
                 name: "the last turn".to_owned(),
             },
@@ -83,7 +83,7 @@ fn which(
 }
 
 /// What was done, for the user.
-fn account(which: &Which, plan: &UndoPlan) -> String {
+fn account(which: &UndoTarget, plan: &UndoPlan) -> String {
     let name = &which.name;
     let mut text = if plan.changes.is_empty() {
         format!("There is nothing to undo: no file is other than before {name}.\n")

@@ -19,7 +19,7 @@ use crate::{
         blocking,
         clock::Clock,
         conversations::running::Lease,
-        undo::{Failed, InEditor, Undoing, Which},
+        undo::{ConnectedEditor, TurnUndo, UndoFailure, UndoTarget},
     },
     front::{
         error::{RequestError, Result, internal, invalid},
@@ -110,7 +110,7 @@ impl Taking {
         let turns = replay::turns(&lines.records);
         let place = turns.iter().position(|turn| turn.id == self.turn);
         let place = place.ok_or_else(|| RequestError::UnknownTurn(self.turn.clone()))?;
-        let which = Which {
+        let which = UndoTarget {
             id: self.turn.clone(),
             name: format!("turn {}", place + 1),
         };
@@ -118,16 +118,16 @@ impl Taking {
             client: self.at.client.clone(),
             documents: self.at.documents.clone(),
         };
-        let undoing = Undoing {
+        let undoing = TurnUndo {
             which: &which,
             conversation: &self.conversation,
             root,
-            editor: Some(InEditor {
+            editor: Some(ConnectedEditor {
                 editor: &editor,
                 gone: &self.at.gone,
             }),
         };
-        let failed = |error: Failed| self.failed(&which, &error);
+        let failed = |error: UndoFailure| self.failed(&which, &error);
         let plan = undoing.plan(&lines, self.only.as_deref());
         let plan = plan.map_err(|error| failed(error.into()))?;
         let done = undoing.carry_out(&plan, &mut log).map_err(failed)?;
@@ -144,8 +144,8 @@ impl Taking {
         })
     }
 
-    fn failed(&self, which: &Which, error: &Failed) -> RequestError {
-        if let Failed::Undo(UndoError::NoTurn(turn)) = error {
+    fn failed(&self, which: &UndoTarget, error: &UndoFailure) -> RequestError {
+        if let UndoFailure::Undo(UndoError::NoTurn(turn)) = error {
             return RequestError::UnknownTurn(turn.clone());
         }
         let why = error.sentence(which);
