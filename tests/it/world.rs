@@ -223,6 +223,7 @@ impl RunningProgram {
         };
         let (stdout, stderr) = (stdout.join().unwrap(), stderr.join().unwrap());
         let status = status.unwrap_or_else(|| panic!("it did not end:\n{stdout}\n{stderr}"));
+        assert!(!stderr.contains("panicked at"), "it panicked:\n{stderr}");
         ProgramResult {
             code: status.code().unwrap_or(-1),
             stdout,

@@ -11,19 +11,26 @@ pub use talk::{Turn, answer};
 
 use std::{
     collections::VecDeque,
+    io,
+    process::{ChildStdin, ChildStdout},
+    sync::mpsc::{Receiver, RecvTimeoutError, sync_channel},
     time::{Duration, Instant},
 };
 
+use aside_test_client::{
+    Server, framing,
+    pipes::{QueuedInput, read_into},
+};
 use serde_json::{Value, json};
 
-use crate::{
-    Failure, Step, framing,
-    ledger::Ledger,
-    process::{Process, Read},
-};
+use crate::{Failure, Step, ledger::Ledger};
 
 /// Messages that nobody asked for, at the most.
 const MAX_KEPT: usize = 100_000;
+/// Messages that were read before anybody waits for them, at the most.
+const MAX_READ: usize = 1024;
+/// Letters of the server's standard error that are told.
+const COMPLAINT: usize = 300;
 
 /// What a client knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +44,10 @@ pub enum Knows {
 /// A client in one session with a server.
 #[derive(Debug)]
 pub struct Client {
-    process: Process,
+    server: Server,
+    /// None once it was closed.
+    input: Option<QueuedInput>,
+    output: Receiver<io::Result<framing::Message>>,
     ledger: Ledger,
     kept: VecDeque<Message>,
     timeout: Duration,
@@ -45,10 +55,18 @@ pub struct Client {
 }
 
 impl Client {
-    /// With a server that was just started.
-    pub fn new(process: Process, ledger: Ledger, timeout: Duration) -> Self {
+    /// With a server that was just started, and the pipes to it and from it.
+    pub fn new(
+        (server, input, output): (Server, ChildStdin, ChildStdout),
+        ledger: Ledger,
+        timeout: Duration,
+    ) -> Self {
+        let (say, messages) = sync_channel(MAX_READ);
+        read_into(output, move |message| say.send(message).is_ok());
         Self {
-            process,
+            server,
+            input: Some(QueuedInput::new(input)),
+            output: messages,
             ledger,
             kept: VecDeque::new(),
             timeout,
@@ -86,7 +104,7 @@ impl Client {
 
     /// Writes bytes that are no message.
     pub fn send_bytes(&self, bytes: &[u8]) {
-        self.process.write(bytes.to_vec());
+        self.write(bytes.to_vec());
     }
 
     /// Waits for the response to a request.
@@ -160,7 +178,7 @@ impl Client {
                     )));
                 }
                 Ok(None) => {
-                    let complaint = self.process.complaint();
+                    let complaint = self.complaint();
                     return Err(Failure(format!(
                         "{what} did not come: the server ended; it said {complaint:?}"
                     )));
@@ -211,7 +229,7 @@ impl Client {
     /// # Errors
     /// Where it does not end.
     pub fn vanish(&mut self) -> Step {
-        self.process.close();
+        self.input = None;
         self.ended()
     }
 
@@ -226,23 +244,47 @@ impl Client {
             .map_err(|_| Failure(format!("the server did not end within {:?}", self.timeout)))?
             .is_some()
         {}
-        self.process.exited(deadline)
+        self.server
+            .exited(deadline)
+            .map(drop)
+            .map_err(|error| Failure(error.to_string()))
     }
 
     fn send(&self, message: &Value) {
-        self.process.write(framing::frame(message));
+        self.write(framing::frame(message));
+    }
+
+    fn write(&self, bytes: Vec<u8>) {
+        if let Some(input) = &self.input {
+            input.write(bytes);
+        }
+    }
+
+    /// The end of what the server wrote to its standard error, in one line.
+    fn complaint(&self) -> String {
+        let words = self.server.complaint();
+        let line: Vec<&str> = words.split_whitespace().collect();
+        let line = line.join(" ");
+        let skipped = line.chars().count().saturating_sub(COMPLAINT);
+        line.chars().skip(skipped).collect()
     }
 
     /// Keeps the next message; none at the end of the output.
     fn next(&mut self, deadline: Instant) -> Result<Option<()>, Failure> {
-        let mut message = match self.process.read(deadline) {
-            Err(_) => return Err("nothing came".into()),
-            Ok(None) => return Ok(None),
-            Ok(Some(Read::Broken(what))) => {
-                self.ledger.broken(&what);
+        let left = deadline.saturating_duration_since(Instant::now());
+        let read = match self.output.recv_timeout(left) {
+            Err(RecvTimeoutError::Timeout) => return Err("nothing came".into()),
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+            Ok(read) => read.and_then(|message| message.parse()),
+        };
+        let mut message = match read {
+            Ok(message) => message,
+            Err(error) => {
+                self.ledger.broken(&error.to_string());
+                // Nothing follows what is no message.
+                self.output = sync_channel(0).1;
                 return Ok(None);
             }
-            Ok(Some(Read::Message(message))) => message,
         };
         let id = message.get("id").filter(|id| !id.is_null()).cloned();
         let method = message

@@ -13,18 +13,16 @@
 //! | [`wire`] | the messages as the contract documents them |
 //! | [`script`] | the part of a rehearsal script that cases need |
 //! | [`stage`] | a workspace, a home and a state folder of its own for each case |
-//! | [`process`] | the server as a child: pipes that never block the driver, and its end |
-//! | [`framing`] | `Content-Length` |
 //! | [`run`] | plays cases side by side and says what became of them |
+//!
+//! `Content-Length`, the threads on the pipes and the server as a child are those of `aside-test-client`.
 //!
 //! Invariant: nothing sleeps. Every wait has a deadline, so a server that hangs fails its case and not the driver.
 
 pub mod cases;
 pub mod client;
-pub mod framing;
 pub mod ledger;
 pub mod methods;
-pub mod process;
 pub mod run;
 pub mod script;
 pub mod stage;

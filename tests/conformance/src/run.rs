@@ -67,7 +67,10 @@ pub fn play(chosen: &[Case], all: &[Case], setting: &Arc<Setting>, jobs: usize) 
 
 fn one(case: &Case, setting: &Arc<Setting>) -> Verdict {
     let started = Instant::now();
-    let played = Stage::new(case.name, Arc::clone(setting)).and_then(|stage| (case.play)(&stage));
+    let played = Stage::new(case.name, Arc::clone(setting)).and_then(|stage| {
+        (case.play)(&stage)?;
+        stage.is_silent()
+    });
     verdict(
         case,
         played.err().map(|failure| failure.to_string()),

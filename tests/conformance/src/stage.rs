@@ -1,21 +1,21 @@
 //! A place for one case: a workspace, a home and a state folder that nobody else uses.
 
 use std::{
-    fs,
+    fs::{self, File},
     path::{Path, PathBuf},
     process::Command,
     sync::Arc,
     time::Duration,
 };
 
+use aside_test_client::{Server, server};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
-    Step,
+    Failure, Step, check,
     client::{Client, Knows},
     ledger::{Breaches, Ledger},
-    process::Process,
     script::Script,
 };
 
@@ -28,6 +28,8 @@ pub struct Setting {
     pub timeout: Duration,
     /// For what comes in a random order.
     pub seed: u64,
+    /// Whether a server may not write to its standard error.
+    pub silent: bool,
     /// What the ledgers saw.
     pub breaches: Breaches,
 }
@@ -38,6 +40,8 @@ pub struct Stage {
     case: &'static str,
     setting: Arc<Setting>,
     folder: TempDir,
+    /// The standard error of all servers of the case.
+    stderr: File,
 }
 
 impl Stage {
@@ -52,10 +56,16 @@ impl Stage {
         for name in ["workspace", "home", "state", "config", "cache"] {
             fs::create_dir(folder.path().join(name))?;
         }
+        let stderr = File::options()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(folder.path().join("stderr"))?;
         Ok(Self {
             case,
             setting,
             folder,
+            stderr,
         })
     }
 
@@ -114,9 +124,25 @@ impl Stage {
     /// # Errors
     /// Where it cannot be started.
     pub fn start(&self) -> Step<Client> {
-        let process = Process::start(self.command(), &self.folder.path().join("stderr"))?;
+        let command = self.command();
+        let program = command.get_program().to_string_lossy().into_owned();
+        let server = Server::start(command, self.stderr.try_clone()?).map_err(|error| {
+            Failure(format!("the server `{program}` cannot be started: {error}"))
+        })?;
         let ledger = Ledger::new(self.case, Arc::clone(&self.setting.breaches));
-        Ok(Client::new(process, ledger, self.setting.timeout))
+        Ok(Client::new(server, ledger, self.setting.timeout))
+    }
+
+    /// That no server here wrote anything to its standard error, where that is asked of them.
+    ///
+    /// # Errors
+    /// Where one did.
+    pub fn is_silent(&self) -> Step {
+        let complaint = server::complaint(&self.stderr)?;
+        check(
+            !self.setting.silent || complaint.is_empty(),
+            format!("the server wrote to its standard error: {complaint}"),
+        )
     }
 
     /// The params of `initialize` for a client of this kind.

@@ -46,7 +46,7 @@ fn failed(verdicts: &Value) -> (Vec<&str>, String) {
 
 #[test]
 fn the_right_server_passes_all_cases() {
-    let (code, verdicts) = conform(&["--timeout", "30"], &[TOY]);
+    let (code, verdicts) = conform(&["--timeout", "30", "--silent"], &[TOY]);
     let (names, why) = failed(&verdicts);
     assert!(names.is_empty(), "{why}");
     assert_eq!(code, 0);
@@ -54,6 +54,19 @@ fn the_right_server_passes_all_cases() {
         verdicts["passed"].as_u64().unwrap(),
         aside_conformance::cases::all().len() as u64
     );
+}
+
+#[test]
+fn a_server_that_has_to_be_silent_fails_where_it_complains() {
+    let complains = ["sh", "-c", r#"echo out of cheese >&2; exec "$0""#, TOY];
+    let (code, verdicts) = conform(&["--only", "shutdown", "--silent"], &complains);
+    let (names, why) = failed(&verdicts);
+    assert_eq!((code, names.as_slice()), (1, &["shutdown"][..]));
+    assert!(why.contains("its standard error: out of cheese"), "{why}");
+    let (code, verdicts) = conform(&["--only", "shutdown"], &complains);
+    assert_eq!(code, 0, "{verdicts}");
+    let (code, verdicts) = conform(&["--only", "shutdown", "--silent"], &[TOY]);
+    assert_eq!(code, 0, "{verdicts}");
 }
 
 #[test]

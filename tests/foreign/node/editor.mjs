@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, cpSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,7 +50,9 @@ export class Editor {
     this.workspace = join(this.folder, 'workspace');
     cpSync(join(GIVEN, 'workspace'), this.workspace, { recursive: true });
     const env = { PATH: process.env.PATH, HOME: this.folder, XDG_STATE_HOME: join(this.folder, 'state') };
-    this.server = spawn(process.env[program], ['lsp', '--stdio'], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+    const complaints = openSync(join(this.folder, 'complaints'), 'a');
+    this.server = spawn(process.env[program], ['lsp', '--stdio'], { env, stdio: ['pipe', 'pipe', complaints] });
+    closeSync(complaints);
     this.ended = new Promise((resolve) => this.server.once('exit', (code, signal) => resolve(code ?? signal)));
     this.reader = new Reader(this.server.stdout);
     this.writer = new lsp.StreamMessageWriter(this.server.stdin);
@@ -224,6 +226,8 @@ export class Editor {
     await this.connection.sendNotification(lsp.ExitNotification.type);
     const code = await this.#within('the end', this.ended);
     this.connection.dispose();
+    const complaints = readFileSync(join(this.folder, 'complaints'), 'utf8');
+    assert.equal(complaints, '', 'the server has nothing to complain of');
     return code;
   }
 

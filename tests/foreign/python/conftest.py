@@ -19,12 +19,14 @@ GIVEN = Path(__file__).parent.parent / "given"
 async def start(tmp_path):
     """Starts the program for an editor that knows Aside's part of the protocol, or does not."""
     editors = []
+    # What the servers write to their standard error: nothing.
+    complaints = tmp_path / "complaints"
     workspace = tmp_path / "workspace"
     shutil.copytree(GIVEN / "workspace", workspace)
 
     async def start(script, knows_aside, answers, mode="ask", program="ASIDE"):
         env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
-        server = [os.environ[program], "lsp", "--stdio"]
+        server = ["sh", "-c", 'exec "$0" lsp --stdio 2>>"$1"', os.environ[program], str(complaints)]
         client = await ClientServerConfig(server, client_factory=new_client, server_env=env).start()
         editor = Editor(client, workspace, answers)
         editors.append(editor)
@@ -60,6 +62,7 @@ async def start(tmp_path):
     yield start
     for editor in editors:
         assert await editor.close() == 0
+    assert not complaints.exists() or complaints.read_text() == ""
 
 
 @pytest.fixture(params=["ask", "edits"])

@@ -34,6 +34,9 @@ struct Args {
     /// For what comes in a random order
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
+    /// Fails a case in which the server writes to its standard error
+    #[arg(long)]
+    silent: bool,
     /// The server and its arguments
     #[arg(last = true, required_unless_present = "list", value_name = "SERVER")]
     server: Vec<String>,
@@ -74,6 +77,7 @@ fn conform(args: Args) -> io::Result<ExitCode> {
         server: args.server,
         timeout: Duration::from_secs(args.timeout),
         seed: args.seed,
+        silent: args.silent,
         breaches: Arc::default(),
     });
     let verdicts = run::play(&chosen, &all, &setting, args.jobs.into());

@@ -17,7 +17,8 @@ use std::{
     path::PathBuf,
 };
 
-use aside_conformance::{framing, script::Script};
+use aside_conformance::script::Script;
+use aside_test_client::framing;
 use clap::Parser;
 use serde_json::{Value, json};
 
@@ -63,7 +64,7 @@ fn main() -> io::Result<()> {
             Some(message) => message,
             // An end inside of a message is an end.
             None => match framing::read(&mut stdin) {
-                Ok(Some(message)) => message,
+                Ok(Some(message)) => message.parse()?,
                 Ok(None) | Err(_) => break,
             },
         };

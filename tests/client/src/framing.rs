@@ -1,6 +1,9 @@
 //! Messages on a pipe: a header with `Content-Length`, an empty line, JSON.
 
-use std::io::{self, BufRead, Error, ErrorKind, Read};
+use std::{
+    io::{self, BufRead, Error, ErrorKind, Read},
+    time::Instant,
+};
 
 use serde_json::Value;
 
@@ -9,20 +12,49 @@ pub const MAX_MESSAGE: usize = 64 << 20;
 /// Bytes of a line of the header, at the most.
 const MAX_LINE: u64 = 4096;
 
+/// A message as it came, not parsed yet.
+#[derive(Debug)]
+pub struct Message {
+    /// When its last byte had been read.
+    pub at: Instant,
+    /// What it took of the pipe, header included, in bytes.
+    pub bytes: usize,
+    body: Vec<u8>,
+}
+
+impl Message {
+    /// The message.
+    ///
+    /// # Errors
+    /// Where it is not JSON.
+    pub fn parse(&self) -> io::Result<Value> {
+        serde_json::from_slice(&self.body)
+            .map_err(|error| invalid(&format!("a message is not JSON: {error}")))
+    }
+
+    /// Whether these bytes stand anywhere in it.
+    pub fn contains(&self, bytes: &[u8]) -> bool {
+        self.body.windows(bytes.len()).any(|part| part == bytes)
+    }
+}
+
 /// The next message; none at the end of the input.
 ///
 /// # Errors
-/// Where the pipe breaks, or what comes is no message.
-pub fn read(input: &mut impl BufRead) -> io::Result<Option<Value>> {
+/// Where the pipe breaks, or what comes has no proper header.
+pub fn read(input: &mut impl BufRead) -> io::Result<Option<Message>> {
     let mut length = None;
+    let mut head = 0;
     loop {
         let mut line = String::new();
-        if input.take(MAX_LINE).read_line(&mut line)? == 0 {
+        let count = input.take(MAX_LINE).read_line(&mut line)?;
+        if count == 0 {
             return match length {
                 None => Ok(None),
                 Some(_) => Err(invalid("the input ends inside a header")),
             };
         }
+        head += count;
         let line = line.trim_end();
         if line.is_empty() {
             break;
@@ -40,9 +72,11 @@ pub fn read(input: &mut impl BufRead) -> io::Result<Option<Value>> {
     }
     let mut body = vec![0; length];
     input.read_exact(&mut body)?;
-    serde_json::from_slice(&body)
-        .map(Some)
-        .map_err(|error| invalid(&format!("a message is not JSON: {error}")))
+    Ok(Some(Message {
+        at: Instant::now(),
+        bytes: head + length,
+        body,
+    }))
 }
 
 /// A message as it is written.
@@ -59,6 +93,10 @@ fn invalid(what: &str) -> Error {
 mod tests {
     use super::*;
 
+    fn parsed(pipe: &mut &[u8]) -> io::Result<Option<Value>> {
+        read(pipe)?.map(|message| message.parse()).transpose()
+    }
+
     #[test]
     fn what_is_framed_is_read_back() {
         let message =
@@ -66,9 +104,9 @@ mod tests {
         let mut pipe = frame(&message);
         pipe.extend(frame(&message));
         let mut pipe = pipe.as_slice();
-        assert_eq!(read(&mut pipe).unwrap(), Some(message.clone()));
-        assert_eq!(read(&mut pipe).unwrap(), Some(message));
-        assert_eq!(read(&mut pipe).unwrap(), None);
+        assert_eq!(parsed(&mut pipe).unwrap(), Some(message.clone()));
+        assert_eq!(parsed(&mut pipe).unwrap(), Some(message));
+        assert_eq!(parsed(&mut pipe).unwrap(), None);
     }
 
     #[test]
@@ -84,7 +122,7 @@ mod tests {
             ("Content-Length: 2\r\n\r\nno", "a message is not JSON"),
             ("Content-Length: 9\r\n\r\n{}", "failed to fill whole buffer"),
         ] {
-            let error = read(&mut bytes.as_bytes()).unwrap_err().to_string();
+            let error = parsed(&mut bytes.as_bytes()).unwrap_err().to_string();
             assert!(error.starts_with(why), "{bytes:?}: {error}");
         }
     }
