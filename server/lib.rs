@@ -14,7 +14,16 @@
 //! | [`engine`] | performs what the turn decides: the only owner of tasks, time and cancellation |
 //! | [`digest`] | SHA-256 in hex: what files, blobs and approvals are known by |
 //! | [`visible`] | which characters are hidden, and text made safe to look at |
-//! | [`front`] | what people see: `headless` for terminals and CI, `lsp` for editors |
+//! | [`front`] | what people see: `headless` for terminals and CI, `lsp` for editors, and what both are made of |
+//!
+//! | to change | begin in |
+//! |---|---|
+//! | who answers a question when nobody is there | `server/turn/route.rs`; what may run then: `server/turn/permit.rs` |
+//! | a new provider | `server/provider/mod.rs`, beside the APIs that are there |
+//! | a new tool | `server/tool/registry.rs`, and a file beside it |
+//! | a new method or notification | its row in `server/front/wire/methods.rs` |
+//!
+//! `.github/CONTRIBUTING.md` walks through each of these, file by file.
 //!
 //! The words: a *conversation* is a log of events; a *turn* goes from a user's message to the final answer; a
 //! *step* is one request to a provider and the calls that it returned; a *question* is what a tool returns

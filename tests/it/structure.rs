@@ -267,6 +267,42 @@ fn the_turn_depends_on_no_runtime_clock_or_file() {
     }
 }
 
+#[test]
+fn the_map_and_the_page_for_contributors_name_files_that_exist() {
+    for (page, count) in [(".github/CONTRIBUTING.md", 30), ("server/lib.rs", 5)] {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        let names = paths_in(&text);
+        assert!(names.len() >= count, "{page}: {names:?}");
+        let gone: Vec<&&str> = names
+            .iter()
+            .filter(|it| !root().join(it).exists())
+            .collect();
+        assert!(gone.is_empty(), "{page}: {gone:?}");
+    }
+    assert_eq!(
+        paths_in("`cargo x` and `tests/run`, `server/tool/<name>.rs`: `Cargo.toml`, `a::b`"),
+        ["tests/run", "Cargo.toml"]
+    );
+}
+
+/// What a page names in backticks and is a path from the root: it begins with a folder or file that lies there.
+fn paths_in(page: &str) -> Vec<&str> {
+    let spans = page.split('`').skip(1).step_by(2);
+    let tops = [
+        "server/",
+        "tests/",
+        "editors/",
+        ".ci/",
+        ".github/",
+        "Cargo.toml",
+        "README.md",
+        "CHANGELOG.md",
+    ];
+    spans
+        .filter(|it| tops.iter().any(|top| it.starts_with(top)) && !it.contains(['<', ' ']))
+        .collect()
+}
+
 /// What only one place of the front ends may call, so that each task has an owner and no future of a request to the
 /// client is dropped. The second is the file or folder that may.
 const ONLY_THERE: [(&str, &str); 3] = [
