@@ -18,18 +18,14 @@
 //!
 //! | to change | begin in |
 //! |---|---|
-//! | who answers a question when nobody is there | `server/turn/route.rs`; what may run then: `server/turn/permit.rs` |
+//! | who answers a question when nobody is there | `server/turn/call/route.rs`; what may run then: `server/turn/call/permit.rs` |
 //! | a new provider | `server/provider/mod.rs`, beside the APIs that are there |
 //! | a new tool | `server/tool/registry.rs`, and a file beside it |
 //! | a new method or notification | its row in `server/front/wire/methods.rs` |
 //!
 //! `.github/CONTRIBUTING.md` walks through each of these, file by file.
 //!
-//! The words: a *conversation* is a log of events; a *turn* goes from a user's message to the final answer; a
-//! *step* is one request to a provider and the calls that it returned; a *question* is what a tool returns
-//! instead of a result; a *prompt* is anything that waits for an answer; an *inquiry* is a question that a
-//! model answers in a side request. A *client* is a front end through which a human can answer, and a turn is
-//! *attached* where one is there.
+//! The words are those of the glossary at the top of `server/turn/lib.rs`.
 
 pub use aside_turn as turn;
 

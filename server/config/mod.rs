@@ -1,5 +1,15 @@
 //! `aside.toml`: layers, where each value comes from, trust.
 //!
+//! | module | what lives there |
+//! |---|---|
+//! | [`settings`], `schema` | every key of `aside.toml` as a type, and the JSON schema of them |
+//! | `sources`, `layers`, `tree` | what is read, and how the layers are merged key by key, each value with its origin |
+//! | [`flags`], [`names`] | `--set`, `--answer` and their like; the nearest known name to a mistyped one |
+//! | `rules`, `enable` | settings → the rules of a turn, and which tools are on |
+//! | `model`, [`known`] | which model a name means; the providers that are known without configuration |
+//! | [`workspace`], [`trust`], [`preview`] | what a workspace may set, whether it is trusted, and what trusting it would run |
+//! | `instructions` | the files of instructions for the model |
+//!
 //! Layers, weakest first: what is built in, the user's file, the workspace's file and what the client read in
 //! the workspace, the client's settings, the environment, flags. They are merged key by key. What a workspace
 //! may set is decided in [`workspace`] before its layers are laid over the user's.

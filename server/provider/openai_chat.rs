@@ -2,6 +2,14 @@
 //!
 //! What servers do differently is data (`openai_chat/server.rs`); what a server turns out not to take is learned by
 //! the turn, and left out here.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `request` | a conversation → the body of a request |
+//! | `response`, `chunk` | the events of a stream, one by one → pieces of a response |
+//! | `reasoning`, `reasoned`, `tags` | how reasoning is asked for, kept for later requests, and cut out of text |
+//! | `server`, `models` | what servers do differently; the lists of models that they give |
+//! | `tokens` | what a request and its response took |
 
 mod chunk;
 mod models;

@@ -14,9 +14,9 @@
 //! |---|---|
 //! | [`store`] | the conversations of one workspace: create, find, list, rename, fork, delete |
 //! | [`conversation`] | one of them: its log, blobs and status |
-//! | [`log`] | one conversation, open for writing: lock, repair, append |
+//! | [`log`], `lock` | one conversation, open for writing: lock, repair, append |
 //! | [`lines`] | one conversation, read: whole, with every fault, or its last turn alone |
-//! | [`record`] | one line: its frame and checksum; `disk` its types, `convert` to and from the turn's |
+//! | [`record`], `disk`, `convert` | one line: its frame and checksum, its types, and these to and from the turn's |
 //! | [`replay`] | records → turns, the transcript, what is frozen, what was learned |
 //! | [`meta`] | records → what the list shows |
 //! | [`undo`] | records → which files a turn changed, and back |

@@ -1,5 +1,18 @@
 //! The tools: what one is, and what it may use. One file a tool.
 //!
+//! | module | what lives there |
+//! |---|---|
+//! | `read_file`, `list_files`, `search` | tools that read the workspace |
+//! | `edit_file`, `write_file`, `change` | tools that change files, and the change that they share |
+//! | `run_command`, `read_output` | commands, and the rest of a long output |
+//! | `ask_user`, `answer_inquiry`, `describe_tools` | tools of the conversation itself |
+//! | [`client`] | tools that run in the client |
+//! | `registry` | which tools there are, and their arguments checked |
+//! | `host`, `environment` | what a tool may use, and the variables that its child processes see |
+//! | [`workspace`], `walk`, [`editor`] | the path gate; a walk through the files; files that are open in an editor |
+//! | [`process`], [`supervisor`] | the one way to start a child process, and to end it with all its children |
+//! | `output` | how tools word and bound what they return |
+//!
 //! Invariant: nothing here knows the engine, a session or a client. A tool sees its call and its [`ToolContext`];
 //! files are reached through [`workspace`] alone, and child processes through [`process`] alone.
 

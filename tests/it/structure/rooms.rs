@@ -92,8 +92,8 @@ fn way<'a>(
     None
 }
 
-/// The sizes of the groups of members that reach each other, of two members or more, the largest first.
-pub(crate) fn knots(arrows: &Arrows) -> Vec<(String, usize)> {
+/// How many groups of members reach each other in a circle.
+pub(crate) fn knots(arrows: &Arrows) -> usize {
     let mut reach: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
     for it in arrows.keys() {
         reach
@@ -121,22 +121,16 @@ pub(crate) fn knots(arrows: &Arrows) -> Vec<(String, usize)> {
             reach.entry((room, from)).or_default().insert(to);
         }
     }
-    let knots: BTreeSet<(&str, Vec<&str>)> = reach
-        .iter()
-        .filter(|((_, from), to)| to.contains(from))
+    let circular = reach.iter().filter(|((_, from), to)| to.contains(from));
+    let groups: BTreeSet<(&str, Vec<&str>)> = circular
         .map(|((room, from), to)| {
-            let both = |it: &&&str| {
+            let back = |it: &&&str| {
                 reach
                     .get(&(*room, **it))
-                    .is_some_and(|back| back.contains(from))
+                    .is_some_and(|it| it.contains(from))
             };
-            (*room, to.iter().filter(both).copied().collect())
+            (*room, to.iter().filter(back).copied().collect())
         })
         .collect();
-    let mut sizes: Vec<(String, usize)> = knots
-        .iter()
-        .map(|(room, knot)| ((*room).to_owned(), knot.len()))
-        .collect();
-    sizes.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
-    sizes
+    groups.len()
 }
