@@ -21,7 +21,7 @@ const ARROWS: [(&str, &[&str]); 7] = [
         &["config", "engine", "front", "provider", "session", "tool"],
     ),
     (
-        "visible.rs",
+        "visible",
         &["config", "engine", "front", "provider", "session", "tool"],
     ),
     (
