@@ -71,9 +71,12 @@ pub(super) fn seconds(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(text.trim().parse().ok()?).ok()
 }
 
-/// The beginning of a text that is not in the API's form, fit to be shown.
+/// The beginning of a text that is not in the API's form, fit to be shown within a sentence: without hidden
+/// characters, and without line feeds and tabs, which are not hidden.
 pub(super) fn shown(text: &str) -> String {
-    let fit = text.chars().filter(|char| !is_hidden(*char));
+    let fit = text
+        .chars()
+        .filter(|char| !char.is_control() && !is_hidden(*char));
     fit.take(SHOWN).collect::<String>().trim().to_owned()
 }
 
