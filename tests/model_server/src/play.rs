@@ -2,12 +2,12 @@
 //!
 //! A test says what the model says, how it ends and what it cost; [`ModelReply::stream`] writes it as the API would:
 //! ```
-//! # use aside_model_server::{Api, play::{Play, Said}};
-//! let play = Play::new("the conversation so far")
-//!     .say(Said::reasoning("Search two places."))
-//!     .say(Said::call("call_1", "fs_grep", r#"{"path":"src"}"#));
-//! for api in Api::ALL {
-//!     assert!(!play.stream(api).is_empty());
+//! # use aside_model_server::{ServedApi, play::{ModelReply, ReplyItem}};
+//! let reply = ModelReply::new("the conversation so far")
+//!     .say(ReplyItem::reasoning("Search two places."))
+//!     .say(ReplyItem::call("call_1", "fs_grep", r#"{"path":"src"}"#));
+//! for api in ServedApi::ALL {
+//!     assert!(!reply.stream(api).is_empty());
 //! }
 //! ```
 //! One file an API; each is written to be read beside the samples in `wire/`.
