@@ -148,7 +148,7 @@ pub enum Update {
         after: std::time::Duration,
         /// Why the last try failed, in words of the provider.
         reason: String,
-        /// What was shown of this cycle is void.
+        /// The step whose shown text is void, because its response is asked for again.
         discard_step: Option<u32>,
     },
     /// Something that the user is to know.
