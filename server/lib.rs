@@ -2,7 +2,8 @@
 //!
 //! One program, `aside`, runs an agent's turn — a model, tools, files — and asks where it must. This page is
 //! the map. Arrows point one way: `front → engine → {provider, tool, session} → turn`; a test keeps them so.
-//! [`config`] is known to `front` and `engine`, [`digest`] and [`visible`] to all.
+//! [`config`] is known to `front` and `engine`, and of the others knows only the table of APIs in [`provider`];
+//! [`digest`] and [`visible`] are known to all.
 //!
 //! | module | what lives there |
 //! |---|---|
@@ -19,8 +20,8 @@
 //! | to change | begin in |
 //! |---|---|
 //! | who answers a question when nobody is there | `server/turn/call/route.rs`; what may run then: `server/turn/call/permit.rs` |
-//! | a new provider | `server/provider/mod.rs`, beside the APIs that are there |
-//! | a new tool | `server/tool/registry.rs`, and a file beside it |
+//! | a new provider | its row in `server/config/known.rs`; a new API: its row in `server/provider/apis.rs`, and a folder |
+//! | a new tool | its line in `server/tool/mod.rs`, and a file beside it |
 //! | a new method or notification | its row in `server/front/wire/methods.rs` |
 //!
 //! `.github/CONTRIBUTING.md` walks through each of these, file by file.

@@ -1,6 +1,6 @@
 //! Providers that Aside knows by name.
 
-use super::settings::ApiSetting;
+use crate::provider::ApiKind;
 
 /// A provider that Aside knows by name: where it is and where its key usually is. Settings say otherwise.
 #[derive(Debug)]
@@ -8,7 +8,9 @@ pub struct KnownProvider {
     /// The provider's name in settings and in `provider/model`.
     pub name: &'static str,
     /// What it speaks.
-    pub api: ApiSetting,
+    pub api: ApiKind,
+    /// Another API that it speaks at the same place, if it is told to.
+    pub other_api: Option<ApiKind>,
     /// Where it is.
     pub base_url: &'static str,
     /// The environment variable with another place, which other programs read too.
@@ -29,35 +31,29 @@ pub const KNOWN: &[KnownProvider] = &[
     KnownProvider {
         base_env: Some("ANTHROPIC_BASE_URL"),
         headers_env: Some("ANTHROPIC_CUSTOM_HEADERS"),
-        ..remote(
+        ..maker(
             "anthropic",
-            ApiSetting::Anthropic,
-            "https://api.anthropic.com",
+            ApiKind::Anthropic,
             &["ANTHROPIC_API_KEY", BEARER],
         )
     },
     KnownProvider {
         base_env: Some("OPENAI_BASE_URL"),
-        ..remote(
-            "openai",
-            ApiSetting::OpenaiResponses,
-            "https://api.openai.com/v1",
-            &["OPENAI_API_KEY"],
-        )
+        other_api: Some(ApiKind::OpenaiChat),
+        ..maker("openai", ApiKind::OpenaiResponses, &["OPENAI_API_KEY"])
     },
     KnownProvider {
         base_env: Some("GOOGLE_GEMINI_BASE_URL"),
-        ..remote(
+        ..maker(
             "google",
-            ApiSetting::Google,
-            "https://generativelanguage.googleapis.com",
+            ApiKind::Google,
             &["GOOGLE_API_KEY", "GEMINI_API_KEY"],
         )
     },
     KnownProvider {
         base_env: Some("OLLAMA_HOST"),
-        key_env: &["OLLAMA_API_KEY"],
-        ..local("ollama", ApiSetting::Ollama, "http://127.0.0.1:11434")
+        local: true,
+        ..maker("ollama", ApiKind::Ollama, &["OLLAMA_API_KEY"])
     },
     chat(
         "openrouter",
@@ -75,18 +71,13 @@ pub const KNOWN: &[KnownProvider] = &[
         "https://api.cerebras.ai/v1",
         &["CEREBRAS_API_KEY"],
     ),
-    local(
-        "llamacpp",
-        ApiSetting::OpenaiChat,
-        "http://localhost:8080/v1",
-    ),
-    local("vllm", ApiSetting::OpenaiChat, "http://localhost:8000/v1"),
-    local(
-        "lmstudio",
-        ApiSetting::OpenaiChat,
-        "http://localhost:1234/v1",
-    ),
-    local("rehearsal", ApiSetting::Rehearsal, ""),
+    local("llamacpp", "http://localhost:8080/v1"),
+    local("vllm", "http://localhost:8000/v1"),
+    local("lmstudio", "http://localhost:1234/v1"),
+    KnownProvider {
+        local: true,
+        ..maker("rehearsal", ApiKind::Rehearsal, &[])
+    },
 ];
 
 /// The provider that Aside knows by this name.
@@ -97,13 +88,14 @@ pub fn known(name: &str) -> Option<&'static KnownProvider> {
 
 const fn remote(
     name: &'static str,
-    api: ApiSetting,
+    api: ApiKind,
     base_url: &'static str,
     key_env: &'static [&'static str],
 ) -> KnownProvider {
     KnownProvider {
         name,
         api,
+        other_api: None,
         base_url,
         base_env: None,
         headers_env: None,
@@ -112,17 +104,30 @@ const fn remote(
     }
 }
 
+/// The maker of an API, who is where the API is for those who do not say.
+const fn maker(
+    name: &'static str,
+    api: ApiKind,
+    key_env: &'static [&'static str],
+) -> KnownProvider {
+    let base_url = match api.traits().base_url {
+        Some(base_url) => base_url,
+        None => "",
+    };
+    remote(name, api, base_url, key_env)
+}
+
 const fn chat(
     name: &'static str,
     base_url: &'static str,
     key_env: &'static [&'static str],
 ) -> KnownProvider {
-    remote(name, ApiSetting::OpenaiChat, base_url, key_env)
+    remote(name, ApiKind::OpenaiChat, base_url, key_env)
 }
 
-const fn local(name: &'static str, api: ApiSetting, base_url: &'static str) -> KnownProvider {
+const fn local(name: &'static str, base_url: &'static str) -> KnownProvider {
     KnownProvider {
         local: true,
-        ..remote(name, api, base_url, &[])
+        ..chat(name, base_url, &[])
     }
 }

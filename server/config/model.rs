@@ -3,8 +3,9 @@
 use super::{
     known::{KNOWN, known as known_as},
     names::did_you_mean,
-    settings::{ApiSetting, Settings},
+    settings::Settings,
 };
+use crate::provider::ApiKind;
 
 /// A model and the provider that has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +15,7 @@ pub struct ModelId {
     /// The model, as the provider calls it. It may have slashes.
     pub model: String,
     /// What the provider speaks.
-    pub api: ApiSetting,
+    pub api: ApiKind,
 }
 
 /// The model of a turn.
@@ -80,9 +81,7 @@ pub fn usable_providers(settings: &Settings, env: &dyn Fn(&str) -> Option<String
     let own = own.filter(|name| known_as(name).is_none());
     known
         .chain(own)
-        .filter(|name| {
-            ModelId::of_provider(name, settings).is_ok_and(|id| id.api != ApiSetting::Rehearsal)
-        })
+        .filter(|name| ModelId::of_provider(name, settings).is_ok_and(|id| !id.api.is_script()))
         .map(ToOwned::to_owned)
         .collect()
 }

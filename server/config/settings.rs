@@ -17,8 +17,7 @@ use super::{
     schema::{or_bool, or_mode, without_defaults},
 };
 pub use provider::{
-    ApiSetting, ForcedTools, ModelPrices, ModelSettings, PricesBeyond, ProviderSettings,
-    ReasoningKind,
+    ForcedTools, ModelPrices, ModelSettings, PricesBeyond, ProviderSettings, ReasoningKind,
 };
 
 /// All settings, merged and checked.

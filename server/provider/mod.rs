@@ -5,8 +5,9 @@
 //!
 //! | module | what lives there |
 //! |---|---|
+//! | `apis` | the table of all APIs: each one's word in `aside.toml`, where it is, how it is opened |
+//! | `anthropic`, `openai_responses`, `openai_chat`, `google`, `ollama` | a wire API each; what servers of Chat Completions do differently is a table, `openai_chat/server.rs` |
 //! | `api`, `body`, `sse` | what the APIs share: the trait, bodies that grow, events of a stream |
-//! | `anthropic`, `openai_responses`, `openai_chat`, `google`, `ollama` | one wire API each; what servers of Chat Completions do differently is a table, `openai_chat/server.rs` |
 //! | [`ReadMedia`] (`attached`) | what is attached to a message, as a model is told it; where the bytes of images and PDFs come from |
 //! | `answer`, `openai_error`, `retry` | errors: how they are read, and the one place that says what they mean |
 //! | `effort`, `call_ids`, `schema`, `slots` | words for reasoning, ids of calls, JSON schemas as APIs take them, items in a row |
@@ -19,6 +20,7 @@ pub mod abilities;
 mod answer;
 mod anthropic;
 mod api;
+mod apis;
 mod attached;
 mod body;
 mod call_ids;
@@ -50,18 +52,15 @@ use async_trait::async_trait;
 use futures_core::Stream;
 use serde_json::Value;
 
-use self::{
-    anthropic::Anthropic, api::WireApi, client::HttpClient, google::Google, http::Http,
-    ollama::Ollama, openai_chat::OpenaiChat, openai_responses::OpenaiResponses,
-    options::ModelOptions,
-};
 pub use self::{
+    apis::ApiKind,
     attached::ReadMedia,
     body::SharedBody,
     flatten::flatten,
     http::FindKey,
     list::{describe_models, list_models},
 };
+use self::{apis::Opens, client::HttpClient, http::Http, options::ModelOptions};
 use crate::turn::{
     inquiry::{Message, Strategy},
     response::{Failure, Feature, Piece},
@@ -85,21 +84,6 @@ pub trait Provider: Send + Sync {
     async fn send(&self, request: ModelRequest) -> Result<ResponseStream, Failure>;
 }
 
-/// A wire API.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ApiKind {
-    /// Anthropic's Messages API.
-    Anthropic,
-    /// OpenAI's Responses API.
-    OpenaiResponses,
-    /// OpenAI's Chat Completions API, which many servers offer.
-    OpenaiChat,
-    /// Gemini's API, whose method is `generateContent`.
-    Google,
-    /// The API of Ollama itself.
-    Ollama,
-}
-
 /// Opens a model behind an API. Nothing is sent yet.
 ///
 /// # Errors
@@ -119,13 +103,10 @@ fn http(
     client: HttpClient,
     key: FindKey,
 ) -> Result<Http, String> {
-    let api: Arc<dyn WireApi> = match kind {
-        ApiKind::Anthropic => Arc::new(Anthropic),
-        ApiKind::OpenaiResponses => Arc::new(OpenaiResponses),
-        ApiKind::OpenaiChat => Arc::new(OpenaiChat::new(&options.base)),
-        ApiKind::Google => Arc::new(Google),
-        ApiKind::Ollama => Arc::new(Ollama),
+    let Opens::Http(api) = kind.traits().opens else {
+        return Err("a script is played, and no provider is asked for it".to_owned());
     };
+    let api = api(&options.base);
     let model = options.to_model();
     Ok(Http {
         api,

@@ -2,12 +2,10 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | `read_file`, `list_files`, `search` | tools that read the workspace |
-//! | `edit_file`, `write_file`, `change` | tools that change files, and the change that they share |
-//! | `run_command`, `read_output` | commands, and the rest of a long output |
-//! | `ask_user`, `answer_inquiry`, `describe_tools` | tools of the conversation itself |
+//! | a file each | the tools that are part of Aside: `built_in!` below is their list |
 //! | [`client`] | tools that run in the client |
-//! | `registry` | which tools there are, and their arguments checked |
+//! | `change` | a change of files, which the tools that edit share |
+//! | `registry` | the tools of a conversation by name, and their arguments checked |
 //! | `host`, `environment` | what a tool may use, and the variables that its child processes see |
 //! | [`workspace`], `walk`, [`editor`] | the path gate; a walk through the files; files that are open in an editor |
 //! | [`process`], [`supervisor`] | the one way to start a child process, and to end it with all its children |
@@ -30,29 +28,53 @@ use crate::turn::{
     rules::Class,
 };
 
-mod answer_inquiry;
-mod ask_user;
 mod change;
 pub mod client;
-mod describe_tools;
-mod edit_file;
 pub mod editor;
 mod environment;
 mod host;
-mod list_files;
 mod output;
 pub mod process;
-mod read_file;
-mod read_output;
 mod registry;
-mod run_command;
-mod search;
 pub mod supervisor;
 #[cfg(test)]
 mod trial;
 mod walk;
 pub mod workspace;
-mod write_file;
+
+/// Declares the modules of tools, and lists the tools.
+macro_rules! built_in {
+    ($(mod $module:ident => $Tool:ident;)+) => {
+        $(mod $module;)+
+
+        /// The tools that are part of Aside, in the order in which models are told of them.
+        fn built_in() -> impl Iterator<Item = Arc<dyn Tool>> {
+            let tools: Vec<Arc<dyn Tool>> = vec![$(Arc::new($module::$Tool::new())),+];
+            tools.into_iter()
+        }
+
+        #[cfg(test)]
+        const BUILT_IN_FILES: &[&str] = &[$(stringify!($module)),+];
+    };
+}
+
+// A tool is its file and its line here; models are told of them in this order.
+built_in! {
+    // They read the workspace.
+    mod read_file => ReadFile;
+    mod list_files => ListFiles;
+    mod search => Search;
+    // They change it.
+    mod edit_file => EditFile;
+    mod write_file => WriteFile;
+    // They start processes, and read on in what those said.
+    mod run_command => RunCommand;
+    mod read_output => ReadOutput;
+    // They belong to the conversation itself.
+    mod ask_user => AskUser;
+    mod answer_inquiry => AnswerInquiry;
+    mod describe_tools => DescribeTools;
+}
 
 pub use host::{FileEdit, FileSnapshots, ToolContext, ToolLimits};
 pub use registry::{BadName, Registry};

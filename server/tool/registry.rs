@@ -19,12 +19,7 @@ use crate::{
     visible::short_line,
 };
 
-use super::{
-    Tool, ToolContext, answer_inquiry::AnswerInquiry, ask_user::AskUser,
-    describe_tools::DescribeTools, edit_file::EditFile, invalid, list_files::ListFiles,
-    read_file::ReadFile, read_output::ReadOutput, run_command::RunCommand, search::Search,
-    write_file::WriteFile,
-};
+use super::{Tool, ToolContext, built_in, invalid};
 
 /// Misfits that are named at once.
 const MISFITS: usize = 3;
@@ -58,21 +53,9 @@ impl Registry {
     /// The tools that are part of Aside.
     #[must_use]
     pub fn builtin() -> Self {
-        let tools: [Arc<dyn Tool>; 10] = [
-            Arc::new(ReadFile::new()),
-            Arc::new(ListFiles::new()),
-            Arc::new(Search::new()),
-            Arc::new(EditFile::new()),
-            Arc::new(WriteFile::new()),
-            Arc::new(RunCommand::new()),
-            Arc::new(ReadOutput::new()),
-            Arc::new(AskUser::new()),
-            Arc::new(AnswerInquiry::new()),
-            Arc::new(DescribeTools::new()),
-        ];
         let entry = |tool: Arc<dyn Tool>| (tool.about().name.clone(), RegisteredTool::new(tool));
         Self {
-            tools: tools.into_iter().map(entry).collect(),
+            tools: built_in().map(entry).collect(),
         }
     }
 
@@ -172,7 +155,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::tool::{ToolSpec, trial::ToolTrial};
+    use crate::tool::{BUILT_IN_FILES, ToolSpec, trial::ToolTrial};
 
     #[test]
     fn every_built_in_tool_can_be_told_to_a_provider() {
@@ -190,11 +173,7 @@ mod tests {
             );
             names.push(about.name.as_str());
         }
-        assert_eq!(
-            names.join(" "),
-            "read_file list_files search edit_file write_file run_command read_output ask_user \
-             answer_inquiry describe_tools"
-        );
+        assert_eq!(names, BUILT_IN_FILES, "a tool has the name of its file");
     }
 
     #[tokio::test]

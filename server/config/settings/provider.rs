@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::provider::ApiKind;
+
 /// A model provider.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProviderSettings {
     /// Which API it speaks; a provider that Aside knows by name needs none.
-    pub api: Option<ApiSetting>,
+    pub api: Option<ApiKind>,
     /// Where its API is.
     pub base_url: Option<String>,
     /// The environment variable that holds the key.
@@ -20,24 +22,6 @@ pub struct ProviderSettings {
     pub api_key_command: Option<Vec<String>>,
     /// What is to be believed of its models, by their ids, instead of what is known of them.
     pub models: BTreeMap<String, ModelSettings>,
-}
-
-/// An API that a provider speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ApiSetting {
-    /// Anthropic's Messages API.
-    Anthropic,
-    /// OpenAI's Responses API.
-    OpenaiResponses,
-    /// OpenAI's Chat Completions API, which many servers offer.
-    OpenaiChat,
-    /// Google's Generative Language API.
-    Google,
-    /// The API of Ollama itself.
-    Ollama,
-    /// A script instead of a model.
-    Rehearsal,
 }
 
 /// What a model can do and costs; what is unset is as it is known.

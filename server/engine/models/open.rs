@@ -19,8 +19,8 @@ use crate::{
         ModelChoice, ModelId,
         known::{KnownProvider, known},
         settings::{
-            self, ApiSetting, AssistantSettings, CacheSetting, ProviderSettings, ReasoningSetting,
-            Settings, TlsRoots,
+            self, AssistantSettings, CacheSetting, ProviderSettings, ReasoningSetting, Settings,
+            TlsRoots,
         },
     },
     provider::{
@@ -101,7 +101,7 @@ impl Models {
         assistant: &AssistantSettings,
         settings: &Settings,
     ) -> Result<Arc<dyn Provider>, String> {
-        if model.api == ApiSetting::Rehearsal {
+        if model.api.is_script() {
             return Ok(Arc::new(Rehearsal::open(&model.model)?));
         }
         let endpoint = self.endpoint(model, settings)?;
@@ -129,12 +129,11 @@ impl Models {
         listed: Option<&StatedAbilities>,
         settings: &Settings,
     ) -> Result<Abilities, String> {
-        let kind = kind(model.api).ok_or("a script has no abilities")?;
         let own = settings.providers.get(&model.provider);
         let own = own.and_then(|own| own.models.get(&model.model));
         let own = own.map(told).transpose()?;
         Ok(abilities::abilities(
-            kind,
+            model.api,
             &model.model,
             listed,
             own.as_ref(),
@@ -146,7 +145,11 @@ impl Models {
     /// # Errors
     /// A sentence that says what to set.
     pub fn endpoint(&self, model: &ModelId, settings: &Settings) -> Result<Endpoint, String> {
-        let kind = kind(model.api).ok_or("a script has no place")?;
+        if model.api.is_script() {
+            return Err(format!(
+                "{model} is a script, which has no address and no key"
+            ));
+        }
         let own = settings.providers.get(&model.provider);
         let known = known(&model.provider).filter(|known| speaks(known, model.api));
         let base = base(&model.provider, model.api, own, known, &self.env)?;
@@ -164,7 +167,7 @@ impl Models {
             ));
         }
         Ok(Endpoint {
-            kind,
+            kind: model.api,
             options: ModelOptions {
                 provider: model.provider.clone(),
                 model: model.model.clone(),
@@ -173,7 +176,7 @@ impl Models {
                 bearer: key.bearer(),
                 headers: known
                     .map_or_else(|| Ok(Vec::new()), |known| own_headers(known, &self.env))?,
-                abilities: abilities::built_in(kind, &model.model),
+                abilities: abilities::built_in(model.api, &model.model),
                 reasoning: None,
                 max_output: None,
                 cache: CacheRetention::default(),
@@ -280,38 +283,14 @@ const NO_MODEL: &str = "there is no model: no key is in ANTHROPIC_API_KEY, OPENA
                         Ollama with a model that takes tools answers; set one of them, or `assistant.model` in \
                         aside.toml, or give `--model`, for example `rehearsal/demo`, which plays a script";
 
-/// What is known of a provider by its name counts where it speaks the same API, or another one of the same house.
-fn speaks(known: &KnownProvider, api: ApiSetting) -> bool {
-    let openai = |api| matches!(api, ApiSetting::OpenaiResponses | ApiSetting::OpenaiChat);
-    known.api == api || (known.name == "openai" && openai(api))
-}
-
-fn kind(api: ApiSetting) -> Option<ApiKind> {
-    Some(match api {
-        ApiSetting::Rehearsal => return None,
-        ApiSetting::Anthropic => ApiKind::Anthropic,
-        ApiSetting::OpenaiResponses => ApiKind::OpenaiResponses,
-        ApiSetting::OpenaiChat => ApiKind::OpenaiChat,
-        ApiSetting::Google => ApiKind::Google,
-        ApiSetting::Ollama => ApiKind::Ollama,
-    })
-}
-
-/// The place of a provider of one's own that does not say where it is.
-fn usual(api: ApiSetting) -> Option<&'static str> {
-    let name = match api {
-        ApiSetting::Anthropic => "anthropic",
-        ApiSetting::OpenaiResponses => "openai",
-        ApiSetting::Google => "google",
-        ApiSetting::Ollama => "ollama",
-        ApiSetting::OpenaiChat | ApiSetting::Rehearsal => return None,
-    };
-    known(name).map(|known| known.base_url)
+/// What is known of a provider by its name counts where it speaks an API of that provider.
+fn speaks(known: &KnownProvider, api: ApiKind) -> bool {
+    known.api == api || known.other_api == Some(api)
 }
 
 fn base(
     provider: &str,
-    api: ApiSetting,
+    api: ApiKind,
     own: Option<&ProviderSettings>,
     known: Option<&KnownProvider>,
     env: &Env,
@@ -322,14 +301,14 @@ fn base(
     let variable = known.and_then(|known| known.base_env);
     let set = variable.and_then(|name| Some((name, env(name)?)));
     if let Some((name, text)) = set.filter(|(_, text)| !text.trim().is_empty()) {
-        let text = if api == ApiSetting::Ollama {
+        let text = if api == ApiKind::Ollama {
             ollama_host(&text)
         } else {
             text
         };
         return address(&text, name);
     }
-    let usual = known.map(|known| known.base_url).or_else(|| usual(api));
+    let usual = known.map(|known| known.base_url).or(api.traits().base_url);
     let text = usual.ok_or_else(|| {
         format!("providers.{provider} does not say where its API is; set its `base_url`")
     })?;

@@ -180,7 +180,7 @@ mod tests {
             let id = ModelId {
                 provider: provider.into(),
                 model: model.into(),
-                api: config::settings::ApiSetting::Rehearsal,
+                api: ApiKind::Rehearsal,
             };
             rows.push(row(&id, &built_in(kind, model)));
         }

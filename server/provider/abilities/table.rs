@@ -9,9 +9,6 @@ use super::{super::ApiKind, Abilities, ReasoningKind, StatedAbilities};
 /// See there what the rows mean.
 const TABLE: &str = include_str!("../models.toml");
 
-/// Tokens of context that Ollama is asked for where the user does not say: it holds them in memory.
-const OLLAMA_CONTEXT: u64 = 32_768;
-
 /// What a model can do, as far as it is known: the built-in table, then what the provider's list said, then the
 /// user's word.
 #[must_use]
@@ -30,14 +27,13 @@ pub fn abilities(
             abilities.reasoning = known;
         }
     }
-    if kind == ApiKind::Ollama {
-        abilities.context_window = abilities.context_window.map(|all| all.min(OLLAMA_CONTEXT));
+    if let Some(most) = kind.traits().context {
+        abilities.context_window = abilities.context_window.map(|all| all.min(most));
     }
     if let Some(configured) = configured {
         abilities.take(configured);
     }
-    // Its API has no way to send one.
-    abilities.documents &= kind != ApiKind::Ollama;
+    abilities.documents &= kind.traits().documents;
     abilities
 }
 
@@ -45,7 +41,7 @@ pub fn abilities(
 #[must_use]
 pub fn built_in(kind: ApiKind, model: &str) -> Abilities {
     let mut abilities = Abilities::default();
-    let Some(section) = table().get(section(kind)) else {
+    let Some(section) = table().get(kind.traits().models) else {
         return abilities;
     };
     abilities.take(&section.any);
@@ -66,7 +62,7 @@ pub fn default_model(provider: &str) -> Option<&'static str> {
 
 /// The models of the table, in no order that means anything.
 pub fn known(kind: ApiKind) -> impl Iterator<Item = &'static str> {
-    let section = table().get(section(kind));
+    let section = table().get(kind.traits().models);
     section
         .into_iter()
         .flat_map(|section| section.models.keys().map(String::as_str))
@@ -108,16 +104,6 @@ fn is_same_model(rest: &str) -> bool {
 
 fn is_of_date(byte: u8) -> bool {
     byte.is_ascii_digit() || byte == b'-'
-}
-
-fn section(kind: ApiKind) -> &'static str {
-    match kind {
-        ApiKind::Anthropic => "anthropic",
-        ApiKind::OpenaiResponses => "openai",
-        ApiKind::OpenaiChat => "openai_chat",
-        ApiKind::Google => "google",
-        ApiKind::Ollama => "ollama",
-    }
 }
 
 fn table() -> &'static BTreeMap<String, Section> {

@@ -190,6 +190,7 @@ pub(crate) fn reply(kind: ApiKind) -> Vec<u8> {
         ApiKind::OpenaiChat => ServedApi::OpenaiChat,
         ApiKind::Google => ServedApi::Gemini,
         ApiKind::Ollama => ServedApi::Ollama,
+        other => panic!("no response of {other:?} is known here"),
     };
     let play = ModelReply::new("").say(ReplyItem::text("Done."));
     play.stream(api).to_vec()

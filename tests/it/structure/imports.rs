@@ -378,6 +378,12 @@ impl<'ast> Visit<'ast> for Walk<'_, '_> {
         match item {
             Item::Use(it) => self.import(&it.tree, &[]),
             Item::Mod(it) => self.module(it),
+            Item::Macro(it) => {
+                for name in declared(it.mac.tokens.clone()) {
+                    self.module(&syn::parse_quote!(mod #name;));
+                }
+                visit::visit_item(self, item);
+            }
             _ => visit::visit_item(self, item),
         }
         self.test = outer;
@@ -397,6 +403,24 @@ impl<'ast> Visit<'ast> for Walk<'_, '_> {
     fn visit_attribute(&mut self, _: &'ast Attribute) {}
 
     fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
+}
+
+/// The modules that the tokens of a macro declare, as `mod name`.
+fn declared(tokens: TokenStream) -> Vec<syn::Ident> {
+    let mut names = Vec::new();
+    let mut after_mod = false;
+    for token in tokens {
+        match token {
+            TokenTree::Ident(name) if after_mod => names.push(name),
+            TokenTree::Ident(word) => {
+                after_mod = word == "mod";
+                continue;
+            }
+            _ => {}
+        }
+        after_mod = false;
+    }
+    names
 }
 
 /// An item's attributes and the name that it defines.
