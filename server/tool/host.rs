@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::turn::event::CallKey;
 
-use super::{editor::Editor, workspace::Workspace};
+use super::{editor::Editor, supervisor::DRAIN, workspace::Workspace};
 
 /// What a tool may use besides its arguments. The engine makes one for a conversation and shares it among its
 /// calls.
@@ -58,6 +58,8 @@ pub struct ToolLimits {
     pub tail: usize,
     /// How long a command may run.
     pub time: Duration,
+    /// How long what a command leaves behind may go on after it, so that its last output comes through.
+    pub drain: Duration,
 }
 
 /// A change of one file.
@@ -125,6 +127,7 @@ impl Default for ToolLimits {
             head: 16 << 10,
             tail: 16 << 10,
             time: Duration::from_secs(120),
+            drain: DRAIN,
         }
     }
 }

@@ -29,7 +29,7 @@ use crate::{turn::event::CallKey, visible::printable};
 
 use super::{
     ToolContext, environment,
-    supervisor::{self, DRAIN, Report},
+    supervisor::{self, Report},
 };
 
 /// Bytes of an output that are kept for `read_output`.
@@ -56,6 +56,8 @@ pub struct Job {
     pub env: Vec<(OsString, OsString)>,
     /// How long it may run.
     pub time: Duration,
+    /// How long what it leaves behind may go on after it, so that its last output comes through.
+    pub drain: Duration,
 }
 
 /// How a command ended, when no process of it is left.
@@ -116,7 +118,7 @@ pub async fn run(
         let _ = tokio::task::spawn_blocking(move || supervisor::sweep(supervisor, &mark)).await;
     }
     // What is in the pipe already is read; nobody is waited for.
-    let _ = timeout(DRAIN, async {
+    let _ = timeout(job.drain, async {
         while capture.more(&mut running.output).await {}
     })
     .await;
@@ -154,6 +156,7 @@ fn start(job: &Job, supervisor: &Path, mark: &str, errors: bool) -> io::Result<R
     let mut command = Command::new(supervisor);
     command
         .arg(supervisor::ARGUMENT)
+        .arg(job.drain.as_millis().to_string())
         .arg(&job.program)
         .args(&job.args)
         .current_dir(&job.cwd)

@@ -143,6 +143,7 @@ async fn run(
         cwd: plan.cwd.real,
         env: vec![],
         time: time.min(host.limits.time),
+        drain: host.limits.drain,
     };
     let unsaved = off_thread(work, host, |_, host| Ok(host.unsaved())).await?;
     let ended = process::run(&job, host, cancelled).await;

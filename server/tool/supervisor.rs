@@ -1,4 +1,6 @@
-//! The process between Aside and a command: `aside __child <program> <arguments>`.
+//! The process between Aside and a command: `aside __child <milliseconds> <program> <arguments>`.
+//!
+//! The milliseconds say how long what the command leaves behind may go on after it.
 //!
 //! It holds the command's kill domain. Its standard input is a *lifeline*: a socket whose other end is held
 //! by Aside alone. When that closes — Aside stops the command, crashes, or is killed — every process that
@@ -25,7 +27,7 @@ use rustix::process::{Pid, Signal, WaitOptions};
 /// The hidden first argument under which the program is a supervisor.
 pub const ARGUMENT: &str = "__child";
 
-/// How long what a command left behind may go on after it, so that its last output comes through.
+/// How long what a command left behind may go on after it, so that its last output comes through, where nobody says.
 pub(super) const DRAIN: Duration = Duration::from_millis(200);
 /// How long processes have after SIGTERM before SIGKILL.
 pub(super) const GRACE: Duration = Duration::from_millis(500);
@@ -90,7 +92,12 @@ enum Wake {
 }
 
 fn supervise(args: Vec<OsString>) -> Report {
-    let Some((program, args)) = args.split_first() else {
+    let mut args = args.into_iter();
+    let drain = args.next().and_then(|it| it.to_str()?.parse().ok());
+    let Some(drain) = drain.map(Duration::from_millis) else {
+        return Report::Failed("no milliseconds".into());
+    };
+    let Some(program) = args.next() else {
         return Report::Failed("no program".into());
     };
     // No terminal: nothing that the command starts can ask or read there.
@@ -110,11 +117,11 @@ fn supervise(args: Vec<OsString>) -> Report {
     let lifeline = wake.clone();
     thread::spawn(move || watch_lifeline(&lifeline));
     thread::spawn(move || reap(main, &wake));
-    hold(main, &woken)
+    hold(main, drain, &woken)
 }
 
 /// Waits for the end, and sees to it that it is one.
-fn hold(main: Pid, woken: &Receiver<Wake>) -> Report {
+fn hold(main: Pid, drain: Duration, woken: &Receiver<Wake>) -> Report {
     let report = loop {
         match woken.recv() {
             Ok(Wake::Ended(report)) => break report,
@@ -128,7 +135,7 @@ fn hold(main: Pid, woken: &Receiver<Wake>) -> Report {
     let patience = if report == Report::Stopped {
         GRACE
     } else {
-        DRAIN
+        drain
     };
     if is_alone(woken, patience) {
         return report;

@@ -15,6 +15,8 @@ use aside::{
 };
 use tempfile::TempDir;
 
+use crate::world::{StillTime, until};
+
 const ASIDE: &str = env!("CARGO_BIN_EXE_aside");
 
 /// A home with a program that keeps keys.
@@ -97,8 +99,9 @@ async fn a_program_without_a_key_is_named_by_its_setting_and_what_it_printed_is_
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_program_that_prints_or_runs_on_is_held_to_its_bounds() {
+    let time = StillTime::begin();
     let quiet = |script: &str, time| Quiet {
         program: "/bin/sh".into(),
         args: vec!["-c".into(), script.into()],
@@ -111,12 +114,21 @@ async fn a_program_that_prints_or_runs_on_is_held_to_its_bounds() {
     let (how, output) = read_quietly(flood, Path::new(ASIDE)).await.unwrap();
     assert_eq!((how, output.len()), (CommandEnd::Exit(0), 8192));
 
-    let before = Instant::now();
-    let endless = quiet("echo begun; exec sleep 1000", Duration::from_millis(300));
-    let (how, output) = read_quietly(endless, Path::new(ASIDE)).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let begun = folder.path().join("begun");
+    let script = format!("echo begun; >{}; exec sleep 1000", begun.display());
+    let limit = Duration::from_secs(30);
+    let passes = async {
+        until("a program that runs", || begun.exists());
+        time.passes(limit).await;
+        Instant::now()
+    };
+    let endless = quiet(&script, limit);
+    let (ended, over) = tokio::join!(read_quietly(endless, Path::new(ASIDE)), passes);
+    let (how, output) = ended.unwrap();
     assert_eq!(
         (how, output.as_slice()),
         (CommandEnd::TimedOut, &b"begun\n"[..])
     );
-    assert!(before.elapsed() < Duration::from_secs(5));
+    assert!(over.elapsed() < Duration::from_secs(5));
 }

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `column` | the five APIs: how the program is told of each |
 //! | `stage` | a world, a model server with a script, and the rules of the requests |
-//! | `live` | a run of the program while it goes on |
+//! | `live`, `without_time` | a run of the program while it goes on; one in which no time passes |
 //! | `heard` | what a request says, in words that belong to no API |
 //! | `shown` | what a user is shown, a line each |
 //! | `replied` | what a response gave, as its API's rules want it noted |
@@ -31,3 +31,4 @@ mod stage;
 mod steer;
 mod streams;
 mod switch;
+mod without_time;

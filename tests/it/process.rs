@@ -24,7 +24,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-const ASIDE: &str = env!("CARGO_BIN_EXE_aside");
+use crate::world::{ASIDE, LONG, StillTime};
+
+/// How long processes may live on after what held them.
+const SOON: Duration = Duration::from_secs(2);
 
 /// A workspace in which commands run.
 struct ProcessFixture {
@@ -117,20 +120,20 @@ async fn check(command: &str, expected: &str) {
 }
 
 /// Waits for something, but not for ever.
-fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let until = Instant::now() + Duration::from_secs(2);
+fn wait_for<T>(what: &str, within: Duration, mut look: impl FnMut() -> Option<T>) -> T {
+    let until = Instant::now() + within;
     loop {
         if let Some(found) = look() {
             return found;
         }
-        assert!(Instant::now() < until, "not within 2 s: {what}");
+        assert!(Instant::now() < until, "not within {within:?}: {what}");
         std::thread::yield_now();
     }
 }
 
 /// The process ids that a command wrote into a file, once all of them are there.
 fn pids(file: &Path, count: usize) -> Vec<i32> {
-    wait_for("process ids", || {
+    wait_for("process ids", LONG, || {
         let text = fs::read_to_string(file).ok()?;
         let pids: Vec<i32> = text
             .split_inclusive('\n')
@@ -213,7 +216,7 @@ async fn children_get_nothing_by_default() {
 #[test]
 fn what_was_left_open_in_us_does_not_reach_the_command() {
     // A shell passes on what it has open; the supervisor closes it.
-    let script = "exec 7</dev/null 9</dev/null; exec \"$0\" __child sh -c \"$1\"";
+    let script = "exec 7</dev/null 9</dev/null; exec \"$0\" __child 200 sh -c \"$1\"";
     let (ours, theirs) = UnixStream::pair().unwrap();
     let output = Command::new("sh")
         .args(["-c", script, ASIDE, OPEN])
@@ -301,35 +304,41 @@ async fn what_a_command_leaves_in_the_background_ends_with_it() {
 
 #[tokio::test]
 async fn the_last_words_of_what_is_left_come_through() {
-    check(
-        "(sleep 0.05; echo late) & echo first",
-        "Exit status 0.\nfirst\nlate",
-    )
-    .await;
+    let ground = ProcessFixture::new(ToolLimits {
+        drain: LONG,
+        ..ToolLimits::default()
+    });
+    // What is left waits until the command is gone, and ends long before its time is over.
+    let command = "(while kill -0 $$ 2>/dev/null; do :; done; echo late) & echo first";
+    assert_eq!(ground.sh(command).await, "Exit status 0.\nfirst\nlate");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn time_ends_a_command_with_all_of_its_processes() {
+    let time = StillTime::begin();
+    let limit = Duration::from_secs(60);
     let ground = ProcessFixture::new(ToolLimits {
-        time: Duration::from_secs(1),
+        time: limit,
         ..ToolLimits::default()
     });
     let command = format!("echo begun; {CLINGING}");
     // The argument asks for more than the user allows.
     let arguments = json!({"command": command, "timeout_seconds": 1000});
-    let begin = Instant::now();
-    let outcome = text(ground.call("run_command", arguments).await);
+    let file = ground.at("pids");
+    let passes = async {
+        let pids = tokio::task::spawn_blocking(move || pids(&file, 4)).await;
+        time.passes(limit).await;
+        (pids.unwrap(), Instant::now())
+    };
+    let (outcome, (pids, over)) = tokio::join!(ground.call("run_command", arguments), passes);
+    assert!(over.elapsed() < LONG, "{:?}", over.elapsed());
+    let outcome = text(outcome);
     assert!(
-        begin.elapsed() < Duration::from_secs(4),
-        "{:?}",
-        begin.elapsed()
-    );
-    assert!(
-        outcome.starts_with("error: Stopped after 1 s, with all its processes;"),
+        outcome.starts_with("error: Stopped after 60 s, with all its processes;"),
         "{outcome}"
     );
     assert!(outcome.ends_with("\nbegun"), "{outcome}");
-    assert_gone(&pids(&ground.at("pids"), 4));
+    assert_gone(&pids);
 }
 
 #[tokio::test]
@@ -380,7 +389,7 @@ async fn a_dropped_call_ends_its_processes() {
             pids = ready => pids.unwrap(),
         }
     };
-    wait_for("all processes gone", || {
+    wait_for("all processes gone", SOON, || {
         pids.iter().all(|pid| is_gone(*pid)).then_some(())
     });
 }
@@ -435,7 +444,7 @@ fn when_the_parent_is_killed_its_commands_are_gone_within_two_seconds() {
     // A process that stands for Aside: it holds the lifeline, and is killed without warning.
     let (ours, theirs) = UnixStream::pair().unwrap();
     let mut supervisor = Command::new(ASIDE)
-        .args(["__child", "sh", "-c", CLINGING])
+        .args(["__child", "200", "sh", "-c", CLINGING])
         .current_dir(&folder)
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .stdout(Stdio::null())
@@ -450,7 +459,7 @@ fn when_the_parent_is_killed_its_commands_are_gone_within_two_seconds() {
     assert!(pids.iter().all(|pid| !is_gone(*pid)));
     pids.push(i32::try_from(supervisor.id()).unwrap());
     parent.kill().unwrap();
-    wait_for("all processes gone", || {
+    wait_for("all processes gone", SOON, || {
         pids.iter().all(|pid| is_gone(*pid)).then_some(())
     });
     parent.wait().unwrap();
@@ -472,9 +481,10 @@ fn the_supervisor_says_how_it_went() {
         ours.read_to_string(&mut line).unwrap();
         line
     };
-    assert_eq!(report(&["sh", "-c", "exit 7"]), "exit 7\n");
+    assert_eq!(report(&["0", "sh", "-c", "exit 7"]), "exit 7\n");
     // Not SIGHUP, which is ignored where the tests run under nohup.
-    assert_eq!(report(&["sh", "-c", "kill -KILL $$"]), "signal 9\n");
-    assert!(report(&["nonesuch-program"]).starts_with("failed No such file"));
-    assert_eq!(report(&[]), "failed no program\n");
+    assert_eq!(report(&["0", "sh", "-c", "kill -KILL $$"]), "signal 9\n");
+    assert!(report(&["0", "nonesuch-program"]).starts_with("failed No such file"));
+    assert_eq!(report(&["0"]), "failed no program\n");
+    assert_eq!(report(&["sh"]), "failed no milliseconds\n");
 }

@@ -5,6 +5,7 @@ use std::{
     io::{Read, Write},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::mpsc,
     time::{Duration, Instant},
 };
 
@@ -16,7 +17,7 @@ use tempfile::TempDir;
 pub(crate) const ASIDE: &str = env!("CARGO_BIN_EXE_aside");
 
 /// How long anything may take before a test gives up on it.
-const LONG: Duration = Duration::from_secs(20);
+pub(crate) const LONG: Duration = Duration::from_secs(20);
 
 /// A workspace, and a home that knows nothing of the user who runs the tests.
 pub(crate) struct TestWorld {
@@ -357,5 +358,24 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
             "not within 10 s: {what}"
         );
         std::thread::park_timeout(Duration::from_millis(1));
+    }
+}
+
+/// Time of a runtime whose clock is paused: while this is there it stands still, whatever is waited for, and only
+/// passes where a test says so.
+pub(crate) struct StillTime(#[expect(dead_code, reason = "dropped with it")] mpsc::Sender<()>);
+
+impl StillTime {
+    /// To be called in the runtime.
+    pub(crate) fn begin() -> Self {
+        let (holds, held) = mpsc::channel();
+        // A paused clock goes on by itself only where nothing else is left to do.
+        tokio::task::spawn_blocking(move || held.recv());
+        Self(holds)
+    }
+
+    /// So much time passes at once.
+    pub(crate) async fn passes(&self, time: Duration) {
+        tokio::time::advance(time).await;
     }
 }

@@ -71,6 +71,7 @@ impl TurnParts {
                 // A little less than the turn's own limit, so that the tool ends first and tells what it has.
                 time: Duration::from_secs(limits.tool_seconds)
                     .saturating_sub(Duration::from_millis(500)),
+                ..ToolLimits::default()
             },
             unsandboxed: config.unsandboxed(),
         })

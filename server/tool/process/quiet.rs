@@ -12,7 +12,10 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 
-use super::{CommandEnd, DRAIN, Job, Output, PATIENCE, Report, start, supervisor};
+use super::{
+    CommandEnd, Job, Output, PATIENCE, Report, start,
+    supervisor::{self, DRAIN},
+};
 use crate::turn::event::CallKey;
 
 /// A program whose standard output is read.
@@ -54,6 +57,7 @@ pub async fn read_quietly(program: Quiet, holder: &Path) -> io::Result<(CommandE
         cwd,
         env,
         time,
+        drain: DRAIN,
     };
     let mark = format!("ASIDE_CHILD={:016x}", fastrand::u64(..));
     let mut running = start(&job, holder, &mark, false)?;

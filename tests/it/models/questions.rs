@@ -13,6 +13,7 @@ use super::{
     heard::heard,
     shown::shown,
     stage::{AUTO, ModelStage, PlayedStep, asked, row, says},
+    without_time,
 };
 
 /// The ids of the inquiries in a request.
@@ -183,25 +184,21 @@ fn a_question_of_the_last_of_three_calls_is_answered_while_a_sibling_runs() {
 
 #[test]
 fn three_questions_share_one_request() {
+    without_time::become_program();
     row(|api| {
         let paths = ["a.txt", "b.txt", "c.txt"];
         let id = |path: &str| format!("call_{}", path.replace('.', "_"));
-        let play = || {
-            let calls = paths.iter().fold(ModelReply::new("calls"), |play, path| {
-                play.say(edit(&id(path), path))
-            });
-            let end = says(ModelReply::new("end").say(ReplyItem::text("Done.")));
-            let stage = ModelStage::new(api, vec![reads(&paths), says(calls), asked(answers), end]);
-            for path in paths {
-                stage.world.write(path, TWICE);
-            }
-            let done = stage.run("Go on.", &AUTO);
-            (stage, done)
-        };
-        // On a busy machine the last may come more than 50 ms after the first, which then does not wait for it.
-        let together = |(stage, _): &(ModelStage, _)| inquiries(&stage.requests()[2]).len() == 3;
-        let played = std::iter::repeat_with(play).take(5).find(together);
-        let (stage, done) = played.expect("three questions within 50 ms");
+        let calls = paths.iter().fold(ModelReply::new("calls"), |play, path| {
+            play.say(edit(&id(path), path))
+        });
+        let end = says(ModelReply::new("end").say(ReplyItem::text("Done.")));
+        let stage = ModelStage::new(api, vec![reads(&paths), says(calls), asked(answers), end]);
+        for path in paths {
+            stage.world.write(path, TWICE);
+        }
+        // The first waits for the others for 50 ms, which do not pass.
+        let test = "models::questions::three_questions_share_one_request";
+        let done = stage.run_without_time(test, "Go on.", &AUTO);
         let done = done.exits(0);
         let each = |line: fn(&str) -> String| paths.map(line).concat();
         let expected = format!(

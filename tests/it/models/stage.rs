@@ -14,7 +14,7 @@ use aside_model_server::{
 };
 use serde_json::json;
 
-use super::{column, heard::heard, live::Live, replied};
+use super::{column, heard::heard, live::Live, replied, without_time};
 use crate::world::{ProgramResult, TestWorld};
 
 /// Everything runs unasked, outside of a sandbox.
@@ -125,6 +125,10 @@ impl ModelStage {
 
     /// Starts a turn on this message, with the column's model where the arguments name none.
     pub(super) fn start(&self, message: &str, args: &[&str]) -> Live {
+        Live::start(self.command(&self.args(message, args)))
+    }
+
+    fn args<'a>(&self, message: &'a str, args: &[&'a str]) -> Vec<&'a str> {
         let model = column::model(self.api);
         let of_column: &[&str] = if args.contains(&"-m") {
             &[]
@@ -132,7 +136,22 @@ impl ModelStage {
             &["-m", model]
         };
         let all = ["run", "--output", "jsonl", "--trust"];
-        Live::start(self.command(&[&all, of_column, args, &[message]].concat()))
+        [&all, of_column, args, &[message]].concat()
+    }
+
+    /// The same, to its end, and no time passes meanwhile. `test` is the name of the test that calls this; it has to
+    /// begin with [`without_time::become_program`].
+    #[track_caller]
+    pub(super) fn run_without_time(
+        &self,
+        test: &str,
+        message: &str,
+        args: &[&str],
+    ) -> ProgramResult {
+        let mut command = without_time::command(&self.world, test, &self.args(message, args));
+        let address = self.server.address().to_string();
+        command.envs(column::environment(&address));
+        without_time::result(Live::start(command).end())
     }
 
     /// A turn on this message, to its end.

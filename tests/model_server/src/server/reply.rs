@@ -27,6 +27,12 @@ impl ReplyGate {
         self.0.cancel();
     }
 
+    /// Whether it was opened.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.0.is_cancelled()
+    }
+
     pub(super) async fn wait(&self) {
         self.0.cancelled().await;
     }
