@@ -18,7 +18,7 @@ use aside::{
         place::Place,
         run,
         streams::Streams,
-        trust,
+        trust::{self, Consent},
     },
     front::lsp,
     tool::supervisor,
@@ -98,9 +98,14 @@ fn dispatch(cli: Cli) -> Result<(u8, String), CommandFailure> {
         Command::Trust { revoke, yes } => {
             let place = place()?;
             let mut ask = ask_person;
-            let is_asked = !yes && io::stdin().is_terminal() && io::stdout().is_terminal();
-            let ask: Option<trust::Ask<'_>> = if is_asked { Some(&mut ask) } else { None };
-            with_streams(|streams| trust::run(revoke, ask, &place, streams))
+            let consent = if yes {
+                Consent::Given
+            } else if io::stdin().is_terminal() && io::stdout().is_terminal() {
+                Consent::Ask(&mut ask)
+            } else {
+                Consent::Missing
+            };
+            with_streams(|streams| trust::run(revoke, consent, &place, streams))
         }
         Command::Approvals(command) => {
             let place = place()?;

@@ -185,6 +185,13 @@ fn trust_is_given_ends_and_is_taken_back() {
     assert!(user.says(&shown).starts_with(ignored));
     user.check(
         &["trust"],
+        "! aside: ~/work was not trusted, because nobody can be asked without a terminal; run `aside trust` in one, \
+         or add --yes to trust without being asked\n\
+         exit Some(2)\n",
+    );
+    assert!(user.says(&shown).starts_with(ignored));
+    user.check(
+        &["trust", "--yes"],
         "~/work is trusted.\n\
          These settings of ~/work/aside.toml count from now on:\n\
          \x20 assistant.system_prompt = \"Be a parrot.\"  # from workspace file ~/work/aside.toml:1\n\
@@ -221,7 +228,7 @@ fn a_doctor_says_what_is_wrong() {
         "config/aside/aside.toml",
         "assistant.model = 'rehearsal/hello'\n",
     );
-    user.says(&["trust"]);
+    user.says(&["trust", "--yes"]);
     let said = user.says(&["doctor"]);
     assert!(
         said.contains("ok       configuration: ~/config/aside/aside.toml\n"),

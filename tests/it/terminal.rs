@@ -1,5 +1,5 @@
-//! `aside run` and `aside demo` with a person at a real terminal: what the screen shows, what is typed, and what
-//! comes of it.
+//! `aside run`, `aside demo` and `aside trust` with a person at a real terminal: what the screen shows, what is typed,
+//! and what comes of it.
 //!
 //! The screens stand in `terminal/*.txt`, as a person sees them. Where one changes on purpose,
 //! `ASIDE_TEST_WRITE=1 cargo test --test it terminal` writes them anew.
@@ -15,3 +15,4 @@ mod secrets;
 mod streams;
 mod table;
 mod together;
+mod trust;

@@ -9,7 +9,7 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 use clap::{
     ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
     builder::{OsStringValueParser, TypedValueParser},
-    error::ErrorKind,
+    error::{ContextKind, ContextValue, ErrorKind},
 };
 
 pub use value::{Attach, Schema};
@@ -285,7 +285,10 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, Stop> {
     if let Some(cli) = plain_lsp(&args) {
         return Ok(cli);
     }
-    let cli = Cli::try_parse_from(args).map_err(|error| stop(&error))?;
+    let cli = Cli::try_parse_from(args).map_err(|mut error| {
+        hint_at_new_name(&mut error);
+        stop(&error)
+    })?;
     if let Command::Run(run) = &cli.command {
         run.check().map_err(Stop::Usage)?;
     }
@@ -337,6 +340,20 @@ impl RunArgs {
             )),
             _ => Ok(()),
         }
+    }
+}
+
+/// Arguments that had another name before, and that name.
+const RENAMED: [(&str, &str); 1] = [("--max-cycles", "--max-steps")];
+
+/// Whoever gives an argument by its name of before is told its name of now, not the one that is spelled most like it.
+fn hint_at_new_name(error: &mut clap::Error) {
+    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else {
+        return;
+    };
+    if let Some((_, now)) = RENAMED.iter().find(|(before, _)| before == given) {
+        let now = ContextValue::String((*now).to_owned());
+        error.insert(ContextKind::SuggestedArg, now);
     }
 }
 

@@ -14,17 +14,24 @@ use crate::{
     visible::one_line,
 };
 
-/// Asks a person a yes or no.
-pub type Ask<'a> = &'a mut dyn FnMut(&str) -> io::Result<bool>;
+/// Who decides that the workspace is trusted.
+pub enum Consent<'a> {
+    /// A person who is asked a yes or no.
+    Ask(&'a mut dyn FnMut(&str) -> io::Result<bool>),
+    /// Who gave the command, and wants to be asked nothing.
+    Given,
+    /// Nobody: there is no terminal to ask on.
+    Missing,
+}
 
-/// Shows what trust in the workspace means and gives it, after asking where there is somebody to `ask`; or takes it
-/// back.
+/// Shows what trust in the workspace means and gives it, with a person's consent; or takes it back.
 ///
 /// # Errors
-/// A broken configuration, a program that cannot be read, a state directory that cannot be written.
+/// Nobody who could consent, a broken configuration, a program that cannot be read, a state directory that cannot be
+/// written.
 pub fn run(
     revoke: bool,
-    ask: Option<Ask<'_>>,
+    consent: Consent<'_>,
     place: &Place,
     streams: &mut Streams<'_>,
 ) -> Result<(), CommandFailure> {
@@ -36,12 +43,18 @@ pub fn run(
         })?;
         return streams.say(&format!("{folder} is not trusted.\n"));
     }
+    if let Consent::Missing = consent {
+        return Err(CommandFailure::usage(format!(
+            "{folder} was not trusted, because nobody can be asked without a terminal; \
+             run `aside trust` in one, or add --yes to trust without being asked"
+        )));
+    }
     // What is shown is what was read here, and trust is bound to that: a file that changes meanwhile is not.
     let sources = Sources::from_process(Some(&place.root)).map_err(usage)?;
     let preview = TrustPreview::of(&sources, &tool_defaults()).map_err(usage)?;
     let (_, now) = place.engine.trust(&place.root, &sources)?;
     let mut means = page(&preview, "count from now on");
-    if let Some(ask) = ask {
+    if let Consent::Ask(ask) = consent {
         streams.say(&page(&preview, "would count"))?;
         let question =
             format!("Trust {folder}, so that tools may change files and run commands here?");
@@ -140,7 +153,7 @@ mod tests {
                 asked = question.to_owned();
                 Ok(answer)
             };
-            let said = said(|streams| run(false, Some(&mut ask), &place, streams));
+            let said = said(|streams| run(false, Consent::Ask(&mut ask), &place, streams));
             let said = said.replace(&*place.root.to_string_lossy(), "~");
             assert!(
                 said.starts_with(

@@ -210,6 +210,10 @@ fn limits_are_read_with_their_units() {
     }
     assert_eq!(run("--max-steps 7").max_steps, Some(7));
     assert!(matches!(line("run --max-steps 0"), Err(Stop::Usage(_))));
+    let Err(Stop::Usage(said)) = line("run --max-cycles 7") else {
+        panic!("it has another name now")
+    };
+    assert!(said.contains("'--max-steps'"), "{said}");
 }
 
 #[test]
