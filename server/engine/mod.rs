@@ -2,14 +2,16 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | `shared` | [`Engine`], one a process: its conversations, its models, what turns are made with |
 //! | [`start`] | from a [`TurnRequest`] to a [`StartedTurn`]: configuration, trust, tools, rules, the log |
-//! | [`drive`] | runs a turn: effects out, inputs in |
-//! | [`conversations`] | the conversations of a process, and the turns that run in them |
-//! | [`models`] | models: where they are, their keys, what they can do, which ones there are |
 //! | [`undo`] | takes back what a turn changed in files, on disk and in an editor |
+//! | `shared` | [`Engine`], one a process: its conversations, its models, what turns are made with |
+//! | [`conversations`] | the conversations of a process, and the turns that run in them |
+//! | [`drive`] | runs a turn: effects out, inputs in |
+//! | [`models`] | models: where they are, their keys, what they can do, which ones there are |
 //! | [`clock`] | the time that the turn is told |
 //! | `blocking` | [`blocking()`], which runs blocking work, such as reading files, on tokio's pool for it |
+//!
+//! Each uses only those below it.
 //!
 //! Invariant: nothing is decided here. A task that panics becomes an error of what it was doing, and a tool's
 //! task that does not end after its token was cancelled is given up.

@@ -2,13 +2,15 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`wire`] | the protocol's messages as they are on the wire |
-//! | [`error`] | why a request cannot be done, as data |
-//! | [`transport`] | bytes in and out over pipes, bounded and in order, for any protocol |
-//! | [`relay`] | what a turn says to a client, and a client to a turn, for any protocol |
-//! | [`notices`] | what a person is told as a turn begins, in words |
 //! | [`headless`] | the front end for terminals and CI |
 //! | [`lsp`] | the front end for editors: a Language Server |
+//! | [`relay`] | what a turn says to a client, and a client to a turn, for any protocol |
+//! | [`transport`] | bytes in and out over pipes, bounded and in order, for any protocol |
+//! | [`notices`] | what a person is told as a turn begins, in words |
+//! | [`error`] | why a request cannot be done, as data |
+//! | [`wire`] | the protocol's messages as they are on the wire |
+//!
+//! Each uses only those below it.
 
 pub mod error;
 pub mod headless;

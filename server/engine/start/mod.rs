@@ -2,15 +2,17 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`request`] | what a front end wants of a turn |
+//! | [`begin`] | [`Engine::begin`](super::Engine::begin): opens the log and lets the turn run |
+//! | `parts` | rules, model, tools and system text of a turn |
 //! | [`config`] | what configuration and trust make of it: [`Engine::configure`](super::Engine::configure) |
 //! | [`trust`] | the configuration of a workspace, and whether it is trusted |
 //! | [`tools`] | the tools of a turn, and what they say of themselves |
-//! | `parts` | rules, model, tools and system text of a turn |
 //! | `system` | the system text |
 //! | `head` | what the conversation's requests begin with, and what changed of it since the last turn |
-//! | [`begin`] | [`Engine::begin`](super::Engine::begin): opens the log and lets the turn run |
+//! | [`request`] | what a front end wants of a turn |
 //! | [`error`] | why there is no turn |
+//!
+//! Each uses only those below it.
 
 pub mod begin;
 pub mod config;

@@ -12,6 +12,7 @@ use super::{
     client::{LspClient, capabilities::EditorCapabilities},
     documents::Documents,
     fallback::state::Fallback,
+    handles::Handles,
     settings::{ClientSettings, EditorWorkspace},
     status::StatusLine,
 };
@@ -165,27 +166,22 @@ impl Connection {
         let prompts = Arc::new(Prompts::default());
         let (settings, folders) = (introduction.settings, introduction.folders);
         let workspace = Arc::new(EditorWorkspace::new(engine.clone(), settings, folders));
-        Ok(Self {
-            status: Arc::new(StatusLine::new(
-                client.clone(),
-                engine.clone(),
-                prompts.clone(),
-                workspace.clone(),
-                tasks.clone(),
-            )),
-            fallback: Arc::new(Fallback::new(
-                client.clone(),
-                engine.clone(),
-                prompts.clone(),
-                workspace.clone(),
-                tasks.clone(),
-            )),
+        let handles = Handles {
             client,
             engine,
             prompts,
-            documents: Arc::default(),
             workspace,
             tasks,
+        };
+        Ok(Self {
+            status: Arc::new(StatusLine::new(handles.clone())),
+            fallback: Arc::new(Fallback::new(handles.clone())),
+            client: handles.client,
+            engine: handles.engine,
+            prompts: handles.prompts,
+            workspace: handles.workspace,
+            tasks: handles.tasks,
+            documents: Arc::default(),
             gone: CancellationToken::new(),
             asks_for_models: Arc::default(),
         })

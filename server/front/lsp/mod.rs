@@ -8,6 +8,7 @@
 //! | `connection` | the connection by its parts; empty before `initialize` |
 //! | `fallback` | prompts and turns for a client without the `aside` capability |
 //! | `status` | how the server is, for a status line |
+//! | `handles` | the parts of the connection that the rooms above share |
 //! | `documents` | open documents: what tools read, saved or not, and change |
 //! | `settings` | the workspace as the client has it: folders and layers of settings |
 //! | `client` | the client at the other end, and the only way to it |
@@ -23,6 +24,7 @@ mod client;
 mod connection;
 mod documents;
 mod fallback;
+mod handles;
 mod lock;
 mod methods;
 mod server;

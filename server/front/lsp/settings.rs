@@ -16,7 +16,7 @@ use crate::{
     engine::{Engine, Layers, TrustedBy, start::trust::WorkspaceConfig},
     front::{
         error::{RequestError, Result},
-        wire::requests::InitializationOptions,
+        wire::introduction::InitializationOptions,
     },
     session::{
         conversation::{Conversation, ConversationSummary},

@@ -6,14 +6,12 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use super::{client::LspClient, lock::lock, settings::EditorWorkspace};
+use super::{handles::Handles, lock::lock};
 use crate::{
     config,
-    engine::{Engine, blocking},
+    engine::blocking,
     front::{
         error::Result,
-        relay::prompts::Prompts,
-        transport::tasks::Tasks,
         wire::{
             methods::StatusChanged,
             requests::{Health, StatusParams},
@@ -26,11 +24,7 @@ const NOT_TRUSTED: &str =
 
 /// The status of the server, as the client knows it and as it is.
 pub(super) struct StatusLine {
-    client: LspClient,
-    engine: Engine,
-    prompts: Arc<Prompts>,
-    workspace: Arc<EditorWorkspace>,
-    tasks: Tasks,
+    handles: Handles,
     found: Mutex<Findings>,
     /// Counts the looks: a slow one does not undo what a later one found.
     looks: AtomicU64,
@@ -48,19 +42,9 @@ struct Findings {
 
 impl StatusLine {
     /// A status of which the client was told nothing yet.
-    pub(super) fn new(
-        client: LspClient,
-        engine: Engine,
-        prompts: Arc<Prompts>,
-        workspace: Arc<EditorWorkspace>,
-        tasks: Tasks,
-    ) -> Self {
+    pub(super) fn new(handles: Handles) -> Self {
         Self {
-            client,
-            engine,
-            prompts,
-            workspace,
-            tasks,
+            handles,
             found: Mutex::default(),
             looks: AtomicU64::default(),
             sent: Mutex::default(),
@@ -77,8 +61,9 @@ impl StatusLine {
     /// Looks at the configuration and the model anew, in the background, and tells the client what changed.
     pub(super) fn look_again(self: &Arc<Self>) {
         let look = self.looks.fetch_add(1, Ordering::Relaxed) + 1;
-        let (status, over) = (self.clone(), self.client.closed().clone());
-        self.tasks
+        let (status, over) = (self.clone(), self.handles.client.closed().clone());
+        self.handles
+            .tasks
             .spawn_until("look at the configuration", over, async move {
                 let found = status.look().await;
                 if status.looks.load(Ordering::Relaxed) == look {
@@ -97,10 +82,10 @@ impl StatusLine {
             let of_last_turn = || before.as_ref().and_then(|before| before.model.clone());
             let now = StatusParams {
                 health: found.health,
-                busy: self.engine.conversations().running().any(),
+                busy: self.handles.engine.conversations().running().any(),
                 message: found.message,
                 model: model.or_else(of_last_turn).or(found.model),
-                pending_prompts: self.prompts.count(),
+                pending_prompts: self.handles.prompts.count(),
             };
             if before.as_ref() == Some(&now) {
                 return;
@@ -108,11 +93,11 @@ impl StatusLine {
             *sent = Some(now.clone());
             now
         };
-        self.client.notify::<StatusChanged>(now).await;
+        self.handles.client.notify::<StatusChanged>(now).await;
     }
 
     async fn look(&self) -> Findings {
-        let (workspace, engine) = (self.workspace.clone(), self.engine.clone());
+        let (workspace, engine) = (self.handles.workspace.clone(), self.handles.engine.clone());
         let read = blocking(move || -> Result<_> {
             let read = workspace.configuration(&workspace.root(None))?;
             let models = engine.models(&read.configuration.settings);

@@ -4,9 +4,19 @@
 //! the turn's own types stay free to change. Closed lists of words that the turn already spells as the
 //! protocol does (statuses, outcomes, codes) are used as they are. No text is altered here: what a model
 //! or a tool said reaches a client as it was said, and the client shows it safely.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`methods`] | the one table of all methods |
+//! | [`introduction`] | what client and server say of themselves in `initialize` |
+//! | [`requests`] | params and results of the methods, and the error codes |
+//! | [`consent`] | what a trusted workspace would run, and approvals that are kept |
+//! | `from_turn` | the turn's types as they are on the wire |
+//! | [`replay`], [`resumable`] | turns that are over, put together from the log; prompts that a resume opens again |
 
 pub mod consent;
 mod from_turn;
+pub mod introduction;
 pub mod methods;
 pub mod replay;
 pub mod requests;

@@ -46,7 +46,8 @@ fn what_trust_means_is_shown_before_it_is_given_and_whatever_is_no_yes_gives_not
             "{screen}"
         );
         assert!(
-            screen.ends_with("Trust ~, so that tools may change files and run commands here? [y/N] "),
+            screen
+                .ends_with("Trust ~, so that tools may change files and run commands here? [y/N] "),
             "{screen}"
         );
         assert!(!is_trusted(&world), "{no:?}");

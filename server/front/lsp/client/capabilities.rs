@@ -2,7 +2,7 @@
 
 use tower_lsp::lsp_types::{self, WindowClientCapabilities, WorkspaceClientCapabilities};
 
-use crate::{front::wire::requests::ClientCapabilities, turn::rules};
+use crate::{front::wire::introduction::ClientCapabilities, turn::rules};
 
 /// What the client said of itself.
 #[derive(Debug)]

@@ -6,10 +6,7 @@ use super::LspClient;
 use crate::{
     front::{
         error::{RequestError, Result, invalid},
-        wire::{
-            methods::CallClientTool,
-            requests::{self, ToolCallParams},
-        },
+        wire::{introduction, methods::CallClientTool, requests::ToolCallParams},
     },
     tool::{
         Registry, Tool,
@@ -24,7 +21,7 @@ const MOST: usize = 128;
 ///
 /// # Errors
 /// [`RequestError::InvalidParams`], which names the field.
-pub(in super::super) fn check(tools: &[requests::ClientTool]) -> Result<()> {
+pub(in super::super) fn check(tools: &[introduction::ClientTool]) -> Result<()> {
     let wrong = |at: usize, field: &str, why: &str| {
         let place = format!("capabilities.experimental.aside.tools[{at}].{field}");
         Err(invalid(format!("{place}: {why}")))
@@ -60,7 +57,7 @@ pub(in super::super) fn check(tools: &[requests::ClientTool]) -> Result<()> {
     Ok(())
 }
 
-fn made(tool: &requests::ClientTool, call: CallClient) -> Arc<dyn Tool> {
+fn made(tool: &introduction::ClientTool, call: CallClient) -> Arc<dyn Tool> {
     let schema = tool.input_schema.clone();
     Arc::new(ClientTool::new(&tool.name, &tool.description, schema, call))
 }
@@ -124,7 +121,7 @@ mod tests {
     #[test]
     fn tools_are_looked_at_when_they_are_declared() {
         let looks = |name: &str, schema: Value, expected: Option<&str>| {
-            let tool = requests::ClientTool {
+            let tool = introduction::ClientTool {
                 name: name.into(),
                 description: "Shows a line.".into(),
                 input_schema: schema,

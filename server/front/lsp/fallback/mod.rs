@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`state`] | what is open in the client, and the parts of the connection that are used |
 //! | [`prompts`] | prompts as messages, from the first showing to the answer |
-//! | [`messages`] | a prompt as a message with actions, and what a reply means (pure) |
+//! | [`messages`] | a prompt as a message, and what a reply means (pure) |
+//! | [`actions`] | the actions of a message: what can be chosen, and what each choice does (pure) |
 //! | [`shown`] | whose a prompt is, and files by their paths (pure) |
 //! | `gate` | one message at a time, and how long it holds up the next |
 //! | [`pages`] | files that the client is shown |
@@ -19,6 +20,7 @@
 //! Invariant: nothing but a title that was offered, a text that was written, or the command `aside.server.answer`
 //! answers a prompt, and none of them says yes to what was not shown whole.
 
+pub(super) mod actions;
 mod gate;
 pub(super) mod messages;
 pub(super) mod pages;

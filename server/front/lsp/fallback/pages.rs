@@ -43,7 +43,7 @@ impl Fallback {
         let Ok(uri) = Url::from_file_path(path) else {
             return PageShown::No;
         };
-        if !self.client.can().shows_pages() {
+        if !self.handles.client.can().shows_pages() {
             return PageShown::No;
         }
         let at = Position::new(line, 0);
@@ -53,7 +53,7 @@ impl Fallback {
             take_focus: Some(focus),
             selection: Some(Range::new(at, at)),
         };
-        let reply = self.client.request::<ShowDocument>(params);
+        let reply = self.handles.client.request::<ShowDocument>(params);
         match timeout(SHOWING, reply).await {
             Ok(Ok(reply)) if reply.success => PageShown::Yes,
             Ok(Ok(_) | Err(ReplyError::Failed(_))) => PageShown::No,

@@ -27,8 +27,9 @@ const WIDTH: usize = 100;
 /// Shows a turn's progress until the sender of its last line is dropped.
 pub(super) fn start(at: &Arc<Fallback>, turn: &TurnRef) -> watch::Sender<String> {
     let (tell, line) = watch::channel(String::new());
-    if at.client.can().shows_progress() {
-        at.tasks
+    if at.handles.client.can().shows_progress() {
+        at.handles
+            .tasks
             .spawn("progress", show(at.clone(), turn.clone(), line));
     }
     tell
@@ -47,7 +48,11 @@ async fn show(at: Arc<Fallback>, turn: TurnRef, mut line: watch::Receiver<String
     let params = WorkDoneProgressCreateParams {
         token: token.clone(),
     };
-    let created = at.client.request::<WorkDoneProgressCreate>(params).await;
+    let created = at
+        .handles
+        .client
+        .request::<WorkDoneProgressCreate>(params)
+        .await;
     // A turn that is over by now has nothing to show.
     if created.is_err() || line.has_changed().is_err() {
         return;
@@ -64,7 +69,7 @@ async fn show(at: Arc<Fallback>, turn: TurnRef, mut line: watch::Receiver<String
             message: Some(line.borrow_and_update().clone()),
             percentage: None,
         };
-        at.client.room(ENOUGH).await;
+        at.handles.client.room(ENOUGH).await;
         tell(&at, &token, WorkDoneProgress::Report(report)).await;
         sleep(PACE).await;
     }
@@ -77,11 +82,14 @@ async fn tell(at: &Arc<Fallback>, token: &ProgressToken, value: WorkDoneProgress
         token: token.clone(),
         value: ProgressParamsValue::WorkDone(value),
     };
-    at.client.notify::<notification::Progress>(params).await;
+    at.handles
+        .client
+        .notify::<notification::Progress>(params)
+        .await;
 }
 
 fn title(at: &Fallback, conversation: &str) -> String {
-    let found = at.workspace.conversation(conversation).ok();
+    let found = at.handles.workspace.conversation(conversation).ok();
     let listed = found.and_then(|(conversation, _)| conversation.listed().ok());
     match listed.map(|listed| cut(&one_line(&listed.title), WIDTH / 2)) {
         Some(title) if !title.is_empty() => format!("Aside: {title}"),

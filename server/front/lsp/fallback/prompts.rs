@@ -30,13 +30,15 @@ use crate::{
 
 /// Puts a prompt to the client, when it is its turn.
 pub(in crate::front::lsp) fn ask(at: &Arc<Fallback>, open: PendingPrompt) {
-    at.tasks.spawn("fallback prompt", show(at.clone(), open));
+    at.handles
+        .tasks
+        .spawn("fallback prompt", show(at.clone(), open));
 }
 
 /// Shows all open prompts again: those that wait for their turn, then those whose message may be out of sight.
 /// False where none is open.
 pub(in crate::front::lsp) fn show_again(at: &Arc<Fallback>) -> bool {
-    let mut open = at.prompts.all();
+    let mut open = at.handles.prompts.all();
     let any = !open.is_empty();
     open.retain(|open| open.sight.was_shown());
     open.sort_by(|a, b| a.prompt.prompt_id.cmp(&b.prompt.prompt_id));
@@ -54,9 +56,9 @@ async fn show(at: Arc<Fallback>, open: PendingPrompt) {
         Some(ReplyMeaning::Settles(answer)) => {
             let says_nothing = matches!(answer, PromptAnswer::Cancel | PromptAnswer::Failed(_));
             // A message that is over cannot be taken off the screen: that it goes says nothing.
-            let is_moot = open.closed.is_cancelled() || at.client.is_over();
+            let is_moot = open.closed.is_cancelled() || at.handles.client.is_over();
             if !(says_nothing && is_moot) {
-                open.reply(answer, at.engine.conversations()).await;
+                open.reply(answer, at.handles.engine.conversations()).await;
             }
         }
         Some(ReplyMeaning::Write) => write(&at, &open).await,
@@ -79,12 +81,13 @@ async fn put(at: &Arc<Fallback>, open: &PendingPrompt) -> ReplyMeaning {
         return ReplyMeaning::Settles(PromptAnswer::Cancel);
     }
     open.sight.shown(whole != FullPrompt::Nowhere);
-    let message = message(prompt, &whole, at.client.can().shows_pages());
+    let message = message(prompt, &whole, at.handles.client.can().shows_pages());
     let kind = match prompt.kind {
         PromptKind::Question => MessageType::INFO,
         PromptKind::RunTool | PromptKind::DeliverResult => MessageType::WARNING,
     };
     let reply = at
+        .handles
         .client
         .request::<ShowMessageRequest>(ShowMessageRequestParams {
             typ: kind,
@@ -99,12 +102,12 @@ fn named(at: &Arc<Fallback>, open: &PendingPrompt) -> PendingPrompt {
     let id = &open.prompt.conversation_id;
     let title = at
         .titles
-        .among(id, at.engine.conversations().running().count());
+        .among(id, at.handles.engine.conversations().running().count());
     let has_file = matches!(open.prompt.preview, Some(Preview::Diff { .. }));
     let mut shown = open.clone();
     if title.is_some() || has_file {
         let place = has_file
-            .then(|| at.workspace.conversation(id).ok())
+            .then(|| at.handles.workspace.conversation(id).ok())
             .flatten();
         let root = place.map(|(_, root)| root).unwrap_or_default();
         shown.prompt = Arc::new(in_words(&open.prompt, title.as_deref(), &root));
@@ -126,7 +129,7 @@ async fn open_whole(at: &Arc<Fallback>, open: &PendingPrompt) -> FullPrompt {
     let Some(page) = page(&open.prompt) else {
         return FullPrompt::Inline;
     };
-    if !at.client.can().shows_pages() {
+    if !at.handles.client.can().shows_pages() {
         return FullPrompt::Nowhere;
     }
     let path = match page_of(at, open, "prompt-", page.ending, page.text).await {
@@ -152,6 +155,7 @@ async fn page_of(
     text: String,
 ) -> io::Result<PathBuf> {
     let (conversation, _) = at
+        .handles
         .workspace
         .conversation(&open.prompt.conversation_id)
         .map_err(io::Error::other)?;
@@ -189,7 +193,11 @@ async fn write(at: &Arc<Fallback>, open: &PendingPrompt) {
         match written::value(&prompt.answer_type, &text) {
             Ok(value) => {
                 let is_wanted = !open.closed.is_cancelled();
-                if open.reply(answer(value), at.engine.conversations()).await && is_wanted {
+                if open
+                    .reply(answer(value), at.handles.engine.conversations())
+                    .await
+                    && is_wanted
+                {
                     let text = format!("Your answer to “{}” was taken.", asked(&prompt.text));
                     at.say(MessageType::INFO, &text).await;
                 }

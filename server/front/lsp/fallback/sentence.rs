@@ -7,7 +7,10 @@ use super::state::Fallback;
 impl Fallback {
     /// Shows a sentence.
     pub(in crate::front::lsp) async fn say(&self, kind: MessageType, text: &str) {
-        self.client.show_message(kind, &sentence(text)).await;
+        self.handles
+            .client
+            .show_message(kind, &sentence(text))
+            .await;
     }
 }
 

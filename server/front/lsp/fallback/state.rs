@@ -3,7 +3,7 @@
 use std::{
     collections::HashSet,
     sync::{
-        Arc, Mutex,
+        Mutex,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -12,22 +12,14 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    super::{client::LspClient, lock::lock, settings::EditorWorkspace},
+    super::{handles::Handles, lock::lock},
     gate::Gate,
     titles::Titles,
-};
-use crate::{
-    engine::Engine,
-    front::{relay::prompts::Prompts, transport::tasks::Tasks},
 };
 
 /// What is open in a fallback client, and the parts of the connection that are used to show it.
 pub(in crate::front::lsp) struct Fallback {
-    pub(super) client: LspClient,
-    pub(super) engine: Engine,
-    pub(super) prompts: Arc<Prompts>,
-    pub(super) workspace: Arc<EditorWorkspace>,
-    pub(super) tasks: Tasks,
+    pub(super) handles: Handles,
     /// Prompts wait here for their turn.
     pub(super) gate: Gate,
     /// Of conversations in which a turn runs.
@@ -44,19 +36,9 @@ pub(in crate::front::lsp) struct Fallback {
 
 impl Fallback {
     /// A client in which nothing is open.
-    pub(in crate::front::lsp) fn new(
-        client: LspClient,
-        engine: Engine,
-        prompts: Arc<Prompts>,
-        workspace: Arc<EditorWorkspace>,
-        tasks: Tasks,
-    ) -> Self {
+    pub(in crate::front::lsp) fn new(handles: Handles) -> Self {
         Self {
-            client,
-            engine,
-            prompts,
-            workspace,
-            tasks,
+            handles,
             gate: Gate::default(),
             titles: Titles::default(),
             saved: Notify::default(),

@@ -34,8 +34,8 @@ pub(in crate::front::lsp) struct FallbackTurn {
 impl FallbackTurn {
     /// A turn begins. `None` for a client that is told in the protocol's own way.
     pub(in crate::front::lsp) async fn start(at: &Arc<Fallback>, turn: &TurnRef) -> Option<Self> {
-        if !at.client.can().shows_prompts()
-            && let Ok((conversation, _)) = at.workspace.conversation(&turn.conversation_id)
+        if !at.handles.client.can().shows_prompts()
+            && let Ok((conversation, _)) = at.handles.workspace.conversation(&turn.conversation_id)
         {
             let read = blocking(move || -> Result<_> {
                 if let Err(why) = pages::clear(&conversation) {
@@ -47,7 +47,7 @@ impl FallbackTurn {
                 at.titles.named(&turn.conversation_id, listed.title);
             }
         }
-        if at.client.can().speaks_aside() {
+        if at.handles.client.can().speaks_aside() {
             return None;
         }
         Some(Self {
@@ -66,7 +66,11 @@ impl FallbackTurn {
                     self.at.say(MessageType::WARNING, &text).await;
                 }
                 Level::Info => {
-                    self.at.client.log_message(MessageType::INFO, &text).await;
+                    self.at
+                        .handles
+                        .client
+                        .log_message(MessageType::INFO, &text)
+                        .await;
                 }
             }
         }
@@ -90,14 +94,14 @@ impl FallbackTurn {
         }
         if completed.outcome == Outcome::Cancelled {
             // Who cancelled it does not want to read it; where its progress is shown, that it ends says enough.
-            if !self.at.client.can().shows_progress() {
+            if !self.at.handles.client.can().shows_progress() {
                 let text = "The turn was cancelled.";
                 self.at.say(MessageType::INFO, text).await;
             }
             return;
         }
         let (at, id) = (self.at.clone(), completed.conversation_id.clone());
-        self.at.tasks.spawn("transcript", async move {
+        self.at.handles.tasks.spawn("transcript", async move {
             if let Err(failed) = show_transcript(&at, &id, Extent::LastTurn).await {
                 at.say(MessageType::ERROR, &text(&failed)).await;
             }
@@ -118,8 +122,8 @@ pub(in crate::front::lsp) async fn show_transcript(
     id: &str,
     extent: Extent,
 ) -> Result<()> {
-    let (conversation, _) = at.workspace.conversation(id)?;
-    if at.client.can().shows_pages() {
+    let (conversation, _) = at.handles.workspace.conversation(id)?;
+    if at.handles.client.can().shows_pages() {
         let of = conversation.clone();
         let write = move || -> Result<_> {
             let MarkdownPage { text, turn_lines } = whole_transcript(&of)?;
@@ -145,9 +149,9 @@ pub(in crate::front::lsp) async fn show_transcript(
     let text = text.await?;
     let (rest, end) = split_end(text.trim_end(), SHOWN);
     if !rest.is_empty() {
-        at.client.log_message(MessageType::INFO, rest).await;
+        at.handles.client.log_message(MessageType::INFO, rest).await;
     }
-    at.client.show_message(MessageType::INFO, end).await;
+    at.handles.client.show_message(MessageType::INFO, end).await;
     Ok(())
 }
 

@@ -1,25 +1,13 @@
 //! What is said of a turn that was taken back. Pure.
 
 use super::messages::asked;
-use crate::{engine::undo::listed, front::wire::requests::UndoResult};
-
-/// A turn that was taken back.
-pub(in crate::front::lsp) struct UndoSummary {
-    /// What the client is told that asked for it.
-    pub(in crate::front::lsp) result: UndoResult,
-    /// What the user wrote to begin the turn.
-    pub(in crate::front::lsp) prompt: String,
-    /// The files that are as they were before it, relative to the workspace.
-    pub(in crate::front::lsp) files: Vec<String>,
-    /// Files that are back in the editor and not saved there, relative to the workspace.
-    pub(in crate::front::lsp) unsaved: Vec<String>,
-}
+use crate::engine::undo::{UndoneTurn, listed};
 
 /// Files that are named.
 const NAMED: usize = 3;
 
 /// Which turn it was, what became of its files, and what of them is left to do.
-pub(in crate::front::lsp) fn report(back: &UndoSummary) -> String {
+pub(in crate::front::lsp) fn report(back: &UndoneTurn) -> String {
     let prompt = back.prompt.trim().lines().next().unwrap_or_default();
     let turn = match prompt {
         "" => "turn".to_owned(),
@@ -39,7 +27,7 @@ pub(in crate::front::lsp) fn report(back: &UndoSummary) -> String {
         let unsaved = listed(back.unsaved.iter());
         text += &format!(" Not saved in the editor: {unsaved}.");
     }
-    if back.result.untracked {
+    if back.untracked {
         text += " What commands changed is as they left it.";
     }
     text
@@ -84,14 +72,11 @@ mod tests {
             ),
         ] {
             let files: Vec<String> = (1..=count).map(|n| format!("{n}.rs")).collect();
-            let back = UndoSummary {
+            let back = UndoneTurn {
                 prompt: prompt.into(),
                 unsaved: files[..unsaved].to_vec(),
                 files,
-                result: UndoResult {
-                    files: Vec::new(),
-                    untracked,
-                },
+                untracked,
             };
             assert_eq!(report(&back), expected);
         }

@@ -17,10 +17,10 @@ const RECENT: Duration = Duration::from_secs(24 * 60 * 60);
 /// A document was opened: with the first, a fallback client is told what waits for an answer
 /// since an earlier session. Nothing waits for that.
 pub(in crate::front::lsp) fn document_opened(at: &Arc<Fallback>) {
-    if at.client.can().speaks_aside() || !at.is_first_document() {
+    if at.handles.client.can().speaks_aside() || !at.is_first_document() {
         return;
     }
-    let (tasks, at) = (&at.tasks, at.clone());
+    let (tasks, at) = (&at.handles.tasks, at.clone());
     tasks.spawn("waiting prompts", async move {
         match waiting(&at, Clock::start().now()).await {
             Ok(Some(text)) => at.say(MessageType::INFO, &text).await,
@@ -31,15 +31,21 @@ pub(in crate::front::lsp) fn document_opened(at: &Arc<Fallback>) {
 }
 
 async fn waiting(at: &Arc<Fallback>, now: Duration) -> Result<Option<String>> {
-    let workspace = at.workspace.clone();
+    let workspace = at.handles.workspace.clone();
     let all = blocking(move || workspace.conversations_by_age()).await?;
     let Some((found, is_next)) = recent(&all, now) else {
         return Ok(None);
     };
-    if at.engine.conversations().running().is_running(&found.id) {
+    if at
+        .handles
+        .engine
+        .conversations()
+        .running()
+        .is_running(&found.id)
+    {
         return Ok(None);
     }
-    let (workspace, id) = (at.workspace.clone(), found.id.clone());
+    let (workspace, id) = (at.handles.workspace.clone(), found.id.clone());
     let asks = blocking(move || -> Result<_> {
         let (conversation, _) = workspace.conversation(&id)?;
         let prompts = left_open(&conversation)?;

@@ -17,7 +17,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::messages::as_text;
+use super::actions::as_text;
 use crate::{
     front::wire::Prompt,
     turn::question::AnswerType,

@@ -11,7 +11,8 @@ use super::{
     super::{
         connection::Connection,
         fallback::{
-            messages::{asked, refuses},
+            actions::refuses,
+            messages::asked,
             pages, prompts, shown,
             state::Fallback,
             transcript::{Extent, show_transcript},
@@ -207,13 +208,11 @@ async fn undo(at: &Arc<Connection>, about: TargetArguments) -> Result<Option<Val
         turn_id: turn,
         uris: None,
     };
-    let back = take_back(at, params).await?;
+    let (back, result) = take_back(at, params).await?;
     at.fallback
         .say(MessageType::INFO, &undone::report(&back))
         .await;
-    serde_json::to_value(back.result)
-        .map(Some)
-        .map_err(internal)
+    serde_json::to_value(result).map(Some).map_err(internal)
 }
 
 async fn transcript(at: &Arc<Connection>, about: TargetArguments) -> Result<Option<Value>> {

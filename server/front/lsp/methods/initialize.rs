@@ -21,8 +21,8 @@ use crate::{
     front::{
         error::{Result, invalid},
         wire::{
+            introduction::{self, InitializationOptions, VERSION},
             methods::commands,
-            requests::{self, InitializationOptions, VERSION},
         },
     },
     turn::rules,
@@ -46,7 +46,7 @@ pub(in super::super) fn read(mut params: InitializeParams) -> Result<Introductio
         .map(|aside| serde_json::from_value(aside.take()))
         .transpose()
         .map_err(|why| invalid(format!("capabilities.experimental.aside: {why}")))?;
-    let aside: Option<requests::ClientCapabilities> = aside;
+    let aside: Option<introduction::ClientCapabilities> = aside;
     check(aside.as_ref().map_or(&[], |aside| aside.tools.as_slice()))?;
     let info = params.client_info;
     let client = rules::Client {
@@ -85,7 +85,7 @@ pub(in super::super) fn read(mut params: InitializeParams) -> Result<Introductio
 /// What the server can do for this client.
 pub(in super::super) fn result(client: &EditorCapabilities) -> InitializeResult {
     let version = env!("CARGO_PKG_VERSION");
-    let aside = requests::ServerCapabilities {
+    let aside = introduction::ServerCapabilities {
         version: client
             .aside
             .as_ref()

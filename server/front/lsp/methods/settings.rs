@@ -11,7 +11,10 @@ use crate::{
     engine::blocking,
     front::{
         error::{Result, invalid},
-        wire::requests::{ConfigReadParams, ConfigReadResult, ConfigValue, InitializationOptions},
+        wire::{
+            introduction::InitializationOptions,
+            requests::{ConfigReadParams, ConfigReadResult, ConfigValue},
+        },
     },
 };
 

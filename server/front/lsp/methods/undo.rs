@@ -8,35 +8,34 @@ use std::{
 use tower_lsp::lsp_types::Url;
 
 use super::{
-    super::{
-        connection::Connection, documents::editor::OpenEditor, fallback::undone::UndoSummary,
-        settings::file_uri,
-    },
+    super::{connection::Connection, documents::editor::OpenEditor, settings::file_uri},
     raw_params::is_turn_id,
 };
 use crate::{
     engine::{
         blocking,
-        clock::Clock,
         conversations::running::Lease,
-        undo::{ConnectedEditor, TurnUndo, UndoFailure, UndoTarget},
+        undo::{ConnectedEditor, TakeBackError, TurnToUndo, UndoneTurn},
     },
     front::{
         error::{RequestError, Result, internal, invalid},
         transport::in_order::{let_next_begin, to_the_end},
         wire::requests::{UndoParams, UndoResult},
     },
-    session::{conversation::Conversation, replay, undo::UndoError},
+    session::conversation::Conversation,
 };
 
 /// Serves the method `aside/turn/undo`.
 pub(in super::super) async fn undo(at: Arc<Connection>, params: UndoParams) -> Result<UndoResult> {
-    Ok(take_back(&at, params).await?.result)
+    Ok(take_back(&at, params).await?.1)
 }
 
-/// Takes a turn back. The editor is waited for, and so other messages are handled meanwhile; no turn begins in the
-/// conversation.
-pub(super) async fn take_back(at: &Arc<Connection>, params: UndoParams) -> Result<UndoSummary> {
+/// Takes a turn back, and returns also what the client is told of it. The editor is waited for, and so other messages
+/// are handled meanwhile; no turn begins in the conversation.
+pub(super) async fn take_back(
+    at: &Arc<Connection>,
+    params: UndoParams,
+) -> Result<(UndoneTurn, UndoResult)> {
     let UndoParams { turn_id, uris } = params;
     let (conversation, root) = of_turn(at, &turn_id).await?;
     let paths = |uris: Vec<String>| {
@@ -49,18 +48,24 @@ pub(super) async fn take_back(at: &Arc<Connection>, params: UndoParams) -> Resul
     };
     let only = uris.map(paths).transpose()?;
     let lease = at.engine.conversations().reserve(conversation.id())?;
-    let taking = Taking {
-        at: at.clone(),
-        only,
+    let (at, turn) = (at.clone(), turn_id);
+    let undo = TurnToUndo {
         conversation,
-        root,
-        turn: turn_id,
+        root: root.clone(),
+        turn,
+        only,
     };
-    to_the_end(async move {
+    let undone = to_the_end(async move {
         let_next_begin();
-        taking.finish(lease).await
-    })
-    .await
+        carry_out(&at, undo, lease).await
+    });
+    let undone = undone.await?;
+    let files = undone.files.iter().map(|path| file_uri(&root, path));
+    let result = UndoResult {
+        files: files.collect(),
+        untracked: undone.untracked,
+    };
+    Ok((undone, result))
 }
 
 /// The conversation of a turn: of those that have it, as a fork does, the one in which this process ran it, else the
@@ -76,89 +81,47 @@ async fn of_turn(at: &Connection, turn: &str) -> Result<(Conversation, PathBuf)>
     found.ok_or_else(|| RequestError::UnknownTurn(turn.to_owned()))
 }
 
-/// Takes a turn back.
-struct Taking {
-    at: Arc<Connection>,
-    conversation: Conversation,
-    root: PathBuf,
-    turn: String,
-    only: Option<Vec<String>>,
+/// Takes the turn back on a thread that may wait, and tells the client what changed.
+async fn carry_out(at: &Arc<Connection>, undo: TurnToUndo, mut lease: Lease) -> Result<UndoneTurn> {
+    let editor = OpenEditor {
+        client: at.client.clone(),
+        documents: at.documents.clone(),
+    };
+    let gone = at.gone.clone();
+    let result = blocking(move || {
+        let editor = ConnectedEditor {
+            editor: &editor,
+            gone: &gone,
+        };
+        let undone = undo.take_back(editor);
+        undone.map_err(|error| refused(error, &undo.root))
+    });
+    let result = result.await;
+    if result.is_ok() {
+        lease.forget();
+    }
+    let conversation_id = lease.conversation().to_owned();
+    drop(lease);
+    if result.is_ok() {
+        at.conversation_changed(&conversation_id).await;
+    }
+    at.status.tell(None).await;
+    result
 }
 
-impl Taking {
-    async fn finish(self, mut lease: Lease) -> Result<UndoSummary> {
-        let at = self.at.clone();
-        let result = blocking(move || self.back()).await;
-        if result.is_ok() {
-            lease.forget();
-        }
-        let conversation_id = lease.conversation().to_owned();
-        drop(lease);
-        if result.is_ok() {
-            at.conversation_changed(&conversation_id).await;
-        }
-        at.status.tell(None).await;
-        result
+fn refused(error: TakeBackError, root: &Path) -> RequestError {
+    let why = error.to_string();
+    let conflicts = match error {
+        TakeBackError::Open(error) => return error.into(),
+        TakeBackError::NoTurn(turn) => return RequestError::UnknownTurn(turn),
+        TakeBackError::Read(_) => Vec::new(),
+        TakeBackError::Failed { why, .. } => why.conflicts(),
+    };
+    if conflicts.is_empty() {
+        return internal(why);
     }
-
-    /// On a thread that may wait.
-    fn back(self) -> Result<UndoSummary> {
-        let root = self.root.as_path();
-        // While it is open here, no turn of another process changes files.
-        let mut log = self.conversation.log(Clock::start().now())?;
-        let lines = self.conversation.read_all().map_err(internal)?;
-        let turns = replay::turns(&lines.records);
-        let place = turns.iter().position(|turn| turn.id == self.turn);
-        let place = place.ok_or_else(|| RequestError::UnknownTurn(self.turn.clone()))?;
-        let which = UndoTarget {
-            id: self.turn.clone(),
-            name: format!("turn {}", place + 1),
-        };
-        let editor = OpenEditor {
-            client: self.at.client.clone(),
-            documents: self.at.documents.clone(),
-        };
-        let undoing = TurnUndo {
-            which: &which,
-            conversation: &self.conversation,
-            root,
-            editor: Some(ConnectedEditor {
-                editor: &editor,
-                gone: &self.at.gone,
-            }),
-        };
-        let failed = |error: UndoFailure| self.failed(&which, &error);
-        let plan = undoing.plan(&lines, self.only.as_deref());
-        let plan = plan.map_err(|error| failed(error.into()))?;
-        let done = undoing.carry_out(&plan, &mut log).map_err(failed)?;
-        let files = plan.changes.iter().map(|change| change.path.clone());
-        let files: Vec<String> = files.collect();
-        Ok(UndoSummary {
-            result: UndoResult {
-                files: files.iter().map(|path| file_uri(root, path)).collect(),
-                untracked: plan.untracked,
-            },
-            prompt: turns[place].prompt.clone(),
-            files,
-            unsaved: done.unsaved,
-        })
-    }
-
-    fn failed(&self, which: &UndoTarget, error: &UndoFailure) -> RequestError {
-        if let UndoFailure::Undo(UndoError::NoTurn(turn)) = error {
-            return RequestError::UnknownTurn(turn.clone());
-        }
-        let why = error.sentence(which);
-        let conflicts = error.conflicts();
-        if conflicts.is_empty() {
-            return internal(why);
-        }
-        let uris = conflicts
-            .iter()
-            .map(|path| file_uri(&self.root, path))
-            .collect();
-        RequestError::UndoConflicts { why, uris }
-    }
+    let uris = conflicts.iter().map(|path| file_uri(root, path)).collect();
+    RequestError::UndoConflicts { why, uris }
 }
 
 /// The path of a file from the workspace's root.

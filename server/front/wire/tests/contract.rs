@@ -7,8 +7,9 @@ use tower_lsp::jsonrpc;
 
 use super::{files, folder};
 use crate::front::wire::{
+    introduction::{ClientCapabilities, InitializationOptions, ServerCapabilities},
     methods::{REWRITES, Rewrite, rewrite},
-    requests::{ClientCapabilities, InitializationOptions, ServerCapabilities, code},
+    requests::code,
 };
 
 /// The parts of a message that are Aside's, each with what reads it, and the method whose they are.
