@@ -179,6 +179,22 @@ pub struct Undone {
     pub files: Vec<String>,
 }
 
+impl Frozen {
+    /// Takes over what changed.
+    pub(super) fn change(&mut self, changed: &Changed) {
+        let Changed {
+            system,
+            tools,
+            model,
+            provider,
+        } = changed.clone();
+        self.system = system.unwrap_or(std::mem::take(&mut self.system));
+        self.tools = tools.unwrap_or(std::mem::take(&mut self.tools));
+        self.model = model.unwrap_or(std::mem::take(&mut self.model));
+        self.provider = provider.unwrap_or(std::mem::take(&mut self.provider));
+    }
+}
+
 impl Entry {
     /// The turn's event in it, if it holds one.
     #[must_use]

@@ -1,21 +1,18 @@
-//! From records back to turns, the transcript, and what else a conversation remembers.
+//! From records back to turns, and to what a conversation is between them.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    time::Duration,
-};
+use std::{collections::HashMap, time::Duration};
 
 use super::record::{Edit, Entry, Frozen, Record, TurnOptions};
 use crate::turn::{
-    event::{Event, Word},
+    event::Event,
     history::{Standing, TurnHistory},
-    response::Feature,
     resume::close,
 };
 
+mod conversation;
 mod transcript;
 
-pub use transcript::transcript;
+pub use conversation::{ConversationFold, FoldedConversation};
 
 /// One turn, as the log has it.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,23 +61,23 @@ impl Turn {
         }
     }
 
-    fn take(&mut self, entry: &Entry) {
+    fn take(&mut self, entry: Entry) {
         match entry {
             Entry::TurnStart(options) => {
-                self.options = options.clone();
+                self.options = options;
                 self.standing.apply(&Event::TurnStart);
             }
             Entry::Edit(edit) => {
                 // A file that is changed after it was put back is changed.
                 self.undone.retain(|path| *path != edit.path);
-                self.edits.push(edit.clone());
+                self.edits.push(edit);
             }
             Entry::Turn(event) => {
-                if let (Event::UserMessage { text, .. }, true) = (event, self.prompt.is_empty()) {
+                if let (Event::UserMessage { text, .. }, true) = (&event, self.prompt.is_empty()) {
                     self.prompt.clone_from(text);
                 }
-                self.standing.apply(event);
-                self.events.push(event.clone());
+                self.standing.apply(&event);
+                self.events.push(event);
             }
             _ => {}
         }
@@ -103,41 +100,9 @@ pub fn turns(records: &[Record]) -> Vec<Turn> {
         if place == turns.len() {
             turns.push(Turn::new(id, record.time));
         }
-        turns[place].take(&record.entry);
+        turns[place].take(record.entry.clone());
     }
     turns
-}
-
-/// What the conversation's requests begin with, as last changed; none before its first request.
-#[must_use]
-pub fn frozen(records: &[Record]) -> Option<Frozen> {
-    let mut frozen: Option<Frozen> = None;
-    for record in records {
-        match (&record.entry, &mut frozen) {
-            (Entry::Conversation(first), _) => frozen = Some(first.clone()),
-            (Entry::Changed(changed), Some(frozen)) => {
-                let changed = changed.clone();
-                frozen.system = changed.system.unwrap_or_else(|| frozen.system.clone());
-                frozen.tools = changed.tools.unwrap_or_else(|| frozen.tools.clone());
-                frozen.model = changed.model.unwrap_or_else(|| frozen.model.clone());
-                frozen.provider = changed.provider.unwrap_or_else(|| frozen.provider.clone());
-            }
-            _ => {}
-        }
-    }
-    frozen
-}
-
-/// What models refused in this conversation, by model.
-#[must_use]
-pub fn learned(records: &[Record]) -> BTreeSet<(String, Word<Feature>)> {
-    let events = records.iter().filter_map(|record| record.entry.event());
-    events
-        .filter_map(|event| match event {
-            Event::Learned { model, refuses } => Some((model.clone(), refuses.clone())),
-            _ => None,
-        })
-        .collect()
 }
 
 /// What closes an interrupted turn that nobody will resume: an outcome for every question, a result for every

@@ -9,12 +9,22 @@
 //! | `views` | what the program makes of a prefix: list, page, updates, prompts, and how it goes on |
 //! | `events` | appended events as they can be compared |
 //! | `kept` | the file that says what is expected, each prefix in terms of the one before |
+//! | `fold` | what must hold of each prefix, whatever is in it |
+//! | `swap` | each prefix with every sentence for models in another's place |
+//! | `resumed` | how an interrupted turn goes on by itself, without the program around it |
 
 mod events;
+mod fold;
+#[path = "../../server/turn/tests/it/invariants.rs"]
+mod invariants;
 mod kept;
 mod lines;
 mod made;
+mod resumed;
 mod stage;
+mod swap;
+#[path = "../../server/turn/tests/it/untold.rs"]
+mod untold;
 mod views;
 
 use std::{fs, path::PathBuf};
@@ -54,6 +64,15 @@ conversations! {
         learned other_ends broken_calls too_slow steered_and_killed
     }
     changed { undone left_open attached_and_renamed forked edited_and_killed }
+}
+
+/// The logs, in order of their names.
+fn all() -> Vec<Log> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/logs");
+    let entries = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
+    let mut folders: Vec<PathBuf> = entries.filter(|it| it.is_dir()).collect();
+    folders.sort();
+    folders.iter().map(|it| Log::read(it)).collect()
 }
 
 /// Says what is to be written where it is not there: a log, or what is expected of it.

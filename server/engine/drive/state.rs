@@ -12,8 +12,8 @@ use crate::{
         blobs::Blobs,
         conversation::Conversation,
         lines::{LogLines, UnreadableLine},
-        record::{Frozen, Record},
-        replay,
+        record::Frozen,
+        replay::{self, ConversationFold},
     },
     tool::FileSnapshots,
     turn::{
@@ -62,24 +62,35 @@ impl ConversationState {
         let shared = Arc::new(shared);
         let read = tokio::task::spawn_blocking(move || {
             let lines = conversation.read_all()?;
-            Ok(Self::of(&lines, shared, next))
+            Ok(Self::of(lines, shared, next))
         });
         read.await
             .unwrap_or_else(|_| Err(io::Error::other("reading it failed inside Aside")))
     }
 
-    fn of(lines: &LogLines, shared: Arc<SharedBody>, next: u64) -> Self {
-        let records = &lines.records;
-        let mut turns = replay::turns(records);
+    fn of(lines: LogLines, shared: Arc<SharedBody>, next: u64) -> Self {
+        let (mut fold, mut seen) = (ConversationFold::default(), FileSnapshots::default());
+        for record in lines.records {
+            if let Some(Event::ToolResult {
+                details: Some(details),
+                ..
+            }) = record.entry.event()
+            {
+                seen.restore(details);
+            }
+            fold.take(record);
+        }
+        let folded = fold.end();
+        let faults = lines.faults.iter();
         Self {
-            transcript: replay::transcript(records),
+            transcript: folded.transcript,
             shared,
-            frozen: replay::frozen(records),
-            learned: replay::learned(records),
-            seen: seen(records),
-            begun: !turns.is_empty(),
-            interrupted: turns.pop().filter(replay::Turn::is_interrupted),
-            faults: faults(lines),
+            frozen: folded.frozen,
+            learned: folded.learned,
+            seen,
+            begun: folded.last.is_some(),
+            interrupted: folded.last.filter(replay::Turn::is_interrupted),
+            faults: faults.map(|fault| lost(fault, &folded.reported)).collect(),
             next,
         }
     }
@@ -102,45 +113,19 @@ pub(in crate::engine) struct LostPart {
     /// What and where, in words.
     pub(in crate::engine) text: String,
     /// What the model is told of it; none where it was told already.
-    pub(in crate::engine) untold: Option<Event>,
+    pub(in crate::engine) report: Option<Event>,
 }
 
-fn faults(lines: &LogLines) -> Vec<LostPart> {
-    let events = lines.records.iter();
-    let told: HashSet<(u64, FaultKind)> = events
-        .filter_map(|record| match record.entry.event()? {
-            Event::Directive {
-                kind: DirectiveKind::Lost { line, fault },
-                ..
-            } => Some((*line, fault.known()?)),
-            _ => None,
-        })
-        .collect();
-    let lost = |fault: &UnreadableLine| {
-        let text = format!("{fault}; it was left out.");
-        let kind = DirectiveKind::Lost {
-            line: fault.line,
-            fault: fault.kind.into(),
-        };
-        let untold = (!told.contains(&(fault.line, fault.kind))).then(|| Event::Directive {
-            text: ModelText::default().directive(&kind, &text),
-            kind,
-        });
-        LostPart { text, untold }
+/// A part of the log that could not be read, where the model knows of these faults.
+fn lost(fault: &UnreadableLine, reported: &HashSet<(u64, FaultKind)>) -> LostPart {
+    let text = format!("{fault}; it was left out.");
+    let kind = DirectiveKind::Lost {
+        line: fault.line,
+        fault: fault.kind.into(),
     };
-    lines.faults.iter().map(lost).collect()
-}
-
-fn seen(records: &[Record]) -> FileSnapshots {
-    let mut seen = FileSnapshots::default();
-    for record in records {
-        if let Some(Event::ToolResult {
-            details: Some(details),
-            ..
-        }) = record.entry.event()
-        {
-            seen.restore(details);
-        }
-    }
-    seen
+    let report = (!reported.contains(&(fault.line, fault.kind))).then(|| Event::Directive {
+        text: ModelText::default().directive(&kind, &text),
+        kind,
+    });
+    LostPart { text, report }
 }

@@ -380,7 +380,7 @@ impl Preface<'_> {
     fn report(&self, state: &mut ConversationState) -> Result<Vec<TurnNotice>, StartError> {
         let mut notices = Vec::new();
         for lost in std::mem::take(&mut state.faults) {
-            if let Some(event) = lost.untold {
+            if let Some(event) = lost.report {
                 state.transcript.push(&event);
                 self.append(None, &event.into())?;
             }

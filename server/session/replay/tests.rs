@@ -1,8 +1,10 @@
+use std::collections::{BTreeSet, HashSet};
+
 use super::*;
 use crate::turn::{
     event::{
-        CallEnd, CallKey, Closed, DirectiveKind, InquiryResponse, Level, Outcome, PromptId,
-        PromptSubject,
+        CallEnd, CallKey, Closed, DirectiveKind, FaultKind, InquiryResponse, Level, Outcome,
+        PromptId, PromptSubject, Word,
     },
     question::{AnswerType, Question, Source},
     response::{Feature, Finish, Usage},
@@ -124,10 +126,14 @@ fn entry(text: &str) -> Entry {
     })
 }
 
+fn folded(records: &[Record]) -> FoldedConversation {
+    records.iter().cloned().collect::<ConversationFold>().end()
+}
+
 /// What a provider is sent: a word an item, a slash between requests and responses.
 #[track_caller]
 fn check_transcript(log: &str, expected: &str) {
-    let mut transcript = transcript(&records(log));
+    let mut transcript = folded(&records(log)).transcript;
     // The next turn's first request takes everything along.
     transcript.push(&Event::RequestSent { step: 1 });
     let fork = transcript.fork();
@@ -321,6 +327,42 @@ fn a_turn_has_its_prompt_and_events_and_a_late_one_joins_it() {
 }
 
 #[test]
+fn the_last_turn_of_a_conversation_is_the_one_that_was_started_last() {
+    let log = "
+        t1: start
+        t1: user first
+        t1: end completed
+        t2: start
+        t1: late
+        t2: user second
+        t1: late";
+    for count in 1..=7 {
+        let mut records = records(log);
+        records.truncate(count);
+        assert_eq!(folded(&records).last, turns(&records).pop(), "{count}");
+    }
+}
+
+#[test]
+fn faults_that_the_model_was_told_of_are_known() {
+    let lost = |line, fault| Record {
+        seq: 1,
+        time: Duration::ZERO,
+        turn: None,
+        entry: Entry::from(Event::Directive {
+            kind: DirectiveKind::Lost { line, fault },
+            text: String::new(),
+        }),
+    };
+    let log = [
+        lost(7, FaultKind::Checksum.into()),
+        lost(8, Word::Unknown("eaten".into())),
+    ];
+    let reported = folded(&log).reported;
+    assert_eq!(reported, HashSet::from([(7, FaultKind::Checksum)]));
+}
+
+#[test]
 fn an_interrupted_turn_is_closed_with_an_outcome_for_everything() {
     let log = "
         t1: start
@@ -370,7 +412,7 @@ fn an_interrupted_turn_is_closed_with_an_outcome_for_everything() {
     );
     closing
         .iter()
-        .for_each(|event| turn.take(&event.clone().into()));
+        .for_each(|event| turn.take(event.clone().into()));
     assert!(!turn.is_interrupted() && turn.standing.open.is_empty());
     assert!(super::closing(&turn).is_empty());
 }
@@ -393,11 +435,11 @@ fn what_is_frozen_follows_its_changes() {
         ..Default::default()
     };
     let mut log = vec![];
-    assert_eq!(frozen(&log), None);
+    assert_eq!(folded(&log).frozen, None);
     log.push(record(Entry::Conversation(first.clone())));
     log.push(record(Entry::Changed(changed)));
     assert_eq!(
-        frozen(&log),
+        folded(&log).frozen,
         Some(Frozen {
             model: "n".into(),
             ..first
@@ -408,7 +450,7 @@ fn what_is_frozen_follows_its_changes() {
         log.push(record(Event::Learned { model, refuses }.into()));
     }
     assert_eq!(
-        learned(&log),
+        folded(&log).learned,
         BTreeSet::from([("m".into(), Feature::ForcedTool.into())])
     );
 }

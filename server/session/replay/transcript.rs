@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use super::{Entry, Record};
 use crate::turn::{
     event::{Event, ResultReason},
     history::{CallHistory, CallState, TurnHistory},
@@ -10,32 +9,9 @@ use crate::turn::{
     transcript::Transcript,
 };
 
-/// All that providers were sent. Where lines are missing, what is left is put together so that a next request
-/// is valid: each call of a turn that went on has a result, and results come before what the model said to
-/// them. An unfinished last turn is left as it is, for a resume.
-#[must_use]
-pub fn transcript(records: &[Record]) -> Transcript {
-    let mut folded = Folded::default();
-    for record in records {
-        if let Entry::Changed(_) = &record.entry {
-            folded.transcript.change();
-        }
-        let Some(event) = record.entry.event() else {
-            continue;
-        };
-        if let Some(turn) = &record.turn {
-            let new = folded.turns.insert(turn.clone());
-            if new && *event != Event::TurnStart {
-                folded.push(&Event::TurnStart);
-            }
-        }
-        folded.push(event);
-    }
-    folded.transcript
-}
-
+/// A transcript on its way, put together so that a next request is valid.
 #[derive(Default)]
-struct Folded {
+pub(super) struct TranscriptFold {
     transcript: Transcript,
     turns: HashSet<String>,
     /// Of the turn that the last event belongs to.
@@ -44,7 +20,29 @@ struct Folded {
     unsent: bool,
 }
 
-impl Folded {
+impl TranscriptFold {
+    /// Takes in the next event, of this turn or of none.
+    pub(super) fn event(&mut self, turn: Option<&str>, event: &Event) {
+        if let Some(turn) = turn
+            && !self.turns.contains(turn)
+        {
+            self.turns.insert(turn.to_owned());
+            if *event != Event::TurnStart {
+                self.push(&Event::TurnStart);
+            }
+        }
+        self.push(event);
+    }
+
+    /// Model, tools or instructions are others from now on.
+    pub(super) fn change(&mut self) {
+        self.transcript.change();
+    }
+
+    pub(super) fn end(self) -> Transcript {
+        self.transcript
+    }
+
     fn push(&mut self, event: &Event) {
         match event {
             Event::TurnStart => {

@@ -109,7 +109,7 @@ impl Call {
     }
 
     pub(crate) fn is_done(&self) -> bool {
-        matches!(self.state, State::Done { .. })
+        matches!(self.state, State::Done)
     }
 
     pub(crate) fn is_running(&self) -> bool {
@@ -155,10 +155,6 @@ impl Call {
                 _ => false,
             },
             asks_live: !live.is_empty(),
-            result: match &self.state {
-                State::Done { end, content } => Some((content, *end != CallEnd::Success)),
-                _ => None,
-            },
         }
     }
 
@@ -354,31 +350,29 @@ impl Call {
 
     fn finish(&mut self, cx: &mut Context, end: CallEnd, output: ToolOutput) {
         self.drop_kept(cx);
+        let status = end.status();
         cx.record(Event::ToolResult {
             call: self.identity.key,
-            end: end.clone(),
-            content: output.content.clone(),
+            end,
+            content: output.content,
             held: false,
             details: output.details,
         });
         if !cx.tool(&self.identity.tool).hidden {
             cx.tell(Update::ToolResult {
                 id: self.identity.id.clone(),
-                status: end.status(),
+                status,
                 summary: output.summary,
                 diff: output.diff,
             });
         }
-        self.state = State::Done {
-            end,
-            content: output.content,
-        };
+        self.state = State::Done;
     }
 
     /// Ends it before its time. A run ends when its last process has.
     pub(crate) fn end(&mut self, cx: &mut Context, ending: Ending) {
         match std::mem::replace(&mut self.state, State::New) {
-            done @ State::Done { .. } => return self.state = done,
+            State::Done => return self.state = State::Done,
             State::Running(mut running) => {
                 for live in running.take_live() {
                     live.withdraw(cx, &self.identity);

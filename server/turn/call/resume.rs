@@ -65,11 +65,8 @@ impl Call {
 fn restore(cx: &mut Context, past: &CallHistory) -> (Call, Next) {
     let details = past.details().cloned().unwrap_or_default();
     let mut call = call_of(past, &details);
-    if let CallState::Done(end) = past.state() {
-        call.state = State::Done {
-            end: end.clone(),
-            content: details.result.unwrap_or_default().content,
-        };
+    if matches!(past.state(), CallState::Done(_)) {
+        call.state = State::Done;
         return (call, Next::Done);
     }
     if matches!(past.state(), CallState::Made | CallState::Proposed) {

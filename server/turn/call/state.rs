@@ -5,7 +5,7 @@ use crate::{
         delivery::DeliveryPrompt, permission::PermissionPrompt, prompt::WaitingPrompt,
         question::OpenQuestion, run::Running,
     },
-    record::{CallEnd, PromptId},
+    record::PromptId,
 };
 
 /// Where a call stands.
@@ -25,10 +25,8 @@ pub(super) enum State {
     Permission(PermissionPrompt),
     /// A person decides whether the model sees its result.
     Delivery(DeliveryPrompt),
-    Done {
-        end: CallEnd,
-        content: String,
-    },
+    /// It has its result, which stands in the turn's history.
+    Done,
 }
 
 impl State {

@@ -174,6 +174,17 @@ impl CallHistory {
         self.details.as_deref()
     }
 
+    /// What the model is sent as its result, and whether that is an error; none before it has one, and none once its
+    /// step is over.
+    #[must_use]
+    pub fn result(&self) -> Option<(&str, bool)> {
+        let CallState::Done(end) = &self.state else {
+            return None;
+        };
+        let result = self.details.as_ref()?.result.as_ref()?;
+        Some((&result.content, *end != CallEnd::Success))
+    }
+
     /// Whether it was made and has no result.
     #[must_use]
     pub fn is_open(&self) -> bool {

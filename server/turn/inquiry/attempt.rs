@@ -3,6 +3,7 @@
 use crate::{
     context::{Context, InquiryQuestion},
     effect::{CallResult, Effect, Message, Request, RequestKind, Sending, SideRequest},
+    history::CallHistory,
     input::{RequestId, Time},
     inquiry::{
         lane::{InquiryOutcome, Lane, OpenCall, takes_forced},
@@ -72,17 +73,19 @@ impl Inquiry {
         let text = reply::text(cx.text(), &self.wanted(), self.lane.strategy);
         self.tries = 0;
         self.messages = vec![Message::User {
-            results: self.open_calls(cx.text(), calls),
+            results: self.call_results(cx, calls),
             text,
         }];
         self.ask(cx, own);
     }
 
     /// A result for every open call of the last assistant message, in call order.
-    pub(crate) fn open_calls(&self, text: &ModelText, calls: &[OpenCall<'_>]) -> Vec<CallResult> {
+    pub(crate) fn call_results(&self, cx: &Context, calls: &[OpenCall<'_>]) -> Vec<CallResult> {
+        let text = cx.text();
         let result = |call: &OpenCall<'_>| {
             let asking = self.questions.iter().find(|wanted| wanted.call == call.key);
-            let (content, is_error) = match (call.result, asking) {
+            let known = cx.history.call(call.key).and_then(CallHistory::result);
+            let (content, is_error) = match (known, asking) {
                 (Some((content, is_error)), _) => (content.to_owned(), is_error),
                 (_, Some(wanted)) => {
                     let values = [("question", wanted.question.text.as_str())];

@@ -35,8 +35,6 @@ pub(crate) struct OpenCall<'a> {
     pub(crate) executes: bool,
     /// A question that it asked while it runs has no answer yet.
     pub(crate) asks_live: bool,
-    /// What its result says, and whether that is an error; none before it has one.
-    pub(crate) result: Option<(&'a str, bool)>,
 }
 
 impl Lane {

@@ -33,6 +33,12 @@ impl Log {
         }
     }
 
+    /// The name of the conversation among the logs.
+    pub(super) fn name(&self) -> std::path::Display<'_> {
+        let name = self.folder.file_name().map(Path::new);
+        name.unwrap_or(&self.folder).display()
+    }
+
     /// The log with the folder of another world in place of its own, and with the model that the tests play; and how
     /// what is of that world is called in all that is compared.
     pub(super) fn moved(&self, world: &Path) -> (Vec<Vec<u8>>, Names) {

@@ -3,12 +3,12 @@
 
 use aside_turn::{
     Event,
-    event::{CallEnd, CallKey, Closed, DirectiveKind, PromptId, PromptSubject, ResultReason},
-    history::{CallHistory, CallState, DeliveryState, QuestionState, TurnHistory},
+    event::{CallEnd, CallKey, Closed, DirectiveKind, PromptId, ResultReason},
+    history::{CallHistory, CallState, DeliveryState, TurnHistory},
     response::{Finish, Usage},
 };
 
-use crate::{conversations, play::Play};
+use crate::{conversations, invariants, play::Play};
 
 /// The events of every conversation.
 fn all() -> impl Iterator<Item = (String, Vec<Event>)> {
@@ -16,111 +16,13 @@ fn all() -> impl Iterator<Item = (String, Vec<Event>)> {
     all.map(|(name, input)| (name, Play::of(&input).events))
 }
 
-/// The prompt that a call's state names.
-fn prompt_of<'a>(history: &'a TurnHistory, call: &'a CallHistory) -> Option<&'a PromptId> {
-    match call.state() {
-        CallState::Permission(prompt)
-        | CallState::Held {
-            delivery: DeliveryState::Asked(prompt),
-            ..
-        } => Some(prompt),
-        CallState::Asking(pair) => match history.question(pair).expect("it was asked").state() {
-            QuestionState::Prompted(prompt) => Some(prompt),
-            QuestionState::Open => None,
-            settled => panic!("a call waits for a question that is {settled:?}"),
-        },
-        _ => None,
-    }
-}
-
 #[test]
-fn what_a_call_waits_on_is_open_and_its_end_is_final() {
+fn what_must_hold_of_a_history_holds_after_each_event() {
     let mut prompts = 0;
     for (name, events) in all() {
-        let mut history = TurnHistory::default();
-        let mut done: Vec<(CallKey, u32, CallEnd)> = Vec::new();
-        for event in &events {
-            history.apply(event);
-            for call in history.open_calls() {
-                let Some(prompt) = prompt_of(&history, call) else {
-                    continue;
-                };
-                prompts += 1;
-                let open = &history.standing().open;
-                let is_open = open.iter().any(|open| open.prompt == *prompt);
-                assert!(
-                    is_open || history.standing().is_over(),
-                    "{name}: {prompt:?} after {event:?}"
-                );
-                assert_eq!(history.waits_on(call), Some(prompt), "{name}");
-            }
-            for (key, first, end) in &done {
-                let call = history.call(*key).expect("it was made");
-                let same = *call.state() == CallState::Done(end.clone());
-                assert!(same || call.first() != *first, "{name}: {call:?}");
-            }
-            done.extend(history.calls().filter_map(|call| match call.state() {
-                CallState::Done(end) => Some((call.key(), call.first(), end.clone())),
-                _ => None,
-            }));
-        }
+        prompts += invariants::check(&name, &events);
     }
     assert!(prompts > 100, "only {prompts} open prompts were looked at");
-}
-
-#[test]
-fn a_prefix_and_then_the_rest_is_what_all_is() {
-    for (name, events) in all() {
-        let all = format!("{:?}", TurnHistory::of(&events).standing());
-        let states = |history: &TurnHistory| {
-            let calls = history.calls().map(|call| format!("{call:?}"));
-            calls.collect::<Vec<_>>()
-        };
-        let whole = TurnHistory::of(&events);
-        for at in 0..=events.len() {
-            let mut history = TurnHistory::of(&events[..at]).clone();
-            events[at..].iter().for_each(|event| history.apply(event));
-            assert_eq!(states(&history), states(&whole), "{name}, from {at} on");
-            assert_eq!(format!("{:?}", history.standing()), all, "{name}");
-            assert_eq!(history.applied() as usize, events.len(), "{name}");
-        }
-    }
-}
-
-#[test]
-fn what_is_about_nothing_known_changes_no_call() {
-    let unknown = CallKey(1_000);
-    let prompt = PromptId("other-1000".into());
-    let strange = [
-        Event::CallStarted {
-            call: unknown,
-            run: 1,
-            title: "odd".into(),
-        },
-        Event::PromptOpened {
-            prompt: prompt.clone(),
-            call: unknown,
-            subject: PromptSubject::DeliverResult,
-        },
-        Event::PromptClosed {
-            prompt,
-            closed: Closed::Withdrawn,
-        },
-        Event::ToolResult {
-            call: unknown,
-            end: CallEnd::Success,
-            content: "odd".into(),
-            held: false,
-            details: None,
-        },
-    ];
-    for (name, events) in all() {
-        let mut history = TurnHistory::of(&events);
-        let calls = |history: &TurnHistory| format!("{:?}", history.calls().collect::<Vec<_>>());
-        let before = calls(&history);
-        strange.iter().for_each(|event| history.apply(event));
-        assert_eq!(calls(&history), before, "{name}");
-    }
 }
 
 #[test]

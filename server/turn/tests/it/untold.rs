@@ -1,0 +1,57 @@
+//! What happened, without what the model is told of it.
+
+use aside_turn::{
+    Effect, Event,
+    effect::{RequestKind, Update},
+    inquiry::Message,
+    record::{Backend, InquiryResponse, Refusal, Word},
+};
+
+/// An effect without what the model is told.
+pub(crate) fn effect(effect: &Effect) -> Effect {
+    let mut effect = effect.clone();
+    match &mut effect {
+        Effect::Record(recorded) => *recorded = event(recorded),
+        Effect::Send(request) => {
+            if let RequestKind::Inquiry(ask) = &mut request.kind {
+                ask.messages.iter_mut().for_each(clear_message);
+            }
+        }
+        Effect::Tell(Update::ToolResult { summary, .. }) => summary.clear(),
+        Effect::End(end) => end.refusals.iter_mut().for_each(clear_refusal),
+        _ => {}
+    }
+    effect
+}
+
+/// An event without what the model is told.
+pub(crate) fn event(event: &Event) -> Event {
+    let mut event = event.clone();
+    match &mut event {
+        Event::Directive { text, .. } => text.clear(),
+        Event::ToolResult { content, .. } => content.clear(),
+        Event::TurnEnd { refusals, .. } => refusals.iter_mut().for_each(clear_refusal),
+        Event::InquiryResponse {
+            response:
+                InquiryResponse::Cancelled {
+                    backend: Some(Word::Known(Backend::Inquiry)),
+                    why,
+                    ..
+                },
+            ..
+        } => *why = None,
+        _ => {}
+    }
+    event
+}
+
+fn clear_refusal(refusal: &mut Refusal) {
+    refusal.text.clear();
+}
+
+fn clear_message(message: &mut Message) {
+    if let Message::User { results, text } = message {
+        text.clear();
+        results.iter_mut().for_each(|result| result.content.clear());
+    }
+}
