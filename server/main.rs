@@ -15,7 +15,7 @@ use aside::{
         config, conversation, demo, doctor,
         failure::CommandFailure,
         model,
-        place::Place,
+        place::CommandContext,
         run,
         streams::Streams,
         trust::{self, Consent},
@@ -71,7 +71,7 @@ fn say(failure: &CommandFailure) -> ExitCode {
 
 fn dispatch(cli: Cli) -> Result<(u8, String), CommandFailure> {
     log(cli.log_file.as_deref())?;
-    let place = || Place::find(cli.cwd.as_deref());
+    let place = || CommandContext::find(cli.cwd.as_deref());
     match cli.command {
         Command::Lsp { .. } => serve(),
         Command::Run(args) => {

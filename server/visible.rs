@@ -4,7 +4,7 @@
 //! [`is_hidden`] is the only definition of a hidden character. Approvals are given on the strength of it, so it
 //! follows Unicode's properties rather than a list of known tricks.
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::{borrow::Cow, fmt::Write as _, iter::Peekable, str::Chars};
 
 use icu_properties::{
     CodePointMapData, CodePointSetData,
@@ -81,6 +81,22 @@ pub fn printable(bytes: &[u8]) -> String {
     visible(&plain).into_owned()
 }
 
+/// The text without its hidden characters.
+#[must_use]
+pub fn without_hidden(text: &str) -> Cow<'_, str> {
+    if hidden(text).next().is_none() {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut end = 0;
+    for (at, c) in hidden(text) {
+        out.push_str(&text[end..at]);
+        end = at + c.len_utf8();
+    }
+    out.push_str(&text[end..]);
+    Cow::Owned(out)
+}
+
 /// Numbers (`U+202E`) of the hidden characters that `new` has more of than `old`, each once and in order.
 /// Carriage returns do not count, as some files end their lines with them.
 #[must_use]
@@ -113,8 +129,8 @@ fn number(c: char) -> String {
     format!("U+{:04X}", u32::from(c))
 }
 
-/// Leaves out CSI and OSC sequences and other two-character escapes.
-fn without_escapes(text: &str) -> Cow<'_, str> {
+/// Leaves out CSI sequences, strings of terminals (OSC and its kin) and other two-character escapes.
+pub(crate) fn without_escapes(text: &str) -> Cow<'_, str> {
     if !text.contains('\x1b') {
         return Cow::Borrowed(text);
     }
@@ -131,24 +147,27 @@ fn without_escapes(text: &str) -> Cow<'_, str> {
                 while chars.next_if(|c| matches!(c, '\x20'..='\x3f')).is_some() {}
                 let _ = chars.next_if(|c| matches!(c, '\x40'..='\x7e'));
             }
-            Some(']') => {
-                // An operating system command ends at BEL or ST; one that does not end is a line at most.
-                while chars
-                    .next_if(|c| !matches!(c, '\x07' | '\x1b' | '\n'))
-                    .is_some()
-                {}
-                if chars.next_if_eq(&'\x1b').is_some() {
-                    let _ = chars.next_if_eq(&'\\');
-                } else {
-                    let _ = chars.next_if_eq(&'\x07');
-                }
-            }
+            Some(']' | 'P' | '^' | '_' | 'X') => skip_string(&mut chars),
             Some('(' | ')') => drop(chars.next()),
             Some('\n') => out.push('\n'),
             _ => {}
         }
     }
     Cow::Owned(out)
+}
+
+/// A string of a terminal ends at BEL or ST; one that does not end is a line at most.
+fn skip_string(chars: &mut Peekable<Chars<'_>>) {
+    while let Some(c) = chars.next_if(|c| *c != '\n') {
+        let is_end = match c {
+            '\x07' | '\u{9c}' => true,
+            '\x1b' => chars.next_if_eq(&'\\').is_some(),
+            _ => false,
+        };
+        if is_end {
+            return;
+        }
+    }
 }
 
 #[cfg(test)]

@@ -237,7 +237,7 @@ fn detached(
 impl LimitSettings {
     fn to_limits(&self) -> Limits {
         Limits {
-            cycles: self.steps,
+            steps: self.steps,
             tool_time: Duration::from_secs(self.tool_seconds),
             tools_at_once: self.tools_at_once as usize,
             calls_in_message: self.calls_in_message as usize,

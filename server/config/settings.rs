@@ -451,7 +451,7 @@ impl Default for LimitSettings {
         let limits = Limits::default();
         let small = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         Self {
-            steps: limits.cycles,
+            steps: limits.steps,
             tool_seconds: limits.tool_time.as_secs(),
             tools_at_once: small(limits.tools_at_once),
             output_head: 16 * 1024,

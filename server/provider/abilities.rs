@@ -194,27 +194,27 @@ impl Default for Abilities {
 
 impl Abilities {
     /// Takes in what somebody says.
-    pub fn take(&mut self, told: &StatedAbilities) {
-        fn set<T: Clone>(field: &mut T, told: Option<&T>) {
-            if let Some(told) = told {
-                field.clone_from(told);
+    pub fn take(&mut self, stated: &StatedAbilities) {
+        fn set<T: Clone>(field: &mut T, stated: Option<&T>) {
+            if let Some(stated) = stated {
+                field.clone_from(stated);
             }
         }
-        self.context_window = told.context_window.or(self.context_window);
-        self.max_output = told.max_output.or(self.max_output);
-        set(&mut self.tools, told.tools.as_ref());
-        set(&mut self.forced_tools, told.forced_tools.as_ref());
-        set(&mut self.strict, told.strict.as_ref());
-        set(&mut self.schema, told.schema.as_ref());
-        set(&mut self.images, told.images.as_ref());
-        set(&mut self.documents, told.documents.as_ref());
-        set(&mut self.system_messages, told.system_messages.as_ref());
-        set(&mut self.reasoning, told.reasoning.as_ref());
-        set(&mut self.reasoning_off, told.reasoning_off.as_ref());
-        set(&mut self.interleaves, told.interleaves.as_ref());
-        set(&mut self.efforts, told.efforts.as_ref());
-        if told.prices.is_some() {
-            self.prices.clone_from(&told.prices);
+        self.context_window = stated.context_window.or(self.context_window);
+        self.max_output = stated.max_output.or(self.max_output);
+        set(&mut self.tools, stated.tools.as_ref());
+        set(&mut self.forced_tools, stated.forced_tools.as_ref());
+        set(&mut self.strict, stated.strict.as_ref());
+        set(&mut self.schema, stated.schema.as_ref());
+        set(&mut self.images, stated.images.as_ref());
+        set(&mut self.documents, stated.documents.as_ref());
+        set(&mut self.system_messages, stated.system_messages.as_ref());
+        set(&mut self.reasoning, stated.reasoning.as_ref());
+        set(&mut self.reasoning_off, stated.reasoning_off.as_ref());
+        set(&mut self.interleaves, stated.interleaves.as_ref());
+        set(&mut self.efforts, stated.efforts.as_ref());
+        if stated.prices.is_some() {
+            self.prices.clone_from(&stated.prices);
         }
     }
 }

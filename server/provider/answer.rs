@@ -131,7 +131,7 @@ mod tests {
             })
         };
         let found = |text: &str| error(429, &headers(text), br#"{"error":"busy"}"#, read);
-        let told = found("x-request-id: a\nx-should-retry: false\nretry-after: 1");
+        let metadata = found("x-request-id: a\nx-should-retry: false\nretry-after: 1");
         let expected = ApiError {
             status: Some(429),
             message: "busy".into(),
@@ -140,10 +140,10 @@ mod tests {
             retry_after: Some(Duration::from_secs(1)),
             ..ApiError::default()
         };
-        assert_eq!(told, expected);
-        let told = found("");
-        assert_eq!(told.request_id.as_deref(), Some("of the body"));
-        assert_eq!(told.retry_after, Some(Duration::from_secs(9)));
+        assert_eq!(metadata, expected);
+        let metadata = found("");
+        assert_eq!(metadata.request_id.as_deref(), Some("of the body"));
+        assert_eq!(metadata.retry_after, Some(Duration::from_secs(9)));
     }
 
     #[test]

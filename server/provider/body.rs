@@ -17,8 +17,8 @@ use super::{
     attached::ReadMedia,
 };
 use crate::turn::{
-    event::CallKey,
     inquiry::{CallResult, Message},
+    record::CallKey,
     response::{self, Feature, Kind},
     rules::ToolChoice,
     transcript::{Fork, Item, Link},

@@ -134,16 +134,16 @@ fn without_results(message: &Message) -> Message {
     let Message::User { results, text } = message else {
         return message.clone();
     };
-    let mut told: String = results
+    let mut results_text: String = results
         .iter()
         .map(|result| format!("[{}: {}]\n", result.name, result.content))
         .collect();
-    if !told.is_empty() {
-        told.push('\n');
+    if !results_text.is_empty() {
+        results_text.push('\n');
     }
     Message::User {
         results: Vec::new(),
-        text: told + text,
+        text: results_text + text,
     }
 }
 

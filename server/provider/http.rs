@@ -233,7 +233,7 @@ impl Http {
     /// What the provider says of a model; `None` where there is nothing to ask.
     pub(super) async fn describe(&self, model: &str) -> Option<Result<StatedAbilities, Failure>> {
         let (path, body) = self.api.description_of(model)?;
-        let told = async {
+        let description = async {
             let url = self.url(path)?;
             let headers = self.headers(None).await?;
             let request = self.client().await?.post(url).headers(headers);
@@ -241,7 +241,7 @@ impl Http {
             let garbled = |why| self.failure(&ApiError::garbled(why));
             self.api.description(&answer).map_err(garbled)
         };
-        Some(told.await)
+        Some(description.await)
     }
 
     /// A document that is not too long.

@@ -55,9 +55,9 @@ pub async fn describe_models(
         return;
     };
     let all = async {
-        for (model, told) in models.iter_mut().take(DESCRIBED) {
+        for (model, stated) in models.iter_mut().take(DESCRIBED) {
             match http.describe(model).await {
-                Some(Ok(more)) => *told = more,
+                Some(Ok(more)) => *stated = more,
                 // Why is in the log.
                 Some(Err(_)) => {}
                 None => return,

@@ -5,14 +5,14 @@ use serde_json::Value;
 use super::{answer::shown, retry::ApiError};
 
 /// The error that an answer is; `None` where it is no object.
-pub(super) fn read(told: &Value) -> Option<ApiError> {
-    told.is_object().then(|| of_data(told))
+pub(super) fn read(body: &Value) -> Option<ApiError> {
+    body.is_object().then(|| of_data(body))
 }
 
 /// An error as data: under `error`, or in its place.
-pub(super) fn of_data(told: &Value) -> ApiError {
-    let error = match &told["error"] {
-        Value::Null => told,
+pub(super) fn of_data(body: &Value) -> ApiError {
+    let error = match &body["error"] {
+        Value::Null => body,
         error => error,
     };
     let mut found = ApiError {
@@ -32,7 +32,7 @@ pub(super) fn of_data(told: &Value) -> ApiError {
         said = format!("{said}: {}", inner(raw, &mut found));
     }
     found.message = if said.is_empty() {
-        shown(&told.to_string())
+        shown(&body.to_string())
     } else {
         said
     };
@@ -41,10 +41,10 @@ pub(super) fn of_data(told: &Value) -> ApiError {
 
 /// What the server behind a gateway said.
 fn inner(raw: &str, found: &mut ApiError) -> String {
-    let Ok(told @ Value::Object(_)) = serde_json::from_str::<Value>(raw) else {
+    let Ok(body @ Value::Object(_)) = serde_json::from_str::<Value>(raw) else {
         return shown(raw);
     };
-    let inner = of_data(&told);
+    let inner = of_data(&body);
     if found.param.is_empty() {
         found.param = inner.param;
     }
@@ -52,8 +52,8 @@ fn inner(raw: &str, found: &mut ApiError) -> String {
 }
 
 /// A text, or what was found wrong with fields of the request.
-fn words(told: &Value, param: &mut String) -> String {
-    match told {
+fn words(body: &Value, param: &mut String) -> String {
+    match body {
         Value::String(text) => text.clone(),
         Value::Array(faults) => {
             let faults = faults.iter().filter_map(|fault| {

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_told_apart_whatever_ends_their_lines() {
+    fn events_are_parted_whatever_ends_their_lines() {
         for ending in ["\n", "\r", "\r\n"] {
             let text = "\u{feff}event: a\ndata: {1}\n\n: hello\ndata:2\ndata: 3\nid: 7\n\ndata\n\nevent: none\n\ndata: €";
             check(

@@ -14,8 +14,8 @@ use super::{
     sse::{SseEvent, SseParser},
 };
 use crate::turn::{
-    event::{CallEnd, CallKey, DirectiveKind, Event},
     inquiry::Message,
+    record::{CallEnd, CallKey, DirectiveKind, Event},
     response::{Feature, Finish, Item, Kind, Piece, Response, Usage},
     rules::ToolChoice,
     transcript::Transcript,

@@ -16,7 +16,7 @@ use super::{
     record::{self, Entry},
     store::StoreError,
 };
-use crate::turn::event::Outcome;
+use crate::turn::record::Outcome;
 
 /// One conversation. Having one takes no lock and reads nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]

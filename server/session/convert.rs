@@ -8,7 +8,7 @@ use super::{
 };
 use crate::turn::{
     attachment::{Attachment, Content, Media, MediaType},
-    event::{CallKey, Event, PromptId, PromptSubject, Refusal, TurnError, Word},
+    record::{CallKey, Event, PromptId, PromptSubject, Refusal, TurnError, Word},
     response::{Finish, Usage},
 };
 
@@ -63,7 +63,7 @@ impl Disk {
             },
             Self::Directive(directive) => directive.into(),
             Self::Steer { text } => Event::Steer { text },
-            Self::RequestSent { cycle } => Event::RequestSent { step: cycle },
+            Self::RequestSent { step } => Event::RequestSent { step },
             Self::Text(said) => Event::Text {
                 text: said.text,
                 opaque: said.opaque,
@@ -147,9 +147,9 @@ fn of_event(event: Event) -> Disk {
         },
         Event::Directive { kind, text } => Disk::Directive(reasons::directive_of(kind, text)),
         Event::Steer { text } => Disk::Steer { text },
-        Event::RequestSent { step } => Disk::RequestSent { cycle: step },
-        Event::Text { text, opaque } => Disk::Text(disk::Said { text, opaque }),
-        Event::Reasoning { text, opaque } => Disk::Reasoning(disk::Said { text, opaque }),
+        Event::RequestSent { step } => Disk::RequestSent { step },
+        Event::Text { text, opaque } => Disk::Text(disk::ResponseText { text, opaque }),
+        Event::Reasoning { text, opaque } => Disk::Reasoning(disk::ResponseText { text, opaque }),
         Event::ToolCall {
             call,
             id,

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::record::{Changed, Edit, Frozen, TurnOptions, Undone};
 use crate::turn::{
-    event,
     question::{Question, Source},
+    record,
 };
 
 /// The fields of an entry.
@@ -31,10 +31,11 @@ pub(super) enum Disk {
         text: String,
     },
     RequestSent {
-        cycle: u32,
+        #[serde(rename = "cycle")]
+        step: u32,
     },
-    Text(Said),
-    Reasoning(Said),
+    Text(ResponseText),
+    Reasoning(ResponseText),
     ToolCall {
         call: u32,
         id: String,
@@ -93,7 +94,7 @@ pub(super) enum Disk {
 }
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct Said {
+pub(super) struct ResponseText {
     pub(super) text: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) opaque: Option<String>,
@@ -334,14 +335,14 @@ macro_rules! words {
     };
 }
 
-words!(By mirrors event::By { User, Assistant, Config, Remembered, Default });
-words!(Status mirrors event::Status { Ok, Error, Cancelled, Denied });
-words!(Level mirrors event::Level { Info, Warning });
-words!(Outcome mirrors event::Outcome { Completed, Cancelled, Failed, Interrupted });
-words!(ErrorCode mirrors event::ErrorCode {
+words!(By mirrors record::By { User, Assistant, Config, Remembered, Default });
+words!(Status mirrors record::Status { Ok, Error, Cancelled, Denied });
+words!(Level mirrors record::Level { Info, Warning });
+words!(Outcome mirrors record::Outcome { Completed, Cancelled, Failed, Interrupted });
+words!(ErrorCode mirrors record::ErrorCode {
     Provider, NoProvider, Schema, ContextFull, Refused, Budget, Limit, Internal
 });
-words!(RefusalReason mirrors event::RefusalReason {
+words!(RefusalReason mirrors record::RefusalReason {
     NoPromptBackend, DetachedPolicy, NeedsApproval, Withheld
 });
 

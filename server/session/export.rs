@@ -5,23 +5,23 @@ use std::{collections::HashSet, fmt::Write};
 use super::{record::time_text, replay::Turn};
 use crate::turn::{
     attachment::Attachment,
-    event::{
+    history::TurnHistory,
+    question::{AnswerType, Question, Source},
+    record::{
         By, CallEnd, CallKey, Closed, Event, InquiryResponse, Outcome, Reason, RefusalReason,
         Status, Vocabulary,
     },
-    history::TurnHistory,
-    question::{AnswerType, Question, Source},
     response::Usage,
 };
 
 mod harmless;
+mod text;
 
-use harmless::{block, inline};
+use harmless::block;
+use text::{code, codes, cut, fence, labelled, one_line, phrase, plain, quoted};
 
 /// The lines of a tool's result that are shown.
 const RESULT_LINES: usize = 20;
-/// The characters of a line of a result or of a call's arguments that are shown.
-const WIDTH: usize = 200;
 
 /// Turns as a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct MarkdownPage {
     pub turn_lines: Vec<usize>,
 }
 
-/// Renders turns. What models and tools wrote loses terminal escapes and other control characters; secrets
+/// Renders turns. What models and tools wrote loses terminal escapes and hidden characters; secrets
 /// are not on record, so they are not here. The first of the turns is the `first` of its conversation, counted
 /// from 1.
 #[must_use]
@@ -403,77 +403,6 @@ fn tokens(usage: &Usage) -> String {
     )
 }
 
-/// A text without terminal escapes and control characters but newlines and tabs.
-#[must_use]
-pub fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\u{1b}' => match letters.next() {
-                // CSI: parameters up to a final letter.
-                Some('[') => {
-                    letters
-                        .by_ref()
-                        .find(|letter| matches!(letter, '\u{40}'..='\u{7e}'));
-                }
-                // OSC and its kin: up to BEL or the string terminator.
-                Some(']' | 'P' | '^' | '_' | 'X') => {
-                    while let Some(letter) = letters.next() {
-                        if letter == '\u{7}' || letter == '\u{9c}' {
-                            break;
-                        }
-                        if letter == '\u{1b}' && letters.next_if_eq(&'\\').is_some() {
-                            break;
-                        }
-                    }
-                }
-                _ => {}
-            },
-            '\n' | '\t' => plain.push(letter),
-            letter if letter.is_control() => {}
-            letter => plain.push(letter),
-        }
-    }
-    plain
-}
-
-/// A text within a line.
-fn phrase(text: &str) -> String {
-    inline(&one_line(text))
-}
-
-fn one_line(text: &str) -> String {
-    let text = plain(text);
-    cut(&text.split_whitespace().collect::<Vec<_>>().join(" "))
-}
-
-fn cut(line: &str) -> String {
-    match line.char_indices().nth(WIDTH) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line.to_owned(),
-    }
-}
-
-/// A text behind who said it; below that, where it has several lines.
-fn labelled(label: &str, text: &str) -> String {
-    let text = plain(text);
-    let text = text.trim();
-    if text.contains('\n') {
-        quoted(&format!("{label}\n\n{}", block(text)))
-    } else {
-        quoted(&format!("{label} {}", inline(text)))
-    }
-}
-
-fn quoted(text: &str) -> String {
-    let lines = text.trim().lines();
-    let lines: Vec<String> = lines
-        .map(|line| format!("> {line}").trim_end().to_owned())
-        .collect();
-    lines.join("\n")
-}
-
 /// The name of what is attached; of an image or PDF also what it is and how large.
 fn attached(attachment: &Attachment) -> String {
     let name = code(&one_line(&attachment.name));
@@ -481,32 +410,6 @@ fn attached(attachment: &Attachment) -> String {
         Some(media) => format!("{name} ({})", phrase(&media.to_string())),
         None => name,
     }
-}
-
-fn codes<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    names
-        .into_iter()
-        .map(|name| code(&one_line(name)))
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
-/// Inline code, within more backticks than it has in a row.
-fn code(text: &str) -> String {
-    let ticks = "`".repeat(longest_run(text) + 1);
-    let space = if text.contains('`') { " " } else { "" };
-    format!("{ticks}{space}{text}{space}{ticks}")
-}
-
-fn fence(text: &str) -> String {
-    "`".repeat((longest_run(text) + 1).max(3))
-}
-
-fn longest_run(text: &str) -> usize {
-    text.split(|letter| letter != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::record::{self, Entry, LineError, Record};
-use crate::turn::event::FaultKind;
+use crate::turn::record::FaultKind;
 
 /// The name of the log in a conversation's folder.
 pub const EVENTS: &str = "events.jsonl";

@@ -14,7 +14,10 @@ use super::{
     lines::EVENTS,
     record::{self, Entry, Record},
 };
-use crate::turn::{Event, history::Standing};
+use crate::{
+    turn::{Event, history::Standing},
+    visible::without_hidden,
+};
 
 /// What is known of a conversation without reading its log.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -146,8 +149,5 @@ fn load(folder: &Path) -> Option<Meta> {
 
 fn first_line(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
-    line.chars()
-        .filter(|letter| !letter.is_control())
-        .take(TITLE)
-        .collect()
+    without_hidden(line).chars().take(TITLE).collect()
 }

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use super::disk::Disk;
 use crate::turn::{
     Event,
-    event::{FaultKind, Word},
     question::AnswerType,
+    record::{FaultKind, Word},
     rules::Mode,
 };
 
@@ -182,16 +182,15 @@ pub struct Undone {
 impl Frozen {
     /// Takes over what changed.
     pub(super) fn change(&mut self, changed: &Changed) {
-        let Changed {
-            system,
-            tools,
-            model,
-            provider,
-        } = changed.clone();
-        self.system = system.unwrap_or(std::mem::take(&mut self.system));
-        self.tools = tools.unwrap_or(std::mem::take(&mut self.tools));
-        self.model = model.unwrap_or(std::mem::take(&mut self.model));
-        self.provider = provider.unwrap_or(std::mem::take(&mut self.provider));
+        fn set<T: Clone>(part: &mut T, changed: Option<&T>) {
+            if let Some(changed) = changed {
+                part.clone_from(changed);
+            }
+        }
+        set(&mut self.system, changed.system.as_ref());
+        set(&mut self.tools, changed.tools.as_ref());
+        set(&mut self.model, changed.model.as_ref());
+        set(&mut self.provider, changed.provider.as_ref());
     }
 }
 

@@ -4,8 +4,8 @@ use std::{collections::HashMap, time::Duration};
 
 use super::record::{Edit, Entry, Frozen, Record, TurnOptions};
 use crate::turn::{
-    event::Event,
     history::{Standing, TurnHistory},
+    record::Event,
     resume::close,
 };
 

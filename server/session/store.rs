@@ -23,7 +23,7 @@ use super::{
     record::Entry,
     replay,
 };
-use crate::turn::{Event, event::Level};
+use crate::turn::{Event, record::Level};
 
 /// What the folder of a deleted conversation is called until it is gone.
 const DELETED: &str = ".deleted-";

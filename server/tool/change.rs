@@ -176,7 +176,7 @@ impl FileChange {
             host.seen().edited(&self.path, &before.hash, &after);
         }
         let details = host.seen().note(&self.path, &after);
-        let mut output = self.told(&text, &put);
+        let mut output = self.output_for_model(&text, &put);
         output.details = Some(details);
         Ok(ToolOutcome::Success(output))
     }
@@ -236,7 +236,7 @@ impl FileChange {
     }
 
     /// The model is told how the file is now, where it is not as it wanted it.
-    fn told(&self, text: &str, put: &WrittenTo) -> ToolOutput {
+    fn output_for_model(&self, text: &str, put: &WrittenTo) -> ToolOutput {
         let old = self.old.as_ref().map_or("", |file| &file.text);
         let verb = if self.old.is_some() {
             "Changed"

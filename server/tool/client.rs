@@ -116,7 +116,7 @@ impl Tool for ClientTool {
                 time.as_secs()
             )),
             Ok(Err(why)) => failed(format!("{} failed in the editor: {why}", work.tool)),
-            Ok(Ok(result)) => outcome(told(work, host, result).await),
+            Ok(Ok(result)) => outcome(outcome_of(work, host, result).await),
         }
     }
 }
@@ -126,7 +126,7 @@ fn hash(work: &CallWork) -> String {
     crate::digest::of_parts(&["client", &work.tool, &work.arguments.to_string()])
 }
 
-async fn told(
+async fn outcome_of(
     work: &CallWork,
     host: &Arc<ToolContext>,
     result: ClientResult,
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use crate::{
         tool::{Registry, trial::ToolTrial},
-        turn::event::CallKey,
+        turn::record::CallKey,
     };
 
     fn tool(result: impl Fn() -> Result<ClientResult, String> + Send + Sync + 'static) -> Registry {
@@ -275,13 +275,13 @@ mod tests {
                 is_error: false,
             })
         });
-        let told = run(&registry, &trial, &CancellationToken::new()).await;
+        let result = run(&registry, &trial, &CancellationToken::new()).await;
         assert!(
-            told.starts_with("begin ä") && told.ends_with("äend"),
+            result.starts_with("begin ä") && result.ends_with("äend"),
             "{}",
-            told.len()
+            result.len()
         );
-        assert!(told.len() < room + 200, "{}", told.len());
-        assert!(told.contains("bytes are left out here: read_output {\"id\":\""));
+        assert!(result.len() < room + 200, "{}", result.len());
+        assert!(result.contains("bytes are left out here: read_output {\"id\":\""));
     }
 }

@@ -7,9 +7,9 @@ use crate::{
     digest::sha256,
     tool::{FileEdit, trial::ToolTrial},
     turn::{
-        event::CallKey,
         input::{Prepared, Preview},
         question::Answer,
+        record::CallKey,
     },
 };
 

@@ -12,7 +12,7 @@ use std::{
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
-use crate::turn::event::CallKey;
+use crate::turn::record::CallKey;
 
 use super::{editor::Editor, supervisor::DRAIN, workspace::Workspace};
 

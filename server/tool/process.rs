@@ -25,7 +25,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 pub use self::quiet::{Quiet, read_quietly};
-use crate::{turn::event::CallKey, visible::printable};
+use crate::{turn::record::CallKey, visible::printable};
 
 use super::{
     ToolContext, environment,

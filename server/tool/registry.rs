@@ -158,7 +158,7 @@ mod tests {
     use crate::tool::{BUILT_IN_FILES, ToolSpec, trial::ToolTrial};
 
     #[test]
-    fn every_built_in_tool_can_be_told_to_a_provider() {
+    fn every_built_in_tool_has_a_spec_for_providers() {
         let registry = Registry::builtin();
         let mut names = Vec::new();
         for tool in registry.iter() {

@@ -148,7 +148,7 @@ async fn run(
     let unsaved = off_thread(work, host, |_, host| Ok(host.unsaved())).await?;
     let ended = process::run(&job, host, cancelled).await;
     let ended = ended.map_err(|error| format!("The command could not be run: {error}."))?;
-    Ok(told(&ended, job.time, &unsaved))
+    Ok(result_of(&ended, job.time, &unsaved))
 }
 
 /// What the command did not see, as the result begins with it.
@@ -163,7 +163,7 @@ fn without(unsaved: &[String]) -> String {
 }
 
 /// A failing command is a result like any other: the model reads it and goes on.
-fn told(ended: &Ended, time: Duration, unsaved: &[String]) -> ToolOutcome {
+fn result_of(ended: &Ended, time: Duration, unsaved: &[String]) -> ToolOutcome {
     let line = ended.how.line(time);
     let output = match ended.output.trim_end() {
         "" => "(no output)",

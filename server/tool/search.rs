@@ -137,7 +137,7 @@ fn run(
     if end == WalkEnd::Cancelled {
         return Ok(ToolOutcome::Stopped);
     }
-    Ok(ToolOutcome::Success(search.told(end)))
+    Ok(ToolOutcome::Success(search.output(end)))
 }
 
 fn matcher(pattern: &str) -> Result<RegexMatcher, String> {
@@ -251,7 +251,7 @@ impl SearchOutput {
         let _ = writeln!(self.text, "{path}{mark}{number}{mark}{shown}{cut}");
     }
 
-    fn told(mut self, end: WalkEnd) -> ToolOutput {
+    fn output(mut self, end: WalkEnd) -> ToolOutput {
         if self.matches == 0 {
             self.text.push_str("No matches.\n");
         }

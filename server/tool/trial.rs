@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::turn::{
     effect::CallWork,
-    event::CallKey,
     input::{Preparation, Prepared, ToolOutcome},
     question::Answer,
+    record::CallKey,
 };
 
 use super::{

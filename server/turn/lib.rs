@@ -22,27 +22,28 @@
 //!
 //! # Words
 //!
-//! One word means one thing, here, on the wire, in the log and in prose.
+//! One word means one thing, here, on the wire, in the log and in prose. The words in the last column are never used
+//! for it in a name; a test sees to that.
 //!
-//! | word | means |
-//! |---|---|
-//! | conversation | the log of one dialogue |
-//! | turn | from one user message to the final answer |
-//! | step | one provider request and the calls it returned; the log's member is `cycle` |
-//! | message | what the user sends |
-//! | prompt | anything that waits for a person: a question, `runTool` or `deliverResult` |
-//! | question | what a tool asks in place of a result; its pair in the log is `inquiry_request`, `inquiry_response` |
-//! | inquiry | a question put to a model, in a side request |
-//! | answer, decline, cancel | what a person did with a prompt |
-//! | permission | a person's decision whether a call may run: once, for the turn, always, no |
-//! | approval | a permission that is kept for the workspace |
-//! | trust | the user's decision that a workspace's own configuration counts |
-//! | client | the program that shows prompts to a person |
-//! | model text | a sentence made for a model, rendered from data and never compared |
-//! | reason | why something is so, as an enum; a word on disk and on the wire |
-//! | parked | of a prompt: it waits for a person who is not there |
-//! | live question | one that a tool asks while it runs on |
-//! | held result | one that is on record and that the model may not see yet |
+//! | word | means | never |
+//! |---|---|---|
+//! | conversation | the log of one dialogue | dialogue |
+//! | turn | from one user message to the final answer | |
+//! | step | one provider request and the calls it returned; the log's member is `cycle` | cycle, iteration |
+//! | message | what the user sends | utterance |
+//! | prompt | anything that waits for a person: a question, `runTool` or `deliverResult` | dialog, popup |
+//! | question | what a tool asks in place of a result; its pair in the log is `inquiry_request`, `inquiry_response` | |
+//! | inquiry | a question put to a model, in a side request | subquery |
+//! | answer, decline, cancel | what a person did with a prompt | dismissal, rejection |
+//! | permission | a person's decision whether a call may run: once, for the turn, always, no | grant |
+//! | approval | a permission that is kept for the workspace | allowance |
+//! | trust | the user's decision that a workspace's own configuration counts | |
+//! | client | the program that shows prompts to a person | |
+//! | model text | a sentence made for a model, rendered from data and never compared | told |
+//! | reason | why something is so, as an enum; a word on disk and on the wire | |
+//! | parked | of a prompt: it waits for a person who is not there | suspended |
+//! | live question | one that a tool asks while it runs on | |
+//! | held result | one that is on record and that the model may not see yet | |
 
 pub mod call;
 mod context;
@@ -63,6 +64,6 @@ pub use effect::Effect;
 pub use history::transcript;
 pub use input::Input;
 pub use model::{attachment, response, retry};
-pub use record::{self as event, Event};
+pub use record::Event;
 pub use rules::limits;
 pub use turn::{Setup, Turn, force, resume};

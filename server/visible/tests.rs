@@ -172,3 +172,28 @@ fn names_what_a_change_hides() {
     assert_eq!(hidden_added("a", "a\u{202e}b\u{202e}"), ["U+202E"]);
     assert!(hidden_added("a\u{feff}", "b\u{feff}\r\n").is_empty());
 }
+
+#[test]
+fn hidden_characters_can_be_left_out() {
+    for (text, expected) in [
+        ("plain\n\ttext", "plain\n\ttext"),
+        ("a\u{202e}b\u{200b}c\0", "abc"),
+        ("\u{2066}\u{2069}", ""),
+        ("👍\u{fe0f} a\u{fe0f}", "👍\u{fe0f} a"),
+    ] {
+        assert_eq!(without_hidden(text), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn strings_of_terminals_are_left_out_up_to_their_end_or_that_of_the_line() {
+    for (text, expected) in [
+        ("a\x1b]0;title\x07b", "ab"),
+        ("a\x1bPq\x1bx\x1b\\b", "ab"),
+        ("a\x1b_x\u{9c}b", "ab"),
+        ("a\x1b^never ends\nb", "a\nb"),
+        ("a\x1bXx", "a"),
+    ] {
+        assert_eq!(without_escapes(text), expected, "{text:?}");
+    }
+}

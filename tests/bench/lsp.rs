@@ -212,7 +212,7 @@ fn flood_of(sent: Instant, turn: &Turn) -> [f64; 5] {
     ]
 }
 
-/// One cycle each.
+/// One step each.
 fn tool_calls(world: &World) {
     const CALLS: usize = 50;
     let model = BenchModel::start();
@@ -228,7 +228,7 @@ fn tool_calls(world: &World) {
     let with = median(&sample(10, || turn(CALLS)));
     let each = (with - without) / count(CALLS);
     tell(
-        "a call (read a small file), one of 50 cycles",
+        "a call (read a small file), one of 50 steps",
         &[each],
         "ms",
         2.0,

@@ -17,7 +17,7 @@ use aside::{
     session::{record::Entry, store::Store},
     turn::{
         Event,
-        event::Outcome,
+        record::Outcome,
         response::{Finish, Usage},
     },
 };

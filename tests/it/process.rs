@@ -16,8 +16,8 @@ use aside::{
     tool::{FileSnapshots, Registry, ToolContext, ToolLimits, workspace::Workspace},
     turn::{
         effect::CallWork,
-        event::CallKey,
         input::{Preparation, ToolOutcome},
+        record::CallKey,
     },
 };
 use serde_json::{Value, json};

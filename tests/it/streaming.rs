@@ -20,8 +20,8 @@ use aside::{
     session::conversation::Conversation,
     turn::{
         effect::DismissReason,
-        event::Outcome,
         input::{PromptAnswer, SecretValue},
+        record::Outcome,
         rules::Client,
     },
 };

@@ -51,12 +51,6 @@ const EMPTY_NAMES: [&str; 24] = [
 ];
 const EMPTY_NAMES_LEFT: usize = 9;
 
-/// Words with a better one, that one, and how many identifiers still have them, counted once a file.
-const REPLACED: [(&str, &str, usize); 2] = [
-    ("told", "model text, or client capabilities", 36),
-    ("cycle", "step", 8),
-];
-
 /// American spellings that prose here does not use.
 const AMERICAN: [&str; 16] = [
     "behavior",
@@ -116,7 +110,7 @@ fn a_mirror_is_the_one_type_of_its_layer_beside_the_turns() {
             &["turn::effect", "front::wire", "front::wire::replay"],
             true,
         ),
-        (&["turn::effect", "turn::event", "front::wire"], true),
+        (&["turn::effect", "turn::record", "front::wire"], true),
         (&["front::wire", "session::disk"], true),
         (&["turn::effect", "front::wired"], true),
     ] {
@@ -158,7 +152,7 @@ fn a_doc_comment_says_more_than_two_words() {
 }
 
 #[test]
-fn words_that_were_replaced_do_not_come_back() {
+fn a_type_is_named_for_what_it_is() {
     let types = types();
     let empty: Vec<&str> = EMPTY_NAMES
         .into_iter()
@@ -170,29 +164,47 @@ fn words_that_were_replaced_do_not_come_back() {
         empty.join(", ")
     );
     assert!(count <= EMPTY_NAMES_LEFT, "{empty:?}");
-    for (word, better, left) in REPLACED {
-        let mut found = Vec::new();
-        for (module, file) in program_files() {
-            let mut names = Names::default();
-            names.visit_file(&syn::parse_file(&file).unwrap());
+}
+
+#[test]
+fn words_of_the_glossary_are_those_of_the_code() {
+    let names = names();
+    for entry in glossary() {
+        for word in &entry.words {
+            let is_there = names.keys().any(|name| is_word(name, word));
+            assert!(is_there, "nothing in the code is called {word:?}");
+        }
+    }
+}
+
+#[test]
+fn words_that_the_glossary_rejects_are_in_no_name() {
+    let names = names();
+    let mut found = Vec::new();
+    let mut rejected = 0;
+    for entry in glossary() {
+        let better = entry.words.join(", ");
+        for word in &entry.rejected {
+            rejected += 1;
             let names = names
-                .0
                 .iter()
-                .filter(|name| words(name).any(|it| it == word || it == format!("{word}s")));
-            found.extend(names.map(|name| format!("{module}: {name}")));
+                .filter(|(name, _)| words(name).any(|it| it == *word || it == format!("{word}s")));
+            found.extend(names.map(|(name, modules)| {
+                format!("    {name} ({}): {word} is {better}", modules.join(", "))
+            }));
         }
-        println!(
-            "identifiers with the word {word} ({better}): {}",
-            found.len()
-        );
-        if std::env::var_os("LIST").is_some() {
-            println!("{}", found.join("\n"));
-        }
-        assert!(
-            found.len() <= left,
-            "{word} is {better}:\n{}",
-            found.join("\n")
-        );
+    }
+    assert!(rejected > 10, "only {rejected} words are rejected");
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn a_word_of_the_glossary_is_a_name_alone_or_as_a_property() {
+    for name in ["LiveQuestion", "live_question", "is_live_question"] {
+        assert!(is_word(name, "live question"), "{name}");
+    }
+    for name in ["Live", "live", "live_questions_left", "question"] {
+        assert!(!is_word(name, "live question"), "{name}");
     }
 }
 
@@ -220,10 +232,64 @@ fn prose_is_spelled_one_way() {
 #[test]
 fn words_of_a_name_are_found_in_either_spelling() {
     let split = |name| words(name).collect::<Vec<_>>();
-    assert_eq!(split("max_cycles"), ["max", "cycles"]);
-    assert_eq!(split("BeginCycle"), ["begin", "cycle"]);
-    assert_eq!(split("TOLD_OF"), ["told", "of"]);
-    assert_eq!(split("bicycle"), ["bicycle"]);
+    assert_eq!(split("max_steps"), ["max", "steps"]);
+    assert_eq!(split("BeginStep"), ["begin", "step"]);
+    assert_eq!(split("MODEL_TEXT"), ["model", "text"]);
+    assert_eq!(split("footstep"), ["footstep"]);
+}
+
+/// A row of the glossary.
+struct GlossaryEntry {
+    words: Vec<String>,
+    /// Words that no name has for it.
+    rejected: Vec<String>,
+}
+
+/// The glossary at the top of `server/turn/lib.rs`.
+fn glossary() -> Vec<GlossaryEntry> {
+    let text = std::fs::read_to_string(root().join("server/turn/lib.rs")).unwrap();
+    let rows = text
+        .lines()
+        .skip_while(|line| *line != "//! | word | means | never |")
+        .skip(2);
+    let rows = rows.map_while(|line| line.strip_prefix("//! | ")?.strip_suffix('|'));
+    let list = |cell: &str| -> Vec<String> {
+        let words = cell.split(',').map(str::trim);
+        words
+            .filter(|it| !it.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let entries: Vec<GlossaryEntry> = rows
+        .map(|row| {
+            let cells: Vec<&str> = row.split(" |").collect();
+            GlossaryEntry {
+                words: list(cells[0]),
+                rejected: list(cells[2]),
+            }
+        })
+        .collect();
+    assert!(entries.len() > 15, "only {} words", entries.len());
+    entries
+}
+
+/// Whether a name is this word, in either spelling, or says whether something is so.
+fn is_word(name: &str, word: &str) -> bool {
+    let name = words(name).collect::<Vec<_>>().join(" ");
+    name.strip_prefix("is ").unwrap_or(&name) == word
+}
+
+/// All names in the program's files, and the modules that have them.
+fn names() -> BTreeMap<String, Vec<String>> {
+    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (module, file) in program_files() {
+        let mut names = Names::default();
+        names.visit_file(&syn::parse_file(&file).unwrap());
+        for name in names.0 {
+            all.entry(name).or_default().push(module.clone());
+        }
+    }
+    all
 }
 
 /// The modules in which each type name is defined, without tests.

@@ -201,7 +201,7 @@ fn settings_become_the_rules_of_a_turn() {
     );
     assert_eq!((rules.mode, rules.trusted), (rules::Mode::Plan, false));
     assert_eq!(rules.tool_choice, rules::ToolChoice::Name("edit".into()));
-    assert_eq!((rules.limits.cycles, rules.limits.cost), (3, Some(1.5)));
+    assert_eq!((rules.limits.steps, rules.limits.cost), (3, Some(1.5)));
     assert_eq!(rules.limits.turn_time.map(|time| time.as_secs()), Some(60));
     let strategy = rules::StrategyRule::Named(crate::turn::inquiry::Strategy::ForcedTool);
     assert_eq!(

@@ -16,7 +16,7 @@ use crate::{
         record::Entry,
         store::{Store, StoreError},
     },
-    turn::event::{Event, PromptId},
+    turn::record::{Event, PromptId},
 };
 
 /// The conversations of a process. What reads or writes files blocks.

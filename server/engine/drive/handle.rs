@@ -5,9 +5,9 @@ use tokio::sync::{mpsc, oneshot};
 use super::notice::TurnNotice;
 use crate::turn::{
     effect::{DismissReason, End, Prompt, Update},
-    event::PromptId,
     input::{Input, PromptAnswer},
     question::Misfit,
+    record::PromptId,
     rules::Client,
 };
 

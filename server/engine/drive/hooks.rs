@@ -15,9 +15,9 @@ use crate::{
     tool::{FileEdit, workspace::file_uri},
     turn::{
         effect::CallWork,
-        event::CallKey,
         input::{ToolOutcome, ToolOutput},
         question::{Answer, Question, Secret},
+        record::CallKey,
     },
 };
 

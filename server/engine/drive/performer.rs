@@ -28,8 +28,8 @@ use crate::{
     turn::{
         Effect,
         effect::{self, CallWork, End, RequestKind},
-        event::{CallKey, Event, Outcome, Word},
         input::{Input, ToolOutcome},
+        record::{CallKey, Event, Outcome, Word},
         response::Feature,
         transcript::Transcript,
     },

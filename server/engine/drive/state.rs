@@ -17,8 +17,8 @@ use crate::{
     },
     tool::FileSnapshots,
     turn::{
-        event::{DirectiveKind, Event, FaultKind, Word},
         model_text::ModelText,
+        record::{DirectiveKind, Event, FaultKind, Word},
         response::Feature,
         transcript::Transcript,
     },

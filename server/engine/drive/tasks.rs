@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     provider::{ModelRequest, Provider},
     turn::{
-        event::CallKey,
         input::{Input, Preparation, RequestId, ToolOutcome, ToolOutput},
+        record::CallKey,
         response::{Failure, FailureClass, Piece},
     },
 };

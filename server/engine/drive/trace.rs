@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 
 use crate::turn::{
-    event::{CallKey, Effort, Event, InquiryResponse, Vocabulary},
     inquiry::SideRequest,
     question::Question,
+    record::{CallKey, Effort, Event, InquiryResponse, Vocabulary},
 };
 
 const TARGET: &str = "aside::inquiry";

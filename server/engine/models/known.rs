@@ -32,7 +32,7 @@ fn of_provider(
     let mut names: BTreeMap<&str, _> = listed
         .iter()
         .flat_map(|listed| listed.iter())
-        .map(|(model, told)| (model.as_str(), Some(told)))
+        .map(|(model, stated)| (model.as_str(), Some(stated)))
         .collect();
     // Providers of the same API have other models.
     if listed.is_none() && crate::provider::abilities::default_model(name).is_some() {
@@ -42,12 +42,12 @@ fn of_provider(
     for model in own.iter().flat_map(|own| own.models.keys()) {
         names.entry(model).or_insert(None);
     }
-    let model = |(model, told): (&str, _)| {
+    let model = |(model, stated): (&str, _)| {
         let id = ModelId {
             model: model.to_owned(),
             ..any.clone()
         };
-        let abilities = models.abilities(&id, told, settings)?;
+        let abilities = models.abilities(&id, stated, settings)?;
         Ok((id, abilities))
     };
     names.into_iter().map(model).collect()

@@ -90,18 +90,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path().join("state");
         assert_eq!(Lists::read(&state), Lists::default());
-        let told = StatedAbilities {
+        let stated = StatedAbilities {
             context_window: Some(7),
             efforts: Some(vec!["low".into()]),
             prices: serde_json::from_str(r#"{"input":1,"output":2}"#).unwrap(),
             ..StatedAbilities::default()
         };
         let mut lists = Lists::default();
-        lists.set("mine", "http://a/", &[("m".into(), told.clone())]);
+        lists.set("mine", "http://a/", &[("m".into(), stated.clone())]);
         lists.write(&state).unwrap();
         let read = Lists::read(&state);
         assert_eq!(read, lists);
-        assert_eq!(read.get("mine", "http://a/", "m"), Some(&told));
+        assert_eq!(read.get("mine", "http://a/", "m"), Some(&stated));
         for (provider, base, model) in [
             ("mine", "http://b/", "m"),
             ("mine", "http://a/", "n"),

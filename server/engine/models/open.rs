@@ -131,7 +131,7 @@ impl Models {
     ) -> Result<Abilities, String> {
         let own = settings.providers.get(&model.provider);
         let own = own.and_then(|own| own.models.get(&model.model));
-        let own = own.map(told).transpose()?;
+        let own = own.map(stated).transpose()?;
         Ok(abilities::abilities(
             model.api,
             &model.model,
@@ -255,7 +255,7 @@ impl Models {
         let any = ModelId::of_provider("ollama", settings).ok()?;
         let listed = self.list(&self.endpoint(&any, settings).ok()?).await.ok()?;
         let mut listed = listed.into_iter();
-        let (model, _) = listed.find(|(_, told)| told.tools == Some(true))?;
+        let (model, _) = listed.find(|(_, stated)| stated.tools == Some(true))?;
         Some(ModelId { model, ..any })
     }
 }
@@ -363,7 +363,7 @@ fn ollama_host(text: &str) -> String {
 }
 
 /// The keys are the same.
-fn told(model: &settings::ModelSettings) -> Result<StatedAbilities, String> {
+fn stated(model: &settings::ModelSettings) -> Result<StatedAbilities, String> {
     serde_json::to_value(model)
         .and_then(serde_json::from_value)
         .map_err(|error| format!("what is configured of a model cannot be read: {error}"))

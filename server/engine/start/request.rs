@@ -11,7 +11,7 @@ use crate::{
     },
     session::{attach::AttachedFile, conversation::Conversation, record::TurnOptions},
     tool::editor::Editor,
-    turn::{event::PromptId, rules::Client},
+    turn::{record::PromptId, rules::Client},
 };
 
 /// What a front end wants of a turn.

@@ -17,8 +17,8 @@ use crate::{
     },
     tool::Registry,
     turn::{
-        event::{DirectiveKind, Event},
         model_text::ModelText,
+        record::{DirectiveKind, Event},
     },
 };
 

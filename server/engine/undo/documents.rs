@@ -47,11 +47,11 @@ pub(super) fn open(editor: &dyn Editor, root: &Path, path: &str) -> Option<Edito
 /// The documents that a plan changes.
 pub(super) struct Documents<'a> {
     it: ConnectedEditor<'a>,
-    all: Vec<One<'a>>,
+    all: Vec<PlannedDocument<'a>>,
 }
 
 /// A document that is to be changed.
-struct One<'a> {
+struct PlannedDocument<'a> {
     /// Relative to the workspace.
     path: &'a str,
     /// What the editor knows it by.
@@ -73,7 +73,7 @@ impl<'a> Documents<'a> {
     ) -> Result<Self, UndoFailure> {
         let changes = plan.changes.iter();
         let changes = changes.filter(|change| change.place == RestorePlace::Editor);
-        let all = changes.map(|change| One::new(change, it.editor, root, blobs));
+        let all = changes.map(|change| PlannedDocument::new(change, it.editor, root, blobs));
         let all = all.collect::<Result<_, _>>()?;
         Ok(Self { it, all })
     }
@@ -128,7 +128,7 @@ impl<'a> Documents<'a> {
     }
 
     /// Puts a document back to what it was. What somebody typed meanwhile stays.
-    fn is_back(&self, one: &One<'_>) -> bool {
+    fn is_back(&self, one: &PlannedDocument<'_>) -> bool {
         match self.it.editor.document(&one.real) {
             Some(now) if now.text == one.was.text => true,
             Some(now) if now.text == one.new => self.apply(one, &now, &one.was.text).is_ok(),
@@ -136,7 +136,12 @@ impl<'a> Documents<'a> {
         }
     }
 
-    fn apply(&self, one: &One<'_>, from: &OpenDocument, new: &str) -> Result<(), EditError> {
+    fn apply(
+        &self,
+        one: &PlannedDocument<'_>,
+        from: &OpenDocument,
+        new: &str,
+    ) -> Result<(), EditError> {
         let edit = BufferEdit {
             path: &one.real,
             version: from.buffer.version,
@@ -147,7 +152,7 @@ impl<'a> Documents<'a> {
     }
 }
 
-impl<'a> One<'a> {
+impl<'a> PlannedDocument<'a> {
     fn new(
         change: &'a FileRestore,
         editor: &dyn Editor,

@@ -1,6 +1,6 @@
 //! `aside approvals`: what the user allowed for good in a workspace.
 
-use super::{args::Approvals, failure::CommandFailure, place::Place, streams::Streams};
+use super::{args::Approvals, failure::CommandFailure, place::CommandContext, streams::Streams};
 use crate::session::approvals::KeptApproval;
 
 /// Digits of a hash that are shown. Fewer name it, where no other begins with them.
@@ -12,7 +12,7 @@ const SHOWN: usize = 12;
 /// A state directory that cannot be used, an approval that is not there.
 pub fn run(
     command: &Approvals,
-    place: &Place,
+    place: &CommandContext,
     streams: &mut Streams<'_>,
 ) -> Result<(), CommandFailure> {
     let approvals = place.store()?.approvals();
@@ -80,7 +80,7 @@ mod tests {
     fn approvals_are_listed_and_revoked_by_the_start_of_their_hash() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        let place = Place::at(root, folder.path().join("state")).unwrap();
+        let place = CommandContext::at(root, folder.path().join("state")).unwrap();
         let check = |command: Approvals, expected: &str| {
             assert_eq!(said(|streams| run(&command, &place, streams)), expected);
         };

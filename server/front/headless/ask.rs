@@ -16,9 +16,9 @@ use super::paint::Paint;
 use crate::{
     turn::{
         effect::{Prompt, PromptKind},
-        event::{Permission, Vocabulary},
         input::{Preview, PromptAnswer, SecretValue},
         question::{AnswerType, has_clear_numbers},
+        record::{Permission, Vocabulary},
     },
     visible::{one_line, visible},
 };

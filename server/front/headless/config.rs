@@ -1,6 +1,6 @@
 //! `aside config`.
 
-use super::{args, failure::CommandFailure, place::Place, streams::Streams};
+use super::{args, failure::CommandFailure, place::CommandContext, streams::Streams};
 use crate::config;
 
 /// Runs it.
@@ -9,7 +9,7 @@ use crate::config;
 /// A broken configuration, or a key that cannot be set.
 pub fn run(
     command: &args::Config,
-    place: &Place,
+    place: &CommandContext,
     streams: &mut Streams<'_>,
 ) -> Result<(), CommandFailure> {
     match command {

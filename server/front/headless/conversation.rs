@@ -9,7 +9,7 @@ mod undo;
 use std::fs;
 
 use self::reading::{all, find_turn, last_turn, unreadable};
-use super::{args, failure::CommandFailure, place::Place, streams::Streams};
+use super::{args, failure::CommandFailure, place::CommandContext, streams::Streams};
 use crate::{
     engine::clock::Clock,
     session::{
@@ -28,7 +28,7 @@ use crate::{
 /// for undo files that were changed since.
 pub fn run(
     command: &args::ConversationCommand,
-    place: &Place,
+    place: &CommandContext,
     streams: &mut Streams<'_>,
 ) -> Result<(), CommandFailure> {
     let store = place.store()?;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    failure::CommandFailure, paint::Paint, place::Place, run::open_terminal, watch::Watch,
+    failure::CommandFailure, paint::Paint, place::CommandContext, run::open_terminal, watch::Watch,
 };
 use crate::{
     config::{Flag, Sources},
@@ -31,7 +31,7 @@ pub async fn run(
         .map_err(cannot)?;
     let folder = into.unwrap_or(throwaway.path());
     let root = lay_out(folder).map_err(cannot)?;
-    let place = Place::at(root, folder.join("state"))?;
+    let place = CommandContext::at(root, folder.join("state"))?;
     let paint = Paint::of(
         io::stderr().is_terminal(),
         std::env::var_os("NO_COLOR").as_deref(),
@@ -75,7 +75,7 @@ fn lay_out(folder: &Path) -> io::Result<PathBuf> {
 }
 
 /// Nothing of the user's configuration counts: the demo is the same everywhere.
-fn request(place: &Place, script: Option<&Path>, attached: bool) -> TurnRequest {
+fn request(place: &CommandContext, script: Option<&Path>, attached: bool) -> TurnRequest {
     let model = script.map_or_else(
         || "rehearsal/demo".into(),
         |path| format!("rehearsal/{}", path.display()),
@@ -104,7 +104,7 @@ fn request(place: &Place, script: Option<&Path>, attached: bool) -> TurnRequest 
 }
 
 /// What happened, as the log and the files have it.
-fn account(place: &Place, conversation: &Conversation) -> io::Result<String> {
+fn account(place: &CommandContext, conversation: &Conversation) -> io::Result<String> {
     let turns = replay::turns(&conversation.read_all()?.records);
     let mut text = export::markdown("The demo, as its log tells it", 1, &turns).text;
     for path in turns

@@ -9,7 +9,7 @@ use std::{
 
 use tokio::time::timeout;
 
-use super::{failure::CommandFailure, place::Place, streams::Streams};
+use super::{failure::CommandFailure, place::CommandContext, streams::Streams};
 use crate::{
     config::{self, Configuration, ModelId, Settings, Sources},
     engine::{
@@ -25,7 +25,7 @@ use crate::{
 ///
 /// # Errors
 /// Something does not work.
-pub async fn run(place: &Place, streams: &mut Streams<'_>) -> Result<(), CommandFailure> {
+pub async fn run(place: &CommandContext, streams: &mut Streams<'_>) -> Result<(), CommandFailure> {
     let mut findings = vec![version(), state_directory(place)];
     match place.configuration() {
         Ok((configuration, trusted)) => {
@@ -116,7 +116,7 @@ fn version() -> Finding {
 }
 
 /// Whether state can be kept is found out by keeping some.
-fn state_directory(place: &Place) -> Finding {
+fn state_directory(place: &CommandContext) -> Finding {
     let folder = place.engine.state_dir().display();
     let write = || -> io::Result<()> {
         fs::DirBuilder::new()
@@ -136,7 +136,7 @@ fn state_directory(place: &Place) -> Finding {
     }
 }
 
-fn configuration_files(place: &Place, configuration: &Configuration) -> Vec<Finding> {
+fn configuration_files(place: &CommandContext, configuration: &Configuration) -> Vec<Finding> {
     // What is wrong with them is known already: they were read.
     let sources = Sources::from_process(Some(&place.root)).unwrap_or_default();
     let files = [sources.user_file, sources.workspace_file];
@@ -154,7 +154,7 @@ fn configuration_files(place: &Place, configuration: &Configuration) -> Vec<Find
     findings
 }
 
-fn trust(place: &Place, trusted: bool) -> Finding {
+fn trust(place: &CommandContext, trusted: bool) -> Finding {
     let root = place.root.display();
     if trusted {
         return Finding::ok(format!("workspace: {root} is trusted"));
@@ -204,7 +204,7 @@ async fn providers(settings: &Settings, models: &Models) -> Vec<Finding> {
 }
 
 /// Whether a turn could begin: with the configured model, or with one that is given for it.
-async fn model(place: &Place, configuration: &Configuration) -> Finding {
+async fn model(place: &CommandContext, configuration: &Configuration) -> Finding {
     let request = TurnRequest::new(
         place.root.clone(),
         ConversationTarget::New,
@@ -243,7 +243,7 @@ fn terminal() -> Finding {
 }
 
 /// Reads every log of the workspace and verifies each line.
-fn conversations(place: &Place) -> Vec<Finding> {
+fn conversations(place: &CommandContext) -> Vec<Finding> {
     let listed = place.store().and_then(|store| Ok((store.list()?, store)));
     let (list, store) = match listed {
         Ok(listed) => listed,
@@ -296,10 +296,10 @@ mod tests {
     use super::*;
     use crate::{session::record::Entry, turn::Event};
 
-    fn place(folder: &tempfile::TempDir) -> Place {
+    fn place(folder: &tempfile::TempDir) -> CommandContext {
         let root = folder.path().join("work");
         fs::create_dir(&root).expect("a folder");
-        Place::at(root, folder.path().join("state")).expect("a place")
+        CommandContext::at(root, folder.path().join("state")).expect("a place")
     }
 
     /// The lines of findings, with the temporary folder as `/t`.

@@ -2,7 +2,7 @@
 
 use crate::turn::{
     effect::End,
-    event::{ErrorCode, Outcome},
+    record::{ErrorCode, Outcome},
 };
 
 /// The command line or the configuration is wrong.
@@ -60,8 +60,8 @@ mod tests {
     use crate::{
         front::headless::ask,
         turn::{
-            event::{Refusal, RefusalReason, TurnError},
             question::AnswerType,
+            record::{Refusal, RefusalReason, TurnError},
             response::Usage,
         },
     };

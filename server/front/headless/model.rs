@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 
-use super::{failure::CommandFailure, place::Place, streams::Streams};
+use super::{failure::CommandFailure, place::CommandContext, streams::Streams};
 use crate::{
     config::{self, ModelId, Settings},
     engine::models::{Models, listed::Lists},
@@ -18,7 +18,7 @@ use crate::{
 ///
 /// # Errors
 /// Where the configuration cannot be used, or the list not be written.
-pub async fn list(place: &Place, streams: &mut Streams<'_>) -> Result<(), CommandFailure> {
+pub async fn list(place: &CommandContext, streams: &mut Streams<'_>) -> Result<(), CommandFailure> {
     let (configuration, _) = place.configuration()?;
     let settings = &configuration.settings;
     let models = place.engine.models(settings);
@@ -67,15 +67,15 @@ async fn ask(name: &str, settings: &Settings, models: &Models) -> Result<ListAns
         .flatten()
         .map(|(model, _)| model)
         .filter(|model| listed.iter().all(|(known, _)| known != *model));
-    let told = listed.iter().map(|(model, told)| (model, Some(told)));
-    let rows = told
+    let stated = listed.iter().map(|(model, stated)| (model, Some(stated)));
+    let rows = stated
         .chain(unlisted.map(|model| (model, None)))
-        .map(|(model, told)| {
+        .map(|(model, stated)| {
             let id = ModelId {
                 model: model.clone(),
                 ..id.clone()
             };
-            Ok(row(&id, &models.abilities(&id, told, settings)?))
+            Ok(row(&id, &models.abilities(&id, stated, settings)?))
         })
         .collect::<Result<Vec<Row>, String>>()?;
     Ok(ListAnswer {

@@ -8,7 +8,7 @@ use crate::{
         TurnCompleted, TurnRef, TurnUpdate, Update,
         methods::{Notification, TurnEnded, TurnUpdated},
     },
-    turn::event::Outcome,
+    turn::record::Outcome,
     visible::visible,
 };
 

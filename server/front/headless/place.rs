@@ -22,14 +22,14 @@ pub(super) const TRUST: TrustWords = TrustWords {
 
 /// The workspace and the user's state.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct CommandContext {
     /// The workspace: the folder itself, without links in its path.
     pub root: PathBuf,
     /// What runs turns here, and keeps conversations, approvals and trust.
     pub engine: Engine,
 }
 
-impl Place {
+impl CommandContext {
     /// The workspace is the folder that is named, or the current one.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use super::{
     failure::CommandFailure,
     message::{self, Stdin},
     paint::Paint,
-    place::Place,
+    place::CommandContext,
     terminal::{Answers, Terminal},
     watch::Watch,
 };
@@ -18,7 +18,7 @@ use crate::{
     engine::{ConversationTarget, Layers, RunFlags, TrustedBy, TurnRequest, TurnStart},
     session::{conversation::Conversation, record::TurnOptions, replay},
     turn::{
-        event::{PromptId, Word},
+        record::{PromptId, Word},
         rules::{Client, ToolChoice},
     },
 };
@@ -27,7 +27,7 @@ use crate::{
 ///
 /// # Errors
 /// A [`CommandFailure`] where no turn could begin.
-pub async fn run(args: args::RunArgs, place: &Place) -> Result<u8, CommandFailure> {
+pub async fn run(args: args::RunArgs, place: &CommandContext) -> Result<u8, CommandFailure> {
     let paint = Paint::of(
         io::stderr().is_terminal(),
         std::env::var_os("NO_COLOR").as_deref(),
@@ -90,7 +90,7 @@ pub(super) fn open_terminal(forbidden: bool, paint: Paint) -> Option<(Terminal, 
 /// The conversation whose last turn goes on, and how that was started.
 fn to_resume(
     args: &args::RunArgs,
-    place: &Place,
+    place: &CommandContext,
 ) -> Result<(Conversation, TurnOptions), CommandFailure> {
     let store = place.store()?;
     let conversation = match &args.which.conversation {
@@ -109,7 +109,10 @@ fn to_resume(
 }
 
 /// The conversation that a new message goes to.
-fn target(args: &args::RunArgs, place: &Place) -> Result<ConversationTarget, CommandFailure> {
+fn target(
+    args: &args::RunArgs,
+    place: &CommandContext,
+) -> Result<ConversationTarget, CommandFailure> {
     let store = place.store()?;
     if let Some(id) = &args.which.conversation {
         return Ok(ConversationTarget::Existing(store.find(id)?));
@@ -129,7 +132,7 @@ fn target(args: &args::RunArgs, place: &Place) -> Result<ConversationTarget, Com
 fn merge_options(
     args: &args::RunArgs,
     before: TurnOptions,
-    place: &Place,
+    place: &CommandContext,
 ) -> Result<TurnOptions, CommandFailure> {
     let schema = match &args.schema {
         None => before.schema,

@@ -16,7 +16,7 @@ use crate::{
     front::wire::{
         CallStatus, InquiryStatus, PromptOutcome, QuestionUpdate, TurnCompleted, Update, Usage,
     },
-    turn::event::{By, Level, Outcome, Status},
+    turn::record::{By, Level, Outcome, Status},
     visible::{one_line, visible},
 };
 

@@ -31,7 +31,7 @@ use super::{
     paint::Paint,
 };
 use crate::{
-    turn::{effect::Prompt, event::PromptId, input::PromptAnswer, question::AnswerType},
+    turn::{effect::Prompt, input::PromptAnswer, question::AnswerType, record::PromptId},
     visible::one_line,
 };
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{failure::CommandFailure, place::Place, streams::Streams};
+use super::{failure::CommandFailure, place::CommandContext, streams::Streams};
 use crate::{
     config::{
         self, Sources,
@@ -32,7 +32,7 @@ pub enum Consent<'a> {
 pub fn run(
     revoke: bool,
     consent: Consent<'_>,
-    place: &Place,
+    place: &CommandContext,
     streams: &mut Streams<'_>,
 ) -> Result<(), CommandFailure> {
     let folder = one_line(&place.root.to_string_lossy());
@@ -137,7 +137,7 @@ mod tests {
     fn who_is_asked_sees_all_of_it_first_and_a_no_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        let place = Place::at(root, folder.path().join("state")).unwrap();
+        let place = CommandContext::at(root, folder.path().join("state")).unwrap();
         std::fs::write(
             place.root.join("aside.toml"),
             "conversation.tools.lint.command = ['lint']\n",

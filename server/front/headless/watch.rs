@@ -22,8 +22,8 @@ use crate::{
     },
     turn::{
         effect::{DismissReason, End},
-        event::{Level, PromptId, Refusal, RefusalReason},
         input::PromptAnswer,
+        record::{Level, PromptId, Refusal, RefusalReason},
     },
 };
 

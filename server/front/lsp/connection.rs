@@ -34,7 +34,7 @@ use crate::{
     },
     session::store::default_state_dir,
     tool::Tool,
-    turn::{effect::DismissReason, event::Vocabulary, input::PromptAnswer},
+    turn::{effect::DismissReason, input::PromptAnswer, record::Vocabulary},
 };
 
 /// What tower-lsp calls. Clones are one.

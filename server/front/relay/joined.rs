@@ -16,12 +16,12 @@ const ENVELOPE: usize = 128;
 /// Updates in the order in which they came.
 #[derive(Debug, Default)]
 pub struct JoinedUpdates {
-    queue: VecDeque<Waiting>,
+    queue: VecDeque<QueuedUpdate>,
     bytes: usize,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct QueuedUpdate {
     update: Update,
     weight: usize,
 }
@@ -38,12 +38,12 @@ impl JoinedUpdates {
         }
         let weight = weight(&update);
         self.bytes += weight;
-        self.queue.push_back(Waiting { update, weight });
+        self.queue.push_back(QueuedUpdate { update, weight });
     }
 
     /// Takes the first update, joined or not.
     pub fn pop(&mut self) -> Option<Update> {
-        let Waiting { update, weight } = self.queue.pop_front()?;
+        let QueuedUpdate { update, weight } = self.queue.pop_front()?;
         self.bytes -= weight;
         Some(update)
     }

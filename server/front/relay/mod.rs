@@ -19,7 +19,7 @@ use self::{
 use crate::{
     engine::{StartedTurn, TurnMessage, TurnNotice},
     front::wire::{Prompt, QuestionUpdate, TurnCompleted, TurnRef, Update},
-    turn::{effect::DismissReason, event::Outcome},
+    turn::{effect::DismissReason, record::Outcome},
 };
 
 /// Shows a turn to a client.

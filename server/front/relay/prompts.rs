@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     engine::{TurnHandle, conversations::Conversations},
     front::wire,
-    turn::{event::PromptId, input::PromptAnswer, question::Misfit},
+    turn::{input::PromptAnswer, question::Misfit, record::PromptId},
 };
 
 /// The prompts that are open, by id.

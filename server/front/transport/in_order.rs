@@ -154,7 +154,7 @@ mod tests {
     #[derive(Clone, Default)]
     struct Noting {
         noted: Arc<Mutex<Vec<String>>>,
-        told: Arc<Mutex<HashMap<String, Arc<Notify>>>>,
+        signals: Arc<Mutex<HashMap<String, Arc<Notify>>>>,
     }
 
     impl Noting {
@@ -162,9 +162,9 @@ mod tests {
             self.noted.lock().unwrap().push(format!("{what} {name}"));
         }
 
-        fn told(&self, name: &str) -> Arc<Notify> {
-            let mut told = self.told.lock().unwrap();
-            told.entry(name.to_owned()).or_default().clone()
+        fn signal(&self, name: &str) -> Arc<Notify> {
+            let mut signals = self.signals.lock().unwrap();
+            signals.entry(name.to_owned()).or_default().clone()
         }
 
         fn taken(&self) -> String {
@@ -190,7 +190,7 @@ mod tests {
                     let_next_begin();
                 }
                 if !name.starts_with("at once") {
-                    noting.told(name).notified().await;
+                    noting.signal(name).notified().await;
                 }
                 noting.note("ends", name);
                 Ok(request
@@ -265,7 +265,7 @@ mod tests {
         let served = trial.serve(&["wait 1", "at once 2", "later 3", "later 4", "at once 5"]);
         settle().await;
         assert_eq!(noting.taken(), "begins wait 1");
-        noting.told("wait 1").notify_one();
+        noting.signal("wait 1").notify_one();
         settle().await;
         assert_eq!(
             noting.taken(),
@@ -274,10 +274,10 @@ mod tests {
         );
         let answers: Vec<bool> = served.await.unwrap().iter().map(Option::is_some).collect();
         assert_eq!(answers, [true, true, false, false, true]);
-        noting.told("later 4").notify_one();
+        noting.signal("later 4").notify_one();
         settle().await;
         assert_eq!(noting.taken(), "ends later 4");
-        noting.told("later 3").notify_one();
+        noting.signal("later 3").notify_one();
         let framed = |id| format!("{{\"jsonrpc\":\"2.0\",\"result\":null,\"id\":{id}}}\n");
         assert_eq!(trial.said().await, framed(4) + &framed(3));
     }
@@ -292,7 +292,7 @@ mod tests {
         settle().await;
         assert!(noting.taken().ends_with("begins later, begins later"));
         for _ in 0..=LATE {
-            noting.told("later").notify_one();
+            noting.signal("later").notify_one();
             settle().await;
         }
         assert!(noting.taken().ends_with("begins at once, ends at once"));

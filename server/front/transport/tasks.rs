@@ -100,7 +100,7 @@ mod tests {
     #[tokio::test]
     async fn detached_work_goes_on_where_nobody_waits_for_it() {
         let (begin, begun) = oneshot::channel();
-        let (tell, told) = oneshot::channel();
+        let (tell, receiver) = oneshot::channel();
         let mut waiting = Box::pin(detached(async move {
             let word: &str = begun.await.unwrap();
             tell.send(word).unwrap();
@@ -108,6 +108,6 @@ mod tests {
         assert!(futures_util::poll!(&mut waiting).is_pending());
         drop(waiting);
         begin.send("done").unwrap();
-        assert_eq!(told.await, Ok("done"));
+        assert_eq!(receiver.await, Ok("done"));
     }
 }

@@ -4,15 +4,15 @@ use super::{
     CallStatus, InquiryStatus, Position, Preview, Prompt, PromptAnswer, PromptKind, PromptOutcome,
     PromptTool, QuestionUpdate, TurnCompleted, TurnRef, Update, Usage,
 };
-use crate::turn::{effect, event::PromptId, input, response};
+use crate::turn::{effect, input, record::PromptId, response};
 
 impl From<effect::Update> for Update {
     fn from(update: effect::Update) -> Self {
-        use effect::Update as Told;
+        use effect::Update as TurnsUpdate;
         match update {
-            Told::Text { step, text } => Self::Text { step, text },
-            Told::Reasoning { step, text } => Self::Reasoning { step, text },
-            Told::ToolCall {
+            TurnsUpdate::Text { step, text } => Self::Text { step, text },
+            TurnsUpdate::Reasoning { step, text } => Self::Reasoning { step, text },
+            TurnsUpdate::ToolCall {
                 step,
                 id,
                 name,
@@ -34,7 +34,7 @@ impl From<effect::Update> for Update {
                     status,
                 }
             }
-            Told::ToolResult {
+            TurnsUpdate::ToolResult {
                 id,
                 status,
                 summary,
@@ -45,7 +45,7 @@ impl From<effect::Update> for Update {
                 summary,
                 diff,
             },
-            Told::QuestionOpened {
+            TurnsUpdate::QuestionOpened {
                 prompt,
                 call,
                 kind,
@@ -58,13 +58,15 @@ impl From<effect::Update> for Update {
                 label,
                 text,
             }),
-            Told::QuestionClosed { prompt, settled } => Self::Question(closed(prompt, settled)),
-            Told::Inquiry { calls, status } => Self::Inquiry {
+            TurnsUpdate::QuestionClosed { prompt, settled } => {
+                Self::Question(closed(prompt, settled))
+            }
+            TurnsUpdate::Inquiry { calls, status } => Self::Inquiry {
                 call_ids: calls,
                 status: status.into(),
             },
-            Told::Steered { text } => Self::Steered { text },
-            Told::Retry {
+            TurnsUpdate::Steered { text } => Self::Steered { text },
+            TurnsUpdate::Retry {
                 attempt,
                 after,
                 reason,
@@ -78,8 +80,8 @@ impl From<effect::Update> for Update {
                     discard_step,
                 }
             }
-            Told::Notice { level, text } => Self::Notice { level, text },
-            Told::Usage {
+            TurnsUpdate::Notice { level, text } => Self::Notice { level, text },
+            TurnsUpdate::Usage {
                 usage,
                 context_window,
             } => Self::Usage(Usage {

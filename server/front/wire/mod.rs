@@ -28,9 +28,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::turn::{
-    event::{By, Level, Outcome, Refusal, Status, TurnError},
     input::SecretValue,
     question::{AnswerType, Source},
+    record::{By, Level, Outcome, Refusal, Status, TurnError},
 };
 
 /// A conversation and one of its turns. Both are opaque.

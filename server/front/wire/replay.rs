@@ -9,9 +9,9 @@ use super::{CallStatus, InquiryStatus, PromptKind, PromptOutcome, QuestionUpdate
 use crate::{
     session::{record::Edit, replay::Turn},
     turn::{
-        event::{By, CallEnd, CallKey, Closed, Event, InquiryResponse, PromptId, PromptSubject},
         history::{CallHistory, TurnHistory},
         question::Source,
+        record::{By, CallEnd, CallKey, Closed, Event, InquiryResponse, PromptId, PromptSubject},
         response,
     },
 };

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Prompt, PromptAnswer, Update};
-use crate::turn::event::Outcome;
+use crate::turn::record::Outcome;
 
 /// Error codes of the protocol, beside those of JSON-RPC and LSP.
 pub mod code {

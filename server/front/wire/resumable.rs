@@ -7,9 +7,9 @@ use super::{Position, Preview, Prompt, PromptKind, PromptTool, TurnRef};
 use crate::{
     session::replay::Turn,
     turn::{
-        event::{Permission, PromptId, PromptSubject},
         history::{CallHistory, CallState, TurnHistory},
         question::{AnswerType, Source},
+        record::{Permission, PromptId, PromptSubject},
     },
 };
 

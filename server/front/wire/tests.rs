@@ -11,8 +11,9 @@ use super::{
 };
 use crate::turn::{
     effect::{self, Settled},
-    event::{CallKey, PromptId, Reason},
-    input, response,
+    input,
+    record::{CallKey, PromptId, Reason},
+    response,
 };
 
 mod contract;

@@ -45,8 +45,8 @@ pub fn built_in(kind: ApiKind, model: &str) -> Abilities {
         return abilities;
     };
     abilities.take(&section.any);
-    if let Some((told, rest)) = section.row(model) {
-        abilities.take(told);
+    if let Some((stated, rest)) = section.row(model) {
+        abilities.take(stated);
         if !is_same_model(rest) {
             abilities.prices = None;
         }
@@ -87,7 +87,7 @@ impl Section {
         let rows = self
             .models
             .iter()
-            .filter_map(|(id, told)| Some((told, rest(id)?)));
+            .filter_map(|(id, stated)| Some((stated, rest(id)?)));
         rows.min_by_key(|(_, rest)| rest.len())
     }
 }
@@ -344,12 +344,12 @@ mod tests {
 
     #[test]
     fn the_list_knows_better_than_the_table_and_the_user_better_than_the_list() {
-        let told = |tokens| StatedAbilities {
+        let stated = |tokens| StatedAbilities {
             context_window: Some(tokens),
             ..StatedAbilities::default()
         };
         let window = |kind, listed: Option<u64>, configured: Option<u64>| {
-            let (listed, configured) = (listed.map(told), configured.map(told));
+            let (listed, configured) = (listed.map(stated), configured.map(stated));
             abilities(kind, "m", listed.as_ref(), configured.as_ref()).context_window
         };
         use ApiKind::{Anthropic, Ollama};

@@ -32,7 +32,7 @@ impl Tally {
 
     /// Takes in a member `usage`. What is absent in it, or null, stays as it was; the rest is what it has come to.
     pub(super) fn take(&mut self, usage: &Value) -> Usage {
-        let set = |field: &mut u64, told: &Value| *field = told.as_u64().unwrap_or(*field);
+        let set = |field: &mut u64, tokens: &Value| *field = tokens.as_u64().unwrap_or(*field);
         set(&mut self.input, &usage["input_tokens"]);
         set(&mut self.cache_read, &usage["cache_read_input_tokens"]);
         set(&mut self.cache_write, &usage["cache_creation_input_tokens"]);

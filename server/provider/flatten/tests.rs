@@ -2,8 +2,8 @@ use super::*;
 use crate::turn::{
     Event,
     attachment::{Attachment, Content, Media, MediaType},
-    event::{CallEnd, CallKey, DirectiveKind},
     inquiry::CallResult,
+    record::{CallEnd, CallKey, DirectiveKind},
     response::Usage,
     transcript::Transcript,
 };

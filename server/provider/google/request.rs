@@ -265,7 +265,7 @@ fn result(item: &Item, content: &mut ContentWriter<'_>) {
     let Item::ToolResult {
         id,
         name,
-        content: told,
+        content: text,
         is_error,
         ..
     } = item
@@ -278,7 +278,7 @@ fn result(item: &Item, content: &mut ContentWriter<'_>) {
     }
     response.insert("name".into(), wire_name(name).into());
     let what = if *is_error { "error" } else { "output" };
-    response.insert("response".into(), json!({ what: told }));
+    response.insert("response".into(), json!({ what: text }));
     content
         .part()
         .json(&json!({ "functionResponse": response }));

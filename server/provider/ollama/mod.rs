@@ -89,7 +89,7 @@ struct OllamaModel {
 
 /// What the list says of a model that answers.
 fn listed(entry: OllamaModel) -> Option<ListedModel> {
-    let abilities = told(entry.capabilities.as_deref())?;
+    let abilities = stated(entry.capabilities.as_deref())?;
     Some(ListedModel {
         model: entry.model.unwrap_or(entry.name),
         abilities,
@@ -97,24 +97,24 @@ fn listed(entry: OllamaModel) -> Option<ListedModel> {
 }
 
 /// What a model's capabilities come to; older servers do not say. `None`: it does not answer at all.
-fn told(capabilities: Option<&[String]>) -> Option<StatedAbilities> {
-    let mut told = StatedAbilities {
+fn stated(capabilities: Option<&[String]>) -> Option<StatedAbilities> {
+    let mut stated = StatedAbilities {
         forced_tools: Some(ForcedToolSupport::No),
         strict: Some(false),
         ..StatedAbilities::default()
     };
     let Some(capabilities) = capabilities else {
-        return Some(told);
+        return Some(stated);
     };
     let can = |what: &str| capabilities.iter().any(|capability| capability == what);
-    told.tools = Some(can("tools"));
-    told.images = Some(can("vision"));
-    told.reasoning = Some(if can("thinking") {
+    stated.tools = Some(can("tools"));
+    stated.images = Some(can("vision"));
+    stated.reasoning = Some(if can("thinking") {
         ReasoningKind::Switch
     } else {
         ReasoningKind::None
     });
-    can("completion").then_some(told)
+    can("completion").then_some(stated)
 }
 
 #[derive(Deserialize)]
@@ -133,6 +133,6 @@ fn show(description: &Value) -> Result<StatedAbilities, String> {
     let length = shown.model_info.get(&format!("{family}.context_length"));
     Ok(StatedAbilities {
         context_window: length.and_then(Value::as_u64),
-        ..told(shown.capabilities.as_deref()).unwrap_or_default()
+        ..stated(shown.capabilities.as_deref()).unwrap_or_default()
     })
 }

@@ -101,8 +101,8 @@ impl WireApi for OpenaiChat {
             members.add("stream_options", &json!({"include_usage": true}));
         }
         // Some servers refuse a limit that the window has no room for: nobody is told one that nobody has set.
-        let told = ask.options.max_output.or(ask.options.abilities.max_output);
-        if told.is_some() {
+        let limit = ask.options.max_output.or(ask.options.abilities.max_output);
+        if limit.is_some() {
             let newer = self.server.newer_limit && !without(Feature::MaxCompletionTokens);
             let name = if newer {
                 "max_completion_tokens"
@@ -162,9 +162,9 @@ impl WireApi for OpenaiChat {
     fn encode(&self, items: &[Item], native: bool, ask: &RequestContents<'_>, out: &mut Encoder) {
         let writer = self.writer(ask);
         if items.iter().any(Item::is_of_model) {
-            writer.said(items, native, out);
+            writer.model_side(items, native, out);
         } else {
-            writer.told(items, out);
+            writer.user_side(items, out);
         }
     }
 

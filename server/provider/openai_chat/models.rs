@@ -31,7 +31,7 @@ fn listed(model: &Value) -> Option<ListedModel> {
         let mut found = places.iter().filter_map(|place| model.pointer(place));
         found.find_map(Value::as_u64).filter(|count| *count > 0)
     };
-    let mut told = StatedAbilities {
+    let mut stated = StatedAbilities {
         context_window: count(&[
             "/top_provider/context_length",
             "/context_length",
@@ -46,27 +46,27 @@ fn listed(model: &Value) -> Option<ListedModel> {
     };
     if let Some(parameters) = model["supported_parameters"].as_array() {
         let takes = |name: &str| parameters.iter().any(|parameter| parameter == name);
-        told.tools = Some(takes("tools"));
-        told.schema = Some(takes("structured_outputs"));
-        told.forced_tools = (!takes("tool_choice")).then_some(ForcedToolSupport::No);
-        told.reasoning = Some(kind(takes("reasoning")));
+        stated.tools = Some(takes("tools"));
+        stated.schema = Some(takes("structured_outputs"));
+        stated.forced_tools = (!takes("tool_choice")).then_some(ForcedToolSupport::No);
+        stated.reasoning = Some(kind(takes("reasoning")));
         if takes("reasoning") {
-            told.efforts = Some(EFFORTS.map(str::to_owned).to_vec());
+            stated.efforts = Some(EFFORTS.map(str::to_owned).to_vec());
         }
     }
     if let Some(takes) = model["architecture"]["input_modalities"].as_array() {
-        told.images = Some(takes.iter().any(|what| what == "image"));
-        told.documents = Some(takes.iter().any(|what| what == "file"));
+        stated.images = Some(takes.iter().any(|what| what == "image"));
+        stated.documents = Some(takes.iter().any(|what| what == "file"));
     }
     if let Some(can) = model["capabilities"].as_object() {
         let can = |name: &str| can.get(name).and_then(Value::as_bool);
-        told.tools = can("function_calling").or(told.tools);
-        told.images = can("vision").or(told.images);
-        told.reasoning = can("reasoning").map(kind).or(told.reasoning);
+        stated.tools = can("function_calling").or(stated.tools);
+        stated.images = can("vision").or(stated.images);
+        stated.reasoning = can("reasoning").map(kind).or(stated.reasoning);
     }
     Some(ListedModel {
         model: name,
-        abilities: told,
+        abilities: stated,
     })
 }
 

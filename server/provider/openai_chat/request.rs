@@ -9,7 +9,7 @@ use crate::{
         api::{Encoder, RequestContents, Role, object},
         attached::{UserPart, parts},
     },
-    turn::{event::CallKey, transcript::Item},
+    turn::{record::CallKey, transcript::Item},
 };
 
 /// What is said for the model where a server has it speak between a result and the user.
@@ -44,7 +44,7 @@ impl ChatMessageWriter<'_> {
 
     /// What the user's side says: results first, and one message for all that follows each other, since templates
     /// of many models insist that the sides take turns.
-    pub(super) fn told(&self, items: &[Item], out: &mut Encoder) {
+    pub(super) fn user_side(&self, items: &[Item], out: &mut Encoder) {
         let mut result = false;
         let mut said: Vec<UserPart> = Vec::new();
         for item in items {
@@ -131,7 +131,7 @@ impl ChatMessageWriter<'_> {
     }
 
     /// One response: one message.
-    pub(super) fn said(&self, items: &[Item], native: bool, out: &mut Encoder) {
+    pub(super) fn model_side(&self, items: &[Item], native: bool, out: &mut Encoder) {
         let calls: Vec<Value> = items.iter().filter_map(|item| self.call(item)).collect();
         if calls.is_empty() && !items.iter().any(|item| words(item).is_some()) {
             // Reasoning alone says nothing.

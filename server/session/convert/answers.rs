@@ -10,7 +10,7 @@ use super::super::{
 };
 use super::old;
 use crate::turn::{
-    event::{
+    record::{
         Backend, CallKey, Closed, Effort, Event, InquiryResponse, Permission, PromptId, Reason,
         Showing, Vocabulary, Word,
     },

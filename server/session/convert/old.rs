@@ -4,7 +4,7 @@
 //! lines were written: what models are told today may be worded in any other way.
 
 use crate::turn::{
-    event::{
+    record::{
         Backend, By, CallEnd, DirectiveKind, FaultKind, Reason, ResultReason, Status, Vocabulary,
         Word,
     },

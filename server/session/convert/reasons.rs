@@ -2,7 +2,7 @@
 
 use super::{super::disk, old};
 use crate::turn::{
-    event::{CallEnd, CallKey, DirectiveKind, Event, ResultReason, Vocabulary, Word},
+    record::{CallEnd, CallKey, DirectiveKind, Event, ResultReason, Vocabulary, Word},
     rules::Mode,
 };
 

@@ -7,10 +7,11 @@ use super::{
         record::{Edit, Entry, Record, Undone},
         replay,
     },
+    text::WIDTH,
     *,
 };
 use crate::turn::attachment::{Attachment, Content, Media, MediaType};
-use crate::turn::event::{
+use crate::turn::record::{
     Effort, ErrorCode, Level, Permission, PromptId, PromptSubject, Refusal, ResultReason, TurnError,
 };
 
@@ -358,15 +359,15 @@ fn permissions_refusals_and_ends() {
         text: "No.".into(),
     };
     for sentence in [
-        "100 cycles are over; raise the limit.",
-        "100 cycles are over; raise the limit",
+        "100 steps are over; raise the limit.",
+        "100 steps are over; raise the limit",
     ] {
         let error = TurnError::new(ErrorCode::Limit, sentence);
         let refusals = vec![refusal.clone()];
         check(
             vec![user("go"), end(Outcome::Failed, Some(error), refusals)],
             "> **User:** go\n\n*Refused: sh, nobody was there to approve it.*\n\n\
-             **Failed**: 100 cycles are over; raise the limit. Tokens: 105 in (90 from cache), 7 out, $0.0123.",
+             **Failed**: 100 steps are over; raise the limit. Tokens: 105 in (90 from cache), 7 out, $0.0123.",
         );
     }
     check(

@@ -8,7 +8,7 @@ use super::{
     super::lines::{UnreadableLine, read_all, read_last_turn},
     *,
 };
-use crate::turn::{Event, event::FaultKind};
+use crate::turn::{Event, record::FaultKind};
 
 const NOW: Duration = Duration::from_secs(1_735_787_045);
 

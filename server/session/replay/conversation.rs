@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::{Entry, Frozen, Record, Turn, transcript::TranscriptFold};
 use crate::turn::{
-    event::{DirectiveKind, Event, FaultKind, Word},
+    record::{DirectiveKind, Event, FaultKind, Word},
     response::Feature,
     transcript::Transcript,
 };

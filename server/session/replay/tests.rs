@@ -2,11 +2,11 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::*;
 use crate::turn::{
-    event::{
+    question::{AnswerType, Question, Source},
+    record::{
         CallEnd, CallKey, Closed, DirectiveKind, FaultKind, InquiryResponse, Level, Outcome,
         PromptId, PromptSubject, Word,
     },
-    question::{AnswerType, Question, Source},
     response::{Feature, Finish, Usage},
     transcript::Item,
 };

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use crate::turn::{
-    event::{Event, ResultReason},
     history::{CallHistory, CallState, TurnHistory},
     model_text::ModelText,
+    record::{Event, ResultReason},
     transcript::Transcript,
 };
 

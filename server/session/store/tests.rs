@@ -8,7 +8,7 @@ use super::{
     *,
 };
 use crate::turn::{
-    event::{CallKey, Outcome, PromptId, PromptSubject},
+    record::{CallKey, Outcome, PromptId, PromptSubject},
     response::Usage,
 };
 

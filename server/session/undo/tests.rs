@@ -1,7 +1,7 @@
 use std::{fs, os::unix::fs::symlink, path::PathBuf, time::Duration};
 
 use super::{super::record::Undone, *};
-use crate::turn::event::{CallKey, Event};
+use crate::turn::record::{CallKey, Event};
 
 /// A workspace, and the log of what turns did to it.
 struct UndoFixture {

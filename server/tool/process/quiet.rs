@@ -16,7 +16,7 @@ use super::{
     CommandEnd, Job, Output, PATIENCE, Report, start,
     supervisor::{self, DRAIN},
 };
-use crate::turn::event::CallKey;
+use crate::turn::record::CallKey;
 
 /// A program whose standard output is read.
 #[derive(Clone, Debug)]

@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_bytes_are_is_told_by_how_they_begin() {
+    fn what_bytes_are_follows_from_how_they_begin() {
         for (beginning, expected) in [
             (&b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"[..], Some("image/png")),
             (b"\xff\xd8\xff\xe0\0\x10JFIF", Some("image/jpeg")),
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_told_in_words() {
+    fn sizes_are_put_in_words() {
         for (bytes, expected) in [
             (0, "0 bytes"),
             (1, "1 byte"),
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_model_does_not_take_is_told_once() {
+    fn what_a_model_does_not_take_is_named_once() {
         let given = |name: &str| {
             let extension = name.split_once('.').unwrap_or_default().1;
             let media_type = match extension {
@@ -268,7 +268,7 @@ mod tests {
                 content,
             }
         };
-        let told = |names: &[&str], images, documents| {
+        let notice = |names: &[&str], images, documents| {
             let attachments: Vec<Attachment> = names.iter().map(|name| given(name)).collect();
             let model = Model {
                 id: "local/small".into(),
@@ -279,23 +279,23 @@ mod tests {
             not_taken(&attachments, &model).unwrap_or_default()
         };
         let all = ["a.txt", "b.png", "c.pdf", "d.gif"];
-        assert_eq!(told(&all, true, true), "");
-        assert_eq!(told(&["a.txt"], false, false), "");
+        assert_eq!(notice(&all, true, true), "");
+        assert_eq!(notice(&["a.txt"], false, false), "");
         let begin = "As far as is known, local/small takes no";
         let better = "choose a model that does; if this one does, ask its provider with `aside model list`, or set \
                       `images = true` among the `models` of its provider in your aside.toml.";
         assert_eq!(
-            told(&all, false, true),
+            notice(&all, false, true),
             format!("{begin} images, so it is told the name alone of b.png, d.gif; {better}")
         );
         assert_eq!(
-            told(&all, false, false),
+            notice(&all, false, false),
             format!(
                 "{begin} images and no PDF, so it is told the name alone of b.png, c.pdf, d.gif; {better}"
             )
         );
         assert_eq!(
-            told(&all, true, false),
+            notice(&all, true, false),
             format!(
                 "{begin} PDF, so it is told the name alone of c.pdf; choose a model that does, or attach the text."
             )

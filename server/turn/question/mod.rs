@@ -9,6 +9,7 @@ use serde_json::Value;
 mod answer;
 mod answer_type;
 mod format;
+mod number;
 
 pub use answer::{Answer, Misfit, Secret};
 pub use answer_type::{AnswerType, has_clear_numbers};

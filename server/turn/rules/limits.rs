@@ -19,7 +19,7 @@ pub const CUTS_IN_A_ROW: u8 = 2;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
     /// Provider requests a turn, its inquiries not counted.
-    pub cycles: u32,
+    pub steps: u32,
     /// How long a tool may run before it is stopped; a live question stops this clock.
     pub tool_time: Duration,
     /// Tools that run side by side.
@@ -39,7 +39,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            cycles: 100,
+            steps: 100,
             tool_time: Duration::from_secs(120),
             tools_at_once: 16,
             calls_in_message: 256,

@@ -41,7 +41,7 @@ pub struct Setup {
 pub struct Turn {
     pub(crate) cx: Context,
     pub(crate) phase: Phase,
-    /// The calls of the current cycle, in call order.
+    /// The calls of the current step, in call order.
     pub(crate) calls: Vec<Call>,
     pub(crate) inquiries: Inquiries,
     pub(crate) force: Force,
@@ -53,7 +53,7 @@ pub struct Turn {
 pub(crate) enum Phase {
     /// A request is out, or waits to be sent again.
     Streaming(Streaming),
-    /// The calls of the cycle are open.
+    /// The calls of the step are open.
     Calls,
     /// The final answer is being checked.
     Checking {
@@ -235,7 +235,7 @@ impl Turn {
         self.stream(sending, Retries::default());
     }
 
-    /// Sends the request of this cycle, for the first time or again.
+    /// Sends the request of this step, for the first time or again.
     pub(crate) fn stream(&mut self, sending: Sending, retries: Retries) {
         let request = self.cx.next_request();
         let kind = RequestKind::Turn {
@@ -261,10 +261,10 @@ impl Turn {
 
     fn over_limit(&self) -> Option<TurnError> {
         let limits = &self.cx.rules.limits;
-        if self.cx.step >= limits.cycles {
+        if self.cx.step >= limits.steps {
             let text = format!(
                 "The turn was stopped after {} requests; raise conversation.limits.steps to let it go on.",
-                limits.cycles
+                limits.steps
             );
             return Some(TurnError::new(ErrorCode::Limit, text));
         }
@@ -277,7 +277,7 @@ impl Turn {
         })
     }
 
-    /// After every input: what the calls and inquiries now need, and whether the cycle is over.
+    /// After every input: what the calls and inquiries now need, and whether the step is over.
     pub(crate) fn advance(&mut self) {
         self.spread_remembered();
         self.spread_permission();
@@ -289,12 +289,12 @@ impl Turn {
             let own = self.own_sending();
             self.inquiries
                 .send_due(&mut self.cx, &open(&self.calls), &own);
-            self.end_cycle();
+            self.end_step();
         }
         self.end_stopping();
     }
 
-    fn end_cycle(&mut self) {
+    fn end_step(&mut self) {
         if self.calls.iter().all(Call::is_done) {
             self.request();
         } else if self

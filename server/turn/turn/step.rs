@@ -56,8 +56,8 @@ impl Turn {
         let Phase::Streaming(streaming) = &mut self.phase else {
             return;
         };
-        let (cycle, shown) = (self.cx.step, streaming.shown);
-        let discard_step = shown.then_some(cycle);
+        let (step, shown) = (self.cx.step, streaming.shown);
+        let discard_step = shown.then_some(step);
         if let Some((attempt, after)) =
             streaming
                 .retries

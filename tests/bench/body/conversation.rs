@@ -12,8 +12,8 @@ use aside::{
     },
     turn::{
         Event,
-        event::{CallEnd, CallKey},
         inquiry::{CallResult, Message},
+        record::{CallEnd, CallKey},
         response::{Finish, Usage},
         rules::ToolChoice,
         transcript::{Fork, Transcript},

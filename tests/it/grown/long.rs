@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use aside::turn::event::Outcome;
+use aside::turn::record::Outcome;
 use aside_model_server::{
     check::{CheckedRequest, EarlierReplies, check},
     play::{ModelReply, ReplyItem},

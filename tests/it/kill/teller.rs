@@ -7,7 +7,7 @@ use std::{
 
 use aside::{
     session::{conversation::ConversationActivity, replay},
-    turn::{Event, event::PromptSubject},
+    turn::{Event, record::PromptSubject},
 };
 
 use super::{

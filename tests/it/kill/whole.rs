@@ -10,7 +10,7 @@ use aside::{
     session::replay,
     turn::{
         Event,
-        event::{CallKey, Outcome, PromptSubject},
+        record::{CallKey, Outcome, PromptSubject},
     },
 };
 

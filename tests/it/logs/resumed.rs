@@ -57,6 +57,7 @@ pub(super) fn resumed(turn: &LoggedTurn, people: People, model_text: ModelText) 
     let mut stage = Stage {
         people,
         turn: resumed.expect("no answers that do not fit"),
+        now: Time::ZERO,
         calls,
         hashes: hashes(&turn.events),
         inputs: VecDeque::new(),
@@ -69,6 +70,7 @@ pub(super) fn resumed(turn: &LoggedTurn, people: People, model_text: ModelText) 
 struct Stage {
     people: People,
     turn: Turn,
+    now: Time,
     /// Tool and arguments of the calls that the model makes again.
     calls: Vec<(String, String)>,
     hashes: BTreeMap<CallKey, String>,
@@ -89,9 +91,12 @@ impl Stage {
             if let Some(Effect::End(_)) = self.effects.last() {
                 return;
             }
-            let now = self.turn.deadline().unwrap_or_default();
-            let input = self.inputs.pop_front().unwrap_or(Input::Tick);
-            self.turn.handle(now, input);
+            let input = self.inputs.pop_front().unwrap_or_else(|| {
+                // Nothing else is on its way, so time passes.
+                self.now = self.now.max(self.turn.deadline().unwrap_or_default());
+                Input::Tick
+            });
+            self.turn.handle(self.now, input);
         }
         panic!("it never ends: {:#?}", self.effects);
     }

@@ -30,8 +30,8 @@ use super::{
 /// How far each sentence moves among all that stand in the logs, and among those that the turn has.
 const ROTATIONS: [usize; 2] = [1, 11];
 
-/// What the program makes of a prefix, view by view.
-type Views = Vec<(&'static str, String)>;
+/// A part of what the program makes of a prefix, by its name.
+type View = (&'static str, String);
 
 #[test]
 fn logs_are_read_and_gone_on_with_the_same_whatever_the_sentences_say() {
@@ -86,7 +86,7 @@ fn lines_with_other_sentences_hold_what_was_read_out_of_the_first() {
 }
 
 #[track_caller]
-fn check(english: &Views, told: &Views, what: &str) {
+fn check(english: &[View], told: &[View], what: &str) {
     for ((name, one), (_, other)) in english.iter().zip(told) {
         assert_eq!(one, other, "{what}: {name}");
     }
@@ -155,7 +155,7 @@ fn decoded(line: &[u8]) -> Option<Record> {
 }
 
 /// All that is decided of a conversation with these lines, without what models are told.
-fn views(log: &Log, prefix: &[Vec<u8>], model_text: ModelText) -> Views {
+fn views(log: &Log, prefix: &[Vec<u8>], model_text: ModelText) -> Vec<View> {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join(lines::EVENTS), prefix.concat()).expect("a log");
     let read = lines::read_all(folder.path()).expect("it is there");
@@ -247,7 +247,7 @@ fn turn(turn: &Turn) -> impl Debug {
 }
 
 /// What a history says of the turn as a whole.
-fn decided(history: &TurnHistory) -> impl Debug {
+fn decided(history: &TurnHistory) -> impl Debug + use<> {
     let force = history.force();
     let told = (force.is_retrying(), history.cuts(), history.schema_repair());
     let refusals = history.memory().refusals().to_vec();

@@ -19,7 +19,7 @@ use aside::{
         options::{CacheRetention, ModelOptions},
     },
     turn::{
-        event::Event,
+        record::Event,
         response::{Finish, Piece, Response},
         rules::ToolChoice,
         transcript::Transcript,

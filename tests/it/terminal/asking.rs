@@ -13,8 +13,8 @@ use aside::{
     config::{Flag, Sources},
     engine::{ConversationTarget, Engine, Layers, TrustedBy, TurnRequest, TurnStart},
     front::headless::{
-        args::Output, failure::CommandFailure, paint::Paint, place::Place, terminal::Terminal,
-        watch::Watch,
+        args::Output, failure::CommandFailure, paint::Paint, place::CommandContext,
+        terminal::Terminal, watch::Watch,
     },
     turn::rules::Client,
 };
@@ -61,7 +61,7 @@ pub(super) fn become_program() {
 }
 
 async fn program(model: &str) -> Result<u8, CommandFailure> {
-    let place = Place::find(None)?;
+    let place = CommandContext::find(None)?;
     trace(&place);
     let paint = Paint::of(
         io::stderr().is_terminal(),
@@ -100,7 +100,7 @@ async fn program(model: &str) -> Result<u8, CommandFailure> {
 }
 
 /// All that the program says of itself goes to a file beside its conversations.
-fn trace(place: &Place) {
+fn trace(place: &CommandContext) {
     std::fs::create_dir_all(place.engine.state_dir()).unwrap();
     let file = Mutex::new(File::create(place.engine.state_dir().join("trace.log")).unwrap());
     let layer = tracing_subscriber::fmt::layer()

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use serde_json::Value;
 
 use crate::turn::{
-    event::Vocabulary,
+    record::Vocabulary,
     rules::{Mode, ToolChoice},
 };
 

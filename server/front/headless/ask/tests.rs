@@ -2,8 +2,8 @@ use serde_json::json;
 
 use super::*;
 use crate::turn::{
-    event::{CallKey, PromptId},
     question::Source,
+    record::{CallKey, PromptId},
 };
 
 /// A tool's question.

@@ -6,7 +6,7 @@ use crate::{
     session::record::{Edit, Entry, TurnOptions},
     turn::{
         Event,
-        event::{CallKey, Outcome},
+        record::{CallKey, Outcome},
         response::Usage,
     },
 };
@@ -14,7 +14,7 @@ use crate::{
 /// A workspace with a state directory of its own.
 struct Trial {
     folder: tempfile::TempDir,
-    place: Place,
+    place: CommandContext,
 }
 
 impl Trial {
@@ -23,7 +23,7 @@ impl Trial {
         let root = folder.path().join("work");
         fs::create_dir(&root).expect("a folder");
         let state_dir = folder.path().join("state");
-        let place = Place::at(root, state_dir).expect("a place");
+        let place = CommandContext::at(root, state_dir).expect("a place");
         Self { folder, place }
     }
 

@@ -218,13 +218,13 @@ impl Documents {
         if document.version != version || document.text != base || document.awaited.is_some() {
             return None;
         }
-        let (tell, told) = oneshot::channel();
+        let (tell, receiver) = oneshot::channel();
         document.awaited = Some(AwaitedEdit {
             splices,
             begun: false,
             tell,
         });
-        Some(told)
+        Some(receiver)
     }
 
     /// The change is not waited for any more: if it comes, it is the user's.

@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::{
     front::wire::{Prompt, PromptKind},
     turn::{
-        event::{Permission, Vocabulary},
         question::AnswerType,
+        record::{Permission, Vocabulary},
     },
     visible::one_line,
 };

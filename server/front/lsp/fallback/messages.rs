@@ -17,6 +17,7 @@ use crate::{
     turn::{
         input::{PromptAnswer, SecretValue},
         question::AnswerType,
+        record::{Permission, Vocabulary},
     },
     visible::{one_line, visible},
 };

@@ -17,7 +17,7 @@ use crate::{
         export::{MarkdownPage, markdown},
         replay,
     },
-    turn::event::{Level, Outcome},
+    turn::record::{Level, Outcome},
     visible::visible,
 };
 

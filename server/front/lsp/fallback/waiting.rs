@@ -53,7 +53,7 @@ async fn waiting(at: &Arc<Fallback>, now: Duration) -> Result<Option<String>> {
     });
     let asks: Vec<String> = asks.await?;
     let id = (!is_next).then_some(found.id.as_str());
-    Ok(told(&asks, id))
+    Ok(notice(&asks, id))
 }
 
 /// The first of these, which come newest first, that was left with an open question a short while ago, and whether it
@@ -69,7 +69,7 @@ fn recent(listed: &[ConversationSummary], now: Duration) -> Option<(&Conversatio
 }
 
 /// What a turn that waits asks, and how it goes on; of this conversation, where it has to be named.
-fn told(asks: &[String], conversation: Option<&str>) -> Option<String> {
+fn notice(asks: &[String], conversation: Option<&str>) -> Option<String> {
     let (first, others) = asks.split_first()?;
     let more = match others.len() {
         0 => String::new(),
@@ -145,7 +145,7 @@ mod tests {
             ),
         ] {
             let expected = expected.map(|end| format!("A turn that was interrupted {end}"));
-            assert_eq!(told(&asks[..count], conversation), expected);
+            assert_eq!(notice(&asks[..count], conversation), expected);
         }
     }
 }

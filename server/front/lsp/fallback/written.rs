@@ -177,7 +177,7 @@ impl WritingPage {
         // A file that is still being written is not read: it has to be the same twice.
         let mut before = self.read;
         loop {
-            let told = tokio::select! {
+            let notified = tokio::select! {
                 () = unwanted.cancelled() => return None,
                 () = saved.notified() => true,
                 _ = ticks.tick() => false,
@@ -186,7 +186,7 @@ impl WritingPage {
             let now = tokio::task::spawn_blocking(move || stamp(&path))
                 .await
                 .ok()?;
-            let is_done = told || now == before;
+            let is_done = notified || now == before;
             before = now;
             if now.is_none() || now == self.read || !is_done {
                 continue;
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_first_save_with_text_counts_told_or_not() {
+    async fn the_first_save_with_text_counts_notified_or_not() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("answer.txt");
         fs::write(&path, with_mark("Why?")).unwrap();

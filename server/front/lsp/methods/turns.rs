@@ -24,7 +24,7 @@ use crate::{
     },
     session::{record::TurnOptions, replay},
     turn::{
-        event::{Vocabulary, Word},
+        record::{Vocabulary, Word},
         rules::Mode,
     },
 };

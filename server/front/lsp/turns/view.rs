@@ -20,8 +20,8 @@ use crate::{
     },
     turn::{
         effect::DismissReason,
-        event::{Level, Vocabulary},
         input::PromptAnswer,
+        record::{Level, Vocabulary},
     },
 };
 

@@ -5,7 +5,7 @@ use crate::{
     provider::{SharedBody, options::CacheRetention, trial::json_sample},
     turn::{
         attachment::Attachment,
-        event::{CallKey, Event},
+        record::{CallKey, Event},
         response::{Feature, Finish, Usage},
     },
 };

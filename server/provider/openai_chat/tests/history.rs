@@ -9,8 +9,8 @@ use crate::{
     },
     turn::{
         attachment::Attachment,
-        event::Event,
         inquiry::{CallResult, Message},
+        record::Event,
         response::{Feature, Item, Kind, Usage},
     },
 };

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::turn::{
     attachment::Attachment,
-    event::{CallKey, Event},
+    record::{CallKey, Event},
     response::{Feature, Finish, Usage},
 };
 

@@ -10,8 +10,8 @@ use crate::{
     turn::{
         Event,
         attachment::{Attachment, Content, Media, MediaType},
-        event::{CallEnd, CallKey, DirectiveKind},
         inquiry::{Message, Strategy},
+        record::{CallEnd, CallKey, DirectiveKind},
         response::{Failure, Finish, Kind, Piece, Response, Usage},
         rules::ToolChoice,
         transcript::Transcript,
@@ -23,7 +23,7 @@ pub(super) struct RehearsalStage {
     pub(super) rehearsal: Rehearsal,
     transcript: Transcript,
     pub(super) calls: Vec<(String, CallKey)>,
-    cycle: u32,
+    step: u32,
     pub(super) seen: String,
     runtime: tokio::runtime::Runtime,
 }
@@ -34,7 +34,7 @@ impl RehearsalStage {
             rehearsal,
             transcript: Transcript::default(),
             calls: Vec::new(),
-            cycle: 0,
+            step: 0,
             seen: String::new(),
             runtime: tokio::runtime::Builder::new_current_thread()
                 .enable_time()
@@ -86,9 +86,9 @@ impl RehearsalStage {
     }
 
     fn request(&mut self, tool_choice: ToolChoice) {
-        self.cycle += 1;
+        self.step += 1;
         self.transcript
-            .push(&Event::RequestSent { step: self.cycle });
+            .push(&Event::RequestSent { step: self.step });
         let request = self.make(tool_choice, None, vec![], None);
         let response = self.play(request);
         for item in response.items {

@@ -4,7 +4,7 @@
 
 use std::{fs, path::PathBuf};
 
-use aside_turn::event::Event;
+use aside_turn::record::Event;
 use expect_test::expect_file;
 
 use crate::play::Play;

@@ -1,6 +1,6 @@
 //! May the model see a result?
 
-use aside_turn::{effect::PromptKind, event::RefusalReason};
+use aside_turn::{effect::PromptKind, record::RefusalReason};
 
 use crate::{play::Play, table::Table};
 

@@ -3,8 +3,8 @@
 
 use aside_turn::{
     Event,
-    event::{CallEnd, CallKey, Closed, DirectiveKind, PromptId, ResultReason},
     history::{CallHistory, CallState, DeliveryState, TurnHistory},
+    record::{CallEnd, CallKey, Closed, DirectiveKind, PromptId, ResultReason},
     response::{Finish, Usage},
 };
 
@@ -162,7 +162,7 @@ fn a_refusal_of_an_unknown_reason_is_not_repeated() {
     history.apply(&Event::ToolResult {
         call: CallKey(0),
         end: ResultReason::Unknown {
-            status: aside_turn::event::Status::Denied,
+            status: aside_turn::record::Status::Denied,
             word: "full_moon".into(),
         }
         .into(),

@@ -1,6 +1,6 @@
 //! May a call run?
 
-use aside_turn::{effect::PromptKind, event::RefusalReason};
+use aside_turn::{effect::PromptKind, record::RefusalReason};
 
 use crate::{play::Play, table::Table};
 

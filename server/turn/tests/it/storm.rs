@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use aside_turn::{
     effect::RequestKind,
-    event::{Event, Outcome},
     question::AnswerType,
+    record::{Event, Outcome},
 };
 use fastrand::Rng;
 
@@ -122,7 +122,7 @@ fn world(rng: &mut Rng) -> String {
         text += "\nschema";
     }
     if rng.u8(..4) == 0 {
-        text += "\nlimit tool_time=1s turn_time=4s cycles=4 calls=3";
+        text += "\nlimit tool_time=1s turn_time=4s steps=4 calls=3";
     }
     text
 }

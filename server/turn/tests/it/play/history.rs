@@ -1,7 +1,7 @@
 //! What a provider would be sent, and whether it would take it.
 
 use aside_turn::{
-    event::{CallKey, Event},
+    record::{CallKey, Event},
     transcript::{Item, Transcript},
 };
 

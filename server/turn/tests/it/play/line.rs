@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use aside_turn::{
-    event::{PromptId, Vocabulary},
     input::{Input, Preparation, PromptAnswer, SecretValue, ToolOutcome, ToolOutput},
+    record::{PromptId, Vocabulary},
     response::{Failure, FailureClass, Feature, Finish, Kind, Piece, Usage},
 };
 use serde_json::{Value, json};

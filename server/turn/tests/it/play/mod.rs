@@ -20,12 +20,12 @@ use std::{
 
 use aside_turn::{
     effect::{Effect, End, Prompt, PromptKind, Request, RequestKind},
-    event::{CallKey, Event, PromptId},
     history::TurnHistory,
     input::{Input, Preparation, PromptAnswer, SecretValue, Time, ToolOutcome},
     inquiry::Strategy,
     model_text::ModelText,
     question::{Answer, AnswerType},
+    record::{CallKey, Event, PromptId},
     resume::close,
     turn::{Setup, Turn},
 };

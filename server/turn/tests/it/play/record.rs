@@ -1,8 +1,8 @@
 //! Events as text.
 
 use aside_turn::{
-    event::{Closed, Effort, Event, InquiryResponse, PromptSubject, Showing, Vocabulary},
     question::Source,
+    record::{Closed, Effort, Event, InquiryResponse, PromptSubject, Showing, Vocabulary},
 };
 
 use super::{

@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, time::Duration};
 
 use super::ask::{json, words};
 use aside_turn::{
-    event::Vocabulary,
     input::{Prepared, Preview},
     inquiry::Strategy,
     model_text::ModelText,
+    record::Vocabulary,
     rules::{
         Assistant, Class, Client, Configured, Detached, DetachedMode, Mode, QuestionRules,
         ResultRule, Rules, RunRule, StrategyRule, Target, ToolChoice, ToolRules,
@@ -158,7 +158,7 @@ impl World {
         for word in words {
             let (key, value) = word.split_once('=').expect("a key and a value");
             match key {
-                "cycles" => limits.cycles = number(value),
+                "steps" => limits.steps = number(value),
                 "calls" => limits.calls_in_message = number(value),
                 "at_once" => limits.tools_at_once = number(value),
                 "retries" => limits.retries = number(value),

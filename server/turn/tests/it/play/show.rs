@@ -2,10 +2,10 @@
 
 use aside_turn::{
     effect::{Effect, End, InquiryStatus, Prompt, Request, RequestKind, Settled, Update},
-    event::{Level, Outcome, Status, Vocabulary},
     input::Preview,
     inquiry::{Message, SideRequest},
     question::{Answer, AnswerType, Source},
+    record::{Level, Outcome, Status, Vocabulary},
     response::{Finish, Item, Kind, Usage},
     rules::ToolChoice,
 };
@@ -61,7 +61,7 @@ fn send(play: &Play, request: &Request) -> String {
             step,
             native_schema,
         } => {
-            text += &format!("cycle {step}{}", flag(*native_schema, " native-schema"));
+            text += &format!("step {step}{}", flag(*native_schema, " native-schema"));
         }
         RequestKind::Inquiry(ask) => text += &inquiry(play, ask),
     }

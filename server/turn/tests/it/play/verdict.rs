@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use aside_turn::{
-    event::{Event, InquiryResponse, Outcome},
     question::Answer,
+    record::{Event, InquiryResponse, Outcome},
 };
 
 use super::{

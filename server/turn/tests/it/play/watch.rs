@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aside_turn::{
     effect::{Effect, RequestKind, Update},
-    event::{CallKey, Event, Outcome, PromptId, PromptSubject},
+    record::{CallKey, Event, Outcome, PromptId, PromptSubject},
 };
 use serde_json::Value;
 
@@ -67,8 +67,8 @@ impl Watch {
                 );
             }
             Effect::Send(request) => {
-                if let RequestKind::Turn { step: cycle, .. } = request.kind {
-                    let sent = Event::RequestSent { step: cycle };
+                if let RequestKind::Turn { step, .. } = request.kind {
+                    let sent = Event::RequestSent { step };
                     assert!(
                         before.contains(&sent),
                         "it is sent before that is recorded: {text}"

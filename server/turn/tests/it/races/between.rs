@@ -2,10 +2,10 @@
 
 use aside_turn::{
     Turn,
-    event::{Outcome, PromptId, PromptSubject},
     history::TurnHistory,
     input::PromptAnswer,
     question::AnswerType,
+    record::{Outcome, PromptId, PromptSubject},
     resume::{self, ResumeError},
 };
 use serde_json::Value;

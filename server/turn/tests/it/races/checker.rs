@@ -3,10 +3,10 @@
 use aside_turn::{
     Effect, Event, Input,
     effect::{CallWork, Prompt, Request, RequestKind, Update},
-    event::{CallKey, PromptId},
     input::{Preparation, Prepared, PromptAnswer, RequestId, ToolOutcome},
     inquiry::{Message, SideRequest},
     question::{Answer, Question},
+    record::{CallKey, PromptId},
     response::Piece,
     rules::{Class, Client, DetachedMode, Mode, Rules, RunRule, ToolChoice},
     transcript::Transcript,
@@ -315,15 +315,15 @@ impl Checker {
         }
         let sent = self.transcript.fork();
         let history = match &request.kind {
-            RequestKind::Turn { step: cycle, .. } if *cycle != self.turn.cycle => {
-                Err(format!("cycle {cycle} is not on record"))
+            RequestKind::Turn { step, .. } if *step != self.turn.step => {
+                Err(format!("step {step} is not on record"))
             }
             RequestKind::Turn { .. } => history::of_turn(&sent, self.turn.paused),
             RequestKind::Inquiry(ask) => {
                 let again = self.ask(ask);
                 history::of_ask(&sent, ask, again, |key| {
                     let (status, content) = self.call(key)?.done.clone()?;
-                    Some((content, status != aside_turn::event::Status::Ok))
+                    Some((content, status != aside_turn::record::Status::Ok))
                 })
             }
         };

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use aside_turn::{
-    event::{By, ErrorCode, Outcome, Reason},
     inquiry::Strategy,
+    record::{By, ErrorCode, Outcome, Reason},
 };
 
 /// Everything that a run must reach.

@@ -2,7 +2,7 @@
 
 use aside_turn::{
     effect::End,
-    event::{CallKey, ErrorCode, Outcome, PromptId},
+    record::{CallKey, ErrorCode, Outcome, PromptId},
 };
 
 use super::{checker::Checker, count};

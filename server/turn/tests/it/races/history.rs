@@ -2,8 +2,8 @@
 //! the user's, in order, and nothing else does.
 
 use aside_turn::{
-    event::CallKey,
     inquiry::{CallResult, Message, SideRequest},
+    record::CallKey,
     response::{self, Kind},
     transcript::{Fork, Item, Link},
 };

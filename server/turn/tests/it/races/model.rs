@@ -84,7 +84,7 @@ pub(crate) fn reply(
         return fail(tape, &request.tool_choice);
     }
     match &request.kind {
-        RequestKind::Turn { step: cycle, .. } => step(tape, *cycle),
+        RequestKind::Turn { step, .. } => respond(tape, *step),
         RequestKind::Inquiry(ask) if ask.strategy == Strategy::Structured => {
             structured(tape, asked)
         }
@@ -124,12 +124,12 @@ fn fail(tape: &mut Tape, choice: &ToolChoice) -> VecDeque<Coming> {
     reply.pieces
 }
 
-fn step(tape: &mut Tape, cycle: u32) -> VecDeque<Coming> {
+fn respond(tape: &mut Tape, step: u32) -> VecDeque<Coming> {
     let mut reply = Reply::new();
     if tape.one_in(4) {
         reply.item(Kind::Reasoning, "Thinking.", !tape.one_in(8));
     }
-    let calls = [60, 16, 8][(cycle as usize).min(3) - 1];
+    let calls = [60, 16, 8][(step as usize).min(3) - 1];
     match tape.weighted(&[8, calls, 1, 1, 1, 1]) {
         0 => {
             reply.item(Kind::Text, "Done.", true);

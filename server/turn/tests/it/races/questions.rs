@@ -1,8 +1,8 @@
 //! What may go on record of questions: each is asked once, and has one outcome that is true.
 
 use aside_turn::{
-    event::{By, CallKey, InquiryResponse, Reason},
     question::{Answer, AnswerType, Persistence, Question},
+    record::{By, CallKey, InquiryResponse, Reason},
 };
 use serde_json::Value;
 

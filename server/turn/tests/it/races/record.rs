@@ -2,8 +2,8 @@
 
 use aside_turn::{
     Event,
-    event::{CallKey, Closed, Outcome, Permission, PromptId, PromptSubject, Status},
     model_text::ModelText,
+    record::{CallKey, Closed, Outcome, Permission, PromptId, PromptSubject, Status},
     response::{Feature, Finish},
     rules::{DetachedMode, Mode, ResultRule},
 };
@@ -92,14 +92,14 @@ impl Checker {
         }
     }
 
-    fn request_sent(&mut self, cycle: u32) {
+    fn request_sent(&mut self, step: u32) {
         let open = self.turn.unfinished().next().map(|(key, _)| *key);
         if let Some(key) = open {
             return self.fail(format!("a request goes out although {key:?} is open"));
         }
         let turn = &mut self.turn;
         turn.fresh.clear();
-        turn.cycle = cycle;
+        turn.step = step;
         turn.answered = false;
         turn.owing = false;
     }

@@ -174,7 +174,7 @@ fn inquiry(tape: &mut Tape) -> InquiryRules {
 
 fn limits(tape: &mut Tape) -> Limits {
     Limits {
-        cycles: [6, 3, 1][tape.weighted(&[12, 3, 1])],
+        steps: [6, 3, 1][tape.weighted(&[12, 3, 1])],
         tool_time: Duration::from_millis([10_000, 40][tape.weighted(&[10, 1])]),
         tools_at_once: [16, 1, 2][tape.weighted(&[6, 1, 1])],
         calls_in_message: [256, 2][tape.weighted(&[12, 1])],

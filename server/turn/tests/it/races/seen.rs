@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aside_turn::{
     effect::End,
-    event::{CallKey, Outcome, PromptId, PromptSubject, Reason, Status},
     input::{Prepared, RequestId},
     inquiry::Strategy,
     question::Question,
+    record::{CallKey, Outcome, PromptId, PromptSubject, Reason, Status},
 };
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ pub(crate) struct TurnSeen {
     pub(crate) prompts: BTreeMap<PromptId, PromptSeen>,
     /// Events so far.
     pub(crate) events: usize,
-    pub(crate) cycle: u32,
+    pub(crate) step: u32,
     /// The last response asked for the same again.
     pub(crate) paused: bool,
     /// The last response was taken back by the provider.

@@ -62,8 +62,8 @@ pub(crate) fn effect(effect: &Effect) -> String {
         Effect::Send(request) => {
             let (id, choice) = (request.id.0, &request.tool_choice);
             match &request.kind {
-                RequestKind::Turn { step: cycle, .. } => {
-                    format!("< send {id}: cycle {cycle}, choice {choice:?}")
+                RequestKind::Turn { step, .. } => {
+                    format!("< send {id}: step {step}, choice {choice:?}")
                 }
                 RequestKind::Inquiry(ask) => format!("< send {id}: choice {choice:?}, {ask:?}"),
             }

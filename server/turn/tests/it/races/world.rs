@@ -9,10 +9,10 @@ use std::{
 use aside_turn::{
     Effect, Event, Input, Setup, Turn,
     effect::{CallWork, Prompt, Request, RequestKind},
-    event::{CallKey, PromptId},
     input::{PromptAnswer, RequestId, Time, ToolOutcome},
     model_text::ModelText,
     question::AnswerType,
+    record::{CallKey, PromptId},
     rules::Rules,
 };
 use serde_json::json;

@@ -1,0 +1,74 @@
+//! Texts as parts of a page: within a line, behind who said them, as code.
+
+use super::harmless::{block, inline};
+use crate::visible::{without_escapes, without_hidden};
+
+/// The characters of a line that are shown.
+pub(super) const WIDTH: usize = 200;
+
+/// A text without terminal escapes and hidden characters.
+pub(super) fn plain(text: &str) -> String {
+    without_hidden(&without_escapes(text)).into_owned()
+}
+
+/// A text within a line.
+pub(super) fn phrase(text: &str) -> String {
+    inline(&one_line(text))
+}
+
+pub(super) fn one_line(text: &str) -> String {
+    let text = plain(text);
+    cut(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+pub(super) fn cut(line: &str) -> String {
+    match line.char_indices().nth(WIDTH) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_owned(),
+    }
+}
+
+/// A text behind who said it; below that, where it has several lines.
+pub(super) fn labelled(label: &str, text: &str) -> String {
+    let text = plain(text);
+    let text = text.trim();
+    if text.contains('\n') {
+        quoted(&format!("{label}\n\n{}", block(text)))
+    } else {
+        quoted(&format!("{label} {}", inline(text)))
+    }
+}
+
+pub(super) fn quoted(text: &str) -> String {
+    let lines = text.trim().lines();
+    let lines: Vec<String> = lines
+        .map(|line| format!("> {line}").trim_end().to_owned())
+        .collect();
+    lines.join("\n")
+}
+
+pub(super) fn codes<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    names
+        .into_iter()
+        .map(|name| code(&one_line(name)))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// Inline code, within more backticks than it has in a row.
+pub(super) fn code(text: &str) -> String {
+    let ticks = "`".repeat(longest_run(text) + 1);
+    let space = if text.contains('`') { " " } else { "" };
+    format!("{ticks}{space}{text}{space}{ticks}")
+}
+
+pub(super) fn fence(text: &str) -> String {
+    "`".repeat((longest_run(text) + 1).max(3))
+}
+
+fn longest_run(text: &str) -> usize {
+    text.split(|letter| letter != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or(0)
+}
