@@ -6,7 +6,7 @@ use std::process::Command;
 
 use aside::front::headless::{
     args::{self, Command as Chosen},
-    place::Place,
+    place::CommandContext,
     run,
 };
 
@@ -44,7 +44,7 @@ pub(super) fn become_program() {
     let Chosen::Run(args) = cli.command else {
         panic!("it only knows run")
     };
-    let place = Place::find(None).unwrap();
+    let place = CommandContext::find(None).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)

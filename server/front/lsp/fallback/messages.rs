@@ -17,7 +17,6 @@ use crate::{
     turn::{
         input::{PromptAnswer, SecretValue},
         question::AnswerType,
-        record::{Permission, Vocabulary},
     },
     visible::{one_line, visible},
 };
