@@ -75,7 +75,7 @@ impl FoundAnswer {
             };
             cx.tell(Update::QuestionClosed { prompt, settled });
         }
-        if self.remember && value.is_some() {
+        if self.remember {
             cx.newly_remembered
                 .push((identity.tool.clone(), question.question().id.clone()));
         }

@@ -189,3 +189,34 @@ impl ModelText {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_is_refused_again_is_refused_with_the_same_words() {
+        let text = ModelText::default();
+        let again = |reason| text.refused_again("edit", &reason, Mode::Plan);
+        let declined = ResultReason::Declined { noted: false };
+        for (reason, words) in [
+            (
+                ResultReason::DeniedByConfiguration,
+                text.denied_by_key("edit"),
+            ),
+            (
+                ResultReason::DeniedByMode(Some(Mode::Ask)),
+                text.denied_by_mode("edit", Mode::Ask),
+            ),
+            (
+                ResultReason::DeniedByMode(None),
+                text.denied_by_mode("edit", Mode::Plan),
+            ),
+            (ResultReason::NotTrusted, text.not_trusted("edit")),
+            (ResultReason::NeedsApproval, text.needs_approval("edit")),
+            (declined, text.not_allowed("edit", None)),
+        ] {
+            assert_eq!(again(reason), words);
+        }
+    }
+}

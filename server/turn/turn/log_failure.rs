@@ -19,7 +19,6 @@ impl Turn {
         );
         let failed = Conclusion::failed(TurnError::new(ErrorCode::Internal, message));
         match &mut self.phase {
-            Phase::Ended => {}
             Phase::Stopping(conclusion) => *conclusion = failed.clone(),
             _ => self.stop(Ending::Cancelled, failed.clone()),
         }

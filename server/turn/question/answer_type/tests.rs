@@ -257,3 +257,36 @@ fn what_fits_is_said_with_its_bounds() {
         "The answer must be a text that is not empty.",
     );
 }
+
+#[test]
+fn options_are_meant_by_their_numbers_unless_one_is_the_number_of_another() {
+    let check = |options: &[&str], are_clear: bool| {
+        let options: Vec<String> = options.iter().copied().map(str::to_owned).collect();
+        assert_eq!(has_clear_numbers(&options), are_clear, "{options:?}");
+    };
+    check(&["red", "green"], true);
+    check(&["1", "2"], true);
+    check(&["2", "1"], false);
+    check(&["red", "1"], false);
+    check(&["red", "2"], true);
+    check(&["red", "3"], true);
+    check(&["red", "0"], true);
+}
+
+#[test]
+fn whole_numbers_are_compared_exactly() {
+    let large =
+        of(json!({"type": "number", "integer": true, "minimum": 9_007_199_254_740_993_u64}));
+    assert_eq!(accepted(&large, &json!(9_007_199_254_740_992_u64)), None);
+    let exactly = json!(9_007_199_254_740_993_u64);
+    assert_eq!(accepted(&large, &exactly), Some(exactly));
+}
+
+#[test]
+fn a_bound_of_none_at_all_is_no_bound() {
+    let options = json!(["a", "b"]);
+    for (minimum, how_many) in [(0, None), (1, Some("at least 1"))] {
+        let several = of(json!({"type": "multi_select", "options": options, "minimum": minimum}));
+        assert_eq!(several.how_many().as_deref(), how_many);
+    }
+}

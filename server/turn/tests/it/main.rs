@@ -1,16 +1,21 @@
 //! The turn as a specification: tables typed out from the rules, conversations as text, and races in random
 //! worlds.
 
+mod call_history;
+mod causes;
 mod conversations;
 mod deliver;
 mod ends;
 mod fold;
 mod invariants;
+mod log_failures;
 mod permit;
 mod play;
 mod races;
+mod resumes;
 mod routing;
 mod storm;
 mod swap;
 mod table;
 mod untold;
+mod words;

@@ -73,6 +73,9 @@ fn send(play: &Play, request: &Request) -> String {
     }
     let reasons = play.world.rules.model.reasoning;
     text += flag(reasons && !request.reasoning, " no-reasoning");
+    for feature in &request.without {
+        text += &format!(" without={}", feature.word());
+    }
     if let RequestKind::Inquiry(ask) = &request.kind {
         for message in &ask.messages {
             text += &self::message(message);

@@ -1,0 +1,171 @@
+//! What is known of a call after its events, one rule a test.
+
+use aside_turn::{
+    Event,
+    history::{CallState, PendingEnd, TurnHistory},
+    question::{AnswerType, Question, Source},
+    record::{By, CallKey, InquiryResponse, PromptId, PromptSubject, Reason},
+    response::{Finish, Usage},
+};
+
+const CALL: CallKey = CallKey(0);
+
+/// The history of one call that was made and not begun, and then of these events.
+fn after(events: &[Event]) -> TurnHistory {
+    let made = [
+        Event::TurnStart,
+        Event::RequestSent { step: 1 },
+        Event::ToolCall {
+            call: CALL,
+            id: "a".into(),
+            name: "edit".into(),
+            arguments: "{}".into(),
+            opaque: None,
+        },
+        Event::ResponseEnd {
+            finish: Some(Finish::ToolUse),
+            usage: Usage::default(),
+        },
+    ];
+    TurnHistory::of(made.iter().chain(events))
+}
+
+fn started(title: &str) -> Event {
+    Event::CallStarted {
+        call: CALL,
+        run: 1,
+        title: title.into(),
+    }
+}
+
+fn asked(pair: &str, live: bool) -> Event {
+    Event::InquiryRequest {
+        id: pair.into(),
+        call: CALL,
+        source: Source::Tool {
+            name: "edit".into(),
+        },
+        question: Question::new("backup", "Keep a backup?", AnswerType::Boolean),
+        live,
+    }
+}
+
+fn response(pair: &str, response: InquiryResponse) -> Event {
+    Event::InquiryResponse {
+        id: pair.into(),
+        call: CALL,
+        response,
+    }
+}
+
+fn answered(pair: &str) -> Event {
+    let answered = InquiryResponse::Answered {
+        answer: true.into(),
+        by: By::User,
+        remember: false,
+        shown: None,
+        effort: None,
+    };
+    response(pair, answered)
+}
+
+fn unanswered(pair: &str, reason: Reason) -> Event {
+    let cancelled = InquiryResponse::Cancelled {
+        reason,
+        backend: None,
+        note: None,
+        why: None,
+        shown: None,
+        effort: None,
+    };
+    response(pair, cancelled)
+}
+
+#[track_caller]
+fn check(events: &[Event], state: CallState) {
+    let history = after(events);
+    assert_eq!(*history.call(CALL).expect("it was made").state(), state);
+}
+
+fn live(pairs: &[&str]) -> CallState {
+    CallState::Running {
+        live: pairs.iter().copied().map(str::to_owned).collect(),
+    }
+}
+
+#[test]
+fn a_call_knows_its_place_and_the_last_title_that_says_something() {
+    let title = |events: &[Event]| after(events).call(CALL).expect("a call").title().to_owned();
+    let permission = Event::PromptOpened {
+        prompt: PromptId("turn-1".into()),
+        call: CALL,
+        subject: PromptSubject::RunTool {
+            hash: "h".into(),
+            diff: false,
+            title: "Change a.txt".into(),
+        },
+    };
+    assert_eq!(title(&[]), "");
+    assert_eq!(title(std::slice::from_ref(&permission)), "Change a.txt");
+    assert_eq!(title(&[permission.clone(), started("")]), "Change a.txt");
+    assert_eq!(
+        title(&[permission, started("Change b.txt")]),
+        "Change b.txt"
+    );
+    assert_eq!(after(&[]).call(CALL).expect("a call").first(), 2);
+}
+
+#[test]
+fn questions_of_a_run_are_open_until_they_have_a_response() {
+    let run = || started("it");
+    check(&[run()], live(&[]));
+    check(&[run(), asked("i1", true)], live(&["i1"]));
+    check(
+        &[run(), asked("i1", true), asked("i2", true), answered("i1")],
+        live(&["i2"]),
+    );
+    check(
+        &[run(), asked("i1", true), unanswered("i1", Reason::User)],
+        live(&[]),
+    );
+    // Asked live by a call that does not run: of no consequence.
+    check(&[asked("i1", true)], CallState::Made);
+    check(
+        &[asked("i1", true), unanswered("i1", Reason::User)],
+        CallState::Made,
+    );
+}
+
+#[test]
+fn a_call_waits_for_the_question_that_it_asked_last() {
+    let asking = |pair: &str| CallState::Asking(pair.to_owned());
+    let first = [started("it"), asked("i1", false)];
+    check(&first, asking("i1"));
+    let both = [first.to_vec(), vec![asked("i2", false)]].concat();
+    check(&both, asking("i2"));
+    check(&[both.clone(), vec![answered("i1")]].concat(), asking("i2"));
+    let late = [both.clone(), vec![unanswered("i1", Reason::User)]].concat();
+    check(&late, asking("i2"));
+    check(
+        &[both.clone(), vec![answered("i2")]].concat(),
+        CallState::Due,
+    );
+    let history = after(&both);
+    let details = history.call(CALL).and_then(|call| call.details());
+    assert_eq!(details.expect("its step is not over").asked, 2);
+}
+
+#[test]
+fn a_withdrawn_question_cancels_its_call_and_any_other_end_leaves_it_unanswered() {
+    let asked = asked("i1", false);
+    for (reason, end) in [
+        (Reason::Withdrawn, PendingEnd::Cancelled),
+        (Reason::User, PendingEnd::Unanswered("i1".into())),
+        (Reason::BackendError, PendingEnd::Unanswered("i1".into())),
+    ] {
+        check(
+            &[started("it"), asked.clone(), unanswered("i1", reason)],
+            CallState::Ending(end),
+        );
+    }
+}

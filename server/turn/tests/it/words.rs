@@ -1,0 +1,144 @@
+//! Words of closed lists: each value has one, and each word its value. Logs on people's disks have them, so they stay.
+
+use std::fmt::Debug;
+
+use aside_turn::{
+    effect::DismissReason,
+    record::{
+        Backend, FaultKind, Permission, PromptSubject, ResultReason, Status, Vocabulary, Word,
+    },
+    rules::{Feature, Mode, Strategy},
+};
+
+/// The list has these words, in this order, and no others.
+#[track_caller]
+fn check<T: Vocabulary + PartialEq + Debug>(words: &[(&str, T)]) {
+    let listed: Vec<(&str, T)> = T::ALL.iter().map(|value| (value.word(), *value)).collect();
+    assert_eq!(listed, words);
+    for (word, value) in words {
+        assert_eq!(T::of(word), Some(*value), "{word}");
+        assert_eq!(Word::of(word), Word::Known(*value), "{word}");
+    }
+    for word in words.iter().map(|(word, _)| *word).chain(["xyzzy"]) {
+        let read: Word<T> = serde_json::from_value(word.into()).expect("a word");
+        assert_eq!((read.as_str(), &read), (word, &Word::of(word)));
+        assert_eq!(serde_json::to_value(&read).expect("JSON"), word);
+    }
+    assert_eq!(T::of("xyzzy"), None);
+    assert_eq!(Word::<T>::of("").known(), None);
+}
+
+#[test]
+fn words_of_closed_lists_stay() {
+    check(&[
+        ("ask", Mode::Ask),
+        ("edits", Mode::Edits),
+        ("plan", Mode::Plan),
+        ("auto", Mode::Auto),
+    ]);
+    check(&[
+        ("once", Permission::Once),
+        ("turn", Permission::Turn),
+        ("always", Permission::Always),
+        ("no", Permission::No),
+    ]);
+    check(&[("client", Backend::Client), ("inquiry", Backend::Inquiry)]);
+    check(&[
+        ("in_band", Strategy::InBand),
+        ("forced_tool", Strategy::ForcedTool),
+        ("structured", Strategy::Structured),
+    ]);
+    check(&[
+        ("checksum", FaultKind::Checksum),
+        ("not_json", FaultKind::NotJson),
+        ("incomplete", FaultKind::Incomplete),
+        ("unreadable", FaultKind::Unreadable),
+        ("gap", FaultKind::Gap),
+        ("torn", FaultKind::Torn),
+    ]);
+    check(&[
+        ("withdrawn", DismissReason::Withdrawn),
+        ("remembered", DismissReason::Remembered),
+        ("permitted", DismissReason::Permitted),
+        ("answered_elsewhere", DismissReason::AnsweredElsewhere),
+    ]);
+    check(&[
+        ("forced_tool", Feature::ForcedTool),
+        ("reasoning", Feature::Reasoning),
+        ("reasoning_off", Feature::ReasoningOff),
+        ("earlier_reasoning", Feature::History),
+        ("system_message", Feature::SystemMessage),
+        ("strict", Feature::Strict),
+        ("schema", Feature::Schema),
+        ("stream_usage", Feature::StreamUsage),
+        ("parallel_calls", Feature::ParallelCalls),
+        ("max_completion_tokens", Feature::MaxCompletionTokens),
+        ("cache_hint", Feature::CacheHint),
+    ]);
+}
+
+#[test]
+fn a_reason_of_a_result_has_its_word_and_its_status() {
+    let mode = Some(Mode::Plan);
+    let unnoted = ResultReason::Declined { noted: false };
+    let (denied, error, cancelled) = (Status::Denied, Status::Error, Status::Cancelled);
+    for (word, status, reason) in [
+        ("declined", denied, ResultReason::Declined { noted: true }),
+        ("configuration", denied, ResultReason::DeniedByConfiguration),
+        ("mode", denied, ResultReason::DeniedByMode(mode)),
+        ("not_trusted", denied, ResultReason::NotTrusted),
+        ("needs_approval", denied, ResultReason::NeedsApproval),
+        ("prompt_failed", denied, ResultReason::PromptFailed),
+        ("withheld", denied, ResultReason::Withheld),
+        (
+            "withheld_unattended",
+            denied,
+            ResultReason::WithheldUnattended,
+        ),
+        ("unanswered", error, ResultReason::Unanswered),
+        ("invalid_arguments", error, ResultReason::InvalidArguments),
+        ("unknown_tool", error, ResultReason::UnknownTool),
+        ("too_many_calls", error, ResultReason::TooManyCalls),
+        ("too_slow", error, ResultReason::TooSlow),
+        ("interrupted", error, ResultReason::Interrupted),
+        ("cancelled", cancelled, ResultReason::Cancelled),
+        ("time_over", cancelled, ResultReason::TimeOver),
+    ] {
+        assert_eq!((reason.word(), reason.status()), (word, status));
+        assert_eq!(ResultReason::of(word, status, true, mode), reason);
+        let other = if status == error { denied } else { error };
+        let unknown = ResultReason::Unknown {
+            status: other,
+            word: word.into(),
+        };
+        assert_eq!(ResultReason::of(word, other, true, mode), unknown);
+    }
+    assert_eq!(ResultReason::of("declined", denied, false, None), unnoted);
+    let unknown = ResultReason::of("full_moon", denied, true, mode);
+    assert_eq!((unknown.word(), unknown.status()), ("full_moon", denied));
+}
+
+#[test]
+fn a_prompt_asks_in_one_line() {
+    let run = |title: &str| PromptSubject::RunTool {
+        hash: "h".into(),
+        diff: false,
+        title: title.into(),
+    };
+    for (subject, text) in [
+        (run(""), Some("Run edit?")),
+        (run("Change a.txt"), Some("Change a.txt?")),
+        (
+            PromptSubject::DeliverResult,
+            Some("Let the model see the result of edit?"),
+        ),
+        (
+            PromptSubject::Question {
+                inquiry: "i".into(),
+            },
+            None,
+        ),
+    ] {
+        assert_eq!(subject.text("edit").as_deref(), text, "{subject:?}");
+    }
+}
