@@ -239,9 +239,7 @@ impl CallHistory {
             Some((_, times)) => *times += 1,
             None => details.answered.push((question.clone(), 1)),
         }
-        if self.ends_live(pair) {
-            return;
-        }
+        self.end_live(pair);
         if self.asks(pair) {
             let answers = &mut self.details_mut().answers;
             answers.retain(|(id, _)| *id != question.id);
@@ -252,7 +250,8 @@ impl CallHistory {
 
     /// Its question has no answer and will have none.
     pub(super) fn unanswered(&mut self, pair: &str, reason: &Reason) {
-        if !self.ends_live(pair) && self.asks(pair) {
+        self.end_live(pair);
+        if self.asks(pair) {
             self.state = CallState::Ending(match reason {
                 Reason::Withdrawn => PendingEnd::Cancelled,
                 _ => PendingEnd::Unanswered(pair.to_owned()),
@@ -364,13 +363,10 @@ impl CallHistory {
     }
 
     /// A question of its run was settled.
-    fn ends_live(&mut self, pair: &str) -> bool {
-        let CallState::Running { live } = &mut self.state else {
-            return false;
-        };
-        let before = live.len();
-        live.retain(|open| open != pair);
-        live.len() < before
+    fn end_live(&mut self, pair: &str) {
+        if let CallState::Running { live } = &mut self.state {
+            live.retain(|open| open != pair);
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use aside_turn::{
     Event,
     history::{CallState, PendingEnd, TurnHistory},
     question::{AnswerType, Question, Source},
-    record::{By, CallKey, InquiryResponse, PromptId, PromptSubject, Reason},
+    record::{By, CallKey, DirectiveKind, InquiryResponse, PromptId, PromptSubject, Reason},
     response::{Finish, Usage},
 };
 
@@ -168,4 +168,71 @@ fn a_withdrawn_question_cancels_its_call_and_any_other_end_leaves_it_unanswered(
             CallState::Ending(end),
         );
     }
+}
+
+#[test]
+fn a_prompt_knows_its_first_and_its_last_event() {
+    let prompt = PromptId("turn-1".into());
+    let opened = Event::PromptOpened {
+        prompt: prompt.clone(),
+        call: CALL,
+        subject: PromptSubject::Question {
+            inquiry: "i1".into(),
+        },
+    };
+    let places = |events: &[Event]| {
+        let history = after(events);
+        let prompt = history.prompt(&prompt).expect("it was opened");
+        (prompt.first(), prompt.last())
+    };
+    let run = [started("it"), asked("i1", false), opened.clone()];
+    assert_eq!(places(&run), (6, 6));
+    // Older programs open the same prompt again on a resume.
+    let again = [&run[..], &[opened]].concat();
+    assert_eq!(places(&again), (6, 7));
+    let answered = [&again[..], &[answered("i1")]].concat();
+    assert_eq!(places(&answered), (6, 8));
+}
+
+#[test]
+fn a_question_knows_whether_it_was_live_and_how_the_same_one_failed_before() {
+    let question = |events: &[Event], pair: &str| {
+        let history = after(events);
+        let asked = history.question(pair).expect("it was asked");
+        let before = asked.before().map(|failed| failed.reason.clone());
+        (asked.is_live(), before)
+    };
+    let live = [started("it"), asked("i1", true)];
+    assert_eq!(question(&live, "i1"), (true, None));
+    for (reason, before) in [
+        (Reason::BackendError, Some(Reason::BackendError)),
+        (Reason::User, Some(Reason::User)),
+        // Nobody answered it, and nobody failed to.
+        (Reason::Withdrawn, None),
+    ] {
+        let again = [
+            started("it"),
+            asked("i1", true),
+            unanswered("i1", reason),
+            asked("i2", false),
+        ];
+        assert_eq!(question(&again, "i2"), (false, before));
+    }
+}
+
+#[test]
+fn a_retry_of_a_forced_tool_is_one_until_it_has_its_response() {
+    let directive = Event::Directive {
+        kind: DirectiveKind::ForceAgain { tool: None },
+        text: String::new(),
+    };
+    let response = Event::ResponseEnd {
+        finish: Some(Finish::Stop),
+        usage: Usage::default(),
+    };
+    let sent = Event::RequestSent { step: 2 };
+    let is_retrying = |events: &[Event]| after(events).force().is_retrying();
+    assert!(!is_retrying(&[]));
+    assert!(is_retrying(&[directive.clone(), sent.clone()]));
+    assert!(!is_retrying(&[directive, sent, response]));
 }
