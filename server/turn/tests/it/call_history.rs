@@ -2,9 +2,12 @@
 
 use aside_turn::{
     Event,
-    history::{CallState, PendingEnd, TurnHistory},
+    history::{CallState, OpenPrompt, PendingEnd, TurnHistory},
     question::{AnswerType, Question, Source},
-    record::{By, CallKey, DirectiveKind, InquiryResponse, PromptId, PromptSubject, Reason},
+    record::{
+        By, CallEnd, CallKey, Closed, DirectiveKind, InquiryResponse, PromptId, PromptSubject,
+        Reason,
+    },
     response::{Finish, Usage},
 };
 
@@ -235,4 +238,56 @@ fn a_retry_of_a_forced_tool_is_one_until_it_has_its_response() {
     assert!(!is_retrying(&[]));
     assert!(is_retrying(&[directive.clone(), sent.clone()]));
     assert!(!is_retrying(&[directive, sent, response]));
+}
+
+#[test]
+fn a_prompt_is_open_until_anything_settles_it() {
+    let prompt = PromptId("turn-1".into());
+    let opened = |subject: PromptSubject| Event::PromptOpened {
+        prompt: prompt.clone(),
+        call: CALL,
+        subject,
+    };
+    let question = || {
+        opened(PromptSubject::Question {
+            inquiry: "i1".into(),
+        })
+    };
+    let result = |held: bool| Event::ToolResult {
+        call: CALL,
+        end: CallEnd::Success,
+        content: "ok".into(),
+        held,
+        details: None,
+    };
+    let closed = Event::PromptClosed {
+        prompt: prompt.clone(),
+        closed: Closed::Withdrawn,
+    };
+    let run = [started("it"), asked("i1", false), question()];
+    let deliver = [
+        started("it"),
+        result(true),
+        opened(PromptSubject::DeliverResult),
+    ];
+    for (before, event, inquiry, is_open) in [
+        (&run, started("it"), Some("i1"), true),
+        (&run, answered("i2"), Some("i1"), true),
+        (&run, answered("i1"), Some("i1"), false),
+        (&run, result(false), Some("i1"), false),
+        (&run, result(true), Some("i1"), true),
+        (&deliver, answered("i1"), None, true),
+        (&deliver, result(false), None, false),
+        (&deliver, closed, None, false),
+    ] {
+        let open = OpenPrompt {
+            prompt: prompt.clone(),
+            call: CALL,
+            inquiry: inquiry.map(str::to_owned),
+        };
+        assert_eq!(after(before).standing().open, std::slice::from_ref(&open));
+        let history = after(&[&before[..], std::slice::from_ref(&event)].concat());
+        let expected = if is_open { vec![open] } else { Vec::new() };
+        assert_eq!(history.standing().open, expected, "{event:?}");
+    }
 }
