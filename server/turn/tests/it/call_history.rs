@@ -5,8 +5,8 @@ use aside_turn::{
     history::{CallState, OpenPrompt, PendingEnd, TurnHistory},
     question::{AnswerType, Question, Source},
     record::{
-        By, CallEnd, CallKey, Closed, DirectiveKind, InquiryResponse, PromptId, PromptSubject,
-        Reason,
+        By, CallEnd, CallKey, Closed, DirectiveKind, InquiryResponse, Level, Outcome, PromptId,
+        PromptSubject, Reason,
     },
     response::{Finish, Usage},
 };
@@ -289,5 +289,48 @@ fn a_prompt_is_open_until_anything_settles_it() {
         let history = after(&[&before[..], std::slice::from_ref(&event)].concat());
         let expected = if is_open { vec![open] } else { Vec::new() };
         assert_eq!(history.standing().open, expected, "{event:?}");
+    }
+}
+
+#[test]
+fn a_turn_is_over_from_its_end_on_until_it_goes_on() {
+    let end = |outcome| Event::TurnEnd {
+        outcome,
+        answer: None,
+        structured: None,
+        error: None,
+        usage: Usage::default(),
+        refusals: Vec::new(),
+    };
+    let notice = Event::Notice {
+        level: Level::Info,
+        text: "late".into(),
+    };
+    let completed = end(Outcome::Completed);
+    for (events, outcome, is_over) in [
+        (vec![], None, false),
+        (vec![completed.clone()], Some(Outcome::Completed), true),
+        // What comes after the end does not go on with the turn.
+        (
+            vec![completed.clone(), notice],
+            Some(Outcome::Completed),
+            true,
+        ),
+        (
+            vec![end(Outcome::Interrupted)],
+            Some(Outcome::Interrupted),
+            false,
+        ),
+        (vec![end(Outcome::Interrupted), started("it")], None, false),
+        // Without its message there is nothing to go on with.
+        (
+            vec![completed, started("it"), Event::TurnStart],
+            Some(Outcome::Cancelled),
+            true,
+        ),
+    ] {
+        let history = after(&events);
+        let standing = history.standing();
+        assert_eq!((standing.outcome, standing.is_over()), (outcome, is_over));
     }
 }
