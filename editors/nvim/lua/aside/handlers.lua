@@ -1,0 +1,118 @@
+--- Messages of the server. What is about turns and prompts goes to those; changing and saving files is done here.
+local client = require('aside.client')
+local log = require('aside.log')
+
+local M = {}
+
+---@param uri string
+---@return integer? buf
+local function loaded(uri)
+  local buf = vim.fn.bufnr(vim.uri_to_fname(uri))
+  if buf > 0 and vim.api.nvim_buf_is_loaded(buf) then
+    return buf
+  end
+end
+
+--- What is done in a buffer is one step of its undo, also while the person types in it.
+---@param buf integer
+---@param act fun()
+local function as_one_step(buf, act)
+  local function cut()
+    vim.bo[buf].undolevels = vim.bo[buf].undolevels
+  end
+  cut()
+  act()
+  cut()
+end
+
+M['workspace/applyEdit'] = function(_, params, context)
+  local edit = params.edit.documentChanges[1]
+  local buf = loaded(edit.textDocument.uri)
+  if not buf then
+    return { applied = false, failureReason = 'it is not open' }
+  end
+  local version = edit.textDocument.version
+  if version and version ~= vim.lsp.util.buf_versions[buf] then
+    return { applied = false, failureReason = 'it was changed meanwhile' }
+  end
+  if not vim.bo[buf].modifiable then
+    return { applied = false, failureReason = "'modifiable' is off" }
+  end
+  local encoding = assert(vim.lsp.get_client_by_id(context.client_id)).offset_encoding
+  as_one_step(buf, function()
+    vim.lsp.util.apply_text_edits(edit.edits, buf, encoding)
+  end)
+  return { applied = true }
+end
+
+--- Whether the file of a buffer is not as the buffer last read or wrote it. Found out without the question that
+--- Neovim itself would ask.
+---@param buf integer
+local function changed_on_disk(buf)
+  local changed = false
+  local watch = vim.api.nvim_create_autocmd('FileChangedShell', {
+    buffer = buf,
+    callback = function()
+      changed = true
+      vim.v.fcs_choice = ''
+    end,
+  })
+  vim.cmd.checktime({ args = { tostring(buf) }, mods = { silent = true } })
+  vim.api.nvim_del_autocmd(watch)
+  return changed
+end
+
+M['aside/document/save'] = function(_, params)
+  local buf = loaded(params.uri)
+  local why
+  if not buf then
+    why = 'it is not open'
+  elseif vim.bo[buf].readonly then
+    why = "'readonly' is set"
+  elseif changed_on_disk(buf) then
+    why = 'the file was changed by another program'
+  else
+    local ok, failure = pcall(vim.api.nvim_buf_call, buf, function()
+      vim.cmd('silent noconfirm update')
+    end)
+    why = not ok and tostring(failure):gsub('^.-(E%d+:)', '%1') or nil
+  end
+  if why then
+    return nil, { code = vim.lsp.protocol.ErrorCodes.InternalError, message = why }
+  end
+  return vim.empty_dict()
+end
+
+M['aside/status'] = function(_, params)
+  client.status = params
+  client.emit('AsideStatus', params)
+end
+
+M['aside/prompt'] = function(_, params)
+  return require('aside.prompt').arrive(params)
+end
+
+M['aside/prompt/dismiss'] = function(_, params)
+  require('aside.prompt').dismiss(params.promptId)
+end
+
+M['aside/turn/update'] = function(_, params)
+  require('aside.turn').update(params)
+end
+
+M['aside/turn/completed'] = function(_, params)
+  require('aside.turn').complete(params)
+end
+
+M['aside/conversation/changed'] = function() end
+
+M['aside/tool/call'] = function(_, params)
+  return require('aside.tools').call(params)
+end
+
+--- A message of the server never stands in the way of typing.
+M['window/showMessage'] = function(_, params)
+  log.say(params.message, params.type == 1 and 'ErrorMsg' or params.type == 2 and 'WarningMsg' or nil)
+end
+
+return M

@@ -1,0 +1,170 @@
+--- Tools that run in the editor: what the running language servers know, and what is selected.
+local attachments = require('aside.attachments')
+
+local M = {}
+
+---@param properties table<string, table>
+---@param required? string[]
+local function object(properties, required)
+  return {
+    type = 'object',
+    properties = next(properties) and properties or vim.empty_dict(),
+    required = required,
+    additionalProperties = false,
+  }
+end
+
+local path = { type = 'string', description = 'Path of a file, absolute or from the folder of the workspace.' }
+
+---@class aside.Tool
+---@field description string
+---@field schema table
+---@field run fun(arguments: table): string
+
+--- The buffer of a file, opened without a window where it is not; language servers look at it then.
+---@param name string
+---@return integer
+local function open(name)
+  local full = vim.fn.fnamemodify(vim.startswith(name, '/') and name or vim.fs.joinpath(vim.fn.getcwd(), name), ':p')
+  if vim.fn.filereadable(full) ~= 1 then
+    error(('there is no file %s'):format(name), 0)
+  end
+  local buf = vim.fn.bufadd(full)
+  vim.fn.bufload(buf)
+  return buf
+end
+
+--- Asks the language servers of a buffer, without keeping Neovim waiting.
+---@param buf integer
+---@param method string
+---@param params table
+---@return { client: vim.lsp.Client, result: any }[]
+local function ask(buf, method, params)
+  if #vim.lsp.get_clients({ bufnr = buf, method = method }) == 0 then
+    error(('no language server of %s knows this'):format(vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ':.')), 0)
+  end
+  local waiting = coroutine.running()
+  vim.lsp.buf_request_all(buf, method, params, function(answers)
+    coroutine.resume(waiting, answers)
+  end)
+  local all = {}
+  for id, answer in pairs(coroutine.yield()) do
+    if answer.result then
+      all[#all + 1] = { client = assert(vim.lsp.get_client_by_id(id)), result = answer.result }
+    end
+  end
+  return all
+end
+
+---@param symbols table[]
+---@param depth integer
+---@param lines string[]
+local function outline(symbols, depth, lines)
+  for _, symbol in ipairs(symbols) do
+    local range = symbol.range or symbol.location.range
+    local kind = vim.lsp.protocol.SymbolKind[symbol.kind] or 'Symbol'
+    lines[#lines + 1] = ('%s%d: %s %s'):format(('  '):rep(depth), range.start.line + 1, kind, symbol.name)
+    outline(symbol.children or {}, depth + 1, lines)
+  end
+end
+
+---@type table<string, aside.Tool>
+local tools = {
+  editor_diagnostics = {
+    description = 'Errors and warnings that language servers and linters show in the editor, of one file or of all open ones.',
+    schema = object({ path = path }),
+    run = function(arguments)
+      local lines = {}
+      for _, item in ipairs(vim.diagnostic.get(arguments.path and open(arguments.path) or nil)) do
+        lines[#lines + 1] = attachments.diagnostic(item)
+      end
+      return #lines > 0 and table.concat(lines, '\n') or 'There are none.'
+    end,
+  },
+  editor_symbols = {
+    description = 'The outline of a file by its language server: functions, types and so on, each with its line.',
+    schema = object({ path = path }, { 'path' }),
+    run = function(arguments)
+      local buf, lines = open(arguments.path), {}
+      for _, answer in
+        ipairs(ask(buf, 'textDocument/documentSymbol', { textDocument = { uri = vim.uri_from_bufnr(buf) } }))
+      do
+        outline(answer.result, 0, lines)
+      end
+      return #lines > 0 and table.concat(lines, '\n') or 'There are none.'
+    end,
+  },
+  editor_references = {
+    description = 'Where a symbol is used, by the language server.',
+    schema = object({
+      path = path,
+      line = { type = 'integer', minimum = 1, description = 'A line on which the symbol stands.' },
+      symbol = { type = 'string', description = 'The name, as it stands on that line.' },
+    }, { 'path', 'line', 'symbol' }),
+    run = function(arguments)
+      local buf = open(arguments.path)
+      local text = vim.api.nvim_buf_get_lines(buf, arguments.line - 1, arguments.line, false)[1] or ''
+      local at = text:find(arguments.symbol, 1, true)
+      if not at then
+        error(('line %d of %s has no %s in it'):format(arguments.line, arguments.path, arguments.symbol), 0)
+      end
+      local lines = {}
+      for _, answer in
+        ipairs(ask(buf, 'textDocument/references', function(client)
+          local encoding = client.offset_encoding
+          local character = vim.lsp.util.character_offset(buf, arguments.line - 1, at - 1, encoding)
+          return {
+            textDocument = { uri = vim.uri_from_bufnr(buf) },
+            position = { line = arguments.line - 1, character = character },
+            context = { includeDeclaration = true },
+          }
+        end))
+      do
+        for _, item in ipairs(vim.lsp.util.locations_to_items(answer.result, answer.client.offset_encoding)) do
+          local name = vim.fn.fnamemodify(item.filename, ':.')
+          lines[#lines + 1] = ('%s:%d:%d: %s'):format(name, item.lnum, item.col, vim.trim(item.text))
+        end
+      end
+      return #lines > 0 and table.concat(lines, '\n') or 'There are none.'
+    end,
+  },
+  editor_selection = {
+    description = 'The file and the line at which the user is, and what the user selected last in it.',
+    schema = object({}),
+    run = function()
+      local buf = vim.api.nvim_get_current_buf()
+      local first, last = vim.fn.getpos("'<")[2], vim.fn.getpos("'>")[2]
+      local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ':.')
+      local text = ('%s, line %d.'):format(name, vim.api.nvim_win_get_cursor(0)[1])
+      if first > 0 then
+        local lines = table.concat(vim.api.nvim_buf_get_lines(buf, first - 1, last, false), '\n')
+        text = ('%s\nSelected are lines %d to %d:\n%s'):format(text, first, last, lines)
+      end
+      return text
+    end,
+  },
+}
+
+--- What the client says of its tools when it starts the server.
+---@return table[]
+function M.declared()
+  local all = {}
+  for name, tool in vim.spairs(tools) do
+    all[#all + 1] = { name = name, description = tool.description, inputSchema = tool.schema }
+  end
+  return all
+end
+
+--- The request `aside/tool/call`.
+---@param params { name: string, arguments: table }
+---@return { content: string, isError: boolean }
+function M.call(params)
+  local tool = tools[params.name]
+  if not tool then
+    return { content = ('There is no tool %s.'):format(params.name), isError = true }
+  end
+  local ok, content = pcall(tool.run, params.arguments)
+  return { content = tostring(content), isError = not ok }
+end
+
+return M

@@ -1,0 +1,290 @@
+--- What each test stands on: a workspace of its own, the real server with a script for its model, and a person whose
+--- choices are said beforehand.
+local M = {}
+
+local here = vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p:h')
+M.repository = vim.fs.dirname(vim.fs.dirname(here))
+M.plugin = M.repository .. '/editors/nvim'
+M.aside = assert(vim.env.ASIDE, 'ASIDE is the program under test')
+M.asking = assert(vim.env.ASKING, 'ASKING is the program with a tool that asks whatever it is told')
+
+--- How long anything may take that does not wait for a person.
+local PATIENCE = 15000
+
+M.passed, M.failed = 0, 0
+--- Each message that was sent to the server: { method, params } or { method, result }.
+M.sent = {}
+--- Messages below, the newest last.
+M.said = {}
+
+local deep = vim.inspect
+
+function M.fail(text)
+  error(text, 0)
+end
+
+---@param got any
+---@param wanted any
+---@param what? string
+function M.equal(got, wanted, what)
+  if not vim.deep_equal(got, wanted) then
+    M.fail(('%s\n  wanted: %s\n  got:    %s'):format(what or 'not equal', deep(wanted), deep(got)))
+  end
+end
+
+---@param text string
+---@param part string
+function M.has(text, part)
+  if not text:find(part, 1, true) then
+    M.fail(('expected to find %s in\n%s'):format(deep(part), text))
+  end
+end
+
+---@param text string
+---@param part string
+function M.lacks(text, part)
+  if text:find(part, 1, true) then
+    M.fail(('did not expect to find %s in\n%s'):format(deep(part), text))
+  end
+end
+
+--- Waits until something holds, and gives it back.
+---@param what string
+---@param condition fun(): any
+function M.wait(what, condition)
+  local value
+  local ok = vim.wait(PATIENCE, function()
+    value = condition()
+    return value
+  end, 5)
+  if not ok then
+    local said = table.concat(M.said, '\n  ')
+    M.fail(('waited in vain: %s\n  said: %s\n  page:\n%s'):format(what, said, M.page()))
+  end
+  return value
+end
+
+--- The text of the answer that was made last.
+---@return string
+function M.page()
+  local View = package.loaded['aside.view']
+  local view = View and (View.visible() or View.of())
+  return view and table.concat(vim.api.nvim_buf_get_lines(view.buf, 0, -1, true), '\n') or ''
+end
+
+---@return string
+function M.text(name)
+  return table.concat(vim.fn.readfile(name), '\n')
+end
+
+---@return string
+function M.buffer(name)
+  return table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr(name), 0, -1, true), '\n')
+end
+
+--- What the person picks or types next, in order. `false` is Escape.
+M.choices = {}
+
+--- What the person was shown.
+M.shown = {}
+
+local function stub_person()
+  M.choices, M.shown = {}, {}
+  local function following(kind, prompt, items)
+    M.shown[#M.shown + 1] = { kind = kind, prompt = prompt, items = items }
+    assert(#M.choices > 0, ('nobody expected this: %s, %s'):format(prompt, deep(items)))
+    return table.remove(M.choices, 1)
+  end
+  vim.ui.select = function(items, options, done)
+    local texts = vim.tbl_map(options.format_item or tostring, items)
+    local choice = following('select', options.prompt, texts)
+    for at, text in ipairs(texts) do
+      if text == choice then
+        return done(items[at], at)
+      end
+    end
+    assert(choice == false, ('%s is none of %s'):format(tostring(choice), deep(texts)))
+    done(nil, nil)
+  end
+  vim.ui.input = function(options, done)
+    local text = following('input', options.prompt, options.default)
+    done(text or nil)
+  end
+  vim.fn.inputsecret = function(prompt)
+    return following('secret', prompt) or ''
+  end
+end
+
+--- Keeps what is sent.
+local function listen()
+  local start = vim.lsp.rpc.start
+  vim.lsp.rpc.start = function(command, dispatchers, extra)
+    local served = dispatchers.server_request
+    dispatchers.server_request = function(method, params)
+      local result, err = served(method, params)
+      M.sent[#M.sent + 1] = { method = method, result = result, error = err }
+      return result, err
+    end
+    local rpc = start(command, dispatchers, extra)
+    for _, name in ipairs({ 'request', 'notify' }) do
+      local send = rpc[name]
+      rpc[name] = function(method, params, ...)
+        M.sent[#M.sent + 1] = { method = method, params = params }
+        return send(method, params, ...)
+      end
+    end
+    return rpc
+  end
+end
+
+---@class Given
+---@field script? string what the model says
+---@field files? table<string, string>
+---@field untrusted? boolean
+---@field asking? boolean the server has one more tool, which asks whatever it is told
+---@field config? table
+---@field absent? boolean there is no server to be found
+
+---@param given Given
+local function prepare(given)
+  local folder = vim.fn.tempname()
+  local home, workspace = folder .. '/home', folder .. '/workspace'
+  vim.fn.mkdir(home, 'p')
+  vim.fn.mkdir(workspace .. '/.git', 'p')
+  vim.env.HOME = home
+  for _, name in ipairs({ 'CONFIG', 'DATA', 'STATE', 'CACHE' }) do
+    vim.env['XDG_' .. name .. '_HOME'] = home .. '/' .. name:lower()
+  end
+  vim.env.CARGO_HOME = nil
+  for name, text in pairs(given.files or {}) do
+    vim.fn.mkdir(vim.fs.dirname(workspace .. '/' .. name), 'p')
+    local file = assert(io.open(workspace .. '/' .. name, 'w'))
+    file:write(text)
+    file:close()
+  end
+  local script = folder .. '/script.toml'
+  vim.fn.writefile(vim.split(given.script or '', '\n'), script)
+  vim.env.ASIDE_ASSISTANT__MODEL = 'rehearsal/' .. script
+  if not given.untrusted then
+    local done = vim.system({ M.aside, 'trust', '--yes' }, { text = true, cwd = workspace }):wait()
+    assert(done.code == 0, done.stderr)
+  end
+  local program = M.aside
+  if given.asking then
+    program = folder .. '/asking'
+    local lines = { '#!/bin/sh', ('[ "$1" = --version ] && exec %s --version'):format(M.aside), 'exec ' .. M.asking }
+    vim.fn.writefile(lines, program)
+    vim.uv.fs_chmod(program, 493)
+  end
+  if given.absent then
+    program = folder .. '/aside'
+  end
+  vim.g.aside = vim.tbl_extend('force', { server = program }, given.config or {})
+  vim.cmd.cd(workspace)
+  M.workspace = vim.uv.fs_realpath(workspace)
+end
+
+local function clean()
+  local client = package.loaded['aside.client']
+  if client and client.client then
+    client.stop()
+    vim.wait(PATIENCE, function()
+      return client.client == nil
+    end, 5)
+  end
+  vim.cmd('silent! stopinsert | silent! only! | silent! %bwipeout!')
+  for name in pairs(package.loaded) do
+    if name == 'aside' or vim.startswith(name, 'aside.') then
+      package.loaded[name] = nil
+    end
+  end
+  vim.fn.setqflist({}, 'f')
+  vim.api.nvim_create_augroup('aside', {})
+end
+
+--- One thing that holds.
+---@param name string
+---@param given Given
+---@param body fun()
+function M.test(name, given, body)
+  if M.only and not name:find(M.only, 1, true) then
+    return
+  end
+  prepare(given)
+  stub_person()
+  M.sent, M.said, M.outcomes = {}, {}, {}
+  local ok, why = xpcall(body, function(failure)
+    return type(failure) == 'string' and failure or deep(failure)
+  end)
+  if ok then
+    ok, why = pcall(require('wire').check, M.sent)
+  end
+  if ok and #M.choices > 0 then
+    ok, why = false, 'the person was never asked for ' .. deep(M.choices)
+  end
+  clean()
+  M[ok and 'passed' or 'failed'] = M[ok and 'passed' or 'failed'] + 1
+  io.stdout:write(('%s %s\n'):format(ok and 'ok    ' or 'FAILED', name))
+  if not ok then
+    io.stdout:write('  ' .. tostring(why):gsub('\n', '\n  ') .. '\n')
+  end
+end
+
+--- Asks, and waits for the end of the turn.
+---@param command string
+function M.ask(command)
+  M.outcomes = {}
+  vim.cmd(command)
+  M.ended()
+end
+
+--- Waits for the end of what runs.
+function M.ended()
+  M.wait('the turn ends', function()
+    return M.outcomes[1] and not require('aside.turn').running()
+  end)
+end
+
+--- Waits until so many prompts are open.
+---@param count integer
+function M.prompts(count)
+  return M.wait(count .. ' prompts are open', function()
+    local open = require('aside.prompt').open()
+    return #open == count and open
+  end)
+end
+
+--- Waits until the person was asked for all that was said beforehand.
+function M.asked()
+  M.wait('the person is asked for ' .. deep(M.choices), function()
+    return #M.choices == 0
+  end)
+end
+
+--- Presses keys in normal mode, as if typed.
+---@param keys string
+function M.press(keys)
+  vim.api.nvim_feedkeys(vim.keycode(keys), 'xt', false)
+end
+
+M.outcomes = {}
+
+function M.begin()
+  vim.opt.runtimepath:prepend(M.plugin)
+  vim.cmd('runtime plugin/aside.lua')
+  vim.o.swapfile = false
+  listen()
+  local echo = vim.api.nvim_echo
+  vim.api.nvim_echo = function(chunks, ...)
+    M.said[#M.said + 1] = chunks[1][1]
+    return echo({}, ...)
+  end
+  vim.api.nvim_create_autocmd('User', {
+    pattern = { 'AsideTurnStarted', 'AsideTurnEnded' },
+    callback = function(event)
+      M.outcomes = event.match == 'AsideTurnStarted' and {} or { event.data.outcome }
+    end,
+  })
+end
+
+return M

@@ -1,0 +1,185 @@
+local T = require('harness')
+local test = T.test
+
+test('an answer streams into a float beside the code', {
+  files = { ['a.lua'] = 'local a = 1\nlocal b = 2\nreturn a\n' },
+  script = [=[
+[[reply]]
+when = { attached = "local b = 2" }
+piece_delay_ms = 60
+say = [{ text = "It adds\n\n- one\n- two\n", pieces = 8 }]
+]=],
+}, function()
+  vim.cmd.edit('a.lua')
+  vim.cmd('1,2Aside ask What is @this?')
+  local seen = {}
+  T.wait('the turn ends', function()
+    seen[T.page()] = true
+    return T.outcomes[1]
+  end)
+  T.equal(T.page(), '> What is @this?\n\nIt adds\n\n- one\n- two\n')
+  assert(vim.tbl_count(seen) > 4, 'it came in pieces: ' .. vim.inspect(seen))
+  local win = assert(require('aside.view').visible()):window()
+  T.equal(vim.api.nvim_win_get_config(win).relative, 'win')
+  T.equal(vim.api.nvim_get_current_buf(), vim.fn.bufnr('a.lua'), 'the cursor stays in the code')
+  T.equal(#vim.fn.getbufinfo({ buflisted = 1 }), 1, 'nothing of it is in the buffer list')
+end)
+
+test('a second question in an open answer goes on with its conversation, one with a bang does not', {
+  files = { ['a.txt'] = 'one\n' },
+  script = [=[
+[[reply]]
+when = { user = "first", turn = 1 }
+say = [{ text = "First." }]
+[[reply]]
+when = { user = "second", turn = 2 }
+say = [{ text = "Second." }]
+[[reply]]
+when = { user = "third", turn = 1 }
+say = [{ text = "Third." }]
+]=],
+}, function()
+  vim.cmd.edit('a.txt')
+  T.ask('Aside ask first')
+  T.ask('Aside ask second')
+  T.equal(T.page(), '> first\n\nFirst.\n\n> second\n\nSecond.')
+  T.ask('Aside! ask third')
+  T.has(T.page(), 'Third.')
+  T.lacks(T.page(), 'First.')
+end)
+
+test('a question while a turn runs steers it, with the code that it is about', {
+  files = { ['a.txt'] = 'one\ntwo\n' },
+  script = [=[
+[[reply]]
+when = { user = "begin", step = 1 }
+say = [{ text = "I look." }, { call = "ask_user", arguments = { question = "Go on?", answer_type = "boolean" } }]
+[[reply]]
+when = { user = "two" }
+say = [{ text = "Steered." }]
+]=],
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask begin')
+  T.prompts(1)
+  vim.cmd('2Aside ask rather this')
+  T.wait('the server has it', function()
+    return vim.iter(T.sent):any(function(message)
+      return message.method == 'aside/turn/steer'
+    end)
+  end)
+  T.choices = { 'Yes' }
+  vim.cmd('Aside answer')
+  T.ended()
+  T.has(T.page(), '> rather this')
+  T.has(T.page(), 'Steered.')
+end)
+
+test('a turn is cancelled', {
+  script = '[[reply]]\nsay = [{ text = "a b c d e f g", pieces = 7 }]\nfault = { stall = true, cut_after = 3 }',
+}, function()
+  vim.cmd('Aside ask go')
+  T.wait('a word is there', function()
+    return T.page():find('a')
+  end)
+  vim.cmd('Aside cancel')
+  T.ended()
+  T.equal(T.outcomes, { 'cancelled' })
+  T.has(T.page(), '*Cancelled.*')
+end)
+
+test('what @ names goes along and is completed', {
+  files = { ['notes.md'] = 'milk\n', ['more.md'] = 'eggs\n', ['sub/deep.md'] = 'deep\n' },
+  script = [=[
+[[reply]]
+when = { attached = "notes.md" }
+say = [{ text = "I have the notes." }]
+]=],
+}, function()
+  vim.cmd.edit('more.md')
+  vim.diagnostic.set(vim.api.nvim_create_namespace('t'), 0, { { lnum = 0, col = 0, message = 'too many eggs' } })
+  vim.cmd('normal! V\27')
+  T.ask('Aside ask Look at @notes.md, @sub/deep.md, @nothing, @buffers, @diagnostics and @selection.')
+  T.has(T.page(), 'I have the notes.')
+  local start = vim.iter(T.sent):find(function(message)
+    return message.method == 'aside/turn/start'
+  end)
+  local attached = vim.tbl_map(function(item)
+    return vim.fs.basename(item.uri) .. (item.text and ' ' .. item.text or '') .. (item.range and ' range' or '')
+  end, start.params.attachments)
+  T.equal(attached, {
+    'notes.md',
+    'deep.md',
+    'more.md',
+    'untitled:diagnostics more.md:1:1: error: too many eggs',
+    'more.md range',
+  })
+  local function completed(line)
+    return vim.fn.getcompletion(line, 'cmdline')
+  end
+  T.equal(completed('Aside ask @no'), { '@notes.md' })
+  T.equal(completed('Aside ask @sub/d'), { '@sub/deep.md' })
+  T.equal(completed('Aside ask look at @b'), { '@buffers' })
+  T.equal(completed('Aside mo'), { 'mode', 'model' })
+  T.equal(completed('Aside mode e'), { 'edits' })
+end)
+
+test('what is fixed is what the diagnostics of the lines say', {
+  files = { ['a.lua'] = 'one\ntwo\n' },
+  script = '[[reply]]\nwhen = { attached = "bad two" }\nsay = [{ text = "Fixed." }]',
+}, function()
+  vim.cmd.edit('a.lua')
+  vim.cmd('1Aside fix')
+  T.equal(T.said[#T.said], 'Aside: there are no diagnostics here; say what to fix')
+  vim.diagnostic.set(vim.api.nvim_create_namespace('t'), 0, {
+    { lnum = 0, col = 0, message = 'bad one' },
+    { lnum = 1, col = 0, message = 'bad two' },
+  })
+  T.ask('2Aside fix')
+  T.has(T.page(), 'Fixed.')
+  local start = vim.iter(T.sent):find(function(message)
+    return message.method == 'aside/turn/start'
+  end)
+  T.equal(#start.params.attachments, 2)
+  T.lacks(start.params.attachments[2].text, 'bad one')
+end)
+
+test('what failed is said in the answer', {
+  script = '[[reply]]\nfault = { status = 401, text = "no such key" }',
+}, function()
+  T.ask('Aside ask go')
+  T.equal(T.outcomes, { 'failed' })
+  T.has(T.page(), 'Failed: ')
+end)
+
+test('tools are one line each, their output folds open', {
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [{ text = "I run it." }, { call = "run_command", arguments = { command = "echo one; echo two; exit 3" } }]
+[[reply]]
+say = [{ text = "It failed." }]
+]=],
+  config = { settings = { conversation = { mode = 'auto' } } },
+}, function()
+  vim.cmd('Aside ask go')
+  if #T.wait('it asks or ends', function()
+    local open = require('aside.prompt').open()
+    return (#open > 0 or T.outcomes[1]) and open
+  end) > 0 then
+    -- Where there is no sandbox it asks.
+    T.choices = { 'Run once' }
+    vim.cmd('Aside answer')
+  end
+  T.ended()
+  T.has(T.page(), '│ one\n│ two\n')
+  local view = assert(require('aside.view').visible())
+  local row = vim.fn.search('dummy', 'n')
+  vim.api.nvim_win_call(view:window(), function()
+    row = vim.fn.search('│ one', 'nw')
+    T.equal(vim.fn.foldclosed(row), row, 'it is folded')
+    T.equal(vim.fn.foldclosedend(row), row + 1 + (T.page():find('│ %S*xit') and 1 or 0))
+    vim.cmd(row .. 'foldopen')
+    T.equal(vim.fn.foldclosed(row), -1, 'it opens')
+  end)
+end)
