@@ -72,10 +72,13 @@ M['aside/document/save'] = function(_, params)
   elseif changed_on_disk(buf) then
     why = 'the file was changed by another program'
   else
+    local confirm = vim.o.confirm
+    vim.o.confirm = false
     local ok, failure = pcall(vim.api.nvim_buf_call, buf, function()
-      vim.cmd('silent noconfirm update')
+      vim.cmd('silent update')
     end)
-    why = not ok and tostring(failure):gsub('^.-(E%d+:)', '%1') or nil
+    vim.o.confirm = confirm
+    why = not ok and vim.split(tostring(failure), '\n')[1] or nil
   end
   if why then
     return nil, { code = vim.lsp.protocol.ErrorCodes.InternalError, message = why }

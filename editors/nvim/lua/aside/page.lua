@@ -61,10 +61,11 @@ end
 ---@param id string
 ---@param title string
 ---@param lines string[]
+---@param choices integer how many there are below
 ---@param answer fun()
-function M.ask(id, title, lines, answer)
-  -- The answers stand below, up to nine of them and the question again.
-  local room = vim.o.lines - vim.o.cmdheight - 14
+function M.ask(id, title, lines, choices, answer)
+  -- Below stand the question again, its answers and a line to type in; around it a border.
+  local room = vim.o.lines - vim.o.cmdheight - choices - 5
   local width = vim.o.columns - 4
   if M.rows(lines, width) <= room then
     M.show(id, title, lines, { enter = false, height = room })

@@ -182,7 +182,7 @@ function M.trust()
   local uri = vim.uri_from_fname(folder)
   client.ready(function()
     client.request('aside/workspace/preview', { folder = uri }, function(preview)
-      page.ask('trust', 'trust', trust_lines(folder, preview), function()
+      page.ask('trust', 'trust', trust_lines(folder, preview), 2, function()
         local yes = preview.trusted and 'Trust it no more' or 'Trust this folder'
         vim.ui.select({ 'Leave it as it is', yes }, { prompt = 'Trust: ', kind = 'aside' }, function(choice)
           page.close('trust')

@@ -10,14 +10,18 @@ local M = {}
 ---@class aside.Prompt : table the prompt as it came, see editors/PROTOCOL.md
 ---@field reply? fun(answer: table) answers the server's request
 ---@field sign? { buf: integer, mark: integer }
+---@field settling? boolean the server was told what the person decided
 
 local namespace = vim.api.nvim_create_namespace('aside.prompt')
 local open = {} ---@type aside.Prompt[] in the order in which they came
 local wanted ---@type string? a prompt that the person turned to before its turn was resumed
 
+--- Those that are not decided.
 ---@return aside.Prompt[]
 function M.open()
-  return open
+  return vim.tbl_filter(function(prompt)
+    return not prompt.settling
+  end, open)
 end
 
 ---@param prompt aside.Prompt
@@ -132,10 +136,12 @@ function M.settle(prompt, answer, done)
     send_secret(prompt, answer)
     return done(true)
   end
+  prompt.settling = true
   client.request('aside/prompt/answer', { promptId = prompt.promptId, answer = answer }, function()
     M.dismiss(prompt.promptId)
     done(true)
   end, function(err)
+    prompt.settling = nil
     log.fail(err.message)
     if err.code == -32602 then
       M.show(prompt, done)
@@ -169,7 +175,8 @@ local function choose(prompt, choices, done)
   choices[#choices + 1] = { text = 'Skip', answer = { action = 'cancel' } }
   choices[#choices + 1] = { text = 'Later' }
   vim.ui.select(choices, {
-    prompt = ('%s: %s '):format(prompt.label, prompt.text),
+    -- All of it is on the page above.
+    prompt = log.short(('%s: %s'):format(prompt.label, prompt.text), vim.o.columns - 2) .. ' ',
     kind = 'aside',
     format_item = function(choice)
       return choice.text
@@ -317,13 +324,16 @@ function M.lines(prompt)
   if prompt.context then
     put('\n' .. prompt.context)
   end
-  put('\n' .. prompt.text .. M.bounds(prompt.answerType))
-  local preview = prompt.preview
-  if preview then
-    put('\n' .. (preview.text or ''))
-    if preview.cwd then
-      put('\nin ' .. preview.cwd)
-    end
+  local preview = prompt.preview or {}
+  -- The text of a command's prompt is the command once more, cut.
+  if preview.kind ~= 'command' then
+    put('\n' .. prompt.text .. M.bounds(prompt.answerType))
+  end
+  if preview.text then
+    put('\n' .. preview.text)
+  end
+  if preview.cwd then
+    put('in ' .. preview.cwd)
   end
   return lines
 end
@@ -341,7 +351,8 @@ function M.show(prompt, done)
     return require('aside.review').start(prompt, done)
   end
   local title = ('%d of %d'):format(prompt.position.n, prompt.position.of)
-  page.ask(prompt.promptId, title, M.lines(prompt), function()
+  local choices = #(prompt.answerType.options or {}) * (prompt.remember and 2 or 1) + 5
+  page.ask(prompt.promptId, title, M.lines(prompt), choices, function()
     widgets[prompt.answerType.type](prompt, function(settled)
       page.close(prompt.promptId)
       done(settled)
@@ -352,11 +363,11 @@ end
 --- Turns to what waits: the prompts that are open now, one after another, until one is left for later.
 function M.answer()
   client.ready(function()
-    local queue = vim.list_extend({}, open)
+    local queue = M.open()
     if #queue == 0 then
       return log.say('nothing waits for an answer')
     end
-    require('aside.review').list(open)
+    require('aside.review').list(queue)
     local function following()
       local prompt = table.remove(queue, 1)
       while prompt and not vim.tbl_contains(open, prompt) do

@@ -1,0 +1,349 @@
+local T = require('harness')
+local test = T.test
+
+local OLD = 'one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n'
+
+--- A turn that writes a whole file anew after it read it, and then says how it is.
+local function writes(name, text, after)
+  return ([=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "read_file", arguments = { path = "%s" } }]
+[[reply]]
+when = { step = 2 }
+say = [{ call = "write_file", arguments = { path = "%s", content = '''
+%s''' } }]
+%s
+[[reply]]
+say = [{ text = "Done." }]
+]=]):format(name, name, text, after or '')
+end
+
+local NEW = 'one\n2\nthree\nfour\nfive\nsix\n7\neight\n'
+
+--- What is drawn in the current buffer: the text of virtual lines by row.
+local function drawn()
+  local namespace = vim.api.nvim_get_namespaces()['aside.review']
+  local lines = {}
+  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true })) do
+    for _, virtual in ipairs(mark[4].virt_lines or {}) do
+      local text = {}
+      for _, chunk in ipairs(virtual) do
+        text[#text + 1] = chunk[1]
+      end
+      lines[#lines + 1] = mark[2] .. ': ' .. vim.trim(table.concat(text))
+    end
+    if mark[4].line_hl_group then
+      lines[#lines + 1] = mark[2] .. ' ' .. mark[4].line_hl_group
+    end
+  end
+  table.sort(lines)
+  return lines
+end
+
+local function turn_to_it()
+  T.prompts(1)
+  vim.cmd('Aside answer')
+end
+
+test('a change shows in its file, is taken as a whole, saved, and is one undo', {
+  files = { ['a.txt'] = OLD },
+  script = writes('a.txt', NEW),
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  T.equal(drawn(), {
+    '1 AsideDelete',
+    '1: 2',
+    '1: write_file · 1 of 2 · :Aside answer',
+    '6 AsideDelete',
+    '6: 7',
+    '6: write_file · 2 of 2 · :Aside answer',
+  })
+  T.equal(vim.fn.maparg('gy', 'n'), '', 'no key is taken')
+  turn_to_it()
+  T.equal(vim.api.nvim_win_get_cursor(0)[1], 2)
+  T.has(drawn()[3], '1: write_file · 1 of 2 · gy take · gn leave out · gY take all · g! all of this turn · gN refuse')
+  T.press('gY')
+  T.ended()
+  T.equal(T.buffer('a.txt') .. '\n', NEW)
+  T.equal(T.text('a.txt') .. '\n', NEW, 'it is saved')
+  T.equal(vim.bo.modified, false)
+  T.equal(drawn(), {})
+  T.equal(vim.fn.maparg('gy', 'n'), '')
+  vim.cmd('silent undo')
+  T.equal(T.buffer('a.txt') .. '\n', OLD)
+end)
+
+test('one part of a change is taken and one is left out', {
+  files = { ['a.txt'] = OLD },
+  script = writes('a.txt', NEW, [=[
+[[reply]]
+when = { result = { tool = "write_file", contains = "The user changed your text" } }
+say = [{ text = "I see what you left out." }]
+]=]),
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  turn_to_it()
+  T.press('gn')
+  T.equal(vim.api.nvim_win_get_cursor(0)[1], 7, 'it goes to the next one')
+  T.has(table.concat(drawn(), '\n'), '1: write_file · 1 of 2 · left out')
+  T.press('gy')
+  T.ended()
+  T.equal(T.text('a.txt'), 'one\ntwo\nthree\nfour\nfive\nsix\n7\neight')
+  T.equal(T.buffer('a.txt'), T.text('a.txt'))
+  T.has(T.page(), 'I see what you left out.')
+end)
+
+test('a change is refused with a note', {
+  files = { ['a.txt'] = OLD },
+  script = writes('a.txt', NEW, '[[reply]]\nwhen = { result = { contains = "not that file" } }\nsay = [{ text = "I stop." }]'),
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  turn_to_it()
+  T.choices = { false }
+  T.press('gN')
+  T.prompts(1)
+  T.choices = { 'not that file' }
+  T.press('gN')
+  T.ended()
+  T.has(T.page(), 'I stop.')
+  T.equal(T.text('a.txt') .. '\n', OLD)
+end)
+
+test('a map of the buffer that has the same keys comes back', {
+  files = { ['a.txt'] = OLD },
+  script = writes('a.txt', NEW),
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.keymap.set('n', 'gy', 'yy', { buffer = 0 })
+  vim.cmd('Aside ask go')
+  turn_to_it()
+  T.press('gY')
+  T.ended()
+  T.equal(vim.fn.maparg('gy', 'n'), 'yy')
+end)
+
+test('who types in the file has turned away: the keys are gone, and what was shown is dropped with the text', {
+  files = { ['a.txt'] = OLD },
+  script = writes('a.txt', NEW),
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  turn_to_it()
+  T.press('i<Esc>')
+  T.equal(vim.fn.maparg('gy', 'n'), '')
+  T.equal(#drawn(), 6)
+  T.press('Goa line')
+  T.wait('it is dropped', function()
+    return #drawn() == 0
+  end)
+  T.equal(#require('aside.prompt').open(), 1, 'it waits on')
+  vim.cmd('Aside answer')
+  assert(vim.api.nvim_win_get_config(0).relative ~= '', 'a page shows it')
+  T.has(vim.api.nvim_win_get_config(0).footer[1][1], 'the text changed since')
+  T.press('q')
+  vim.cmd('silent undo')
+  vim.cmd('Aside answer')
+  T.equal(vim.api.nvim_get_current_buf(), vim.fn.bufnr('a.txt'))
+  T.press('gY')
+  T.ended()
+  T.equal(T.text('a.txt') .. '\n', NEW)
+end)
+
+test('a change of text that is not saved keeps what is the person\'s own, and does not save it', {
+  files = { ['a.txt'] = OLD },
+  script = writes('a.txt', 'one\n2\nthree\nfour\nfive\nsix\nseven\neight\nmine\n'),
+}, function()
+  vim.cmd.edit('a.txt')
+  T.press('Gomine')
+  vim.cmd('Aside ask go')
+  turn_to_it()
+  T.equal(drawn()[2], '1: 2')
+  T.press('gy')
+  T.ended()
+  T.equal(T.buffer('a.txt'), 'one\n2\nthree\nfour\nfive\nsix\nseven\neight\nmine')
+  T.equal(vim.bo.modified, true)
+  T.equal(T.text('a.txt') .. '\n', OLD)
+end)
+
+test('a command that follows an edit reads the new text', {
+  files = { ['a.txt'] = OLD },
+  script = writes('a.txt', NEW, [=[
+[[reply]]
+when = { step = 3 }
+say = [{ call = "run_command", arguments = { command = "sed -n 2p a.txt" } }]
+]=]),
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  turn_to_it()
+  T.press('gY')
+  T.wait('the command waits', function()
+    local open = require('aside.prompt').open()[1]
+    return open and open.label == 'run_command'
+  end)
+  T.choices = { 'Run once' }
+  vim.cmd('Aside answer')
+  T.ended()
+  T.has(T.page(), '│ 2\n')
+end)
+
+test('a file that is not open is shown on a page, and is not opened', {
+  files = { ['a.txt'] = OLD, ['b.txt'] = 'b\n' },
+  script = writes('b.txt', 'b\nnew\n'),
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  turn_to_it()
+  T.equal(T.buffer(vim.api.nvim_get_current_buf()), 'b\nnew')
+  T.equal(drawn()[1], '1 AsideAdd')
+  T.press('gy')
+  T.ended()
+  T.equal(T.text('b.txt'), 'b\nnew')
+  T.equal(vim.fn.bufloaded('b.txt'), 0)
+  T.equal(#vim.fn.getbufinfo({ buflisted = 1 }), 1)
+end)
+
+test('a new file is shown on a page, and part of a long change can be left out there', {
+  files = { ['a.txt'] = OLD },
+  script = '[[reply]]\nwhen = { step = 1 }\nsay = [{ call = "write_file", arguments = { path = "new/n.txt", content = "x\\ny\\n" } }]\n'
+    .. '[[reply]]\nsay = [{ text = "Done." }]',
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  turn_to_it()
+  T.equal(T.buffer(vim.api.nvim_get_current_buf()), 'x\ny')
+  T.press('gy')
+  T.ended()
+  T.equal(T.text('new/n.txt'), 'x\ny')
+end)
+
+test('a long change of an open file is shown on a page, where all of it can be scrolled', {
+  files = { ['a.txt'] = OLD },
+  script = writes('a.txt', 'one\n' .. ('more\n'):rep(300) .. 'eight\n'),
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  turn_to_it()
+  assert(vim.api.nvim_win_get_config(0).relative ~= '')
+  T.equal(vim.api.nvim_buf_line_count(0), 308)
+  T.press('G')
+  vim.cmd.redraw()
+  T.equal(vim.fn.line('w$'), 308)
+  T.press('gY')
+  T.ended()
+  T.equal(#vim.fn.readfile('a.txt'), 302)
+  T.equal(T.buffer('a.txt'), T.text('a.txt'))
+end)
+
+test('several changes that wait are in the quickfix list, and are decided one after another', {
+  files = { ['a.txt'] = OLD, ['b.txt'] = 'b\n' },
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [
+  { call = "read_file", arguments = { path = "a.txt" } },
+  { call = "read_file", arguments = { path = "b.txt" } },
+]
+[[reply]]
+when = { step = 2 }
+say = [
+  { call = "edit_file", arguments = { path = "a.txt", old_text = "seven", new_text = "7" } },
+  { call = "edit_file", arguments = { path = "b.txt", old_text = "b", new_text = "bee" } },
+]
+[[reply]]
+say = [{ text = "Done." }]
+]=],
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  T.prompts(2)
+  local items = vim.tbl_map(function(item)
+    return ('%s:%d %s'):format(vim.fs.basename(vim.fn.bufname(item.bufnr)), item.lnum, item.text)
+  end, vim.fn.getqflist())
+  table.sort(items)
+  T.equal(items, { 'a.txt:7 edit_file: -1 +1', 'b.txt:1 edit_file: -1 +1' })
+  vim.cmd('Aside answer')
+  local first = vim.api.nvim_get_current_buf()
+  T.press('gy')
+  -- Which of them comes first is chance.
+  T.wait('the other one is shown', function()
+    return vim.api.nvim_get_current_buf() ~= first and vim.fn.maparg('gy', 'n') ~= ''
+  end)
+  T.press('gy')
+  T.ended()
+  T.equal({ T.text('a.txt'):match('7'), T.text('b.txt') }, { '7', 'bee' })
+end)
+
+test('a quickfix list of the person\'s is left alone until the person turns to the changes', {
+  files = { ['a.txt'] = OLD },
+  script = writes('a.txt', NEW),
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.fn.setqflist({ { filename = 'a.txt', lnum = 1, text = 'mine' } })
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  T.equal(vim.fn.getqflist()[1].text, 'mine')
+  vim.cmd('Aside answer')
+  T.equal(#vim.fn.getqflist(), 2)
+  vim.cmd('silent colder')
+  T.equal(vim.fn.getqflist()[1].text, 'mine')
+  T.press('gY')
+  T.ended()
+end)
+
+test('all edits of a turn run after one yes', {
+  files = { ['a.txt'] = OLD },
+  script = writes('a.txt', NEW, [=[
+[[reply]]
+when = { step = 3 }
+say = [{ call = "edit_file", arguments = { path = "a.txt", old_text = "eight", new_text = "8" } }]
+]=]),
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  turn_to_it()
+  T.press('g!')
+  T.ended()
+  T.has(T.text('a.txt'), '7\n8')
+end)
+
+test('a turn is undone', {
+  files = { ['a.txt'] = OLD, ['b.txt'] = 'b\n' },
+  script = writes('a.txt', NEW),
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  turn_to_it()
+  T.press('gY')
+  T.ended()
+  vim.cmd('Aside undo')
+  T.wait('it is said', function()
+    return T.said[#T.said] == 'Aside: put back a.txt'
+  end)
+  T.equal(T.buffer('a.txt') .. '\n', OLD)
+  T.equal(T.text('a.txt') .. '\n', OLD)
+end)
+
+test('a file that another program changed is not written over, and nothing is asked', {
+  files = { ['a.txt'] = OLD },
+}, function()
+  vim.cmd.edit('a.txt')
+  local save = require('aside.handlers')['aside/document/save']
+  vim.api.nvim_buf_set_lines(0, 0, 1, true, { '1' })
+  T.equal({ save(nil, { uri = vim.uri_from_bufnr(0) }) }, { vim.empty_dict() })
+  T.equal(vim.fn.readfile('a.txt')[1], '1')
+  vim.api.nvim_buf_set_lines(0, 0, 1, true, { 'mine' })
+  vim.fn.writefile({ 'theirs' }, 'a.txt')
+  vim.uv.fs_utime('a.txt', os.time() + 10, os.time() + 10)
+  local _, why = save(nil, { uri = vim.uri_from_bufnr(0) })
+  T.equal(why and why.message, 'the file was changed by another program')
+  T.equal(T.text('a.txt'), 'theirs')
+  vim.bo.readonly = true
+  _, why = save(nil, { uri = vim.uri_from_bufnr(0) })
+  T.equal(why and why.message, "'readonly' is set")
+end)

@@ -1,0 +1,265 @@
+local T = require('harness')
+local test = T.test
+
+--- A turn in which one question is asked, and the model says what it got.
+local function asks(question)
+  return ([=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "asker", id = "call", arguments = { questions = [%s] } }]
+[[reply]]
+say = [{ text = "Thanks." }]
+]=]):format(question)
+end
+
+--- The decisions that the server was sent.
+local function decisions()
+  local all = {}
+  for _, message in ipairs(T.sent) do
+    local decision = message.method == 'aside/prompt/answer' and message.params.answer or message.result
+    if message.method:find('^aside/prompt') and decision and (message.params or decision.action ~= 'cancel') then
+      all[#all + 1] = decision
+    end
+  end
+  return all
+end
+
+--- What the page with the last question said.
+local function shown()
+  return table.concat(T.lines or {}, '\n')
+end
+
+local function answer(...)
+  T.choices = { ... }
+  T.prompts(1)
+  local page = require('aside.page')
+  local show = page.show
+  page.show = function(id, title, lines, ...)
+    T.lines = vim.list_extend({ title }, lines)
+    return show(id, title, lines, ...)
+  end
+  vim.cmd('Aside answer')
+  page.show = show
+  T.asked()
+end
+
+test('a question is a mark, a sign and one line; nothing opens until the person turns to it', {
+  files = { ['a.txt'] = 'one\ntwo\n' },
+  script = asks('{ id = "a", text = "Push?", answer_type = { type = "boolean" } }'),
+  asking = true,
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('2Aside ask go')
+  T.prompts(1)
+  T.wait('it is said', function()
+    return T.said[#T.said] and T.said[#T.said]:find('Push')
+  end)
+  T.has(T.said[#T.said], 'asker: Push? — :Aside answer')
+  T.equal(require('aside').status(), 'Aside · 1 waiting')
+  local signs = vim.api.nvim_buf_get_extmarks(0, -1, 0, -1, { details = true, type = 'sign' })
+  T.equal({ signs[1][2], vim.trim(signs[1][4].sign_text) }, { 1, '?' })
+  T.equal(#T.shown, 0)
+  answer('Yes')
+  T.ended()
+  T.equal(T.shown[1].prompt, 'asker: Push? ')
+  T.equal(decisions(), { { action = 'answer', answer = true } })
+  T.equal(require('aside').status(), 'Aside')
+  T.equal(vim.api.nvim_buf_get_extmarks(0, -1, 0, -1, { type = 'sign' }), {})
+  T.equal(#vim.api.nvim_list_wins(), 2, 'its page is closed')
+end)
+
+test('a boolean may hold for the rest of the turn', {
+  script = asks('{ id = "a", text = "Push?", answer_type = { type = "boolean" }, remember = true }'),
+  asking = true,
+}, function()
+  vim.cmd('Aside ask go')
+  answer('No, for the rest of this turn')
+  T.ended()
+  T.equal(decisions(), { { action = 'answer', answer = false, remember = true } })
+end)
+
+test('one of several is picked; context and position are shown', {
+  script = asks([[{ id = "a", text = "Which?", context = "12: let a;\n40: let b;", answer_type = { type = "select", options = ["one", "two"] } }]]),
+  asking = true,
+}, function()
+  vim.cmd('Aside ask go')
+  answer('two')
+  T.ended()
+  T.equal(shown(), '1 of 1\nasker\n\n12: let a;\n40: let b;\n\nWhich?')
+  T.equal(T.shown[1].items, { 'one', 'two', 'Decline, with a note…', 'Skip', 'Later' })
+  T.equal(decisions(), { { action = 'answer', answer = 'two' } })
+end)
+
+test('several are picked', {
+  script = asks([[{ id = "a", text = "Which?", answer_type = { type = "multi_select", options = ["one", "two", "three"], minimum = 1 }, default = ["one"] }]]),
+  asking = true,
+}, function()
+  vim.cmd('Aside ask go')
+  answer('[x] one', '[ ] two', '[ ] three', 'That is all')
+  T.ended()
+  T.equal(decisions(), { { action = 'answer', answer = { 'two', 'three' } } })
+end)
+
+test('a number that does not fit is asked for again', {
+  script = asks([[{ id = "a", text = "How many?", answer_type = { type = "number", integer = true, minimum = 1, maximum = 5 }, default = 3 }]]),
+  asking = true,
+}, function()
+  vim.cmd('Aside ask go')
+  answer('9', 'many', '4')
+  T.ended()
+  T.equal(T.shown[1].prompt, 'asker: How many? (a whole number, at least 1, at most 5) ')
+  T.equal(T.shown[1].items, '3', 'the default')
+  T.equal(decisions()[3], { action = 'answer', answer = 4 })
+end)
+
+test('a text is typed', {
+  script = asks([[{ id = "a", text = "What name?", answer_type = { type = "text" }, default = "tidy" }]]),
+  asking = true,
+}, function()
+  vim.cmd('Aside ask go')
+  answer('tidy up')
+  T.ended()
+  T.equal(T.shown[1].items, 'tidy')
+  T.equal(decisions(), { { action = 'answer', answer = 'tidy up' } })
+end)
+
+test('what may be left out is left out', {
+  script = asks([[{ id = "a", text = "Where to?", answer_type = { type = "text", format = "email" }, optional = true }]]),
+  asking = true,
+}, function()
+  vim.cmd('Aside ask go')
+  answer(false, 'Leave it out')
+  T.ended()
+  T.equal(decisions(), { { action = 'answer', answer = vim.NIL } })
+end)
+
+test('a secret is hidden as it is typed and is in no log, whatever is logged', {
+  script = asks([[{ id = "a", text = "Password?", answer_type = { type = "secret" } }]]),
+  asking = true,
+}, function()
+  vim.lsp.log.set_level('trace')
+  vim.cmd('Aside ask go')
+  answer('hunter2')
+  T.ended()
+  vim.lsp.log.set_level('warn')
+  T.equal(T.shown[1].kind, 'secret')
+  T.equal(decisions(), { { action = 'answer', answer = 'hunter2' } })
+  local all = { T.text(require('aside.log').path), T.text(vim.lsp.log.get_filename()) }
+  T.has(table.concat(all), 'aside/prompt')
+  T.lacks(table.concat(all), 'hunter2')
+  T.lacks(T.page(), 'hunter2')
+end)
+
+test('a question is declined with a note', {
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "ask_user", arguments = { question = "Push?", answer_type = "boolean" } }]
+[[reply]]
+when = { result = { tool = "ask_user", contains = "ask Ada" } }
+say = [{ text = "I ask Ada." }]
+]=],
+}, function()
+  vim.cmd('Aside ask go')
+  answer('Decline, with a note…', 'ask Ada')
+  T.ended()
+  T.equal(decisions(), { { action = 'decline', note = 'ask Ada' } })
+  T.has(T.page(), 'I ask Ada.')
+end)
+
+test('a question that is hidden stays open and is shown again', {
+  script = asks('{ id = "a", text = "Push?", answer_type = { type = "boolean" } }'),
+  asking = true,
+}, function()
+  vim.cmd('Aside ask go')
+  answer(false)
+  T.prompts(1)
+  T.equal(decisions(), {})
+  answer('Later')
+  T.prompts(1)
+  T.equal(decisions(), {})
+  answer('No')
+  T.ended()
+  T.equal(decisions(), { { action = 'answer', answer = false } })
+end)
+
+test('a question is skipped', {
+  script = asks('{ id = "a", text = "Push?", answer_type = { type = "boolean" } }'),
+  asking = true,
+}, function()
+  vim.cmd('Aside ask go')
+  answer('Skip')
+  T.ended()
+  T.has(T.page(), 'Thanks.')
+  T.equal(vim.iter(T.sent):any(function(message)
+    return message.method == 'aside/prompt/answer' and message.params.answer.action == 'cancel'
+  end), true)
+end)
+
+test('several are asked one after another, until one is left for later', {
+  script = asks([[
+    { id = "a", text = "One?", answer_type = { type = "boolean" } },
+    { id = "b", text = "Two?", answer_type = { type = "boolean" } }]])
+    :gsub('say = %[%{ text', 'say = [{ text'),
+  asking = true,
+}, function()
+  vim.cmd('Aside ask go')
+  answer('Yes')
+  answer('No')
+  T.ended()
+  T.equal(#decisions(), 2)
+end)
+
+test('a question whose turn is cancelled is taken off the screen', {
+  script = asks('{ id = "a", text = "Push?", answer_type = { type = "boolean" } }'),
+  asking = true,
+}, function()
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  vim.cmd('Aside cancel')
+  T.ended()
+  T.prompts(0)
+end)
+
+test('a command is shown whole before it runs', {
+  files = { ['a.txt'] = 'one\n' },
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "run_command", arguments = { command = "echo first\necho second # \u001b[31m" } }]
+[[reply]]
+say = [{ text = "Done." }]
+]=],
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  answer('Run once')
+  T.ended()
+  T.has(shown(), '1 of 1\nrun_command\n')
+  T.has(shown(), ('echo first\necho second # ␛[31m\nin %s'):format(T.workspace))
+  T.has(T.page(), '│ first\n│ second\n')
+end)
+
+test('a command that does not fit above its answers is scrolled first, and answered by a key', {
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "run_command", arguments = { command = """
+echo 1
+]=] .. ('echo more\n'):rep(60) .. [=[
+echo last""" } }]
+[[reply]]
+say = [{ text = "Done." }]
+]=],
+}, function()
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  vim.cmd('Aside answer')
+  T.equal(#T.shown, 0)
+  T.has(T.buffer(vim.api.nvim_get_current_buf()), 'echo last')
+  T.press('G')
+  T.choices = { 'No' }
+  T.press('<CR>')
+  T.ended()
+  T.equal(decisions(), { { action = 'answer', answer = 'no' } })
+end)
