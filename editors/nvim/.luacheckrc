@@ -1,4 +1,5 @@
 std = 'luajit'
-read_globals = { 'vim' }
-globals = { 'vim.g', 'vim.bo', 'vim.wo', 'vim.v', 'vim.ui', 'vim.b', 'vim.env', 'vim.o', 'vim.opt' }
+globals = { 'vim' }
 max_line_length = 120
+max_string_line_length = false
+max_comment_line_length = false

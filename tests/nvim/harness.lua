@@ -98,6 +98,7 @@ local function stub_person()
   vim.ui.select = function(items, options, done)
     local texts = vim.tbl_map(options.format_item or tostring, items)
     local choice = following('select', options.prompt, texts)
+    choice = type(choice) == 'function' and choice(texts) or choice
     for at, text in ipairs(texts) do
       if text == choice then
         return done(items[at], at)
@@ -192,7 +193,7 @@ local function clean()
       return client.client == nil
     end, 5)
   end
-  vim.cmd('silent! stopinsert | silent! only! | silent! %bwipeout!')
+  vim.cmd('silent! stopinsert | silent! tabonly! | silent! only! | silent! %bwipeout!')
   for name in pairs(package.loaded) do
     if name == 'aside' or vim.startswith(name, 'aside.') then
       package.loaded[name] = nil
@@ -245,6 +246,17 @@ function M.ended()
   end)
 end
 
+--- The process of the server: the one child that is called aside.
+---@return integer
+function M.server()
+  for _, child in ipairs(vim.api.nvim_get_proc_children(vim.uv.os_getpid())) do
+    if vim.api.nvim_get_proc(child).name == 'aside' then
+      return child
+    end
+  end
+  error('the server does not run')
+end
+
 --- Waits until so many prompts are open.
 ---@param count integer
 function M.prompts(count)
@@ -273,6 +285,7 @@ function M.begin()
   vim.opt.runtimepath:prepend(M.plugin)
   vim.cmd('runtime plugin/aside.lua')
   vim.o.swapfile = false
+  vim.o.showmode = false
   listen()
   local echo = vim.api.nvim_echo
   vim.api.nvim_echo = function(chunks, ...)

@@ -45,7 +45,8 @@ local function by_method()
 end
 
 --- Members whose content is anybody's.
-local free = { ['params.attachments.uri'] = true, ['params.capabilities'] = true, ['params.initializationOptions'] = true }
+local free =
+  { ['params.attachments.uri'] = true, ['params.capabilities'] = true, ['params.initializationOptions'] = true }
 
 ---@param value any
 ---@param samples any[]

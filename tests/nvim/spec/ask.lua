@@ -163,10 +163,12 @@ say = [{ text = "It failed." }]
   config = { settings = { conversation = { mode = 'auto' } } },
 }, function()
   vim.cmd('Aside ask go')
-  if #T.wait('it asks or ends', function()
-    local open = require('aside.prompt').open()
-    return (#open > 0 or T.outcomes[1]) and open
-  end) > 0 then
+  if
+    #T.wait('it asks or ends', function()
+      local open = require('aside.prompt').open()
+      return (#open > 0 or T.outcomes[1]) and open
+    end) > 0
+  then
     -- Where there is no sandbox it asks.
     T.choices = { 'Run once' }
     vim.cmd('Aside answer')

@@ -64,7 +64,10 @@ test('a change shows in its file, is taken as a whole, saved, and is one undo', 
   T.equal(vim.fn.maparg('gy', 'n'), '', 'no key is taken')
   turn_to_it()
   T.equal(vim.api.nvim_win_get_cursor(0)[1], 2)
-  T.has(drawn()[3], '1: write_file · 1 of 2 · gy take · gn leave out · gY take all · g! all of this turn · gN refuse')
+  T.has(
+    drawn()[3],
+    '1: write_file · 1 of 2 · gy take · gn leave out · gY take all · g! all of this turn · gN refuse'
+  )
   T.press('gY')
   T.ended()
   T.equal(T.buffer('a.txt') .. '\n', NEW)
@@ -78,11 +81,15 @@ end)
 
 test('one part of a change is taken and one is left out', {
   files = { ['a.txt'] = OLD },
-  script = writes('a.txt', NEW, [=[
+  script = writes(
+    'a.txt',
+    NEW,
+    [=[
 [[reply]]
 when = { result = { tool = "write_file", contains = "The user changed your text" } }
 say = [{ text = "I see what you left out." }]
-]=]),
+]=]
+  ),
 }, function()
   vim.cmd.edit('a.txt')
   vim.cmd('Aside ask go')
@@ -99,7 +106,11 @@ end)
 
 test('a change is refused with a note', {
   files = { ['a.txt'] = OLD },
-  script = writes('a.txt', NEW, '[[reply]]\nwhen = { result = { contains = "not that file" } }\nsay = [{ text = "I stop." }]'),
+  script = writes(
+    'a.txt',
+    NEW,
+    '[[reply]]\nwhen = { result = { contains = "not that file" } }\nsay = [{ text = "I stop." }]'
+  ),
 }, function()
   vim.cmd.edit('a.txt')
   vim.cmd('Aside ask go')
@@ -154,7 +165,7 @@ test('who types in the file has turned away: the keys are gone, and what was sho
   T.equal(T.text('a.txt') .. '\n', NEW)
 end)
 
-test('a change of text that is not saved keeps what is the person\'s own, and does not save it', {
+test("a change of text that is not saved keeps what is the person's own, and does not save it", {
   files = { ['a.txt'] = OLD },
   script = writes('a.txt', 'one\n2\nthree\nfour\nfive\nsix\nseven\neight\nmine\n'),
 }, function()
@@ -172,11 +183,15 @@ end)
 
 test('a command that follows an edit reads the new text', {
   files = { ['a.txt'] = OLD },
-  script = writes('a.txt', NEW, [=[
+  script = writes(
+    'a.txt',
+    NEW,
+    [=[
 [[reply]]
 when = { step = 3 }
 say = [{ call = "run_command", arguments = { command = "sed -n 2p a.txt" } }]
-]=]),
+]=]
+  ),
 }, function()
   vim.cmd.edit('a.txt')
   vim.cmd('Aside ask go')
@@ -279,7 +294,7 @@ say = [{ text = "Done." }]
   T.equal({ T.text('a.txt'):match('7'), T.text('b.txt') }, { '7', 'bee' })
 end)
 
-test('a quickfix list of the person\'s is left alone until the person turns to the changes', {
+test("a quickfix list of the person's is left alone until the person turns to the changes", {
   files = { ['a.txt'] = OLD },
   script = writes('a.txt', NEW),
 }, function()
@@ -298,11 +313,15 @@ end)
 
 test('all edits of a turn run after one yes', {
   files = { ['a.txt'] = OLD },
-  script = writes('a.txt', NEW, [=[
+  script = writes(
+    'a.txt',
+    NEW,
+    [=[
 [[reply]]
 when = { step = 3 }
 say = [{ call = "edit_file", arguments = { path = "a.txt", old_text = "eight", new_text = "8" } }]
-]=]),
+]=]
+  ),
 }, function()
   vim.cmd.edit('a.txt')
   vim.cmd('Aside ask go')

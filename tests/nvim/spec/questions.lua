@@ -79,7 +79,9 @@ test('a boolean may hold for the rest of the turn', {
 end)
 
 test('one of several is picked; context and position are shown', {
-  script = asks([[{ id = "a", text = "Which?", context = "12: let a;\n40: let b;", answer_type = { type = "select", options = ["one", "two"] } }]]),
+  script = asks(
+    [[{ id = "a", text = "Which?", context = "12: let a;\n40: let b;", answer_type = { type = "select", options = ["one", "two"] } }]]
+  ),
   asking = true,
 }, function()
   vim.cmd('Aside ask go')
@@ -91,7 +93,9 @@ test('one of several is picked; context and position are shown', {
 end)
 
 test('several are picked', {
-  script = asks([[{ id = "a", text = "Which?", answer_type = { type = "multi_select", options = ["one", "two", "three"], minimum = 1 }, default = ["one"] }]]),
+  script = asks(
+    [[{ id = "a", text = "Which?", answer_type = { type = "multi_select", options = ["one", "two", "three"], minimum = 1 }, default = ["one"] }]]
+  ),
   asking = true,
 }, function()
   vim.cmd('Aside ask go')
@@ -101,7 +105,9 @@ test('several are picked', {
 end)
 
 test('a number that does not fit is asked for again', {
-  script = asks([[{ id = "a", text = "How many?", answer_type = { type = "number", integer = true, minimum = 1, maximum = 5 }, default = 3 }]]),
+  script = asks(
+    [[{ id = "a", text = "How many?", answer_type = { type = "number", integer = true, minimum = 1, maximum = 5 }, default = 3 }]]
+  ),
   asking = true,
 }, function()
   vim.cmd('Aside ask go')
@@ -124,7 +130,9 @@ test('a text is typed', {
 end)
 
 test('what may be left out is left out', {
-  script = asks([[{ id = "a", text = "Where to?", answer_type = { type = "text", format = "email" }, optional = true }]]),
+  script = asks(
+    [[{ id = "a", text = "Where to?", answer_type = { type = "text", format = "email" }, optional = true }]]
+  ),
   asking = true,
 }, function()
   vim.cmd('Aside ask go')
@@ -191,16 +199,18 @@ test('a question is skipped', {
   answer('Skip')
   T.ended()
   T.has(T.page(), 'Thanks.')
-  T.equal(vim.iter(T.sent):any(function(message)
-    return message.method == 'aside/prompt/answer' and message.params.answer.action == 'cancel'
-  end), true)
+  T.equal(
+    vim.iter(T.sent):any(function(message)
+      return message.method == 'aside/prompt/answer' and message.params.answer.action == 'cancel'
+    end),
+    true
+  )
 end)
 
 test('several are asked one after another, until one is left for later', {
   script = asks([[
     { id = "a", text = "One?", answer_type = { type = "boolean" } },
-    { id = "b", text = "Two?", answer_type = { type = "boolean" } }]])
-    :gsub('say = %[%{ text', 'say = [{ text'),
+    { id = "b", text = "Two?", answer_type = { type = "boolean" } }]]):gsub('say = %[%{ text', 'say = [{ text'),
   asking = true,
 }, function()
   vim.cmd('Aside ask go')

@@ -72,7 +72,7 @@ end
 ---@return table[] attachments
 function M.named(message, buf)
   local all = {}
-  for word in message:gmatch('%f[%S]@(%S+)') do
+  for word in (' ' .. message):gmatch('%s@(%S+)') do
     local path = word:gsub('[,;:.?!)]+$', '')
     if words[path] then
       vim.list_extend(all, words[path]({ buf = buf }))

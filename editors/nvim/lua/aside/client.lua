@@ -19,6 +19,7 @@ local CRASHES, WITHIN = 5, 180
 
 local since_11 = vim.fn.has('nvim-0.11') == 1
 local waiting = {} ---@type fun()[] what is to be done when the server is ready
+local starting = false
 local crashes = {} ---@type integer[] seconds
 
 ---@param text string
@@ -78,12 +79,18 @@ end
 
 ---@param client vim.lsp.Client
 local function on_init(client)
-  M.client = client
+  M.client, starting = client, false
   local info = client.server_info or {}
   note(('started %s %s'):format(info.name or 'the server', info.version or ''))
   vim.schedule(function()
+    if M.client ~= client then
+      return
+    end
     vim.tbl_map(attach, vim.api.nvim_list_bufs())
     local group = vim.api.nvim_create_augroup('aside', {})
+    local define = require('aside.colours').define
+    define()
+    vim.api.nvim_create_autocmd('ColorScheme', { group = group, callback = define })
     vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile', 'BufFilePost' }, {
       group = group,
       callback = function(event)
@@ -91,10 +98,11 @@ local function on_init(client)
       end,
     })
     require('aside.prompt').load()
-    for _, act in ipairs(waiting) do
+    local acts = waiting
+    waiting = {}
+    for _, act in ipairs(acts) do
       act()
     end
-    waiting = {}
   end)
 end
 
@@ -103,7 +111,7 @@ end
 local function on_exit(code, signal)
   local leaving = vim.v.exiting ~= vim.NIL
   local initialised = M.client ~= nil
-  M.client, M.status = nil, nil
+  M.client, M.status, starting = nil, nil, false
   if leaving then
     return
   end
@@ -124,13 +132,17 @@ local function on_exit(code, signal)
   end, crashes)
   crashes[#crashes + 1] = now
   if #crashes > CRASHES then
+    waiting = {}
     return log.fail(
       ('the server crashed %d times in %d s and stays down; :Aside ask starts it'):format(#crashes, WITHIN)
     )
   end
-  M.ready(function()
-    log.say('the server crashed and is back; :Aside resume goes on with what it did', 'WarningMsg')
-  end)
+  if #crashes == 1 or #waiting == 0 then
+    waiting[#waiting + 1] = function()
+      log.say('the server crashed and is back; :Aside resume goes on with what it did', 'WarningMsg')
+    end
+  end
+  M.ready()
 end
 
 --- What `vim.lsp.start` and `vim.lsp.enable` take.
@@ -147,6 +159,14 @@ function M.config()
     name = 'aside',
     cmd = function(dispatchers)
       local found = assert(server.find(), 'Aside: there is no server; ' .. server.advice)
+      local exit = dispatchers.on_exit
+      dispatchers.on_exit = function(code, signal)
+        vim.schedule(function()
+          on_exit(code, signal)
+        end)
+        -- Of a crash Neovim would say so much that it waits for Enter.
+        exit(0, 0)
+      end
       return vim.lsp.rpc.start({ found.path, 'lsp', '--stdio' }, dispatchers)
     end,
     root_dir = function(buf, on_dir)
@@ -167,7 +187,6 @@ function M.config()
     settings = { aside = { config = mine } },
     handlers = require('aside.handlers'),
     on_init = on_init,
-    on_exit = vim.schedule_wrap(on_exit),
   }
 end
 
@@ -185,8 +204,7 @@ function M.ready(act)
   if M.client and not M.is_stopped(M.client) then
     return act and act()
   end
-  local starting = #waiting > 0
-  waiting[#waiting + 1] = act or function() end
+  waiting[#waiting + 1] = act
   if starting then
     return
   end
@@ -197,6 +215,7 @@ function M.ready(act)
     return log.fail(('no server: %s; %s'):format(reasons[#reasons], ':checkhealth aside says what to do'))
   end
   log.write(('starting %s, found by %s, version %s'):format(found.path, found.source, found.version))
+  starting = true
   local chosen = since_11 and vim.deepcopy(vim.lsp.config.aside) or M.config()
   chosen.root_dir = M.root(vim.api.nvim_get_current_buf())
   if since_11 then
@@ -225,12 +244,21 @@ function M.request(method, params, done, failed)
       done(result)
     end
   end
-  params = next(params) and params or vim.empty_dict()
   -- Without a buffer, changes of all buffers go first: the server never acts on old text.
+  M.send(client, method, next(params) and params or vim.empty_dict(), handle)
+end
+
+--- Sends a request of any client.
+---@param client vim.lsp.Client
+---@param method string
+---@param params table
+---@param handle lsp.Handler
+---@param buf? integer
+function M.send(client, method, params, handle, buf)
   if since_11 then
-    client:request(method, params, handle)
+    client:request(method, params, handle, buf)
   else
-    client.request(method, params, handle) ---@diagnostic disable-line: param-type-mismatch
+    client.request(method, params, handle, buf) ---@diagnostic disable-line
   end
 end
 

@@ -104,11 +104,14 @@ function M.read()
   return vim.tbl_deep_extend('force', M.defaults, given or {}), {}
 end
 
+local said = false
+
 ---@return aside.Config
 function M.get()
   local config, wrong = M.read()
-  if #wrong > 0 then
-    vim.notify_once('Aside: ' .. table.concat(wrong, '\n'), vim.log.levels.ERROR)
+  if #wrong > 0 and not said then
+    said = true
+    require('aside.log').fail(wrong[1])
   end
   return config
 end

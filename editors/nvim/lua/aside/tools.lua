@@ -1,5 +1,6 @@
 --- Tools that run in the editor: what the running language servers know, and what is selected.
 local attachments = require('aside.attachments')
+local client = require('aside.client')
 
 local M = {}
 
@@ -37,21 +38,27 @@ end
 --- Asks the language servers of a buffer, without keeping Neovim waiting.
 ---@param buf integer
 ---@param method string
----@param params table
+---@param params fun(client: vim.lsp.Client): table
 ---@return { client: vim.lsp.Client, result: any }[]
 local function ask(buf, method, params)
-  if #vim.lsp.get_clients({ bufnr = buf, method = method }) == 0 then
+  local clients = vim.lsp.get_clients({ bufnr = buf, method = method })
+  if #clients == 0 then
     error(('no language server of %s knows this'):format(vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ':.')), 0)
   end
-  local waiting = coroutine.running()
-  vim.lsp.buf_request_all(buf, method, params, function(answers)
-    coroutine.resume(waiting, answers)
-  end)
-  local all = {}
-  for id, answer in pairs(coroutine.yield()) do
-    if answer.result then
-      all[#all + 1] = { client = assert(vim.lsp.get_client_by_id(id)), result = answer.result }
-    end
+  local waiting, all, open = nil, {}, #clients
+  for _, one in ipairs(clients) do
+    client.send(one, method, params(one), function(_, result)
+      all[#all + 1] = result and { client = one, result = result }
+      open = open - 1
+      if open == 0 and waiting then
+        coroutine.resume(waiting)
+      end
+    end, buf)
+  end
+  -- A server inside Neovim may have answered already.
+  if open > 0 then
+    waiting = coroutine.running()
+    coroutine.yield()
   end
   return all
 end
@@ -71,7 +78,7 @@ end
 ---@type table<string, aside.Tool>
 local tools = {
   editor_diagnostics = {
-    description = 'Errors and warnings that language servers and linters show in the editor, of one file or of all open ones.',
+    description = 'Errors and warnings that language servers and linters show, of one file or of all open ones.',
     schema = object({ path = path }),
     run = function(arguments)
       local lines = {}
@@ -86,9 +93,10 @@ local tools = {
     schema = object({ path = path }, { 'path' }),
     run = function(arguments)
       local buf, lines = open(arguments.path), {}
-      for _, answer in
-        ipairs(ask(buf, 'textDocument/documentSymbol', { textDocument = { uri = vim.uri_from_bufnr(buf) } }))
-      do
+      local function params()
+        return { textDocument = { uri = vim.uri_from_bufnr(buf) } }
+      end
+      for _, answer in ipairs(ask(buf, 'textDocument/documentSymbol', params)) do
         outline(answer.result, 0, lines)
       end
       return #lines > 0 and table.concat(lines, '\n') or 'There are none.'
@@ -110,9 +118,8 @@ local tools = {
       end
       local lines = {}
       for _, answer in
-        ipairs(ask(buf, 'textDocument/references', function(client)
-          local encoding = client.offset_encoding
-          local character = vim.lsp.util.character_offset(buf, arguments.line - 1, at - 1, encoding)
+        ipairs(ask(buf, 'textDocument/references', function(one)
+          local character = vim.lsp.util.character_offset(buf, arguments.line - 1, at - 1, one.offset_encoding)
           return {
             textDocument = { uri = vim.uri_from_bufnr(buf) },
             position = { line = arguments.line - 1, character = character },

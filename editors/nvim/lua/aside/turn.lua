@@ -226,10 +226,11 @@ local kinds = {
     end
   end,
   inquiry = function(view, update)
-    local id = table.concat(update.callIds, ' ')
-    view:line(id, 'a question goes to a model')
-    if update.status ~= 'asked' then
-      view:finish(id, update.status)
+    for _, call in ipairs(update.callIds) do
+      view:line('inquiry ' .. call, 'a question goes to a model')
+      if update.status ~= 'asked' then
+        view:finish('inquiry ' .. call, update.status)
+      end
     end
   end,
   steered = function(view, update)

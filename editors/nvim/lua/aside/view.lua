@@ -214,10 +214,11 @@ function View:change(write)
   end
 end
 
---- The float's size, title and footer.
+--- The float's size, title and footer. One of another tab page stays as it is until it is seen again.
 function View:redraw()
   local win = self:window()
-  if win and vim.api.nvim_win_get_config(win).relative ~= '' then
+  local here = win and vim.api.nvim_win_get_tabpage(win) == vim.api.nvim_get_current_tabpage()
+  if win and here and vim.api.nvim_win_get_config(win).relative ~= '' then
     local place = self:place()
     local key = vim.inspect(place)
     if key ~= self.drawn then

@@ -1,0 +1,224 @@
+local T = require('harness')
+local test = T.test
+
+local function last_said(part)
+  return T.wait('it is said: ' .. part, function()
+    return T.said[#T.said] and T.said[#T.said]:find(part, 1, true) and T.said[#T.said]
+  end)
+end
+
+test('nothing happens before a command is used', {}, function()
+  T.equal(#vim.lsp.get_clients({ name = 'aside' }), 0)
+  for name in pairs(package.loaded) do
+    assert(not vim.startswith(name, 'aside'), name .. ' is loaded')
+  end
+  local before = vim.fn.getcompletion('', 'event')
+  require('aside')
+  T.equal(vim.fn.getcompletion('', 'event'), before)
+  T.equal(#vim.lsp.get_clients({ name = 'aside' }), 0)
+  T.equal(require('aside').status(), '')
+end)
+
+test('a server that is missing is said, with the reason for each place', { absent = true }, function()
+  vim.cmd('Aside ask go')
+  last_said('no server: vim.g.aside.server (')
+  vim.g.aside = nil
+  vim.env.CARGO_HOME = T.workspace
+  local path = vim.env.PATH
+  vim.env.PATH = '/usr/bin:/bin'
+  local found, reasons = require('aside.server').find()
+  vim.env.PATH = path
+  T.equal(found, nil)
+  T.equal(reasons, {
+    'PATH: there is no program called aside',
+    ('where cargo installs (%s/bin/aside): there is no such program'):format(T.workspace),
+  })
+end)
+
+test('a program that is not the server is not started', { absent = true }, function()
+  vim.g.aside = { server = '/bin/echo' }
+  vim.cmd('Aside ask go')
+  last_said('no server: vim.g.aside.server (/bin/echo)')
+  T.has(T.text(require('aside.log').path), 'did not print a version of aside')
+end)
+
+test('the server is found on PATH, and where cargo installs', {}, function()
+  vim.g.aside = nil
+  vim.fn.mkdir('bin')
+  vim.uv.fs_symlink(T.aside, T.workspace .. '/bin/aside')
+  local path = vim.env.PATH
+  vim.env.PATH = T.workspace .. '/bin:' .. path
+  T.equal(assert(require('aside.server').find()).source, 'PATH')
+  package.loaded['aside.server'] = nil
+  vim.env.PATH = '/usr/bin:/bin'
+  vim.env.CARGO_HOME = T.workspace
+  T.equal(assert(require('aside.server').find()).source, 'where cargo installs')
+  vim.env.PATH = path
+end)
+
+test('a configuration that is wrong is said, with the field', {}, function()
+  local config = require('aside.config')
+  local function wrong(given)
+    vim.g.aside = given
+    return select(2, config.read())
+  end
+  T.equal(wrong({ width = 'wide' }), { 'vim.g.aside.width: expected number, got "wide"' })
+  T.equal(wrong({ server = 1 }), { 'vim.g.aside.server: expected string, got 1' })
+  T.equal(wrong({ notify = 'no' }), { 'vim.g.aside.notify: expected boolean, got "no"' })
+  T.equal(wrong({ keys = { accept = 1 } }), { 'vim.g.aside.keys.accept: expected a string or false, got 1' })
+  T.equal(wrong({ keys = { accept = true } }), { 'vim.g.aside.keys.accept: expected a string or false, got true' })
+  T.has(wrong({ withd = 1 })[1], 'vim.g.aside.withd: there is no such field; there are height, keys')
+  T.has(wrong({ keys = { acept = 'a' } })[1], 'vim.g.aside.keys.acept: there is no such field; there are accept')
+  T.equal(wrong('a'), { 'vim.g.aside: expected a table or a function that returns one, got string' })
+  T.equal(wrong({ keys = { accept = false }, width = 50, server = '~/bin/aside' }), {})
+  T.equal({ config.get().width, config.get().keys.accept, config.get().keys.reject }, { 50, false, 'gn' })
+  vim.g.aside = function()
+    return { width = 60 }
+  end
+  T.equal(config.get().width, 60)
+  vim.g.aside = { width = 'wide' }
+  T.equal(config.get().width, 80, 'the defaults count')
+  last_said('vim.g.aside.width: expected number')
+  require('aside').setup({ width = 70 })
+  T.equal(config.get().width, 70)
+end)
+
+test('a server that crashes comes back with what waits, and the turn goes on from there', {
+  files = { ['a.txt'] = 'one\n' },
+  script = [=[
+[[reply]]
+when = { step = 1 }
+repeat = true
+say = [{ text = "I ask." }, { call = "ask_user", arguments = { question = "Go on?", answer_type = "boolean" } }]
+[[reply]]
+when = { result = { tool = "ask_user", contains = "true" } }
+say = [{ text = "I went on." }]
+]=],
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  local client = require('aside.client')
+  local first = client.client
+  vim.uv.kill(
+    vim.system({ 'pgrep', '-P', tostring(vim.uv.os_getpid()), '-x', 'aside' }, { text = true }):wait().stdout + 0,
+    'sigkill'
+  )
+  T.wait('it is back', function()
+    return client.client and client.client ~= first
+  end)
+  T.has(T.page(), 'The server crashed. :Aside resume goes on.')
+  T.equal(T.prompts(1)[1].resumable, true)
+  assert(vim.lsp.buf_is_attached(0, client.client.id))
+  T.choices = { 'Yes' }
+  vim.cmd('Aside answer')
+  T.asked()
+  T.ended()
+  T.has(T.page(), 'I went on.')
+  T.equal(T.outcomes, { 'completed' })
+end)
+
+test('a server that crashes again and again stays down', { script = '' }, function()
+  local client = require('aside.client')
+  local program, reply = T.workspace .. '/crashing', '{"jsonrpc":"2.0","id":1,"result":{"capabilities":{}}}'
+  vim.fn.writefile({
+    '#!/bin/sh',
+    ('[ "$1" = --version ] && exec %s --version'):format(T.aside),
+    -- It answers, and then it is gone.
+    ("printf 'Content-Length: %d\\r\\n\\r\\n%s'"):format(#reply, reply),
+    'read -r line; exit 3',
+  }, program)
+  vim.uv.fs_chmod(program, 493)
+  vim.g.aside = { server = program }
+  client.ready()
+  last_said('the server crashed 6 times in 180 s and stays down')
+  T.equal(client.client, nil)
+  T.lacks(table.concat(T.said, '\n'), 'Check log for errors')
+end)
+
+test('the server is stopped, and starts with the next question', {
+  script = '[[reply]]\nrepeat = true\nsay = [{ text = "Here." }]',
+}, function()
+  T.ask('Aside ask go')
+  vim.cmd('Aside stop')
+  local client = require('aside.client')
+  T.wait('it is stopped', function()
+    return client.client == nil
+  end)
+  T.equal(require('aside').status(), '')
+  T.ask('Aside! ask go')
+  T.has(T.page(), 'Here.')
+end)
+
+test('buffers that are opened later, in another folder and without a file type are known to the server', {
+  files = { ['a.txt'] = 'one\n', ['noext'] = 'x\n', ['other/.git/x'] = '', ['other/b.txt'] = 'two\n' },
+  script = '[[reply]]\nwhen = { attached = "typed" }\nsay = [{ text = "Seen." }]\n[[reply]]\nsay = [{ text = "First." }]',
+}, function()
+  vim.cmd.edit('a.txt')
+  T.ask('Aside ask go')
+  T.has(T.page(), 'First.')
+  vim.cmd.edit('other/b.txt')
+  vim.api.nvim_buf_set_lines(0, 0, 1, true, { 'typed' })
+  local client = require('aside.client').client
+  assert(client and vim.lsp.buf_is_attached(0, client.id))
+  T.equal(#client.workspace_folders, 2)
+  vim.cmd.split('noext')
+  assert(vim.lsp.buf_is_attached(0, client.id))
+  T.ask('Aside! ask @other/b.txt')
+  T.has(T.page(), 'Seen.')
+end)
+
+if vim.fn.has('nvim-0.11') == 1 then
+  test('vim.lsp.enable starts it with the first file, as vim.lsp.config says', {
+    files = { ['a.lua'] = 'one\n' },
+    script = '',
+  }, function()
+    vim.lsp.config('aside', { settings = { mine = true } })
+    vim.lsp.enable('aside')
+    vim.cmd.edit('a.lua')
+    vim.bo.filetype = 'lua'
+    local client = T.wait('it runs', function()
+      return require('aside.client').client
+    end)
+    T.wait('it is attached', function()
+      return vim.lsp.buf_is_attached(0, client.id)
+    end)
+    T.equal(client.settings.mine, true)
+    T.equal(#vim.lsp.get_clients({ name = 'aside' }), 1)
+    vim.lsp.enable('aside', false)
+  end)
+end
+
+test('checkhealth says what is there and what to do', {
+  files = { ['a.txt'] = 'one\n' },
+  script = '[[reply]]\nsay = [{ text = "Here." }]',
+  untrusted = true,
+}, function()
+  vim.cmd.edit('a.txt')
+  local function check()
+    vim.cmd('silent checkhealth aside')
+    local text = T.buffer(vim.api.nvim_get_current_buf())
+    vim.cmd('tabclose')
+    return text
+  end
+  T.ask('Aside ask go')
+  local text = check()
+  for _, part in ipairs({
+    'vim.g.aside is as it should be',
+    ('%s, version'):format(T.aside),
+    'found by vim.g.aside.server',
+    'is not trusted, so only tools that read will run',
+    'the server runs for ' .. T.workspace,
+    'WARNING The workspace is not trusted',
+    ':Aside trust shows what trust means',
+    'model: rehearsal/',
+    'aside.log',
+    'lsp.log',
+  }) do
+    T.has(text, part)
+  end
+  vim.g.aside = { server = '/nowhere/aside', widht = 3 }
+  text = check()
+  T.has(text, 'ERROR vim.g.aside.widht: there is no such field')
+  T.has(text, 'ERROR vim.g.aside')
+end)

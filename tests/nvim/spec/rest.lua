@@ -1,0 +1,329 @@
+local T = require('harness')
+local test = T.test
+
+--- Waits until the last line below has this in it.
+local function said(part)
+  T.wait('it is said: ' .. part, function()
+    return T.said[#T.said] and T.said[#T.said]:find(part, 1, true)
+  end)
+end
+
+--- Runs a command that asks the person, and waits until all of it was asked.
+local function picks(command, ...)
+  T.choices = { ... }
+  vim.cmd(command)
+  T.asked()
+end
+
+local TALK = '[[reply]]\nrepeat = true\nsay = [{ text = "I answer." }]'
+
+test('conversations are picked, read and gone on with, forked, renamed and deleted', { script = TALK }, function()
+  T.ask('Aside ask first question')
+  T.ask('Aside! ask second question')
+  picks('Aside conversations', 'first question · 1 turn', 'Read, and go on with it')
+  T.wait('it is shown', function()
+    return vim.bo.filetype == 'aside' and T.page():find('first question', 1, true)
+  end)
+  T.equal(vim.api.nvim_win_get_config(0).relative, '', 'in a split')
+  T.ask('Aside ask more')
+  T.has(T.page(), '> more\n\nI answer.')
+  picks('Aside conversations first', 'first question · 2 turns', 'Rename', 'The first')
+  picks('Aside conversations', 'second question · 1 turn', 'Fork')
+  picks('Aside conversations The', 'The first · 2 turns', 'Delete', 'Keep it')
+  picks('Aside conversations The', 'The first · 2 turns', 'Delete', 'Delete it for good')
+  said('deleted The first')
+  vim.cmd('Aside conversations The')
+  said('there are no conversations')
+  T.equal(#vim.fn.getbufinfo({ buflisted = 1 }), 1)
+end)
+
+test('an interrupted conversation is resumed from the list', {
+  script = '[[reply]]\nwhen = { step = 1 }\nrepeat = true\nsay = [{ call = "ask_user", arguments = { question = "Go on?", answer_type = "boolean" } }]\n'
+    .. '[[reply]]\nsay = [{ text = "I went on." }]',
+}, function()
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  vim.cmd('Aside stop')
+  T.wait('it is stopped', function()
+    return require('aside.client').client == nil
+  end)
+  picks('Aside conversations', 'go · 1 turn · interrupted', 'Resume')
+  T.wait('it waits again', function()
+    local open = require('aside.prompt').open()[1]
+    return open and not open.resumable
+  end)
+  picks('Aside answer', 'Yes')
+  T.ended()
+  T.has(T.page(), 'I went on.')
+end)
+
+test('model and mode are chosen for the next turns', { script = TALK }, function()
+  local model = vim.env.ASIDE_ASSISTANT__MODEL
+  vim.cmd('Aside mode fast')
+  said('there is no mode fast; there are ask, edits, plan, auto')
+  picks('Aside mode', 'plan')
+  said('the next turns have mode plan')
+  vim.cmd('Aside model ' .. model)
+  said('the next turns have model rehearsal/')
+  T.ask('Aside ask go')
+  local start = vim.iter(T.sent):find(function(message)
+    return message.method == 'aside/turn/start'
+  end)
+  T.equal({ start.params.model, start.params.mode }, { model, 'plan' })
+  vim.cmd('Aside model')
+  said('no provider is usable')
+end)
+
+test('a model is picked from those of the providers', {
+  config = { settings = { providers = { anthropic = { base_url = 'http://127.0.0.1:9' } } } },
+  script = TALK,
+}, function()
+  vim.env.ANTHROPIC_API_KEY = 'none'
+  picks('Aside model', function(texts)
+    return texts[1]
+  end)
+  vim.env.ANTHROPIC_API_KEY = nil
+  local model = assert(require('aside.turn').choice.model)
+  T.equal(model:match('^anthropic/'), 'anthropic/')
+  T.has(T.shown[1].prompt, 'Model (now rehearsal/')
+  T.equal(vim.fn.getcompletion('Aside model ' .. model, 'cmdline')[1], model)
+end)
+
+test('trust is asked for with all that it would change', {
+  untrusted = true,
+  files = { ['aside.toml'] = '[conversation.tools.lint]\nsource = "local"\ncommand = ["sh", "tools/lint.sh"]\n' },
+  script = TALK,
+}, function()
+  picks('Aside trust', false)
+  picks('Aside trust', 'Trust this folder')
+  said('trusted: /')
+  picks('Aside trust', 'Trust it no more')
+  said('trusted no more: /')
+end)
+
+test('what there is not is said with what there is', { script = TALK }, function()
+  vim.cmd('Aside frobnicate')
+  said('there is no :Aside frobnicate; there are answer, ask, cancel')
+  vim.cmd('Aside cancel')
+  said('no turn runs')
+  vim.cmd('Aside undo')
+  said('no turn was started here')
+  vim.cmd('Aside answer')
+  said('nothing waits for an answer')
+  vim.cmd('Aside resume')
+  said('no turn was interrupted')
+  vim.cmd('Aside show')
+  said('there is no answer yet')
+end)
+
+test('an answer is entered, pinned to a split, replied to and hidden', {
+  files = { ['a.txt'] = 'one\n' },
+  script = TALK,
+}, function()
+  vim.cmd.edit('a.txt')
+  T.ask('Aside ask go')
+  vim.cmd('Aside show')
+  T.equal(vim.bo.filetype, 'aside')
+  T.press('q')
+  T.equal(#vim.api.nvim_list_wins(), 1)
+  vim.cmd('Aside')
+  T.press('P')
+  T.equal(vim.api.nvim_win_get_config(0).relative, '')
+  T.equal(#vim.api.nvim_list_wins(), 2)
+  T.choices = { 'and more' }
+  T.outcomes = {}
+  T.press('r')
+  T.ended()
+  T.has(T.page(), '> and more\n\nI answer.')
+  T.equal(vim.bo.modifiable, false)
+  T.press('q')
+  T.equal(#vim.api.nvim_list_wins(), 1)
+end)
+
+test('an answer follows its end until one scrolls up', {
+  script = '[[reply]]\nsay = [{ text = "' .. ('line\\n\\n'):rep(120) .. '", pieces = 40 }]\npiece_delay_ms = 20',
+}, function()
+  vim.cmd('Aside ask go')
+  local view = T.wait('much is there', function()
+    local view = require('aside.view').visible()
+    return view and vim.api.nvim_buf_line_count(view.buf) > 60 and view
+  end)
+  local win = view:window()
+  assert(vim.fn.line('w$', win) > 50, 'it follows')
+  vim.api.nvim_win_call(win, function()
+    vim.cmd('normal! gg')
+  end)
+  T.ended()
+  T.equal(vim.fn.line('w0', win), 1)
+  assert(vim.api.nvim_buf_line_count(view.buf) > 200)
+end)
+
+--- A language server in this process.
+local function language_server()
+  local function cmd(dispatchers)
+    local function reply(method, params, done)
+      if method == 'initialize' then
+        done(
+          nil,
+          { capabilities = { documentSymbolProvider = true, referencesProvider = true, positionEncoding = 'utf-16' } }
+        )
+      elseif method == 'textDocument/documentSymbol' then
+        local range = { start = { line = 0, character = 0 }, ['end'] = { line = 2, character = 3 } }
+        local inner = { name = 'inner', kind = 13, range = range, selectionRange = range }
+        done(nil, { { name = 'outer', kind = 12, range = range, selectionRange = range, children = { inner } } })
+      elseif method == 'textDocument/references' then
+        local at = params.position
+        done(nil, { { uri = params.textDocument.uri, range = { start = at, ['end'] = at } } })
+      else
+        done(nil, nil)
+      end
+      return true, 1
+    end
+    return {
+      request = reply,
+      notify = function()
+        return true
+      end,
+      is_closing = function()
+        return false
+      end,
+      terminate = function()
+        dispatchers.on_exit(0, 0)
+      end,
+    }
+  end
+  vim.lsp.start({ name = 'toy', cmd = cmd, root_dir = T.workspace })
+end
+
+test('the model asks the language servers of the editor', {
+  files = { ['a.lua'] = 'local ü, outer = 1\nreturn outer\nend\n' },
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [
+  { call = "editor_symbols", id = "symbols", arguments = { path = "a.lua" } },
+  { call = "editor_references", id = "references", arguments = { path = "a.lua", line = 1, symbol = "outer" } },
+  { call = "editor_references", id = "nothing", arguments = { path = "a.lua", line = 2, symbol = "inner" } },
+  { call = "editor_diagnostics", id = "diagnostics", arguments = { path = "a.lua" } },
+  { call = "editor_selection", id = "selection", arguments = {} },
+  { call = "editor_symbols", id = "missing", arguments = { path = "b.lua" } },
+]
+[[reply]]
+say = [{ text = "I know." }]
+]=],
+}, function()
+  vim.cmd.edit('a.lua')
+  language_server()
+  vim.diagnostic.set(vim.api.nvim_create_namespace('t'), 0, { { lnum = 1, col = 7, message = 'bad', source = 'lint' } })
+  vim.cmd('normal! jV\27')
+  vim.cmd('Aside ask go')
+  for _ = 1, 6 do
+    T.wait('a tool asks, or the turn ends', function()
+      return T.outcomes[1] or #require('aside.prompt').open() > 0
+    end)
+    if not T.outcomes[1] then
+      local open = #require('aside.prompt').open()
+      picks('Aside answer', unpack(vim.fn['repeat']({ 'Run, and the like for the rest of this turn' }, open)))
+    end
+  end
+  T.ended()
+  local got = {}
+  for _, message in ipairs(T.sent) do
+    if message.method == 'aside/tool/call' then
+      got[#got + 1] = (message.result.isError and 'error: ' or '') .. message.result.content
+    end
+  end
+  table.sort(got)
+  T.equal(got, {
+    '1: Function outer\n  1: Variable inner',
+    'a.lua, line 2.\nSelected are lines 2 to 2:\nreturn outer',
+    'a.lua:1:11: local ü, outer = 1',
+    'a.lua:2:8: error: bad (lint)',
+    'error: line 2 of a.lua has no inner in it',
+    'error: there is no file b.lua',
+  })
+end)
+
+test('the help file is made of the annotations', {}, function()
+  local made = vim
+    .system({ vim.v.progpath, '--clean', '-l', T.repository .. '/tests/nvim/help.lua' }, { text = true })
+    :wait()
+  T.equal(
+    made.stdout .. made.stderr,
+    T.text(T.plugin .. '/doc/aside.txt') .. '\n',
+    'run tests/nvim/help.lua > doc/aside.txt'
+  )
+end)
+
+test('every message of the samples is shown or acted on', {
+  files = { ['a.txt'] = 'one\n' },
+  script = '[[reply]]\nfault = { stall = true }',
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  T.wait('it runs', function()
+    return require('aside.turn').running() and require('aside.view').visible().conversation
+  end)
+  local handlers, turn = require('aside.handlers'), require('aside.turn').running()
+  local samples, read = require('wire').samples(), {}
+  local names = vim.tbl_keys(samples)
+  -- Updates in their order, what ends the turn last.
+  local function order(name)
+    local sample = samples[name]
+    return sample.method == 'aside/turn/update' and sample.params.seq
+      or sample.method == 'aside/turn/completed' and 1000
+      or 500
+  end
+  table.sort(names, function(a, b)
+    return order(a) == order(b) and a < b or order(a) < order(b)
+  end)
+  for _, name in ipairs(names) do
+    local sample = samples[name]
+    local mine = sample.method and handlers[sample.method]
+    if mine and sample.params.turnId then
+      sample.params.turnId, sample.params.conversationId = turn.id, turn.conversation
+    end
+    if sample.method == 'aside/prompt' then
+      coroutine.wrap(mine)(nil, sample.params)
+      T.prompts(1)
+      require('aside.prompt').dismiss(sample.params.promptId)
+      read[name] = true
+    elseif mine and not sample.id then
+      mine(nil, sample.params)
+      read[name] = true
+    elseif name == 'tool-call-request.json' then
+      T.equal(mine(nil, sample.params).isError, true)
+      read[name] = true
+    elseif name == 'document-save-request.json' then
+      T.equal(select(2, mine(nil, sample.params)).message, 'it is not open')
+      read[name] = true
+    end
+  end
+  local page = T.page()
+  for _, part in ipairs({
+    'I will look at the imports first.',
+    '│ The file is small.',
+    '`edit_file Edit src/main.rs`',
+    '│ @@ -1,2 +1,2 @@',
+    '`Assistant: Keep the old file as a backup?`',
+    '> Leave the tests alone.',
+    '*The connection broke. Sent again in 3.0 s.*',
+    '*The answer was cut at its token limit.*',
+    'Failed: The provider answered 500 six times; try again later.',
+    'run_command needs approval and no interactive client is attached.',
+  }) do
+    T.has(page, part)
+  end
+  -- Whatever the server may send was sent.
+  for _, row in ipairs(vim.json.decode(T.text(T.repository .. '/editors/methods.json'))) do
+    if row.to == 'client' then
+      assert(handlers[row.method], row.method .. ' has no handler')
+      assert(
+        vim.iter(read):any(function(name)
+          return samples[name].method == row.method
+        end),
+        row.method .. ' was not read'
+      )
+    end
+  end
+end)
