@@ -202,6 +202,9 @@ test('checkhealth says what is there and what to do', {
     return text
   end
   T.ask('Aside ask go')
+  T.wait('the server says how it is', function()
+    return require('aside.client').status
+  end)
   local text = check()
   for _, part in ipairs({
     'vim.g.aside is as it should be',

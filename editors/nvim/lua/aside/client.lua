@@ -80,8 +80,8 @@ end
 ---@param client vim.lsp.Client
 local function on_init(client)
   M.client, starting = client, false
-  local info = client.server_info or {}
-  note(('started %s %s'):format(info.name or 'the server', info.version or ''))
+  local found = server.find()
+  note('started aside ' .. (found and found.version or ''))
   vim.schedule(function()
     if M.client ~= client then
       return

@@ -45,18 +45,18 @@ local function ask(buf, method, params)
   if #clients == 0 then
     error(('no language server of %s knows this'):format(vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ':.')), 0)
   end
-  local waiting, all, open = nil, {}, #clients
+  local waiting, all, left = nil, {}, #clients
   for _, one in ipairs(clients) do
     client.send(one, method, params(one), function(_, result)
       all[#all + 1] = result and { client = one, result = result }
-      open = open - 1
-      if open == 0 and waiting then
+      left = left - 1
+      if left == 0 and waiting then
         coroutine.resume(waiting)
       end
     end, buf)
   end
   -- A server inside Neovim may have answered already.
-  if open > 0 then
+  if left > 0 then
     waiting = coroutine.running()
     coroutine.yield()
   end
