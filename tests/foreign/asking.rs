@@ -6,9 +6,19 @@ mod asker;
 
 use std::{io, sync::Arc};
 
-use aside::front::{lsp::connect, transport::claim};
+use aside::{
+    front::{lsp::connect, transport::claim},
+    tool::supervisor,
+};
 
 fn main() -> io::Result<()> {
+    let mut given = std::env::args_os();
+    if given
+        .nth(1)
+        .is_some_and(|first| first == supervisor::ARGUMENT)
+    {
+        supervisor::child_main(given);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;

@@ -160,8 +160,14 @@ pub struct Settled {
     pub by: Option<String>,
     /// Why it has no answer.
     pub reason: Option<String>,
-    /// The answer, never a secret's.
+    /// The answer, never a secret's. One that was left out is null, which is an answer.
+    #[serde(default, deserialize_with = "also_null")]
     pub answer: Option<Value>,
+}
+
+/// A member that is there, also where it is null.
+fn also_null<'de, D: serde::Deserializer<'de>>(member: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(member).map(Some)
 }
 
 /// How a prompt was settled.

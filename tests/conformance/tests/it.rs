@@ -46,7 +46,7 @@ fn failed(verdicts: &Value) -> (Vec<&str>, String) {
 
 #[test]
 fn the_right_server_passes_all_cases() {
-    let (code, verdicts) = conform(&["--timeout", "30", "--silent"], &[TOY]);
+    let (code, verdicts) = conform(&["--timeout", "30", "--silent", "--asker"], &[TOY]);
     let (names, why) = failed(&verdicts);
     assert!(names.is_empty(), "{why}");
     assert_eq!(code, 0);
@@ -81,7 +81,7 @@ fn a_random_order_passes_whatever_the_seed() {
 }
 
 /// A wrong server, and the cases that fail on it: these and no others.
-const VARIANTS: [(&str, &[&str]); 16] = [
+const VARIANTS: [(&str, &[&str]); 17] = [
     ("late-counted", &["late_after_cancel"]),
     ("prompt-twice", &["prompts_sent_once"]),
     (
@@ -95,7 +95,15 @@ const VARIANTS: [(&str, &[&str]); 16] = [
     ("any-title-is-yes", &["fallback_wrong_title"]),
     (
         "any-answer-fits",
-        &["wrong_type", "unknown_option", "fits_at_last"],
+        &[
+            "typed_number",
+            "typed_multi_select",
+            "typed_text",
+            "typed_left_out",
+            "wrong_type",
+            "unknown_option",
+            "fits_at_last",
+        ],
     ),
     ("unknown-prompt-accepted", &["unknown_prompt"]),
     ("second-counted", &["elsewhere_then_reply"]),
@@ -114,6 +122,10 @@ const VARIANTS: [(&str, &[&str]); 16] = [
             "elsewhere_dismisses",
             "elsewhere_then_reply",
             "reply_then_elsewhere",
+            "typed_number",
+            "typed_multi_select",
+            "typed_text",
+            "typed_left_out",
             "answer_null",
             "wrong_type",
             "unknown_option",
@@ -133,6 +145,7 @@ const VARIANTS: [(&str, &[&str]); 16] = [
             "fallback_one_at_a_time",
         ],
     ),
+    ("revoke-forgotten", &["approval_kept_and_revoked"]),
     ("trust-unseen", &["preview_before_trust"]),
     // Each of these leaves a prompt open and resumes it.
     (
@@ -153,7 +166,7 @@ fn each_wrong_server_fails_the_cases_that_it_should_and_passes_the_others() {
     let check = |(wrong, expected)| {
         // Where nothing comes, the whole deadline is waited for.
         let (code, verdicts) = conform(
-            &["--timeout", "4", "--jobs", "16"],
+            &["--timeout", "4", "--jobs", "16", "--asker"],
             &[TOY, "--wrong", wrong],
         );
         let (names, why) = failed(&verdicts);

@@ -37,6 +37,9 @@ struct Args {
     /// Fails a case in which the server writes to its standard error
     #[arg(long)]
     silent: bool,
+    /// The server has a tool `asker`, which asks what its arguments say: plays the cases that need it, too
+    #[arg(long)]
+    asker: bool,
     /// The server and its arguments
     #[arg(last = true, required_unless_present = "list", value_name = "SERVER")]
     server: Vec<String>,
@@ -70,7 +73,10 @@ fn conform(args: Args) -> io::Result<ExitCode> {
     }
     let chosen: Vec<_> = all
         .iter()
-        .filter(|case| args.only.is_empty() || args.only.iter().any(|name| name == case.name))
+        .filter(|case| {
+            let named = args.only.iter().any(|name| name == case.name);
+            named || args.only.is_empty() && (args.asker || !cases::needs_asker(case))
+        })
         .copied()
         .collect();
     let setting = Arc::new(Setting {

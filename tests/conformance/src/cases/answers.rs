@@ -121,7 +121,8 @@ fn answer_boolean(stage: &Stage) -> Step {
     completes(&mut client, &turn, TOLD_NO).map(drop)
 }
 
-fn counts(client: &mut Client, prompt: &str, answer: &Value) -> Step {
+/// Waits until a prompt was closed with this answer.
+pub(super) fn counts(client: &mut Client, prompt: &str, answer: &Value) -> Step {
     let settled = client.settled(prompt)?;
     check(
         settled.is_answer(answer),

@@ -2,14 +2,25 @@
 
 use serde_json::{Value, json};
 
-use super::Case;
-use crate::{Step, check, client::Client, script::Script, stage::Stage};
+use super::{Case, completes};
+use crate::{
+    Failure, Step, check,
+    client::{Client, answer},
+    script::{Item, Script},
+    stage::Stage,
+    wire::AnswerType,
+};
 
 pub(super) const CASES: &[Case] = &[
     Case {
         name: "approvals_of_a_new_workspace",
         sentence: "In a new workspace nothing is approved for good, and revoking an approval that does not exist is refused with -32602, which names the field.",
         play: approvals_of_a_new_workspace,
+    },
+    Case {
+        name: "approval_kept_and_revoked",
+        sentence: "What a person allows with `always` is listed with what was shown and is asked about no more; once it is revoked it is asked about again.",
+        play: approval_kept_and_revoked,
     },
     Case {
         name: "preview_before_trust",
@@ -31,6 +42,56 @@ fn approvals_of_a_new_workspace(stage: &Stage) -> Step {
         error.message.contains("approvalId"),
         format!("the error does not name `approvalId`: {}", error.message),
     )
+}
+
+const RAN: &str = "The model was told that it ran.";
+const NOT_ALLOWED: &str = "The model was told that it may not.";
+
+fn approvals(client: &mut Client) -> Step<Vec<Value>> {
+    let listed = client.call("aside/approval/list", json!({}))?;
+    let items = listed["items"].as_array().cloned();
+    items.ok_or_else(|| Failure(format!("there are no items in {listed}")))
+}
+
+fn approval_kept_and_revoked(stage: &Stage) -> Step {
+    let mut arguments = toml::Table::new();
+    arguments.insert("command".into(), "echo oats".into());
+    let script = Script::says(vec![Item::call("run_command", arguments)])
+        .told("Exit status 0.", RAN)
+        .told("The user did not allow run_command to run.", NOT_ALLOWED);
+    let mut client = stage.with(&script)?;
+    let turn = client.ask("Go")?;
+    let shown = client.prompt()?;
+    let AnswerType::Select { options } = &shown.prompt.answer_type else {
+        return Err(Failure(format!("it is {:?}", shown.prompt.answer_type)));
+    };
+    check(
+        options.iter().any(|option| option == "always"),
+        format!("`always` is not among {options:?}"),
+    )?;
+    client.reply(&shown, answer("always"));
+    completes(&mut client, &turn, RAN)?;
+    let kept = approvals(&mut client)?;
+    let [approval] = kept.as_slice() else {
+        return Err(Failure(format!("{} approvals are kept", kept.len())));
+    };
+    check(
+        approval["tool"] == "run_command" && approval["text"] == "echo oats",
+        format!("what was approved is not what was shown: {approval}"),
+    )?;
+    let again = client.ask("Go")?;
+    completes(&mut client, &again, RAN)?;
+    super::nothing_is_shown(&mut client, "though it was allowed for good")?;
+    let params = json!({"approvalId": approval["approvalId"]});
+    client.call("aside/approval/revoke", params)?;
+    check(
+        approvals(&mut client)?.is_empty(),
+        "the approval is kept after it was revoked",
+    )?;
+    let last = client.ask("Go")?;
+    let shown = client.prompt()?;
+    client.reply(&shown, answer("no"));
+    completes(&mut client, &last, NOT_ALLOWED).map(drop)
 }
 
 fn preview(stage: &Stage, client: &mut Client) -> Step<Value> {

@@ -9,10 +9,13 @@ mod handshake;
 mod permission;
 mod refusals;
 mod turns;
+mod typed;
 mod unfit;
 mod vanish;
 
 use serde_json::json;
+
+pub use self::typed::needs_asker;
 
 use crate::{
     Failure, Step, check,
@@ -37,6 +40,7 @@ pub fn all() -> Vec<Case> {
     [
         handshake::CASES,
         answers::CASES,
+        typed::CASES,
         unfit::CASES,
         refusals::CASES,
         turns::CASES,

@@ -158,11 +158,12 @@ fn fits_at_last(stage: &Stage) -> Step {
 }
 
 /// What the server sends of a prompt has come before there is a reply: what comes afterwards is due to the reply.
-fn unhurried(client: &mut Client) -> Step {
+pub(super) fn unhurried(client: &mut Client) -> Step {
     client.pending().map(drop)
 }
 
-fn shown_again(client: &mut Client, before: &Shown) -> Step<Shown> {
+/// Waits until a prompt is shown once more.
+pub(super) fn shown_again(client: &mut Client, before: &Shown) -> Step<Shown> {
     match next(client)? {
         Next::Again(again) if again.prompt.prompt_id == before.prompt.prompt_id => Ok(*again),
         Next::Again(_) => Err("the prompt was shown again under another id".into()),

@@ -1,4 +1,4 @@
-//! Approvals, of which there are none here, and trust.
+//! Approvals and trust.
 
 use std::fs;
 
@@ -7,19 +7,45 @@ use serde_json::{Value, json};
 use crate::{
     Toy,
     methods::{Result, optional, refused, string},
+    store::Call,
     wrong::Wrong,
 };
 
 impl Toy {
     pub(crate) fn consent_request(&mut self, method: &str, params: &Value) -> Option<Result> {
         Some(match method {
-            "aside/approval/list" => Ok(json!({"items": []})),
-            "aside/approval/revoke" => string(params, "approvalId")
-                .and_then(|id| refused(-32602, format!("`approvalId`: there is no {id}"))),
+            "aside/approval/list" => Ok(json!({"items": self.store.approvals})),
+            "aside/approval/revoke" => self.revoke(params),
             "aside/workspace/preview" => string(params, "folder").map(|_| self.preview()),
             "aside/workspace/trust" => self.trust(params),
             _ => return None,
         })
+    }
+
+    /// Keeps that a command is allowed for good.
+    pub(crate) fn approve(&mut self, command: &str) {
+        let approval = json!({
+            "approvalId": self.store.id("a"), "tool": "run_command", "title": command, "text": command,
+            "cwd": self.root, "approvedAt": "2000-01-01T00:00:00Z",
+        });
+        self.store.approvals.push(approval);
+    }
+
+    pub(crate) fn is_approved(&self, call: &Call) -> bool {
+        let mut approvals = self.store.approvals.iter();
+        call.is_command() && approvals.any(|kept| kept["text"] == call.command())
+    }
+
+    fn revoke(&mut self, params: &Value) -> Result {
+        let id = string(params, "approvalId")?;
+        let is_it = |kept: &Value| kept["approvalId"] == *id;
+        if !self.store.approvals.iter().any(is_it) {
+            return refused(-32602, format!("`approvalId`: there is no {id}"));
+        }
+        if !self.is(Wrong::RevokeForgotten) {
+            self.store.approvals.retain(|kept| !is_it(kept));
+        }
+        Ok(json!({}))
     }
 
     /// The text of the workspace's file stands for all that trust is bound to.

@@ -54,6 +54,16 @@ struct Toy {
     out: Vec<Value>,
 }
 
+/// What goes to a client under `aside/` is in the protocol's table.
+fn assert_is_listed(method: &str, kind: &str) {
+    let listed = aside_conformance::methods::row(method)
+        .is_some_and(|row| row.kind == kind && row.to == "client");
+    assert!(
+        listed || !method.starts_with("aside/"),
+        "{method} is no {kind} to a client in editors/methods.json"
+    );
+}
+
 fn main() -> io::Result<()> {
     let args = Args::parse();
     let mut toy = Toy::new(args.wrong)?;
@@ -145,12 +155,14 @@ impl Toy {
     }
 
     fn send(&mut self, method: &str, params: Value) {
+        assert_is_listed(method, "notification");
         self.out
             .push(json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
     /// Sends a request about a prompt and gives its id.
     fn ask(&mut self, method: &str, params: &Value) -> i64 {
+        assert_is_listed(method, "request");
         self.requests += 1;
         self.out.push(
             json!({"jsonrpc": "2.0", "id": self.requests, "method": method, "params": params}),

@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use aside_conformance::script::Script;
+use aside_conformance::{methods::row, script::Script};
 use serde_json::{Value, json};
 
 use crate::{
@@ -49,6 +49,10 @@ impl Toy {
         }
         if !self.ready {
             return refused(-32002, "`initialize` comes first");
+        }
+        let listed = row(method).is_some_and(|row| row.kind == "request" && row.to == "server");
+        if method.starts_with("aside/") && !listed {
+            return refused(-32601, format!("there is no method {method}"));
         }
         match method {
             "shutdown" => Ok(Value::Null),

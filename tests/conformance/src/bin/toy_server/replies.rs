@@ -154,6 +154,13 @@ impl Toy {
             Given::Failed(_) | Given::Unfit(_) => cancelled(prompt, "backend_error"),
         };
         self.tell(&turn, update);
+        if let (Given::Answer(answer, _), Some(call)) = (&given, self.store.call(prompt))
+            && call.is_command()
+            && answer == "always"
+        {
+            let command = call.command().to_owned();
+            self.approve(&command);
+        }
         if let Some(call) = self.store.call(prompt) {
             call.result = Some(Self::result(&self.root, call, &given));
             let call = call.clone();

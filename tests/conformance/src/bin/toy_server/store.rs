@@ -6,6 +6,7 @@ use std::{
     path::PathBuf,
 };
 
+use aside_conformance::wire::AnswerType;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -16,6 +17,8 @@ pub(crate) struct Store {
     path: PathBuf,
     ids: u64,
     pub(crate) conversations: Vec<Conversation>,
+    /// What was allowed for good, as it is listed.
+    pub(crate) approvals: Vec<Value>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -140,7 +143,25 @@ impl Turn {
 
 impl Call {
     pub(crate) fn is_permission(&self) -> bool {
-        self.tool != "ask_user"
+        !matches!(self.tool.as_str(), "ask_user" | "asker")
+    }
+
+    /// A command, which is not run here.
+    pub(crate) fn is_command(&self) -> bool {
+        self.tool == "run_command"
+    }
+
+    pub(crate) fn command(&self) -> &str {
+        self.argument("command")
+    }
+
+    /// What `asker` asks.
+    fn question(&self) -> &Value {
+        &self.arguments["questions"][0]
+    }
+
+    pub(crate) fn optional(&self) -> bool {
+        self.question()["optional"] == true
     }
 
     fn argument(&self, name: &str) -> &str {
@@ -156,16 +177,21 @@ impl Call {
     }
 
     pub(crate) fn text(&self) -> &str {
-        if self.is_permission() {
-            "Make this change?"
-        } else {
-            self.argument("question")
+        match self.tool.as_str() {
+            "ask_user" => self.argument("question"),
+            "asker" => self.question()["text"].as_str().unwrap_or_default(),
+            _ => "Go on with it?",
         }
     }
 
     pub(crate) fn answer_type(&self) -> Value {
-        if self.is_permission() {
-            return json!({"type": "select", "options": ["once", "turn", "no"]});
+        match self.tool.as_str() {
+            "ask_user" => {}
+            "asker" => return self.question()["answer_type"].clone(),
+            "run_command" => {
+                return json!({"type": "select", "options": ["once", "turn", "always", "no"]});
+            }
+            _ => return json!({"type": "select", "options": ["once", "turn", "no"]}),
         }
         match self.argument("answer_type") {
             "boolean" => json!({"type": "boolean"}),
@@ -175,13 +201,12 @@ impl Call {
     }
 
     pub(crate) fn fits(&self, answer: &Value) -> bool {
-        let kind = self.answer_type();
-        match kind["type"].as_str() {
-            Some("boolean") => answer.is_boolean(),
-            Some("select") => kind["options"]
-                .as_array()
-                .is_some_and(|options| options.contains(answer)),
-            _ => answer.is_string(),
-        }
+        let kind: Option<AnswerType> = serde_json::from_value(self.answer_type()).ok();
+        let is_date = self.answer_type()["format"] != "date"
+            || answer
+                .as_str()
+                .is_some_and(|text| text.split('-').count() == 3);
+        (answer.is_null() && self.optional())
+            || kind.is_some_and(|kind| kind.is_met_by(answer) && is_date)
     }
 }

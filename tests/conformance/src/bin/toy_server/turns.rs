@@ -12,6 +12,9 @@ use crate::{
     wrong::Wrong,
 };
 
+/// What a command comes to, which is not run here.
+const RAN: &str = "Exit status 0.";
+
 impl Toy {
     /// The next request of a turn, and what the model says to it.
     pub(crate) fn step(&mut self, id: &str) {
@@ -44,7 +47,7 @@ impl Toy {
 
     fn call(&mut self, turn: &str, id: String, tool: &str, arguments: Value) {
         let prompt = self.store.id("p");
-        let call = Call {
+        let mut call = Call {
             id,
             tool: tool.to_owned(),
             arguments,
@@ -53,6 +56,9 @@ impl Toy {
             result: None,
         };
         self.tell_call(turn, &call, "waiting");
+        if self.is_approved(&call) {
+            call.result = Some(RAN.to_owned());
+        }
         if let Some(turn) = self.store.turn(turn) {
             turn.calls.push(call);
         }
@@ -81,10 +87,12 @@ impl Toy {
         if runs {
             let uri = format!("file://{}", self.root.join(call.path()).display());
             self.tell_call(turn, call, "running");
-            self.tell(
-                turn,
-                json!({"kind": "edit", "callId": call.id, "uris": [uri]}),
-            );
+            if !call.is_command() {
+                self.tell(
+                    turn,
+                    json!({"kind": "edit", "callId": call.id, "uris": [uri]}),
+                );
+            }
         }
         let status = if runs { "ok" } else { "denied" };
         let summary = call.result.as_deref().unwrap_or_default();
@@ -161,7 +169,16 @@ impl Toy {
             "kind": kind(call), "label": label(call), "text": call.text(), "answerType": call.answer_type(),
             "remember": false, "exclusive": true, "position": {"n": place + 1, "of": of},
         });
-        if call.is_permission() {
+        if call.optional() {
+            params["optional"] = json!(true);
+        }
+        if call.tool == "asker" {
+            params["source"] = json!({"type": "tool", "name": call.tool});
+        } else if call.is_command() {
+            params["source"] = json!({"type": "tool", "name": call.tool});
+            params["preview"] =
+                json!({"kind": "command", "text": call.command(), "cwd": self.root});
+        } else if call.is_permission() {
             let path = self.root.join(call.path());
             let old = fs::read_to_string(&path).unwrap_or_default();
             params["source"] = json!({"type": "tool", "name": call.tool});
@@ -178,7 +195,13 @@ impl Toy {
         match given {
             Given::Answer(answer, text) if call.is_permission() => {
                 if answer == "no" {
-                    return "The user did not allow write_file to run. Do not retry it in this turn; ask or continue without it.".into();
+                    return format!(
+                        "The user did not allow {} to run. Do not retry it in this turn; ask or continue without it.",
+                        call.tool
+                    );
+                }
+                if call.is_command() {
+                    return RAN.to_owned();
                 }
                 let text = text.as_deref().unwrap_or_else(|| call.content());
                 match fs::write(root.join(call.path()), text) {
@@ -186,6 +209,7 @@ impl Toy {
                     Err(error) => format!("{} was not written: {error}", call.path()),
                 }
             }
+            Given::Answer(answer, _) if call.tool == "asker" => answer.to_string(),
             Given::Answer(answer, _) => json!({"answer_type": kind, "answer": answer}).to_string(),
             Given::Dismissed(note) => {
                 let text = "The user dismissed the question. Do not ask it again in this turn; continue without it or explain what is missing.";
@@ -292,10 +316,9 @@ fn kind(call: &Call) -> &'static str {
 }
 
 fn label(call: &Call) -> &str {
-    if call.is_permission() {
-        &call.tool
-    } else {
-        "Assistant"
+    match call.tool.as_str() {
+        "ask_user" => "Assistant",
+        tool => tool,
     }
 }
 

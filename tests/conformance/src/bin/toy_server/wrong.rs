@@ -33,6 +33,8 @@ pub(crate) enum Wrong {
     SeqGaps,
     /// While a prompt is open, nothing but its reply is read.
     Blocks,
+    /// An approval that was revoked still counts.
+    RevokeForgotten,
     /// Trust is given to a workspace that is not the one that was shown.
     TrustUnseen,
     /// A client that vanished has said yes.
