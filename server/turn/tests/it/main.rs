@@ -17,5 +17,6 @@ mod routing;
 mod storm;
 mod swap;
 mod table;
+mod transcript;
 mod untold;
 mod words;
