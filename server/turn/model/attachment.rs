@@ -233,6 +233,34 @@ mod tests {
     }
 
     #[test]
+    fn kinds_differ_in_size_words_and_who_takes_them() {
+        for (mime, most, words, by_images, by_documents) in [
+            ("image/png", IMAGE, "an image", true, false),
+            ("image/webp", IMAGE, "an image", true, false),
+            ("application/pdf", DOCUMENT, "a PDF", false, true),
+            (
+                "image/avif",
+                DOCUMENT,
+                "a file of an unknown type",
+                false,
+                false,
+            ),
+        ] {
+            let kind = MediaType::of_mime(mime);
+            assert_eq!((kind.most(), kind.words()), (most, words), "{mime}");
+            assert_eq!(kind.is_taken_by(true, false), by_images, "{mime}");
+            assert_eq!(kind.is_taken_by(false, true), by_documents, "{mime}");
+            assert!(!kind.is_taken_by(false, false), "{mime}");
+        }
+        let media = Media {
+            media_type: MediaType::Png,
+            blob: "abc".into(),
+            size: 12_000,
+        };
+        assert_eq!(media.to_string(), "image/png, 12 KiB");
+    }
+
+    #[test]
     fn sizes_are_put_in_words() {
         for (bytes, expected) in [
             (0, "0 bytes"),

@@ -2,7 +2,7 @@
 
 use aside_turn::{
     Event,
-    history::{CallState, OpenPrompt, PendingEnd, TurnHistory},
+    history::{CallState, OpenPrompt, PendingEnd, QuestionState, TurnHistory},
     question::{AnswerType, Question, Source},
     record::{
         By, CallEnd, CallKey, Closed, DirectiveKind, InquiryResponse, Level, Outcome, PromptId,
@@ -333,4 +333,30 @@ fn a_turn_is_over_from_its_end_on_until_it_goes_on() {
         let standing = history.standing();
         assert_eq!((standing.outcome, standing.is_over()), (outcome, is_over));
     }
+}
+
+#[test]
+fn a_question_has_one_response_and_the_prompt_that_asked_it_last() {
+    let opened = |number: u32| Event::PromptOpened {
+        prompt: PromptId::numbered("turn", number),
+        call: CALL,
+        subject: PromptSubject::Question {
+            inquiry: "i1".into(),
+        },
+    };
+    let run = [started("it"), asked("i1", false)];
+    let prompt = |more: &[Event]| {
+        let history = after(&[&run[..], more].concat());
+        let asked = history.question("i1").expect("it was asked");
+        (asked.prompt().cloned(), asked.is_open())
+    };
+    let numbered = |number| Some(PromptId::numbered("turn", number));
+    assert_eq!(prompt(&[]), (None, true));
+    assert_eq!(prompt(&[opened(1)]), (numbered(1), true));
+    assert_eq!(prompt(&[opened(1), opened(2)]), (numbered(2), true));
+    assert_eq!(prompt(&[opened(1), answered("i1")]), (numbered(1), false));
+    let twice = [&run[..], &[answered("i1"), unanswered("i1", Reason::User)]].concat();
+    let history = after(&twice);
+    let state = history.question("i1").expect("it was asked").state();
+    assert!(matches!(state, QuestionState::Answered { .. }), "{state:?}");
 }
