@@ -1,0 +1,87 @@
+// What goes along with a message: `@path`, `@selection`, `@diagnostics`, `@open`, and images that were pasted.
+import { randomUUID } from 'node:crypto';
+import * as path from 'node:path';
+import * as vscode from 'vscode';
+
+import { listDiagnostics } from './editorTools';
+import type { Attachment } from './wire';
+
+const WORDS = ['selection', 'diagnostics', 'open'];
+const MENTION = /(?<=^|\s)@(?:"([^"\n]+)"|([^\s"]*[^\s".,;:!?)]))/g;
+
+/** What a message mentions. A word that is no file's name is only a word. */
+export async function readAttachments(message: string, uri: vscode.Uri, range?: vscode.Range): Promise<Attachment[]> {
+  const found = new Map<string, Attachment>();
+  const add = (attachment: Attachment) => found.set(JSON.stringify([attachment.uri, attachment.range]), attachment);
+  for (const [, quoted, bare] of message.matchAll(MENTION)) {
+    const name = quoted ?? bare!;
+    if (name === 'selection') add(place(uri, range));
+    else if (name === 'diagnostics') add({ uri: 'untitled:diagnostics', text: listDiagnostics(vscode.languages.getDiagnostics()) });
+    else if (name === 'open') openFiles().forEach((file) => add({ uri: file.toString() }));
+    else {
+      const file = await findFile(name);
+      if (file) add({ uri: file.toString() });
+    }
+  }
+  return [...found.values()];
+}
+
+/** A part of a document; the line of the cursor where nothing is selected. */
+export function place(uri: vscode.Uri, range?: vscode.Range): Attachment {
+  if (!range) return { uri: uri.toString() };
+  const { start, end } = range.isEmpty ? new vscode.Range(range.start.line, 0, range.start.line + 1, 0) : range;
+  return { uri: uri.toString(), range: { start, end } };
+}
+
+/** The files that are open in tabs. */
+export function openFiles(): vscode.Uri[] {
+  const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+  return tabs.flatMap(({ input }) => (input instanceof vscode.TabInputText && input.uri.scheme === 'file' ? [input.uri] : []));
+}
+
+async function findFile(name: string): Promise<vscode.Uri | undefined> {
+  const folders = vscode.workspace.workspaceFolders ?? [];
+  const places = path.isAbsolute(name) ? [vscode.Uri.file(name)] : folders.map((folder) => vscode.Uri.joinPath(folder.uri, name));
+  for (const uri of places) {
+    const stat = await vscode.workspace.fs.stat(uri).then((it) => it, () => undefined);
+    if (stat?.type === vscode.FileType.File) return uri;
+  }
+  return undefined;
+}
+
+/** Completes `@` in a reply. */
+export const mentions: vscode.CompletionItemProvider = {
+  provideCompletionItems(document, position) {
+    const before = document.lineAt(position).text.slice(0, position.character);
+    const at = /(?:^|\s)@[^\s]*$/.exec(before);
+    if (!at) return [];
+    const range = new vscode.Range(position.translate(0, at[0].trimStart().length * -1), position);
+    const files = openFiles().map((uri) => vscode.workspace.asRelativePath(uri));
+    return [...WORDS, ...files].map((name) => {
+      const item = new vscode.CompletionItem(`@${/\s/.test(name) ? `"${name}"` : name}`, vscode.CompletionItemKind.Reference);
+      return Object.assign(item, { range });
+    });
+  },
+};
+
+const IMAGE = /^image\/(png|jpeg|gif|webp)$/;
+
+/** Keeps a pasted image in a file of the extension's own, and mentions it. */
+export function imagePaste(storage: vscode.Uri): vscode.DocumentPasteEditProvider {
+  return {
+    async provideDocumentPasteEdits(_document, _ranges, data) {
+      for (const [type, item] of data) {
+        const file = item.asFile();
+        const ending = IMAGE.exec(type)?.[1];
+        if (!file || !ending) continue;
+        const uri = vscode.Uri.joinPath(storage, `pasted-${randomUUID().slice(0, 8)}.${ending}`);
+        await vscode.workspace.fs.createDirectory(storage);
+        await vscode.workspace.fs.writeFile(uri, await file.data());
+        return [new vscode.DocumentPasteEdit(`@"${uri.fsPath}" `, 'Attach to the message', IMAGE_PASTE)];
+      }
+      return [];
+    },
+  };
+}
+
+export const IMAGE_PASTE = vscode.DocumentDropOrPasteEditKind.Empty.append('aside', 'image');

@@ -1,0 +1,145 @@
+// The prompts that wait for the person, who turns to them when he likes. Each is answered exactly once.
+import * as vscode from 'vscode';
+
+import type { Presence } from './presence';
+import { sentence } from './server';
+import type { Server } from './server';
+import type { Answer, Prompt } from './wire';
+import { declineWithNote, show } from './widgets';
+import type { Showing } from './widgets';
+
+export interface Pending {
+  prompt: Prompt;
+  /** Sends the answer; whatever comes after the first has no effect. */
+  settle: (answer: Answer) => void;
+  /** Cancelled when the prompt is settled or gone. */
+  over: vscode.CancellationToken;
+}
+
+export class Prompts implements vscode.Disposable {
+  private readonly open = new Map<string, Pending>();
+  private readonly changed = new vscode.EventEmitter<void>();
+  readonly onDidChange = this.changed.event;
+  /** Shows a change of files; it is decided there. */
+  review: (prompts: Prompt[]) => Promise<void> = () => Promise.resolve();
+  /** The prompt that is on the screen. */
+  private shown?: string;
+  /** A prompt of an interrupted turn that is shown as soon as the turn goes on. */
+  private awaited?: string;
+
+  constructor(
+    private readonly server: Server,
+    private readonly presence: Presence,
+  ) {
+    server.onRequest('aside/prompt', (prompt, token) => this.ask(prompt, token));
+    server.onNotification('aside/prompt/dismiss', ({ promptId }) => this.open.get(promptId)?.settle({ action: 'cancel' }));
+    server.onDidChangeRunning((running) => (running ? void this.recover() : this.clear()));
+  }
+
+  list(): Pending[] {
+    return [...this.open.values()];
+  }
+
+  get(promptId: string): Pending | undefined {
+    return this.open.get(promptId);
+  }
+
+  ofConversation(conversationId: string): Prompt[] {
+    return this.list().map((pending) => pending.prompt).filter((prompt) => prompt.conversationId === conversationId);
+  }
+
+  /** Shows this prompt, or the waiting ones one after another; it ends where one is hidden. */
+  async turnTo(promptId?: string, unasked = false): Promise<void> {
+    const first = promptId === undefined ? this.next() : this.open.get(promptId);
+    if (!first || this.shown !== undefined) return;
+    const answered = await this.showOne(first, unasked);
+    const next = this.next(first.prompt.turnId);
+    if (answered && next) return this.turnTo(next.prompt.promptId);
+  }
+
+  async decline(promptId: string): Promise<void> {
+    const pending = this.open.get(promptId);
+    const answer = pending && (await declineWithNote());
+    if (answer) pending.settle(answer);
+  }
+
+  dispose(): void {
+    this.clear();
+    this.changed.dispose();
+  }
+
+  /** The next to ask: of this turn if it has one, and changes of files last, since they are decided elsewhere. */
+  private next(turnId?: string): Pending | undefined {
+    const asked = this.list().filter(({ prompt }) => turnId === undefined || prompt.preview?.kind !== 'diff');
+    return asked.find(({ prompt }) => prompt.turnId === turnId) ?? asked.find(({ prompt }) => prompt.preview?.kind !== 'diff') ?? asked[0];
+  }
+
+  private async showOne({ prompt, settle, over }: Pending, unasked: boolean): Promise<boolean> {
+    if (prompt.resumable) return this.resume(prompt);
+    if (prompt.preview?.kind === 'diff') {
+      const changes = this.ofConversation(prompt.conversationId).filter((it) => it.preview?.kind === 'diff' && !it.resumable);
+      await this.review(changes);
+      return false;
+    }
+    const showing: Showing = { over, unasked };
+    this.shown = prompt.promptId;
+    const answer = await show(prompt, showing).finally(() => (this.shown = undefined));
+    if (answer) {
+      settle(answer);
+      this.presence.enter();
+    }
+    return answer !== undefined;
+  }
+
+  private async resume({ conversationId, promptId }: Prompt): Promise<boolean> {
+    this.awaited = promptId;
+    try {
+      await this.server.request('aside/turn/resume', { conversationId });
+    } catch (error) {
+      this.awaited = undefined;
+      void vscode.window.showErrorMessage(`Aside could not go on with the turn: ${sentence(error)}`);
+    }
+    return false;
+  }
+
+  private ask(prompt: Prompt, token: vscode.CancellationToken): Promise<Answer> {
+    return new Promise((resolve) => {
+      this.add(prompt, resolve);
+      token.onCancellationRequested(() => this.open.get(prompt.promptId)?.settle({ action: 'cancel' }));
+      if (this.awaited === prompt.promptId) {
+        this.awaited = undefined;
+        void this.turnTo(prompt.promptId);
+      } else if (prompt.kind === 'question' && this.presence.isInThread) {
+        void this.turnTo(prompt.promptId, true);
+      }
+    });
+  }
+
+  private add(prompt: Prompt, resolve: (answer: Answer) => void): void {
+    const over = new vscode.CancellationTokenSource();
+    const pending: Pending = {
+      prompt,
+      over: over.token,
+      settle: (answer) => {
+        if (this.open.get(prompt.promptId) !== pending) return;
+        this.open.delete(prompt.promptId);
+        resolve(answer);
+        over.cancel();
+        this.changed.fire();
+      },
+    };
+    this.open.get(prompt.promptId)?.settle({ action: 'cancel' });
+    this.open.set(prompt.promptId, pending);
+    this.changed.fire();
+  }
+
+  /** What interrupted turns wait for: of a server that crashed, or of an earlier day. */
+  private async recover(): Promise<void> {
+    const { prompts } = await this.server.request('aside/prompt/pending', {});
+    for (const prompt of prompts) if (prompt.resumable && !this.open.has(prompt.promptId)) this.add(prompt, () => undefined);
+  }
+
+  private clear(): void {
+    for (const pending of this.list()) pending.settle({ action: 'cancel' });
+  }
+}

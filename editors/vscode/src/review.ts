@@ -1,0 +1,169 @@
+// Changes of files that wait for a permission: a diff, in which blocks are accepted and rejected one by one.
+import * as path from 'node:path';
+import * as vscode from 'vscode';
+
+import { compose, diffBlocks, linesOf } from './blocks';
+import type { Block } from './blocks';
+import type { Pending, Prompts } from './prompts';
+import type { Diff, Prompt } from './wire';
+
+const SCHEME = 'aside-change';
+
+interface Change {
+  pending: Pending;
+  preview: Diff;
+  before: string[];
+  blocks: Block[];
+  /** What was decided; a block that is not here is still open. */
+  decided: Map<Block, boolean>;
+}
+
+export class Review implements vscode.Disposable, vscode.TextDocumentContentProvider, vscode.CodeLensProvider {
+  private readonly changes = new Map<string, Change>();
+  private readonly content = new vscode.EventEmitter<vscode.Uri>();
+  private readonly lenses = new vscode.EventEmitter<void>();
+  private readonly subscriptions: vscode.Disposable[];
+  readonly onDidChange = this.content.event;
+  readonly onDidChangeCodeLenses = this.lenses.event;
+
+  constructor(private readonly prompts: Prompts) {
+    prompts.review = (waiting) => this.open(waiting);
+    this.subscriptions = [
+      vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
+      vscode.languages.registerCodeLensProvider({ scheme: SCHEME }, this),
+      prompts.onDidChange(() => this.forget()),
+    ];
+  }
+
+  /** One change as a diff, several as one tab. */
+  async open(waiting: Prompt[]): Promise<void> {
+    const all = waiting.flatMap(({ promptId }) => this.change(promptId) ?? []);
+    const [first] = all;
+    if (!first) return;
+    const title = `${name(first)} – Aside’s change`;
+    if (all.length === 1) return vscode.commands.executeCommand('vscode.diff', side(first, 'old'), side(first, 'new'), title, { preview: false });
+    const files = all.map((it) => [vscode.Uri.parse(it.preview.uri), side(it, 'old'), side(it, 'new')]);
+    await vscode.commands.executeCommand('vscode.changes', `${all.length} changes of Aside`, files);
+  }
+
+  /** Takes all blocks that were not rejected. */
+  async accept(promptId: string): Promise<void> {
+    const change = this.change(promptId);
+    if (!change || !(await this.isCurrent(change))) return;
+    const rejected = change.blocks.some((block) => change.decided.get(block) === false);
+    const { text } = compose(change.before, change.blocks, (block) => change.decided.get(block) !== false);
+    change.pending.settle({ action: 'answer', answer: 'once', newText: rejected ? text : undefined });
+  }
+
+  reject(promptId: string): void {
+    this.prompts.get(promptId)?.settle({ action: 'answer', answer: 'no' });
+  }
+
+  /** Decides one block, by its number; with the last one the change is decided. */
+  async decide(promptId: string, at: number, taken: boolean): Promise<void> {
+    const change = this.change(promptId);
+    const block = change?.blocks[at];
+    if (!change || !block) return;
+    change.decided.set(block, taken);
+    if (change.decided.size === change.blocks.length) {
+      const any = change.blocks.some((it) => change.decided.get(it));
+      if (any) return this.accept(promptId);
+      this.reject(promptId);
+      return;
+    }
+    this.content.fire(side(change, 'new'));
+    this.lenses.fire();
+  }
+
+  /** The change that a document shows, and its block at a line. */
+  at(uri: vscode.Uri | undefined, line?: number): { promptId: string; block: number } | undefined {
+    if (uri?.scheme !== SCHEME) return undefined;
+    const promptId = uri.path.split('/')[2]!;
+    const change = this.change(promptId);
+    if (!change) return undefined;
+    const starts = this.composed(change).at;
+    return { promptId, block: Math.max(0, starts.findLastIndex((start) => start <= (line ?? 0))) };
+  }
+
+  provideTextDocumentContent(uri: vscode.Uri): string {
+    const found = this.at(uri);
+    const change = found && this.change(found.promptId);
+    if (!change) return '';
+    return uri.path.startsWith('/old/') ? change.preview.old : this.composed(change).text;
+  }
+
+  provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
+    const found = this.at(document.uri);
+    const change = found && this.change(found.promptId);
+    if (!change || !document.uri.path.startsWith('/new/')) return [];
+    return this.composed(change).at.flatMap((line, at) => {
+      const range = new vscode.Range(line, 0, line, 0);
+      const lens = (title: string, command: string) =>
+        new vscode.CodeLens(range, { title, command, arguments: [found.promptId, at] });
+      const decided = change.decided.get(change.blocks[at]!);
+      const accept = lens(decided ? '✓ Accepted' : 'Accept Block', 'aside.acceptBlock');
+      const reject = lens(decided === false ? '✗ Rejected' : 'Reject Block', 'aside.rejectBlock');
+      return [accept, reject];
+    });
+  }
+
+  dispose(): void {
+    for (const subscription of [...this.subscriptions, this.content, this.lenses]) subscription.dispose();
+  }
+
+  private change(promptId: string): Change | undefined {
+    const pending = this.prompts.get(promptId);
+    const preview = pending?.prompt.preview;
+    if (!pending || preview?.kind !== 'diff') return undefined;
+    let change = this.changes.get(promptId);
+    if (change?.pending !== pending) {
+      const before = linesOf(preview.old);
+      change = { pending, preview, before, blocks: diffBlocks(before, linesOf(preview.new)), decided: new Map() };
+      this.changes.set(promptId, change);
+    }
+    return change;
+  }
+
+  private composed({ before, blocks, decided }: Change) {
+    return compose(before, blocks, (block) => decided.get(block) !== false);
+  }
+
+  /** Whether the file is still what the change was made for. */
+  private async isCurrent({ pending, preview }: Change): Promise<boolean> {
+    const document = vscode.workspace.textDocuments.find(({ uri }) => uri.toString() === vscode.Uri.parse(preview.uri).toString());
+    if (preview.version === undefined || !document || document.version === preview.version) return true;
+    const back = 'Send It Back';
+    const message = `${path.basename(document.fileName)} was changed since Aside proposed this; the change is made anew if you send it back.`;
+    if ((await vscode.window.showWarningMessage(message, back)) === back) {
+      pending.settle({ action: 'decline', note: 'The file was changed since. Read it again, and propose the change for what it is now.' });
+    }
+    return false;
+  }
+
+  /** Closes what shows a change that waits no more. */
+  private forget(): void {
+    for (const [promptId, change] of this.changes) {
+      if (this.prompts.get(promptId) === change.pending) continue;
+      this.changes.delete(promptId);
+      const shown = side(change, 'new').toString();
+      const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+      const shows = (it: vscode.Uri) => it.toString() === shown;
+      void vscode.window.tabGroups.close(tabs.filter(({ input }) => input instanceof vscode.TabInputTextDiff && shows(input.modified)));
+    }
+    if (this.changes.size === 0) {
+      const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+      void vscode.window.tabGroups.close(tabs.filter((tab) => isOurs(tab)));
+    }
+  }
+}
+
+/** A tab of several changes; its kind of input has no type of its own in this version of the API. */
+function isOurs({ input, label }: vscode.Tab): boolean {
+  return input === undefined && /^\d+ changes of Aside/.test(label);
+}
+
+const name = ({ preview }: Change): string => path.basename(vscode.Uri.parse(preview.uri).path);
+
+function side({ pending, preview }: Change, which: 'old' | 'new'): vscode.Uri {
+  return vscode.Uri.from({ scheme: SCHEME, path: `/${which}/${pending.prompt.promptId}/${name({ preview } as Change)}` });
+}

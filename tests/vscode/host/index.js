@@ -1,0 +1,36 @@
+// Runs the tests of this folder inside the extension host, and writes a line for each into the file RESULT.
+const fs = require('node:fs');
+const path = require('node:path');
+
+const { closeAll, tests, until, vscode } = require('./kit');
+
+/** No test takes longer; one that does is a failure, and the others still run. */
+const LIMIT = 60_000;
+
+exports.run = async () => {
+  const file = process.env.ASIDE_TEST_RESULT;
+  const tell = (line) => fs.appendFileSync(file, `${line}\n`);
+  try {
+    const extension = await until('the extension', () => vscode.extensions.getExtension('aside.aside'), 60_000);
+    await extension.activate();
+    const lane = path.join(__dirname, process.env.ASIDE_TEST_LANE);
+    for (const name of fs.readdirSync(lane).sort()) require(path.join(lane, name));
+    const only = process.env.ASIDE_TEST_ONLY;
+    for (const { name, run } of tests.filter((it) => !only || it.name.includes(only))) {
+      const begun = Date.now();
+      let timer;
+      const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Error(`it took more than ${LIMIT} ms`)), LIMIT)));
+      try {
+        const notes = await Promise.race([run(), late]);
+        tell(`ok ${name} (${Date.now() - begun} ms)${notes ? ` # ${notes}` : ''}`);
+      } catch (error) {
+        tell(`not ok ${name}\n${String(error.stack).replace(/^/gm, '    ')}`);
+      }
+      clearTimeout(timer);
+      await closeAll().catch((error) => tell(`not ok cleaning up after ${name}: ${error}`));
+    }
+  } catch (error) {
+    tell(`not ok the run\n${String(error.stack).replace(/^/gm, '    ')}`);
+  }
+  tell('end');
+};
