@@ -40,7 +40,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
   const server = keep(new Server(context, { version: VERSION, prompt: true, secret: true, save: true, tools: declared }));
   const presence = keep(new Presence());
   const prompts = keep(new Prompts(server, presence));
-  const threads = keep(new Threads(server, prompts, presence));
+  const threads = keep(new Threads(server, prompts));
   const review = keep(new Review(prompts));
   const conversations = keep(new Conversations(server));
   const statusBar = keep(new StatusBar(server, prompts, threads));
@@ -83,7 +83,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
   const commands: Record<string, (...args: never[]) => unknown> = {
     ask,
     fix,
-    reply: ({ thread, text }: vscode.CommentReply) => threads.say(thread, text),
+    reply: ({ thread, text }: vscode.CommentReply) => {
+      presence.enter();
+      return threads.say(thread, text);
+    },
     stopTurn: on((thread) => threads.cancel(thread)),
     undoTurn: on((thread) => threads.undo(thread)),
     closeThread: on((thread) => threads.remove(thread)),

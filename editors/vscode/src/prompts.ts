@@ -22,6 +22,7 @@ export class Prompts implements vscode.Disposable {
   readonly onDidChange = this.changed.event;
   /** Shows a change of files; it is decided there. */
   review: (prompts: Prompt[]) => Promise<void> = () => Promise.resolve();
+  private readonly again = new vscode.EventEmitter<void>();
   /** The prompt that is on the screen. */
   private shown?: string;
   /** A prompt of an interrupted turn that is shown as soon as the turn goes on. */
@@ -51,6 +52,7 @@ export class Prompts implements vscode.Disposable {
   /** Shows this prompt, or the waiting ones one after another; it ends where one is hidden. */
   async turnTo(promptId?: string, unasked = false): Promise<void> {
     const first = promptId === undefined ? this.next() : this.open.get(promptId);
+    if (this.shown !== undefined) this.again.fire();
     if (!first || this.shown !== undefined) return;
     const answered = await this.showOne(first, unasked);
     const next = this.next(first.prompt.turnId);
@@ -81,7 +83,7 @@ export class Prompts implements vscode.Disposable {
       await this.review(changes);
       return false;
     }
-    const showing: Showing = { over, unasked };
+    const showing: Showing = { over, again: this.again.event, unasked };
     this.shown = prompt.promptId;
     const answer = await show(prompt, showing).finally(() => (this.shown = undefined));
     if (answer) {

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
 
 import { place, readAttachments } from './attachments';
-import type { Presence } from './presence';
 import type { Prompts } from './prompts';
 import { sentence } from './server';
 import type { Server } from './server';
@@ -39,11 +38,7 @@ export class Threads implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
   readonly onDidChange = this.changed.event;
 
-  constructor(
-    private readonly server: Server,
-    private readonly prompts: Prompts,
-    private readonly presence: Presence,
-  ) {
+  constructor(private readonly server: Server, private readonly prompts: Prompts) {
     this.controller.options = { prompt: 'Ask, or add to what Aside is doing', placeHolder: 'Message, with @path, @selection, @diagnostics or @open' };
     server.onNotification('aside/turn/update', (params) => this.update(params));
     server.onNotification('aside/turn/completed', (params) => this.completed(params));
@@ -65,7 +60,6 @@ export class Threads implements vscode.Disposable {
   async say(on: vscode.CommentThread, message: string, more: Attachment[] = []): Promise<void> {
     const thread = this.find((it) => it.on === on);
     if (!thread || !message.trim()) return;
-    this.presence.enter();
     const running = thread.turn?.text.outcome === undefined && thread.turn;
     if (running && (await this.steer(running.id, message))) return;
     await this.start(thread, message, more);

@@ -11,6 +11,8 @@ type Widget<K extends AnswerType['type']> = (prompt: Of<K>, showing: Showing) =>
 export interface Showing {
   /** Takes the prompt off the screen. */
   over: vscode.CancellationToken;
+  /** The person turns to it while it is on the screen. */
+  again: vscode.Event<void>;
   /** It came by itself: a key that is on its way already answers nothing. */
   unasked: boolean;
 }
@@ -102,6 +104,7 @@ function picker(prompt: Prompt, choices: Choice[]): vscode.QuickPick<Choice> {
 
 function pick(prompt: Prompt, showing: Showing, choices: Choice[]): Shown {
   const input = picker(prompt, choices);
+  // Without a default nothing is active: Enter alone says nothing then.
   input.activeItems = choices.filter((it) => it.answer === prompt.default);
   return settle(input, prompt, showing, () => input.selectedItems[0] && { value: input.selectedItems[0].answer });
 }
@@ -171,7 +174,7 @@ const REMEMBERED = { iconPath: new vscode.ThemeIcon('pinned'), tooltip: 'Answer 
 function settle(
   input: vscode.InputBox | vscode.QuickPick<Choice>,
   prompt: Prompt,
-  { over, unasked }: Showing,
+  { over, again, unasked }: Showing,
   accept: () => { value: unknown } | undefined,
 ): Shown {
   let remember = false;
@@ -187,6 +190,7 @@ function settle(
       resolve(answer);
       input.dispose();
     };
+    again(() => input.show());
     input.onDidHide(() => done());
     over.onCancellationRequested(() => done());
     input.onDidAccept(() => {

@@ -2,7 +2,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 
-const { closeAll, tests, until, vscode } = require('./kit');
+const { closeAll, complaints, tests, until, vscode } = require('./kit');
 
 /** No test takes longer; one that does is a failure, and the others still run. */
 const LIMIT = 60_000;
@@ -22,11 +22,13 @@ exports.run = async () => {
       const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Error(`it took more than ${LIMIT} ms`)), LIMIT)));
       try {
         const notes = await Promise.race([run(), late]);
+        if (complaints.length) throw new Error(`the extension complained: ${complaints}`);
         tell(`ok ${name} (${Date.now() - begun} ms)${notes ? ` # ${notes}` : ''}`);
       } catch (error) {
         tell(`not ok ${name}\n${String(error.stack).replace(/^/gm, '    ')}`);
       }
       clearTimeout(timer);
+      complaints.length = 0;
       await closeAll().catch((error) => tell(`not ok cleaning up after ${name}: ${error}`));
     }
   } catch (error) {

@@ -4,7 +4,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const vscode = require('vscode');
 
-const DEADLINE = 20_000;
+const DEADLINE = 10_000;
 const tests = [];
 
 /** A test of its own name; they run in the order in which they are written. */
@@ -21,6 +21,11 @@ async function until(what, probe, deadline = DEADLINE) {
   }
 }
 
+/** What the extension complained of; a test that expects a complaint takes it out. */
+const complaints = [];
+const realError = vscode.window.showErrorMessage;
+vscode.window.showErrorMessage = (message, ...more) => (complaints.push(message), realError(message, ...more));
+
 const aside = () => vscode.extensions.getExtension('aside.aside').exports;
 const root = () => vscode.workspace.workspaceFolders[0].uri;
 const uri = (name) => vscode.Uri.joinPath(root(), name);
@@ -32,7 +37,7 @@ const textOf = (thread) => thread.comments.map(body).join('\n');
 
 function state() {
   const { status, prompts, threads } = aside() ?? {};
-  return { status, prompts: prompts?.map(({ text }) => text), threads: threads?.map((it) => [it.label, textOf(it).slice(-400)]) };
+  return { complaints, status, prompts: prompts?.map(({ text }) => text), threads: threads?.map((it) => [it.label, textOf(it).slice(-400)]) };
 }
 
 async function show(name, text) {
@@ -44,6 +49,14 @@ async function show(name, text) {
 
 /** Asks in a file, at a line; gives the thread. */
 async function ask(message, name = 'notes.md', line = 0) {
+  // Whoever moves the cursor is not in a thread, so nothing comes up by itself.
+  const editor = await show(name);
+  const to = new vscode.Position(editor.selection.active.line === 1 ? 2 : 1, 0);
+  const moved = new Promise((resolve) => {
+    const listening = vscode.window.onDidChangeTextEditorSelection(() => resolve(listening.dispose()));
+  });
+  editor.selection = new vscode.Selection(to, to);
+  await moved;
   const before = new Set(aside().threads);
   await run('aside.ask', { uri: uri(name), range: new vscode.Range(line, 0, line, 0), message });
   return until('a thread', () => aside().threads.find((it) => !before.has(it)));
@@ -107,9 +120,12 @@ async function withModal(answer, during) {
 }
 
 async function closeAll() {
+  await escape();
+  for (const { promptId } of aside().prompts) await run('aside.skipQuestion', { promptId });
+  await until('the end of all turns', () => aside().status === undefined);
   for (const thread of aside().threads) await run('aside.closeThread', thread);
   for (const document of vscode.workspace.textDocuments) if (document.isDirty) await vscode.window.showTextDocument(document).then(() => run('workbench.action.files.revert'));
   await run('workbench.action.closeAllEditors');
 }
 
-module.exports = { accept, ask, aside, assert, body, closeAll, ended, escape, fs, instead, path, press, prompt, read, root, run, says, show, test, tests, textOf, turnTo, until, uri, vscode, withModal };
+module.exports = { accept, ask, aside, assert, body, closeAll, complaints, ended, escape, fs, instead, path, press, prompt, read, root, run, says, show, test, tests, textOf, turnTo, until, uri, vscode, withModal };

@@ -1,0 +1,46 @@
+const { accept, ask, aside, assert, ended, instead, run, says, show, test, textOf, until, vscode } = require('../kit');
+
+test('a message while Aside works is added to the turn', async () => {
+  const thread = await ask('Walk slowly');
+  await says(thread, 'I walk');
+  await run('aside.reply', { thread, text: 'Turn left' });
+  await says(thread, 'I turned left.');
+  await ended(thread);
+  assert.match(textOf(thread), /I walk[^]*> Turn left[^]*I turned left\./);
+  assert.equal(thread.comments.filter((it) => it.author.name === 'You').length, 1, 'it is one turn');
+});
+
+test('a question comes up by itself for a person who just replied, and takes no key that was on its way', async () => {
+  const thread = await ask('Tell me nothing');
+  await ended(thread, 'failed');
+  let shown;
+  const caught = (real) => () => (shown = real());
+  await instead('createQuickPick', caught, async () => {
+    await run('aside.reply', { thread, text: 'Ask me a boolean, please' });
+    await until('the input', () => shown);
+  });
+  await accept();
+  assert.equal(aside().prompts.length, 1, 'the key came too soon');
+  await until('the answer', async () => {
+    await accept();
+    return aside().prompts.length === 0;
+  });
+  await ended(thread);
+});
+
+test('a question does not come up where the person went back to the text', async () => {
+  const editor = await show('notes.md');
+  const thread = await ask('Tell me nothing');
+  await ended(thread, 'failed');
+  let shown = 0;
+  const counted = (real) => () => (shown++, real());
+  await instead('createQuickPick', counted, async () => {
+    await run('aside.reply', { thread, text: 'Ask me a boolean after 300 ms' });
+    editor.selection = new vscode.Selection(3, 0, 3, 0);
+    await until('the question', () => aside().prompts.length === 1);
+    await says(thread, 'Push it?');
+  });
+  assert.equal(shown, 0);
+  await run('aside.skipQuestion', thread.comments.at(-1));
+  await ended(thread);
+});
