@@ -75,6 +75,15 @@ export async function startBrowser() {
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: flags, timeout: 60_000 });
 }
 
+/** Runs a command by its title, as a person does. */
+export async function command(page, title) {
+  await page.keyboard.press('F1');
+  const input = page.locator('.quick-input-widget input.input');
+  await input.waitFor({ timeout: 15_000 });
+  await input.fill(`>${title}`);
+  await page.locator('.quick-input-list .monaco-list-row').filter({ hasText: title }).first().click({ timeout: 15_000 });
+}
+
 /** Opens a page that reaches nothing but this machine. */
 export async function openPage(browser, origin, workspace, { payload, size = { width: 1280, height: 800 } } = {}) {
   const context = await browser.newContext({ viewport: size });

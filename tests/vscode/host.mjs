@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
-import { openPage, startBrowser, startEditor, until } from './editor.mjs';
+import { command, openPage, startBrowser, startEditor, until } from './editor.mjs';
 
 const [codeServer, folder, extension, lane] = process.argv.slice(2);
 const work = path.join(folder, `host-${lane}`);
@@ -12,13 +12,20 @@ fs.rmSync(result, { force: true });
 fs.rmSync(workspace, { recursive: true, force: true });
 fs.cpSync(new URL('given/workspace', import.meta.url), workspace, { recursive: true });
 
+const trusted = lane !== 'untrusted';
+if (!trusted) {
+  fs.mkdirSync(path.join(workspace, '.vscode'));
+  fs.writeFileSync(path.join(workspace, '.vscode/settings.json'), '{ "aside.assistant.model": "rehearsal/nowhere" }');
+}
+
 const script = new URL(`given/scripts/${lane}.toml`, import.meta.url).pathname;
 const editor = await startEditor({
   codeServer,
   folder: work,
   extensions: path.join(folder, 'no-extensions'),
-  settings: { 'aside.server.path': process.env.ASIDE_SERVER, 'aside.assistant.model': `rehearsal/${script}` },
-  environment: { ASIDE_TEST_RESULT: result, ASIDE_TEST_LANE: lane, ASIDE_TEST_ONLY: process.env.ONLY ?? '', ASIDE: process.env.ASIDE, ASKING: process.env.ASKING },
+  trust: trusted,
+  settings: { 'aside.server.path': process.env.ASIDE, 'aside.assistant.model': `rehearsal/${script}` },
+  environment: { ASIDE_TEST_RESULT: result, ASIDE_TEST_LANE: lane, ASIDE_TEST_ONLY: process.env.ONLY ?? '', ASIDE: process.env.ASIDE, ASIDE_ASKING: process.env.ASIDE_ASKING, ASIDE_MEDIA: process.env.ASIDE_MEDIA },
 });
 const browser = await startBrowser();
 const remote = `vscode-remote://${editor.origin}`;
@@ -30,6 +37,11 @@ const page = await openPage(browser, editor.origin, workspace, {
 });
 const read = () => (fs.existsSync(result) ? fs.readFileSync(result, 'utf8') : '');
 try {
+  if (!trusted) {
+    await until('the untrusted workspace', () => /^# to be trusted$/m.test(read()), 90_000);
+    await command(page, 'Workspaces: Manage Workspace Trust');
+    await page.locator('.workspace-trust-editor').getByRole('button', { name: 'Trust', exact: true }).click();
+  }
   await until('the end of the tests', () => /^end$/m.test(read()), 180_000);
 } catch (error) {
   fs.appendFileSync(result, `not ok ${error.message}\n`);

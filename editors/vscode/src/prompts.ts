@@ -50,13 +50,15 @@ export class Prompts implements vscode.Disposable {
   }
 
   /** Shows this prompt, or the waiting ones one after another; it ends where one is hidden. */
-  async turnTo(promptId?: string, unasked = false): Promise<void> {
+  async turnTo(promptId?: string, unasked = false, answered = 0): Promise<void> {
     const first = promptId === undefined ? this.next() : this.open.get(promptId);
     if (this.shown !== undefined) this.again.fire();
     if (!first || this.shown !== undefined) return;
-    const answered = await this.showOne(first, unasked);
-    const next = this.next(first.prompt.turnId);
-    if (answered && next) return this.turnTo(next.prompt.promptId);
+    const { turnId } = first.prompt;
+    const open = this.list().filter(({ prompt }) => prompt.turnId === turnId).length;
+    const position = { n: answered + 1, of: answered + open };
+    const next = (await this.showOne(first, { unasked, position })) && this.next(turnId);
+    if (next) return this.turnTo(next.prompt.promptId, false, next.prompt.turnId === turnId ? answered + 1 : 0);
   }
 
   async decline(promptId: string): Promise<void> {
@@ -76,14 +78,14 @@ export class Prompts implements vscode.Disposable {
     return asked.find(({ prompt }) => prompt.turnId === turnId) ?? asked.find(({ prompt }) => prompt.preview?.kind !== 'diff') ?? asked[0];
   }
 
-  private async showOne({ prompt, settle, over }: Pending, unasked: boolean): Promise<boolean> {
+  private async showOne({ prompt, settle, over }: Pending, how: Pick<Showing, 'unasked' | 'position'>): Promise<boolean> {
     if (prompt.resumable) return this.resume(prompt);
     if (prompt.preview?.kind === 'diff') {
       const changes = this.ofConversation(prompt.conversationId).filter((it) => it.preview?.kind === 'diff' && !it.resumable);
       await this.review(changes);
       return false;
     }
-    const showing: Showing = { over, again: this.again.event, unasked };
+    const showing: Showing = { over, again: this.again.event, ...how };
     this.shown = prompt.promptId;
     const answer = await show(prompt, showing).finally(() => (this.shown = undefined));
     if (answer) {

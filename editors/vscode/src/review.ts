@@ -152,15 +152,13 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     }
     if (this.changes.size === 0) {
       const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
-      void vscode.window.tabGroups.close(tabs.filter((tab) => isOurs(tab)));
+      void vscode.window.tabGroups.close(tabs.filter(isOurs));
     }
   }
 }
 
-/** A tab of several changes; its kind of input has no type of its own in this version of the API. */
-function isOurs({ input, label }: vscode.Tab): boolean {
-  return input === undefined && /^\d+ changes of Aside/.test(label);
-}
+/** A tab of several changes; its kind of input has no type in the API. */
+const isOurs = ({ label }: vscode.Tab): boolean => /^\d+ changes of Aside\b/.test(label);
 
 const name = ({ preview }: Change): string => path.basename(vscode.Uri.parse(preview.uri).path);
 

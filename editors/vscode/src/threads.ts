@@ -6,9 +6,9 @@ import { place, readAttachments } from './attachments';
 import type { Prompts } from './prompts';
 import { sentence } from './server';
 import type { Server } from './server';
-import { escaped, fenced, harmless } from './text';
+import { escaped, fenced, harmless, visible } from './text';
 import { spent, TurnText } from './turnText';
-import { asker, details } from './widgets';
+import { details } from './widgets';
 import type { Attachment, Prompt, TurnCompleted, TurnUpdate } from './wire';
 
 /** Milliseconds between two renderings, and one more for so many characters: a long text is not worth twenty a second. */
@@ -214,6 +214,6 @@ function promptNote(prompt: Prompt): Note {
   else if (prompt.context) body.push(fenced(prompt.context));
   if (prompt.answerType.type === 'select' && prompt.kind === 'question') body.push(prompt.answerType.options.map((it) => `- ${escaped(it)}`).join('\n'));
   const contextValue = prompt.resumable ? 'resumable' : prompt.preview?.kind === 'diff' ? 'change' : 'question';
-  const author = { name: asker(prompt) };
+  const author = { name: visible(prompt.label) };
   return { ...note(new vscode.MarkdownString(body.join('\n\n')), author, 'waits'), contextValue, promptId: prompt.promptId };
 }

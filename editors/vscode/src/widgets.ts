@@ -13,6 +13,8 @@ export interface Showing {
   over: vscode.CancellationToken;
   /** The person turns to it while it is on the screen. */
   again: vscode.Event<void>;
+  /** Which of the turn's prompts it is, with those that were just answered. */
+  position: Prompt['position'];
   /** It came by itself: a key that is on its way already answers nothing. */
   unasked: boolean;
 }
@@ -56,7 +58,7 @@ async function permit(prompt: Prompt, showing: Showing): Shown {
   if (prompt.answerType.type === 'boolean') answers.set('Yes', true);
   else for (const [option, label] of Object.entries(PERMISSIONS)) if (offers(prompt, option)) answers.set(label, option);
   const detail = details(prompt);
-  const title = `${asker(prompt)}: ${visible(prompt.text)}`;
+  const title = `${asker(prompt, showing)}: ${visible(prompt.text)}`;
   const buttons = [...answers.keys(), REFUSED, REFUSED_WITH_NOTE];
   let chosen: string | undefined;
   if (isLong(detail)) {
@@ -81,8 +83,8 @@ export function details({ preview, context, tool }: Prompt): string {
 }
 
 /** Who asks, and which of several prompts it is. */
-export function asker({ label, position }: Prompt): string {
-  return visible(position.of > 1 ? `${label} (${position.n} of ${position.of})` : label);
+function asker({ label }: Prompt, { position: { n, of } }: Showing): string {
+  return visible(of > 1 ? `${label} (${n} of ${of})` : label);
 }
 
 interface Choice extends vscode.QuickPickItem {
@@ -174,13 +176,13 @@ const REMEMBERED = { iconPath: new vscode.ThemeIcon('pinned'), tooltip: 'Answer 
 function settle(
   input: vscode.InputBox | vscode.QuickPick<Choice>,
   prompt: Prompt,
-  { over, again, unasked }: Showing,
+  showing: Showing,
   accept: () => { value: unknown } | undefined,
 ): Shown {
   let remember = false;
   const shownAt = Date.now();
   const title = () => {
-    input.title = `${asker(prompt)}${remember ? ' – for the rest of this turn' : ''}`;
+    input.title = `${asker(prompt, showing)}${remember ? ' – for the rest of this turn' : ''}`;
     const pins = prompt.remember ? [remember ? REMEMBERED : REMEMBER] : [];
     input.buttons = [...pins, ...(prompt.optional ? [LEAVE_OUT] : []), DECLINE, SKIP];
   };
@@ -190,11 +192,11 @@ function settle(
       resolve(answer);
       input.dispose();
     };
-    again(() => input.show());
+    showing.again(() => input.show());
     input.onDidHide(() => done());
-    over.onCancellationRequested(() => done());
+    showing.over.onCancellationRequested(() => done());
     input.onDidAccept(() => {
-      if (unasked && Date.now() - shownAt < GRACE) return;
+      if (showing.unasked && Date.now() - shownAt < GRACE) return;
       const accepted = accept();
       if (accepted) done({ action: 'answer', answer: accepted.value, remember: remember || undefined });
     });

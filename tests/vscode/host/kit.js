@@ -119,6 +119,14 @@ async function withModal(answer, during) {
   return seen;
 }
 
+const debugInformation = () => run('aside.copyDebugInformation').then(() => vscode.env.clipboard.readText());
+
+/** Starts another server by the user's setting. */
+async function useServer(file) {
+  await vscode.workspace.getConfiguration('aside').update('server.path', file, vscode.ConfigurationTarget.Global);
+  await until(file, async () => (await debugInformation()).includes(`${file} (setting); running`));
+}
+
 async function closeAll() {
   await escape();
   for (const { promptId } of aside().prompts) await run('aside.skipQuestion', { promptId });
@@ -128,4 +136,4 @@ async function closeAll() {
   await run('workbench.action.closeAllEditors');
 }
 
-module.exports = { accept, ask, aside, assert, body, closeAll, complaints, ended, escape, fs, instead, path, press, prompt, read, root, run, says, show, test, tests, textOf, turnTo, until, uri, vscode, withModal };
+module.exports = { accept, ask, aside, assert, body, closeAll, complaints, debugInformation, ended, escape, fs, instead, path, press, prompt, read, root, run, says, show, test, tests, textOf, turnTo, until, uri, useServer, vscode, withModal };

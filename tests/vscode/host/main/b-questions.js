@@ -1,4 +1,6 @@
-const { accept, ask, aside, assert, body, ended, escape, instead, press, prompt, run, says, test, textOf, turnTo, until } = require('../kit');
+const { accept, ask, aside, assert, body, ended, escape, instead, press, prompt, run, says, test, textOf, turnTo, until, useServer } = require('../kit');
+
+test('the server is another one as soon as the setting says so', () => useServer(process.env.ASIDE_ASKING));
 
 const told = (thread, text) => says(thread, text).then(() => ended(thread));
 

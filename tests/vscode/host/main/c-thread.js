@@ -1,4 +1,6 @@
-const { accept, ask, aside, assert, ended, instead, run, says, show, test, textOf, until, vscode } = require('../kit');
+const { accept, ask, aside, assert, ended, instead, run, says, show, test, textOf, until, useServer, vscode } = require('../kit');
+
+test('the setting is taken back', () => useServer(process.env.ASIDE));
 
 test('a message while Aside works is added to the turn', async () => {
   const thread = await ask('Walk slowly');
@@ -16,7 +18,7 @@ test('a question comes up by itself for a person who just replied, and takes no 
   let shown;
   const caught = (real) => () => (shown = real());
   await instead('createQuickPick', caught, async () => {
-    await run('aside.reply', { thread, text: 'Ask me a boolean, please' });
+    await run('aside.reply', { thread, text: 'Question me' });
     await until('the input', () => shown);
   });
   await accept();
@@ -35,7 +37,7 @@ test('a question does not come up where the person went back to the text', async
   let shown = 0;
   const counted = (real) => () => (shown++, real());
   await instead('createQuickPick', counted, async () => {
-    await run('aside.reply', { thread, text: 'Ask me a boolean after 300 ms' });
+    await run('aside.reply', { thread, text: 'Question me after 300 ms' });
     editor.selection = new vscode.Selection(3, 0, 3, 0);
     await until('the question', () => aside().prompts.length === 1);
     await says(thread, 'Push it?');

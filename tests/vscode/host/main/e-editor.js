@@ -1,0 +1,59 @@
+const { ask, aside, assert, ended, fs, path, run, says, show, test, textOf, until, uri, vscode, withModal } = require('../kit');
+
+const DRAFT = '# Draft\n\nThe café sells milk.\n';
+const problems = vscode.languages.createDiagnosticCollection('test');
+
+async function withProblem() {
+  const editor = await show('draft.md', DRAFT);
+  const problem = new vscode.Diagnostic(new vscode.Range(2, 4, 2, 8), 'no café', vscode.DiagnosticSeverity.Warning);
+  problems.set(uri('draft.md'), [problem]);
+  return { editor, problem };
+}
+
+test('the tools of the editor tell of open files, the selection, symbols and diagnostics', async () => {
+  await withProblem();
+  const thread = await ask('Look around');
+  const editor = await show('notes.md');
+  editor.selection = new vscode.Selection(3, 0, 3, 7);
+  // Each is asked for: the server cannot know what a tool of an editor does.
+  await until('the end', async () => {
+    if (aside().prompts.length) await withModal('Run Once', () => run('aside.answerQuestion'));
+    return thread.label.startsWith('Aside: done');
+  });
+  for (const said of ['notes.md is open.', 'bread is selected.', 'Shopping is a heading.', 'The café is a problem.']) await says(thread, said);
+});
+
+test('what a message mentions goes along', async () => {
+  await withProblem();
+  for (const [word, answer] of [['@draft.md', 'I see the draft.'], ['@selection', 'I see the selection.'], ['@diagnostics', 'I see the diagnostics.']]) {
+    const thread = await ask(`Answer with ${word}, please`);
+    await says(thread, answer);
+    await ended(thread);
+  }
+});
+
+test('a picture that is mentioned goes along', async () => {
+  const red = fs.readFileSync(path.join(process.env.ASIDE_MEDIA, 'red.png'));
+  fs.writeFileSync(uri('red dot.png').fsPath, red);
+  const thread = await ask('Answer with a picture: @"red dot.png"');
+  await says(thread, 'I see the picture.');
+  await ended(thread);
+});
+
+test('a diagnostic has a fix by Aside in its light bulb, and it goes along', async () => {
+  const { editor, problem } = await withProblem();
+  const actions = await run('vscode.executeCodeActionProvider', editor.document.uri, problem.range, vscode.CodeActionKind.QuickFix.value);
+  const action = actions.find((it) => it.title === 'Aside: Fix');
+  const before = aside().threads.length;
+  await run(action.command.command, ...action.command.arguments);
+  const thread = await until('a thread', () => aside().threads.length > before && aside().threads.at(-1));
+  await says(thread, 'I would fix the café.');
+  await ended(thread);
+  assert.equal(thread.range.start.line, 2);
+});
+
+test('an unknown message fails in the thread, with the reason', async () => {
+  const thread = await ask('Nobody knows what to say to this');
+  await ended(thread, 'failed');
+  assert.match(textOf(thread), /no reply/i);
+});
