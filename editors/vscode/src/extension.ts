@@ -53,9 +53,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     const at = uri ?? editor?.document.uri;
     if (!at) throw new Error('Open a file first: Aside answers beside its lines.');
     const where = range ?? editor!.selection;
-    const thread = threads.open(at, where);
-    if (message) await threads.say(thread, message);
-    else await vscode.commands.executeCommand('workbench.action.focusCommentOnCurrentLine');
+    const said = message ?? (await askFor(where));
+    if (said?.trim()) await threads.say(threads.open(at, where), said);
   };
   const fix = async (uri: vscode.Uri, range: vscode.Range) => {
     const diagnostics = vscode.languages.getDiagnostics(uri).filter((it) => it.range.intersection(range));
@@ -139,6 +138,16 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
 
 function withPrompt(promptId: string | undefined, act: (promptId: string) => unknown): unknown {
   return promptId === undefined ? undefined : act(promptId);
+}
+
+function askFor({ start, end }: vscode.Range): Thenable<string | undefined> {
+  const last = end.character === 0 && end.line > start.line ? end.line : end.line + 1;
+  const lines = last > start.line + 1 ? `lines ${start.line + 1} to ${last}` : `line ${start.line + 1}`;
+  return vscode.window.showInputBox({
+    title: `Ask Aside about ${lines}`,
+    placeHolder: 'Message, with @path, @selection, @diagnostics or @open',
+    ignoreFocusOut: true,
+  });
 }
 
 async function save(uri: vscode.Uri): Promise<Record<string, never>> {

@@ -78,7 +78,7 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
   /** The change that a document shows, and its block at a line. */
   at(uri: vscode.Uri | undefined, line?: number): { promptId: string; block: number } | undefined {
     if (uri?.scheme !== SCHEME) return undefined;
-    const promptId = uri.path.split('/')[2]!;
+    const promptId = uri.query.slice('old:'.length);
     const change = this.change(promptId);
     if (!change) return undefined;
     const starts = this.composed(change).at;
@@ -89,13 +89,13 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     const found = this.at(uri);
     const change = found && this.change(found.promptId);
     if (!change) return '';
-    return uri.path.startsWith('/old/') ? change.preview.old : this.composed(change).text;
+    return uri.query.startsWith('old:') ? change.preview.old : this.composed(change).text;
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
     const found = this.at(document.uri);
     const change = found && this.change(found.promptId);
-    if (!change || !document.uri.path.startsWith('/new/')) return [];
+    if (!change || !document.uri.query.startsWith('new:')) return [];
     return this.composed(change).at.flatMap((line, at) => {
       const range = new vscode.Range(line, 0, line, 0);
       const lens = (title: string, command: string) =>
@@ -162,6 +162,7 @@ const isOurs = ({ label }: vscode.Tab): boolean => /^\d+ changes of Aside\b/.tes
 
 const name = ({ preview }: Change): string => path.basename(vscode.Uri.parse(preview.uri).path);
 
+/** A side of a change. Its path is the file's own, so that an editor takes both for the same file. */
 function side({ pending, preview }: Change, which: 'old' | 'new'): vscode.Uri {
-  return vscode.Uri.from({ scheme: SCHEME, path: `/${which}/${pending.prompt.promptId}/${name({ preview } as Change)}` });
+  return vscode.Uri.from({ scheme: SCHEME, path: vscode.Uri.parse(preview.uri).path, query: `${which}:${pending.prompt.promptId}` });
 }

@@ -22,6 +22,8 @@ interface Note extends vscode.Comment {
 
 interface Thread {
   readonly on: vscode.CommentThread;
+  /** What was selected when it was opened. */
+  readonly about: vscode.Range;
   conversationId?: string;
   /** What ended turns said. */
   past: Note[];
@@ -46,13 +48,15 @@ export class Threads implements vscode.Disposable {
     prompts.onDidChange(() => this.threads.forEach((thread) => this.render(thread)));
   }
 
-  /** An empty thread, in which the person writes. */
+  /** An empty thread at the end of a range. */
   open(uri: vscode.Uri, range: vscode.Range): vscode.CommentThread {
-    const on = this.controller.createCommentThread(uri, range, []);
+    // A selection that ends before the first character of a line does not reach it.
+    const end = range.end.character === 0 && range.end.line > range.start.line ? range.end.translate(-1) : range.end;
+    const on = this.controller.createCommentThread(uri, range.with({ end }), []);
     on.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
     on.label = 'Aside';
     on.contextValue = 'empty';
-    this.threads.add({ on, past: [] });
+    this.threads.add({ on, about: range, past: [] });
     return on;
   }
 
@@ -125,13 +129,13 @@ export class Threads implements vscode.Disposable {
 
   private async start(thread: Thread, message: string, more: Attachment[]): Promise<void> {
     const id = randomUUID();
-    if (!thread.turn) more = [place(thread.on.uri, thread.on.range), ...more];
+    if (!thread.turn) more = [place(thread.on.uri, thread.about), ...more];
     else thread.past.push(thread.turn.said, this.answer(thread.turn.text, thread.turn.text.markdown()));
     const turn = { id, said: note(message, YOU), text: new TurnText() };
     thread.turn = turn;
     this.render(thread);
     try {
-      const attachments = [...more, ...(await readAttachments(message, thread.on.uri, thread.on.range))];
+      const attachments = [...more, ...(await readAttachments(message, thread.on.uri, thread.about))];
       const { conversationId } = thread;
       const started = await this.server.request('aside/turn/start', { conversationId, turnId: id, message, attachments });
       thread.conversationId = started.conversationId;

@@ -1,0 +1,172 @@
+// What a person does and sees, with the keyboard and the mouse: node story.mjs CODE_SERVER FOLDER EXTENSIONS
+// It plays the story of the README in the window, takes its pictures into FOLDER/media, and types while questions arrive.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+
+import { command, openPage, startBrowser, startEditor, until } from './editor.mjs';
+
+const [codeServer, folder, extensions] = process.argv.slice(2);
+const workspace = path.join(folder, 'demo');
+const media = path.join(folder, 'media');
+fs.rmSync(workspace, { recursive: true, force: true });
+fs.mkdirSync(media, { recursive: true });
+fs.cpSync(new URL('given/demo', import.meta.url), workspace, { recursive: true });
+const file = (name) => path.join(workspace, name);
+const read = (name) => fs.readFileSync(file(name), 'utf8');
+
+const editor = await startEditor({
+  codeServer,
+  node: process.env.EDITOR_NODE,
+  folder: path.join(folder, 'window'),
+  extensions,
+  settings: {
+    'aside.assistant.model': `rehearsal/${new URL('given/scripts/story.toml', import.meta.url).pathname}`,
+    'editor.quickSuggestions': { other: 'off', comments: 'off', strings: 'off' },
+    'editor.wordBasedSuggestions': 'off',
+    'editor.autoClosingBrackets': 'never',
+    'editor.autoClosingQuotes': 'never',
+    'workbench.tips.enabled': false,
+  },
+});
+const browser = await startBrowser();
+const page = await openPage(browser, editor.origin, workspace);
+page.setDefaultTimeout(20_000);
+
+const status = page.locator('#aside\\.aside\\.aside\\.status, .statusbar-item[id*="aside.status"]');
+const thread = page.locator('.review-widget');
+const quickInput = page.locator('.quick-input-widget');
+const see = (what, text) => what.filter({ hasText: text }).first().waitFor();
+const picture = (name) => page.screenshot({ path: path.join(media, `${name}.png`) });
+
+async function open(name) {
+  await page.locator('.explorer-folders-view .monaco-list-row').filter({ hasText: name }).first().dblclick();
+  await see(page.locator('.tab.active'), name);
+  await page.locator('.editor-instance .view-line').first().waitFor();
+}
+
+let failed = 0;
+async function test(name, run) {
+  const begun = Date.now();
+  try {
+    await run();
+    console.log(`ok ${name} (${Date.now() - begun} ms)`);
+  } catch (error) {
+    failed++;
+    console.log(`not ok ${name}\n${String(error.stack).replace(/^/gm, '    ')}`);
+    await page.screenshot({ path: path.join(folder, `failed-${failed}.png`) });
+  }
+}
+
+const lineOf = (name, text) => read(name).split('\n').indexOf(text) + 1;
+
+/** Selects lines by the keyboard. */
+async function select(name, from, count) {
+  await open(name);
+  await page.keyboard.press('Control+g');
+  await quickInput.locator('input.input').fill(`:${from}`);
+  await page.keyboard.press('Enter');
+  await quickInput.waitFor({ state: 'hidden' });
+  for (let n = 0; n < count; n++) await page.keyboard.press('Shift+ArrowDown');
+}
+
+async function ask(message) {
+  await command(page, 'Aside: Ask');
+  await see(quickInput, 'Ask Aside about');
+  await quickInput.locator('input.input').fill(message);
+  await page.keyboard.press('Enter');
+}
+
+await page.locator('.explorer-folders-view .monaco-list-row').first().waitFor({ timeout: 60_000 });
+
+await test('the answer is written beside the selected code, and a question waits in the thread and the status bar', async () => {
+  await select('transfer.py', lineOf('transfer.py', 'def upload(name):'), 3);
+  await ask('Make uploads try five times');
+  await see(thread, 'Make uploads try five times');
+  await see(thread, 'I read both files first.');
+  await see(thread, 'How long shall an upload wait before it tries again?');
+  await see(thread, 'The store is unreachable for a moment when it restarts.');
+  await see(status, 'Aside: 1 question');
+  assert.equal(await quickInput.isVisible(), false, 'nothing comes up by itself');
+  await picture('thread');
+});
+
+await test('the status bar shows the question; Escape hides it, and it is answered the second time', async () => {
+  await status.click();
+  await see(quickInput, 'do not wait');
+  await picture('question');
+  await page.keyboard.press('Escape');
+  await quickInput.waitFor({ state: 'hidden' });
+  await see(status, 'Aside: 1 question');
+  await status.click();
+  await see(quickInput, '5 seconds');
+  await page.keyboard.press('Enter');
+  await see(status, 'Aside: 2 questions');
+});
+
+await test('both changes are one tab, with Accept and Reject above each block', async () => {
+  await status.click();
+  await see(page.locator('.tab.active'), '2 changes of Aside');
+  await page.locator('.multiDiffEntry').nth(1).waitFor();
+  await see(page.locator('.multiDiffEntry'), 'transfer.py');
+  await see(page.locator('.multiDiffEntry'), 'attempts = 5');
+  await see(page.locator('.codelens-decoration'), 'Accept Block');
+  await picture('changes');
+});
+
+await test('one file is accepted in the thread, the other rejected', async () => {
+  const of = (name) => thread.locator('.review-comment').filter({ hasText: name }).last();
+  await page.locator('.tab').filter({ hasText: 'transfer.py' }).first().click();
+  await see(thread, 'settings.toml');
+  await of('settings.toml').hover();
+  await of('settings.toml').getByRole('button', { name: 'Reject the Change' }).click();
+  await see(status, 'Aside: 1 question');
+  await status.click();
+  await see(page.locator('.tab.active'), 'transfer.py – Aside’s change');
+  await see(page.locator('.codelens-decoration'), 'Reject Block');
+  await picture('review');
+  await page.getByRole('button', { name: 'Accept the Change' }).click();
+  await status.waitFor({ state: 'hidden' });
+  assert.match(read('transfer.py'), /attempts = 5/);
+  assert.match(read('settings.toml'), /wait_seconds = 0/);
+});
+
+await test('the answer ends with its code in colours', async () => {
+  await page.locator('.tab').filter({ hasText: 'transfer.py' }).first().click();
+  await see(thread, 'since you rejected that change.');
+  await see(thread, 'Aside: done');
+  await thread.locator('.monaco-tokenized-source span[class^=mtk]').first().waitFor();
+  await picture('done');
+});
+
+const KEYS = ['a', 'b', 'e', 'n', 'y', 'Y', 'N', '1', '2', ' ', ' ', 'Enter', 'Enter', 'Enter', 'Escape', 'Tab', 'ArrowDown', 'ArrowUp', 'ArrowLeft', 'Backspace'];
+let seed = 7;
+const below = (bound) => ((seed = (seed * 1103515245 + 12345) % 2147483648) >>> 12) % bound;
+const typed = Array.from({ length: 300 }, () => KEYS[below(KEYS.length)]);
+
+await test('300 keys typed while questions and permissions arrive answer none, and leave the same text', async () => {
+  const texts = [];
+  for (const [name, message] of [['still.txt'], ['asked.txt', 'Ask and change while I type']]) {
+    fs.writeFileSync(file(name), 'one\ntwo\nthree\n');
+    await open(name);
+    await page.keyboard.press('Control+End');
+    if (message) {
+      await ask(message);
+      await quickInput.waitFor({ state: 'hidden' });
+      await page.locator('.editor-instance .monaco-editor.focused').first().waitFor();
+    }
+    for (const key of typed) await page.keyboard.press(key);
+    if (message) await see(status, 'Aside: 5 questions');
+    await page.keyboard.press('Control+s');
+    texts.push(await until(`${name} on disk`, () => read(name) !== 'one\ntwo\nthree\n' && read(name), 10_000));
+  }
+  await picture('typed');
+  assert.equal(texts[1], texts[0]);
+  assert.ok(!fs.existsSync(file('typed.txt')));
+  assert.match(read('settings.toml'), /wait_seconds = 0/);
+  await see(status, 'Aside: 5 questions');
+});
+
+console.log('end');
+await browser.close();
+editor.end();
