@@ -60,7 +60,7 @@ fn logs_are_read_and_gone_on_with_the_same_whatever_the_sentences_say() {
             );
         }
     }
-    assert!(swapped > 100, "only {swapped} lines were changed");
+    assert!(swapped > 70, "only {swapped} lines were changed");
 }
 
 #[test]
