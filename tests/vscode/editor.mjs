@@ -57,6 +57,7 @@ export async function startEditor({ codeServer, folder, extensions, settings = {
     }
   };
   process.once('exit', end);
+  process.once('SIGTERM', () => process.exit(1));
   return { origin, end };
 }
 

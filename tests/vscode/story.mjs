@@ -31,7 +31,7 @@ const editor = await startEditor({
 });
 const browser = await startBrowser();
 const page = await openPage(browser, editor.origin, workspace);
-page.setDefaultTimeout(20_000);
+page.setDefaultTimeout(30_000);
 
 const status = page.locator('#aside\\.aside\\.aside\\.status, .statusbar-item[id*="aside.status"]');
 const thread = page.locator('.review-widget');

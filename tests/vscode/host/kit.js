@@ -4,7 +4,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const vscode = require('vscode');
 
-const DEADLINE = 10_000;
+const DEADLINE = 20_000;
 const tests = [];
 
 /** A test of its own name; they run in the order in which they are written. */
