@@ -64,10 +64,8 @@ test('a change shows in its file, is taken as a whole, saved, and is one undo', 
   T.equal(vim.fn.maparg('gy', 'n'), '', 'no key is taken')
   turn_to_it()
   T.equal(vim.api.nvim_win_get_cursor(0)[1], 2)
-  T.has(
-    drawn()[3],
-    '1: write_file · 1 of 2 · gy take · gn leave out · gY take all · g! all of this turn · gN refuse'
-  )
+  T.has(table.concat(drawn(), '\n'), '1: gy take · gn leave · gY all · g! whole turn · gN refuse · ]h next')
+  T.equal(#vim.api.nvim_list_wins(), 1, 'the answer is out of its way')
   T.press('gY')
   T.ended()
   T.equal(T.buffer('a.txt') .. '\n', NEW)
@@ -75,6 +73,7 @@ test('a change shows in its file, is taken as a whole, saved, and is one undo', 
   T.equal(vim.bo.modified, false)
   T.equal(drawn(), {})
   T.equal(vim.fn.maparg('gy', 'n'), '')
+  T.equal(#vim.api.nvim_list_wins(), 2, 'the answer is back')
   vim.cmd('silent undo')
   T.equal(T.buffer('a.txt') .. '\n', OLD)
 end)

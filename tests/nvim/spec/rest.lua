@@ -303,7 +303,7 @@ test('every message of the samples is shown or acted on', {
   for _, part in ipairs({
     'I will look at the imports first.',
     '│ The file is small.',
-    '`edit_file Edit src/main.rs`',
+    '`edit_file src/main.rs`',
     '│ @@ -1,2 +1,2 @@',
     '`Assistant: Keep the old file as a backup?`',
     '> Leave the tests alone.',

@@ -9,7 +9,11 @@ function M.status()
     return ''
   end
   local status = client.status or {}
-  local waiting = #require('aside.prompt').open()
+  local waiting, interrupted = 0, 0
+  for _, prompt in ipairs(require('aside.prompt').open()) do
+    waiting = waiting + (prompt.resumable and 0 or 1)
+    interrupted = interrupted + (prompt.resumable and 1 or 0)
+  end
   local parts = { 'Aside' }
   if status.health and status.health ~= 'ok' then
     parts[#parts + 1] = status.health
@@ -18,6 +22,8 @@ function M.status()
     parts[#parts + 1] = ('%d waiting'):format(waiting)
   elseif require('aside.turn').running() then
     parts[#parts + 1] = 'working'
+  elseif interrupted > 0 then
+    parts[#parts + 1] = ('%d interrupted'):format(interrupted)
   end
   return table.concat(parts, ' · ')
 end

@@ -9,7 +9,7 @@ local pages = {} ---@type table<string, { buf: integer, win: integer }>
 ---@param id string
 ---@param title string
 ---@param lines string[]
----@param options { enter: boolean, footer?: string, height: integer }
+---@param options { enter: boolean, footer?: string, height: integer, width?: integer }
 ---@return integer buf
 ---@return integer win
 function M.show(id, title, lines, options)
@@ -18,7 +18,7 @@ function M.show(id, title, lines, options)
   vim.bo[buf].bufhidden = 'wipe'
   vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
   vim.bo[buf].modifiable = false
-  local width = 40
+  local width = options.width or 40
   for _, line in ipairs(lines) do
     width = math.max(width, vim.fn.strdisplaywidth(line))
   end

@@ -16,12 +16,15 @@ local namespace = vim.api.nvim_create_namespace('aside.prompt')
 local open = {} ---@type aside.Prompt[] in the order in which they came
 local wanted ---@type string? a prompt that the person turned to before its turn was resumed
 
---- Those that are not decided.
+--- Those that are not decided; what was interrupted, perhaps long ago, comes last.
 ---@return aside.Prompt[]
 function M.open()
-  return vim.tbl_filter(function(prompt)
-    return not prompt.settling
-  end, open)
+  local live, interrupted = {}, {}
+  for _, prompt in ipairs(open) do
+    local list = prompt.resumable and interrupted or live
+    list[#list + 1] = not prompt.settling and prompt or nil
+  end
+  return vim.list_extend(live, interrupted)
 end
 
 ---@param prompt aside.Prompt

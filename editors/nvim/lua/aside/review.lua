@@ -15,6 +15,7 @@ local namespace = vim.api.nvim_create_namespace('aside.review')
 ---@field inline boolean in the file's own buffer, and not on a page
 ---@field marks integer[] of each hunk
 ---@field keys fun()? takes the keys away
+---@field answers fun()? shows the answers again that stood in its way
 ---@field done? fun(settled: boolean)
 
 local reviews = {} ---@type table<string, aside.Review> by prompt
@@ -70,29 +71,30 @@ local function chunks(line, ranges, plain)
   return all
 end
 
---- What stands above a hunk.
+--- What stands above a hunk, a line each.
 ---@param review aside.Review
 ---@param at integer
----@return string
+---@return string[]
 local function header(review, at)
   local hunk, keys = review.hunks[at], config.get().keys
   local text = ('%s · %d of %d'):format(review.prompt.label, at, #review.hunks)
   if hunk.take ~= nil then
-    return text .. (hunk.take and ' · taken' or ' · left out')
+    return { text .. (hunk.take and ' · taken' or ' · left out') }
   elseif not review.keys then
-    return text .. ' · :Aside answer'
+    return { text .. ' · :Aside answer' }
   end
+  local parts = {}
   for _, key in ipairs({
     { keys.accept, 'take' },
-    { keys.reject, 'leave out' },
-    { keys.accept_all, 'take all' },
-    { keys.accept_turn, 'all of this turn' },
+    { keys.reject, 'leave' },
+    { keys.accept_all, 'all' },
+    { keys.accept_turn, 'whole turn' },
     { keys.reject_all, 'refuse' },
     { keys.next, 'next' },
   }) do
-    text = key[1] and ('%s · %s %s'):format(text, key[1], key[2]) or text
+    parts[#parts + 1] = key[1] and ('%s %s'):format(key[1], key[2]) or nil
   end
-  return text
+  return { text, table.concat(parts, ' · ') }
 end
 
 ---@param review aside.Review
@@ -110,7 +112,10 @@ end
 ---@param row integer
 local function draw_hunk(review, at, row)
   local hunk = review.hunks[at]
-  local added, above = {}, { { { header(review, at), 'AsideHeader' } } }
+  local added, above = {}, {}
+  for number, line in ipairs(header(review, at)) do
+    above[number] = { { line, 'AsideHeader' } }
+  end
   local paired = #hunk.removed == #hunk.added
   local inside = {} ---@type integer[][][] of each added line
   local after = row + #hunk.removed
@@ -158,6 +163,10 @@ end
 local function erase(review)
   if review.keys then
     review.keys()
+  end
+  if review.answers then
+    review.answers()
+    review.answers = nil
   end
   if review.buf and vim.api.nvim_buf_is_valid(review.buf) then
     vim.api.nvim_buf_clear_namespace(review.buf, namespace, 0, -1)
@@ -430,13 +439,22 @@ local function on_page(review, stale)
   local footer = stale and 'the text changed since: taking it lets the model read it again' or nil
   erase(review)
   local height = vim.o.lines - 6
-  local buf = page.show(prompt.promptId, title, lines, { enter = true, height = height, footer = footer })
+  local buf = page.show(prompt.promptId, title, lines, { enter = true, height = height, footer = footer, width = 72 })
   vim.bo[buf].filetype = ''
   local kind = vim.filetype.match({ filename = name, buf = buf })
   if kind then
     pcall(vim.treesitter.start, buf, vim.treesitter.language.get_lang(kind))
   end
   review.buf, review.inline = buf, false
+  vim.api.nvim_create_autocmd('BufWipeout', {
+    buffer = buf,
+    once = true,
+    callback = vim.schedule_wrap(function()
+      if review.buf == buf then
+        erase(review)
+      end
+    end),
+  })
 end
 
 --- The person turns to it.
@@ -463,6 +481,7 @@ function M.start(prompt, done)
   else
     on_page(review, stale)
   end
+  review.answers = review.answers or require('aside.view').clear()
   if not review.keys then
     set_keys(review)
   end

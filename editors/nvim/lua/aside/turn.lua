@@ -187,6 +187,19 @@ end
 
 local SIGNS = { ok = '✓', error = '✗', cancelled = 'cancelled', denied = 'denied' }
 
+--- What a call is about, in a few words.
+---@param call { name: string, title: string, arguments: table }
+---@return string
+local function about(call)
+  local given = call.arguments
+  for _, name in ipairs({ 'command', 'path', 'pattern', 'question', 'url' }) do
+    if type(given[name]) == 'string' then
+      return given[name]
+    end
+  end
+  return call.title ~= call.name and call.title or next(given) and vim.json.encode(given) or ''
+end
+
 --- How each kind of update is shown; one that is not here is not.
 ---@type table<string, fun(view: aside.View, update: table, turn: aside.Turn)>
 local kinds = {
@@ -197,8 +210,7 @@ local kinds = {
     view:piece('reasoning', update.step, update.text)
   end,
   toolCall = function(view, update)
-    local title = update.title == update.name and vim.json.encode(update.arguments) or update.title
-    view:line(update.callId, vim.startswith(title, update.name) and title or update.name .. ' ' .. title)
+    view:line(update.callId, ('%s %s'):format(update.name, about(update)))
   end,
   toolOutput = function(view, update, turn)
     turn.tools[update.callId] = true
@@ -220,9 +232,9 @@ local kinds = {
     if update.outcome then
       local said = update.answer ~= nil and vim.json.encode(update.answer) or update.reason or ''
       local by = update.by and update.by ~= 'user' and ' by ' .. update.by or ''
-      view:finish(update.promptId, log.short(('%s%s %s'):format(update.outcome, by, said), 80))
+      view:finish(update.promptId, ('%s%s'):format(said ~= '' and said or update.outcome, by))
     else
-      view:line(update.promptId, ('%s: %s'):format(update.label, update.text))
+      view:line(update.promptId, ('%s: %s'):format(update.label, update.text), true)
     end
   end,
   inquiry = function(view, update)

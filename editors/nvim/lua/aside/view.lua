@@ -5,6 +5,7 @@ local log = require('aside.log')
 
 local TICK = 50 -- milliseconds
 local OUTPUT = 2000 -- lines of one tool that are shown
+local BESIDE = 22 -- columns for what stands beside a tool
 local FOLDED = '│ '
 local FRAMES = { '⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏' }
 
@@ -15,6 +16,7 @@ local namespace = vim.api.nvim_create_namespace('aside.view')
 ---@field started integer milliseconds
 ---@field lines integer lines of output below it
 ---@field running boolean
+---@field waits? boolean for a person
 ---@field partial string output without its line break
 
 ---@class aside.View
@@ -185,6 +187,26 @@ function View:hide()
   end
 end
 
+--- Closes the floats of all answers; one that is pinned stays. Gives back how to show them again.
+---@return fun()
+function View.clear()
+  local hidden = {}
+  for _, view in pairs(views) do
+    local win = view:window()
+    if win and vim.api.nvim_win_get_config(win).relative ~= '' then
+      view:hide()
+      hidden[#hidden + 1] = view
+    end
+  end
+  return function()
+    for _, view in ipairs(hidden) do
+      if vim.api.nvim_buf_is_valid(view.buf) then
+        view:show()
+      end
+    end
+  end
+end
+
 --- Moves it into a split of its own.
 function View:pin()
   self:hide()
@@ -211,6 +233,12 @@ function View:change(write)
   self:redraw()
   for win in pairs(follow) do
     vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(buf), 0 })
+    -- What fits is shown from its beginning, also when the window has just grown.
+    if vim.api.nvim_win_text_height(win, {}).all <= vim.api.nvim_win_get_height(win) then
+      vim.api.nvim_win_call(win, function()
+        vim.fn.winrestview({ topline = 1 })
+      end)
+    end
   end
 end
 
@@ -302,7 +330,8 @@ end
 --- A line that stands for something which runs: a tool, or a question.
 ---@param id string
 ---@param text string
-function View:line(id, text)
+---@param waits? boolean for a person
+function View:line(id, text, waits)
   if self.lines[id] then
     return
   end
@@ -311,9 +340,13 @@ function View:line(id, text)
   if #self.pieces == 0 and vim.api.nvim_buf_line_count(self.buf) > 1 then
     self.pieces[1] = '\n'
   end
-  self.pieces[#self.pieces + 1] = '`' .. log.short(text, 200) .. '`'
+  -- Beside it stands how it is.
+  local win = self:window()
+  local room = (win and vim.api.nvim_win_get_width(win) or config.get().width) - BESIDE
+  self.pieces[#self.pieces + 1] = '`' .. log.short(text:gsub('`', ''), math.max(room, 20)) .. '`'
   self:flush()
-  local line = { mark = self:mark_end(), started = vim.uv.now(), lines = 0, running = true, partial = '' }
+  local line =
+    { mark = self:mark_end(), started = vim.uv.now(), lines = 0, running = true, partial = '', waits = waits }
   self.lines[id] = line
   self:tick()
 end
@@ -366,7 +399,7 @@ end
 function View:remark(line, text, highlight)
   vim.api.nvim_buf_set_extmark(self.buf, namespace, self:row(line.mark), 0, {
     id = line.mark,
-    virt_text = { { ' ' .. text, highlight } },
+    virt_text = { { ' ' .. log.short(text, BESIDE - 2), highlight } },
     right_gravity = false,
   })
 end
@@ -427,12 +460,18 @@ function View:tick(busy)
   end
 end
 
+--- A spinner turns beside what runs; where a person is waited for, nothing turns.
 function View:spin()
-  local now = vim.uv.now()
+  local now, waits = vim.uv.now(), false
   for _, line in pairs(self.lines) do
-    if line.running then
-      local frame = FRAMES[math.floor(now / 100) % #FRAMES + 1]
-      local seconds = math.floor((now - line.started) / 1000)
+    waits = waits or line.running and line.waits
+  end
+  for _, line in pairs(self.lines) do
+    if line.running and line.waits then
+      self:remark(line, 'waits for you', 'AsideWaiting')
+    elseif line.running then
+      local frame = waits and '…' or FRAMES[math.floor(now / 100) % #FRAMES + 1]
+      local seconds = waits and 0 or math.floor((now - line.started) / 1000)
       self:remark(line, frame .. (seconds > 0 and (' %d s'):format(seconds) or ''), 'AsideRunning')
     end
   end

@@ -1,0 +1,219 @@
+--- Types random keys in two Neovims on terminals, one in which Aside asks this and that meanwhile, and one without it:
+--- nvim --clean -n -l typing.lua RUNS [SEED], with ASIDE set. At the end nothing is answered, and text, registers, cursor
+--- and mode are the same. Prints `N passed, N failed`.
+local here = vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p:h')
+local repository = vim.fs.dirname(vim.fs.dirname(here))
+local runs, seed = tonumber(arg[1]) or 20, tonumber(arg[2]) or os.time() % 100000
+
+local KEYS = 500
+local PROMPTS = 5
+--- How long anything may take that is waited for, in milliseconds.
+local PATIENCE = tonumber(vim.env.PATIENCE) or 20000
+--- How long the typist waits for the next prompt. Where a message of Neovim's own waits for Enter, none can come.
+local PAUSE = 250
+
+--- What is typed. Left out are keys that leave Neovim, start a shell or a program, or suspend.
+local pool = vim.split(
+  '0 1 2 3 4 5 6 7 8 9 y y y n n : : a i o d p u j k h l w b e c v V g G f m ; , / ? . < > = ~ J I O D Y P',
+  ' '
+)
+vim.list_extend(pool, { ' ', '\t', '\127', '\r', '\r', '\r', '\r', '\27', '\27', '\27', '\27', '\18', '\27y', '\27n' })
+
+--- What the model does in each of the turns that go on while keys are typed.
+local function script(folder)
+  local calls = {
+    '{ call = "run_command", arguments = { command = "touch ran" } }',
+    '{ call = "ask_user", arguments = { question = "Push?", answer_type = "boolean" } }',
+    '{ call = "write_file", arguments = { path = "other.txt", content = "written\\n" } }',
+    '{ call = "ask_user", arguments = { question = "What name?", answer_type = "text" } }',
+    '{ call = "ask_user", arguments = { question = "Which?", answer_type = "select", options = ["1", "2", "y"] } }',
+  }
+  local text = {}
+  for number = 1, PROMPTS do
+    text[#text + 1] = ('[[reply]]\nwhen = { user = "turn %d", step = 1 }\ndelay_ms = %d\nsay = [{ text = "I begin. I go on.", pieces = 6 }, %s]'):format(
+      number,
+      number * 40,
+      calls[number]
+    )
+  end
+  vim.fn.writefile(vim.split(table.concat(text, '\n'), '\n'), folder .. '/script.toml')
+end
+
+---@class Child
+---@field terminal integer
+---@field channel integer
+---@field escapes integer
+---@field arrived integer
+---@field typed boolean
+---@field folder string
+
+Children = {} ---@type table<integer, Child>
+
+--- A Neovim on a terminal.
+---@param number integer
+---@param with_aside boolean
+---@return Child
+local function start(number, with_aside)
+  local folder = vim.fn.tempname()
+  vim.fn.mkdir(folder .. '/work/.git', 'p')
+  vim.fn.mkdir(folder .. '/home', 'p')
+  local lines = {}
+  for at = 1, 40 do
+    lines[at] = ('line %d has some words, and (brackets)'):format(at)
+  end
+  vim.fn.writefile(lines, folder .. '/work/a.txt')
+  script(folder)
+  local env = {
+    HOME = folder .. '/home',
+    TERM = 'xterm-256color',
+    ASIDE_ASSISTANT__MODEL = 'rehearsal/' .. folder .. '/script.toml',
+    PLUGIN = with_aside and repository .. '/editors/nvim' or 'none',
+  }
+  for _, name in ipairs({ 'CONFIG', 'DATA', 'STATE', 'CACHE' }) do
+    env['XDG_' .. name .. '_HOME'] = folder .. '/home/' .. name:lower()
+  end
+  assert(vim.system({ vim.env.ASIDE, 'trust', '--yes' }, { cwd = folder .. '/work', env = env }):wait().code == 0)
+  local child = { escapes = 0, arrived = 0, typed = false, folder = folder, number = number }
+  Children[number] = child
+  local socket = folder .. '/socket'
+  child.terminal = vim.fn.jobstart(
+    { vim.v.progpath, '--clean', '-n', '-u', here .. '/typing_init.lua', '--listen', socket, 'a.txt' },
+    { pty = true, width = 90, height = 26, cwd = folder .. '/work', env = env, on_stdout = function() end }
+  )
+  assert(
+    vim.wait(PATIENCE, function()
+      local ok, channel = pcall(vim.fn.sockconnect, 'pipe', socket, { rpc = true })
+      child.channel = ok and channel or nil
+      return ok
+    end, 10),
+    'Neovim did not start'
+  )
+  assert(
+    vim.wait(PATIENCE, function()
+      return vim.rpcrequest(child.channel, 'nvim_exec_lua', 'return Begin ~= nil and vim.v.vim_did_enter == 1', {})
+    end, 10),
+    'Neovim did not begin'
+  )
+  local typist = vim.rpcrequest(child.channel, 'nvim_get_api_info')[1]
+  vim.rpcrequest(
+    child.channel,
+    'nvim_exec_lua',
+    'Begin(...)',
+    { typist, number, with_aside and PROMPTS or 0, vim.env.ASIDE }
+  )
+  return child
+end
+
+---@param child Child
+---@param what string
+---@param condition fun(): boolean?
+---@param patience? integer
+local function wait(child, what, condition, patience)
+  local ok = vim.wait(patience or PATIENCE, condition, 2)
+  if not ok and not patience then
+    error(('waited in vain: %s (%s)'):format(what, child.folder), 0)
+  end
+end
+
+--- Types, and waits after each Escape until it was read: together with the next key it would be another key.
+---@param child Child
+---@param keys string[]
+local function type_keys(child, keys)
+  for _, key in ipairs(keys) do
+    vim.fn.chansend(child.terminal, key)
+    if key:sub(1, 1) == '\27' then
+      local before = child.escapes
+      wait(child, 'Escape is read', function()
+        return child.escapes > before
+      end)
+    end
+  end
+end
+
+--- The last key is one that is never typed otherwise; then what is left is compared.
+---@param child Child
+---@return table
+local function finish(child)
+  vim.fn.chansend(child.terminal, '\27[24~')
+  wait(child, 'the last key is read', function()
+    return child.typed
+  end)
+  local mode
+  -- Where more waits for Enter, Neovim does nothing else before it gets it.
+  for _ = 1, 50 do
+    mode = mode or vim.rpcrequest(child.channel, 'nvim_get_mode')
+    local now = vim.rpcrequest(child.channel, 'nvim_get_mode')
+    if not now.blocking then
+      break
+    end
+    vim.fn.chansend(child.terminal, '\r')
+    vim.wait(20)
+  end
+  local state = vim.rpcrequest(child.channel, 'nvim_exec_lua', 'return State()', {})
+  state.mode = mode.mode
+  if child.channel and state.expected then
+    wait(child, 'all prompts are there', function()
+      return vim.rpcrequest(child.channel, 'nvim_exec_lua', 'return Open()', {}) == PROMPTS
+    end)
+    state.open = vim.rpcrequest(child.channel, 'nvim_exec_lua', 'return Open()', {})
+  end
+  return state
+end
+
+---@param child Child
+local function stop(child)
+  pcall(vim.fn.jobstop, child.terminal)
+  pcall(vim.fn.chanclose, child.channel)
+end
+
+local passed, failed, during = 0, 0, 0
+for run = 1, runs do
+  math.randomseed(seed + run)
+  local keys = {}
+  for at = 1, KEYS do
+    keys[at] = pool[math.random(#pool)]
+  end
+  local slice = math.floor(KEYS / (PROMPTS + 1))
+  local states, why = {}, nil
+  local without = start(2, false)
+  local with = start(1, true)
+  local ok, failure = pcall(function()
+    for part = 0, PROMPTS do
+      local some = vim.list_slice(keys, part * slice + 1, part == PROMPTS and KEYS or (part + 1) * slice)
+      type_keys(with, some)
+      type_keys(without, some)
+      wait(with, 'a prompt arrives', function()
+        return with.arrived > part
+      end, PAUSE)
+      during = during + (part == PROMPTS - 1 and with.arrived or 0)
+    end
+    states = { finish(with), finish(without) }
+    if states[1].open ~= PROMPTS or states[1].answers ~= 0 then
+      why = ('%d prompts are open, %d were answered'):format(states[1].open, states[1].answers)
+    elseif vim.uv.fs_stat(with.folder .. '/work/ran') or vim.uv.fs_stat(with.folder .. '/work/other.txt') then
+      why = 'something ran that nobody allowed'
+    end
+    for _, what in ipairs({ 'mode', 'buffers', 'registers', 'cursor', 'windows' }) do
+      if not why and not vim.deep_equal(states[1][what], states[2][what]) then
+        why = ('%s: with %s\nwithout %s'):format(what, vim.inspect(states[1][what]), vim.inspect(states[2][what]))
+      end
+    end
+  end)
+  stop(with)
+  stop(without)
+  if ok and not why then
+    passed = passed + 1
+  else
+    failed = failed + 1
+    print(('FAILED run %d of seed %d: %s\n'):format(run, seed, tostring(why or failure)))
+  end
+end
+print(
+  ('%d keys a run, seed %d; %d of %d prompts came while keys were typed\n'):format(KEYS, seed, during, runs * PROMPTS)
+)
+if during < runs * PROMPTS / 2 then
+  failed = failed + 1
+  print('FAILED most prompts came too late to be typed into\n')
+end
+print(('%d passed, %d failed\n'):format(passed, failed))
+os.exit(failed == 0 and 0 or 1)
