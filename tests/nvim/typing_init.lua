@@ -12,9 +12,10 @@ function Begin(typist, number, prompts, server)
     vim.rpcnotify(typist, 'nvim_exec_lua', ('local c = Children[%d]; %s'):format(number, field), {})
   end
   vim.on_key(function(_, typed)
-    if typed == escape or (#typed > 1 and typed ~= last) then
+    -- Escape may come with keys before it that could have begun a map, or be Alt with the key after it.
+    if typed:find(escape, 1, true) or typed:find('\128\252', 1, true) then
       tell('c.escapes = c.escapes + 1')
-    elseif typed == last then
+    elseif typed:find(last, 1, true) then
       tell('c.typed = true')
     end
   end)
