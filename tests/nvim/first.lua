@@ -108,7 +108,7 @@ end
 local function test(name, prepare)
   local ok, why = pcall(try, name, prepare)
   passed, failed = passed + (ok and 1 or 0), failed + (ok and 0 or 1)
-  print(('%s %s\n'):format(ok and 'ok    ' or 'FAILED', ok and name or name .. ': ' .. tostring(why)))
+  io.stdout:write(('%s %s\n'):format(ok and 'ok    ' or 'FAILED', ok and name or name .. ': ' .. tostring(why)))
 end
 
 --- The lines of the page for a shell, without the one that builds for minutes.
@@ -135,5 +135,5 @@ if vim.fn.has('nvim-0.12') == 1 then
     return { export }, last
   end)
 end
-print(('%d passed, %d failed\n'):format(passed, failed))
+io.stdout:write(('%d passed, %d failed\n'):format(passed, failed))
 os.exit(failed == 0 and 0 or 1)

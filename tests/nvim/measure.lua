@@ -120,6 +120,6 @@ for _, script in ipairs({ 'burst', 'steady' }) do
     end)
   )
   turn.update = update
-  print(('  in %d messages\n'):format(updates))
+  io.stdout:write(('  in %d messages\n'):format(updates))
 end
 os.exit(0)

