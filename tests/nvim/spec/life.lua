@@ -210,7 +210,7 @@ test('checkhealth says what is there and what to do', {
     'vim.g.aside is as it should be',
     ('%s, version'):format(T.aside),
     'found by vim.g.aside.server',
-    'is not trusted, so only tools that read will run',
+    'state directory',
     'the server runs for ' .. T.workspace,
     'WARNING The workspace is not trusted',
     ':Aside trust shows what trust means',

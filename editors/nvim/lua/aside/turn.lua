@@ -289,7 +289,7 @@ function M.complete(params)
     turn.view:note(params.outcome == 'cancelled' and 'Cancelled.' or 'Interrupted. :Aside resume goes on.')
   end
   for _, refusal in ipairs(params.refusals) do
-    turn.view:note(refusal.text)
+    turn.view:note(refusal.text or ('%s was refused: %s'):format(refusal.tool, refusal.reason))
   end
   M.over(turn, params.outcome)
 end
