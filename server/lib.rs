@@ -3,7 +3,7 @@
 //! One program, `aside`, runs an agent's turn — a model, tools, files — and asks where it must. This page is
 //! the map. Arrows point one way: `front → engine → {provider, tool, session} → turn`; a test keeps them so.
 //! [`config`] is known to `front` and `engine`, and of the others knows only the table of APIs in [`provider`];
-//! [`digest`] and [`visible`] are known to all.
+//! [`digest`], [`environment`], [`folder`], [`regular`] and [`visible`] are known to all.
 //!
 //! | module | what lives there |
 //! |---|---|
@@ -14,6 +14,9 @@
 //! | [`session`] | the log on disk: append, lock, repair, replay, export, undo |
 //! | [`engine`] | performs what the turn decides: the only owner of tasks, time and cancellation |
 //! | [`digest`] | SHA-256 in hex: what files, blobs and approvals are known by |
+//! | [`environment`] | the environment of the process: its secrets taken out, and what child processes get of it |
+//! | [`folder`] | which folder a path leads to, whatever it is called |
+//! | [`regular`] | regular files opened, and nothing that could hold us up in their place |
 //! | [`visible`] | which characters are hidden, and text made safe to look at |
 //! | [`front`] | what people see: `headless` for terminals and CI, `lsp` for editors, and what both are made of |
 //!
@@ -33,8 +36,11 @@ pub use aside_turn as turn;
 pub mod config;
 pub mod digest;
 pub mod engine;
+pub mod environment;
+pub mod folder;
 pub mod front;
 pub mod provider;
+pub mod regular;
 pub mod session;
 pub mod tool;
 pub mod visible;

@@ -3,12 +3,15 @@
 use std::{
     fs::File,
     io::{self, IsTerminal, Write},
+    os::unix::fs::OpenOptionsExt,
     path::Path,
     process::ExitCode,
     sync::Mutex,
 };
 
 use aside::{
+    config::known::secret_variables,
+    environment,
     front::headless::{
         approvals,
         args::{self, Cli, Command, Stop},
@@ -33,11 +36,21 @@ fn main() -> ExitCode {
     {
         supervisor::child_main(given);
     }
+    keep_to_itself();
     match args::parse(std::env::args_os()) {
         Err(Stop::Show(text)) => finish(Ok((0, text))),
         Err(Stop::Usage(text)) => finish(Err(CommandFailure::usage(text))),
         Ok(cli) => finish(dispatch(cli)),
     }
+}
+
+/// Other processes are to learn no secrets of this one: neither from its environment nor, after a crash, from its
+/// memory.
+fn keep_to_itself() {
+    // Where this fails, `aside doctor` says so.
+    let _ = environment::take_secrets(secret_variables());
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
 }
 
 /// Says what is to be said, each thing where it belongs.
@@ -76,13 +89,9 @@ fn dispatch(cli: Cli) -> Result<(u8, String), CommandFailure> {
         Command::Lsp { .. } => serve(),
         Command::Run(args) => {
             let place = place()?;
-            runtime()?
-                .block_on(run::run(*args, &place))
-                .map(|code| (code, String::new()))
+            block_on(run::run(*args, &place))?.map(|code| (code, String::new()))
         }
-        Command::Demo { script, into } => {
-            runtime()?.block_on(demo::run(script.as_deref(), into.as_deref()))
-        }
+        Command::Demo { script, into } => block_on(demo::run(script.as_deref(), into.as_deref()))?,
         Command::Conversation(command) => {
             let place = place()?;
             with_streams(|streams| conversation::run(&command, &place, streams))
@@ -92,8 +101,8 @@ fn dispatch(cli: Cli) -> Result<(u8, String), CommandFailure> {
             with_streams(|streams| config::run(&command, &place, streams))
         }
         Command::Model(args::ModelCommand::List) => {
-            let (place, runtime) = (place()?, runtime()?);
-            with_streams(|streams| runtime.block_on(model::list(&place, streams)))
+            let place = place()?;
+            with_streams(|streams| block_on(model::list(&place, streams))?)
         }
         Command::Trust { revoke, yes } => {
             let place = place()?;
@@ -112,8 +121,8 @@ fn dispatch(cli: Cli) -> Result<(u8, String), CommandFailure> {
             with_streams(|streams| approvals::run(&command, &place, streams))
         }
         Command::Doctor => {
-            let (place, runtime) = (place()?, runtime()?);
-            with_streams(|streams| runtime.block_on(doctor::run(&place, streams)))
+            let place = place()?;
+            with_streams(|streams| block_on(doctor::run(&place, streams))?)
         }
         Command::Completions { shell } => {
             let script = String::from_utf8_lossy(&args::completions(shell)).into_owned();
@@ -124,8 +133,7 @@ fn dispatch(cli: Cli) -> Result<(u8, String), CommandFailure> {
 
 /// Serves an editor. The process ends here: a thread may hang in a read of standard input for ever.
 fn serve() -> Result<(u8, String), CommandFailure> {
-    let served = runtime()?.block_on(lsp::serve());
-    match served {
+    match block_on(lsp::serve())? {
         Ok(code) => std::process::exit(code.into()),
         Err(error) => Err(CommandFailure::internal(format!(
             "standard input and output cannot be used: {error}"
@@ -147,16 +155,20 @@ fn with_streams(
     .map(|()| (0, String::new()))
 }
 
-/// One thread carries everything; what blocks goes to threads of its own.
-fn runtime() -> Result<tokio::runtime::Runtime, CommandFailure> {
-    tokio::runtime::Builder::new_current_thread()
+/// Runs something to its end. One thread carries everything; what blocks goes to threads of its own, and one that is
+/// still held up at the end is not waited for.
+fn block_on<T>(future: impl Future<Output = T>) -> Result<T, CommandFailure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| {
             CommandFailure::internal(format!(
                 "the program could not start its event loop: {error}"
             ))
-        })
+        })?;
+    let done = runtime.block_on(future);
+    runtime.shutdown_background();
+    Ok(done)
 }
 
 /// Logs go to standard error or the file, never to standard output. Nothing is set up that is not asked for.
@@ -181,9 +193,11 @@ fn log(file: Option<&Path>) -> Result<(), CommandFailure> {
             .with(layer.with_writer(io::stderr))
             .init(),
         Some(path) => {
+            // What is logged is of interest to the user alone.
             let file = File::options()
                 .append(true)
                 .create(true)
+                .mode(0o600)
                 .open(path)
                 .map_err(|error| {
                     CommandFailure::usage(format!(

@@ -72,6 +72,13 @@ pub fn short_line(text: &str, max: usize) -> String {
     }
 }
 
+/// A text for a client's messages, some of which make links of what they show, with commands behind them: none is made
+/// of this, and everything in it is visible.
+#[must_use]
+pub fn without_links(text: &str) -> String {
+    visible(text).replace("](", "] (")
+}
+
 /// Output of a program as text: escape sequences for terminals are left out, carriage returns before line
 /// feeds too, bytes that are not UTF-8 become `�`, and every other hidden character is made visible.
 #[must_use]

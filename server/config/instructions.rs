@@ -5,7 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cap_std::{ambient_authority, fs::Dir};
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, OpenOptions, OpenOptionsExt},
+};
+
+use crate::regular;
 
 /// Bytes of one file that are used; the rest is cut off, and the text says so.
 const FILE_BYTES: u64 = 64 * 1024;
@@ -33,15 +38,16 @@ pub fn instructions(root: &Path, folder: &Path) -> Vec<(PathBuf, String)> {
 }
 
 fn read(workspace: &Dir, path: &Path) -> io::Result<String> {
-    // Opening a pipe would wait for its writer.
-    if !workspace.metadata(path)?.is_file() {
-        return Err(io::Error::other("not a file"));
-    }
+    let is_file = |is_file: bool| match is_file {
+        true => Ok(()),
+        false => Err(io::Error::other("not a file")),
+    };
+    is_file(workspace.metadata(path)?.is_file())?;
+    let flags = regular::CAUTIOUS.bits().cast_signed();
+    let file = workspace.open_with(path, OpenOptions::new().read(true).custom_flags(flags))?;
+    is_file(file.metadata()?.is_file())?;
     let mut bytes = Vec::new();
-    workspace
-        .open(path)?
-        .take(FILE_BYTES + 1)
-        .read_to_end(&mut bytes)?;
+    file.take(FILE_BYTES + 1).read_to_end(&mut bytes)?;
     let is_cut = bytes.len() as u64 > FILE_BYTES;
     if is_cut {
         bytes.pop();

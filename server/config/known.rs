@@ -86,6 +86,12 @@ pub fn known(name: &str) -> Option<&'static KnownProvider> {
     KNOWN.iter().find(|known| known.name == name)
 }
 
+/// The variables in which known providers' keys are, and other secrets of their requests.
+pub fn secret_variables() -> impl Iterator<Item = &'static str> {
+    let of = |known: &'static KnownProvider| known.key_env.iter().copied().chain(known.headers_env);
+    KNOWN.iter().flat_map(of)
+}
+
 const fn remote(
     name: &'static str,
     api: ApiKind,

@@ -51,7 +51,7 @@ pub use model::{ModelChoice, ModelId, choose_model, key_is_there, usable_provide
 pub use rules::{RunContext, ToolFacts};
 pub use schema::schema;
 pub use settings::Settings;
-pub use sources::{Flag, SourceFile, Sources};
+pub use sources::{Flag, SourceFile, Sources, user_folders};
 
 use layers::{LayerValue, Merged};
 use names::dotted;
@@ -90,7 +90,8 @@ pub struct EffectiveValue {
 /// each built-in tool, if only an empty one, so that a workspace cannot define a tool of that name.
 ///
 /// # Errors
-/// All unknown keys, values of a wrong type and broken files of every layer.
+/// All unknown keys, values of a wrong type and broken files of every layer that the user answers for. Those of a
+/// workspace that is not trusted are named in notices and passed over.
 pub fn load(sources: &Sources, tool_defaults: &toml::Table) -> Result<Configuration, Problems> {
     let mut problems = Vec::new();
     let mut merged = Merged::default();
@@ -101,13 +102,20 @@ pub fn load(sources: &Sources, tool_defaults: &toml::Table) -> Result<Configurat
     merged.lay(user);
 
     let mut configuration = Configuration::default();
-    for (entries, trusted) in sources.workspace_entries(&mut problems) {
+    for layer in sources.workspace_layers() {
+        match layer.trusted {
+            true => problems.extend(layer.problems),
+            false => {
+                let passed_over = workspace::passed_over(&layer.problems);
+                configuration.notices.extend(passed_over);
+            }
+        }
         let weaker = workspace::Weaker {
             merged: &merged,
             builtin: &builtin,
             models: &models,
         };
-        let kept = workspace::filter(entries, trusted, &weaker);
+        let kept = workspace::filter(layer.entries, layer.trusted, &weaker);
         configuration.ignored.extend(kept.ignored);
         configuration.definitions.extend(kept.definitions);
         merged.lay(kept.entries);

@@ -3,8 +3,7 @@
 use std::{
     env,
     ffi::OsString,
-    fs::File,
-    io::{self, Read},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -15,6 +14,7 @@ use super::{
     schema::{self, elsewhere, entries},
     tree::Node,
 };
+use crate::{environment, regular};
 
 /// Bytes of an `aside.toml` that are read; a longer one is an error.
 const FILE_BYTES: u64 = 1024 * 1024;
@@ -31,6 +31,8 @@ pub struct Sources {
     pub user_file: Option<SourceFile>,
     /// The workspace's `aside.toml`.
     pub workspace_file: Option<SourceFile>,
+    /// Why the workspace's `aside.toml` cannot be read.
+    pub workspace_problem: Option<Problem>,
     /// What the client read in the workspace.
     pub workspace_config: Option<Value>,
     /// The client's settings of the user's scope.
@@ -44,6 +46,15 @@ pub struct Sources {
     /// The client says that the user trusts the workspace: `workspace_config` counts too, which is not among
     /// what `aside trust` watches.
     pub trusted_by_client: bool,
+}
+
+/// One of the workspace's layers, as it is before anything of it counts.
+pub(super) struct WorkspaceSource {
+    pub(super) entries: Vec<LayerValue>,
+    /// What is wrong with it.
+    pub(super) problems: Vec<Problem>,
+    /// The user trusts it.
+    pub(super) trusted: bool,
 }
 
 /// A file that was read.
@@ -76,24 +87,30 @@ impl Sources {
     /// settings and flags are for the caller to add.
     ///
     /// # Errors
-    /// A file that is there and cannot be read, is over 1 MiB or not UTF-8.
+    /// A file of the user's that is there and cannot be read, is over 1 MiB or not UTF-8. What is wrong with that of
+    /// the workspace is an error where the workspace is trusted.
     pub fn from_process(workspace_root: Option<&Path>) -> Result<Self, Problems> {
-        let mut problems = Vec::new();
-        let mut read = |path: PathBuf, origin: fn(String, usize) -> Origin| {
-            read_text(&path).unwrap_or_else(|error| {
+        let read = |path: PathBuf, origin: fn(String, usize) -> Origin| {
+            read_text(&path).map_err(|error| {
                 let what = format!("it cannot be read: {error}");
-                problems.push(Problem::new(origin(path.display().to_string(), 0), what));
-                None
+                Problem::new(origin(path.display().to_string(), 0), what)
             })
         };
-        let user_file =
-            user_path(&|name| env::var_os(name)).and_then(|path| read(path, Origin::UserFile));
-        let workspace_file = workspace_root.map(|root| root.join(FILE_NAME));
-        let workspace_file = workspace_file.and_then(|path| read(path, Origin::WorkspaceFile));
-        if !problems.is_empty() {
-            return Err(Problems(problems));
-        }
-        let environment = env::vars_os();
+        let user_file = match user_path(&|name| env::var_os(name)) {
+            None => None,
+            Some(path) => {
+                read(path, Origin::UserFile).map_err(|problem| Problems(vec![problem]))?
+            }
+        };
+        let workspace_file = match workspace_root {
+            None => Ok(None),
+            Some(root) => read(root.join(FILE_NAME), Origin::WorkspaceFile),
+        };
+        let (workspace_file, workspace_problem) = match workspace_file {
+            Ok(file) => (file, None),
+            Err(problem) => (None, Some(problem)),
+        };
+        let environment = environment::variables().into_iter();
         let environment = environment.filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
@@ -103,6 +120,7 @@ impl Sources {
         Ok(Self {
             user_file,
             workspace_file,
+            workspace_problem,
             environment,
             ..Self::default()
         })
@@ -112,25 +130,23 @@ impl Sources {
         file_entries(self.user_file.as_ref(), Origin::UserFile, problems)
     }
 
-    /// The workspace's layers, each with whether it is trusted.
-    pub(super) fn workspace_entries(
-        &self,
-        problems: &mut Vec<Problem>,
-    ) -> [(Vec<LayerValue>, bool); 2] {
-        let file = file_entries(
-            self.workspace_file.as_ref(),
-            Origin::WorkspaceFile,
+    /// The workspace's layers.
+    pub(super) fn workspace_layers(&self) -> [WorkspaceSource; 2] {
+        let mut problems: Vec<Problem> = self.workspace_problem.iter().cloned().collect();
+        let file = self.workspace_file.as_ref();
+        let file = WorkspaceSource {
+            entries: file_entries(file, Origin::WorkspaceFile, &mut problems),
             problems,
-        );
-        let config = json_entries(
-            self.workspace_config.as_ref(),
-            &Origin::WorkspaceConfig,
+            trusted: self.trusted || self.trusted_by_client,
+        };
+        let mut problems = Vec::new();
+        let config = self.workspace_config.as_ref();
+        let config = WorkspaceSource {
+            entries: json_entries(config, &Origin::WorkspaceConfig, &mut problems),
             problems,
-        );
-        [
-            (file, self.trusted || self.trusted_by_client),
-            (config, self.trusted_by_client),
-        ]
+            trusted: self.trusted_by_client,
+        };
+        [file, config]
     }
 
     pub(super) fn client_entries(&self, problems: &mut Vec<Problem>) -> Vec<LayerValue> {
@@ -280,6 +296,25 @@ fn json_entries(
     }
 }
 
+/// The folders, and the file, from which the user's settings are read: as the environment is now, and as it usually
+/// is. They need not be there.
+#[must_use]
+pub fn user_folders() -> Vec<PathBuf> {
+    let usual = |name: &str| {
+        Some(name)
+            .filter(|name| *name == "HOME")
+            .and_then(env::var_os)
+    };
+    let files = [user_path(&|name| env::var_os(name)), user_path(&usual)];
+    let mut all = Vec::new();
+    for file in files.into_iter().flatten() {
+        all.extend(file.parent().map(Path::to_owned));
+        all.push(file);
+    }
+    all.dedup();
+    all
+}
+
 /// Where the user's file is.
 fn user_path(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let folder = variable("XDG_CONFIG_HOME")
@@ -291,19 +326,14 @@ fn user_path(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 
 /// A file that is not there is none; a folder, a pipe or a device is an error rather than a long wait.
 fn read_text(path: &Path) -> io::Result<Option<SourceFile>> {
-    match path.metadata() {
+    let bytes = match regular::read(path, FILE_BYTES) {
+        Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+            return Err(io::Error::other("it is over 1 MiB"));
+        }
         Err(error) => return Err(error),
-        Ok(about) if !about.is_file() => return Err(io::Error::other("it is not a file")),
-        Ok(_) => {}
-    }
-    let mut bytes = Vec::new();
-    File::open(path)?
-        .take(FILE_BYTES + 1)
-        .read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > FILE_BYTES {
-        return Err(io::Error::other("it is over 1 MiB"));
-    }
+    };
     let text = String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8"))?;
     Ok(Some(SourceFile {
         path: path.to_owned(),
@@ -352,13 +382,11 @@ mod tests {
                 None => {}
             }
             let found = Sources::from_process(Some(root.path()));
-            let found = match &found {
-                Ok(sources) => sources
-                    .workspace_file
-                    .as_ref()
-                    .map_or("none", |file| &file.text)
-                    .to_owned(),
-                Err(problems) => problems
+            let sources = found.unwrap();
+            let found = match (&sources.workspace_file, &sources.workspace_problem) {
+                (Some(file), None) => file.text.clone(),
+                (None, None) => "none".to_owned(),
+                (_, Some(problem)) => problem
                     .to_string()
                     .replace(&path.display().to_string(), "FILE"),
             };

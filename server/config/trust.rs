@@ -14,19 +14,49 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{sources::FILE_NAME, tree::Node};
+use crate::{folder, regular};
 
-/// Bytes of a program that are hashed; a larger one cannot be trusted.
+/// Bytes of all programs that are hashed; with larger ones a workspace cannot be trusted.
 const PROGRAM_BYTES: u64 = 256 * 1024 * 1024;
 /// Words of commands that are looked at.
 const WORDS: usize = 4096;
 /// Bytes of the file of trusted folders.
 const STORE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// What trust is bound to: `aside.toml` and each file of the workspace that a command in it names, with what
-/// is there. A folder counts by being there alone.
+/// What trust is bound to: the folder itself, `aside.toml`, and each file of the workspace that a command in it names,
+/// with what is there. A folder that is named counts by being there alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Fingerprint(BTreeMap<String, String>);
+#[serde(from = "KeptFingerprint")]
+pub struct Fingerprint {
+    /// Which folder it is, as [`folder::identity`] has it; none where an older program kept it.
+    folder: Option<String>,
+    files: BTreeMap<String, String>,
+}
+
+/// A fingerprint as it is kept.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum KeptFingerprint {
+    Bound {
+        folder: Option<String>,
+        files: BTreeMap<String, String>,
+    },
+    /// As an older program kept it.
+    Files(BTreeMap<String, String>),
+}
+
+impl From<KeptFingerprint> for Fingerprint {
+    fn from(kept: KeptFingerprint) -> Self {
+        let (folder, files) = match kept {
+            KeptFingerprint::Bound { folder, files } => (folder, files),
+            KeptFingerprint::Files(files) => (None, files),
+        };
+        Self { folder, files }
+    }
+}
+
+/// What is said to have changed where another folder is in the place of the one that was trusted.
+const FOLDER: &str = "the folder itself";
 
 /// Whether a workspace is trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,28 +86,32 @@ impl Fingerprint {
     /// so that what is trusted is what counts.
     ///
     /// # Errors
-    /// A program that cannot be read or is over 256 MiB.
+    /// A program that cannot be read, or programs of over 256 MiB together.
     pub fn of(root: &Path, workspace_file: Option<&str>) -> io::Result<Self> {
         let root = root.canonicalize()?;
-        let mut seen = BTreeMap::new();
+        let mut files = BTreeMap::new();
         if let Some(text) = workspace_file {
-            seen.insert(FILE_NAME.to_owned(), crate::digest::sha256(text.as_bytes()));
+            files.insert(FILE_NAME.to_owned(), crate::digest::sha256(text.as_bytes()));
+            let mut programs = Programs::of(&root);
             for word in command_words(text).into_iter().take(WORDS) {
-                let what = look(&root, &word)?;
-                seen.insert(word, what);
+                let what = programs.look(&word)?;
+                files.insert(word, what);
             }
         }
-        Ok(Self(seen))
+        Ok(Self {
+            folder: Some(folder::identity(&root)?),
+            files,
+        })
     }
 
     /// A text that is another one when anything that trust is bound to is.
     #[must_use]
     pub fn id(&self) -> String {
-        let parts: Vec<&str> = self
-            .0
-            .iter()
+        let files = self.files.iter();
+        let mut parts: Vec<&str> = files
             .flat_map(|(name, what)| [name.as_str(), what])
             .collect();
+        parts.extend(self.folder.as_deref());
         crate::digest::of_parts(&parts)
     }
 
@@ -87,7 +121,7 @@ impl Fingerprint {
         let is_file =
             |what: &str| what.len() == 64 && !what.contains(|c: char| !c.is_ascii_hexdigit());
         let files = self
-            .0
+            .files
             .iter()
             .filter(|(name, what)| *name != FILE_NAME && is_file(what));
         files.map(|(name, _)| name.clone()).collect()
@@ -95,13 +129,16 @@ impl Fingerprint {
 
     fn changes_since(&self, earlier: &Self) -> Vec<String> {
         let names = self
-            .0
+            .files
             .keys()
-            .chain(earlier.0.keys())
-            .filter(|name| self.0.get(*name) != earlier.0.get(*name));
+            .chain(earlier.files.keys())
+            .filter(|name| self.files.get(*name) != earlier.files.get(*name));
         let mut names: Vec<String> = names.cloned().collect();
         names.sort();
         names.dedup();
+        if earlier.folder.is_some() && self.folder != earlier.folder {
+            names.insert(0, FOLDER.to_owned());
+        }
         names
     }
 }
@@ -123,9 +160,19 @@ impl TrustStore {
         let key = folder_key(root)?;
         Ok(match self.read()?.folders.get(&key) {
             None => Trust::Never,
-            Some(then) if then == now => Trust::Given,
-            Some(then) => Trust::Ended(now.changes_since(then)),
+            Some(then) => match now.changes_since(then) {
+                changes if changes.is_empty() => Trust::Given,
+                changes => Trust::Ended(changes),
+            },
         })
+    }
+
+    /// Was the workspace trusted once? Without a look at it: as long as it was not, nothing of it is worth the time.
+    ///
+    /// # Errors
+    /// A folder that is not there, or a store that cannot be read.
+    pub fn knows(&self, root: &Path) -> io::Result<bool> {
+        Ok(self.read()?.folders.contains_key(&folder_key(root)?))
     }
 
     /// Trusts a workspace as it is now.
@@ -230,28 +277,56 @@ fn command_words(text: &str) -> Vec<String> {
     words
 }
 
-/// What a word names, seen from the root. A word that names nothing is watched too: a file could appear.
-fn look(root: &Path, word: &str) -> io::Result<String> {
-    let Ok(path) = root.join(word).canonicalize() else {
-        return Ok("nothing".into());
-    };
-    if !path.starts_with(root) {
-        return Ok(format!("outside: {}", path.display()));
+/// The files that words of commands name, each looked at once.
+struct Programs<'a> {
+    root: &'a Path,
+    known: BTreeMap<PathBuf, String>,
+    /// Bytes that may still be read.
+    left: u64,
+}
+
+impl<'a> Programs<'a> {
+    fn of(root: &'a Path) -> Self {
+        Self {
+            root,
+            known: BTreeMap::new(),
+            left: PROGRAM_BYTES,
+        }
     }
-    let about = path.metadata()?;
-    if about.is_dir() {
-        return Ok("folder".into());
+
+    /// What a word names, seen from the root. A word that names nothing is watched too: a file could appear.
+    fn look(&mut self, word: &str) -> io::Result<String> {
+        let Ok(path) = self.root.join(word).canonicalize() else {
+            return Ok("nothing".into());
+        };
+        if !path.starts_with(self.root) {
+            return Ok(format!("outside: {}", path.display()));
+        }
+        if let Some(known) = self.known.get(&path) {
+            return Ok(known.clone());
+        }
+        let about = path.metadata()?;
+        let what = if about.is_dir() {
+            "folder".into()
+        } else if about.is_file() {
+            self.digest(&path)?
+        } else {
+            "no file".into()
+        };
+        self.known.insert(path, what.clone());
+        Ok(what)
     }
-    if !about.is_file() {
-        return Ok("no file".into());
+
+    fn digest(&mut self, path: &Path) -> io::Result<String> {
+        let file = regular::open(path)?;
+        let length = file.metadata()?.len();
+        self.left = self.left.checked_sub(length).ok_or_else(|| {
+            io::Error::other(
+                "the files that commands in its aside.toml name cannot be watched: together they are over 256 MiB",
+            )
+        })?;
+        crate::digest::of_reader(file.take(length))
     }
-    if about.len() > PROGRAM_BYTES {
-        return Err(io::Error::other(format!(
-            "{} is over 256 MiB",
-            path.display()
-        )));
-    }
-    crate::digest::of_reader(File::open(&path)?.take(PROGRAM_BYTES))
 }
 
 #[cfg(test)]
@@ -366,6 +441,42 @@ mod tests {
             assert_eq!(mode & 0o777, 0o600);
         };
         check(other, "given");
+    }
+
+    #[test]
+    fn another_folder_in_its_place_is_not_trusted() {
+        let replace = |root: &Path, _: &TrustStore| {
+            let old = root.with_file_name("old");
+            fs::rename(root, &old).unwrap();
+            fs::create_dir(root).unwrap();
+            for name in ["aside.toml", "tools", "bin", "x"] {
+                fs::rename(old.join(name), root.join(name)).unwrap();
+            }
+        };
+        check(replace, "ended: the folder itself");
+        let moved_and_back = |root: &Path, _: &TrustStore| {
+            let elsewhere = root.with_file_name("elsewhere");
+            fs::rename(root, &elsewhere).unwrap();
+            fs::rename(&elsewhere, root).unwrap();
+        };
+        check(moved_and_back, "given");
+    }
+
+    #[test]
+    fn what_an_older_program_kept_still_counts() {
+        let as_before = |_: &Path, store: &TrustStore| {
+            let mut kept: Value = serde_json::from_slice(&fs::read(store.path()).unwrap()).unwrap();
+            for (_, kept) in kept["folders"].as_object_mut().unwrap() {
+                *kept = kept["files"].take();
+            }
+            fs::write(store.path(), kept.to_string()).unwrap();
+        };
+        check(as_before, "given");
+        let changed = |root: &Path, store: &TrustStore| {
+            as_before(root, store);
+            fs::write(root.join("bin/db"), "another").unwrap();
+        };
+        check(changed, "ended: bin/db");
     }
 
     #[test]

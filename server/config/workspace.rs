@@ -12,10 +12,13 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{LayerValue, layers::Merged, names::dotted};
+use super::{LayerValue, Problem, layers::Merged, names::dotted};
+use crate::visible::short_line;
 
 /// Keys that a notice names; the rest are counted.
 const NAMED: usize = 20;
+/// Characters of a problem that a notice names.
+const WIDTH: usize = 200;
 
 /// A tool or a server that the workspace defines.
 #[derive(Clone, PartialEq)]
@@ -97,6 +100,25 @@ pub(crate) fn models(user: &[LayerValue]) -> BTreeSet<String> {
     named
         .filter_map(|entry| entry.value.as_str().map(ToOwned::to_owned))
         .collect()
+}
+
+/// The sentence that names what is wrong with a workspace that is not trusted, if there is anything: it keeps nobody
+/// from working.
+pub(crate) fn passed_over(problems: &[Problem]) -> Option<String> {
+    let mut named: Vec<String> = problems
+        .iter()
+        .take(NAMED)
+        .map(|problem| short_line(&problem.to_string(), WIDTH))
+        .collect();
+    if problems.len() > NAMED {
+        named.push(format!("and {} more", problems.len() - NAMED));
+    }
+    (!problems.is_empty()).then(|| {
+        format!(
+            "The workspace is not trusted, so what is wrong with its settings is passed over: {}",
+            named.join("; ")
+        )
+    })
 }
 
 /// The sentence that names ignored keys, if there are any.

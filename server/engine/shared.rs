@@ -2,6 +2,8 @@
 
 use std::{
     fmt,
+    fs::DirBuilder,
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
@@ -10,7 +12,10 @@ use super::{
     conversations::Conversations,
     models::{Models, key::Env},
 };
-use crate::{config::Settings, tool::Tool};
+use crate::{config::Settings, environment, tool::Tool};
+
+/// The folder that stands for the workspace where there is none. No workspace has a name with a dot in front.
+const NO_WORKSPACE: &str = ".no-workspace";
 
 /// One a process. Clones are the same engine.
 #[derive(Clone)]
@@ -30,7 +35,7 @@ impl Engine {
     /// `own_tools` are there besides the built-in tools, and count like them.
     #[must_use]
     pub fn new(state_dir: PathBuf, program: PathBuf, own_tools: Vec<Arc<dyn Tool>>) -> Self {
-        let env = Arc::new(|name: &str| std::env::var(name).ok());
+        let env = Arc::new(environment::variable);
         Self::in_environment(state_dir, program, own_tools, env)
     }
 
@@ -56,6 +61,27 @@ impl Engine {
     #[must_use]
     pub fn state_dir(&self) -> &Path {
         &self.0.state_dir
+    }
+
+    /// Stands for the workspace where there is none: an empty folder of Aside's own, made where it is missing. Turns
+    /// in it have no tools.
+    #[must_use]
+    pub fn no_workspace(&self) -> PathBuf {
+        let folder = self.0.state_dir.join(NO_WORKSPACE);
+        // What needs it says so.
+        let _ = DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&folder);
+        folder
+    }
+
+    /// Whether a folder is a workspace: it is none of Aside's own.
+    #[must_use]
+    pub fn is_workspace(&self, root: &Path) -> bool {
+        let own = self.0.state_dir.canonicalize();
+        let own = own.as_deref().unwrap_or(&self.0.state_dir);
+        !root.starts_with(own)
     }
 
     /// The conversations, and the turns that run in them.

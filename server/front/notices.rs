@@ -21,6 +21,9 @@ pub fn sentence(notice: &TurnNotice, trust: &TrustWords) -> String {
             trust.again
         ),
         TurnNotice::NotTrusted => trust.never.to_owned(),
+        TurnNotice::NoWorkspace => {
+            "No folder is open, so there are no tools; open one to work in it.".to_owned()
+        }
         TurnNotice::Unsandboxed => "Commands run without a sandbox.".to_owned(),
         TurnNotice::HeadChanged {
             model,

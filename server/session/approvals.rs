@@ -15,15 +15,23 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::{log::make_folder, record::time_text};
-use crate::turn::{effect::Approval, input::Preview};
+use crate::{
+    regular,
+    turn::{effect::Approval, input::Preview},
+};
+
+/// Bytes of the file of approvals.
+const BYTES: u64 = 64 * 1024 * 1024;
 
 /// The approvals of one workspace.
 #[derive(Clone, Debug)]
 pub struct Approvals {
     path: PathBuf,
+    /// Which folder the workspace is, as [`folder::identity`] has it.
+    folder: String,
 }
 
-/// An approval as it is kept, a line each. All but the hash is missing where an older program kept it.
+/// An approval as it is kept, a line each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KeptApproval {
@@ -41,17 +49,21 @@ pub struct KeptApproval {
     /// The folder in which the command runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
+    /// The folder that the workspace was. In another one that has taken its place, the approval does not stand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     /// When it was given, as RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
 }
 
 impl Approvals {
-    /// The approvals that are kept in the state folder of a workspace.
+    /// The approvals that are kept in the state folder of a workspace, whose own folder is known by `folder`.
     #[must_use]
-    pub fn of(workspace: &Path) -> Self {
+    pub fn of(workspace: &Path, folder: impl Into<String>) -> Self {
         Self {
             path: workspace.join("approvals"),
+            folder: folder.into(),
         }
     }
 
@@ -73,7 +85,11 @@ impl Approvals {
             .mode(0o600)
             .open(&self.path)?;
         // One write, so that lines of two processes never mix. The newline before it ends a torn line.
-        let kept = serde_json::to_string(&KeptApproval::new(approval, at))?;
+        let kept = KeptApproval {
+            folder: Some(self.folder.clone()),
+            ..KeptApproval::new(approval, at)
+        };
+        let kept = serde_json::to_string(&kept)?;
         let line = format!("\n{kept}\n");
         let written = rustix::io::retry_on_intr(|| rustix::io::write(&file, line.as_bytes()))?;
         if written == line.len() {
@@ -96,13 +112,14 @@ impl Approvals {
     /// # Errors
     /// Where the file is there and cannot be read.
     pub fn list(&self) -> io::Result<Vec<KeptApproval>> {
-        let text = match fs::read(&self.path) {
+        let text = match regular::read(&self.path, BYTES) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
         let mut seen = HashSet::new();
         let kept = text.lines().filter_map(KeptApproval::of_line);
+        let kept = kept.filter(|kept| kept.folder.as_ref() == Some(&self.folder));
         Ok(kept.filter(|kept| seen.insert(kept.hash.clone())).collect())
     }
 
@@ -118,7 +135,7 @@ impl Approvals {
         if kept.len() == before {
             return Ok(false);
         }
-        let mut file = tempfile::NamedTempFile::new_in(self.folder())?;
+        let mut file = tempfile::NamedTempFile::new_in(self.state_folder())?;
         for kept in kept {
             serde_json::to_writer(&mut file, &kept)?;
             file.write_all(b"\n")?;
@@ -128,13 +145,25 @@ impl Approvals {
         Ok(true)
     }
 
-    fn folder(&self) -> &Path {
+    /// Takes all approvals back.
+    ///
+    /// # Errors
+    /// Where the file cannot be taken away.
+    pub fn revoke_all(&self) -> io::Result<()> {
+        let _lock = self.lock(FlockOperation::LockExclusive)?;
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn state_folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("."))
     }
 
     /// Held while the file is written: what is added to it must not be lost where it is replaced.
     fn lock(&self, operation: FlockOperation) -> io::Result<File> {
-        make_folder(self.folder())?;
+        make_folder(self.state_folder())?;
         let lock = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -160,20 +189,14 @@ impl KeptApproval {
             title: Some(approval.title),
             text,
             cwd,
+            folder: None,
             at: Some(time_text(at)),
         }
     }
 
-    /// The approval of a line: a bare hash, as older programs wrote it, or JSON.
     fn of_line(line: &str) -> Option<Self> {
-        let kept = match line.strip_prefix('{') {
-            Some(_) => serde_json::from_str(line).ok()?,
-            None => Self {
-                hash: line.to_owned(),
-                ..Self::default()
-            },
-        };
-        Some(kept).filter(|kept| is_hash(&kept.hash))
+        let kept: Option<Self> = serde_json::from_str(line).ok();
+        kept.filter(|kept| is_hash(&kept.hash))
     }
 }
 
@@ -205,7 +228,7 @@ mod tests {
     #[test]
     fn what_was_kept_stands_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
-        let approvals = Approvals::of(&folder.path().join("workspace"));
+        let approvals = Approvals::of(&folder.path().join("workspace"), "7-1");
         assert!(approvals.read().unwrap().is_empty());
         let (first, second) = ("a".repeat(64), "b".repeat(64));
         approvals.keep(approval(&first), AT).unwrap();
@@ -222,17 +245,15 @@ mod tests {
     #[test]
     fn an_approval_says_what_was_shown_and_can_be_taken_back() {
         let folder = tempfile::tempdir().unwrap();
-        let approvals = Approvals::of(folder.path());
-        let (old, first, second) = ("0".repeat(64), "a".repeat(64), "b".repeat(64));
-        fs::write(&approvals.path, format!("\n{old}\n")).unwrap();
+        let approvals = Approvals::of(folder.path(), "7-1");
+        let (first, second) = ("a".repeat(64), "b".repeat(64));
         for hash in [&first, &second, &first] {
             approvals.keep(approval(hash), AT).unwrap();
         }
         let listed = approvals.list().unwrap();
         let hashes: Vec<&String> = listed.iter().map(|kept| &kept.hash).collect();
-        assert_eq!(hashes, [&old, &first, &second], "each once");
-        assert_eq!((&listed[0].tool, &listed[0].at), (&None, &None));
-        let shown = &listed[1];
+        assert_eq!(hashes, [&first, &second], "each once");
+        let shown = &listed[0];
         assert_eq!(shown.tool.as_deref(), Some("run_command"));
         assert_eq!(shown.text.as_deref(), Some("cargo test\n"));
         assert_eq!(shown.cwd.as_deref(), Some("/w"));
@@ -240,11 +261,35 @@ mod tests {
 
         assert!(approvals.revoke(&first).unwrap());
         assert!(!approvals.revoke(&first).unwrap());
-        assert_eq!(
-            approvals.list().unwrap(),
-            [listed[0].clone(), listed[2].clone()]
-        );
+        assert_eq!(approvals.list().unwrap(), listed[1..]);
         approvals.keep(approval(&first), AT).unwrap();
-        assert_eq!(approvals.list().unwrap().len(), 3);
+        assert_eq!(approvals.list().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn an_approval_stands_in_the_folder_that_it_was_given_in_alone() {
+        let state = tempfile::tempdir().unwrap();
+        let (first, other) = (
+            Approvals::of(state.path(), "7-1"),
+            Approvals::of(state.path(), "7-2"),
+        );
+        first.keep(approval(&"a".repeat(64)), AT).unwrap();
+        assert!(other.list().unwrap().is_empty());
+        assert_eq!(first.list().unwrap().len(), 1);
+        // One that does not say where it was given stands nowhere.
+        let mut file = OpenOptions::new().append(true).open(&first.path).unwrap();
+        writeln!(file, "{}", "b".repeat(64)).unwrap();
+        writeln!(file, "{{\"hash\":\"{}\"}}", "c".repeat(64)).unwrap();
+        assert_eq!(first.list().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn all_can_be_taken_back() {
+        let state = tempfile::tempdir().unwrap();
+        let approvals = Approvals::of(state.path(), "7-1");
+        approvals.revoke_all().unwrap();
+        approvals.keep(approval(&"a".repeat(64)), AT).unwrap();
+        approvals.revoke_all().unwrap();
+        assert!(approvals.list().unwrap().is_empty());
     }
 }

@@ -10,6 +10,7 @@ use std::{
 };
 
 use super::log::make_folder;
+use crate::regular;
 
 /// The blobs of one conversation.
 #[derive(Clone, Debug)]
@@ -100,7 +101,7 @@ impl Blobs {
                 "there is no output of that name",
             ));
         }
-        File::open(self.folder.join(name))
+        regular::open(&self.folder.join(name))
     }
 }
 

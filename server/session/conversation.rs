@@ -1,7 +1,6 @@
 //! One conversation in a store: where it is, and what it is doing.
 
 use std::{
-    fs::File,
     io::{self, BufRead, BufReader},
     path::{Path, PathBuf},
     time::Duration,
@@ -16,7 +15,7 @@ use super::{
     record::{self, Entry},
     store::StoreError,
 };
-use crate::turn::record::Outcome;
+use crate::{regular, turn::record::Outcome};
 
 /// One conversation. Having one takes no lock and reads nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,7 +115,7 @@ impl Conversation {
     /// # Errors
     /// Where the file cannot be read.
     pub fn has_turn(&self, id: &str) -> io::Result<bool> {
-        let mut reader = BufReader::new(File::open(self.folder.join(EVENTS))?);
+        let mut reader = BufReader::new(regular::open(&self.folder.join(EVENTS))?);
         let mut line = Vec::new();
         while reader.read_until(b'\n', &mut line)? > 0 {
             let text = line.strip_suffix(b"\n").unwrap_or(&line);
@@ -178,7 +177,7 @@ impl Conversation {
 
     /// The log's lines before the first turn that is not wanted.
     pub(super) fn lines_until(&self, until: ForkExtent) -> Result<Vec<u8>, StoreError> {
-        let file = File::open(self.folder.join(EVENTS)).map_err(self.failed())?;
+        let file = regular::open(&self.folder.join(EVENTS)).map_err(self.failed())?;
         let (mut reader, mut lines) = (BufReader::new(file), Vec::new());
         let (mut turns, mut found) = (0, false);
         loop {

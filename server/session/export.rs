@@ -18,7 +18,9 @@ mod harmless;
 mod text;
 
 use harmless::block;
-use text::{code, codes, cut, fence, labelled, one_line, phrase, plain, quoted};
+use text::{
+    code, codes, cut, fence, labelled, labelled_of_others, one_line, phrase, plain, quoted,
+};
 
 /// The lines of a tool's result that are shown.
 const RESULT_LINES: usize = 20;
@@ -32,8 +34,9 @@ pub struct MarkdownPage {
     pub turn_lines: Vec<usize>,
 }
 
-/// Renders turns. What models and tools wrote loses terminal escapes and hidden characters; secrets
-/// are not on record, so they are not here. The first of the turns is the `first` of its conversation, counted
+/// Renders turns. What models and tools wrote loses terminal escapes, shows what is hidden in it, and cannot pass for
+/// anybody else's words: a person's stand in a quotation of their own, which nobody else's text can begin. Secrets are
+/// not on record, so they are not here. The first of the turns is the `first` of its conversation, counted
 /// from 1.
 #[must_use]
 pub fn markdown(title: &str, first: usize, turns: &[Turn]) -> MarkdownPage {
@@ -130,7 +133,7 @@ impl TurnPage<'_> {
                 self.part(&labelled("**User, meanwhile:**", text));
             }
             Event::Directive { text, .. } => {
-                self.part(&labelled("**Aside to the model:**", text));
+                self.part(&labelled_of_others("**Aside to the model:**", text));
             }
             Event::Text { text, .. } => self.part(&block(plain(text).trim())),
             // What the assistant asks is there as a question.
@@ -182,7 +185,7 @@ impl TurnPage<'_> {
             phrase(&question.text)
         ));
         if let Some(context) = &question.context {
-            self.part(&quoted(&block(&plain(context))));
+            self.part(&quoted(&quoted(&block(&plain(context)))));
         }
         if let AnswerType::Select { options } | AnswerType::MultiSelect { options, .. } =
             &question.answer_type
@@ -306,7 +309,11 @@ fn answered(response: &InquiryResponse) -> String {
             } else {
                 ""
             };
-            labelled(&format!("{who}{kept}"), &answer)
+            let label = format!("{who}{kept}");
+            match by {
+                By::User | By::Remembered => labelled(&label, &answer),
+                By::Assistant | By::Config | By::Default => labelled_of_others(&label, &answer),
+            }
         }
         InquiryResponse::Redacted { .. } => {
             quoted("**The user answered** with a secret, which is not on record.")

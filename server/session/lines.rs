@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::record::{self, Entry, LineError, Record};
-use crate::turn::record::FaultKind;
+use crate::{regular, turn::record::FaultKind};
 
 /// The name of the log in a conversation's folder.
 pub const EVENTS: &str = "events.jsonl";
@@ -129,7 +129,7 @@ fn torn() -> LineError {
 const BLOCK: usize = 16 * 1024;
 
 fn open(folder: &Path) -> io::Result<Option<File>> {
-    match File::open(folder.join(EVENTS)) {
+    match regular::open(&folder.join(EVENTS)) {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

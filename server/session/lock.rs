@@ -12,6 +12,7 @@ use std::{
 use rustix::fs::{FlockOperation, flock};
 
 use super::record::time_text;
+use crate::regular;
 
 /// How often a lock is tried again while nobody but [`is_held`] has it, which takes it for an instant.
 const TRIES: usize = 1000;
@@ -47,8 +48,11 @@ impl Lock {
             .create(true)
             .truncate(false)
             .mode(0o600)
+            .custom_flags(regular::CAUTIOUS.bits().cast_signed())
             .open(&path)
             .map_err(LockError::Io)?;
+        let about = file.metadata().map_err(LockError::Io)?;
+        regular::check(&about).map_err(LockError::Io)?;
         let mut tries = 0;
         while !try_lock(&file, FlockOperation::NonBlockingLockExclusive).map_err(LockError::Io)? {
             // A shared lock can be had beside those that look, but not beside a writer. It goes at once, since it
@@ -92,7 +96,7 @@ impl Drop for Lock {
 
 /// Whether some process holds the lock of a folder.
 pub(super) fn is_held(folder: &Path) -> bool {
-    let Ok(file) = File::open(folder.join("lock")) else {
+    let Ok(file) = regular::open(&folder.join("lock")) else {
         return false;
     };
     let signed = file.metadata().is_ok_and(|about| about.len() > 0);

@@ -3,7 +3,7 @@
 use std::{
     fs::{DirBuilder, File, OpenOptions},
     io::{self, Read, Seek, SeekFrom},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::fs::{DirBuilderExt, FileTypeExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -14,6 +14,7 @@ use super::{
     lock::{Lock, LockError},
     record::{self, Entry},
 };
+use crate::regular;
 
 /// A log that this process alone appends to. Opening and appending cost the same however long it is.
 #[derive(Debug)]
@@ -68,8 +69,13 @@ impl Log {
             .append(true)
             .create(true)
             .mode(0o600)
+            .custom_flags(regular::CAUTIOUS.bits().cast_signed())
             .open(folder.join(EVENTS))?;
-        let length = file.metadata()?.len();
+        let about = file.metadata()?;
+        if about.file_type().is_fifo() {
+            return Err(io::Error::other("its events.jsonl is a pipe"));
+        }
+        let length = about.len();
         let end = end_of_last_line(&file, length)?;
         let repaired = if end < length {
             Some(set_aside(folder, &file, end)?)

@@ -1,7 +1,7 @@
 //! What the list shows of a conversation: a cache of its log, in `meta.json`.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{self, BufRead, BufReader, Seek, SeekFrom, Write},
     os::unix::fs::FileExt,
     path::Path,
@@ -15,9 +15,13 @@ use super::{
     record::{self, Entry, Record},
 };
 use crate::{
+    regular,
     turn::{Event, history::Standing},
     visible::without_hidden,
 };
+
+/// Bytes of a `meta.json`, at the most; a longer one is none of ours.
+const META_BYTES: u64 = 1024 * 1024;
 
 /// What is known of a conversation without reading its log.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -51,7 +55,7 @@ const TITLE: usize = 200;
 /// # Errors
 /// Where there is no log, or it cannot be read. A cache that cannot be written is no error.
 pub fn read(folder: &Path) -> io::Result<Meta> {
-    let log = File::open(folder.join(EVENTS))?;
+    let log = regular::open(&folder.join(EVENTS))?;
     let about = log.metadata()?;
     let cached = load(folder).filter(|meta| meta.ends_at_a_line(&log, about.len()));
     let mut meta = cached.clone().unwrap_or_else(|| Meta {
@@ -144,7 +148,7 @@ impl Meta {
 }
 
 fn load(folder: &Path) -> Option<Meta> {
-    serde_json::from_slice(&fs::read(folder.join("meta.json")).ok()?).ok()
+    serde_json::from_slice(&regular::read(&folder.join("meta.json"), META_BYTES).ok()?).ok()
 }
 
 fn first_line(text: &str) -> String {

@@ -23,7 +23,10 @@ use super::{
     record::Entry,
     replay,
 };
-use crate::turn::{Event, record::Level};
+use crate::{
+    folder,
+    turn::{Event, record::Level},
+};
 
 /// What the folder of a deleted conversation is called until it is gone.
 const DELETED: &str = ".deleted-";
@@ -38,6 +41,8 @@ const ABANDONED: Duration = Duration::from_secs(60 * 60);
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
+    /// The workspace.
+    root: PathBuf,
     /// What crashes left here was looked for, which takes as long as there are conversations.
     swept: Arc<AtomicBool>,
 }
@@ -143,6 +148,7 @@ impl Store {
             })?;
         Ok(Self {
             folder,
+            root: workspace_root.to_owned(),
             swept: Arc::default(),
         })
     }
@@ -150,7 +156,11 @@ impl Store {
     /// The user's lasting approvals in this workspace.
     #[must_use]
     pub fn approvals(&self) -> Approvals {
-        Approvals::of(&self.folder)
+        // In a workspace that is gone nothing stands.
+        Approvals::of(
+            &self.folder,
+            folder::identity(&self.root).unwrap_or_default(),
+        )
     }
 
     /// Makes a conversation. Without a title, its first prompt gives it one.

@@ -38,6 +38,18 @@ pub(super) struct FileChange {
     pub(super) new: String,
     /// It means the same after other edits of the file.
     pub(super) follows: bool,
+    /// Why a person must be asked, whatever the mode.
+    pub(super) must_ask: Option<String>,
+}
+
+/// The file that the model is about to change.
+pub(super) struct KnownFile {
+    /// Its real path from the root.
+    pub(super) path: String,
+    /// Its text, which the model read; none where no file is.
+    pub(super) text: Option<TextFile>,
+    /// Why a person must be asked, whatever the mode.
+    pub(super) must_ask: Option<String>,
 }
 
 /// Where a text was put.
@@ -54,13 +66,20 @@ enum WrittenTo {
     Cancelled,
 }
 
-/// The text of a file that the model is about to change: the one that it read, or none where no file is.
-pub(super) fn known(host: &ToolContext, path: &str) -> Result<(String, Option<TextFile>), String> {
+/// Finds the file that the model is about to change, with the text that it read.
+pub(super) fn known(host: &ToolContext, path: &str) -> Result<KnownFile, String> {
     let place = host.workspace.place(path).map_err(sentence)?;
+    let must_ask = place.must_ask;
     let source = match (host.document(&place.path), place.old) {
         (Some(document), _) => TextSource::Document(document),
         (None, Some(opened)) => TextSource::File(opened),
-        (None, None) => return Ok((place.path, None)),
+        (None, None) => {
+            return Ok(KnownFile {
+                path: place.path,
+                text: None,
+                must_ask,
+            });
+        }
     };
     // Looked at before the text is: what was never read is not compared with anything either.
     let Some(seen) = host.seen().hash(&place.path).map(str::to_owned) else {
@@ -73,16 +92,21 @@ pub(super) fn known(host: &ToolContext, path: &str) -> Result<(String, Option<Te
     if file.hash != seen {
         return Err(sentence(PathError::Stale(file.path)));
     }
-    Ok((file.path.clone(), Some(file)))
+    Ok(KnownFile {
+        path: file.path.clone(),
+        text: Some(file),
+        must_ask,
+    })
 }
 
 impl FileChange {
-    pub(super) fn new(path: String, old: Option<TextFile>, new: String) -> Self {
+    pub(super) fn new(file: KnownFile, new: String) -> Self {
         Self {
-            new: fitted(old.as_ref(), new),
-            path,
-            old,
+            new: fitted(file.text.as_ref(), new),
+            path: file.path,
+            old: file.text,
             follows: false,
+            must_ask: file.must_ask,
         }
     }
 
@@ -109,10 +133,12 @@ impl FileChange {
                 hidden.join(", ")
             ));
         }
-        let must_ask = buffer.as_ref().filter(|buffer| buffer.users).map(|_| {
+        let unsaved = buffer.as_ref().filter(|buffer| buffer.users).map(|_| {
             let path = short_line(&self.path, 80);
             format!("{path} has changes in the editor that are not saved")
         });
+        let reasons: Vec<String> = self.must_ask.into_iter().chain(unsaved).collect();
+        let must_ask = (!reasons.is_empty()).then(|| reasons.join("; "));
         let version = buffer.as_ref().map(|buffer| buffer.version);
         let uri = match buffer {
             Some(buffer) => buffer.uri,
@@ -288,7 +314,10 @@ impl FileChange {
         let old = self.old.as_ref();
         let there = json!(old.is_some()).to_string();
         let old = old.map_or("", |file| &file.text);
-        crate::digest::of_parts(&["edit", &self.path, &there, old, &self.new])
+        let mut parts = vec!["edit", &self.path, &there, old, &self.new];
+        // What needs no asking when it is prepared is not written once it does.
+        parts.extend(self.must_ask.as_deref());
+        crate::digest::of_parts(&parts)
     }
 }
 

@@ -122,8 +122,11 @@ fn plan(work: &CallWork, host: &ToolContext) -> Result<EditPlan, String> {
             "`old_text` and `new_text` are the same",
         ));
     }
-    let (path, old) = known(host, &args.path)?;
-    let old = old.ok_or_else(|| format!("There is no `{path}`; create it with write_file."))?;
+    let file = known(host, &args.path)?;
+    let path = file.path.clone();
+    let Some(old) = file.text.as_ref() else {
+        return Err(format!("There is no `{path}`; create it with write_file."));
+    };
     let (wanted, put) = in_its_line_breaks(&old.text, &args);
     let places: Vec<usize> = old
         .text
@@ -152,8 +155,9 @@ fn plan(work: &CallWork, host: &ToolContext) -> Result<EditPlan, String> {
         }
     };
     let new = replaced(&old.text, &chosen, wanted.len(), &put);
-    let mut change = FileChange::new(path, Some(old), new);
-    change.follows = places.len() == 1;
+    let mut change = FileChange::new(file, new);
+    // What must be asked for was asked for as it was shown.
+    change.follows = places.len() == 1 && change.must_ask.is_none();
     Ok(EditPlan::Change(change))
 }
 

@@ -19,7 +19,7 @@ use super::{
     Tool, ToolContext, ToolSpec, arguments, off_thread, outcome,
     output::counted,
     preparation,
-    walk::{FileWalk, WalkEnd},
+    walk::{FileWalk, RULES_CUT, WalkEnd},
 };
 
 /// Files that are listed at once.
@@ -66,7 +66,7 @@ fn run(
     };
     let mut content = String::new();
     let mut count = 0;
-    let end = walk.each(|path| {
+    let walked = walk.each(|path| {
         let line = visible(path);
         if count >= FILES || content.len() + line.len() > host.room() {
             return false;
@@ -76,11 +76,14 @@ fn run(
         count += 1;
         true
     })?;
-    match end {
+    match walked.end {
         WalkEnd::Cancelled => return Ok(ToolOutcome::Stopped),
         WalkEnd::Cut => content.push_str("[there are more; name a folder or a glob]\n"),
         WalkEnd::Complete if count == 0 => content.push_str("No files.\n"),
         WalkEnd::Complete => {}
+    }
+    if walked.rules_cut {
+        content.push_str(RULES_CUT);
     }
     let summary = counted(count, "file");
     Ok(ToolOutcome::Success(ToolOutput {

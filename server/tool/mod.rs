@@ -6,8 +6,8 @@
 //! | [`client`] | tools that run in the client |
 //! | `change` | a change of files, which the tools that edit share |
 //! | `registry` | the tools of a conversation by name, and their arguments checked |
-//! | `host`, `environment` | what a tool may use, and the variables that its child processes see |
-//! | [`workspace`], `walk`, [`editor`] | the path gate; a walk through the files; files that are open in an editor |
+//! | `host` | what a tool may use |
+//! | [`workspace`], `walk`, `ignored`, [`editor`] | the path gate; a walk through the files, and what it leaves out; files that are open in an editor |
 //! | [`process`], [`supervisor`] | the one way to start a child process, and to end it with all its children |
 //! | `output` | how tools word and bound what they return |
 //!
@@ -31,8 +31,8 @@ use crate::turn::{
 mod change;
 pub mod client;
 pub mod editor;
-mod environment;
 mod host;
+mod ignored;
 mod output;
 pub mod process;
 mod registry;

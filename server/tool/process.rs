@@ -25,10 +25,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 pub use self::quiet::{Quiet, read_quietly};
-use crate::{turn::record::CallKey, visible::printable};
+use crate::{environment, turn::record::CallKey, visible::printable};
 
 use super::{
-    ToolContext, environment,
+    ToolContext,
     supervisor::{self, Report},
 };
 
@@ -161,7 +161,7 @@ fn start(job: &Job, supervisor: &Path, mark: &str, errors: bool) -> io::Result<R
         .args(&job.args)
         .current_dir(&job.cwd)
         .env_clear()
-        .envs(environment::allowed(std::env::vars_os()))
+        .envs(environment::for_children(std::env::vars_os()))
         .envs(job.env.iter().cloned())
         .env(name, value)
         .stdin(Stdio::from(OwnedFd::from(theirs)))

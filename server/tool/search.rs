@@ -25,7 +25,7 @@ use super::{
     off_thread, outcome,
     output::counted,
     preparation,
-    walk::{FileWalk, WalkEnd},
+    walk::{FileWalk, RULES_CUT, WalkEnd},
     workspace::PathError,
 };
 
@@ -158,6 +158,7 @@ struct SearchOutput {
     files: usize,
     secrets: usize,
     unread: usize,
+    rules_cut: bool,
 }
 
 impl SearchOutput {
@@ -178,6 +179,7 @@ impl SearchOutput {
             files: 0,
             secrets: 0,
             unread: 0,
+            rules_cut: false,
         })
     }
 
@@ -195,7 +197,9 @@ impl SearchOutput {
             glob,
             cancelled,
         };
-        let end = walk.each(|path| self.readable(host.readable(path)))?;
+        let walked = walk.each(|path| self.readable(host.readable(path)))?;
+        self.rules_cut = walked.rules_cut;
+        let end = walked.end;
         if end != WalkEnd::Complete {
             return Ok(end);
         }
@@ -267,6 +271,9 @@ impl SearchOutput {
         }
         if self.unread > 0 {
             note(format!("[{} files could not be read]\n", self.unread));
+        }
+        if self.rules_cut {
+            note(RULES_CUT.into());
         }
         let summary = format!(
             "{} in {}",

@@ -1,18 +1,38 @@
 //! Walking the workspace as `list_files` and `search` do: without what `.gitignore` names, without `.git`,
 //! without following links, in order of names.
+//!
+//! Each folder is opened in the one above it, so that nothing that is exchanged meanwhile leads outside.
 
-use std::path::Path;
-
-use ignore::{
-    WalkBuilder,
-    overrides::{Override, OverrideBuilder},
+use std::{
+    ffi::OsString,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::ffi::{OsStrExt, OsStringExt},
+    },
+    path::{Path, PathBuf},
+    vec,
 };
+
+use ignore::overrides::{Override, OverrideBuilder};
+use rustix::fs::{AtFlags, Dir, FileType, statat};
 use tokio_util::sync::CancellationToken;
 
-use super::{change::sentence, workspace::Workspace};
+use super::{
+    change::sentence,
+    ignored::{IgnoreRules, open_folder},
+    workspace::{Folder, PathError, Workspace},
+};
+
+/// What the model is told where some rules of what is left out do not count.
+pub(super) const RULES_CUT: &str =
+    "[some rules of .gitignore were too many or too long and do not count]\n";
 
 /// Files that are looked at in one walk.
 const VISITED: usize = 500_000;
+/// Entries of one folder that are looked at.
+const ENTRIES: usize = 500_000;
+/// Folders within folders that are gone into.
+const DEPTH: usize = 200;
 
 /// Why a walk ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +45,14 @@ pub(super) enum WalkEnd {
     Cancelled,
 }
 
+/// How a walk went.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WalkReport {
+    pub(super) end: WalkEnd,
+    /// Some rules of what is left out do not count, as [`RULES_CUT`] says.
+    pub(super) rules_cut: bool,
+}
+
 /// Where to walk, and which files count.
 pub(super) struct FileWalk<'a> {
     pub(super) workspace: &'a Workspace,
@@ -35,50 +63,99 @@ pub(super) struct FileWalk<'a> {
     pub(super) cancelled: &'a CancellationToken,
 }
 
+/// A folder that is being looked through.
+struct OpenFolder {
+    folder: OwnedFd,
+    path: PathBuf,
+    entries: vec::IntoIter<(OsString, FileType)>,
+}
+
 impl FileWalk<'_> {
     /// Shows the visitor the path of each file, from the root, until it says false.
     ///
     /// # Errors
     /// The sentence for the model: the folder or the glob cannot be used.
-    pub(super) fn each(&self, mut visit: impl FnMut(&str) -> bool) -> Result<WalkEnd, String> {
-        let folder = self.workspace.folder(self.folder).map_err(sentence)?;
+    pub(super) fn each(&self, mut visit: impl FnMut(&str) -> bool) -> Result<WalkReport, String> {
+        let (opened, folder) = self.workspace.open_folder(self.folder).map_err(sentence)?;
         let glob = self
             .glob
             .map(|glob| matcher(&folder.real, glob))
             .transpose()?;
-        let mut builder = WalkBuilder::new(&folder.real);
-        builder
-            .hidden(false)
-            .follow_links(false)
-            .require_git(false)
-            .sort_by_file_name(Ord::cmp)
-            .filter_entry(|entry| entry.file_name() != ".git");
-        let files = builder
-            .build()
-            .flatten()
-            .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
-        for (count, entry) in files.enumerate() {
+        let counts = |path: &Path| {
+            let matched = |glob: &Override| glob.matched(path, false).is_whitelist();
+            glob.as_ref().is_none_or(matched)
+        };
+        let Some(mut rules) = self.rules_above(&folder) else {
+            return Err(sentence(PathError::Missing(self.folder.to_owned())));
+        };
+        let mut end = WalkEnd::Complete;
+        let mut open: Vec<OpenFolder> = Vec::new();
+        let first = open_folder(&opened, ".").and_then(|it| OpenFolder::new(it, folder.real));
+        open.extend(first.inspect(|it| rules.enter(&it.folder, &it.path)));
+        let mut count = 0;
+        loop {
+            let depth = open.len();
+            let Some(at) = open.last_mut() else {
+                break;
+            };
             if self.cancelled.is_cancelled() {
-                return Ok(WalkEnd::Cancelled);
+                end = WalkEnd::Cancelled;
+                break;
             }
-            if count >= VISITED {
-                return Ok(WalkEnd::Cut);
-            }
-            let counts = |glob: &Override| glob.matched(entry.path(), false).is_whitelist();
-            let path = entry
-                .path()
-                .strip_prefix(self.workspace.root())
-                .ok()
-                .and_then(Path::to_str);
-            // What is not UTF-8 cannot be named by a model either.
-            let Some(path) = path.filter(|_| glob.as_ref().is_none_or(counts)) else {
+            let Some((name, kind)) = at.entries.next() else {
+                open.pop();
+                rules.leave();
                 continue;
             };
-            if !visit(path) {
-                return Ok(WalkEnd::Cut);
+            let path = at.path.join(&name);
+            let is_folder = kind == FileType::Directory;
+            if rules.leave_out(&path, is_folder) {
+                continue;
+            }
+            if is_folder {
+                if depth >= DEPTH {
+                    end = WalkEnd::Cut;
+                } else if !self.workspace.is_own_folder(&path)
+                    && let Some(inner) = at.within(&name, path)
+                {
+                    rules.enter(&inner.folder, &inner.path);
+                    open.push(inner);
+                }
+                continue;
+            }
+            count += 1;
+            if count > VISITED {
+                end = WalkEnd::Cut;
+                break;
+            }
+            let from_root = path.strip_prefix(self.workspace.root());
+            // What is not UTF-8 cannot be named by a model either.
+            let Some(from_root) = from_root.ok().and_then(Path::to_str) else {
+                continue;
+            };
+            if counts(&path) && !visit(from_root) {
+                end = WalkEnd::Cut;
+                break;
             }
         }
-        Ok(WalkEnd::Complete)
+        Ok(WalkReport {
+            end,
+            rules_cut: rules.cut,
+        })
+    }
+
+    /// The rules of the folders above the one that is walked; none where one of them went. A folder that is left out
+    /// is walked all the same where it is named.
+    fn rules_above(&self, folder: &Folder) -> Option<IgnoreRules> {
+        let mut rules = IgnoreRules::new(self.workspace.root());
+        let mut path = self.workspace.root().to_owned();
+        let (mut at, _) = self.workspace.open_folder(".").ok()?;
+        for name in Path::new(&folder.path) {
+            rules.enter(&at, &path);
+            path.push(name);
+            at = cap_std::fs::Dir::from_std_file(open_folder(&at, name)?.into());
+        }
+        Some(rules)
     }
 
     /// Whether a file would be shown if it were there, by folder and glob alone.
@@ -93,6 +170,46 @@ impl FileWalk<'_> {
         let counts = glob.is_none_or(|glob| glob.matched(&path, false).is_whitelist());
         Ok(counts && path.starts_with(&folder.real))
     }
+}
+
+impl OpenFolder {
+    /// Reads the names in a folder: its regular files and folders, in order. None where it cannot be read.
+    fn new(folder: OwnedFd, path: PathBuf) -> Option<Self> {
+        let mut entries = Vec::new();
+        for entry in Dir::read_from(&folder).ok()?.flatten().take(ENTRIES) {
+            let name = entry.file_name().to_bytes();
+            if matches!(name, b"." | b".." | b".git") {
+                continue;
+            }
+            let name = OsString::from_vec(name.to_vec());
+            let kind = match entry.file_type() {
+                FileType::Unknown => kind(&folder, &name),
+                kind => kind,
+            };
+            if matches!(kind, FileType::RegularFile | FileType::Directory) {
+                entries.push((name, kind));
+            }
+        }
+        entries.sort_by(|(one, _), (other, _)| one.as_bytes().cmp(other.as_bytes()));
+        Some(Self {
+            folder,
+            path,
+            entries: entries.into_iter(),
+        })
+    }
+
+    /// The folder of this name in it, unless something else is there by now.
+    fn within(&self, name: &OsString, path: PathBuf) -> Option<Self> {
+        Self::new(open_folder(&self.folder, name)?, path)
+    }
+}
+
+/// What a name is, where the file system did not say so at once.
+fn kind(folder: &impl AsFd, name: &OsString) -> FileType {
+    let about = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+    about.map_or(FileType::Unknown, |about| {
+        FileType::from_raw_mode(about.st_mode)
+    })
 }
 
 fn matcher(folder: &Path, glob: &str) -> Result<Override, String> {

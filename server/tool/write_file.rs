@@ -55,8 +55,7 @@ fn plan(work: &CallWork, host: &ToolContext) -> Result<FileChange, String> {
     if args.content.len() as u64 > MAX_FILE {
         return Err(invalid(&work.tool, "`content` is larger than 16 MiB"));
     }
-    let (path, old) = known(host, &args.path)?;
-    Ok(FileChange::new(path, old, args.content))
+    Ok(FileChange::new(known(host, &args.path)?, args.content))
 }
 
 #[async_trait]

@@ -24,7 +24,7 @@ fn main() -> io::Result<()> {
         .build()?;
     let (input, output) = (claim::claim_stdin()?, claim::claim_stdout()?);
     let tools = vec![Arc::new(asker::Asker::new()) as Arc<_>];
-    let code = runtime.block_on(connect(input, output, tools))?;
+    let code = runtime.block_on(connect(input, output, tools, None))?;
     // As in the program: a thread may hang in a read for ever.
     std::process::exit(code.into())
 }

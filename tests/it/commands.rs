@@ -205,7 +205,10 @@ fn trust_is_given_ends_and_is_taken_back() {
     );
     user.write("work/aside.toml", "assistant.system_prompt = 'Be a cat.'\n");
     assert!(user.says(&shown).starts_with(ignored));
-    user.check(&["trust", "--revoke"], "~/work is not trusted.\n");
+    user.check(
+        &["trust", "--revoke"],
+        "~/work is not trusted, and nothing is approved for good in it.\n",
+    );
     assert!(user.says(&shown).starts_with(ignored));
 }
 

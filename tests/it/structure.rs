@@ -15,9 +15,21 @@ pub(crate) use self::imports::{Crate, ModulePath, documentation, is_test};
 use self::{imports::Texts, rooms::Arrow};
 
 /// A module and those that it must not know. The turn is a crate of its own, which cannot use any of them.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 10] = [
     (
         "digest",
+        &["config", "engine", "front", "provider", "session", "tool"],
+    ),
+    (
+        "environment",
+        &["config", "engine", "front", "provider", "session", "tool"],
+    ),
+    (
+        "folder",
+        &["config", "engine", "front", "provider", "session", "tool"],
+    ),
+    (
+        "regular",
         &["config", "engine", "front", "provider", "session", "tool"],
     ),
     (

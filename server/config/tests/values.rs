@@ -20,10 +20,13 @@ fn what_is_wrong_is_named_with_file_and_line() {
            assistant, conversation, sandbox, unsandboxed, providers, tls_roots, mcp"],
     );
     check(
-        &[(
-            "workspace",
-            "a = 1\n[conversation.limits]\nsteps = 0\ntool_seconds = 900",
-        )],
+        &[
+            (
+                "workspace",
+                "a = 1\n[conversation.limits]\nsteps = 0\ntool_seconds = 900",
+            ),
+            ("trusted", ""),
+        ],
         &[
             "work/aside.toml:1: unknown key `a`; known here are \
              assistant, conversation, sandbox, unsandboxed, providers, tls_roots, mcp",

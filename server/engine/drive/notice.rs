@@ -9,6 +9,8 @@ pub enum TurnNotice {
     TrustEnded(Vec<String>),
     /// The workspace is not trusted, so only tools that read will run.
     NotTrusted,
+    /// No folder is open, so there are no tools.
+    NoWorkspace,
     /// Commands run without a sandbox.
     Unsandboxed,
     /// A sentence about a log that was damaged: how it was repaired, or what of it could not be read.

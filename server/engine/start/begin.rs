@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex},
 };
 
@@ -16,6 +16,7 @@ use super::{
     request::{ConversationTarget, TurnRequest, TurnStart},
 };
 use crate::{
+    config::user_folders,
     engine::{
         Engine,
         clock::Clock,
@@ -38,6 +39,7 @@ use crate::{
         conversation::Conversation,
         record::{Entry, Frozen, TurnOptions},
         replay,
+        store::default_state_dir,
     },
     tool::{FileSnapshots, ToolContext, workspace::Workspace},
     turn::{
@@ -100,6 +102,7 @@ impl Engine {
             request,
             parts,
             approvals: store.approvals(),
+            state_dir: self.state_dir().to_owned(),
             program: self.program().to_owned(),
             front,
         };
@@ -147,6 +150,8 @@ struct DriverSetup {
     options: TurnOptions,
     parts: TurnParts,
     approvals: Approvals,
+    /// Where Aside keeps its state.
+    state_dir: PathBuf,
     /// Holds child processes.
     program: PathBuf,
     front: mpsc::Sender<TurnMessage>,
@@ -273,6 +278,7 @@ impl DriverSetup {
             folder: root.display().to_string(),
             source,
         })?;
+        let workspace = workspace.with_own_folders(own_folders(&self.state_dir));
         // The last turn may have been killed in the middle of a write.
         for edit in last.into_iter().flat_map(|turn| &turn.edits) {
             workspace.sweep(&edit.path);
@@ -340,6 +346,15 @@ impl DriverSetup {
             supervisor: self.program.clone(),
         }
     }
+}
+
+/// Where Aside's own files are, which decide what may run: its state, also the usual one where another is in use, and
+/// the user's settings.
+fn own_folders(state_dir: &Path) -> Vec<PathBuf> {
+    let mut own = vec![state_dir.to_owned()];
+    own.extend(default_state_dir());
+    own.extend(user_folders());
+    own
 }
 
 /// What goes on record before the turn's own events.

@@ -26,6 +26,8 @@ pub struct TurnConfig {
     /// None for a conversation that is yet to be made.
     pub(super) lease: Option<Lease>,
     trust_ended: Vec<String>,
+    /// There is a workspace; without one there are no tools.
+    pub(super) is_workspace: bool,
     models: Models,
     /// The turn's model, once it is known.
     model: Option<ModelId>,
@@ -47,6 +49,7 @@ impl Engine {
             configuration,
             trusted,
             trust_ended,
+            is_workspace,
         } = self.configuration(&request.root, &request.layers)?;
         Ok(TurnConfig {
             models: self.models(&configuration.settings),
@@ -56,6 +59,7 @@ impl Engine {
             request,
             lease,
             trust_ended,
+            is_workspace,
             model: None,
         })
     }
@@ -107,7 +111,9 @@ impl TurnConfig {
         if !self.trust_ended.is_empty() {
             notices.push(TurnNotice::TrustEnded(self.trust_ended.clone()));
         }
-        if !self.trusted {
+        if !self.is_workspace {
+            notices.push(TurnNotice::NoWorkspace);
+        } else if !self.trusted {
             notices.push(TurnNotice::NotTrusted);
         }
         if self.unsandboxed() {

@@ -46,12 +46,15 @@ impl TurnParts {
     pub(super) async fn new(engine: &Engine, config: &mut TurnConfig) -> Result<Self, StartError> {
         let more = engine.own_tools().iter().chain(&config.client_tools);
         let run = &config.request.run;
-        let tools = ToolSet::new(
+        let mut tools = ToolSet::new(
             &config.configuration.settings,
             more,
             &run.toggles,
             &run.answers,
         )?;
+        if !config.is_workspace {
+            tools.turn_off();
+        }
         let model = config.find_model().await?;
         let settings = &config.configuration.settings;
         let models = engine.models(settings);
@@ -64,7 +67,10 @@ impl TurnParts {
             provider,
             assistants: Assistants::new(find_assistant(settings, &model, &models)),
             tools,
-            system: system_text(settings, &config.request.root),
+            system: system_text(
+                settings,
+                Some(&*config.request.root).filter(|_| config.is_workspace),
+            ),
             limits: ToolLimits {
                 head: limits.output_head as usize,
                 tail: limits.output_tail as usize,

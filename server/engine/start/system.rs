@@ -24,17 +24,23 @@ pub(super) fn inquiry_system(assistant: &AssistantSettings) -> String {
 }
 
 /// The same for the same configuration and workspace: caches rely on it.
-pub(super) fn system_text(settings: &Settings, root: &Path) -> String {
+pub(super) fn system_text(settings: &Settings, root: Option<&Path>) -> String {
     let mut text = settings
         .assistant
         .system_prompt
         .clone()
         .unwrap_or_else(|| SYSTEM.trim_end().to_owned());
-    text += &format!("\n\nThe workspace is the folder {}.", root.display());
+    text += &match root {
+        Some(root) => format!("\n\nThe workspace is the folder {}.", root.display()),
+        None => {
+            "\n\nNo folder is open, so there is no workspace and there are no tools.".to_owned()
+        }
+    };
     if let Some(instructions) = &settings.assistant.instructions {
         text += &format!("\n\n{}", instructions.trim_end());
     }
-    for (path, instructions) in config::instructions(root, root) {
+    let files = root.map(|root| config::instructions(root, root));
+    for (path, instructions) in files.into_iter().flatten() {
         text += &format!(
             "\n\nInstructions from {}:\n{}",
             path.display(),

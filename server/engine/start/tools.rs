@@ -52,6 +52,15 @@ impl ToolSet {
     }
 }
 
+impl ToolSet {
+    /// Takes all tools away from the model.
+    pub(super) fn turn_off(&mut self) {
+        self.enabled.clear();
+        self.specs.clear();
+        self.descriptions.clear();
+    }
+}
+
 /// The built-in layer of `conversation.tools`: what the tools say of themselves.
 #[must_use]
 pub fn tool_defaults() -> toml::Table {

@@ -16,6 +16,7 @@ use crate::{
         trust::{Fingerprint, Trust, TrustStore},
     },
     engine::Engine,
+    environment,
     session::store::StoreError,
 };
 
@@ -28,6 +29,8 @@ pub struct WorkspaceConfig {
     pub trusted: bool,
     /// What changed since it was trusted, as `aside.toml` has the paths; empty where trust did not end.
     pub trust_ended: Vec<String>,
+    /// There is a workspace; without one there are no tools.
+    pub is_workspace: bool,
 }
 
 impl Engine {
@@ -49,17 +52,26 @@ impl Engine {
         sources
             .workspace_config
             .clone_from(&layers.workspace_config);
-        let (status, _) = self.trust(root, &sources)?;
-        sources.trusted = layers.trusted_by == TrustedBy::Run || status == Trust::Given;
-        sources.trusted_by_client = layers.trusted_by == TrustedBy::Client;
+        let status = self.trust_so_far(root, &sources)?;
+        let is_workspace = self.is_workspace(root);
+        let by = |who| is_workspace && layers.trusted_by == who;
+        sources.trusted = by(TrustedBy::Run) || status == Trust::Given;
+        sources.trusted_by_client = by(TrustedBy::Client);
         let trust_ended = match status {
             Trust::Ended(changed) if layers.trusted_by == TrustedBy::Store => changed,
             _ => Vec::new(),
         };
+        let configuration = config::load(&sources, &tool_defaults())?;
+        let providers = configuration.settings.providers.values();
+        let variables = providers.filter_map(|provider| provider.api_key_env.as_deref());
+        if let Err(error) = environment::take_named(variables) {
+            tracing::warn!(%error, "a key stays where other processes can read it");
+        }
         Ok(WorkspaceConfig {
-            configuration: config::load(&sources, &tool_defaults())?,
+            configuration,
             trusted: sources.trusted || sources.trusted_by_client,
             trust_ended,
+            is_workspace,
         })
     }
 
@@ -78,6 +90,29 @@ impl Engine {
         let status = TrustStore::new(self.state_dir()).status(root, &now);
         let status = status.map_err(|source| self.unreadable(source))?;
         Ok((status, now))
+    }
+
+    /// The same, without a look at a workspace that nobody ever trusted.
+    fn trust_so_far(&self, root: &Path, sources: &Sources) -> Result<Trust, StartError> {
+        let store = TrustStore::new(self.state_dir());
+        let knows = || store.knows(root).map_err(|source| self.unreadable(source));
+        match self.is_workspace(root) && knows()? {
+            true => Ok(self.trust(root, sources)?.0),
+            false => Ok(Trust::Never),
+        }
+    }
+
+    /// Trusts a workspace no more. What was approved for good there ends with the trust that it was given in.
+    ///
+    /// # Errors
+    /// [`StartError::Trust`] and [`StartError::Store`].
+    pub fn revoke_trust(&self, root: &Path) -> Result<(), StartError> {
+        let store = TrustStore::new(self.state_dir());
+        store.revoke(root).map_err(StartError::Trust)?;
+        let approvals = self.conversations().store(root)?.approvals();
+        approvals
+            .revoke_all()
+            .map_err(|source| self.unreadable(source))
     }
 
     fn unreadable(&self, source: io::Error) -> StartError {

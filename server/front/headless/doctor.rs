@@ -16,6 +16,7 @@ use crate::{
         ConversationTarget, StartError, TurnRequest, TurnStart,
         models::{Models, key::KeySource},
     },
+    environment,
     provider::ApiKind,
     session::{conversation::ConversationSummary, store::Store},
     visible::one_line,
@@ -184,6 +185,14 @@ async fn providers(settings: &Settings, models: &Models) -> Vec<Finding> {
             KeySource::None => "without a key".to_owned(),
             source => format!("with the key from {}", source.words()),
         };
+        if let KeySource::Variable(variable) = &endpoint.key
+            && environment::is_exposed(variable)
+        {
+            findings.push(Finding::warning(of(&format!(
+                "commands that run here can read the key in {variable}, as this system does not let a program take \
+                 it out of its environment; use providers.{name}.api_key_command instead"
+            ))));
+        }
         if endpoint.kind != ApiKind::Ollama {
             findings.push(Finding::ok(of(&format!("{place}, {key}"))));
             continue;

@@ -38,10 +38,12 @@ pub fn run(
     let folder = one_line(&place.root.to_string_lossy());
     let store = TrustStore::new(place.engine.state_dir());
     if revoke {
-        store.revoke(&place.root).map_err(|error| {
+        place.engine.revoke_trust(&place.root).map_err(|error| {
             CommandFailure::internal(format!("trust in {folder} cannot be taken back: {error}"))
         })?;
-        return streams.say(&format!("{folder} is not trusted.\n"));
+        return streams.say(&format!(
+            "{folder} is not trusted, and nothing is approved for good in it.\n"
+        ));
     }
     if let Consent::Missing = consent {
         return Err(CommandFailure::usage(format!(

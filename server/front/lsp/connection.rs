@@ -50,6 +50,8 @@ pub(super) struct Pipes {
     pub(super) raw: tower_lsp::Client,
     /// Tools that the program has besides the built-in ones.
     pub(super) own_tools: Vec<Arc<dyn Tool>>,
+    /// Where state is kept, if not in the usual place and the client names none.
+    pub(super) state_dir: Option<PathBuf>,
     pub(super) output: Outbox,
     pub(super) ends: Ends,
     pub(super) signals: Signals,
@@ -152,7 +154,8 @@ impl Server {
 
 impl Connection {
     fn new(pipes: &Pipes, introduction: Introduction) -> Result<Self> {
-        let state_dir = introduction.state_dir.map_or_else(default_state_dir, Ok)?;
+        let state_dir = introduction.state_dir.or_else(|| pipes.state_dir.clone());
+        let state_dir = state_dir.map_or_else(default_state_dir, Ok)?;
         let program = std::env::current_exe().map_err(internal)?;
         let engine = Engine::new(state_dir, program, pipes.own_tools.clone());
         let tasks = pipes.tasks.clone();

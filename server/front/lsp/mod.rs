@@ -35,6 +35,7 @@ mod turns;
 
 use std::{
     io::{self, Read, Write},
+    path::PathBuf,
     sync::Arc,
     time::Duration,
 };
@@ -57,10 +58,12 @@ const LAST: Duration = Duration::from_millis(1500);
 /// # Errors
 /// Where standard input or output cannot be had.
 pub async fn serve() -> io::Result<u8> {
-    connect(claim::claim_stdin()?, claim::claim_stdout()?, Vec::new()).await
+    let (input, output) = (claim::claim_stdin()?, claim::claim_stdout()?);
+    connect(input, output, Vec::new(), None).await
 }
 
-/// The same on other pipes, with `own` tools besides the built-in ones.
+/// The same on other pipes, with `own` tools besides the built-in ones, and with state in `state_dir`, else in the usual
+/// place, unless the client names one.
 ///
 /// # Errors
 /// Where the system gives no threads for the pipes.
@@ -68,12 +71,14 @@ pub async fn connect(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
     own: Vec<Arc<dyn Tool>>,
+    state_dir: Option<PathBuf>,
 ) -> io::Result<u8> {
     let pump = Pump::start(ContentLength::default(), input, output)?;
     let (output, tasks, mut signals) = (pump.output.clone(), Tasks::default(), pump.signals);
     let pipes = |raw| Pipes {
         raw,
         own_tools: own,
+        state_dir,
         output: output.clone(),
         ends: pump.ends,
         signals: signals.clone(),

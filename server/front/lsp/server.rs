@@ -196,6 +196,7 @@ mod tests {
         let server = |raw| {
             Server::new(Pipes {
                 raw,
+                state_dir: None,
                 own_tools: Vec::new(),
                 output: pump.output,
                 ends: pump.ends,

@@ -68,11 +68,6 @@ impl EditorWorkspace {
         *lock(&self.settings) = settings;
     }
 
-    /// Takes settings as no more than the workspace's: they do not speak for the user.
-    pub(super) fn take_for_workspace(&self, config: Option<Value>) {
-        lock(&self.settings).workspace_config = config;
-    }
-
     /// The client's word that the workspace is trusted counts no more.
     pub(super) fn revoke_trust(&self) {
         lock(&self.settings).trusted = false;
@@ -83,10 +78,10 @@ impl EditorWorkspace {
         self.folders().into_iter().next()
     }
 
-    /// The real path of this folder, else of the workspace's first.
+    /// The real path of this folder, else of the workspace's first, else of the one that stands for none.
     pub(super) fn root(&self, folder: Option<&Path>) -> PathBuf {
         let root = folder.map(Path::to_owned).or_else(|| self.first_folder());
-        let root = root.unwrap_or_else(|| PathBuf::from("."));
+        let root = root.unwrap_or_else(|| self.engine.no_workspace());
         root.canonicalize().unwrap_or(root)
     }
 
@@ -102,14 +97,17 @@ impl EditorWorkspace {
             .collect()
     }
 
-    /// The client's layers, and these flags.
-    pub(super) fn layers(&self, flags: Vec<Flag>) -> Layers {
+    /// The client's layers for a folder, and these flags. The client's word on trust is for the folders that it
+    /// opened, and what is in them.
+    pub(super) fn layers(&self, root: &Path, flags: Vec<Flag>) -> Layers {
+        let is_open =
+            !self.folders().is_empty() && self.roots().iter().any(|open| root.starts_with(open));
         let settings = lock(&self.settings);
         Layers {
             flags,
             client_config: settings.config.clone(),
             workspace_config: settings.workspace_config.clone(),
-            trusted_by: if settings.trusted {
+            trusted_by: if settings.trusted && is_open {
                 TrustedBy::Client
             } else {
                 TrustedBy::Store
@@ -123,7 +121,7 @@ impl EditorWorkspace {
     /// # Errors
     /// Where the configuration cannot be used.
     pub(super) fn configuration(&self, root: &Path) -> Result<WorkspaceConfig> {
-        let layers = self.layers(Vec::new());
+        let layers = self.layers(root, Vec::new());
         Ok(self.engine.configuration(root, &layers)?)
     }
 
@@ -162,12 +160,27 @@ impl EditorWorkspace {
     }
 }
 
-impl From<InitializationOptions> for ClientSettings {
-    fn from(options: InitializationOptions) -> Self {
-        Self {
-            config: options.config,
-            workspace_config: options.workspace_config,
-            trusted: options.trusted,
+impl ClientSettings {
+    /// What a client says. One that does not speak the protocol may have read it in the workspace, so that it counts
+    /// as the workspace's, and is no word of the user's on trust.
+    pub(super) fn of(options: InitializationOptions, speaks_aside: bool) -> Self {
+        let InitializationOptions {
+            config,
+            workspace_config,
+            trusted,
+            ..
+        } = options;
+        match speaks_aside {
+            true => Self {
+                config,
+                workspace_config,
+                trusted,
+            },
+            false => Self {
+                config: None,
+                workspace_config: workspace_config.or(config),
+                trusted: false,
+            },
         }
     }
 }

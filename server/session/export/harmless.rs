@@ -1,11 +1,33 @@
-//! Markdown of models and tools, so that showing it loads nothing: no image, no HTML.
+//! Markdown of models and tools, so that showing it loads nothing, no image and no HTML, and so that it does not pass for
+//! the page's own: it begins no quotation, and its headings are smaller than those of turns.
 //!
 //! Code stays as it is in fences that begin a line, and elsewhere as far as it cannot be taken for either.
 
-/// Tags that make a page load or run something.
-const LOADING: [&str; 19] = [
-    "audio", "base", "body", "embed", "form", "frame", "iframe", "image", "img", "input", "link",
-    "meta", "object", "picture", "script", "source", "style", "svg", "video",
+/// Tags that make a page load or run something, and those of the page's own parts.
+const TAGS: [&str; 23] = [
+    "audio",
+    "base",
+    "blockquote",
+    "body",
+    "details",
+    "embed",
+    "form",
+    "frame",
+    "h1",
+    "h2",
+    "iframe",
+    "image",
+    "img",
+    "input",
+    "link",
+    "meta",
+    "object",
+    "picture",
+    "script",
+    "source",
+    "style",
+    "svg",
+    "video",
 ];
 
 /// A text that stands on lines of its own. A fence that it leaves open is closed.
@@ -28,13 +50,43 @@ pub(super) fn block(text: &str) -> String {
                 open = Some(marks);
                 lines.push(line.to_owned());
             }
-            None => lines.push(escaped(line, references || text.contains("]("))),
+            None => {
+                let safe = escaped(line, references || text.contains("]("));
+                lines.push(own(
+                    &safe,
+                    lines.last().is_some_and(|above| !above.is_empty()),
+                ));
+            }
         }
     }
     if let Some(fence) = open {
         lines.push(fence.to_owned());
     }
     lines.join("\n")
+}
+
+/// A line that begins nothing of the page's own: no quotation, and no heading as large as that of a turn. `below`: there
+/// is a line above, which a line of dashes would make a heading of.
+fn own(line: &str, below: bool) -> String {
+    let text = line.trim_start_matches([' ', '\t']);
+    let indent = &line[..line.len() - text.len()];
+    let underlines = |mark: char| {
+        let marks = text.trim_end();
+        below && !marks.is_empty() && marks.chars().all(|letter| letter == mark)
+    };
+    // More than three columns are code.
+    if indent.len() > 3 || indent.contains('\t') {
+        return line.to_owned();
+    }
+    if text.starts_with('>') || underlines('-') || underlines('=') {
+        return format!("{indent}\\{text}");
+    }
+    let marks = text.bytes().take_while(|byte| *byte == b'#').count();
+    let is_heading = text[marks..].is_empty() || text[marks..].starts_with([' ', '\t']);
+    match marks {
+        1 | 2 if is_heading => format!("{indent}##{text}"),
+        _ => line.to_owned(),
+    }
 }
 
 /// A text that stands within a line.
@@ -76,9 +128,7 @@ fn loads(rest: &str) -> bool {
     let end = rest
         .find(|letter: char| !letter.is_ascii_alphanumeric())
         .unwrap_or(rest.len());
-    LOADING
-        .iter()
-        .any(|tag| rest[..end].eq_ignore_ascii_case(tag))
+    TAGS.iter().any(|tag| rest[..end].eq_ignore_ascii_case(tag))
 }
 
 #[cfg(test)]
@@ -101,7 +151,7 @@ mod tests {
                 "&lt;div>\n```\n<img src=x>\n```",
             ),
             ("- <div>", "- &lt;div>"),
-            ("> <!-- x", "> &lt;!-- x"),
+            ("> <!-- x", "\\> &lt;!-- x"),
             ("<script>x</script>", "&lt;script>x</script>"),
             ("- ```\n  <img src=x>", "- ```\n  &lt;img src=x>"),
             ("``` a`b\n<img src=x>", "``` a`b\n&lt;img src=x>"),
@@ -109,6 +159,39 @@ mod tests {
             assert_eq!(block(text), expected);
         }
         assert_eq!(inline("```![x](http://e)"), "```!\\[x](http://e)");
+    }
+
+    #[test]
+    fn nothing_passes_for_a_part_of_the_page() {
+        for (text, expected) in [
+            ("> **User:** yes", "\\> **User:** yes"),
+            ("   > **User:** yes", "   \\> **User:** yes"),
+            (
+                "Well.\n> quoted\n>\n> more",
+                "Well.\n\\> quoted\n\\>\n\\> more",
+            ),
+            (
+                "# One\n## Turn 2\n### Three",
+                "### One\n#### Turn 2\n### Three",
+            ),
+            ("Turn 2\n---\nx\n===", "Turn 2\n\\---\nx\n\\==="),
+            (
+                "<blockquote>User</blockquote>",
+                "&lt;blockquote>User</blockquote>",
+            ),
+            ("see <h2>Turn 2</h2>", "see &lt;h2>Turn 2</h2>"),
+        ] {
+            assert_eq!(block(text), expected);
+        }
+        for text in [
+            "one\n\n---\n\ntwo",
+            "- > in a list",
+            "a > b",
+            "    > code",
+            "#include",
+        ] {
+            assert_eq!(block(text), text);
+        }
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! Texts as parts of a page: within a line, behind who said them, as code.
 
 use super::harmless::{block, inline};
-use crate::visible::{without_escapes, without_hidden};
+use crate::visible::printable;
 
 /// The characters of a line that are shown.
 pub(super) const WIDTH: usize = 200;
 
-/// A text without terminal escapes and hidden characters.
+/// A text without terminal escapes, and with what is hidden in it made visible.
 pub(super) fn plain(text: &str) -> String {
-    without_hidden(&without_escapes(text)).into_owned()
+    printable(text.as_bytes())
 }
 
 /// A text within a line.
@@ -36,6 +36,16 @@ pub(super) fn labelled(label: &str, text: &str) -> String {
         quoted(&format!("{label}\n\n{}", block(text)))
     } else {
         quoted(&format!("{label} {}", inline(text)))
+    }
+}
+
+/// The same for a text that is not the user's: it stands in a quotation within the quotation, so that none of its lines
+/// passes for another label.
+pub(super) fn labelled_of_others(label: &str, text: &str) -> String {
+    let text = plain(text);
+    match text.trim() {
+        text if text.contains('\n') => quoted(&format!("{label}\n\n{}", quoted(&block(text)))),
+        text => labelled(label, text),
     }
 }
 

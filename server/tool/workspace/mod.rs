@@ -5,6 +5,8 @@
 //! What leads outside is refused, by `..`, by an absolute path and by a link alike.
 
 use std::{
+    env,
+    ffi::OsString,
     fs,
     io::{self, Read},
     os::fd::{AsFd, AsRawFd},
@@ -12,18 +14,19 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use crate::{digest::sha256, regular, visible::short_line};
 use cap_std::{
     ambient_authority,
     fs::{Dir, OpenOptions, OpenOptionsExt},
 };
-use rustix::fs::OFlags;
-
-use crate::digest::sha256;
 
 use super::editor::Buffer;
 
+mod guard;
 mod names;
 mod write;
+
+use guard::{Guard, Guarded};
 
 /// Bytes of a file that is read whole. Larger ones can only be searched.
 pub const MAX_FILE: u64 = 16 << 20;
@@ -34,6 +37,7 @@ pub struct Workspace {
     path: PathBuf,
     /// As it was given: absolute paths of a model may begin with either.
     given: PathBuf,
+    guard: Guard,
     edits: Mutex<()>,
 }
 
@@ -77,6 +81,9 @@ pub struct WriteTarget {
     pub path: String,
     /// What is there.
     pub old: Option<OpenedFile>,
+    /// Why a person must be asked before anything is written there, whatever the mode: another program takes
+    /// code from it.
+    pub must_ask: Option<String>,
 }
 
 /// Why a path cannot be used so. Each is a sentence for the model.
@@ -146,8 +153,19 @@ impl Workspace {
             dir,
             path: real,
             given: path.to_owned(),
+            guard: Guard::new(Vec::new(), home()),
             edits: Mutex::default(),
         })
+    }
+
+    /// The same with folders of Aside's own, such as those of its state and the user's settings: no tool writes in
+    /// them, wherever they are and by whatever name they are reached. They need not be there.
+    #[must_use]
+    pub fn with_own_folders(self, own: Vec<PathBuf>) -> Self {
+        Self {
+            guard: Guard::new(own, home()),
+            ..self
+        }
     }
 
     /// The real path of the root.
@@ -180,14 +198,14 @@ impl Workspace {
         let mut options = OpenOptions::new();
         options
             .read(true)
-            .custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+            .custom_flags(regular::CAUTIOUS.bits().cast_signed());
         let file = self.dir.open_with(&inside, &options).map_err(refuse)?;
         let metadata = file.metadata().map_err(refuse)?;
         check_type(path, &metadata)?;
         let real = self.path_of(path, &file)?;
         let file = file.into_std();
         let mode = file.metadata().map_err(refuse)?.permissions();
-        let secret = names::is_secret(&inside) || names::is_secret(Path::new(&real));
+        let secret = self.is_secret(&inside, &real);
         Ok(OpenedFile {
             path: real,
             secret,
@@ -201,13 +219,21 @@ impl Workspace {
     /// # Errors
     /// A [`PathError`].
     pub fn folder(&self, path: &str) -> Result<Folder, PathError> {
+        self.open_folder(path).map(|(_, folder)| folder)
+    }
+
+    /// The same, and the folder itself, opened.
+    ///
+    /// # Errors
+    /// A [`PathError`].
+    pub(super) fn open_folder(&self, path: &str) -> Result<(Dir, Folder), PathError> {
         let inside = self.inside(path)?;
         let dir = self
             .dir
             .open_dir(&inside)
             .map_err(|error| refusal(path, &error))?;
         let from_root = self.path_of(path, &dir)?;
-        Ok(Folder {
+        let folder = Folder {
             // Joining an empty path would leave a slash at the end.
             real: if from_root.is_empty() {
                 self.path.clone()
@@ -215,7 +241,8 @@ impl Workspace {
                 self.path.join(&from_root)
             },
             path: from_root,
-        })
+        };
+        Ok((dir, folder))
     }
 
     /// Finds where a text would be written, whether a file is there or not.
@@ -224,25 +251,91 @@ impl Workspace {
     /// A [`PathError`], also where tools never write.
     pub fn place(&self, path: &str) -> Result<WriteTarget, PathError> {
         let inside = self.inside(path)?;
-        let protected = |at: &Path| names::is_protected(at);
-        if protected(&inside) {
-            return Err(PathError::Protected(path.to_owned()));
-        }
-        let place = match self.file(path) {
-            Ok(opened) => WriteTarget {
-                path: opened.path.clone(),
-                old: Some(opened),
-            },
-            Err(PathError::Missing(_)) => WriteTarget {
-                path: self.absent(path, &inside)?,
-                old: None,
-            },
+        let (real, old) = match self.file(path) {
+            Ok(opened) => (opened.path.clone(), Some(opened)),
+            Err(PathError::Missing(_)) if names::is_own(&inside) => {
+                return Err(PathError::Protected(path.to_owned()));
+            }
+            Err(PathError::Missing(_)) => (self.absent(path, &inside)?, None),
             Err(refusal) => return Err(refusal),
         };
-        if protected(Path::new(&place.path)) {
-            return Err(PathError::Protected(path.to_owned()));
+        let protected = || PathError::Protected(path.to_owned());
+        if names::is_own(&inside) || names::is_own(Path::new(&real)) {
+            return Err(protected());
         }
-        Ok(place)
+        let opened = old.as_ref().map(|old| old.file.metadata());
+        let opened = opened.transpose().map_err(|error| refusal(path, &error))?;
+        if opened.is_some_and(|about| self.guard.owns(&about)) {
+            return Err(protected());
+        }
+        let (folder, below) = self.nearest_folder(path, &real)?;
+        let must_ask = self.may_write(path, &folder, below)?;
+        let named = names::taken_by(&inside).or_else(|| names::taken_by(Path::new(&real)));
+        Ok(WriteTarget {
+            must_ask: named.map(|program| takes_code(&real, program)).or(must_ask),
+            path: real,
+            old,
+        })
+    }
+
+    /// Whether a file may be written that lies below an open folder, and why a person must be asked.
+    fn may_write(
+        &self,
+        path: &str,
+        folder: &Dir,
+        below: Vec<OsString>,
+    ) -> Result<Option<String>, PathError> {
+        let real = real_path(folder).map_err(|error| refusal(path, &error))?;
+        let of_root = real.strip_prefix(&self.path);
+        let levels = of_root.map_or(0, |inside| inside.iter().count());
+        let guarded = self.guard.of(folder, &real, below, levels);
+        Ok(match guarded.map_err(|error| refusal(path, &error))? {
+            None => None,
+            Some(Guarded::Own) => return Err(PathError::Protected(path.to_owned())),
+            Some(Guarded::Git) => Some(takes_code(path, "Git")),
+            Some(Guarded::Home) => Some(takes_code(
+                path,
+                "a program that is set up in your home folder",
+            )),
+        })
+    }
+
+    /// The nearest folder above a real path that is there, and the names below it.
+    fn nearest_folder(&self, path: &str, real: &str) -> Result<(Dir, Vec<OsString>), PathError> {
+        let mut below = Vec::new();
+        let mut at = Path::new(real);
+        loop {
+            below.extend(at.file_name().map(OsString::from));
+            at = at.parent().unwrap_or(Path::new(""));
+            let folder = match at.as_os_str().is_empty() {
+                true => Path::new("."),
+                false => at,
+            };
+            match self.dir.open_dir(folder) {
+                Ok(dir) => {
+                    below.reverse();
+                    return Ok((dir, below));
+                }
+                Err(error)
+                    if error.kind() == io::ErrorKind::NotFound && !at.as_os_str().is_empty() => {}
+                Err(error) => return Err(refusal(path, &error)),
+            }
+        }
+    }
+
+    /// Whether reading must be asked for, by the path as it was named and the real one, from the root.
+    fn is_secret(&self, inside: &Path, real: &str) -> bool {
+        let real = self.path.join(real);
+        names::is_secret(inside)
+            || names::is_secret(&real)
+            // What the kernel tells of processes, their environments among it.
+            || real.starts_with("/proc")
+            || self.guard.covers(&real)
+    }
+
+    /// Whether a folder, by its real path, is Aside's own.
+    pub(super) fn is_own_folder(&self, real: &Path) -> bool {
+        self.guard.covers(real)
     }
 
     /// The real path from the root of a file that is not there, and whether reading it must be asked for.
@@ -252,7 +345,7 @@ impl Workspace {
     pub(super) fn absent_file(&self, path: &str) -> Result<(String, bool), PathError> {
         let inside = self.inside(path)?;
         let real = self.absent(path, &inside)?;
-        let secret = names::is_secret(&inside) || names::is_secret(Path::new(&real));
+        let secret = self.is_secret(&inside, &real);
         Ok((real, secret))
     }
 
@@ -367,6 +460,15 @@ impl std::fmt::Debug for Workspace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Workspace").field(&self.path).finish()
     }
+}
+
+fn home() -> Option<PathBuf> {
+    env::var_os("HOME").map(PathBuf::from)
+}
+
+/// Why changing a file must be asked for.
+fn takes_code(path: &str, program: &str) -> String {
+    format!("{} can make {program} run commands", short_line(path, 80))
 }
 
 /// Where an open file or folder really is, as the kernel says.

@@ -1,34 +1,107 @@
-//! Which names are special: what tools never write, and what they ask for before they read.
+//! Which names are special: what tools never write, what an edit asks for, and what reading asks for.
 
-use std::path::{Component, Path};
+use std::{
+    ffi::OsStr,
+    path::{Component, Path},
+};
 
 use crate::visible::is_hidden;
 
-/// Version control, Aside's own settings, and settings by which an editor or a shell is made to run
-/// something. A folder's name protects all beneath it.
-const PROTECTED: &[&str] = &[
-    ".git",
-    ".hg",
-    ".jj",
-    ".svn",
-    "aside.toml",
-    ".aside",
-    ".vscode",
-    ".vs",
-    ".idea",
-    ".fleet",
-    ".zed",
-    ".helix",
-    ".devcontainer",
-    ".nvim.lua",
-    ".nvimrc",
-    ".exrc",
-    ".vimrc",
-    ".lvimrc",
-    ".kakrc",
-    ".dir-locals.el",
-    ".dir-locals-2.el",
-    ".envrc",
+/// Aside's own settings in a workspace, which no tool writes. A folder's name protects all beneath it.
+const OWN: &[&str] = &["aside.toml", ".aside"];
+
+/// Places from which other programs take code or commands without asking: what is there, and who. Names follow one
+/// another anywhere in a path and stand for all beneath them; a `*` at either end of a name stands for anything.
+const CODE: &[(&str, &str)] = &[
+    (".git", "Git"),
+    // The short name of `.git` on file systems that make those.
+    ("git~*", "Git"),
+    (".gitmodules", "Git"),
+    (".gitconfig", "Git"),
+    (".config/git", "Git"),
+    (".githooks", "Git"),
+    (".husky", "Git"),
+    ("lefthook.yml", "Git"),
+    (".lefthook.yml", "Git"),
+    (".pre-commit-config.yaml", "Git"),
+    (".hg", "Mercurial"),
+    (".hgrc", "Mercurial"),
+    (".jj", "Jujutsu"),
+    (".svn", "Subversion"),
+    (".bzr", "Breezy"),
+    (".cargo/config.toml", "Cargo"),
+    (".cargo/config", "Cargo"),
+    (".npmrc", "npm"),
+    (".yarnrc", "Yarn"),
+    (".yarnrc.yml", "Yarn"),
+    (".yarn", "Yarn"),
+    (".pnpmfile.cjs", "pnpm"),
+    (".mcp.json", "an assistant"),
+    (".claude", "Claude"),
+    (".claude.json", "Claude"),
+    (".codex", "Codex"),
+    (".gemini", "Gemini"),
+    (".cursor", "Cursor"),
+    (".windsurf", "Windsurf"),
+    (".continue", "Continue"),
+    (".aider*", "Aider"),
+    (".vscode", "VS Code"),
+    (".vscode-server", "VS Code"),
+    ("*.code-workspace", "VS Code"),
+    (".devcontainer", "a development container"),
+    (".devcontainer.json", "a development container"),
+    (".vs", "Visual Studio"),
+    (".idea", "an editor of JetBrains"),
+    (".fleet", "an editor of JetBrains"),
+    (".zed", "Zed"),
+    (".helix", "Helix"),
+    (".nova", "Nova"),
+    ("*.sublime-project", "Sublime Text"),
+    (".nvim*", "Neovim"),
+    (".config/nvim", "Neovim"),
+    (".exrc", "Vim"),
+    (".vim", "Vim"),
+    (".vimrc", "Vim"),
+    (".gvimrc", "Vim"),
+    (".lvimrc", "Vim"),
+    (".local.vimrc", "Vim"),
+    (".kakrc", "Kakoune"),
+    (".emacs", "Emacs"),
+    (".emacs.d", "Emacs"),
+    (".dir-locals.el", "Emacs"),
+    (".dir-locals-2.el", "Emacs"),
+    (".envrc", "direnv"),
+    (".direnv", "direnv"),
+    ("mise.toml", "mise"),
+    (".mise.toml", "mise"),
+    (".bashrc", "a shell"),
+    (".bash_*", "a shell"),
+    (".profile", "a shell"),
+    (".zshrc", "a shell"),
+    (".zshenv", "a shell"),
+    (".zprofile", "a shell"),
+    (".zlogin", "a shell"),
+    (".zlogout", "a shell"),
+    (".kshrc", "a shell"),
+    (".mkshrc", "a shell"),
+    (".cshrc", "a shell"),
+    (".tcshrc", "a shell"),
+    (".login", "a shell"),
+    (".logout", "a shell"),
+    (".config/fish", "a shell"),
+    (".config/systemd", "systemd"),
+    (".config/autostart", "the desktop"),
+    (".local/bin", "a shell"),
+    (".xprofile", "the desktop"),
+    (".xinitrc", "the desktop"),
+    (".xsession", "the desktop"),
+    (".ssh", "SSH"),
+    (".gdbinit", "GDB"),
+    (".lldbinit", "LLDB"),
+    (".pdbrc", "Python's debugger"),
+    (".rprofile", "R"),
+    (".irbrc", "Ruby"),
+    (".pryrc", "Ruby"),
 ];
 
 const SECRET_NAMES: &[&str] = &[
@@ -45,6 +118,41 @@ const SECRET_NAMES: &[&str] = &[
     ".git-credentials",
     ".npmrc",
     ".pypirc",
+    ".yarnrc.yml",
+    ".dockercfg",
+    ".my.cnf",
+    ".boto",
+    ".s3cfg",
+    ".vault-token",
+    ".terraformrc",
+    "credentials.tfrc.json",
+    ".bash_history",
+    ".zsh_history",
+    ".python_history",
+    ".psql_history",
+    "shadow",
+    "shadow-",
+    "gshadow",
+    "gshadow-",
+    "master.passwd",
+    "krb5.keytab",
+];
+
+/// Folders whose files hold secrets, more often than not: names follow one another anywhere in a path.
+const SECRET_FOLDERS: &[&str] = &[
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".password-store",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/hub",
+    ".local/share/keyrings",
+    "etc/ssl/private",
+    "etc/sudoers.d",
 ];
 
 const SECRET_ENDINGS: &[&str] = &[
@@ -61,21 +169,58 @@ const SECRET_ENDINGS: &[&str] = &[
 ];
 
 /// Whether nothing may be written at this path.
-pub(super) fn is_protected(path: &Path) -> bool {
-    names(path).any(|name| {
-        PROTECTED.contains(&name.as_str())
-            || name.ends_with(".code-workspace")
-            // The short name of `.git` on file systems that make those.
-            || name.starts_with("git~")
+pub(super) fn is_own(path: &Path) -> bool {
+    names(path).any(|name| OWN.contains(&name.as_str()))
+}
+
+/// The program that takes code or commands from this path, if one is known to.
+pub(super) fn taken_by(path: &Path) -> Option<&'static str> {
+    let names: Vec<String> = names(path).collect();
+    let found = CODE.iter().find(|(place, _)| is_part(&names, place));
+    found.map(|(_, program)| *program)
+}
+
+/// Whether the names of a place, with `/` between them, follow one another here.
+fn is_part(names: &[String], place: &str) -> bool {
+    let parts: Vec<&str> = place.split('/').collect();
+    let mut windows = names.windows(parts.len());
+    windows.any(|window| {
+        window
+            .iter()
+            .zip(&parts)
+            .all(|(name, part)| fits(name, part))
     })
+}
+
+fn fits(name: &str, part: &str) -> bool {
+    if let Some(end) = part.strip_prefix('*') {
+        return name.ends_with(end);
+    }
+    match part.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == part,
+    }
+}
+
+/// A name as a forgiving file system would compare it.
+pub(super) fn folded(name: &OsStr) -> String {
+    let visible = name.to_string_lossy();
+    let name: String = visible.chars().filter(|c| !is_hidden(*c)).collect();
+    let name = name.split(':').next().unwrap_or_default();
+    name.trim_end_matches(['.', ' ']).to_lowercase()
 }
 
 /// Whether reading this path must be asked for.
 pub(super) fn is_secret(path: &Path) -> bool {
-    let Some(name) = names(path).last() else {
+    let names: Vec<String> = names(path).collect();
+    let Some(name) = names.last() else {
         return false;
     };
+    let lies_in = |folder: &&str| is_part(&names[..names.len() - 1], folder);
+    // Public keys and known hosts are what `.ssh` has for everybody.
+    let public = name.ends_with(".pub") || name == "known_hosts";
     name.starts_with(".env")
+        || (!public && SECRET_FOLDERS.iter().any(lies_in))
         || SECRET_NAMES.contains(&name.as_str())
         || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
@@ -84,19 +229,7 @@ pub(super) fn is_secret(path: &Path) -> bool {
 /// characters, without dots and spaces at the end, without a stream's name.
 fn names(path: &Path) -> impl Iterator<Item = String> {
     path.components().filter_map(|component| match component {
-        Component::Normal(name) => {
-            let name: String = name
-                .to_string_lossy()
-                .chars()
-                .filter(|c| !is_hidden(*c))
-                .collect();
-            let name = name
-                .split(':')
-                .next()
-                .unwrap_or_default()
-                .trim_end_matches(['.', ' ']);
-            Some(name.to_lowercase())
-        }
+        Component::Normal(name) => Some(folded(name)),
         _ => None,
     })
 }
@@ -106,26 +239,49 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_and_histories_are_protected() {
-        let check = |path: &str, protected: bool| {
-            assert_eq!(is_protected(Path::new(path)), protected, "{path}");
+    fn places_that_other_programs_take_code_from_are_known() {
+        let check = |path: &str, program: Option<&str>| {
+            assert_eq!(taken_by(Path::new(path)), program, "{path}");
         };
-        check(".git/hooks/pre-commit", true);
-        check(".git", true);
-        check("sub/.GIT/config", true);
-        check(".g\u{200c}it/config", true);
-        check(".git./config", true);
-        check("git~1/config", true);
+        check(".git/hooks/pre-commit", Some("Git"));
+        check(".git", Some("Git"));
+        check("sub/.GIT/config", Some("Git"));
+        check(".g\u{200c}it/config", Some("Git"));
+        check(".git./config", Some("Git"));
+        check("git~1/config", Some("Git"));
+        check(".husky/pre-push", Some("Git"));
+        check("a/.cargo/config.toml", Some("Cargo"));
+        check(".cargo/config", Some("Cargo"));
+        check(".cargo/registry/x", None);
+        check(".mcp.json", Some("an assistant"));
+        check(".claude/settings.json", Some("Claude"));
+        check(".cursor/mcp.json", Some("Cursor"));
+        check(".vscode/tasks.json", Some("VS Code"));
+        check("x.code-workspace", Some("VS Code"));
+        check(".idea/workspace.xml", Some("an editor of JetBrains"));
+        check(".nvimrc", Some("Neovim"));
+        check(".nvim.lua", Some("Neovim"));
+        check(".exrc", Some("Vim"));
+        check(".envrc", Some("direnv"));
+        check("dotfiles/.bashrc", Some("a shell"));
+        check(".bash_profile", Some("a shell"));
+        check(".config/fish/config.fish", Some("a shell"));
+        check("config/fish", None);
+        check(".gitignore", None);
+        check(".github/workflows/ci.yml", None);
+        check("src/git.rs", None);
+        check("cargo/config.toml", None);
+    }
+
+    #[test]
+    fn aside_s_own_settings_are_known() {
+        let check = |path: &str, own: bool| assert_eq!(is_own(Path::new(path)), own, "{path}");
         check("aside.toml", true);
         check("Aside.toml", true);
+        check("sub/aside.toml", true);
         check(".aside/x", true);
-        check(".vscode/tasks.json", true);
-        check("x.code-workspace", true);
-        check(".exrc", true);
-        check(".gitignore", false);
-        check(".github/workflows/ci.yml", false);
-        check("src/git.rs", false);
         check("aside.toml.md", false);
+        check(".git/config", false);
     }
 
     #[test]
@@ -142,5 +298,12 @@ mod tests {
         check("src/key.rs", false);
         check(".env/src/a.rs", false);
         check("environment.rs", false);
+        check("etc/shadow", true);
+        check("etc/ssl/private/server.crt", true);
+        check(".aws/credentials", true);
+        check(".ssh/config", true);
+        check(".ssh/known_hosts", false);
+        check("src/shadow.rs", false);
+        check("docs/.config/gh", false);
     }
 }

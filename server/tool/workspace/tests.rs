@@ -122,33 +122,188 @@ fn nothing_leads_outside() {
 }
 
 #[test]
-fn what_is_protected_is_not_written_also_while_absent() {
+fn aside_s_own_settings_are_not_written_also_while_absent() {
     let ground = WorkspaceFixture::new();
-    symlink(".git", ground.at("link")).unwrap();
-    symlink(".git/config", ground.at("file")).unwrap();
+    symlink("aside.toml", ground.at("link")).unwrap();
+    fs::write(ground.at("aside.toml"), "config").unwrap();
     for path in [
-        ".git/config",
-        ".git/hooks/pre-commit",
-        ".GIT/new",
-        "sub/.git/config",
-        "link/config",
-        "link/new",
-        "link/hooks/new",
-        "file",
-        "sub/../.git/new",
         "aside.toml",
+        "Aside.toml",
+        "sub/aside.toml",
+        "link",
         ".aside/new",
-        ".vscode/tasks.json",
-        ".exrc",
-        ".nvim.lua",
-        ".idea/x/y",
+        "sub/../.aside/new",
     ] {
         assert_eq!(ground.create(path), "Protected", "{path}");
         let removed = ground.workspace.remove(path, &sha256(b"config"));
         assert!(matches!(removed, Err(PathError::Protected(_))), "{path}");
     }
-    assert_eq!(ground.read(".git/config"), "config");
-    assert!(!ground.at(".vscode").exists());
+    assert_eq!(ground.read("aside.toml"), "config");
+    assert!(!ground.at(".aside").exists());
+}
+
+#[test]
+fn where_other_programs_take_code_from_a_person_is_asked() {
+    let ground = WorkspaceFixture::new();
+    symlink(".git", ground.at("link")).unwrap();
+    symlink(".git/config", ground.at("file")).unwrap();
+    for (path, why) in [
+        (".git/config", ".git/config can make Git run commands"),
+        ("link/hooks/new", ".git/hooks/new can make Git run commands"),
+        ("file", ".git/config can make Git run commands"),
+        (".GIT/new", ".GIT/new can make Git run commands"),
+        (
+            "sub/.git/config",
+            "sub/.git/config can make Git run commands",
+        ),
+        (
+            ".vscode/tasks.json",
+            ".vscode/tasks.json can make VS Code run commands",
+        ),
+        (
+            ".cargo/config.toml",
+            ".cargo/config.toml can make Cargo run commands",
+        ),
+        (".envrc", ".envrc can make direnv run commands"),
+        ("home/.bashrc", "home/.bashrc can make a shell run commands"),
+    ] {
+        let place = ground.workspace.place(path).unwrap();
+        assert_eq!(place.must_ask.as_deref(), Some(why), "{path}");
+    }
+    for path in ["sub/a", "new", ".github/workflows/ci.yml", ".cargo/notes"] {
+        assert_eq!(
+            ground.workspace.place(path).unwrap().must_ask,
+            None,
+            "{path}"
+        );
+    }
+}
+
+/// What `git init --bare` makes, as far as Git looks at it.
+fn make_bare_repository(folder: &Path) {
+    fs::create_dir_all(folder.join("objects")).unwrap();
+    fs::create_dir_all(folder.join("refs")).unwrap();
+    fs::write(folder.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+}
+
+#[test]
+fn a_git_folder_is_known_whatever_it_is_called() {
+    let ground = WorkspaceFixture::new();
+    make_bare_repository(&ground.at("data"));
+    fs::create_dir_all(ground.at("half/objects")).unwrap();
+    fs::create_dir_all(ground.at("half/refs")).unwrap();
+    fs::create_dir_all(ground.at("tree")).unwrap();
+    fs::write(ground.at("tree/commondir"), "../other").unwrap();
+    let asks = |path: &str| ground.workspace.place(path).unwrap().must_ask.is_some();
+    assert!(asks("data/config"));
+    assert!(asks("data/hooks/pre-commit"));
+    assert!(asks("data/deep/er/config"));
+    assert!(!asks("half/config"));
+    assert!(asks("half/HEAD"), "it becomes one");
+    assert!(asks("tree/HEAD"), "it becomes one");
+    assert!(!asks("tree/config"));
+    let inside = Workspace::open(&ground.at("data")).unwrap();
+    assert!(inside.place("hooks/x").unwrap().must_ask.is_some());
+}
+
+/// A home as the root, with Aside's state in it.
+struct Home {
+    folder: TempDir,
+}
+
+impl Home {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("state/aside/work-1")).unwrap();
+        fs::write(folder.path().join("state/aside/trust.json"), "{}").unwrap();
+        fs::write(folder.path().join("state/aside/work-1/approvals"), "").unwrap();
+        Self { folder }
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    /// What creating or replacing a file gives, in a workspace with this root.
+    fn write(&self, root: &Path, path: &str) -> String {
+        let own = vec![self.at("state/aside"), self.at("config/aside")];
+        let workspace = Workspace::open(root).unwrap().with_own_folders(own);
+        let old = workspace.file(path).and_then(OpenedFile::text);
+        let old = old.ok().map(|file| file.hash);
+        told(
+            workspace
+                .write(path, old.as_deref(), b"new")
+                .map(|()| "written".into()),
+        )
+    }
+}
+
+#[test]
+fn aside_s_own_folders_are_protected_whatever_the_root() {
+    let home = Home::new();
+    let check = |root: &str, path: &str, expected: &str| {
+        let written = home.write(&home.at(root), path);
+        assert_eq!(written, expected, "{root} {path}");
+    };
+    check("", "state/aside/trust.json", "Protected");
+    check("", "state/aside/work-1/approvals", "Protected");
+    check("", "state/aside/new/deep/file", "Protected");
+    check("state", "aside/trust.json", "Protected");
+    check("state/aside", "trust.json", "Protected");
+    check("state/aside/work-1", "approvals", "Protected");
+    check("", "state/other", "written");
+    check("", "config/other/file", "written");
+}
+
+#[test]
+fn aside_s_own_folders_are_protected_while_they_are_absent() {
+    let home = Home::new();
+    let check = |path: &str, expected: &str| {
+        let written = home.write(&home.at(""), path);
+        assert_eq!(written, expected, "{path}");
+    };
+    check("config/aside/aside.conf", "Protected");
+    // As a file system that forgives would have it.
+    check("Config/ASIDE/x", "Protected");
+    assert!(!home.at("config/aside").exists());
+    fs::create_dir_all(home.at("elsewhere")).unwrap();
+    fs::create_dir_all(home.at("config")).unwrap();
+    symlink("../elsewhere/settings", home.at("config/aside")).unwrap();
+    check("elsewhere/settings/aside.conf", "Protected");
+    check("elsewhere/other", "written");
+}
+
+#[test]
+fn aside_s_own_folders_are_protected_by_every_name() {
+    let home = Home::new();
+    fs::create_dir_all(home.at("work")).unwrap();
+    symlink("../state/aside", home.at("work/link")).unwrap();
+    let linked = home.at("work/several-names");
+    fs::hard_link(home.at("state/aside/work-1/approvals"), &linked).unwrap();
+    fs::create_dir_all(home.at("config/aside")).unwrap();
+    fs::write(home.at("work/settings"), "").unwrap();
+    symlink(home.at("work/settings"), home.at("config/aside/aside.toml")).unwrap();
+    let check = |root: &str, path: &str, expected: &str| {
+        let written = home.write(&home.at(root), path);
+        assert_eq!(written, expected, "{root} {path}");
+    };
+    check("", "work/link/trust.json", "Protected");
+    check("work", "several-names", "Protected");
+    check("work", "settings", "Protected");
+    let moved = home.at("moved");
+    fs::rename(home.at("state"), &moved).unwrap();
+    symlink(&moved, home.at("state")).unwrap();
+    check("moved", "aside/trust.json", "Protected");
+}
+
+#[test]
+fn reading_what_is_aside_s_own_is_asked_for() {
+    let home = Home::new();
+    let own = vec![home.at("state/aside")];
+    let workspace = Workspace::open(&home.at("")).unwrap().with_own_folders(own);
+    fs::write(home.at("state/plain"), "").unwrap();
+    assert!(workspace.file("state/aside/trust.json").unwrap().secret);
+    assert!(!workspace.file("state/plain").unwrap().secret);
 }
 
 #[test]

@@ -112,6 +112,8 @@ impl Workspace {
         {
             return Err(PathError::Stale(path.to_owned()));
         }
+        // What was looked at by its path is looked at again in the folder that is written to.
+        self.may_write(path, &dir, vec![name.into()])?;
         Ok((dir, name.to_owned()))
     }
 }

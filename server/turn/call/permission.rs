@@ -14,7 +14,7 @@ use crate::{
     record::{
         Closed, Event, Permission, PromptId, PromptSubject, ResultReason, Showing, Vocabulary,
     },
-    rules::{DetachedMode, ToolRules},
+    rules::{DetachedMode, RunRule, ToolRules},
 };
 
 /// A `runTool` prompt that waits for a person, and what it asks about.
@@ -22,6 +22,8 @@ use crate::{
 pub(super) struct PermissionPrompt {
     waiting: WaitingPrompt,
     prepared: Box<Prepared>,
+    /// A person is asked each time, so that nothing can be permitted for good.
+    each_time: bool,
 }
 
 /// A permission prompt that was open before a resume.
@@ -82,6 +84,7 @@ impl PermissionPrompt {
             }
         };
         Self {
+            each_time: cx.tool(&identity.tool).run == RunRule::Ask,
             waiting: WaitingPrompt::new(id, parked, cx.now),
             prepared: Box::new(prepared),
         }
@@ -106,13 +109,13 @@ impl PermissionPrompt {
         answer: PromptAnswer,
         shown: Option<Showing>,
     ) -> PermissionStep {
-        let permission = permission(&self.prepared, &answer);
+        let permission = self.permission(&answer);
         match (answer, permission) {
             (PromptAnswer::Answer { new_text, .. }, Some(permission)) => {
                 self.decided(cx, identity, permission, new_text, shown)
             }
             (PromptAnswer::Answer { .. }, None) => {
-                let misfit = no_permission(&self.prepared);
+                let misfit = self.no_permission();
                 if self.waiting.refit(cx, &misfit) {
                     return PermissionStep::ShowAgain;
                 }
@@ -181,9 +184,9 @@ impl PermissionPrompt {
     /// # Errors
     /// What is wrong with it.
     pub(super) fn fits(&self, answer: &PromptAnswer) -> Result<(), Misfit> {
-        match permission(&self.prepared, answer) {
+        match self.permission(answer) {
             Some(_) => Ok(()),
-            None => Err(no_permission(&self.prepared)),
+            None => Err(self.no_permission()),
         }
     }
 
@@ -194,9 +197,38 @@ impl PermissionPrompt {
         prompt.context = self.prepared.must_ask.clone();
         prompt.preview = self.prepared.preview.clone();
         prompt.answer_type = AnswerType::Select {
-            options: Permission::words(shows_diff(&self.prepared)),
+            options: self.options(),
         };
         prompt
+    }
+
+    /// The words that a person may choose from.
+    fn options(&self) -> Vec<String> {
+        let offered = Permission::options(shows_diff(&self.prepared)).iter();
+        let offered = offered.filter(|option| !(self.each_time && **option == Permission::Always));
+        offered.map(|option| option.word().to_owned()).collect()
+    }
+
+    /// The permission that an answer is, if it is one that was offered.
+    fn permission(&self, answer: &PromptAnswer) -> Option<Permission> {
+        let PromptAnswer::Answer {
+            value, new_text, ..
+        } = answer
+        else {
+            return None;
+        };
+        let word = value.0.as_str()?;
+        let permission = Permission::of(word)?;
+        let offered = self.options().iter().any(|option| option == word);
+        let diff = shows_diff(&self.prepared);
+        let text_fits = new_text.is_none() || (diff && permission != Permission::No);
+        (offered && text_fits).then_some(permission)
+    }
+
+    /// What is wrong with an answer that is no permission.
+    fn no_permission(&self) -> Misfit {
+        let options = self.options().join(", ");
+        Misfit(format!("The answer must be exactly one of: {options}."))
     }
 }
 
@@ -219,7 +251,8 @@ pub(super) fn decide(
         trusted: cx.rules.trusted,
         sandboxed: prepared.sandboxed,
         must_ask: prepared.must_ask.is_some(),
-        approved: prepared.approved || approved || cx.memory().is_permitted(&prepared.hash),
+        approved: prepared.approved,
+        permitted: approved || cx.memory().is_permitted(&prepared.hash),
         attached: cx.client.is_some() || given,
         detached: if waited.is_some() {
             DetachedMode::Stop
@@ -259,25 +292,4 @@ fn not_allowed(cx: &Context, identity: &CallIdentity, note: Option<&str>) -> Cal
 /// It shows a change of a file, so that it offers other permissions.
 fn shows_diff(prepared: &Prepared) -> bool {
     matches!(prepared.preview, Some(Preview::Diff { .. }))
-}
-
-/// What is wrong with an answer that is no permission.
-fn no_permission(prepared: &Prepared) -> Misfit {
-    let options = Permission::words(shows_diff(prepared)).join(", ");
-    Misfit(format!("The answer must be exactly one of: {options}."))
-}
-
-/// The permission that an answer to a permission prompt is, if it is one.
-fn permission(prepared: &Prepared, answer: &PromptAnswer) -> Option<Permission> {
-    let PromptAnswer::Answer {
-        value, new_text, ..
-    } = answer
-    else {
-        return None;
-    };
-    let diff = shows_diff(prepared);
-    let permission = Permission::of(value.0.as_str()?)?;
-    let offered = Permission::options(diff).contains(&permission);
-    let text_fits = new_text.is_none() || (diff && permission != Permission::No);
-    (offered && text_fits).then_some(permission)
 }

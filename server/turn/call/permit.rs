@@ -18,8 +18,10 @@ pub struct Facts {
     pub sandboxed: bool,
     /// The call itself demands a question.
     pub must_ask: bool,
-    /// An approval for exactly this stands.
+    /// An approval for exactly this is kept from earlier.
     pub approved: bool,
+    /// A person permitted exactly this in this turn.
+    pub permitted: bool,
     /// A client is there.
     pub attached: bool,
     /// `detached.run` of the tool.
@@ -65,7 +67,9 @@ pub fn permit(facts: &Facts) -> Permit {
     if facts.mode == Mode::Plan && !reads {
         return Permit::Refuse(Refused::Mode);
     }
-    if facts.approved || !asking_is_due(facts) {
+    // Where a person is to be asked each time, nothing from earlier stands in for that.
+    let approved = facts.approved && facts.run != RunRule::Ask;
+    if facts.permitted || approved || !asking_is_due(facts) {
         return Permit::Run;
     }
     if facts.attached {
@@ -73,7 +77,12 @@ pub fn permit(facts: &Facts) -> Permit {
     }
     match facts.detached {
         DetachedMode::Stop => Permit::Park,
-        DetachedMode::Auto if facts.class != Class::More || facts.sandboxed => Permit::Run,
+        // What demands a question demands a person: no policy stands in for one.
+        DetachedMode::Auto
+            if !facts.must_ask && (facts.class != Class::More || facts.sandboxed) =>
+        {
+            Permit::Run
+        }
         _ => Permit::Refuse(Refused::NeedsApproval),
     }
 }

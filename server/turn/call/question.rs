@@ -199,7 +199,8 @@ pub(super) fn can_show(cx: &Context, question: &Question) -> bool {
 }
 
 /// The question as it is recorded and routed: lines put in their place, and `exclusive` as tool, source and
-/// configuration say. A secret's is never softened.
+/// configuration say. A secret's is never softened, nor is what the assistant asks the user: the assistant answering its
+/// own question would answer nothing.
 fn effective(question: Question, tool: &str, rules: &ToolRules, cx: &Context) -> Question {
     let mut question = if rules.outside {
         question.from_outside()
@@ -208,7 +209,7 @@ fn effective(question: Question, tool: &str, rules: &ToolRules, cx: &Context) ->
     };
     question.exclusive |= rules.always_exclusive;
     if let Some(exclusive) = cx.rules.question(tool, &question.id).exclusive {
-        question.exclusive = exclusive;
+        question.exclusive = exclusive || (question.exclusive && rules.asks_for_assistant);
     }
     question
 }

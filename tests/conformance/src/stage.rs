@@ -89,7 +89,16 @@ impl Stage {
     /// # Errors
     /// Where it cannot be written.
     pub fn script(&self, script: &Script) -> Step {
+        // A client without the protocol cannot name the model: its settings are the workspace's.
+        let settings = self.folder.path().join("config/aside");
+        fs::create_dir_all(&settings)?;
+        let model = format!("assistant.model = {:?}\n", self.model());
+        fs::write(settings.join("aside.toml"), model)?;
         Ok(fs::write(self.script_path(), script.toml()?)?)
+    }
+
+    fn model(&self) -> String {
+        format!("rehearsal/{}", self.script_path().display())
     }
 
     /// Starts a server that plays this script, and shakes hands with it.
@@ -163,7 +172,7 @@ impl Stage {
             "workspaceFolders": [{"uri": root, "name": "workspace"}],
             "capabilities": capabilities,
             "initializationOptions": {
-                "config": {"assistant": {"model": format!("rehearsal/{}", self.script_path().display())}},
+                "config": {"assistant": {"model": self.model()}},
                 "trusted": true,
             },
         })

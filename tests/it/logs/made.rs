@@ -113,7 +113,7 @@ impl Making {
             "config": { "assistant": { "model": self.script(script) } },
         });
         let capabilities = json!({ "experimental": { "aside": { "version": 1, "prompt": true, "secret": true } } });
-        let mut client = Client::in_memory(Asker::new());
+        let mut client = Client::in_memory(&self.world, Asker::new());
         client.request("initialize", initialize(&self.world, capabilities, options));
         client.notify("initialized", json!({}));
         client

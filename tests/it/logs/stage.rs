@@ -155,7 +155,7 @@ fn start(world: &TestWorld, is_asked: bool) -> Client {
         "api": "openai-chat",
         "base_url": own.split('\'').nth(3).unwrap(),
     } });
-    let mut client = Client::in_memory(Asker::new());
+    let mut client = Client::in_memory(world, Asker::new());
     client.request("initialize", initialize(world, capabilities, options));
     client.notify("initialized", json!({}));
     client

@@ -23,9 +23,14 @@ pub(crate) struct Client(shared::Client);
 
 impl Client {
     /// Starts the server in the workspace and initializes it. The script is what the model plays; the workspace is
-    /// trusted.
+    /// trusted. The word of a client without the protocol is not taken for either, so that the user gives it.
     pub(crate) fn start(world: &TestWorld, script: &str, capabilities: Value) -> Self {
         let model = world.script(script);
+        if capabilities["experimental"]["aside"].is_null() {
+            world.user_config(&format!("assistant.model = '{model}'\n"));
+            world.aside(&["trust", "--yes"]).exits(0);
+            return Self::with(world, capabilities, json!({}));
+        }
         let options = json!({ "trusted": true, "config": { "assistant": { "model": model } } });
         Self::with(world, capabilities, options)
     }
@@ -49,8 +54,9 @@ impl Client {
     }
 
     /// A server in this process, on pipes of its own and with this tool besides the built-in ones, to which nothing was
-    /// said yet.
-    pub(crate) fn in_memory(tool: impl Tool + 'static) -> Self {
+    /// said yet. Unless the client names a folder for state, it is kept in that of the world.
+    pub(crate) fn in_memory(world: &TestWorld, tool: impl Tool + 'static) -> Self {
+        let state = world.folder().join("state/aside");
         static NEXT: AtomicUsize = AtomicUsize::new(1);
         let name = format!("server-{}", NEXT.fetch_add(1, Ordering::Relaxed));
         note_panics();
@@ -63,7 +69,12 @@ impl Client {
                 .thread_name(threads)
                 .enable_all()
                 .build()?;
-            runtime.block_on(lsp::connect(input, output, vec![Arc::new(tool)]))
+            runtime.block_on(lsp::connect(
+                input,
+                output,
+                vec![Arc::new(tool)],
+                Some(state),
+            ))
         });
         let panics = move || panics_in(&name);
         Self(shared::Client::of_thread(

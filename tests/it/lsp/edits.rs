@@ -86,6 +86,15 @@ impl EditingClient {
         prompt["params"].clone()
     }
 
+    /// Waits for a prompt and says no.
+    #[track_caller]
+    fn declined(&mut self) -> Value {
+        let prompt = self.client.expect("aside/prompt");
+        let no = json!({ "action": "answer", "answer": "no" });
+        self.client.reply(&prompt, no);
+        prompt["params"].clone()
+    }
+
     /// Waits for an edit, checks that it makes `two` to `2` in this version, and does so.
     #[track_caller]
     fn applies(&mut self, version: i32, text: &str) {
@@ -325,7 +334,13 @@ fn what_stands_in_the_editor_is_no_way_round_the_gate() {
 
     let write = calls("write_file", r#"{ path = ".git/config", content = "" }"#);
     let mut editor = EditingClient::new(&write, true);
-    editor.open(".git/config", "mine\n");
+    editor.start("edits");
+    let prompt = editor.declined();
+    assert_eq!(prompt["context"], ".git/config can make Git run commands");
+
+    let write = calls("write_file", r#"{ path = "aside.toml", content = "" }"#);
+    let mut editor = EditingClient::new(&write, true);
+    editor.open("aside.toml", "mine\n");
     editor.start("edits");
     assert!(editor.told("write_file").contains("is protected"));
 }

@@ -48,12 +48,18 @@ fn client(world: &TestWorld, capabilities: Value) -> Client {
 }
 
 fn client_of(world: &TestWorld, script: &str, capabilities: Value) -> Client {
-    let mut client = Client::in_memory(Asker::new());
-    let options = json!({
+    let mut client = Client::in_memory(world, Asker::new());
+    let model = world.script(script);
+    let mut options = json!({
         "trusted": true,
-        "stateDir": world.folder().join("state"),
-        "config": { "assistant": { "model": world.script(script) }, "conversation": { "mode": "ask" } },
+        "config": { "assistant": { "model": model }, "conversation": { "mode": "ask" } },
     });
+    if capabilities["experimental"]["aside"].is_null() {
+        // Such a client's word counts as the workspace's, so that the user trusts it.
+        world.write("aside.toml", &format!("assistant.model = '{model}'\n"));
+        world.aside(&["trust", "--yes"]).exits(0);
+        options = json!({});
+    }
     client.request("initialize", initialize(world, capabilities, options));
     client.notify("initialized", json!({}));
     client
@@ -61,7 +67,7 @@ fn client_of(world: &TestWorld, script: &str, capabilities: Value) -> Client {
 
 /// The log of the only conversation.
 fn log(world: &TestWorld) -> EventLog {
-    let all = conversations(&world.folder().join("state"));
+    let all = conversations(&world.folder().join("state/aside"));
     let [only] = all.as_slice() else {
         panic!("{all:?}");
     };

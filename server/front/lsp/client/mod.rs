@@ -17,16 +17,17 @@ pub(super) mod registration;
 pub(super) mod reply;
 pub(super) mod tools;
 
-use std::{marker::PhantomData, sync::Arc};
+use std::{collections::HashMap, marker::PhantomData, sync::Arc};
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tower_lsp::{
     jsonrpc,
     lsp_types::{
-        LogMessageParams, MessageType, ShowMessageParams,
+        LogMessageParams, MessageActionItem, MessageType, ShowMessageParams,
+        ShowMessageRequestParams,
         notification::{LogMessage, Notification, ShowMessage},
-        request::Request,
+        request::{Request, ShowMessageRequest},
     },
 };
 
@@ -34,9 +35,12 @@ use self::{
     capabilities::EditorCapabilities,
     reply::{Reply, ReplyError},
 };
-use crate::front::{
-    transport::{end::Signals, outbox::Outbox, tasks::Tasks},
-    wire::methods::{ClientNotification, ClientRequest},
+use crate::{
+    front::{
+        transport::{end::Signals, outbox::Outbox, tasks::Tasks},
+        wire::methods::{ClientNotification, ClientRequest},
+    },
+    visible::without_links,
 };
 
 /// The way to the client. A cheap handle: all clones are one.
@@ -103,11 +107,30 @@ impl LspClient {
         }
     }
 
-    /// Shows a text to the person as it is.
+    /// Shows a text to the person. Whoever's words are in it, the client makes no link of them.
     pub(super) async fn show_message(&self, typ: MessageType, message: &str) {
-        let message = message.to_owned();
+        let message = without_links(message);
         self.notify::<ShowMessage>(ShowMessageParams { typ, message })
             .await;
+    }
+
+    /// Shows a text to the person with the titles of actions, one of which may be chosen. No link is made of it either;
+    /// titles come back as they are given.
+    pub(super) fn ask_by_message(
+        &self,
+        typ: MessageType,
+        message: &str,
+        titles: Vec<String>,
+    ) -> Reply<Option<MessageActionItem>> {
+        let item = |title| MessageActionItem {
+            title,
+            properties: HashMap::new(),
+        };
+        self.request::<ShowMessageRequest>(ShowMessageRequestParams {
+            typ,
+            message: without_links(message),
+            actions: Some(titles.into_iter().map(item).collect()),
+        })
     }
 
     /// Writes a text to the log that the client keeps of the server.

@@ -28,7 +28,7 @@ use self::{
     positions::span,
     splices::{EditsSeen, Splices},
 };
-use crate::tool::editor::FileText;
+use crate::{regular, tool::editor::FileText};
 
 /// Bytes of a file that is compared with its document.
 const COMPARED: u64 = 64 << 20;
@@ -295,7 +295,7 @@ fn on_disk(path: &Path, text: &str) -> OnDisk {
         return OnDisk::Alike;
     }
     let mut bytes = Vec::new();
-    let read = fs::File::open(path).and_then(|file| file.take(COMPARED).read_to_end(&mut bytes));
+    let read = regular::open(path).and_then(|file| file.take(COMPARED).read_to_end(&mut bytes));
     match (read, String::from_utf8(bytes)) {
         (Ok(_), Ok(file)) if file == text => OnDisk::Same,
         (Ok(_), Ok(file)) => alike(&file),

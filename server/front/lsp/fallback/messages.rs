@@ -18,7 +18,7 @@ use crate::{
         input::{PromptAnswer, SecretValue},
         question::AnswerType,
     },
-    visible::{one_line, visible},
+    visible::{one_line, visible, without_links},
 };
 
 #[cfg(test)]
@@ -201,16 +201,16 @@ pub(super) fn meaning(
 fn inline(prompt: &Prompt) -> String {
     let mut parts = Vec::new();
     if let Some(context) = &prompt.context {
-        parts.push(plain(visible(context.trim_end()).as_ref()));
+        parts.push(without_links(visible(context.trim_end()).as_ref()));
     }
     let preview = one_line_preview(prompt);
     if !preview.is_empty() {
         parts.push(preview);
     }
     if let Some(default) = long_default(prompt) {
-        parts.push(format!("Default: {}", plain(&one_line(&default))));
+        parts.push(format!("Default: {}", without_links(&one_line(&default))));
     }
-    parts.push(plain(&one_line(&prompt.text)));
+    parts.push(without_links(&one_line(&prompt.text)));
     said(prompt, parts)
 }
 
@@ -221,10 +221,10 @@ fn beside_page(prompt: &Prompt, name: &str) -> String {
     if let Some(context) = &prompt.context {
         let words = visible(context);
         let words: Vec<&str> = words.split_whitespace().collect();
-        parts.push(cut(&plain(&words.join(" ")), CONTEXT));
+        parts.push(cut(&without_links(&words.join(" ")), CONTEXT));
     }
     parts.push(format!("{name} is open and has all of it."));
-    parts.push(cut(&plain(&one_line(&prompt.text)), SHOWN / 2));
+    parts.push(cut(&without_links(&one_line(&prompt.text)), SHOWN / 2));
     said(prompt, parts)
 }
 
@@ -257,7 +257,10 @@ fn what_to_write(prompt: &Prompt) -> Option<String> {
         other => return other.phrase().map(|phrase| format!("Write {phrase}.")),
     };
     let options: Vec<String> = options.iter().map(|option| one_line(option)).collect();
-    Some(format!("{how_many} of: {}", plain(&options.join(" | "))))
+    Some(format!(
+        "{how_many} of: {}",
+        without_links(&options.join(" | "))
+    ))
 }
 
 fn capitalised(text: String) -> String {
@@ -273,7 +276,7 @@ fn cut_short(prompt: &Prompt) -> String {
     } else {
         "(It was cut: it cannot be shown whole here.)"
     };
-    let text = cut(&plain(&one_line(&prompt.text)), SHOWN / 2);
+    let text = cut(&without_links(&one_line(&prompt.text)), SHOWN / 2);
     let room = room(prompt).saturating_sub(units(&text) + units(why) + 2);
     let mut start = inline(prompt);
     if let Some(before) = start.strip_suffix(&text).map(str::len) {
@@ -283,7 +286,7 @@ fn cut_short(prompt: &Prompt) -> String {
 }
 
 fn label(prompt: &Prompt) -> String {
-    cut(&plain(&one_line(&prompt.label)), LABEL)
+    cut(&without_links(&one_line(&prompt.label)), LABEL)
 }
 
 /// A prompt's text where it is spoken of.
@@ -314,11 +317,6 @@ fn one_line_preview(prompt: &Prompt) -> String {
         (None, PromptKind::RunTool) => one_line(&prompt.tool.arguments.to_string()),
         (None, _) => String::new(),
     }
-}
-
-/// Text that no client makes a link of.
-fn plain(text: &str) -> String {
-    text.replace("](", "] (")
 }
 
 fn units(text: &str) -> usize {

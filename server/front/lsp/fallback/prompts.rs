@@ -3,14 +3,10 @@
 use std::{io, path::PathBuf, sync::Arc};
 
 use serde_json::Value;
-use tower_lsp::lsp_types::{
-    MessageActionItem, MessageType, ShowMessageRequestParams, request::ShowMessageRequest,
-};
+use tower_lsp::lsp_types::MessageType;
 
 use super::{
-    messages::{
-        FullPrompt, PromptMessage, ReplyMeaning, asked, by_command, meaning, message, page,
-    },
+    messages::{FullPrompt, ReplyMeaning, asked, by_command, meaning, message, page},
     pages::{self, PageShown},
     shown::in_words,
     state::Fallback,
@@ -86,14 +82,11 @@ async fn put(at: &Arc<Fallback>, open: &PendingPrompt) -> ReplyMeaning {
         PromptKind::Question => MessageType::INFO,
         PromptKind::RunTool | PromptKind::DeliverResult => MessageType::WARNING,
     };
+    let titles = message.actions.iter().map(|action| action.title.clone());
     let reply = at
         .handles
         .client
-        .request::<ShowMessageRequest>(ShowMessageRequestParams {
-            typ: kind,
-            message: message.text.clone(),
-            actions: Some(items(&message)),
-        });
+        .ask_by_message(kind, &message.text, titles.collect());
     meaning(&message, reply.await.map_err(|error| error.to_string()))
 }
 
@@ -113,15 +106,6 @@ fn named(at: &Arc<Fallback>, open: &PendingPrompt) -> PendingPrompt {
         shown.prompt = Arc::new(in_words(&open.prompt, title.as_deref(), &root));
     }
     shown
-}
-
-fn items(message: &PromptMessage) -> Vec<MessageActionItem> {
-    let titles = message.actions.iter().map(|action| action.title.clone());
-    let item = |title| MessageActionItem {
-        title,
-        properties: std::collections::HashMap::new(),
-    };
-    titles.map(item).collect()
 }
 
 /// Opens what does not fit into the prompt's message.

@@ -4,7 +4,6 @@
 //! looked at twice a second, and only while such a page is open.
 
 use std::{
-    fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
@@ -20,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::actions::as_text;
 use crate::{
     front::wire::Prompt,
+    regular,
     turn::question::AnswerType,
     visible::{one_line, visible},
 };
@@ -210,7 +210,9 @@ fn stamp(path: &Path) -> Option<Stamp> {
 
 fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
-    File::open(path)?.take(LARGEST).read_to_string(&mut text)?;
+    regular::open(path)?
+        .take(LARGEST)
+        .read_to_string(&mut text)?;
     Ok(text)
 }
 

@@ -14,6 +14,7 @@ use super::{
     super::{
         client::{capabilities::EditorCapabilities, tools::check},
         connection::Introduction,
+        settings::ClientSettings,
     },
     code_actions,
 };
@@ -66,6 +67,7 @@ pub(in super::super) fn read(mut params: InitializeParams) -> Result<Introductio
     let utf8 = encodings.is_some_and(|known| known.contains(&PositionEncodingKind::UTF8));
     // Older clients name no folders.
     let root = params.root_uri;
+    let speaks_aside = aside.is_some();
     let folders = params.workspace_folders.unwrap_or_default();
     let folders = folders.into_iter().map(|folder| folder.uri).chain(root);
     Ok(Introduction {
@@ -76,8 +78,11 @@ pub(in super::super) fn read(mut params: InitializeParams) -> Result<Introductio
             utf8,
         },
         folders: folders.collect(),
-        state_dir: options.state_dir.as_ref().map(PathBuf::from),
-        settings: options.into(),
+        state_dir: Some(&options)
+            .filter(|_| speaks_aside)
+            .and_then(|options| options.state_dir.as_ref())
+            .map(PathBuf::from),
+        settings: ClientSettings::of(options, speaks_aside),
         process: params.process_id,
     })
 }

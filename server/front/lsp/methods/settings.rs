@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tower_lsp::lsp_types::DidChangeConfigurationParams;
 
-use super::super::connection::Connection;
+use super::super::{connection::Connection, settings::ClientSettings};
 use crate::{
     config,
     engine::blocking,
@@ -57,8 +57,7 @@ pub(in super::super) fn changed(at: &Arc<Connection>, params: DidChangeConfigura
     }
 }
 
-/// Takes new settings from the client, from the next turn on. A fallback client may have read them in the workspace, so
-/// they are no more than that, and do not speak for the user.
+/// Takes new settings from the client, from the next turn on.
 fn take(at: &Connection, settings: Value) {
     let read: Result<InitializationOptions, _> = serde_path_to_error::deserialize(settings);
     let options = match read {
@@ -70,12 +69,8 @@ fn take(at: &Connection, settings: Value) {
             return;
         }
     };
-    if at.client.can().speaks_aside() {
-        at.workspace.take(options.into());
-    } else {
-        let config = options.workspace_config.or(options.config);
-        at.workspace.take_for_workspace(config);
-    }
+    let speaks_aside = at.client.can().speaks_aside();
+    at.workspace.take(ClientSettings::of(options, speaks_aside));
     at.status.look_again();
 }
 

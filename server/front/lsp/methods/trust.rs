@@ -58,10 +58,10 @@ pub(in super::super) async fn trust(at: Arc<Connection>, params: TrustParams) ->
     }
     let engine = at.engine.clone();
     blocking(move || -> Result<_> {
-        let store = TrustStore::new(engine.state_dir());
         if !trusted {
-            return store.revoke(&root).map_err(internal);
+            return engine.revoke_trust(&root).map_err(internal);
         }
+        let store = TrustStore::new(engine.state_dir());
         // What is trusted is what was read here: a file that changes meanwhile is not.
         let sources = Sources::from_process(Some(&root)).map_err(broken)?;
         config::load(&sources, &tool_defaults()).map_err(broken)?;

@@ -164,7 +164,7 @@ fn request(
     options: TurnOptions,
 ) -> TurnRequest {
     TurnRequest {
-        layers: at.workspace.layers(flags(&options)),
+        layers: at.workspace.layers(&root, flags(&options)),
         options,
         client: Some(at.client.can().client.clone()),
         editor: Some(Arc::new(OpenEditor {

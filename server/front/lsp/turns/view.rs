@@ -106,6 +106,7 @@ impl TurnView for ClientView {
             TurnNotice::Configuration(_)
             | TurnNotice::TrustEnded(_)
             | TurnNotice::NotTrusted
+            | TurnNotice::NoWorkspace
             | TurnNotice::Unsandboxed => {
                 self.at.client.can().speaks_aside() || self.at.fallback.is_news(&text)
             }

@@ -57,8 +57,8 @@ fn cancelling_the_progress_cancels_the_turn() {
 fn that_a_workspace_is_not_trusted_is_said_once() {
     let world = TestWorld::new();
     let model = world.script(&calling("run_command", "command = 'touch made'"));
-    let options = json!({ "config": { "assistant": { "model": model } } });
-    let mut client = Client::with(&world, bare(), options);
+    world.user_config(&format!("assistant.model = '{model}'\n"));
+    let mut client = Client::with(&world, bare(), json!({}));
     ask(&mut client);
     assert_eq!(
         ends(&mut client),
