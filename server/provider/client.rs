@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use reqwest::{Certificate, redirect};
 use tokio::sync::OnceCell;
+use url::{Host, Url};
 
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -27,6 +28,8 @@ pub enum Roots {
 pub struct HttpClient {
     roots: Roots,
     built: Arc<OnceCell<reqwest::Client>>,
+    /// For servers on this computer.
+    local: Arc<OnceCell<reqwest::Client>>,
 }
 
 impl HttpClient {
@@ -36,24 +39,41 @@ impl HttpClient {
         Self {
             roots,
             built: Arc::default(),
+            local: Arc::default(),
         }
     }
 
-    /// The client, built on a thread that may wait the first time.
+    /// The client for a place, built on a thread that may wait the first time. What is sent to this computer goes
+    /// through no proxy: that would be the way out of it.
     ///
     /// # Errors
     /// Where it cannot be built, in words.
-    pub(super) async fn get(&self) -> Result<&reqwest::Client, String> {
-        let roots = self.roots;
+    pub(super) async fn get(&self, place: &Url) -> Result<&reqwest::Client, String> {
+        let (roots, is_local) = (self.roots, is_this_computer(place));
         let build = || async move {
-            let built = tokio::task::spawn_blocking(move || build(roots)).await;
+            let built = tokio::task::spawn_blocking(move || build(roots, is_local)).await;
             built.map_err(|error| error.to_string())?
         };
-        self.built.get_or_try_init(build).await
+        let built = if is_local { &self.local } else { &self.built };
+        built.get_or_try_init(build).await
     }
 }
 
-fn build(roots: Roots) -> Result<reqwest::Client, String> {
+/// Whether a place is on this computer, so that nobody else sees what is sent there.
+#[must_use]
+pub fn is_this_computer(place: &Url) -> bool {
+    match place.host() {
+        Some(Host::Domain(name)) => {
+            let name = name.trim_end_matches('.').to_ascii_lowercase();
+            name == "localhost" || name.ends_with(".localhost")
+        }
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+fn build(roots: Roots, is_local: bool) -> Result<reqwest::Client, String> {
     // Another part of the process may have been first: the same provider then.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder()
@@ -64,6 +84,9 @@ fn build(roots: Roots) -> Result<reqwest::Client, String> {
         .tcp_keepalive(KEEP_ALIVE)
         .tcp_nodelay(true)
         .pool_idle_timeout(IDLE);
+    if is_local {
+        builder = builder.no_proxy();
+    }
     if roots == Roots::Embedded {
         let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter();
         let roots: Vec<Certificate> = roots
@@ -72,4 +95,30 @@ fn build(roots: Roots) -> Result<reqwest::Client, String> {
         builder = builder.tls_certs_only(roots);
     }
     builder.build().map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_computer_is_known_by_its_names_and_addresses() {
+        for (place, expected) in [
+            ("http://localhost:11434", true),
+            ("http://LocalHost./v1", true),
+            ("http://models.localhost", true),
+            ("http://127.0.0.1:8080/v1", true),
+            ("http://127.9.9.9", true),
+            ("http://[::1]:8080", true),
+            ("http://192.168.1.5:8000/v1", false),
+            ("http://localhost.example", false),
+            ("https://api.openai.com/v1", false),
+        ] {
+            assert_eq!(
+                is_this_computer(&Url::parse(place).unwrap()),
+                expected,
+                "{place}"
+            );
+        }
+    }
 }

@@ -183,11 +183,14 @@ impl Http {
     }
 
     async fn client(&self) -> Result<&reqwest::Client, Failure> {
-        self.client.get().await.map_err(|why| Failure {
-            class: FailureClass::Other,
-            text: format!("no HTTP client can be made: {why}"),
-            retry_after: None,
-        })
+        self.client
+            .get(&self.options.base)
+            .await
+            .map_err(|why| Failure {
+                class: FailureClass::Other,
+                text: format!("no HTTP client can be made: {why}"),
+                retry_after: None,
+            })
     }
 
     /// An answer with a good status, or what is wrong.
@@ -205,7 +208,7 @@ impl Http {
             tracing::debug!(
                 target: "aside::provider",
                 model = self.options.id(),
-                request_id = answer::request_id(response.headers()),
+                request_id = answer::request_id(response.headers()).map(|id| self.without_secrets(id)),
                 "answered"
             );
             return Ok(response);
@@ -265,6 +268,14 @@ impl Http {
                 "the document is no JSON ({error})"
             )))
         })
+    }
+
+    /// What a server says, without the secrets that it was sent.
+    fn without_secrets(&self, text: &str) -> String {
+        let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = self.options.headers.iter().map(|(_, value)| value);
+        let secrets = sent.iter().chain(own);
+        secrets.fold(text.to_owned(), |text, secret| secret.hide(&text))
     }
 
     pub(super) fn failure(&self, error: &ApiError) -> Failure {
