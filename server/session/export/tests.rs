@@ -474,7 +474,7 @@ fn long_output_is_cut() {
 }
 
 #[test]
-fn terminal_escapes_are_stripped() {
+fn terminal_escapes_are_stripped_and_other_hidden_characters_shown() {
     for (text, expected) in [
         ("plain ü\ttext\n", "plain ü\ttext\n"),
         ("\u{1b}[31mred\u{1b}[0m", "red"),
@@ -484,7 +484,7 @@ fn terminal_escapes_are_stripped() {
         ("a\u{1b}", "a"),
         ("\u{1b}[", ""),
         ("\u{1b}]never ends", ""),
-        ("a\rb\u{8}\u{0}\u{9b}c", "abc"),
+        ("a\rb\u{8}\u{0}\u{9b}c", "a␍b␈␀<U+009B>c"),
         ("\u{1b}c\u{1b}7after", "after"),
     ] {
         assert_eq!(plain(text), expected, "{text:?}");

@@ -97,7 +97,10 @@ impl Checker {
             .questions
             .get(&question.id)
             .and_then(|rules| rules.exclusive);
-        question.exclusive = configured.unwrap_or(question.exclusive || rules.always_exclusive);
+        let asked = question.exclusive || rules.always_exclusive;
+        // What the assistant asks the user can be made exclusive, and not less so.
+        let stays = asked && rules.asks_for_assistant;
+        question.exclusive = configured.map_or(asked, |exclusive| exclusive || stays);
         question
     }
 
