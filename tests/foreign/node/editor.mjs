@@ -1,8 +1,8 @@
 // An editor and the person in front of it, on Microsoft's client. Nothing here waits by sleeping.
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { closeSync, cpSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { closeSync, cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,9 +49,10 @@ export class Editor {
     this.folder = mkdtempSync(join(tmpdir(), 'aside-foreign-'));
     this.workspace = join(this.folder, 'workspace');
     cpSync(join(GIVEN, 'workspace'), this.workspace, { recursive: true });
-    const env = { PATH: process.env.PATH, HOME: this.folder, XDG_STATE_HOME: join(this.folder, 'state') };
+    this.program = process.env[program];
+    this.env = { PATH: process.env.PATH, HOME: this.folder, XDG_STATE_HOME: join(this.folder, 'state') };
     const complaints = openSync(join(this.folder, 'complaints'), 'a');
-    this.server = spawn(process.env[program], ['lsp', '--stdio'], { env, stdio: ['pipe', 'pipe', complaints] });
+    this.server = spawn(this.program, ['lsp', '--stdio'], { env: this.env, stdio: ['pipe', 'pipe', complaints] });
     closeSync(complaints);
     this.ended = new Promise((resolve) => this.server.once('exit', (code, signal) => resolve(code ?? signal)));
     this.reader = new Reader(this.server.stdout);
@@ -63,6 +64,8 @@ export class Editor {
   // `answers` is what the person says, by the text of the question; other questions are left alone.
   async initialize({ script, knowsAside, answers = {}, mode = 'ask' }) {
     this.answers = answers;
+    const model = `rehearsal/${join(GIVEN, 'scripts', script)}`;
+    if (!knowsAside) this.#configure(model, mode);
     const uri = pathToFileURL(this.workspace).href;
     const aside = { version: 1, prompt: true, secret: true, save: true, tools: [] };
     const result = await this.#within('initialize', this.connection.sendRequest(lsp.InitializeRequest.type, {
@@ -77,7 +80,7 @@ export class Editor {
       initializationOptions: {
         trusted: true,
         config: {
-          assistant: { model: `rehearsal/${join(GIVEN, 'scripts', script)}` },
+          assistant: { model },
           conversation: { mode },
         },
       },
@@ -85,6 +88,16 @@ export class Editor {
     assert.equal(result.capabilities.positionEncoding ?? 'utf-16', 'utf-16');
     assert.equal(result.capabilities.experimental.aside.version, 1);
     await this.connection.sendNotification(lsp.InitializedNotification.type, {});
+  }
+
+  // The word of a client that knows nothing of Aside counts as the workspace's, so the user names the model and trusts the
+  // workspace.
+  #configure(model, mode) {
+    const settings = join(this.folder, '.config', 'aside');
+    mkdirSync(settings, { recursive: true });
+    writeFileSync(join(settings, 'aside.toml'), `assistant.model = '${model}'\nconversation.mode = '${mode}'\n`);
+    const { status, stderr } = spawnSync(process.env.ASIDE, ['trust', '--yes'], { cwd: this.workspace, env: this.env });
+    assert.equal(status, 0, String(stderr));
   }
 
   // What comes from the server.

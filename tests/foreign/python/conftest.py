@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,13 @@ async def start(tmp_path):
 
     async def start(script, knows_aside, answers, mode="ask", program="ASIDE"):
         env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
+        model = f"rehearsal/{GIVEN / 'scripts' / script}"
+        if not knows_aside:
+            # The word of such a client counts as the workspace's, so the user names the model and trusts the workspace.
+            settings = tmp_path / ".config" / "aside"
+            settings.mkdir(parents=True, exist_ok=True)
+            (settings / "aside.toml").write_text(f"assistant.model = {model!r}\nconversation.mode = {mode!r}\n")
+            subprocess.run([os.environ["ASIDE"], "trust", "--yes"], cwd=workspace, env=env, check=True, capture_output=True)
         server = ["sh", "-c", 'exec "$0" lsp --stdio 2>>"$1"', os.environ[program], str(complaints)]
         client = await ClientServerConfig(server, client_factory=new_client, server_env=env).start()
         editor = Editor(client, workspace, answers)
@@ -49,7 +57,7 @@ async def start(tmp_path):
             initialization_options={
                 "trusted": True,
                 "config": {
-                    "assistant": {"model": f"rehearsal/{GIVEN / 'scripts' / script}"},
+                    "assistant": {"model": model},
                     "conversation": {"mode": mode},
                 },
             },
