@@ -202,8 +202,9 @@ test('checkhealth says what is there and what to do', {
     return text
   end
   T.ask('Aside ask go')
-  T.wait('the server says how it is', function()
-    return require('aside.client').status
+  T.wait('the server has looked at the configuration', function()
+    local status = require('aside.client').status
+    return status and status.health == 'warning'
   end)
   local text = check()
   for _, part in ipairs({
