@@ -107,6 +107,6 @@ export async function openPage(browser, origin, workspace, { payload, size = { w
     });
   }
   const query = payload ? `&payload=${encodeURIComponent(JSON.stringify(payload))}` : '';
-  await page.goto(`http://${origin}/?folder=${workspace}${query}`, { timeout: 60_000 });
+  await page.goto(`http://${origin}/?folder=${workspace}${query}`, { timeout: 120_000, waitUntil: 'commit' });
   return page;
 }

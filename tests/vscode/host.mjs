@@ -12,20 +12,26 @@ fs.rmSync(result, { force: true });
 fs.rmSync(workspace, { recursive: true, force: true });
 fs.cpSync(new URL('given/workspace', import.meta.url), workspace, { recursive: true });
 
+/** A provider that has a key, and does not answer: what is known of its models is listed. */
+const PROVIDER = { ANTHROPIC_API_KEY: 'none', ANTHROPIC_BASE_URL: 'http://127.0.0.1:9' };
 const trusted = lane !== 'untrusted';
 if (!trusted) {
   fs.mkdirSync(path.join(workspace, '.vscode'));
   fs.writeFileSync(path.join(workspace, '.vscode/settings.json'), '{ "aside.assistant.model": "rehearsal/nowhere" }');
 }
 
-const script = new URL(`given/scripts/${lane}.toml`, import.meta.url).pathname;
+const script = lane === 'bench' ? path.join(folder, 'bench.toml') : new URL(`given/scripts/${lane}.toml`, import.meta.url).pathname;
+if (lane === 'bench') {
+  const text = Array.from({ length: 1000 }, (_, at) => `piece ${String(at + 1).padStart(5, '0')} of a long answer.\\n${at % 10 === 9 ? '\\n' : ''}`).join('');
+  fs.writeFileSync(script, `[[reply]]\nrepeat = true\nwhen = { user = "Say 20,000 pieces" }\nsay = [{ text = "${text}", pieces = 20000 }]\n`);
+}
 const editor = await startEditor({
   codeServer,
   folder: work,
   extensions: path.join(folder, 'no-extensions'),
   trust: trusted,
   settings: { 'aside.server.path': process.env.ASIDE, 'aside.assistant.model': `rehearsal/${script}` },
-  environment: { ASIDE_TEST_RESULT: result, ASIDE_TEST_LANE: lane, ASIDE_TEST_ONLY: process.env.ONLY ?? '', ASIDE: process.env.ASIDE, ASIDE_ASKING: process.env.ASIDE_ASKING, ASIDE_MEDIA: process.env.ASIDE_MEDIA },
+  environment: { ...PROVIDER, ASIDE_TEST_RESULT: result, ASIDE_TEST_LANE: lane, ASIDE_TEST_ONLY: process.env.ONLY ?? '', ASIDE: process.env.ASIDE, ASIDE_ASKING: process.env.ASIDE_ASKING, ASIDE_MEDIA: process.env.ASIDE_MEDIA },
 });
 const browser = await startBrowser();
 const remote = `vscode-remote://${editor.origin}`;

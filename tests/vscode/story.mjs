@@ -1,14 +1,14 @@
-// What a person does and sees, with the keyboard and the mouse: node story.mjs CODE_SERVER FOLDER EXTENSIONS
-// It plays the story of the README in the window, takes its pictures into FOLDER/media, and types while questions arrive.
+// What a person does and sees, with the keyboard and the mouse: node story.mjs CODE_SERVER FOLDER EXTENSIONS NAME
+// It plays the story of the README in the window, takes its pictures into FOLDER/NAME, and types while questions arrive.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 
 import { command, openPage, startBrowser, startEditor, until } from './editor.mjs';
 
-const [codeServer, folder, extensions] = process.argv.slice(2);
+const [codeServer, folder, extensions, lane] = process.argv.slice(2);
 const workspace = path.join(folder, 'demo');
-const media = path.join(folder, 'media');
+const media = path.join(folder, lane);
 fs.rmSync(workspace, { recursive: true, force: true });
 fs.mkdirSync(media, { recursive: true });
 fs.cpSync(new URL('given/demo', import.meta.url), workspace, { recursive: true });
@@ -18,7 +18,7 @@ const read = (name) => fs.readFileSync(file(name), 'utf8');
 const editor = await startEditor({
   codeServer,
   node: process.env.EDITOR_NODE,
-  folder: path.join(folder, 'window'),
+  folder: path.join(folder, `home-${lane}`),
   extensions,
   settings: {
     'aside.assistant.model': `rehearsal/${new URL('given/scripts/story.toml', import.meta.url).pathname}`,
@@ -36,6 +36,7 @@ page.setDefaultTimeout(30_000);
 const status = page.locator('#aside\\.aside\\.aside\\.status, .statusbar-item[id*="aside.status"]');
 const thread = page.locator('.review-widget');
 const quickInput = page.locator('.quick-input-widget');
+const box = thread.locator('.comment-form .monaco-editor.focused');
 const see = (what, text) => what.filter({ hasText: text }).first().waitFor();
 const picture = (name) => page.screenshot({ path: path.join(media, `${name}.png`) });
 
@@ -54,7 +55,7 @@ async function test(name, run) {
   } catch (error) {
     failed++;
     console.log(`not ok ${name}\n${String(error.stack).replace(/^/gm, '    ')}`);
-    await page.screenshot({ path: path.join(folder, `failed-${failed}.png`) });
+    await page.screenshot({ path: path.join(folder, `failed-${lane}-${failed}.png`) });
   }
 }
 
@@ -70,11 +71,18 @@ async function select(name, from, count) {
   for (let n = 0; n < count; n++) await page.keyboard.press('Shift+ArrowDown');
 }
 
+/** Asks in the box of a new thread, and gives the keys back to the text. */
 async function ask(message) {
   await command(page, 'Aside: Ask');
-  await see(quickInput, 'Ask Aside about');
-  await quickInput.locator('input.input').fill(message);
-  await page.keyboard.press('Enter');
+  await box.waitFor();
+  await page.keyboard.insertText(message);
+  await page.keyboard.press('Control+Enter');
+}
+
+/** Clicks into the text beside a line, as a person who reads on. */
+async function clickText() {
+  await page.locator('.editor-instance .view-line').nth(2).click();
+  await page.locator('.editor-instance .monaco-editor.focused').first().waitFor();
 }
 
 await page.locator('.explorer-folders-view .monaco-list-row').first().waitFor({ timeout: 60_000 });
@@ -82,6 +90,7 @@ await page.locator('.explorer-folders-view .monaco-list-row').first().waitFor({ 
 await test('the answer is written beside the selected code, and a question waits in the thread and the status bar', async () => {
   await select('transfer.py', lineOf('transfer.py', 'def upload(name):'), 3);
   await ask('Make uploads try five times');
+  await clickText();
   await see(thread, 'Make uploads try five times');
   await see(thread, 'I read both files first.');
   await see(thread, 'How long shall an upload wait before it tries again?');
@@ -94,6 +103,7 @@ await test('the answer is written beside the selected code, and a question waits
 await test('the status bar shows the question; Escape hides it, and it is answered the second time', async () => {
   await status.click();
   await see(quickInput, 'do not wait');
+  await see(quickInput, 'Assistant: How long shall an upload wait');
   await picture('question');
   await page.keyboard.press('Escape');
   await quickInput.waitFor({ state: 'hidden' });
@@ -139,6 +149,63 @@ await test('the answer ends with its code in colours', async () => {
   await picture('done');
 });
 
+await test('a picture that is pasted into a thread goes along with the message', async () => {
+  await select('settings.toml', 1, 0);
+  await command(page, 'Aside: Ask');
+  await box.waitFor();
+  await page.keyboard.insertText('What is this? ');
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  const png = fs.readFileSync(path.join(process.env.ASIDE_MEDIA, 'red.png'), 'base64');
+  await page.evaluate((text) => {
+    const bytes = Uint8Array.from(atob(text), (it) => it.charCodeAt(0));
+    return navigator.clipboard.write([new ClipboardItem({ 'image/png': new Blob([bytes], { type: 'image/png' }) })]);
+  }, png);
+  await page.keyboard.press('Control+v');
+  await see(box, '.png');
+  await page.keyboard.press('Control+Enter');
+  await see(thread, 'It is a red dot.');
+});
+
+await test('the list of conversations opens, renames, forks and deletes them, and says what they cost', async () => {
+  const sideBar = page.locator('.sidebar');
+  const row = (text) => sideBar.locator('.monaco-list-row').filter({ hasText: text });
+  const menu = async (item, title) => {
+    await item.click({ button: 'right' });
+    // A menu takes no click right after it opened; its keys work at once.
+    await page.locator('.context-view .action-item').filter({ hasText: title }).hover();
+    await page.locator('.context-view .action-item.focused').filter({ hasText: title }).waitFor();
+    await page.keyboard.press('Enter');
+  };
+  await page.locator('.activitybar .action-label[aria-label="Aside"]').click();
+  await row('Make uploads try five times').hover();
+  await see(page.locator('.monaco-hover'), 'tokens in');
+  await picture('conversations');
+
+  await menu(row('What is this?'), 'Rename Conversation');
+  await quickInput.locator('input.input').fill('A red dot');
+  await page.keyboard.press('Enter');
+  await row('A red dot').waitFor();
+  await menu(row('A red dot'), 'Fork Conversation');
+  await row('A red dot').nth(1).waitFor();
+  await menu(row('A red dot').first(), 'Delete Conversation');
+  await page.locator('.monaco-dialog-box').getByRole('button', { name: 'Delete' }).click();
+  await row('A red dot').nth(1).waitFor({ state: 'detached' });
+  const tab = page.locator('.tab.active').filter({ hasText: 'A red dot.md' });
+  // A click on a list that is just drawn anew hits nothing.
+  await until('its page', () => row('A red dot').click().then(() => tab.waitFor({ timeout: 2_000 })).then(() => true, () => false), 30_000);
+  await see(page.locator('.editor-instance .view-line'), 'It is a red dot.');
+  await page.locator('.activitybar .action-label[aria-label^="Explorer"]').click();
+});
+
+await test('the walkthrough has its four steps', async () => {
+  await command(page, 'Open Walkthrough');
+  await quickInput.locator('.monaco-list-row').filter({ hasText: 'Get started with Aside' }).first().click();
+  const steps = page.locator('.getting-started-step');
+  for (const title of ['Choose a model', 'Ask beside the code', 'Answer its questions', 'Review its changes']) await see(steps, title);
+  await see(steps, 'The tour needs none: a script plays all four steps with you.');
+  await picture('walkthrough');
+});
+
 const KEYS = ['a', 'b', 'e', 'n', 'y', 'Y', 'N', '1', '2', ' ', ' ', 'Enter', 'Enter', 'Enter', 'Escape', 'Tab', 'ArrowDown', 'ArrowUp', 'ArrowLeft', 'Backspace'];
 let seed = 7;
 const below = (bound) => ((seed = (seed * 1103515245 + 12345) % 2147483648) >>> 12) % bound;
@@ -152,8 +219,8 @@ await test('300 keys typed while questions and permissions arrive answer none, a
     await page.keyboard.press('Control+End');
     if (message) {
       await ask(message);
-      await quickInput.waitFor({ state: 'hidden' });
-      await page.locator('.editor-instance .monaco-editor.focused').first().waitFor();
+      await clickText();
+      await page.keyboard.press('Control+End');
     }
     for (const key of typed) await page.keyboard.press(key);
     if (message) await see(status, 'Aside: 5 questions');

@@ -1,8 +1,10 @@
-// What needs no editor: the blocks of a change, and text made fit to be shown.
+// What needs no editor: the blocks of a change, text made fit to be shown, and the trace of the protocol.
 import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
 
 import { compose, diffBlocks, linesOf } from 'source/blocks';
-import { escaped, fenced, harmless, visible } from 'source/text';
+import { escaped, fenced, harmless, traced, visible } from 'source/text';
+import { createMessageConnection, StreamMessageReader, StreamMessageWriter, Trace, TraceFormat } from 'vscode-jsonrpc/node';
 
 // Any two texts: all blocks make the new one, none the old one, and between two blocks a line stays.
 let seed = 1;
@@ -31,4 +33,29 @@ assert.equal(harmless('~~~\n![x](y)\n~~~ \n![x](y)'), '~~~\n![x](y)\n~~~ \n!\u20
 
 assert.equal(visible('a\u202eb\u001b[31m\r\n\tc'), 'a\\u{202e}b\\u{1b}[31m\n\tc');
 assert.equal(escaped('rm *.md\n[x](command:y)'), 'rm \\*\\.md \\[x\\]\\(command:y\\)');
-assert.equal(fenced('a\n```\nb'), '````\na\n```\nb\n````');
+assert.equal(fenced('a\n```\nb'), '````text\na\n```\nb\n````');
+
+// A secret is answered over a real connection, whose trace is as verbose as can be, in both of its formats.
+async function trace(traceFormat: TraceFormat): Promise<string> {
+  const [there, back] = [new PassThrough(), new PassThrough()];
+  const [server, editor] = [
+    createMessageConnection(new StreamMessageReader(back), new StreamMessageWriter(there)),
+    createMessageConnection(new StreamMessageReader(there), new StreamMessageWriter(back)),
+  ];
+  const lines: string[] = [];
+  const log = (message: unknown, data?: string) => lines.push(traced(typeof message === 'string' ? `${message}\n${data}` : JSON.stringify(message)));
+  editor.onRequest('aside/prompt', () => ({ action: 'answer', answer: 'hunter2' }));
+  server.listen();
+  editor.listen();
+  await editor.trace(Trace.Verbose, { log }, { traceFormat });
+  assert.deepEqual(await server.sendRequest('aside/prompt', { text: 'Your password?' }), { action: 'answer', answer: 'hunter2' });
+  server.dispose();
+  editor.dispose();
+  return lines.join('\n');
+}
+void Promise.all([TraceFormat.Text, TraceFormat.JSON].map(trace)).then((all) => {
+  for (const told of all) {
+    assert.match(told, /aside\/prompt[^]*Your password\?[^]*send(ing|)[ -]response/i, told);
+    assert.ok(!told.includes('hunter2'), told);
+  }
+});

@@ -3,14 +3,14 @@ import { randomUUID } from 'node:crypto';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 
-import { listDiagnostics } from './editorTools';
+import { listDiagnostics, openFiles } from './editorTools';
 import type { Attachment } from './wire';
 
 const WORDS = ['selection', 'diagnostics', 'open'];
 const MENTION = /(?<=^|\s)@(?:"([^"\n]+)"|([^\s"]*[^\s".,;:!?)]))/g;
 
-/** What a message mentions. A word that is no file's name is only a word. */
-export async function readAttachments(message: string, uri: vscode.Uri, range?: vscode.Range): Promise<Attachment[]> {
+/** What a message mentions: files of the workspace, or of the folder of what was pasted. A word that is no file's name is only a word. */
+export async function readAttachments(message: string, pasted: vscode.Uri, uri: vscode.Uri, range?: vscode.Range): Promise<Attachment[]> {
   const found = new Map<string, Attachment>();
   const add = (attachment: Attachment) => found.set(JSON.stringify([attachment.uri, attachment.range]), attachment);
   for (const [, quoted, bare] of message.matchAll(MENTION)) {
@@ -19,7 +19,7 @@ export async function readAttachments(message: string, uri: vscode.Uri, range?: 
     else if (name === 'diagnostics') add({ uri: 'untitled:diagnostics', text: listDiagnostics(vscode.languages.getDiagnostics()) });
     else if (name === 'open') openFiles().forEach((file) => add({ uri: file.toString() }));
     else {
-      const file = await findFile(name);
+      const file = await findFile(name, pasted);
       if (file) add({ uri: file.toString() });
     }
   }
@@ -33,18 +33,11 @@ export function place(uri: vscode.Uri, range?: vscode.Range): Attachment {
   return { uri: uri.toString(), range: { start, end } };
 }
 
-/** The files that are open in tabs. */
-export function openFiles(): vscode.Uri[] {
-  const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
-  return tabs.flatMap(({ input }) => (input instanceof vscode.TabInputText && input.uri.scheme === 'file' ? [input.uri] : []));
-}
-
-async function findFile(name: string): Promise<vscode.Uri | undefined> {
-  const folders = vscode.workspace.workspaceFolders ?? [];
-  const places = path.isAbsolute(name) ? [vscode.Uri.file(name)] : folders.map((folder) => vscode.Uri.joinPath(folder.uri, name));
-  for (const uri of places) {
-    const stat = await vscode.workspace.fs.stat(uri).then((it) => it, () => undefined);
-    if (stat?.type === vscode.FileType.File) return uri;
+async function findFile(name: string, pasted: vscode.Uri): Promise<vscode.Uri | undefined> {
+  const folders = [...(vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri), pasted];
+  for (const uri of path.isAbsolute(name) ? [vscode.Uri.file(name)] : folders.map((folder) => vscode.Uri.joinPath(folder, name))) {
+    const { type } = await vscode.workspace.fs.stat(uri).then((it) => it, () => ({ type: undefined }));
+    if (type === vscode.FileType.File) return uri;
   }
   return undefined;
 }
@@ -67,17 +60,16 @@ export const mentions: vscode.CompletionItemProvider = {
 const IMAGE = /^image\/(png|jpeg|gif|webp)$/;
 
 /** Keeps a pasted image in a file of the extension's own, and mentions it. */
-export function imagePaste(storage: vscode.Uri): vscode.DocumentPasteEditProvider {
+export function imagePaste(pasted: vscode.Uri): vscode.DocumentPasteEditProvider {
   return {
     async provideDocumentPasteEdits(_document, _ranges, data) {
       for (const [type, item] of data) {
         const file = item.asFile();
         const ending = IMAGE.exec(type)?.[1];
         if (!file || !ending) continue;
-        const uri = vscode.Uri.joinPath(storage, `pasted-${randomUUID().slice(0, 8)}.${ending}`);
-        await vscode.workspace.fs.createDirectory(storage);
-        await vscode.workspace.fs.writeFile(uri, await file.data());
-        return [new vscode.DocumentPasteEdit(`@"${uri.fsPath}" `, 'Attach to the message', IMAGE_PASTE)];
+        const name = `pasted-${randomUUID().slice(0, 8)}.${ending}`;
+        await vscode.workspace.fs.writeFile(vscode.Uri.joinPath(pasted, name), await file.data());
+        return [new vscode.DocumentPasteEdit(`@${name} `, 'Attach to the message', IMAGE_PASTE)];
       }
       return [];
     },

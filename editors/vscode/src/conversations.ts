@@ -1,59 +1,54 @@
 // The list of conversations, and what can be done with one.
 import * as vscode from 'vscode';
 
-import { sentence } from './server';
 import type { Server } from './server';
-import { escaped } from './text';
+import { counted, escaped } from './text';
 import { spent } from './turnText';
 import type { ConversationItem, Usage } from './wire';
 
 const SCHEME = 'aside-conversation';
 const ICONS = { idle: 'comment-discussion', running: 'loading~spin', waiting: 'question', interrupted: 'debug-pause' };
 
-type Node = ConversationItem | { more: string };
-
-export class Conversations implements vscode.TreeDataProvider<Node>, vscode.TextDocumentContentProvider, vscode.Disposable {
+export class Conversations implements vscode.TreeDataProvider<ConversationItem>, vscode.TextDocumentContentProvider {
   private readonly changed = new vscode.EventEmitter<void>();
-  private readonly subscriptions: vscode.Disposable[];
-  private shown: ConversationItem[] = [];
   readonly onDidChangeTreeData = this.changed.event;
 
-  constructor(private readonly server: Server) {
+  constructor(private readonly server: Server, subscriptions: vscode.ExtensionContext['subscriptions']) {
     server.onNotification('aside/conversation/changed', () => this.changed.fire());
-    this.subscriptions = [
+    subscriptions.push(
+      this.changed,
       server.onDidChangeRunning(() => this.changed.fire()),
       vscode.window.registerTreeDataProvider('aside.conversations', this),
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
-    ];
+    );
   }
 
-  async getChildren(): Promise<Node[]> {
-    if (!this.server.isRunning) return [];
-    const { items, nextCursor } = await this.server.request('aside/conversation/list', {});
-    this.shown = items;
-    return [...items, ...(nextCursor ? [{ more: nextCursor }] : [])];
+  async getChildren(): Promise<ConversationItem[]> {
+    const all: ConversationItem[] = [];
+    let cursor: string | undefined;
+    do {
+      if (!this.server.isRunning) return [];
+      const page = await this.server.request('aside/conversation/list', { cursor, limit: 200 });
+      all.push(...page.items);
+      cursor = page.nextCursor;
+    } while (cursor);
+    return all;
   }
 
-  getTreeItem(node: Node): vscode.TreeItem {
-    if ('more' in node) {
-      const item = new vscode.TreeItem('Search in all…');
-      return Object.assign(item, { command: { command: 'aside.searchConversations', title: 'Search' } });
-    }
-    const item = new vscode.TreeItem(node.title || 'New conversation');
-    item.id = node.conversationId;
-    item.contextValue = node.status;
-    item.iconPath = new vscode.ThemeIcon(ICONS[node.status]);
-    item.description = new Date(node.updatedAt).toLocaleString();
-    item.command = { command: 'aside.openConversation', title: 'Open', arguments: [node] };
+  getTreeItem({ conversationId, title, status, updatedAt }: ConversationItem): vscode.TreeItem {
+    const item = new vscode.TreeItem(title || 'New conversation');
+    item.id = conversationId;
+    item.contextValue = status;
+    item.iconPath = new vscode.ThemeIcon(ICONS[status]);
+    item.description = new Date(updatedAt).toLocaleString();
+    item.command = { command: 'aside.openConversation', title: 'Open', arguments: [{ conversationId, title }] };
     return item;
   }
 
   /** What a conversation cost is looked up when somebody points at it. */
-  async resolveTreeItem(item: vscode.TreeItem, node: Node): Promise<vscode.TreeItem> {
-    if ('more' in node) return item;
-    const usage = await this.usage(node.conversationId);
-    const { status, turns, prompts } = node;
-    const told = [`**${escaped(node.title)}**`, `${status}, ${turns} turns${prompts ? `, ${prompts} questions` : ''}`, spent(usage)];
+  async resolveTreeItem(item: vscode.TreeItem, { conversationId, title, status, turns, prompts }: ConversationItem): Promise<vscode.TreeItem> {
+    const usage = await this.usage(conversationId);
+    const told = [`**${escaped(title)}**`, `${status}, ${counted(turns, 'turn')}${prompts ? `, ${counted(prompts, 'question')}` : ''}`, spent(usage)];
     item.tooltip = new vscode.MarkdownString(told.join('\n\n'));
     return item;
   }
@@ -63,17 +58,9 @@ export class Conversations implements vscode.TreeDataProvider<Node>, vscode.Text
     return text;
   }
 
-  async open({ conversationId, title }: ConversationItem): Promise<void> {
+  async open({ conversationId, title }: Pick<ConversationItem, 'conversationId' | 'title'>): Promise<void> {
     const path = `/${conversationId}/${title.replace(/[^\p{L}\p{N} .,-]/gu, '_').slice(0, 60) || 'conversation'}.md`;
     await vscode.window.showTextDocument(vscode.Uri.from({ scheme: SCHEME, path }));
-  }
-
-  async search(): Promise<void> {
-    const query = await vscode.window.showInputBox({ title: 'Conversations whose title has this', ignoreFocusOut: true });
-    if (query === undefined) return;
-    const { items } = await this.server.request('aside/conversation/list', { query, limit: 200 });
-    const chosen = await vscode.window.showQuickPick(items.map((item) => ({ label: item.title, description: item.updatedAt, item })));
-    if (chosen) await this.open(chosen.item);
   }
 
   async fork({ conversationId }: ConversationItem): Promise<void> {
@@ -93,19 +80,10 @@ export class Conversations implements vscode.TreeDataProvider<Node>, vscode.Text
     this.changed.fire();
   }
 
-  async resume({ conversationId }: ConversationItem): Promise<void> {
-    await this.server.request('aside/turn/resume', { conversationId });
-  }
-
   /** The conversation that a command of the palette is about. */
   async choose(): Promise<ConversationItem | undefined> {
-    await this.getChildren().catch((error: unknown) => void vscode.window.showErrorMessage(sentence(error)));
-    const chosen = await vscode.window.showQuickPick(this.shown.map((item) => ({ label: item.title, description: item.status, item })));
-    return chosen?.item;
-  }
-
-  dispose(): void {
-    for (const subscription of [...this.subscriptions, this.changed]) subscription.dispose();
+    const items = this.getChildren().then((all) => all.map((item) => ({ label: item.title, description: item.status, item })));
+    return (await vscode.window.showQuickPick(items, { title: 'Conversation' }))?.item;
   }
 
   private async usage(conversationId: string): Promise<Usage> {

@@ -1,7 +1,6 @@
 // The tools that run in the editor: what it knows and files do not say.
 import * as vscode from 'vscode';
 
-import { openFiles } from './attachments';
 import type { ClientTool } from './wire';
 
 /** Lines that a tool returns at the most. */
@@ -53,12 +52,18 @@ const tools: { name: string; description: string; properties: object; required?:
     description: 'The files that are open in the editor.',
     properties: {},
     run: () =>
-      lines(openFiles().map((uri) => {
-        const document = vscode.workspace.textDocuments.find((it) => it.uri.toString() === uri.toString());
-        return `${vscode.workspace.asRelativePath(uri)}${document?.isDirty ? ' (not saved)' : ''}`;
-      })),
+      lines(openFiles().map((uri) => `${vscode.workspace.asRelativePath(uri)}${openDocument(uri)?.isDirty ? ' (not saved)' : ''}`)),
   },
 ];
+
+export const openTabs = (): vscode.Tab[] => vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+
+/** The files that are open in tabs. */
+export const openFiles = (): vscode.Uri[] =>
+  openTabs().flatMap(({ input }) => (input instanceof vscode.TabInputText && input.uri.scheme === 'file' ? [input.uri] : []));
+
+export const openDocument = (uri: vscode.Uri): vscode.TextDocument | undefined =>
+  vscode.workspace.textDocuments.find((it) => it.uri.toString() === uri.toString());
 
 export const declared: ClientTool[] = tools.map(({ name, description, properties, required = [] }) => ({
   name,

@@ -3,9 +3,8 @@ import * as vscode from 'vscode';
 
 import { IMAGE_PASTE, imagePaste, mentions } from './attachments';
 import { Conversations } from './conversations';
-import { callTool, declared, listDiagnostics } from './editorTools';
+import { callTool, declared, listDiagnostics, openDocument } from './editorTools';
 import { pickMode, pickModel } from './pickers';
-import { Presence } from './presence';
 import { Prompts } from './prompts';
 import { Review } from './review';
 import { sentence, Server } from './server';
@@ -18,10 +17,11 @@ import type { ConversationItem, Prompt } from './wire';
 const REPLY = { scheme: 'comment' };
 const FILES = [{ scheme: 'file' }, { scheme: 'untitled' }];
 
+/** What the command that asks may be given by others; without it, the person writes in the thread. */
 interface Ask {
-  uri?: vscode.Uri;
-  range?: vscode.Range;
-  message?: string;
+  uri: vscode.Uri;
+  range: vscode.Range;
+  message: string;
 }
 
 /** What other extensions may know. */
@@ -33,33 +33,29 @@ export interface Api {
 }
 
 export async function activate(context: vscode.ExtensionContext): Promise<Api> {
-  const keep = <T extends vscode.Disposable>(it: T): T => {
-    context.subscriptions.push(it);
-    return it;
-  };
-  const server = keep(new Server(context, { version: VERSION, prompt: true, secret: true, save: true, tools: declared }));
-  const presence = keep(new Presence());
-  const prompts = keep(new Prompts(server, presence));
-  const threads = keep(new Threads(server, prompts));
-  const review = keep(new Review(prompts));
-  const conversations = keep(new Conversations(server));
-  const statusBar = keep(new StatusBar(server, prompts, threads));
+  const { subscriptions } = context;
+  const server = new Server(context, { version: VERSION, prompt: true, secret: true, save: true, tools: declared });
+  subscriptions.push(server);
+  const pasted = vscode.Uri.joinPath(context.globalStorageUri, 'pasted');
+  const prompts = new Prompts(server, subscriptions);
+  const threads = new Threads(server, prompts, pasted, subscriptions);
+  const review = new Review(prompts, subscriptions);
+  const conversations = new Conversations(server, subscriptions);
+  const statusBar = new StatusBar(server, prompts, threads, subscriptions);
 
   server.onRequest('aside/tool/call', ({ name, arguments: args }) => callTool(name, args));
   server.onRequest('aside/document/save', ({ uri }) => save(vscode.Uri.parse(uri)));
 
-  const ask = async ({ uri, range, message }: Ask = {}) => {
+  const ask = async ({ uri, range, message }: Partial<Ask> = {}) => {
+    if (uri && range && message) return threads.ask(uri, range, message);
     const editor = vscode.window.activeTextEditor;
-    const at = uri ?? editor?.document.uri;
-    if (!at) throw new Error('Open a file first: Aside answers beside its lines.');
-    const where = range ?? editor!.selection;
-    const said = message ?? (await askFor(where));
-    if (said?.trim()) await threads.say(threads.open(at, where), said);
+    if (!editor) throw new Error('Open a file first: Aside answers beside its lines.');
+    return threads.compose(editor);
   };
   const fix = async (uri: vscode.Uri, range: vscode.Range) => {
     const diagnostics = vscode.languages.getDiagnostics(uri).filter((it) => it.range.intersection(range));
     const text = listDiagnostics([[uri, diagnostics]]);
-    await threads.say(threads.open(uri, range), 'Fix this.', [{ uri: 'untitled:diagnostics', text }]);
+    await threads.ask(uri, range, 'Fix this.', [{ uri: 'untitled:diagnostics', text }]);
   };
   const here = (uri?: vscode.Uri) => {
     const editor = vscode.window.activeTextEditor;
@@ -83,7 +79,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     ask,
     fix,
     reply: ({ thread, text }: vscode.CommentReply) => {
-      presence.enter();
+      prompts.attend();
       return threads.say(thread, text);
     },
     stopTurn: on((thread) => threads.cancel(thread)),
@@ -102,10 +98,9 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     forkConversation: about((item) => conversations.fork(item)),
     renameConversation: about((item) => conversations.rename(item)),
     deleteConversation: about((item) => conversations.remove(item)),
-    resumeConversation: about((item) => conversations.resume(item)),
-    searchConversations: () => conversations.search(),
-    pickModel: () => pickModel(server),
-    pickMode: () => pickMode(),
+    resumeConversation: about((item) => threads.resume(item.conversationId)),
+    pickModel: () => pickModel(server, context),
+    pickMode: () => pickMode(server),
     restartServer: () => server.restart(),
     stopServer: () => server.stop(),
     showLogs: () => server.showLogs(),
@@ -113,15 +108,16 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
   };
   for (const [name, run] of Object.entries(commands)) {
     const fail = (error: unknown) => void vscode.window.showErrorMessage(`Aside: ${sentence(error)}`);
-    keep(vscode.commands.registerCommand(`aside.${name}`, (...args: never[]) => Promise.resolve().then(() => run(...args)).catch(fail)));
+    subscriptions.push(vscode.commands.registerCommand(`aside.${name}`, (...args: never[]) => Promise.resolve().then(() => run(...args)).catch(fail)));
   }
-
-  keep(vscode.languages.registerCodeActionsProvider(FILES, { provideCodeActions: offerFix }, { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix] }));
-  keep(vscode.languages.registerCompletionItemProvider(REPLY, mentions, '@'));
-  const pasted = { providedPasteEditKinds: [IMAGE_PASTE], pasteMimeTypes: ['image/*'] };
-  keep(vscode.languages.registerDocumentPasteEditProvider(REPLY, imagePaste(vscode.Uri.joinPath(context.globalStorageUri, 'pasted')), pasted));
-  keep(vscode.workspace.onDidGrantWorkspaceTrust(() => (server.isRunning ? server.settingsChanged() : void server.restart())));
-  keep(vscode.workspace.onDidChangeConfiguration((event) => event.affectsConfiguration('aside.server.path') && void server.restart()));
+  const pasting = { providedPasteEditKinds: [IMAGE_PASTE], pasteMimeTypes: ['image/*'] };
+  subscriptions.push(
+    vscode.languages.registerCodeActionsProvider(FILES, { provideCodeActions: offerFix }, { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix] }),
+    vscode.languages.registerCompletionItemProvider(REPLY, mentions, '@'),
+    vscode.languages.registerDocumentPasteEditProvider(REPLY, imagePaste(pasted), pasting),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => (server.isRunning ? server.settingsChanged() : void server.restart())),
+    vscode.workspace.onDidChangeConfiguration((event) => event.affectsConfiguration('aside.server.path') && void server.restart()),
+  );
   await server.restart();
   return {
     get status() {
@@ -140,19 +136,10 @@ function withPrompt(promptId: string | undefined, act: (promptId: string) => unk
   return promptId === undefined ? undefined : act(promptId);
 }
 
-function askFor({ start, end }: vscode.Range): Thenable<string | undefined> {
-  const last = end.character === 0 && end.line > start.line ? end.line : end.line + 1;
-  const lines = last > start.line + 1 ? `lines ${start.line + 1} to ${last}` : `line ${start.line + 1}`;
-  return vscode.window.showInputBox({
-    title: `Ask Aside about ${lines}`,
-    placeHolder: 'Message, with @path, @selection, @diagnostics or @open',
-    ignoreFocusOut: true,
-  });
-}
-
 async function save(uri: vscode.Uri): Promise<Record<string, never>> {
-  const document = vscode.workspace.textDocuments.find((it) => it.uri.toString() === uri.toString());
-  if (document?.isDirty && !(await document.save())) throw new Error(`${uri.fsPath} could not be saved`);
+  const document = openDocument(uri);
+  // Right after an edit, this host may not have heard yet that the document is dirty.
+  if (document && !(await document.save())) throw new Error(`${uri.fsPath} could not be saved`);
   return {};
 }
 

@@ -2,33 +2,34 @@
 import * as vscode from 'vscode';
 
 import type { Server } from './server';
-import type { Mode } from './wire';
 
-const MODES: Record<Mode, string> = {
-  ask: 'Reads; asks before it edits or runs anything',
-  edits: 'Reads and edits files of the workspace; asks before it runs anything else',
-  plan: 'Only reads',
-  auto: 'Runs everything inside a sandbox, and asks where there is none',
-};
+const TOUR = { label: 'The tour', description: 'no model', detail: 'A script answers, asks a question and writes a file: for a first try' };
 
-export async function pickModel(server: Server): Promise<void> {
-  const models = server.request('aside/model/list', {}).then((it) => it.models);
-  const items = models.then((all) =>
-    all.map(({ id, contextWindow, prices }) => ({
+export async function pickModel(server: Server, { extensionUri, globalStorageUri }: vscode.ExtensionContext): Promise<void> {
+  const items = server.request('aside/model/list', {}).then(({ models }) => [
+    ...models.map(({ id, contextWindow, prices }) => ({
       label: id,
       description: contextWindow ? `${Math.round(contextWindow / 1000)}k tokens` : '',
       detail: prices ? `$${prices.input} in, $${prices.output} out, for a million tokens` : '',
     })),
-  );
+    TOUR,
+  ]);
   const chosen = await vscode.window.showQuickPick(items, { title: 'Model', matchOnDetail: true });
-  if (chosen) await set('assistant.model', chosen.label);
+  if (!chosen) return;
+  if (chosen !== TOUR) return set('assistant.model', chosen.label);
+  // The setting outlives this version of the extension, so the script has a place of its own.
+  const script = vscode.Uri.joinPath(globalStorageUri, 'tour.toml');
+  await vscode.workspace.fs.copy(vscode.Uri.joinPath(extensionUri, 'media/walkthrough/tour.toml'), script, { overwrite: true });
+  await set('assistant.model', `rehearsal/${script.fsPath}`);
 }
 
-export async function pickMode(): Promise<void> {
-  const items = Object.entries(MODES).map(([label, detail]) => ({ label, detail }));
+/** The modes are those of the setting, which has the server's words for them. */
+export async function pickMode(server: Server): Promise<void> {
+  const { enum: modes = [], markdownEnumDescriptions: details = [] } = server.properties['aside.conversation.mode'] ?? {};
+  const items = modes.map((label, at) => ({ label, detail: details[at] }));
   const chosen = await vscode.window.showQuickPick(items, { title: 'What runs unasked' });
   if (chosen) await set('conversation.mode', chosen.label);
 }
 
-const set = (key: string, value: string): Thenable<void> =>
+const set = async (key: string, value: string): Promise<void> =>
   vscode.workspace.getConfiguration('aside').update(key, value, vscode.ConfigurationTarget.Global);

@@ -1,7 +1,6 @@
 // The prompts that wait for the person, who turns to them when he likes. Each is answered exactly once.
 import * as vscode from 'vscode';
 
-import type { Presence } from './presence';
 import { sentence } from './server';
 import type { Server } from './server';
 import type { Answer, Prompt } from './wire';
@@ -16,7 +15,7 @@ export interface Pending {
   over: vscode.CancellationToken;
 }
 
-export class Prompts implements vscode.Disposable {
+export class Prompts {
   private readonly open = new Map<string, Pending>();
   private readonly changed = new vscode.EventEmitter<void>();
   readonly onDidChange = this.changed.event;
@@ -27,14 +26,29 @@ export class Prompts implements vscode.Disposable {
   private shown?: string;
   /** A prompt of an interrupted turn that is shown as soon as the turn goes on. */
   private awaited?: string;
+  /** The person wrote in a thread, or answered a prompt, and did nothing else since: only then may a question come up by itself. */
+  private attends = false;
 
-  constructor(
-    private readonly server: Server,
-    private readonly presence: Presence,
-  ) {
+  constructor(private readonly server: Server, subscriptions: vscode.ExtensionContext['subscriptions']) {
+    const leave = () => (this.attends = false);
+    subscriptions.push(
+      this.changed,
+      this.again,
+      vscode.window.onDidChangeTextEditorSelection(leave),
+      vscode.window.onDidChangeActiveTextEditor(leave),
+      vscode.window.onDidChangeActiveTerminal(leave),
+      vscode.window.onDidChangeWindowState(leave),
+      // A reply box that is emptied was sent; one with a text is being typed in.
+      vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => contentChanges.length && document.getText() && leave()),
+      server.onDidChangeRunning((running) => (running ? void this.recover() : this.clear())),
+    );
     server.onRequest('aside/prompt', (prompt, token) => this.ask(prompt, token));
     server.onNotification('aside/prompt/dismiss', ({ promptId }) => this.open.get(promptId)?.settle({ action: 'cancel' }));
-    server.onDidChangeRunning((running) => (running ? void this.recover() : this.clear()));
+  }
+
+  /** The person has just turned to Aside. */
+  attend(): void {
+    this.attends = true;
   }
 
   list(): Pending[] {
@@ -67,11 +81,6 @@ export class Prompts implements vscode.Disposable {
     if (answer) pending.settle(answer);
   }
 
-  dispose(): void {
-    this.clear();
-    this.changed.dispose();
-  }
-
   /** The next to ask: of this turn if it has one, and changes of files last, since they are decided elsewhere. */
   private next(turnId?: string): Pending | undefined {
     const asked = this.list().filter(({ prompt }) => turnId === undefined || prompt.preview?.kind !== 'diff');
@@ -90,7 +99,7 @@ export class Prompts implements vscode.Disposable {
     const answer = await show(prompt, showing).finally(() => (this.shown = undefined));
     if (answer) {
       settle(answer);
-      this.presence.enter();
+      this.attend();
     }
     return answer !== undefined;
   }
@@ -113,7 +122,7 @@ export class Prompts implements vscode.Disposable {
       if (this.awaited === prompt.promptId) {
         this.awaited = undefined;
         void this.turnTo(prompt.promptId);
-      } else if (prompt.kind === 'question' && this.presence.isInThread) {
+      } else if (prompt.kind === 'question' && this.attends) {
         void this.turnTo(prompt.promptId, true);
       }
     });

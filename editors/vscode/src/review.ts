@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 
 import { compose, diffBlocks, linesOf } from './blocks';
 import type { Block } from './blocks';
+import { openDocument, openTabs } from './editorTools';
 import type { Pending, Prompts } from './prompts';
 import type { Diff, Prompt } from './wire';
 
@@ -18,21 +19,22 @@ interface Change {
   decided: Map<Block, boolean>;
 }
 
-export class Review implements vscode.Disposable, vscode.TextDocumentContentProvider, vscode.CodeLensProvider {
+export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLensProvider {
   private readonly changes = new Map<string, Change>();
   private readonly content = new vscode.EventEmitter<vscode.Uri>();
   private readonly lenses = new vscode.EventEmitter<void>();
-  private readonly subscriptions: vscode.Disposable[];
   readonly onDidChange = this.content.event;
   readonly onDidChangeCodeLenses = this.lenses.event;
 
-  constructor(private readonly prompts: Prompts) {
+  constructor(private readonly prompts: Prompts, subscriptions: vscode.ExtensionContext['subscriptions']) {
     prompts.review = (waiting) => this.open(waiting);
-    this.subscriptions = [
+    subscriptions.push(
+      this.content,
+      this.lenses,
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
       vscode.languages.registerCodeLensProvider({ scheme: SCHEME }, this),
       prompts.onDidChange(() => this.forget()),
-    ];
+    );
   }
 
   /** One change as a diff, several as one tab. */
@@ -50,9 +52,8 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
   async accept(promptId: string): Promise<void> {
     const change = this.change(promptId);
     if (!change || !(await this.isCurrent(change))) return;
-    const rejected = change.blocks.some((block) => change.decided.get(block) === false);
-    const { text } = compose(change.before, change.blocks, (block) => change.decided.get(block) !== false);
-    change.pending.settle({ action: 'answer', answer: 'once', newText: rejected ? text : undefined });
+    const rejected = [...change.decided.values()].includes(false);
+    change.pending.settle({ action: 'answer', answer: 'once', newText: rejected ? this.composed(change).text : undefined });
   }
 
   reject(promptId: string): void {
@@ -66,8 +67,7 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     if (!change || !block) return;
     change.decided.set(block, taken);
     if (change.decided.size === change.blocks.length) {
-      const any = change.blocks.some((it) => change.decided.get(it));
-      if (any) return this.accept(promptId);
+      if ([...change.decided.values()].includes(true)) return this.accept(promptId);
       this.reject(promptId);
       return;
     }
@@ -98,17 +98,13 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     if (!change || !document.uri.query.startsWith('new:')) return [];
     return this.composed(change).at.flatMap((line, at) => {
       const range = new vscode.Range(line, 0, line, 0);
-      const lens = (title: string, command: string) =>
-        new vscode.CodeLens(range, { title, command, arguments: [found.promptId, at] });
+      const lens = (title: string, command: string) => new vscode.CodeLens(range, { title, command, arguments: [found.promptId, at] });
       const decided = change.decided.get(change.blocks[at]!);
-      const accept = lens(decided ? '✓ Accepted' : 'Accept Block', 'aside.acceptBlock');
-      const reject = lens(decided === false ? '✗ Rejected' : 'Reject Block', 'aside.rejectBlock');
-      return [accept, reject];
+      return [
+        lens(decided ? '✓ Accepted' : 'Accept Block', 'aside.acceptBlock'),
+        lens(decided === false ? '✗ Rejected' : 'Reject Block', 'aside.rejectBlock'),
+      ];
     });
-  }
-
-  dispose(): void {
-    for (const subscription of [...this.subscriptions, this.content, this.lenses]) subscription.dispose();
   }
 
   private change(promptId: string): Change | undefined {
@@ -130,7 +126,7 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
 
   /** Whether the file is still what the change was made for. */
   private async isCurrent({ pending, preview }: Change): Promise<boolean> {
-    const document = vscode.workspace.textDocuments.find(({ uri }) => uri.toString() === vscode.Uri.parse(preview.uri).toString());
+    const document = openDocument(vscode.Uri.parse(preview.uri));
     if (preview.version === undefined || !document || document.version === preview.version) return true;
     const back = 'Send It Back';
     const message = `${path.basename(document.fileName)} was changed since Aside proposed this; the change is made anew if you send it back.`;
@@ -146,19 +142,14 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
       if (this.prompts.get(promptId) === change.pending) continue;
       this.changes.delete(promptId);
       const shown = side(change, 'new').toString();
-      const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
-      const shows = (it: vscode.Uri) => it.toString() === shown;
-      void vscode.window.tabGroups.close(tabs.filter(({ input }) => input instanceof vscode.TabInputTextDiff && shows(input.modified)));
+      close(({ input }) => input instanceof vscode.TabInputTextDiff && input.modified.toString() === shown);
     }
-    if (this.changes.size === 0) {
-      const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
-      void vscode.window.tabGroups.close(tabs.filter(isOurs));
-    }
+    // A tab of several changes; its kind of input has no type in the API.
+    if (this.changes.size === 0) close(({ label }) => /^\d+ changes of Aside\b/.test(label));
   }
 }
 
-/** A tab of several changes; its kind of input has no type in the API. */
-const isOurs = ({ label }: vscode.Tab): boolean => /^\d+ changes of Aside\b/.test(label);
+const close = (shows: (tab: vscode.Tab) => boolean): unknown => vscode.window.tabGroups.close(openTabs().filter(shows));
 
 const name = ({ preview }: Change): string => path.basename(vscode.Uri.parse(preview.uri).path);
 

@@ -1,16 +1,16 @@
 // The life of the server: found, started, restarted after a crash, stopped; and its messages, typed by method.
 import * as vscode from 'vscode';
-import { CloseAction, ErrorAction, LanguageClient, ResponseError, RevealOutputChannelOn, State } from 'vscode-languageclient/node';
-import type { ClientCapabilities, StaticFeature } from 'vscode-languageclient/node';
+import { CloseAction, LanguageClient, RevealOutputChannelOn, State } from 'vscode-languageclient/node';
+import type { InitializeParams } from 'vscode-languageclient/node';
 
 import { findBinary } from './binary';
 import type { Binary } from './binary';
 import { readSettings } from './settings';
+import { traced } from './text';
 import type { Capability, ClientNotifications, ClientRequests, ServerRequests } from './wire';
 
-/** Restarts after a crash within {@link RESTART_WINDOW} that nobody is told of. */
+/** Restarts after crashes within three minutes that nobody is told of. */
 const SILENT_RESTARTS = 5;
-const RESTART_WINDOW = 180_000;
 
 type Handler<M extends keyof ClientRequests> = (
   params: ClientRequests[M][0],
@@ -21,7 +21,7 @@ export class Server implements vscode.Disposable {
   private client?: LanguageClient;
   private binary?: Binary;
   private tried: string[] = [];
-  private readonly crashes: Date[] = [];
+  private readonly ends: Date[] = [];
   /** Starts and stops, one after another. */
   private queue: Promise<void> = Promise.resolve();
   private readonly handlers: ((client: LanguageClient) => void)[] = [];
@@ -50,7 +50,7 @@ export class Server implements vscode.Disposable {
 
   /** @throws an error whose message is a sentence for the user */
   async request<M extends keyof ServerRequests>(method: M, params: ServerRequests[M][0]): Promise<ServerRequests[M][1]> {
-    if (!this.client || this.client.state === State.Stopped) {
+    if (this.client?.state !== State.Running && this.client?.state !== State.Starting) {
       throw new Error('The Aside server does not run; start it with the command “Aside: Restart Server”.');
     }
     return this.client.sendRequest(method, params);
@@ -79,8 +79,14 @@ export class Server implements vscode.Disposable {
       `Aside ${version} in ${vscode.env.appName} ${vscode.version} on ${process.platform} ${process.arch}`,
       `server: ${server}; ${this.isRunning ? 'running' : 'stopped'}; workspace ${vscode.workspace.isTrusted ? 'trusted' : 'not trusted'}`,
       ...this.tried.map((line) => `tried: ${line}`),
-      ...this.crashes.map((at) => `ended unexpectedly: ${at.toISOString()}`),
+      ...this.ends.map((at) => `ended unexpectedly: ${at.toISOString()}`),
     ].join('\n');
+  }
+
+  /** The settings that are declared, which are made from the server's own. */
+  get properties(): Record<string, { enum?: string[]; markdownEnumDescriptions?: string[] }> {
+    const { contributes } = this.context.extension.packageJSON as { contributes: { configuration: { properties: Server['properties'] }[] } };
+    return Object.assign({}, ...contributes.configuration.map((group) => group.properties)) as Server['properties'];
   }
 
   /** The server reads the settings anew; it is told of a trust that was granted in this way, too. */
@@ -95,8 +101,7 @@ export class Server implements vscode.Disposable {
   }
 
   private settings() {
-    const { contributes } = this.context.extension.packageJSON as { contributes: { configuration: { properties: object }[] } };
-    return readSettings(contributes.configuration.flatMap(({ properties }) => Object.keys(properties)));
+    return readSettings(Object.keys(this.properties));
   }
 
   private enqueue(work: () => Promise<void>): Promise<void> {
@@ -122,12 +127,7 @@ export class Server implements vscode.Disposable {
       return;
     }
     this.client = this.newClient(this.binary);
-    try {
-      await this.client.start();
-    } catch (error) {
-      this.client = undefined;
-      this.complain(`The Aside server did not start: ${error instanceof Error ? error.message : String(error)}.`);
-    }
+    await this.client.start();
   }
 
   private async end(): Promise<void> {
@@ -138,7 +138,7 @@ export class Server implements vscode.Disposable {
   }
 
   private newClient(binary: Binary): LanguageClient {
-    const client = new LanguageClient(
+    const client: Client = new Client(
       'aside',
       'Aside',
       { command: binary.file, args: ['lsp', '--stdio'] },
@@ -149,31 +149,26 @@ export class Server implements vscode.Disposable {
         revealOutputChannelOn: RevealOutputChannelOn.Never,
         initializationOptions: () => this.settings(),
         initializationFailedHandler: () => false,
-        errorHandler: {
-          error: () => ({ action: ErrorAction.Continue, handled: true }),
-          closed: () => this.closed(),
-        },
+        errorHandler: { error: (...what) => usual.error(...what), closed: () => closed() },
         middleware: { workspace: { configuration: () => [this.settings()] } },
       },
     );
-    client.registerFeature(declares(this.capability));
+    const usual = client.createDefaultErrorHandler(SILENT_RESTARTS);
+    const closed = async () => {
+      this.ends.push(new Date());
+      // A server that could not begin would end in the same way again.
+      if (client.state !== State.Running) return { action: CloseAction.DoNotRestart };
+      const result = await usual.closed();
+      if (result.action === CloseAction.DoNotRestart) this.complain(`The Aside server ended ${SILENT_RESTARTS + 1} times in a short time, so it is not started again.`);
+      return result;
+    };
+    client.capability = this.capability;
     for (const handler of this.handlers) handler(client);
     client.onDidChangeState(({ oldState, newState }) => {
-      if (newState === State.Running) this.running.fire(true);
-      else if (oldState === State.Running) this.running.fire(false);
+      if (newState === State.Running || oldState === State.Running) this.running.fire(newState === State.Running);
+      if (newState === State.StartFailed) this.complain('The Aside server did not start; its log has the reason.');
     });
     return client;
-  }
-
-  private closed() {
-    const now = new Date();
-    this.crashes.push(now);
-    if (this.crashes.length > 10) this.crashes.shift();
-    const recent = this.crashes.filter((at) => now.getTime() - at.getTime() < RESTART_WINDOW);
-    this.log.warn(`the server ended unexpectedly, ${recent.length} times in the last minutes`);
-    if (recent.length <= SILENT_RESTARTS) return { action: CloseAction.Restart, handled: true };
-    this.complain(`The Aside server ended ${recent.length} times in a short time, so it is not started again.`);
-    return { action: CloseAction.DoNotRestart, handled: true };
   }
 
   private complain(message: string): void {
@@ -184,25 +179,24 @@ export class Server implements vscode.Disposable {
 }
 
 /** What a request that failed has to say to the user. */
-export const sentence = (error: unknown): string =>
-  error instanceof ResponseError || error instanceof Error ? error.message : String(error);
+export const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-function declares(capability: Capability): StaticFeature {
-  return {
-    fillClientCapabilities(capabilities: ClientCapabilities) {
-      capabilities.experimental = { ...(capabilities.experimental as object), aside: capability };
-    },
-    initialize: () => undefined,
-    getState: () => ({ kind: 'static' }),
-    clear: () => undefined,
-  };
+class Client extends LanguageClient {
+  capability?: Capability;
+
+  /** Only logs: what the person has to know is said above, in words that tell what to do. */
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+
+  protected override fillInitializeParams(params: InitializeParams): void {
+    super.fillInitializeParams(params);
+    params.capabilities.experimental = { ...(params.capabilities.experimental as object), aside: this.capability };
+  }
 }
 
 /** The trace of the protocol without what a person answers, which may be a secret. */
 function withoutAnswers(channel: vscode.LogOutputChannel): vscode.LogOutputChannel {
-  const trace = (message: string) =>
-    channel.trace(/^Sending response 'aside\/prompt |"send-response"/.test(message) ? message.split(/\n|,"message":/)[0]! : message);
-  return new Proxy(channel, {
-    get: (target, name) => (name === 'trace' ? trace : (Reflect.get(target, name, target) as unknown)),
-  });
+  const trace = (message: string) => channel.trace(traced(message));
+  return new Proxy(channel, { get: (target, name) => (name === 'trace' ? trace : (Reflect.get(target, name, target) as unknown)) });
 }

@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 
 import type { Prompts } from './prompts';
 import type { Server } from './server';
+import { counted } from './text';
 import type { Threads } from './threads';
 
 const SEVERITY = {
@@ -11,12 +12,11 @@ const SEVERITY = {
   error: vscode.LanguageStatusSeverity.Error,
 };
 
-export class StatusBar implements vscode.Disposable {
+export class StatusBar {
   private readonly item = vscode.window.createStatusBarItem('aside.status', vscode.StatusBarAlignment.Left);
   private readonly health = vscode.languages.createLanguageStatusItem('aside.health', [{ scheme: 'file' }, { scheme: 'untitled' }]);
-  private readonly subscriptions: vscode.Disposable[];
 
-  constructor(server: Server, private readonly prompts: Prompts, private readonly threads: Threads) {
+  constructor(server: Server, private readonly prompts: Prompts, private readonly threads: Threads, subscriptions: vscode.ExtensionContext['subscriptions']) {
     this.item.name = 'Aside';
     this.health.name = 'Aside';
     this.health.text = 'Aside';
@@ -26,19 +26,15 @@ export class StatusBar implements vscode.Disposable {
       this.health.text = `Aside: ${model ?? 'no model'}`;
       this.health.detail = message ?? '';
     });
-    this.subscriptions = [prompts.onDidChange(() => this.paint()), threads.onDidChange(() => this.paint())];
+    subscriptions.push(this.item, this.health, prompts.onDidChange(() => this.paint()), threads.onDidChange(() => this.paint()));
   }
 
   /** What the item says; nothing while it is hidden. */
   get text(): string | undefined {
     const waiting = this.prompts.list().length;
     const { busy, tools } = this.threads.work;
-    if (waiting) return `$(question) Aside: ${waiting} ${waiting === 1 ? 'question' : 'questions'}`;
+    if (waiting) return `$(question) Aside: ${counted(waiting, 'question')}`;
     return busy ? `$(loading~spin) Aside: ${tools.at(-1)?.slice(0, 40) ?? 'works'}` : undefined;
-  }
-
-  dispose(): void {
-    for (const it of [...this.subscriptions, this.item, this.health]) it.dispose();
   }
 
   private paint(): void {

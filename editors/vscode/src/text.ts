@@ -6,6 +6,13 @@ const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u20
 export const visible = (text: string): string =>
   text.replace(/\r\n/g, '\n').replace(HIDDEN, (character) => `\\u{${character.charCodeAt(0).toString(16)}}`);
 
+/** A line of the protocol's trace without what a person answered, which may be a secret. */
+export const traced = (message: string): string =>
+  /^Sending response 'aside\/prompt |"send-response"/.test(message) ? message.split(/\n|,"message":/)[0]! : message;
+
+/** A number of things, in words. */
+export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+
 /** Whether a text is too long for a message box. */
 export const isLong = (text: string): boolean => text.length > 1500 || text.split('\n').length > 20;
 
@@ -13,8 +20,8 @@ export const isLong = (text: string): boolean => text.length > 1500 || text.spli
 export const escaped = (text: string): string =>
   visible(text).replace(/\s+/g, ' ').replace(/[\\`*_{}[\]()#+\-.!<>|~&]/g, '\\$&');
 
-/** A text of several lines, as markdown that shows it as it is. */
-export function fenced(text: string, language = ''): string {
+/** A text of several lines, as markdown that shows it as it is; without a language it would get the colours of the document's. */
+export function fenced(text: string, language = 'text'): string {
   const ticks = text.match(/`{3,}/g) ?? [];
   const fence = '`'.repeat(Math.max(3, ...ticks.map((run) => run.length + 1)));
   return `${fence}${language}\n${visible(text)}\n${fence}`;

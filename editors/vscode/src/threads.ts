@@ -34,39 +34,92 @@ interface Thread {
 const ASIDE = { name: 'Aside' };
 const YOU = { name: 'You' };
 
-export class Threads implements vscode.Disposable {
+export class Threads {
   private readonly controller = vscode.comments.createCommentController('aside', 'Aside');
   private readonly threads = new Set<Thread>();
   private readonly changed = new vscode.EventEmitter<void>();
   readonly onDidChange = this.changed.event;
+  /** What the person was last let begin a thread about. */
+  private asked?: { uri: vscode.Uri; range: vscode.Range };
 
-  constructor(private readonly server: Server, private readonly prompts: Prompts) {
+  constructor(
+    private readonly server: Server,
+    private readonly prompts: Prompts,
+    /** The folder of what was pasted. */
+    private readonly pasted: vscode.Uri,
+    subscriptions: vscode.ExtensionContext['subscriptions'],
+  ) {
     this.controller.options = { prompt: 'Ask, or add to what Aside is doing', placeHolder: 'Message, with @path, @selection, @diagnostics or @open' };
     server.onNotification('aside/turn/update', (params) => this.update(params));
     server.onNotification('aside/turn/completed', (params) => this.completed(params));
-    server.onDidChangeRunning((running) => !running && this.interrupt());
-    prompts.onDidChange(() => this.threads.forEach((thread) => this.render(thread)));
+    subscriptions.push(
+      this.controller,
+      this.changed,
+      server.onDidChangeRunning((running) => !running && this.interrupt()),
+      prompts.onDidChange(() => this.threads.forEach((thread) => this.render(thread))),
+      { dispose: () => this.threads.forEach(({ timer }) => clearTimeout(timer)) },
+    );
   }
 
-  /** An empty thread at the end of a range. */
-  open(uri: vscode.Uri, range: vscode.Range): vscode.CommentThread {
-    // A selection that ends before the first character of a line does not reach it.
-    const end = range.end.character === 0 && range.end.line > range.start.line ? range.end.translate(-1) : range.end;
-    const on = this.controller.createCommentThread(uri, range.with({ end }), []);
+  /** Opens the box of a new thread at the end of what is selected, or of the thread that is there. */
+  async compose({ document: { uri }, selection }: vscode.TextEditor): Promise<void> {
+    if (!vscode.workspace.getConfiguration('comments').get('visible')) throw new Error('The setting comments.visible hides its threads; turn it on.');
+    const range = reach(selection);
+    const there = this.find(({ on }) => on.uri.toString() === uri.toString() && on.range?.end.line === range.end.line);
+    if (there) {
+      there.on.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
+      await vscode.commands.executeCommand('workbench.action.focusCommentOnCurrentLine');
+      return;
+    }
+    this.asked = { uri, range: selection };
+    // VS Code lets a person begin a thread only where it may be, so it is told of the place, and asks what it is.
+    await new Promise<void>((resolve) => {
+      const provideCommentingRanges = (document: vscode.TextDocument) => {
+        if (document.uri.toString() !== uri.toString()) return [];
+        setTimeout(resolve);
+        return [range];
+      };
+      this.controller.commentingRangeProvider = { provideCommentingRanges };
+    });
+    // When this comes back, what was answered above has arrived.
+    await vscode.commands.executeCommand('setContext', 'aside.asks', true);
+    const [startLineNumber, endLineNumber, endColumn] = [range.start.line + 1, range.end.line + 1, range.end.character + 1];
+    await vscode.commands.executeCommand('workbench.action.addComment', { range: { startLineNumber, endLineNumber, endColumn } });
+  }
+
+  /** Asks in a new thread at the end of a range. */
+  ask(uri: vscode.Uri, range: vscode.Range, message: string, more: Attachment[] = []): Promise<void> {
+    return this.start(this.open(uri, range), message, more);
+  }
+
+  private open(uri: vscode.Uri, range: vscode.Range): Thread {
+    return this.adopt(this.controller.createCommentThread(uri, reach(range), []), range);
+  }
+
+  private adopt(on: vscode.CommentThread, about: vscode.Range): Thread {
     on.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
     on.label = 'Aside';
     on.contextValue = 'empty';
-    this.threads.add({ on, about: range, past: [] });
-    return on;
+    on.range = reach(about);
+    const thread: Thread = { on, about, past: [] };
+    this.threads.add(thread);
+    return thread;
+  }
+
+  /** The thread; one that the person has just begun is new here. */
+  private known(on: vscode.CommentThread): Thread {
+    const { uri, range } = this.asked ?? {};
+    const about = uri?.toString() === on.uri.toString() && range ? range : on.range;
+    return this.find((it) => it.on === on) ?? this.adopt(on, about ?? new vscode.Range(0, 0, 0, 0));
   }
 
   /** A message in a thread: it begins a turn, or is added to the one that runs. */
-  async say(on: vscode.CommentThread, message: string, more: Attachment[] = []): Promise<void> {
-    const thread = this.find((it) => it.on === on);
-    if (!thread || !message.trim()) return;
+  async say(on: vscode.CommentThread, message: string): Promise<void> {
+    if (!message.trim()) return;
+    const thread = this.known(on);
     const running = thread.turn?.text.outcome === undefined && thread.turn;
     if (running && (await this.steer(running.id, message))) return;
-    await this.start(thread, message, more);
+    await this.start(thread, message, []);
   }
 
   async cancel(on: vscode.CommentThread): Promise<void> {
@@ -81,6 +134,12 @@ export class Threads implements vscode.Disposable {
     const names = files.map((uri) => vscode.workspace.asRelativePath(vscode.Uri.parse(uri)));
     thread.turn.text.note(`Undone: ${escaped(names.join(', ') || 'nothing')}.${untracked ? ' A command ran whose changes are not known.' : ''}`);
     this.render(thread);
+  }
+
+  async resume(conversationId: string): Promise<void> {
+    const { turnId } = await this.server.request('aside/turn/resume', { conversationId });
+    const thread = this.of(conversationId, turnId);
+    if (thread) this.render(thread);
   }
 
   remove(on: vscode.CommentThread): void {
@@ -110,12 +169,6 @@ export class Threads implements vscode.Disposable {
     return { busy: turns.length > 0, tools: turns.flatMap((turn) => [...turn.running.values()]) };
   }
 
-  dispose(): void {
-    for (const { timer } of this.threads) clearTimeout(timer);
-    this.controller.dispose();
-    this.changed.dispose();
-  }
-
   private find(matches: (thread: Thread) => boolean): Thread | undefined {
     return [...this.threads].find(matches);
   }
@@ -135,7 +188,7 @@ export class Threads implements vscode.Disposable {
     thread.turn = turn;
     this.render(thread);
     try {
-      const attachments = [...more, ...(await readAttachments(message, thread.on.uri, thread.about))];
+      const attachments = [...more, ...(await readAttachments(message, this.pasted, thread.on.uri, thread.about))];
       const { conversationId } = thread;
       const started = await this.server.request('aside/turn/start', { conversationId, turnId: id, message, attachments });
       thread.conversationId = started.conversationId;
@@ -164,7 +217,7 @@ export class Threads implements vscode.Disposable {
     const known = this.find((it) => it.turn?.id === turnId) ?? this.find((it) => it.conversationId === conversationId);
     const editor = vscode.window.activeTextEditor;
     if (!known && !editor) return undefined;
-    const thread = known ?? this.find((it) => it.on === this.open(editor!.document.uri, editor!.selection))!;
+    const thread = known ?? this.open(editor!.document.uri, editor!.selection);
     thread.conversationId = conversationId;
     if (thread.turn?.id !== turnId) thread.turn = { id: turnId, said: note('(resumed)', YOU), text: new TurnText() };
     if (thread.turn.text.outcome === 'interrupted') delete thread.turn.text.outcome;
@@ -204,6 +257,11 @@ export class Threads implements vscode.Disposable {
   private answer(text: TurnText, markdown: string): Note {
     return note(new vscode.MarkdownString(harmless(markdown)), ASIDE, text.outcome);
   }
+}
+
+/** The lines of a selection: one that ends before the first character of a line does not reach it. */
+function reach({ start, end }: vscode.Range): vscode.Range {
+  return new vscode.Range(start, end.character === 0 && end.line > start.line ? end.translate(-1) : end);
 }
 
 function note(body: string | vscode.MarkdownString, author: vscode.CommentAuthorInformation, label?: string): Note {

@@ -58,7 +58,7 @@ async function permit(prompt: Prompt, showing: Showing): Shown {
   if (prompt.answerType.type === 'boolean') answers.set('Yes', true);
   else for (const [option, label] of Object.entries(PERMISSIONS)) if (offers(prompt, option)) answers.set(label, option);
   const detail = details(prompt);
-  const title = `${asker(prompt, showing)}: ${visible(prompt.text)}`;
+  const title = asked(prompt, showing);
   const buttons = [...answers.keys(), REFUSED, REFUSED_WITH_NOTE];
   let chosen: string | undefined;
   if (isLong(detail)) {
@@ -82,10 +82,12 @@ export function details({ preview, context, tool }: Prompt): string {
   return visible([...(context ? [context] : []), what, ...where].join('\n\n'));
 }
 
-/** Who asks, and which of several prompts it is. */
-function asker({ label }: Prompt, { position: { n, of } }: Showing): string {
-  return visible(of > 1 ? `${label} (${n} of ${of})` : label);
+/** Who asks, which of several prompts it is, and what is asked. */
+function asked({ label, text }: Prompt, { position: { n, of } }: Showing): string {
+  return visible(`${label}${of > 1 ? ` (${n} of ${of})` : ''}: ${text}`);
 }
+
+const oneLine = (text = ''): string => visible(text).trim().replace(/\s*\n\s*/g, ' · ');
 
 interface Choice extends vscode.QuickPickItem {
   answer: unknown;
@@ -97,10 +99,8 @@ function choice(label: string, answer: unknown, prompt: Prompt): Choice {
 
 function picker(prompt: Prompt, choices: Choice[]): vscode.QuickPick<Choice> {
   const input = vscode.window.createQuickPick<Choice>();
-  const context = (prompt.context ?? '').split('\n').slice(0, 8).filter((line) => line.trim());
-  const above = context.map((line): Choice => ({ label: visible(line), kind: vscode.QuickPickItemKind.Separator, answer: undefined }));
-  input.items = [...above, ...choices];
-  input.placeholder = visible(prompt.text);
+  input.items = choices;
+  input.placeholder = oneLine(prompt.context) || 'Escape hides it and leaves it open';
   return input;
 }
 
@@ -121,7 +121,7 @@ function pickMany(prompt: Of<'multi_select'>, showing: Showing): Shown {
   return settle(input, prompt, showing, () => {
     const value = input.selectedItems.map((it) => it.answer);
     if (value.length >= minimum && value.length <= maximum) return { value };
-    input.placeholder = `${visible(prompt.text)} Choose ${minimum} to ${maximum}.`;
+    input.placeholder = `Choose ${minimum} to ${maximum}.`;
     return undefined;
   });
 }
@@ -131,7 +131,7 @@ type Read = (value: string) => { value: unknown } | { problem: string };
 function type(prompt: Prompt, showing: Showing, read: Read): Shown {
   const input = vscode.window.createInputBox();
   input.password = prompt.answerType.type === 'secret';
-  input.prompt = [...(prompt.context ? [visible(prompt.context)] : []), visible(prompt.text)].join(' · ');
+  input.prompt = oneLine(prompt.context);
   input.ignoreFocusOut = true;
   if (typeof prompt.default === 'string' || typeof prompt.default === 'number') input.value = `${prompt.default}`;
   const problem = () => {
@@ -182,7 +182,7 @@ function settle(
   let remember = false;
   const shownAt = Date.now();
   const title = () => {
-    input.title = `${asker(prompt, showing)}${remember ? ' – for the rest of this turn' : ''}`;
+    input.title = `${asked(prompt, showing)}${remember ? ' – for the rest of this turn' : ''}`;
     const pins = prompt.remember ? [remember ? REMEMBERED : REMEMBER] : [];
     input.buttons = [...pins, ...(prompt.optional ? [LEAVE_OUT] : []), DECLINE, SKIP];
   };

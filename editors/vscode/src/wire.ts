@@ -1,4 +1,4 @@
-// The messages between Aside and an editor, as ../PROTOCOL.md has them. A test compiles every sample of them against these types.
+// The messages that this editor sends and reads, as ../PROTOCOL.md has them. A test compiles every sample of them against these types.
 import type { Range } from 'vscode-languageclient/node';
 
 export const VERSION = 1;
@@ -71,25 +71,6 @@ export interface Model {
   maxOutput?: number;
   reasoning: boolean;
   prices?: { input: number; output: number; cacheRead?: number; cacheWrite?: number };
-}
-
-interface Approval {
-  approvalId: string;
-  tool?: string;
-  title?: string;
-  text?: string;
-  cwd?: string;
-  approvedAt?: string;
-}
-
-interface TrustPreview {
-  trusted: boolean;
-  fingerprint: string;
-  file?: string;
-  starts: { kind: 'tool' | 'mcpServer'; name: string; command?: string[]; url?: string; environment?: string[] }[];
-  settings: { key: string; value: unknown; overruled?: boolean }[];
-  programs: string[];
-  ignored: string[];
 }
 
 export type AnswerType =
@@ -190,12 +171,8 @@ export interface Status {
 type OfConversation = { conversationId: string };
 type Nothing = Record<string, never>;
 
-/** Requests of the editor: what each sends and gets. */
+/** Requests of this editor: what each sends and gets. */
 export interface ServerRequests {
-  'aside/approval/list': [{ folder?: string }, { items: Approval[] }];
-  'aside/approval/revoke': [{ approvalId: string; folder?: string }, Nothing];
-  'aside/config/read': [{ key?: string }, { values: { key: string; value: unknown; from: string }[] }];
-  'aside/conversation/create': [{ title?: string }, OfConversation];
   'aside/conversation/delete': [OfConversation, Nothing];
   'aside/conversation/fork': [OfConversation & { turnId?: string }, OfConversation];
   'aside/conversation/list': [{ cursor?: string; limit?: number; query?: string }, { items: ConversationItem[]; nextCursor?: string }];
@@ -203,15 +180,12 @@ export interface ServerRequests {
   'aside/conversation/rename': [OfConversation & { title: string }, Nothing];
   'aside/conversation/transcript': [OfConversation, { text: string }];
   'aside/model/list': [Nothing, { models: Model[] }];
-  'aside/prompt/answer': [{ promptId: string; answer: Answer }, Nothing];
   'aside/prompt/pending': [Nothing, { prompts: Prompt[] }];
   'aside/turn/cancel': [{ turnId: string }, Nothing];
   'aside/turn/resume': [OfConversation, { turnId: string }];
   'aside/turn/start': [StartTurn, OfTurn];
   'aside/turn/steer': [{ turnId: string; message: string }, Nothing];
   'aside/turn/undo': [{ turnId: string; uris?: string[] }, { files: string[]; untracked: boolean }];
-  'aside/workspace/preview': [{ folder: string }, TrustPreview];
-  'aside/workspace/trust': [{ folder: string; trusted: boolean; fingerprint?: string }, Nothing];
 }
 
 /** Requests of the server: what each brings, and what it is answered. */

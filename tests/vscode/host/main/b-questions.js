@@ -11,12 +11,12 @@ test('a question waits in the status bar and the thread, and takes nothing', asy
   assert.equal(aside().status, '$(question) Aside: 1 question');
   const note = thread.comments.at(-1);
   assert.deepEqual([note.author.name, note.contextValue], [waiting.label, 'question']);
-  assert.match(body(note), /\*\*Push it\?\*\*[^]*two commits/);
+  assert.match(body(note), /\*\*Push it\?\*\*[^]*two commits\non main/);
   assert.match(thread.label, /waits for you/);
 
   const input = await turnTo('pick');
-  assert.deepEqual([input.title, input.placeholder], [waiting.label, 'Push it?']);
-  assert.deepEqual(input.items.map((it) => it.label), ['two commits', 'Yes', 'No']);
+  assert.deepEqual([input.title, input.placeholder], [`${waiting.label}: Push it?`, 'two commits · on main']);
+  assert.deepEqual(input.items.map((it) => it.label), ['Yes', 'No']);
   await accept();
   await told(thread, 'I heard you.');
   assert.match(textOf(thread), /Push it\? → true \*\(user\)\*/);
@@ -101,7 +101,7 @@ test('a question that is hidden stays open, and the status bar shows it again', 
   await until('it is hidden', () => first.hidden);
   assert.equal(aside().prompts.length, 1);
   const again = await turnTo('pick');
-  assert.equal(again.placeholder, 'Push it?');
+  assert.match(again.title, /: Push it\?$/);
   await accept();
   await told(thread, 'I heard you.');
 });
@@ -142,5 +142,5 @@ test('several come one after another, with their position', async () => {
     }
   });
   await told(thread, 'I heard you.');
-  assert.deepEqual(inputs.map((it) => `${it.placeholder} ${it.title.slice(-8)}`), ['Red? (1 of 3)', 'Green? (2 of 3)', 'Blue? (3 of 3)']);
+  assert.deepEqual(inputs.map(({ title }) => title.slice(title.indexOf(' ('))), [' (1 of 3): Red?', ' (2 of 3): Green?', ' (3 of 3): Blue?']);
 });

@@ -1,4 +1,4 @@
-const { accept, ask, aside, assert, ended, instead, run, says, show, test, textOf, until, useServer, vscode } = require('../kit');
+const { accept, ask, aside, assert, ended, instead, prompt, run, says, show, test, textOf, until, useServer, vscode } = require('../kit');
 
 test('the setting is taken back', () => useServer(process.env.ASIDE));
 
@@ -37,9 +37,15 @@ test('a question does not come up where the person went back to the text', async
   let shown = 0;
   const counted = (real) => () => (shown++, real());
   await instead('createQuickPick', counted, async () => {
-    await run('aside.reply', { thread, text: 'Question me after 300 ms' });
+    await run('aside.reply', { thread, text: 'Question me when the command is decided' });
+    const [command] = await until('the command', () => aside().prompts.length === 1 && aside().prompts);
+    const moved = new Promise((resolve) => {
+      const listening = vscode.window.onDidChangeTextEditorSelection(() => resolve(listening.dispose()));
+    });
     editor.selection = new vscode.Selection(3, 0, 3, 0);
-    await until('the question', () => aside().prompts.length === 1);
+    await moved;
+    await run('aside.skipQuestion', command);
+    await prompt('Push it?');
     await says(thread, 'Push it?');
   });
   assert.equal(shown, 0);

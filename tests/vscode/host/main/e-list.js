@@ -1,0 +1,112 @@
+const { ask, aside, assert, ended, fs, instead, path, prompt, read, run, says, show, test, turnTo, until, uri, vscode, withModal } = require('../kit');
+
+/** Chooses in a list by label, and gives what it had. */
+async function choosing(label, during) {
+  let all;
+  const pick = () => async (items) => {
+    all = await items;
+    return all.find((it) => it.label === label);
+  };
+  await instead('showQuickPick', pick, during);
+  return all;
+}
+
+const titles = async () => (await choosing('', () => run('aside.openConversation'))).map(({ label }) => label);
+
+test('a conversation is opened as markdown, renamed, forked and deleted', async () => {
+  await ended(await ask('Keep this for later'));
+  const before = await titles();
+  assert.equal(before[0], 'Keep this for later', 'the newest comes first');
+  await instead('showInputBox', () => ({ value }) => Promise.resolve(`${value}, please`), () => choosing(before[0], () => run('aside.renameConversation')));
+  assert.deepEqual(await titles(), ['Keep this for later, please', ...before.slice(1)]);
+
+  await choosing('Keep this for later, please', () => run('aside.openConversation'));
+  const { document } = await until('its page', () => vscode.window.activeTextEditor?.document.uri.scheme === 'aside-conversation' && vscode.window.activeTextEditor);
+  assert.equal(document.languageId, 'markdown');
+  assert.match(document.getText(), /Keep this for later[^]*It is kept\./);
+
+  await choosing('Keep this for later, please', () => run('aside.forkConversation'));
+  const forked = await titles();
+  assert.equal(forked.length, before.length + 1);
+  for (const title of forked.filter((it) => it.includes('Keep this'))) {
+    const [{ message }] = await withModal(undefined, () => choosing(title, () => run('aside.deleteConversation')));
+    assert.equal(message, `Delete “${title}” for good?`);
+    assert.equal((await titles()).filter((it) => it === title).length > 0, true, 'who does not press Delete keeps it');
+    await withModal('Delete', () => choosing(title, () => run('aside.deleteConversation')));
+  }
+  assert.deepEqual(await titles(), before.slice(1));
+});
+
+const settings = () => vscode.workspace.getConfiguration('aside');
+const model = () => settings().inspect('assistant.model').globalValue;
+const setModel = (value) => settings().update('assistant.model', value, vscode.ConfigurationTarget.Global);
+
+test('the model is picked from those of the server, and is the user’s setting', async () => {
+  const script = model();
+  const names = await choosing('', () => run('aside.pickModel'));
+  const found = names.find(({ label, detail }) => label.startsWith('anthropic/') && detail);
+  assert.match(`${found.description}, ${found.detail}`, /^\d+k tokens, \$[\d.]+ in, \$[\d.]+ out, for a million tokens$/);
+  assert.equal(model(), script, 'who picks none keeps his own');
+  await choosing(found.label, () => run('aside.pickModel'));
+  assert.equal(model(), found.label);
+  await setModel(script);
+});
+
+test('the walkthrough has four steps, and its tour plays them without a model', async () => {
+  const { extensionPath, packageJSON } = vscode.extensions.getExtension('aside.aside');
+  const { steps } = packageJSON.contributes.walkthroughs[0];
+  const all = await vscode.commands.getCommands();
+  const commands = steps.map(({ description, completionEvents, media }) => {
+    const [, command] = /\]\(command:([\w.]+)\)$/.exec(description);
+    assert.ok(all.includes(command) && completionEvents.includes(`onCommand:${command}`), command);
+    assert.ok(fs.existsSync(path.join(extensionPath, media.markdown)), media.markdown);
+    return command;
+  });
+  assert.deepEqual(commands, ['aside.pickModel', 'aside.ask', 'aside.answerQuestion', 'aside.reviewChanges']);
+
+  const script = model();
+  await choosing('The tour', () => run('aside.pickModel'));
+  const thread = await ask('Show me around');
+  await prompt('What shall the tour leave behind?');
+  const input = await turnTo('pick');
+  await until('its default', () => input.activeItems[0]?.label === 'a greeting');
+  await run('workbench.action.acceptSelectedQuickOpenItem');
+  const { promptId } = await until('the change', () => aside().prompts.find(({ preview }) => preview?.kind === 'diff'));
+  await run('aside.reviewChanges');
+  await run('aside.acceptChange', { promptId });
+  await says(thread, 'That was the tour.');
+  await ended(thread);
+  assert.match(read('aside-tour.md'), /^# A greeting/);
+  fs.unlinkSync(uri('aside-tour.md').fsPath);
+  await setModel(script);
+});
+
+test('a mode is picked, and holds for what comes next', async () => {
+  const items = await choosing('plan', () => run('aside.pickMode'));
+  assert.deepEqual(items.map(({ label }) => label), ['ask', 'edits', 'plan', 'auto']);
+  assert.match(items[2].detail, /^Reading runs, the rest is refused\.$/);
+  assert.equal(settings().inspect('conversation.mode').globalValue, 'plan');
+  const thread = await ask('Delete everything in plan');
+  await ended(thread);
+  await says(thread, 'Not in this mode.');
+  await settings().update('conversation.mode', undefined, vscode.ConfigurationTarget.Global);
+});
+
+test('an interrupted conversation goes on where it stopped', async () => {
+  const thread = await ask('Stop here and go on later');
+  const { promptId } = await prompt('Go on?');
+  await run('aside.restartServer');
+  await until('its prompt, to be resumed', () => aside().prompts.some((it) => it.promptId === promptId && it.resumable));
+  await run('aside.closeThread', thread);
+  await show('notes.md');
+  const items = await choosing('Stop here and go on later', () => run('aside.resumeConversation'));
+  assert.equal(items[0].description, 'interrupted');
+  const again = await until('a thread', () => aside().threads.find((it) => it !== thread));
+  await until('its prompt', () => aside().prompts.some((it) => it.promptId === promptId && !it.resumable));
+  const input = await turnTo('pick');
+  await run('workbench.action.quickOpenSelectNext');
+  await until('its first choice', () => input.activeItems[0]?.label === 'Yes');
+  await run('workbench.action.acceptSelectedQuickOpenItem');
+  await says(again, 'I went on.');
+  await ended(again);
+});
