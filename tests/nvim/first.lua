@@ -71,18 +71,11 @@ local function try(name, prepare)
     -- vim.pack asks before it clones, and may take a key that comes too early for none.
     local asks = mode.mode == 'r?'
     asked = asked + (asks and 1 or 0)
-    if asks and asked % 25 == 1 then
-      vim.fn.chansend(terminal, 'y')
-    end
+    if asks and asked % 25 == 1 then vim.fn.chansend(terminal, 'y') end
     return not mode.blocking and vim.rpcrequest(channel, 'nvim_exec_lua', code, {})
   end
   local function wait(what, code)
-    assert(
-      vim.wait(PATIENCE, function()
-        return ask(code)
-      end, 20),
-      'waited in vain: ' .. what
-    )
+    assert(vim.wait(PATIENCE, function() return ask(code) end, 20), 'waited in vain: ' .. what)
   end
   wait('it has begun', "return vim.v.vim_did_enter == 1 and vim.fn.exists(':Aside') == 2")
   local commands = vim.split(blocks[2].text, '\n')
@@ -90,9 +83,7 @@ local function try(name, prepare)
   wait('the question', "return #require('aside.prompt').open() == 1")
   vim.fn.chansend(terminal, commands[2] .. '\r')
   -- The list waits for a number.
-  vim.wait(PATIENCE, function()
-    return vim.rpcrequest(channel, 'nvim_get_mode').mode:sub(1, 1) ~= 'n'
-  end, 20)
+  vim.wait(PATIENCE, function() return vim.rpcrequest(channel, 'nvim_get_mode').mode:sub(1, 1) ~= 'n' end, 20)
   vim.fn.chansend(terminal, '1\r')
   wait(
     'the answer',
@@ -119,18 +110,14 @@ local function shell()
   return lines, table.remove(lines)
 end
 
-test('plain packages, as the page says', function()
-  return shell()
-end)
+test('plain packages, as the page says', function() return shell() end)
 
 if vim.fn.has('nvim-0.12') == 1 then
   test('vim.pack, as the page says', function(home)
     local lines, last = shell()
     vim.fn.mkdir(home .. '/.config/nvim', 'p')
     vim.fn.writefile(vim.split(blocks[3].text, '\n'), home .. '/.config/nvim/init.lua')
-    local export = vim.iter(lines):find(function(line)
-      return vim.startswith(line, 'export')
-    end)
+    local export = vim.iter(lines):find(function(line) return vim.startswith(line, 'export') end)
     export = export:gsub('site/pack/aside/opt', 'site/pack/core/opt')
     return { export }, last
   end)

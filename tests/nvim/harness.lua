@@ -19,9 +19,7 @@ M.said = {}
 
 local deep = vim.inspect
 
-function M.fail(text)
-  error(text, 0)
-end
+function M.fail(text) error(text, 0) end
 
 ---@param got any
 ---@param wanted any
@@ -35,17 +33,13 @@ end
 ---@param text string
 ---@param part string
 function M.has(text, part)
-  if not text:find(part, 1, true) then
-    M.fail(('expected to find %s in\n%s'):format(deep(part), text))
-  end
+  if not text:find(part, 1, true) then M.fail(('expected to find %s in\n%s'):format(deep(part), text)) end
 end
 
 ---@param text string
 ---@param part string
 function M.lacks(text, part)
-  if text:find(part, 1, true) then
-    M.fail(('did not expect to find %s in\n%s'):format(deep(part), text))
-  end
+  if text:find(part, 1, true) then M.fail(('did not expect to find %s in\n%s'):format(deep(part), text)) end
 end
 
 --- Waits until something holds, and gives it back.
@@ -73,14 +67,10 @@ function M.page()
 end
 
 ---@return string
-function M.text(name)
-  return table.concat(vim.fn.readfile(name), '\n')
-end
+function M.text(name) return table.concat(vim.fn.readfile(name), '\n') end
 
 ---@return string
-function M.buffer(name)
-  return table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr(name), 0, -1, true), '\n')
-end
+function M.buffer(name) return table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr(name), 0, -1, true), '\n') end
 
 --- What the person picks or types next, in order. `false` is Escape.
 M.choices = {}
@@ -100,9 +90,7 @@ local function stub_person()
     local choice = following('select', options.prompt, texts)
     choice = type(choice) == 'function' and choice(texts) or choice
     for at, text in ipairs(texts) do
-      if text == choice then
-        return done(items[at], at)
-      end
+      if text == choice then return done(items[at], at) end
     end
     assert(choice == false, ('%s is none of %s'):format(tostring(choice), deep(texts)))
     done(nil, nil)
@@ -111,9 +99,7 @@ local function stub_person()
     local text = following('input', options.prompt, options.default)
     done(text or nil)
   end
-  vim.fn.inputsecret = function(prompt)
-    return following('secret', prompt) or ''
-  end
+  vim.fn.inputsecret = function(prompt) return following('secret', prompt) or '' end
 end
 
 --- Keeps what is sent.
@@ -177,9 +163,7 @@ local function prepare(given)
     vim.fn.writefile(lines, program)
     vim.uv.fs_chmod(program, 493)
   end
-  if given.absent then
-    program = folder .. '/aside'
-  end
+  if given.absent then program = folder .. '/aside' end
   vim.g.aside = vim.tbl_extend('force', { server = program }, given.config or {})
   vim.cmd.cd(workspace)
   M.workspace = vim.uv.fs_realpath(workspace)
@@ -189,15 +173,11 @@ local function clean()
   local client = package.loaded['aside.client']
   if client and client.client then
     client.stop()
-    vim.wait(PATIENCE, function()
-      return client.client == nil
-    end, 5)
+    vim.wait(PATIENCE, function() return client.client == nil end, 5)
   end
   vim.cmd('silent! stopinsert | silent! tabonly! | silent! only! | silent! %bwipeout!')
   for name in pairs(package.loaded) do
-    if name == 'aside' or vim.startswith(name, 'aside.') then
-      package.loaded[name] = nil
-    end
+    if name == 'aside' or vim.startswith(name, 'aside.') then package.loaded[name] = nil end
   end
   vim.fn.setqflist({}, 'f')
   vim.api.nvim_create_augroup('aside', {})
@@ -208,15 +188,11 @@ end
 ---@param given Given
 ---@param body fun()
 function M.test(name, given, body)
-  if M.only and not name:find(M.only, 1, true) then
-    return
-  end
+  if M.only and not name:find(M.only, 1, true) then return end
   prepare(given)
   stub_person()
   M.sent, M.said, M.outcomes = {}, {}, {}
-  local ok, why = xpcall(body, function(failure)
-    return type(failure) == 'string' and failure or deep(failure)
-  end)
+  local ok, why = xpcall(body, function(failure) return type(failure) == 'string' and failure or deep(failure) end)
   if ok then
     ok, why = pcall(require('wire').check, M.sent)
   end
@@ -226,9 +202,7 @@ function M.test(name, given, body)
   clean()
   M[ok and 'passed' or 'failed'] = M[ok and 'passed' or 'failed'] + 1
   io.stdout:write(('%s %s\n'):format(ok and 'ok    ' or 'FAILED', name))
-  if not ok then
-    io.stdout:write('  ' .. tostring(why):gsub('\n', '\n  ') .. '\n')
-  end
+  if not ok then io.stdout:write('  ' .. tostring(why):gsub('\n', '\n  ') .. '\n') end
 end
 
 --- Asks, and waits for the end of the turn.
@@ -241,18 +215,14 @@ end
 
 --- Waits for the end of what runs.
 function M.ended()
-  M.wait('the turn ends', function()
-    return M.outcomes[1] and not require('aside.turn').running()
-  end)
+  M.wait('the turn ends', function() return M.outcomes[1] and not require('aside.turn').running() end)
 end
 
 --- The process of the server: the one child that is called aside.
 ---@return integer
 function M.server()
   for _, child in ipairs(vim.api.nvim_get_proc_children(vim.uv.os_getpid())) do
-    if vim.api.nvim_get_proc(child).name == 'aside' then
-      return child
-    end
+    if vim.api.nvim_get_proc(child).name == 'aside' then return child end
   end
   error('the server does not run')
 end
@@ -268,16 +238,12 @@ end
 
 --- Waits until the person was asked for all that was said beforehand.
 function M.asked()
-  M.wait('the person is asked for ' .. deep(M.choices), function()
-    return #M.choices == 0
-  end)
+  M.wait('the person is asked for ' .. deep(M.choices), function() return #M.choices == 0 end)
 end
 
 --- Presses keys in normal mode, as if typed.
 ---@param keys string
-function M.press(keys)
-  vim.api.nvim_feedkeys(vim.keycode(keys), 'xt', false)
-end
+function M.press(keys) vim.api.nvim_feedkeys(vim.keycode(keys), 'xt', false) end
 
 M.outcomes = {}
 
@@ -294,9 +260,7 @@ function M.begin()
   end
   vim.api.nvim_create_autocmd('User', {
     pattern = { 'AsideTurnStarted', 'AsideTurnEnded' },
-    callback = function(event)
-      M.outcomes = event.match == 'AsideTurnStarted' and {} or { event.data.outcome }
-    end,
+    callback = function(event) M.outcomes = event.match == 'AsideTurnStarted' and {} or { event.data.outcome } end,
   })
 end
 

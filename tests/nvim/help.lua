@@ -4,9 +4,7 @@ local plugin = vim.fs.dirname(vim.fs.dirname(here)) .. '/editors/nvim'
 vim.opt.runtimepath:prepend(plugin)
 
 local out = {}
-local function put(text)
-  vim.list_extend(out, vim.split(text, '\n'))
-end
+local function put(text) vim.list_extend(out, vim.split(text, '\n')) end
 
 --- Breaks a text into lines of 78 columns.
 local function wrapped(text, indent)
@@ -28,9 +26,7 @@ local function heading(title, tag)
   put('')
 end
 
-local function source(name)
-  return table.concat(vim.fn.readfile(plugin .. '/' .. name), '\n')
-end
+local function source(name) return table.concat(vim.fn.readfile(plugin .. '/' .. name), '\n') end
 
 put('*aside.txt*  An assistant for the editor that asks good questions')
 put('')
@@ -62,9 +58,7 @@ for name, modes in
     for _, mode in ipairs({ 'n', 'x' }) do
       for _, map in ipairs(vim.api.nvim_get_keymap(mode)) do
         local plug = map.lhs:match('^<Plug>%(aside%-.*%)$')
-        if plug then
-          maps[plug] = (maps[plug] or '') .. mode
-        end
+        if plug then maps[plug] = (maps[plug] or '') .. mode end
       end
     end
     return maps
@@ -86,14 +80,12 @@ for line in config:gmatch('[^\n]+') do
     class, values = name, name == 'aside.Keys' and defaults.keys or defaults
     put(name .. (' '):rep(76 - 2 * #name) .. '*' .. name .. '*')
   end
-  local field, kind, about = line:match('^%-%-%-@field (%w+)%?? (%S+) ?(.*)$')
+  local field, kind, about = line:match('^%-%-%-@field ([%w_]+)%?? (%S+) ?(.*)$')
   if field and class then
     local default = values[field]
     local value = field ~= 'keys' and default ~= nil and vim.inspect(default, { newline = ' ', indent = '' }) or nil
     put(('    %s  %s%s'):format(field, kind, value and ', default ' .. value or ''))
-    if about ~= '' then
-      put(wrapped(about, '        '))
-    end
+    if about ~= '' then put(wrapped(about, '        ')) end
   end
 end
 put('')
@@ -131,7 +123,7 @@ end
 put('')
 
 heading('COLOURS', 'aside-colours')
-for name, link in vim.spairs(require('aside.colours').links) do
+for name, link in vim.spairs(require('aside.client').colours) do
   put(('    %-20slinks to %s'):format(name, link))
 end
 put('')

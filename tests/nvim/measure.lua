@@ -87,12 +87,7 @@ vim.fn.writefile({
 vim.cmd.cd(folder .. '/work')
 
 local idle = vim.uv.now() + 3000
-report(
-  'without Aside',
-  slips(function()
-    return vim.uv.now() > idle
-  end)
-)
+report('without Aside', slips(function() return vim.uv.now() > idle end))
 
 vim.opt.runtimepath:prepend(plugin)
 vim.g.aside = { server = vim.env.ASIDE }
@@ -101,9 +96,7 @@ for _, script in ipairs({ 'burst', 'steady' }) do
   vim.api.nvim_create_autocmd('User', {
     pattern = 'AsideTurnEnded',
     once = true,
-    callback = function()
-      ended = true
-    end,
+    callback = function() ended = true end,
   })
   local turn = require('aside.turn')
   turn.choice.model = ('rehearsal/%s/%s.toml'):format(folder, script)
@@ -113,12 +106,7 @@ for _, script in ipairs({ 'burst', 'steady' }) do
     update(params)
   end
   turn.ask({ message = 'go', new = true })
-  report(
-    ('%s of pieces'):format(script),
-    slips(function()
-      return ended
-    end)
-  )
+  report(('%s of pieces'):format(script), slips(function() return ended end))
   turn.update = update
   io.stdout:write(('  in %d messages\n'):format(updates))
 end

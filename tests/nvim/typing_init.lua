@@ -3,7 +3,19 @@ vim.o.swapfile = false
 -- A map that has begun waits for its next key, however long that takes: time decides nothing.
 vim.o.timeout = false
 vim.o.ttimeoutlen = 5
-local escape, last = vim.keycode('<Esc>'), vim.keycode('<F12>')
+-- Nobody is told which keys a listing reads that stops at each page.
+vim.o.more = false
+-- A sign takes columns of the text, and `gm` goes to the middle of those that are left.
+vim.o.signcolumn = 'yes'
+-- In a list of files keys delete those, and start programs.
+vim.g.loaded_netrw, vim.g.loaded_netrwPlugin = 1, 1
+-- The first page of the help names what plugins add to it.
+vim.o.helpfile = 'none'
+-- Asks the language servers of the buffer, and says so much where they know nothing that Enter has to be typed.
+pcall(vim.keymap.del, 'n', 'gO')
+-- `:cc` goes to what the quickfix list has. Into a list of the person's own, Aside puts nothing.
+vim.fn.setqflist({ { filename = 'a.txt', lnum = 2, text = 'mine' } })
+local told = { escape = vim.keycode('<Esc>'), last = vim.keycode('<F12>'), enter = vim.keycode('<CR>') }
 local answers = 0
 
 --- Tells the typist which keys were read, and which prompts arrived.
@@ -12,38 +24,30 @@ function Begin(typist, number, prompts, server)
     vim.rpcnotify(typist, 'nvim_exec_lua', ('local c = Children[%d]; %s'):format(number, field), {})
   end
   vim.on_key(function(_, typed)
-    -- Escape may come with keys before it that could have begun a map, or be Alt with the key after it.
-    if typed:find(escape, 1, true) or typed:find('\128\252', 1, true) then
-      tell('c.escapes = c.escapes + 1')
-    elseif typed:find(last, 1, true) then
-      tell('c.typed = true')
+    for name, key in pairs(told) do
+      -- Escape may come with keys before it that could have begun a map, or be Alt with the key after it.
+      if typed:find(key, 1, true) or name == 'escape' and typed:find('\128\252', 1, true) then
+        tell(('c.read.%s = (c.read.%s or 0) + 1'):format(name, name))
+      end
     end
   end)
-  if prompts == 0 then
-    return
-  end
+  if prompts == 0 then return end
   vim.g.aside = { server = server }
   vim.o.statusline = "%f %{v:lua.require'aside'.status()}"
   vim.api.nvim_create_autocmd('User', {
     pattern = 'AsidePrompt',
-    callback = function()
-      tell('c.arrived = c.arrived + 1')
-    end,
+    callback = function() tell('c.arrived = c.arrived + 1') end,
   })
   vim.api.nvim_create_autocmd('User', {
     pattern = 'AsidePromptClosed',
-    callback = function()
-      answers = answers + 1
-    end,
+    callback = function() answers = answers + 1 end,
   })
   for turn = 1, prompts do
     require('aside').ask('turn ' .. turn, { new = true })
   end
 end
 
-function Open()
-  return #require('aside.prompt').open()
-end
+function Open() return #require('aside.prompt').open() end
 
 --- What the person would see of it.
 function State()
@@ -56,9 +60,10 @@ function State()
   for name in ('abcdefghijklmnopqrstuvwxyz0123456789"-./:'):gmatch('.') do
     registers[name] = vim.fn.getreg(name)
   end
-  local windows = vim.tbl_filter(function(win)
-    return vim.api.nvim_win_get_config(win).relative == ''
-  end, vim.api.nvim_list_wins())
+  local windows = vim.tbl_filter(
+    function(win) return vim.api.nvim_win_get_config(win).relative == '' end,
+    vim.api.nvim_list_wins()
+  )
   return {
     expected = vim.env.PLUGIN ~= 'none',
     answers = answers,
@@ -69,6 +74,4 @@ function State()
   }
 end
 
-if vim.env.PLUGIN ~= 'none' then
-  vim.opt.runtimepath:prepend(vim.env.PLUGIN)
-end
+if vim.env.PLUGIN ~= 'none' then vim.opt.runtimepath:prepend(vim.env.PLUGIN) end

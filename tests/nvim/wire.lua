@@ -4,9 +4,7 @@ local M = {}
 
 local harness = require('harness')
 
-local function read(path)
-  return vim.json.decode(table.concat(vim.fn.readfile(path), '\n'))
-end
+local function read(path) return vim.json.decode(table.concat(vim.fn.readfile(path), '\n')) end
 
 --- All samples.
 ---@return table<string, table>
@@ -26,9 +24,7 @@ local function by_method()
     table.insert(into[method], value)
   end
   for name, sample in pairs(M.samples()) do
-    if sample.method then
-      put(params, sample.method, sample.params or {})
-    end
+    if sample.method then put(params, sample.method, sample.params or {}) end
     if vim.startswith(name, 'answer-') then
       put(results, 'aside/prompt', sample.result)
     elseif name:find('^tool%-call.*result') then
@@ -52,9 +48,7 @@ local free =
 ---@param samples any[]
 ---@param path string
 local function fits(value, samples, path)
-  if free[path] then
-    return
-  end
+  if free[path] then return end
   local kinds = {}
   for _, sample in ipairs(samples) do
     kinds[type(sample)] = true
@@ -62,9 +56,7 @@ local function fits(value, samples, path)
   if not kinds[type(value)] then
     harness.fail(('%s is a %s; in the samples it is %s'):format(path, type(value), vim.inspect(vim.tbl_keys(kinds))))
   end
-  if type(value) ~= 'table' then
-    return
-  end
+  if type(value) ~= 'table' then return end
   if vim.islist(value) and #value > 0 then
     local elements = {}
     for _, sample in ipairs(samples) do
@@ -80,9 +72,7 @@ local function fits(value, samples, path)
     for _, sample in ipairs(samples) do
       members[#members + 1] = sample[key]
     end
-    if #members == 0 then
-      harness.fail(('%s.%s is in no sample'):format(path, key))
-    end
+    if #members == 0 then harness.fail(('%s.%s is in no sample'):format(path, key)) end
     fits(member, members, path .. '.' .. key)
   end
 end

@@ -1,19 +1,13 @@
 -- The command and the maps. Everything else is loaded when one of them is used.
-if vim.g.loaded_aside then
-  return
-end
+if vim.g.loaded_aside then return end
 vim.g.loaded_aside = true
 
-vim.api.nvim_create_user_command('Aside', function(command)
-  require('aside.command').run(command)
-end, {
+vim.api.nvim_create_user_command('Aside', function(command) require('aside.command').run(command) end, {
   nargs = '*',
   range = true,
   bang = true,
   desc = 'Aside, an assistant',
-  complete = function(lead, line)
-    return require('aside.command').complete(lead, line)
-  end,
+  complete = function(lead, line) return require('aside.command').complete(lead, line) end,
 })
 
 for _, name in ipairs({ 'ask', 'fix' }) do

@@ -64,9 +64,7 @@ say = [{ text = "Steered." }]
   T.prompts(1)
   vim.cmd('2Aside ask rather this')
   T.wait('the server has it', function()
-    return vim.iter(T.sent):any(function(message)
-      return message.method == 'aside/turn/steer'
-    end)
+    return vim.iter(T.sent):any(function(message) return message.method == 'aside/turn/steer' end)
   end)
   T.choices = { 'Yes' }
   vim.cmd('Aside answer')
@@ -79,9 +77,7 @@ test('a turn is cancelled', {
   script = '[[reply]]\nsay = [{ text = "a b c d e f g", pieces = 7 }]\nfault = { stall = true, cut_after = 3 }',
 }, function()
   vim.cmd('Aside ask go')
-  T.wait('a word is there', function()
-    return T.page():find('a')
-  end)
+  T.wait('a word is there', function() return T.page():find('a') end)
   vim.cmd('Aside cancel')
   T.ended()
   T.equal(T.outcomes, { 'cancelled' })
@@ -101,12 +97,13 @@ say = [{ text = "I have the notes." }]
   vim.cmd('normal! V\27')
   T.ask('Aside ask Look at @notes.md, @sub/deep.md, @nothing, @buffers, @diagnostics and @selection.')
   T.has(T.page(), 'I have the notes.')
-  local start = vim.iter(T.sent):find(function(message)
-    return message.method == 'aside/turn/start'
-  end)
-  local attached = vim.tbl_map(function(item)
-    return vim.fs.basename(item.uri) .. (item.text and ' ' .. item.text or '') .. (item.range and ' range' or '')
-  end, start.params.attachments)
+  local start = vim.iter(T.sent):find(function(message) return message.method == 'aside/turn/start' end)
+  local attached = vim.tbl_map(
+    function(item)
+      return vim.fs.basename(item.uri) .. (item.text and ' ' .. item.text or '') .. (item.range and ' range' or '')
+    end,
+    start.params.attachments
+  )
   T.equal(attached, {
     'notes.md',
     'deep.md',
@@ -114,9 +111,7 @@ say = [{ text = "I have the notes." }]
     'untitled:diagnostics more.md:1:1: error: too many eggs',
     'more.md range',
   })
-  local function completed(line)
-    return vim.fn.getcompletion(line, 'cmdline')
-  end
+  local function completed(line) return vim.fn.getcompletion(line, 'cmdline') end
   T.equal(completed('Aside ask @no'), { '@notes.md' })
   T.equal(completed('Aside ask @sub/d'), { '@sub/deep.md' })
   T.equal(completed('Aside ask look at @b'), { '@buffers' })
@@ -137,9 +132,7 @@ test('what is fixed is what the diagnostics of the lines say', {
   })
   T.ask('2Aside fix')
   T.has(T.page(), 'Fixed.')
-  local start = vim.iter(T.sent):find(function(message)
-    return message.method == 'aside/turn/start'
-  end)
+  local start = vim.iter(T.sent):find(function(message) return message.method == 'aside/turn/start' end)
   T.equal(#start.params.attachments, 2)
   T.lacks(start.params.attachments[2].text, 'bad one')
 end)

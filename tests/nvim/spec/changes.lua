@@ -33,9 +33,7 @@ local function drawn()
       end
       lines[#lines + 1] = mark[2] .. ': ' .. vim.trim(table.concat(text))
     end
-    if mark[4].line_hl_group then
-      lines[#lines + 1] = mark[2] .. ' ' .. mark[4].line_hl_group
-    end
+    if mark[4].line_hl_group then lines[#lines + 1] = mark[2] .. ' ' .. mark[4].line_hl_group end
   end
   table.sort(lines)
   return lines
@@ -148,9 +146,7 @@ test('who types in the file has turned away: the keys are gone, and what was sho
   T.equal(vim.fn.maparg('gy', 'n'), '')
   T.equal(#drawn(), 6)
   T.press('Goa line')
-  T.wait('it is dropped', function()
-    return #drawn() == 0
-  end)
+  T.wait('it is dropped', function() return #drawn() == 0 end)
   T.equal(#require('aside.prompt').open(), 1, 'it waits on')
   vim.cmd('Aside answer')
   assert(vim.api.nvim_win_get_config(0).relative ~= '', 'a page shows it')
@@ -276,18 +272,20 @@ say = [{ text = "Done." }]
   vim.cmd.edit('a.txt')
   vim.cmd('Aside ask go')
   T.prompts(2)
-  local items = vim.tbl_map(function(item)
-    return ('%s:%d %s'):format(vim.fs.basename(vim.fn.bufname(item.bufnr)), item.lnum, item.text)
-  end, vim.fn.getqflist())
+  local items = vim.tbl_map(
+    function(item) return ('%s:%d %s'):format(vim.fs.basename(vim.fn.bufname(item.bufnr)), item.lnum, item.text) end,
+    vim.fn.getqflist()
+  )
   table.sort(items)
   T.equal(items, { 'a.txt:7 edit_file: -1 +1', 'b.txt:1 edit_file: -1 +1' })
   vim.cmd('Aside answer')
   local first = vim.api.nvim_get_current_buf()
   T.press('gy')
   -- Which of them comes first is chance.
-  T.wait('the other one is shown', function()
-    return vim.api.nvim_get_current_buf() ~= first and vim.fn.maparg('gy', 'n') ~= ''
-  end)
+  T.wait(
+    'the other one is shown',
+    function() return vim.api.nvim_get_current_buf() ~= first and vim.fn.maparg('gy', 'n') ~= '' end
+  )
   T.press('gy')
   T.ended()
   T.equal({ T.text('a.txt'):match('7'), T.text('b.txt') }, { '7', 'bee' })
@@ -340,9 +338,7 @@ test('a turn is undone', {
   T.press('gY')
   T.ended()
   vim.cmd('Aside undo')
-  T.wait('it is said', function()
-    return T.said[#T.said] == 'Aside: put back a.txt'
-  end)
+  T.wait('it is said', function() return T.said[#T.said] == 'Aside: put back a.txt' end)
   T.equal(T.buffer('a.txt') .. '\n', OLD)
   T.equal(T.text('a.txt') .. '\n', OLD)
 end)

@@ -25,9 +25,7 @@ local function decisions()
 end
 
 --- What the page with the last question said.
-local function shown()
-  return table.concat(T.lines or {}, '\n')
-end
+local function shown() return table.concat(T.lines or {}, '\n') end
 
 local function answer(...)
   T.choices = { ... }
@@ -51,9 +49,7 @@ test('a question is a mark, a sign and one line; nothing opens until the person 
   vim.cmd.edit('a.txt')
   vim.cmd('2Aside ask go')
   T.prompts(1)
-  T.wait('it is said', function()
-    return T.said[#T.said] and T.said[#T.said]:find('Push')
-  end)
+  T.wait('it is said', function() return T.said[#T.said] and T.said[#T.said]:find('Push') end)
   T.has(T.said[#T.said], 'asker: Push? — :Aside answer')
   T.equal(require('aside').status(), 'Aside · 1 waiting')
   local signs = vim.api.nvim_buf_get_extmarks(0, -1, 0, -1, { details = true, type = 'sign' })
@@ -200,9 +196,9 @@ test('a question is skipped', {
   T.ended()
   T.has(T.page(), 'Thanks.')
   T.equal(
-    vim.iter(T.sent):any(function(message)
-      return message.method == 'aside/prompt/answer' and message.params.answer.action == 'cancel'
-    end),
+    vim.iter(T.sent):any(
+      function(message) return message.method == 'aside/prompt/answer' and message.params.answer.action == 'cancel' end
+    ),
     true
   )
 end)

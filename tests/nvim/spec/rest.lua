@@ -3,9 +3,7 @@ local test = T.test
 
 --- Waits until the last line below has this in it.
 local function said(part)
-  T.wait('it is said: ' .. part, function()
-    return T.said[#T.said] and T.said[#T.said]:find(part, 1, true)
-  end)
+  T.wait('it is said: ' .. part, function() return T.said[#T.said] and T.said[#T.said]:find(part, 1, true) end)
 end
 
 --- Runs a command that asks the person, and waits until all of it was asked.
@@ -21,9 +19,7 @@ test('conversations are picked, read and gone on with, forked, renamed and delet
   T.ask('Aside ask first question')
   T.ask('Aside! ask second question')
   picks('Aside conversations', 'first question · 1 turn', 'Read, and go on with it')
-  T.wait('it is shown', function()
-    return vim.bo.filetype == 'aside' and T.page():find('first question', 1, true)
-  end)
+  T.wait('it is shown', function() return vim.bo.filetype == 'aside' and T.page():find('first question', 1, true) end)
   T.equal(vim.api.nvim_win_get_config(0).relative, '', 'in a split')
   T.ask('Aside ask more')
   T.has(T.page(), '> more\n\nI answer.')
@@ -44,9 +40,7 @@ test('an interrupted conversation is resumed from the list', {
   vim.cmd('Aside ask go')
   T.prompts(1)
   vim.cmd('Aside stop')
-  T.wait('it is stopped', function()
-    return require('aside.client').client == nil
-  end)
+  T.wait('it is stopped', function() return require('aside.client').client == nil end)
   picks('Aside conversations', 'go · 1 turn · interrupted', 'Resume')
   T.wait('it waits again', function()
     local open = require('aside.prompt').open()[1]
@@ -66,9 +60,7 @@ test('model and mode are chosen for the next turns', { script = TALK }, function
   vim.cmd('Aside model ' .. model)
   said('the next turns have model rehearsal/')
   T.ask('Aside ask go')
-  local start = vim.iter(T.sent):find(function(message)
-    return message.method == 'aside/turn/start'
-  end)
+  local start = vim.iter(T.sent):find(function(message) return message.method == 'aside/turn/start' end)
   T.equal({ start.params.model, start.params.mode }, { model, 'plan' })
   vim.cmd('Aside model')
   said('no provider is usable')
@@ -79,9 +71,7 @@ test('a model is picked from those of the providers', {
   script = TALK,
 }, function()
   vim.env.ANTHROPIC_API_KEY = 'none'
-  picks('Aside model', function(texts)
-    return texts[1]
-  end)
+  picks('Aside model', function(texts) return texts[1] end)
   vim.env.ANTHROPIC_API_KEY = nil
   local model = assert(require('aside.turn').choice.model)
   T.equal(model:match('^anthropic/'), 'anthropic/')
@@ -149,9 +139,7 @@ test('an answer follows its end until one scrolls up', {
   end)
   local win = view:window()
   assert(vim.fn.line('w$', win) > 50, 'it follows')
-  vim.api.nvim_win_call(win, function()
-    vim.cmd('normal! gg')
-  end)
+  vim.api.nvim_win_call(win, function() vim.cmd('normal! gg') end)
   T.ended()
   T.equal(vim.fn.line('w0', win), 1)
   assert(vim.api.nvim_buf_line_count(view.buf) > 200)
@@ -180,15 +168,9 @@ local function language_server()
     end
     return {
       request = reply,
-      notify = function()
-        return true
-      end,
-      is_closing = function()
-        return false
-      end,
-      terminate = function()
-        dispatchers.on_exit(0, 0)
-      end,
+      notify = function() return true end,
+      is_closing = function() return false end,
+      terminate = function() dispatchers.on_exit(0, 0) end,
     }
   end
   vim.lsp.start({ name = 'toy', cmd = cmd, root_dir = T.workspace })
@@ -217,9 +199,7 @@ say = [{ text = "I know." }]
   vim.cmd('normal! jV\27')
   vim.cmd('Aside ask go')
   for _ = 1, 6 do
-    T.wait('a tool asks, or the turn ends', function()
-      return T.outcomes[1] or #require('aside.prompt').open() > 0
-    end)
+    T.wait('a tool asks, or the turn ends', function() return T.outcomes[1] or #require('aside.prompt').open() > 0 end)
     if not T.outcomes[1] then
       local open = #require('aside.prompt').open()
       picks('Aside answer', unpack(vim.fn['repeat']({ 'Run, and the like for the rest of this turn' }, open)))
@@ -260,9 +240,10 @@ test('every message of the samples is shown or acted on', {
 }, function()
   vim.cmd.edit('a.txt')
   vim.cmd('Aside ask go')
-  T.wait('it runs', function()
-    return require('aside.turn').running() and require('aside.view').visible().conversation
-  end)
+  T.wait(
+    'it runs',
+    function() return require('aside.turn').running() and require('aside.view').visible().conversation end
+  )
   local handlers, turn = require('aside.handlers'), require('aside.turn').running()
   local samples, read = require('wire').samples(), {}
   local names = vim.tbl_keys(samples)
@@ -273,9 +254,7 @@ test('every message of the samples is shown or acted on', {
       or sample.method == 'aside/turn/completed' and 1000
       or 500
   end
-  table.sort(names, function(a, b)
-    return order(a) == order(b) and a < b or order(a) < order(b)
-  end)
+  table.sort(names, function(a, b) return order(a) == order(b) and a < b or order(a) < order(b) end)
   for _, name in ipairs(names) do
     local sample = samples[name]
     local mine = sample.method and handlers[sample.method]
@@ -318,9 +297,7 @@ test('every message of the samples is shown or acted on', {
     if row.to == 'client' then
       assert(handlers[row.method], row.method .. ' has no handler')
       assert(
-        vim.iter(read):any(function(name)
-          return samples[name].method == row.method
-        end),
+        vim.iter(read):any(function(name) return samples[name].method == row.method end),
         row.method .. ' was not read'
       )
     end

@@ -2,25 +2,31 @@
 local M = {}
 
 --- Words after `@` that are no path, and what each attaches.
----@type table<string, fun(context: { buf: integer }): table[]>
+---@type table<string, fun(buf: integer): table[]>
 local words = {
   buffers = function()
-    local all = {}
-    for _, info in ipairs(vim.fn.getbufinfo({ buflisted = 1, bufloaded = 1 })) do
-      if info.name ~= '' and vim.bo[info.bufnr].buftype == '' then
-        all[#all + 1] = { uri = vim.uri_from_bufnr(info.bufnr) }
-      end
-    end
-    return all
+    local function is_file(info) return info.name ~= '' and vim.bo[info.bufnr].buftype == '' end
+    return vim.tbl_map(
+      function(info) return { uri = vim.uri_from_bufnr(info.bufnr) } end,
+      vim.tbl_filter(is_file, vim.fn.getbufinfo({ buflisted = 1, bufloaded = 1 }))
+    )
   end,
-  diagnostics = function(context)
-    return M.diagnostics(context.buf)
-  end,
-  selection = function(context)
-    local first, last = vim.fn.getpos("'<")[2], vim.fn.getpos("'>")[2]
-    return first > 0 and { M.range(context.buf, first, last) } or {}
+  diagnostics = function(buf) return M.diagnostics(buf) end,
+  selection = function(buf)
+    local first, last = M.selection()
+    return first > 0 and { M.range(buf, first, last) } or {}
   end,
 }
+
+--- The lines that were selected last in this buffer; 0 where none were.
+---@return integer first
+---@return integer last
+function M.selection() return vim.fn.getpos("'<")[2], vim.fn.getpos("'>")[2] end
+
+--- The path of a buffer's file, as short as it can be.
+---@param buf integer
+---@return string
+function M.path(buf) return vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ':.') end
 
 --- Lines of a buffer. The text of one without a file goes along as it is.
 ---@param buf integer
@@ -33,13 +39,8 @@ function M.range(buf, first, last)
   if name == '' or vim.bo[buf].buftype ~= '' then
     return { uri = 'untitled:' .. (name ~= '' and vim.fs.basename(name) or 'buffer'), text = table.concat(lines, '\n') }
   end
-  return {
-    uri = vim.uri_from_bufnr(buf),
-    range = {
-      start = { line = first - 1, character = 0 },
-      ['end'] = { line = last - 1, character = #(lines[#lines] or '') },
-    },
-  }
+  local stop = { line = last - 1, character = #(lines[#lines] or '') }
+  return { uri = vim.uri_from_bufnr(buf), range = { start = { line = first - 1, character = 0 }, ['end'] = stop } }
 end
 
 --- The diagnostics of a buffer, or of some lines, as text.
@@ -48,22 +49,21 @@ end
 ---@param last? integer
 ---@return table[] attachments
 function M.diagnostics(buf, first, last)
-  local found = {}
-  for _, item in ipairs(vim.diagnostic.get(buf)) do
-    if not first or item.lnum + 1 >= first and item.lnum + 1 <= last then
-      found[#found + 1] = M.diagnostic(item)
-    end
-  end
-  return #found > 0 and { { uri = 'untitled:diagnostics', text = table.concat(found, '\n') } } or {}
+  local found = vim.tbl_filter(
+    function(item) return not first or item.lnum + 1 >= first and item.lnum < last end,
+    vim.diagnostic.get(buf)
+  )
+  local text = table.concat(vim.tbl_map(M.diagnostic, found), '\n')
+  return #found > 0 and { { uri = 'untitled:diagnostics', text = text } } or {}
 end
 
 ---@param item vim.Diagnostic
 ---@return string
 function M.diagnostic(item)
-  local path = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(item.bufnr), ':.')
-  local severity = (vim.diagnostic.severity[item.severity] or 'error'):lower()
+  local severity = tostring(vim.diagnostic.severity[item.severity or 1]):lower()
   local source = item.source and (' (%s)'):format(item.source) or ''
-  return ('%s:%d:%d: %s: %s%s'):format(path, item.lnum + 1, item.col + 1, severity, item.message, source)
+  local at = ('%s:%d:%d'):format(M.path(item.bufnr), item.lnum + 1, item.col + 1)
+  return ('%s: %s: %s%s'):format(at, severity, item.message, source)
 end
 
 --- What a message names with `@`. A word that is neither known nor a file is only a word.
@@ -75,7 +75,7 @@ function M.named(message, buf)
   for word in (' ' .. message):gmatch('%s@(%S+)') do
     local path = word:gsub('[,;:.?!)]+$', '')
     if words[path] then
-      vim.list_extend(all, words[path]({ buf = buf }))
+      vim.list_extend(all, words[path](buf))
     elseif vim.fn.filereadable(path) == 1 then
       all[#all + 1] = { uri = vim.uri_from_fname(vim.fn.fnamemodify(path, ':p')) }
     end
@@ -87,15 +87,9 @@ end
 ---@param lead string
 ---@return string[]
 function M.complete(lead)
-  local start = lead:sub(2)
-  local found = vim.tbl_filter(function(word)
-    return vim.startswith(word, start)
-  end, vim.tbl_keys(words))
-  table.sort(found)
-  vim.list_extend(found, vim.fn.getcompletion(start, 'file'))
-  return vim.tbl_map(function(word)
-    return '@' .. word
-  end, found)
+  if lead:sub(1, 1) ~= '@' then return {} end
+  local files = vim.fn.getcompletion(lead:sub(2), 'file')
+  return vim.tbl_map(function(word) return '@' .. word end, vim.list_extend(vim.tbl_keys(words), files))
 end
 
 --- Attachments as a part of a message, for a turn that runs already and takes text alone.
@@ -104,15 +98,14 @@ end
 function M.as_text(attachments)
   local parts = {}
   for _, item in ipairs(attachments or {}) do
-    local text = item.text
-    if item.range then
+    local name, text, range = item.uri, item.text, item.range
+    if not vim.startswith(name, 'untitled:') then name = vim.uri_to_fname(name) end
+    if range then
       local buf = vim.uri_to_bufnr(item.uri)
-      text =
-        table.concat(vim.api.nvim_buf_get_lines(buf, item.range.start.line, item.range['end'].line + 1, false), '\n')
+      text = table.concat(vim.api.nvim_buf_get_lines(buf, range.start.line, range['end'].line + 1, false), '\n')
+      name = ('%s, from line %d'):format(name, range.start.line + 1)
     end
-    local name = item.range and ('%s, from line %d'):format(vim.uri_to_fname(item.uri), item.range.start.line + 1)
-    parts[#parts + 1] = text and ('\n\n%s:\n\n%s'):format(name or item.uri, text)
-      or '\n\n' .. vim.uri_to_fname(item.uri)
+    parts[#parts + 1] = text and ('\n\n%s:\n\n%s'):format(name, text) or '\n\n' .. name
   end
   return table.concat(parts)
 end

@@ -6,36 +6,27 @@ local log = require('aside.log')
 local M = {}
 
 --- Gets a text: the one given, else the one that is typed.
----@param given string
+---@param given? string
 ---@param prompt string
 ---@param act fun(text: string)
 local function text_of(given, prompt, act)
-  if given ~= '' then
-    return act(given)
-  end
-  _G.vim.ui.input(
-    { prompt = prompt, completion = "customlist,v:lua.require'aside.command'.complete_input" },
-    function(text)
-      if text and vim.trim(text) ~= '' then
-        act(text)
-      end
-    end
-  )
+  if given then return act(given) end
+  local completion = "customlist,v:lua.require'aside.command'.complete_input"
+  vim.ui.input({ prompt = prompt, completion = completion }, function(text)
+    if text and vim.trim(text) ~= '' then act(text) end
+  end)
 end
 
 --- Asks about a range, or about nothing in particular.
 ---@param message string
----@param range? { first: integer, last: integer }
+---@param range? integer[] first and last line
 ---@param options { buf: integer, new?: boolean, also?: table[] }
 local function ask(message, range, options)
   local buf = options.buf
-  local all = vim.list_extend({}, options.also or {})
-  local ok, named = pcall(attachments.named, message, buf)
-  vim.list_extend(all, ok and named or {})
-  if range then
-    table.insert(all, 1, attachments.range(buf, range.first, range.last))
-  end
-  local row = range and range.first or vim.bo[buf].buftype == '' and vim.fn.line('.') or nil
+  local all = range and { attachments.range(buf, range[1], range[2]) } or {}
+  vim.list_extend(all, options.also or {})
+  vim.list_extend(all, attachments.named(message, buf))
+  local row = range and range[1] or vim.bo[buf].buftype == '' and vim.fn.line('.') or nil
   require('aside.turn').ask({
     message = message,
     attachments = #all > 0 and all or nil,
@@ -44,14 +35,27 @@ local function ask(message, range, options)
   })
 end
 
+---@param command table
+---@return integer[]?
+local function range_of(command) return command.range > 0 and { command.line1, command.line2 } or nil end
+
 ---@class aside.Subcommand
 ---@field what string what it does, for the help
----@field run fun(text: string, command: table)
+---@field run fun(text: string?, command: table)
 ---@field complete? fun(lead: string): string[]
 
----@param command table
-local function range_of(command)
-  return command.range > 0 and { first = command.line1, last = command.line2 } or nil
+--- A subcommand that another module carries out.
+---@param what string
+---@param module string
+---@param name string
+---@param list? string the member of the module with what its text may be
+---@return aside.Subcommand
+local function of(what, module, name, list)
+  return {
+    what = what,
+    run = function(text) require(module)[name](text) end,
+    complete = list and function() return require(module)[list] end,
+  }
 end
 
 ---@type table<string, aside.Subcommand>
@@ -60,98 +64,49 @@ M.subcommands = {
     what = 'Asks; with a range, about these lines. While a turn runs it steers that; in an open answer it goes on with '
       .. 'its conversation, unless there is a `!`. `@path`, `@buffers`, `@diagnostics` and `@selection` go along.',
     run = function(text, command)
-      local buf = vim.api.nvim_get_current_buf()
-      text_of(text, 'Ask: ', function(message)
-        ask(message, range_of(command), { buf = buf, new = command.bang })
-      end)
+      local options = { buf = vim.api.nvim_get_current_buf(), new = command.bang }
+      text_of(text, 'Ask: ', function(message) ask(message, range_of(command), options) end)
     end,
-    complete = function(lead)
-      return lead:sub(1, 1) == '@' and attachments.complete(lead) or {}
-    end,
+    complete = attachments.complete,
   },
   fix = {
     what = 'Asks to fix what the diagnostics of these lines say, or those of the current line. A text says more.',
     run = function(text, command)
       local buf = vim.api.nvim_get_current_buf()
-      local range = range_of(command) or { first = vim.fn.line('.'), last = vim.fn.line('.') }
-      local also = attachments.diagnostics(buf, range.first, range.last)
-      if #also == 0 and text == '' then
-        return log.say('there are no diagnostics here; say what to fix', 'WarningMsg')
-      end
-      ask(text ~= '' and text or 'Fix these diagnostics.', range, { buf = buf, new = command.bang, also = also })
+      local range = range_of(command) or { vim.fn.line('.'), vim.fn.line('.') }
+      local also = attachments.diagnostics(buf, range[1], range[2])
+      if #also == 0 and not text then return log.say('there are no diagnostics here; say what to fix', 'WarningMsg') end
+      ask(text or 'Fix these diagnostics.', range, { buf = buf, new = command.bang, also = also })
     end,
   },
   steer = {
     what = 'Says more to the turn that runs.',
-    run = function(text)
-      text_of(text, 'Steer: ', require('aside.turn').steer)
-    end,
+    run = function(text) text_of(text, 'Steer: ', require('aside.turn').steer) end,
   },
-  cancel = {
-    what = 'Cancels the turn that runs.',
-    run = function()
-      require('aside.turn').cancel()
-    end,
-  },
-  undo = {
-    what = 'Puts back what the last turn changed in files, all or nothing.',
-    run = function()
-      require('aside.turn').undo()
-    end,
-  },
+  cancel = of('Cancels the turn that runs.', 'aside.turn', 'cancel'),
+  undo = of('Puts back what the last turn changed in files, all or nothing.', 'aside.turn', 'undo'),
   resume = {
     what = 'Goes on with the newest turn that was interrupted.',
-    run = function()
-      require('aside.turn').resume()
-    end,
+    run = function() require('aside.turn').resume() end,
   },
   show = {
     what = 'Goes to the answer.',
     run = function()
       local View = require('aside.view')
       local view = View.visible() or View.of()
-      if not view then
-        return log.say('there is no answer yet; :Aside ask asks')
-      end
+      if not view then return log.say('there is no answer yet; :Aside ask asks') end
       view:show(true)
     end,
   },
-  answer = {
-    what = 'Shows what waits for an answer, one after another. Hiding it leaves it open.',
-    run = function()
-      require('aside.prompt').answer()
-    end,
-  },
-  conversations = {
-    what = 'Picks a conversation, to read and go on with, fork, rename or delete it. A text filters by title.',
-    run = function(text)
-      require('aside.pick').conversations(text ~= '' and text or nil)
-    end,
-  },
-  model = {
-    what = 'Chooses the model of the next turns.',
-    run = function(text)
-      require('aside.pick').model(text ~= '' and text or nil)
-    end,
-    complete = function()
-      return require('aside.pick').models
-    end,
-  },
-  mode = {
-    what = 'Chooses the mode of the next turns: ask, edits, plan or auto.',
-    run = function(text)
-      require('aside.pick').mode(text ~= '' and text or nil)
-    end,
-    complete = function()
-      return require('aside.pick').modes
-    end,
-  },
-  trust = {
-    what = 'Shows what trust in this folder means, and asks for it or takes it back.',
-    run = function()
-      require('aside.pick').trust()
-    end,
-  },
+  answer = of('Shows what waits for an answer, one after another. Hiding it leaves it open.', 'aside.prompt', 'answer'),
+  conversations = of(
+    'Picks a conversation, to read and go on with, fork, rename or delete it. A text filters by title.',
+    'aside.pick',
+    'conversations'
+  ),
+  model = of('Chooses the model of the next turns.', 'aside.pick', 'model', 'models'),
+  mode = of('Chooses the mode of the next turns: ask, edits, plan or auto.', 'aside.pick', 'mode', 'modes'),
+  trust = of('Shows what trust in this folder means, and asks for it or takes it back.', 'aside.pick', 'trust'),
   log = {
     what = 'Opens the log.',
     run = function()
@@ -160,33 +115,24 @@ M.subcommands = {
       vim.bo.readonly = true
     end,
   },
-  stop = {
-    what = 'Stops the server; the next `:Aside ask` starts it.',
-    run = function()
-      client.stop()
-    end,
-  },
+  stop = { what = 'Stops the server; the next `:Aside ask` starts it.', run = client.stop },
 }
 
 ---@param command table what `nvim_create_user_command` gives
 function M.run(command)
   local name, text = command.args:match('^%s*(%S*)%s*(.*)$')
   local subcommand = M.subcommands[name == '' and 'show' or name]
-  if not subcommand then
-    local names = vim.tbl_keys(M.subcommands)
-    table.sort(names)
-    return log.fail(('there is no :Aside %s; there are %s'):format(name, table.concat(names, ', ')))
-  end
-  subcommand.run(text, command)
+  if subcommand then return subcommand.run(text ~= '' and text or nil, command) end
+  local names = vim.tbl_keys(M.subcommands)
+  table.sort(names)
+  log.fail(('there is no :Aside %s; there are %s'):format(name, table.concat(names, ', ')))
 end
 
 ---@param start string
 ---@param words string[]
 ---@return string[]
 local function beginning(start, words)
-  local found = vim.tbl_filter(function(word)
-    return vim.startswith(word, start)
-  end, words)
+  local found = vim.tbl_filter(function(word) return vim.startswith(word, start) end, words)
   table.sort(found)
   return found
 end
@@ -197,9 +143,7 @@ end
 ---@return string[]
 function M.complete(lead, line)
   local name, rest = line:match('^.-Aside!?%s+(%S+)(.*)$')
-  if not name or rest == '' then
-    return beginning(lead, vim.tbl_keys(M.subcommands))
-  end
+  if not name or rest == '' then return beginning(lead, vim.tbl_keys(M.subcommands)) end
   local complete = (M.subcommands[name] or {}).complete
   return complete and beginning(lead, complete(lead)) or {}
 end
@@ -209,9 +153,7 @@ end
 ---@return string[]
 function M.complete_input(line)
   local before, lead = line:match('^(.-)(%S*)$')
-  return vim.tbl_map(function(word)
-    return before .. word
-  end, lead:sub(1, 1) == '@' and attachments.complete(lead) or {})
+  return vim.tbl_map(function(word) return before .. word end, beginning(lead, attachments.complete(lead)))
 end
 
 return M

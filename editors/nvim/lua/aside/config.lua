@@ -1,7 +1,7 @@
 --- What the user configures: `vim.g.aside`, a table or a function that returns one. Nothing has to be set.
 
 ---@class aside.Config
----@field server? string The program, where it is neither on PATH nor where cargo installs.
+---@field server? string The program. Empty: the one on PATH, else the one where cargo installs.
 ---@field settings? table What `aside.toml` may say, as yours: { assistant = { model = 'anthropic/…' } }.
 ---@field root_markers? string[] What a project's folder has in it.
 ---@field notify? boolean Whether a line below says that something waits.
@@ -28,6 +28,7 @@ local M = {}
 
 ---@type aside.Config
 M.defaults = {
+  server = '',
   settings = {},
   root_markers = { 'aside.toml', '.git' },
   notify = true,
@@ -49,59 +50,47 @@ M.defaults = {
   },
 }
 
---- The types of what has no default, or of which there are several.
-local types = { server = { 'string' } }
-
----@param known table
----@param given any
+--- What is wrong, a sentence each.
+---@param defaults table
+---@param given table
 ---@param path string
----@param wrong string[]
-local function check(known, given, path, wrong)
-  for key, value in pairs(given) do
-    local field = path .. '.' .. tostring(key)
-    local default = known[key]
-    local allowed = types[key] or { type(default) }
-    if path:find('keys$') then
-      allowed = { 'string', 'boolean' }
-    end
-    if default == nil and not types[key] then
-      local names = vim.tbl_keys(vim.tbl_extend('keep', known, path == 'vim.g.aside' and types or {}))
+---@return string[]
+local function check(defaults, given, path)
+  local wrong, is_key = {}, defaults == M.defaults.keys
+  for name, value in vim.spairs(given) do
+    local field, default = ('%s.%s'):format(path, name), defaults[name]
+    local fits = type(value) == type(default) or is_key and value == false
+    if default == nil then
+      local names = vim.tbl_keys(defaults)
       table.sort(names)
       wrong[#wrong + 1] = ('%s: there is no such field; there are %s'):format(field, table.concat(names, ', '))
-    elseif
-      not vim.tbl_contains(allowed, type(value)) or value == true and default ~= nil and type(default) ~= 'boolean'
-    then
-      wrong[#wrong + 1] = ('%s: expected %s, got %s'):format(
-        field,
-        path:find('keys$') and 'a string or false' or allowed[1],
-        vim.inspect(value)
-      )
-    elseif key == 'keys' then
-      check(default, value, field, wrong)
+    elseif not fits then
+      local expected = is_key and 'a string or false' or type(default)
+      wrong[#wrong + 1] = ('%s: expected %s, got %s'):format(field, expected, vim.inspect(value))
+    elseif name == 'keys' then
+      vim.list_extend(wrong, check(default, value, field))
     end
   end
+  return wrong
 end
 
 --- The configuration as it is now, and what is wrong with it: a sentence that names the field, for each.
 ---@return aside.Config config the defaults, where anything is wrong
 ---@return string[] wrong
 function M.read()
-  local given, wrong = vim.g.aside, {}
+  local ok, given = true, vim.g.aside or {}
   if type(given) == 'function' then
-    local ok, made = pcall(given)
-    given = made
-    if not ok then
-      return M.defaults, { 'vim.g.aside: the function failed: ' .. tostring(made) }
-    end
+    ok, given = pcall(given)
   end
-  if given ~= nil and type(given) ~= 'table' then
-    return M.defaults, { 'vim.g.aside: expected a table or a function that returns one, got ' .. type(given) }
+  local wrong
+  if not ok then
+    wrong = { 'vim.g.aside: the function failed: ' .. tostring(given) }
+  elseif type(given) ~= 'table' then
+    wrong = { 'vim.g.aside: expected a table or a function that returns one, got ' .. type(given) }
+  else
+    wrong = check(M.defaults, given, 'vim.g.aside')
   end
-  check(M.defaults, given or {}, 'vim.g.aside', wrong)
-  if #wrong > 0 then
-    return M.defaults, wrong
-  end
-  return vim.tbl_deep_extend('force', M.defaults, given or {}), {}
+  return #wrong == 0 and vim.tbl_deep_extend('force', M.defaults, given) or M.defaults, wrong
 end
 
 local said = false
@@ -109,11 +98,32 @@ local said = false
 ---@return aside.Config
 function M.get()
   local config, wrong = M.read()
-  if #wrong > 0 and not said then
+  if wrong[1] and not said then
     said = true
     require('aside.log').fail(wrong[1])
   end
   return config
+end
+
+--- Maps a key of a buffer, unless the person left it out.
+---@param name string of `aside.Keys`
+---@param buf integer
+---@param act fun()
+function M.map(name, buf, act)
+  local key = M.get().keys[name]
+  if key then vim.keymap.set('n', key, act, { buffer = buf, nowait = true, desc = 'Aside: ' .. name }) end
+end
+
+--- Keys and what they do, in a line.
+---@param keys string[][] a name of `aside.Keys` and a word for it, each
+---@return string
+function M.hint(keys)
+  local parts = {}
+  for _, each in ipairs(keys) do
+    local key = M.get().keys[each[1]]
+    parts[#parts + 1] = key and ('%s %s'):format(key, each[2]) or nil
+  end
+  return table.concat(parts, ' · ')
 end
 
 return M

@@ -9,6 +9,14 @@ local diff = vim.text and vim.text.diff or vim.diff
 ---@field added string[]
 ---@field take? boolean what the person decided
 
+--- Where two texts differ: line and count in the old one, line and count in the new one.
+---@param old string
+---@param new string
+---@return integer[][]
+local function indices(old, new)
+  return diff(old, new, { result_type = 'indices', algorithm = 'histogram' }) --[[@as integer[][] ]]
+end
+
 --- The lines of a text, and whether it ends with a line break.
 ---@param text string
 ---@return string[] lines
@@ -16,9 +24,7 @@ local diff = vim.text and vim.text.diff or vim.diff
 local function split(text)
   local lines = vim.split(text, '\n', { plain = true })
   local ends = lines[#lines] == ''
-  if ends then
-    table.remove(lines)
-  end
+  if ends then table.remove(lines) end
   return lines, ends
 end
 
@@ -28,18 +34,15 @@ end
 ---@return string[] lines the old ones
 function M.hunks(old, new)
   local before, after = split(old), split(new)
-  local hunks = {}
-  for _, at in
-    ipairs(diff(old, new, { result_type = 'indices', algorithm = 'histogram' }) --[[@as integer[][] ]])
-  do
+  return vim.tbl_map(function(at)
     local from, removed, to, added = unpack(at)
-    hunks[#hunks + 1] = {
+    return {
       first = removed == 0 and from + 1 or from,
       removed = vim.list_slice(before, from, from + removed - 1),
       added = vim.list_slice(after, to, to + added - 1),
     }
-  end
-  return hunks, before
+  end, indices(old, new)),
+    before
 end
 
 --- The old text with those hunks that were taken.
@@ -55,16 +58,13 @@ function M.compose(old, new, hunks)
     vim.list_extend(out, hunk.take and hunk.added or hunk.removed)
     at = hunk.first + #hunk.removed
     -- Who takes the last lines takes their end.
-    if hunk.take and at > #before then
-      local _, new_ends = split(new)
-      ends = new_ends
-    end
+    if hunk.take and at > #before then ends = select(2, split(new)) end
   end
   vim.list_extend(out, before, at)
   return table.concat(out, '\n') .. (ends and #out > 0 and '\n' or '')
 end
 
---- Words, and each character that is none, a line each; for the difference inside a line.
+--- Words, and each character that is none, a line each.
 ---@param line string
 ---@return string[]
 local function words(line)
@@ -85,15 +85,10 @@ function M.inside(old, new)
   local a, b = words(old), words(new)
   local in_old, in_new = {}, {}
   local function place(list, from, count, into)
-    if count > 0 then
-      local start = #table.concat(list, '', 1, from - 1)
-      into[#into + 1] = { start, start + #table.concat(list, '', from, from + count - 1) }
-    end
+    local start = #table.concat(list, '', 1, from - 1)
+    if count > 0 then into[#into + 1] = { start, start + #table.concat(list, '', from, from + count - 1) } end
   end
-  local changes = diff(table.concat(a, '\n') .. '\n', table.concat(b, '\n') .. '\n', { result_type = 'indices' })
-  for _, at in
-    ipairs(changes --[[@as integer[][] ]])
-  do
+  for _, at in ipairs(indices(table.concat(a, '\n') .. '\n', table.concat(b, '\n') .. '\n')) do
     place(a, at[1], at[2], in_old)
     place(b, at[3], at[4], in_new)
   end

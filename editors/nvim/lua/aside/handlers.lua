@@ -8,40 +8,20 @@ local M = {}
 ---@return integer? buf
 local function loaded(uri)
   local buf = vim.fn.bufnr(vim.uri_to_fname(uri))
-  if buf > 0 and vim.api.nvim_buf_is_loaded(buf) then
-    return buf
-  end
-end
-
---- What is done in a buffer is one step of its undo, also while the person types in it.
----@param buf integer
----@param act fun()
-local function as_one_step(buf, act)
-  local function cut()
-    vim.bo[buf].undolevels = vim.bo[buf].undolevels
-  end
-  cut()
-  act()
-  cut()
+  return buf > 0 and vim.api.nvim_buf_is_loaded(buf) and buf or nil
 end
 
 M['workspace/applyEdit'] = function(_, params, context)
   local edit = params.edit.documentChanges[1]
-  local buf = loaded(edit.textDocument.uri)
-  if not buf then
-    return { applied = false, failureReason = 'it is not open' }
-  end
-  local version = edit.textDocument.version
-  if version and version ~= vim.lsp.util.buf_versions[buf] then
-    return { applied = false, failureReason = 'it was changed meanwhile' }
-  end
-  if not vim.bo[buf].modifiable then
-    return { applied = false, failureReason = "'modifiable' is off" }
-  end
-  local encoding = assert(vim.lsp.get_client_by_id(context.client_id)).offset_encoding
-  as_one_step(buf, function()
-    vim.lsp.util.apply_text_edits(edit.edits, buf, encoding)
-  end)
+  local buf, version = loaded(edit.textDocument.uri), edit.textDocument.version
+  local why = not buf and 'it is not open'
+    or version and version ~= vim.lsp.util.buf_versions[buf] and 'it was changed meanwhile'
+    or not vim.bo[buf].modifiable and "'modifiable' is off" ---@diagnostic disable-line: undefined-field
+  if why then return { applied = false, failureReason = why } end
+  -- It is one step of undo, also while the person types in the buffer: setting the option ends a step.
+  vim.bo[buf].undolevels = vim.bo[buf].undolevels
+  vim.lsp.util.apply_text_edits(edit.edits, buf, vim.lsp.get_client_by_id(context.client_id).offset_encoding)
+  vim.bo[buf].undolevels = vim.bo[buf].undolevels
   return { applied = true }
 end
 
@@ -62,27 +42,24 @@ local function changed_on_disk(buf)
   return changed
 end
 
+--- Writes a buffer, and asks nothing.
+---@param buf integer
+---@return string? why it could not be
+local function save(buf)
+  local confirm = vim.o.confirm
+  vim.o.confirm = false
+  local ok, failure = pcall(vim.api.nvim_buf_call, buf, function() vim.cmd('silent update') end)
+  vim.o.confirm = confirm
+  return not ok and vim.split(tostring(failure), '\n')[1] or nil
+end
+
 M['aside/document/save'] = function(_, params)
   local buf = loaded(params.uri)
-  local why
-  if not buf then
-    why = 'it is not open'
-  elseif vim.bo[buf].readonly then
-    why = "'readonly' is set"
-  elseif changed_on_disk(buf) then
-    why = 'the file was changed by another program'
-  else
-    local confirm = vim.o.confirm
-    vim.o.confirm = false
-    local ok, failure = pcall(vim.api.nvim_buf_call, buf, function()
-      vim.cmd('silent update')
-    end)
-    vim.o.confirm = confirm
-    why = not ok and vim.split(tostring(failure), '\n')[1] or nil
-  end
-  if why then
-    return nil, { code = vim.lsp.protocol.ErrorCodes.InternalError, message = why }
-  end
+  local why = not buf and 'it is not open'
+    or vim.bo[buf].readonly and "'readonly' is set"
+    or changed_on_disk(buf) and 'the file was changed by another program'
+    or save(buf)
+  if why then return nil, { code = vim.lsp.protocol.ErrorCodes.InternalError, message = why } end
   return vim.empty_dict()
 end
 
@@ -91,27 +68,12 @@ M['aside/status'] = function(_, params)
   client.emit('AsideStatus', params)
 end
 
-M['aside/prompt'] = function(_, params)
-  return require('aside.prompt').arrive(params)
-end
-
-M['aside/prompt/dismiss'] = function(_, params)
-  require('aside.prompt').dismiss(params.promptId)
-end
-
-M['aside/turn/update'] = function(_, params)
-  require('aside.turn').update(params)
-end
-
-M['aside/turn/completed'] = function(_, params)
-  require('aside.turn').complete(params)
-end
-
+M['aside/prompt'] = function(_, params) return require('aside.prompt').arrive(params) end
+M['aside/prompt/dismiss'] = function(_, params) require('aside.prompt').dismiss(params.promptId) end
+M['aside/turn/update'] = function(_, params) require('aside.turn').update(params) end
+M['aside/turn/completed'] = function(_, params) require('aside.turn').complete(params) end
 M['aside/conversation/changed'] = function() end
-
-M['aside/tool/call'] = function(_, params)
-  return require('aside.tools').call(params)
-end
+M['aside/tool/call'] = function(_, params) return require('aside.tools').call(params) end
 
 --- A message of the server never stands in the way of typing.
 M['window/showMessage'] = function(_, params)

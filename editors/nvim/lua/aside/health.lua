@@ -12,21 +12,30 @@ local health = vim.health
 ---@param path string
 local function doctor(path)
   local folder = client.root(vim.api.nvim_get_current_buf())
-  local ok, result = pcall(function()
-    return vim.system({ path, 'doctor', '--cwd', folder }, { text = true, timeout = 20000 }):wait()
-  end)
+  local ok, result = pcall(
+    function() return vim.system({ path, 'doctor', '--cwd', folder }, { text = true, timeout = 20000 }):wait() end
+  )
   if not ok or (result.stdout or '') == '' then
     return health.error(('`%s doctor` says nothing'):format(path), { 'look at what it prints in a terminal' })
   end
   for line in result.stdout:gmatch('[^\n]+') do
     local state, text = line:match('^(%a+)%s+(.*)$')
+    local say = state == 'ok' and health.ok or state == 'warning' and health.warn or health.error
     local found, advice = (text or line):match('^(.-); (.*)$')
-    if state == 'ok' then
-      health.ok(text)
-    else
-      (state == 'warning' and health.warn or health.error)(found or text or line, advice and { advice } or nil)
-    end
+    say(state ~= 'ok' and found or text or line, advice)
   end
+end
+
+local function connection()
+  local running, status = client.client, client.status
+  if not running then return health.info('the server does not run; :Aside ask starts it') end
+  local folders = vim.tbl_map(function(folder) return vim.uri_to_fname(folder.uri) end, running.workspace_folders or {})
+  health.ok('the server runs for ' .. table.concat(folders, ', '))
+  if status.health and status.health ~= 'ok' then
+    local untrusted = status.message:find('not trusted')
+    health.warn(status.message, untrusted and { ':Aside trust shows what trust means' } or {})
+  end
+  health.info('model: ' .. (require('aside.turn').choice.model or status.model or 'none yet'))
 end
 
 function M.check()
@@ -48,39 +57,19 @@ function M.check()
 
   health.start('Server')
   local found, reasons = server.find()
-  if not found then
-    for _, reason in ipairs(reasons) do
-      health.error(reason, { server.advice })
-    end
-  else
+  for _, reason in ipairs(reasons) do
+    health.error(reason, { server.advice })
+  end
+  if found then
     health.ok(('%s, version %s, found by %s'):format(found.path, found.version, found.source))
     doctor(found.path)
   end
 
   health.start('Connection')
-  local running = client.client
-  if running then
-    local folders = vim.tbl_map(function(folder)
-      return vim.uri_to_fname(folder.uri)
-    end, running.workspace_folders or {})
-    health.ok('the server runs for ' .. table.concat(folders, ', '))
-    local status = client.status or {}
-    if status.health and status.health ~= 'ok' then
-      health.warn(
-        status.message,
-        { status.message:find('not trusted') and ':Aside trust shows what trust means' or nil }
-      )
-    end
-    health.info('model: ' .. (require('aside.turn').choice.model or status.model or 'none yet'))
-  else
-    health.info('the server does not run; :Aside ask starts it')
-  end
-  for _, line in ipairs(client.history) do
-    health.info(line)
-  end
+  connection()
 
   health.start('Log')
-  health.info(log.path)
+  health.info(log.path .. ' has when the server was started, and how it ended')
   health.info(vim.lsp.log.get_filename() .. ' has what the server prints')
 end
 

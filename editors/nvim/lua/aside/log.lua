@@ -6,57 +6,45 @@ M.path = vim.fs.joinpath(vim.fn.stdpath('log') --[[@as string]], 'aside.log')
 --- What may be secret never comes here: no message, no answer, no command.
 ---@param text string
 function M.write(text)
-  vim.fn.mkdir(vim.fs.dirname(M.path), 'p')
-  local file = io.open(M.path, 'a')
-  if file then
-    file:write(os.date('!%Y-%m-%dT%H:%M:%SZ '), text, '\n')
-    file:close()
-  end
+  pcall(vim.fn.mkdir, vim.fs.dirname(M.path), 'p')
+  pcall(vim.fn.writefile, { os.date('!%Y-%m-%dT%H:%M:%SZ ') .. text }, M.path, 'a')
 end
 
---- The first line of a text, cut to a width.
+--- A text as one line, cut to a width.
 ---@param text string
 ---@param width integer
 ---@return string
 function M.short(text, width)
   local line = vim.trim((text:gsub('%s+', ' ')))
-  if vim.fn.strdisplaywidth(line) <= width then
-    return line
-  end
+  if vim.fn.strdisplaywidth(line) <= width then return line end
   return vim.fn.strcharpart(line, 0, math.max(width - 1, 0)) .. '…'
 end
 
-local later ---@type { text: string, highlight: string }?
+local later ---@type fun()?
 
 --- Says one line below. Two lines, or one that is too long, would wait for Enter and take keys that were meant for the
 --- text; so would a line where no row is left for it. While a command is typed it is said afterwards.
 ---@param text string
 ---@param highlight? string
 function M.say(text, highlight)
+  if vim.o.cmdheight == 0 then return end
   local mode = vim.api.nvim_get_mode()
-  if vim.o.cmdheight == 0 then
+  if not mode.blocking and mode.mode:match('^[niv]$') then
+    -- What was said before is written over, not pushed up.
+    vim.cmd.redraw()
+    vim.api.nvim_echo({ { M.short('Aside: ' .. text, vim.v.echospace), highlight } }, true, {})
     return
   end
-  if mode.blocking or not mode.mode:match('^[niv]$') then
-    if not later then
-      vim.api.nvim_create_autocmd('ModeChanged', {
-        pattern = { '*:n', '*:i' },
-        once = true,
-        callback = vim.schedule_wrap(function()
-          local line = later
-          later = nil
-          if line then
-            M.say(line.text, line.highlight)
-          end
-        end),
-      })
+  if not later then
+    local function say_it()
+      local say = later
+      later = nil
+      if say then say() end
     end
-    later = { text = text, highlight = highlight or 'None' }
-    return
+    local said = vim.schedule_wrap(say_it)
+    vim.api.nvim_create_autocmd('ModeChanged', { pattern = { '*:n', '*:i' }, once = true, callback = said })
   end
-  -- What was said before is written over, not pushed up.
-  vim.cmd.redraw()
-  vim.api.nvim_echo({ { M.short('Aside: ' .. text, vim.v.echospace), highlight } }, true, {})
+  later = function() M.say(text, highlight) end
 end
 
 ---@param text string

@@ -5,7 +5,10 @@ local log = require('aside.log')
 local page = require('aside.page')
 local turn = require('aside.turn')
 
-local M = {}
+local M = {
+  modes = { 'ask', 'edits', 'plan', 'auto' },
+  models = {}, ---@type string[] those of the last list, for completion
+}
 
 ---@param items any[]
 ---@param prompt string
@@ -13,9 +16,7 @@ local M = {}
 ---@param picked fun(item: any)
 local function pick(items, prompt, format, picked)
   vim.ui.select(items, { prompt = prompt, kind = 'aside', format_item = format }, function(item)
-    if item then
-      picked(item)
-    end
+    if item then picked(item) end
   end)
 end
 
@@ -25,9 +26,7 @@ local function read(item)
   client.request('aside/conversation/transcript', { conversationId = item.conversationId }, function(result)
     local view = View.of(item.conversationId) or View.new()
     view.conversation, view.title = item.conversationId, item.title
-    if not view.busy then
-      view:set(result.text)
-    end
+    if not view.busy then view:set(result.text) end
     view:pin()
   end)
 end
@@ -36,27 +35,23 @@ end
 ---@type { name: string, run: fun(item: table) }[]
 local acts = {
   { name = 'Read, and go on with it', run = read },
-  {
-    name = 'Resume',
-    run = function(item)
-      turn.resume(item.conversationId)
-    end,
-  },
+  { name = 'Resume', run = function(item) turn.resume(item.conversationId) end },
   {
     name = 'Fork',
     run = function(item)
-      client.request('aside/conversation/fork', { conversationId = item.conversationId }, function(result)
-        read({ conversationId = result.conversationId, title = item.title })
-      end)
+      client.request(
+        'aside/conversation/fork',
+        { conversationId = item.conversationId },
+        function(result) read({ conversationId = result.conversationId, title = item.title }) end
+      )
     end,
   },
   {
     name = 'Rename',
     run = function(item)
       vim.ui.input({ prompt = 'Title: ', default = item.title }, function(title)
-        if title and title ~= '' then
-          client.request('aside/conversation/rename', { conversationId = item.conversationId, title = title })
-        end
+        if not title or title == '' then return end
+        client.request('aside/conversation/rename', { conversationId = item.conversationId, title = title })
       end)
     end,
   },
@@ -64,11 +59,9 @@ local acts = {
     name = 'Delete',
     run = function(item)
       pick({ 'Keep it', 'Delete it for good' }, ('Delete "%s"? '):format(item.title), tostring, function(choice)
-        if choice ~= 'Keep it' then
-          client.request('aside/conversation/delete', { conversationId = item.conversationId }, function()
-            log.say('deleted ' .. item.title)
-          end)
-        end
+        if choice == 'Keep it' then return end
+        local function said() log.say('deleted ' .. item.title) end
+        client.request('aside/conversation/delete', { conversationId = item.conversationId }, said)
       end)
     end,
   },
@@ -77,30 +70,22 @@ local acts = {
 --- Picks a conversation, and what to do with it.
 ---@param query? string a part of its title
 function M.conversations(query)
+  local function title_of(item)
+    local state = item.status ~= 'idle' and ' · ' .. item.status or ''
+    return ('%s · %d turn%s%s'):format(log.short(item.title, 60), item.turns, item.turns == 1 and '' or 's', state)
+  end
+  local function picked(item)
+    local possible = vim.tbl_filter(function(act) return act.name ~= 'Resume' or item.status == 'interrupted' end, acts)
+    local function name_of(act) return act.name end
+    pick(possible, log.short(item.title, 40) .. ': ', name_of, function(act) act.run(item) end)
+  end
   client.ready(function()
     client.request('aside/conversation/list', { query = query, limit = 200 }, function(result)
-      if #result.items == 0 then
-        return log.say('there are no conversations')
-      end
-      pick(result.items, 'Conversation: ', function(item)
-        local state = item.status ~= 'idle' and ' · ' .. item.status or ''
-        return ('%s · %d turn%s%s'):format(log.short(item.title, 60), item.turns, item.turns == 1 and '' or 's', state)
-      end, function(item)
-        local possible = vim.tbl_filter(function(act)
-          return act.name ~= 'Resume' or item.status == 'interrupted'
-        end, acts)
-        pick(possible, log.short(item.title, 40) .. ': ', function(act)
-          return act.name
-        end, function(act)
-          act.run(item)
-        end)
-      end)
+      if #result.items == 0 then return log.say('there are no conversations') end
+      pick(result.items, 'Conversation: ', title_of, picked)
     end)
   end)
 end
-
-M.modes = { 'ask', 'edits', 'plan', 'auto' }
-M.models = {} ---@type string[] those of the last list, for completion
 
 ---@param what 'model'|'mode'
 ---@param value string
@@ -113,37 +98,29 @@ end
 --- Chooses the mode of the next turns.
 ---@param mode? string
 function M.mode(mode)
-  if mode and not vim.tbl_contains(M.modes, mode) then
-    return log.fail(('there is no mode %s; there are %s'):format(mode, table.concat(M.modes, ', ')))
-  elseif mode then
-    return choose('mode', mode)
+  local function picked(value) choose('mode', value) end
+  if not mode then
+    local prompt = ('Mode (now %s): '):format(turn.choice.mode or 'as configured')
+    return pick(M.modes, prompt, tostring, picked)
   end
-  pick(M.modes, ('Mode (now %s): '):format(turn.choice.mode or 'as configured'), tostring, function(picked)
-    choose('mode', picked)
-  end)
+  if vim.tbl_contains(M.modes, mode) then return picked(mode) end
+  log.fail(('there is no mode %s; there are %s'):format(mode, table.concat(M.modes, ', ')))
 end
 
 --- Chooses the model of the next turns.
 ---@param model? string
 function M.model(model)
-  if model then
-    return choose('model', model)
+  if model then return choose('model', model) end
+  local function title_of(item)
+    local prices = item.prices
+    return item.id .. (prices and (' · $%g in, $%g out'):format(prices.input, prices.output) or '')
   end
   client.ready(function()
     client.request('aside/model/list', {}, function(result)
-      M.models = vim.tbl_map(function(item)
-        return item.id
-      end, result.models)
-      if #M.models == 0 then
-        return log.say('no provider is usable; :checkhealth aside says why', 'WarningMsg')
-      end
-      local now = turn.choice.model or (client.status or {}).model or 'none'
-      pick(result.models, ('Model (now %s): '):format(now), function(item)
-        local price = item.prices and (' · $%g in, $%g out'):format(item.prices.input, item.prices.output) or ''
-        return item.id .. price
-      end, function(item)
-        choose('model', item.id)
-      end)
+      M.models = vim.tbl_map(function(item) return item.id end, result.models)
+      if #M.models == 0 then return log.say('no provider is usable; :checkhealth aside says why', 'WarningMsg') end
+      local now = turn.choice.model or client.status.model or 'none'
+      pick(result.models, ('Model (now %s): '):format(now), title_of, function(item) choose('model', item.id) end)
     end)
   end)
 end
@@ -155,11 +132,9 @@ end
 local function trust_lines(folder, preview)
   local lines = { vim.fn.fnamemodify(folder, ':~'), '' }
   local function section(title, items, format)
-    if #(items or {}) > 0 then
-      lines[#lines + 1] = title
-      for _, item in ipairs(items) do
-        vim.list_extend(lines, vim.split('  ' .. format(item), '\n'))
-      end
+    lines[#lines + 1] = items and #items > 0 and title or nil
+    for _, item in ipairs(items or {}) do
+      vim.list_extend(lines, vim.split('  ' .. format(item), '\n'))
     end
   end
   section('Trusted, it may start', preview.starts, function(item)
@@ -167,9 +142,13 @@ local function trust_lines(folder, preview)
     local environment = item.environment and ' with ' .. table.concat(item.environment, ', ') or ''
     return ('%s %s: %s%s'):format(item.kind, item.name, what, environment)
   end)
-  section('Its settings', preview.settings, function(item)
-    return ('%s = %s%s'):format(item.key, vim.json.encode(item.value), item.overruled and ' (yours counts)' or '')
-  end)
+  section(
+    'Its settings',
+    preview.settings,
+    function(item)
+      return ('%s = %s%s'):format(item.key, vim.json.encode(item.value), item.overruled and ' (yours counts)' or '')
+    end
+  )
   section('Programs of the folder', preview.programs, tostring)
   section('Never counts', preview.ignored, tostring)
   lines[#lines + 1] = 'In a trusted folder tools may edit and run, as the mode says. It ends when these files change.'
@@ -180,20 +159,19 @@ end
 function M.trust()
   local folder = client.root(vim.api.nvim_get_current_buf())
   local uri = vim.uri_from_fname(folder)
+  local function answer(preview)
+    local yes = preview.trusted and 'Trust it no more' or 'Trust this folder'
+    vim.ui.select({ 'Leave it as it is', yes }, { prompt = 'Trust: ', kind = 'aside' }, function(choice)
+      page.close('trust')
+      if choice ~= yes then return end
+      local params = { folder = uri, trusted = not preview.trusted, fingerprint = preview.fingerprint }
+      local function said() log.say((preview.trusted and 'trusted no more: ' or 'trusted: ') .. folder) end
+      client.request('aside/workspace/trust', params, said)
+    end)
+  end
   client.ready(function()
     client.request('aside/workspace/preview', { folder = uri }, function(preview)
-      page.ask('trust', 'trust', trust_lines(folder, preview), 2, function()
-        local yes = preview.trusted and 'Trust it no more' or 'Trust this folder'
-        vim.ui.select({ 'Leave it as it is', yes }, { prompt = 'Trust: ', kind = 'aside' }, function(choice)
-          page.close('trust')
-          if choice == yes then
-            local params = { folder = uri, trusted = not preview.trusted, fingerprint = preview.fingerprint }
-            client.request('aside/workspace/trust', params, function()
-              log.say((preview.trusted and 'trusted no more: ' or 'trusted: ') .. folder)
-            end)
-          end
-        end)
-      end)
+      page.ask('trust', 'trust', trust_lines(folder, preview), 2, function() answer(preview) end)
     end)
   end)
 end

@@ -12,18 +12,19 @@ local namespace = vim.api.nvim_create_namespace('aside.review')
 ---@field prompt aside.Prompt
 ---@field hunks aside.Hunk[]
 ---@field buf? integer where it is shown
----@field inline boolean in the file's own buffer, and not on a page
+---@field inline boolean it is shown in the file's own buffer, and not on a page
 ---@field marks integer[] of each hunk
----@field keys fun()? takes the keys away
----@field answers fun()? shows the answers again that stood in its way
----@field done? fun(settled: boolean)
+---@field release? fun() takes the keys away
+---@field answers? fun() shows the answers again that stood in its way
+---@field done? aside.Done
 
 local reviews = {} ---@type table<string, aside.Review> by prompt
 
 ---@param prompt aside.Prompt
----@return boolean
-local function is_diff(prompt)
-  return prompt.preview ~= nil and prompt.preview.kind == 'diff'
+---@return aside.Hunk[] none where it is about something else
+local function hunks_of(prompt)
+  local preview = prompt.preview
+  return preview and preview.kind == 'diff' and (diff.hunks(preview.old, preview.new)) or {}
 end
 
 --- The buffer of the file, where it has the text that the change is for.
@@ -32,9 +33,7 @@ end
 ---@return boolean stale it is open, and has another text
 local function buffer(preview)
   local buf = vim.fn.bufnr('^' .. vim.fn.fnameescape(vim.uri_to_fname(preview.uri)) .. '$')
-  if buf < 0 or not vim.api.nvim_buf_is_loaded(buf) then
-    return nil, false
-  end
+  if buf < 0 or not vim.api.nvim_buf_is_loaded(buf) then return nil, false end
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
   local text = table.concat(lines, '\n') .. (vim.bo[buf].endofline and '\n' or '')
   local same = text == preview.old:gsub('\r\n', '\n')
@@ -46,55 +45,44 @@ end
 ---@return integer? buf
 ---@return integer? row
 function M.place(prompt)
-  if is_diff(prompt) then
-    local buf = buffer(prompt.preview)
-    local hunk = buf and diff.hunks(prompt.preview.old, prompt.preview.new)[1]
-    return buf, hunk and hunk.first - 1 or 0
-  end
+  local first = hunks_of(prompt)[1]
+  if first then return buffer(prompt.preview), first.first - 1 end
 end
 
---- A line in parts: those that differ are in the second highlight.
+--- A line in parts, coloured to its end: those that differ are in the second highlight.
 ---@param line string
 ---@param ranges integer[][]
----@param plain string
 ---@return table chunks
-local function chunks(line, ranges, plain)
+local function chunks(line, ranges)
   local all, at = {}, 0
   for _, range in ipairs(ranges) do
-    all[#all + 1] = { line:sub(at + 1, range[1]), plain }
-    all[#all + 1] = { line:sub(range[1] + 1, range[2]), { plain, 'AsideWord' } }
+    all[#all + 1] = { line:sub(at + 1, range[1]), 'AsideAdd' }
+    all[#all + 1] = { line:sub(range[1] + 1, range[2]), { 'AsideAdd', 'AsideWord' } }
     at = range[2]
   end
-  all[#all + 1] = { line:sub(at + 1), plain }
-  -- Colours the line to its end.
-  all[#all + 1] = { (' '):rep(math.max(0, vim.o.columns - vim.fn.strdisplaywidth(line))), plain }
+  local rest = (' '):rep(math.max(0, vim.o.columns - vim.fn.strdisplaywidth(line)))
+  all[#all + 1] = { line:sub(at + 1) .. rest, 'AsideAdd' }
   return all
 end
 
 --- What stands above a hunk, a line each.
 ---@param review aside.Review
 ---@param at integer
----@return string[]
+---@return table[]
 local function header(review, at)
-  local hunk, keys = review.hunks[at], config.get().keys
+  local take = review.hunks[at].take
   local text = ('%s · %d of %d'):format(review.prompt.label, at, #review.hunks)
-  if hunk.take ~= nil then
-    return { text .. (hunk.take and ' · taken' or ' · left out') }
-  elseif not review.keys then
-    return { text .. ' · :Aside answer' }
-  end
-  local parts = {}
-  for _, key in ipairs({
-    { keys.accept, 'take' },
-    { keys.reject, 'leave' },
-    { keys.accept_all, 'all' },
-    { keys.accept_turn, 'whole turn' },
-    { keys.reject_all, 'refuse' },
-    { keys.next, 'next' },
-  }) do
-    parts[#parts + 1] = key[1] and ('%s %s'):format(key[1], key[2]) or nil
-  end
-  return { text, table.concat(parts, ' · ') }
+  if take ~= nil then return { { { text .. (take and ' · taken' or ' · left out'), 'AsideHeader' } } } end
+  if not review.release then return { { { text .. ' · :Aside answer', 'AsideHeader' } } } end
+  local keys = config.hint({
+    { 'accept', 'take' },
+    { 'reject', 'leave' },
+    { 'accept_all', 'all' },
+    { 'accept_turn', 'whole turn' },
+    { 'reject_all', 'refuse' },
+    { 'next', 'next' },
+  })
+  return { { { text, 'AsideHeader' } }, { { keys, 'AsideHeader' } } }
 end
 
 ---@param review aside.Review
@@ -106,43 +94,45 @@ local function mark(review, row, options, column)
   return vim.api.nvim_buf_set_extmark(review.buf, namespace, row, column or 0, options)
 end
 
+--- Colours a line, and the parts of it that differ.
+---@param review aside.Review
+---@param row integer
+---@param highlight string
+---@param ranges? integer[][]
+local function paint(review, row, highlight, ranges)
+  mark(review, row, { line_hl_group = highlight, priority = 150 })
+  for _, range in ipairs(ranges or {}) do
+    mark(review, row, { end_col = range[2], hl_group = 'AsideWord', priority = 160 }, range[1])
+  end
+end
+
 --- Draws one hunk of which the first line is at this row. Of one that was left out only the header is drawn.
 ---@param review aside.Review
 ---@param at integer
 ---@param row integer
 local function draw_hunk(review, at, row)
   local hunk = review.hunks[at]
-  local added, above = {}, {}
-  for number, line in ipairs(header(review, at)) do
-    above[number] = { { line, 'AsideHeader' } }
-  end
-  local paired = #hunk.removed == #hunk.added
-  local inside = {} ---@type integer[][][] of each added line
-  local after = row + #hunk.removed
-  for number, line in ipairs(hunk.take ~= false and hunk.removed or {}) do
-    local here, ranges = row + number - 1, {}
-    if paired then
-      ranges, inside[number] = diff.inside(line, hunk.added[number])
+  local after, above, below = row + #hunk.removed, header(review, at), {}
+  if hunk.take ~= false then
+    local in_old, in_new = {}, {} ---@type integer[][][], integer[][][] of each line
+    for number = 1, #hunk.removed == #hunk.added and #hunk.added or 0 do
+      in_old[number], in_new[number] = diff.inside(hunk.removed[number], hunk.added[number])
     end
-    mark(review, here, { line_hl_group = 'AsideDelete', priority = 150 })
-    for _, range in ipairs(ranges) do
-      mark(review, here, { end_col = range[2], hl_group = 'AsideWord', priority = 160 }, range[1])
+    for number in ipairs(hunk.removed) do
+      paint(review, row + number - 1, 'AsideDelete', in_old[number])
     end
-  end
-  for number, line in ipairs(hunk.take ~= false and hunk.added or {}) do
-    if review.inline then
-      added[number] = chunks(line, inside[number] or {}, 'AsideAdd')
-    else
-      mark(review, after + number - 1, { line_hl_group = 'AsideAdd', priority = 150 })
-      for _, range in ipairs(inside[number] or {}) do
-        mark(review, after + number - 1, { end_col = range[2], hl_group = 'AsideWord', priority = 160 }, range[1])
+    for number, line in ipairs(hunk.added) do
+      if review.inline then
+        below[number] = chunks(line, in_new[number] or {})
+      else
+        paint(review, after + number - 1, 'AsideAdd', in_new[number])
       end
     end
   end
   if #hunk.removed > 0 then
-    mark(review, after - 1, { virt_lines = added })
+    mark(review, after - 1, { virt_lines = below })
   else
-    vim.list_extend(above, added)
+    vim.list_extend(above, below)
   end
   local last = vim.api.nvim_buf_line_count(review.buf) - 1
   review.marks[at] = mark(review, math.min(row, last), { virt_lines = above, virt_lines_above = row <= last })
@@ -161,56 +151,35 @@ end
 
 ---@param review aside.Review
 local function erase(review)
-  if review.keys then
-    review.keys()
-  end
-  if review.answers then
-    review.answers()
-    review.answers = nil
-  end
+  if review.release then review.release() end
+  if review.answers then review.answers() end
   if review.buf and vim.api.nvim_buf_is_valid(review.buf) then
     vim.api.nvim_buf_clear_namespace(review.buf, namespace, 0, -1)
   end
-  review.buf = nil
+  review.buf, review.answers = nil, nil
 end
 
---- Whether virtual lines can show it: those of one hunk have to fit beside the line that they hang on.
----@param hunks aside.Hunk[]
----@param buf integer
-local function fits_inline(hunks, buf)
-  local win = vim.fn.bufwinid(buf)
-  local room = math.floor((win > 0 and vim.api.nvim_win_get_height(win) or vim.o.lines) / 2)
-  for _, hunk in ipairs(hunks) do
-    if #hunk.added > room then
-      return false
-    end
-  end
-  return true
-end
-
---- Draws it in its file, if that is open with the text that it is for; it is dropped when the text changes.
+--- Draws it in its file, if that is open with the text that it is for, has no other change drawn in it, and virtual
+--- lines can show it: those of one hunk have to fit beside the line that they hang on. It is dropped when the text changes.
 ---@param review aside.Review
 ---@return boolean
 local function draw_inline(review)
   local buf = buffer(review.prompt.preview)
-  if not buf or not fits_inline(review.hunks, buf) then
-    return false
-  end
-  for _, other in pairs(reviews) do
-    if other ~= review and other.buf == buf then
-      return false
-    end
-  end
+  if not buf then return false end
+  local win = vim.fn.bufwinid(buf)
+  local room = math.floor((win > 0 and vim.api.nvim_win_get_height(win) or vim.o.lines) / 2)
+  local long = vim.iter(review.hunks):any(function(hunk) return #hunk.added > room end)
+  local taken = vim.iter(reviews):any(function(_, other) return other ~= review and other.buf == buf end)
+  if long or taken then return false end
   if review.buf ~= buf then
     erase(review)
     review.buf, review.inline = buf, true
+    local check = vim.schedule_wrap(function()
+      if review.buf == buf and buffer(review.prompt.preview) ~= buf then erase(review) end
+    end)
     vim.api.nvim_buf_attach(buf, false, {
       on_lines = function()
-        vim.schedule(function()
-          if review.buf == buf and buffer(review.prompt.preview) ~= buf then
-            erase(review)
-          end
-        end)
+        check()
         return true
       end,
     })
@@ -222,13 +191,10 @@ end
 --- Shows a change where it would be made, without anything that takes a key.
 ---@param prompt aside.Prompt
 function M.offer(prompt)
-  if is_diff(prompt) and not prompt.resumable then
-    local hunks = diff.hunks(prompt.preview.old, prompt.preview.new)
-    local review = { prompt = prompt, hunks = hunks, marks = {}, inline = true }
-    reviews[prompt.promptId] = review
-    M.list(require('aside.prompt').open(), true)
-    draw_inline(review)
-  end
+  if prompt.resumable or not prompt.preview or prompt.preview.kind ~= 'diff' then return end
+  reviews[prompt.promptId] = { prompt = prompt, hunks = hunks_of(prompt), marks = {}, inline = true }
+  M.list(require('aside.prompt').open(), true)
+  draw_inline(reviews[prompt.promptId])
 end
 
 --- Takes it off the screen for good.
@@ -236,9 +202,7 @@ end
 function M.drop(id)
   local review = reviews[id]
   reviews[id] = nil
-  if review then
-    erase(review)
-  end
+  if review then erase(review) end
 end
 
 --- Puts all changes that wait into the quickfix list.
@@ -247,7 +211,7 @@ end
 function M.list(prompts, careful)
   local items = {}
   for _, prompt in ipairs(prompts) do
-    for _, hunk in ipairs(is_diff(prompt) and diff.hunks(prompt.preview.old, prompt.preview.new) or {}) do
+    for _, hunk in ipairs(hunks_of(prompt)) do
       items[#items + 1] = {
         filename = vim.uri_to_fname(prompt.preview.uri),
         lnum = hunk.first,
@@ -264,112 +228,87 @@ end
 
 --- Gives the decision to the server.
 ---@param review aside.Review
----@param answer table
-local function settle(review, answer)
-  local done = review.done
-  require('aside.prompt').settle(review.prompt, answer, done)
+---@param answer string
+---@param text? string the new text, where it is not the one that was proposed
+local function settle(review, answer, text)
+  local decision = { action = 'answer', answer = answer, newText = text }
+  require('aside.prompt').settle(review.prompt, decision, review.done)
 end
 
 --- Sends what was decided, when all of it is.
 ---@param review aside.Review
+---@return boolean
 local function conclude(review)
-  local taken = 0
-  for _, hunk in ipairs(review.hunks) do
-    if hunk.take == nil then
-      return false
-    end
-    taken = taken + (hunk.take and 1 or 0)
-  end
+  local decided = vim.tbl_filter(function(hunk) return hunk.take ~= nil end, review.hunks)
+  local taken = vim.tbl_filter(function(hunk) return hunk.take == true end, decided)
+  if #decided < #review.hunks then return false end
   local preview = review.prompt.preview
-  if taken == 0 then
-    settle(review, { action = 'answer', answer = 'no' })
+  local part = #taken < #decided and diff.compose(preview.old, preview.new, decided) or nil
+  if #taken == 0 then
+    settle(review, 'no')
   else
-    local all = taken == #review.hunks
-    local text = not all and diff.compose(preview.old, preview.new, review.hunks) or nil
-    settle(review, { action = 'answer', answer = 'once', newText = text })
+    settle(review, 'once', part)
   end
   return true
 end
 
---- The hunk at the cursor, or the next one after it.
 ---@param review aside.Review
----@param step integer 0 for that one, 1 for the one after, -1 for the one before
----@return integer at
----@return integer row
-local function hunk_at(review, step)
-  local row = vim.api.nvim_win_get_cursor(0)[1] - 1
-  local at, rows = 1, {}
-  for number, id in ipairs(review.marks) do
-    rows[number] = vim.api.nvim_buf_get_extmark_by_id(review.buf, namespace, id, {})[1]
-    at = rows[number] <= row and number or at
-  end
-  at = math.min(math.max(at + step, 1), #rows)
-  return at, rows[at]
+---@param at integer
+---@return integer
+local function row_of(review, at)
+  return vim.api.nvim_buf_get_extmark_by_id(review.buf, namespace, review.marks[at], {})[1]
 end
 
----@param row integer
-local function go(row)
+--- The last hunk that begins before the end of the cursor's line, or the first one.
+---@param review aside.Review
+---@return integer
+local function hunk_here(review)
+  local row, found = vim.api.nvim_win_get_cursor(0)[1] - 1, 1
+  for at in ipairs(review.hunks) do
+    found = row_of(review, at) <= row and at or found
+  end
+  return found
+end
+
+--- Goes to a hunk.
+---@param review aside.Review
+---@param at integer
+local function go(review, at)
   vim.cmd("normal! m'")
-  vim.api.nvim_win_set_cursor(0, { row + 1, 0 })
+  vim.api.nvim_win_set_cursor(0, { row_of(review, math.min(math.max(at, 1), #review.hunks)) + 1, 0 })
   -- What stands above the first line is seen only when it is scrolled to.
   vim.cmd('normal! zz')
-  if vim.fn.line('w0') == 1 then
-    vim.fn.winrestview({ topline = 1, topfill = 9 })
-  end
+  if vim.fn.line('w0') == 1 then vim.fn.winrestview({ topline = 1, topfill = 9 }) end
 end
 
 ---@param review aside.Review
 ---@param take boolean
 local function decide(review, take)
-  local at = hunk_at(review, 0)
-  review.hunks[at].take = take
-  if conclude(review) then
-    return
-  end
+  local here, count = hunk_here(review), #review.hunks
+  review.hunks[here].take = take
+  if conclude(review) then return end
   draw(review)
-  for number = 1, #review.hunks do
-    local other = (at + number - 1) % #review.hunks + 1
-    if review.hunks[other].take == nil then
-      local row = vim.api.nvim_buf_get_extmark_by_id(review.buf, namespace, review.marks[other], {})[1]
-      return go(row)
-    end
+  for number = 0, count - 1 do
+    local at = (here + number) % count + 1
+    if review.hunks[at].take == nil then return go(review, at) end
   end
-end
-
----@param review aside.Review
-local function accept_rest(review)
-  for _, hunk in ipairs(review.hunks) do
-    if hunk.take == nil then
-      hunk.take = true
-    end
-  end
-  conclude(review)
 end
 
 --- What each key does.
 ---@type table<string, fun(review: aside.Review)>
 local acts = {
-  accept = function(review)
-    decide(review, true)
+  accept = function(review) decide(review, true) end,
+  reject = function(review) decide(review, false) end,
+  accept_all = function(review)
+    for _, hunk in ipairs(review.hunks) do
+      hunk.take = hunk.take ~= false
+    end
+    conclude(review)
   end,
-  reject = function(review)
-    decide(review, false)
-  end,
-  accept_all = accept_rest,
-  accept_turn = function(review)
-    settle(review, { action = 'answer', answer = 'turn' })
-  end,
-  reject_all = function(review)
-    require('aside.prompt').decline(review.prompt, review.done)
-  end,
-  next = function(review)
-    local _, row = hunk_at(review, 1)
-    go(row)
-  end,
-  previous = function(review)
-    local _, row = hunk_at(review, -1)
-    go(row)
-  end,
+  accept_turn = function(review) settle(review, 'turn') end,
+  reject_all = function(review) require('aside.prompt').decline(review.prompt, review.done) end,
+  next = function(review) go(review, hunk_here(review) + 1) end,
+  previous = function(review) go(review, hunk_here(review) - 1) end,
 }
 
 --- Sets the keys, and takes them away again: a map that the buffer had comes back.
@@ -379,38 +318,24 @@ local function set_keys(review)
   for name, act in pairs(acts) do
     local key = config.get().keys[name]
     if key then
-      vim.api.nvim_buf_call(buf, function()
-        local map = vim.fn.maparg(key, 'n', false, true)
-        before[key] = map.buffer == 1 and map or false
-      end)
-      vim.keymap.set('n', key, function()
-        act(review)
-      end, { buffer = buf, nowait = true, desc = 'Aside: ' .. name })
+      before[key] = vim.api.nvim_buf_call(buf, function() return vim.fn.maparg(key, 'n', false, true) end)
+      config.map(name, buf, function() act(review) end)
     end
   end
+  local function typed()
+    review.release()
+    draw(review)
+  end
   -- Who types in the file has turned away from it.
-  local away = vim.api.nvim_create_autocmd('InsertEnter', {
-    buffer = buf,
-    once = true,
-    callback = function()
-      if review.keys then
-        review.keys()
-        draw(review)
-      end
-    end,
-  })
-  review.keys = function()
-    review.keys = nil
+  local away = vim.api.nvim_create_autocmd('InsertEnter', { buffer = buf, callback = typed })
+  review.release = function()
+    review.release = nil
     pcall(vim.api.nvim_del_autocmd, away)
-    if not vim.api.nvim_buf_is_valid(buf) then
-      return
-    end
+    if not vim.api.nvim_buf_is_valid(buf) then return end
     vim.api.nvim_buf_call(buf, function()
       for key, map in pairs(before) do
         pcall(vim.keymap.del, 'n', key, { buffer = buf })
-        if map then
-          vim.fn.mapset('n', false, map)
-        end
+        if map.buffer == 1 then vim.fn.mapset('n', false, map) end
       end
     end)
   end
@@ -431,30 +356,20 @@ local function on_page(review, stale)
     at = hunk.first + #hunk.removed
   end
   vim.list_extend(lines, before, at)
-  for number, line in ipairs(lines) do
-    lines[number] = line:gsub('\r$', '')
-  end
+  lines = vim.tbl_map(function(line) return (line:gsub('\r$', '')) end, lines)
   local name = vim.fn.fnamemodify(vim.uri_to_fname(preview.uri), ':~:.')
   local title = ('%s · %d of %d'):format(name, prompt.position.n, prompt.position.of)
   local footer = stale and 'the text changed since: taking it lets the model read it again' or nil
   erase(review)
   local height = vim.o.lines - 6
   local buf = page.show(prompt.promptId, title, lines, { enter = true, height = height, footer = footer, width = 72 })
-  vim.bo[buf].filetype = ''
   local kind = vim.filetype.match({ filename = name, buf = buf })
-  if kind then
-    pcall(vim.treesitter.start, buf, vim.treesitter.language.get_lang(kind))
-  end
+  if kind then pcall(vim.treesitter.start, buf, vim.treesitter.language.get_lang(kind)) end
   review.buf, review.inline = buf, false
-  vim.api.nvim_create_autocmd('BufWipeout', {
-    buffer = buf,
-    once = true,
-    callback = vim.schedule_wrap(function()
-      if review.buf == buf then
-        erase(review)
-      end
-    end),
-  })
+  local wiped = vim.schedule_wrap(function()
+    if review.buf == buf then erase(review) end
+  end)
+  vim.api.nvim_create_autocmd('BufWipeout', { buffer = buf, once = true, callback = wiped })
 end
 
 --- The person turns to it.
@@ -463,30 +378,23 @@ end
 function M.start(prompt, done)
   local review = reviews[prompt.promptId]
   review.done = done
-  if #review.hunks == 0 then
-    return settle(review, { action = 'answer', answer = 'once' })
-  end
+  if #review.hunks == 0 then return settle(review, 'once') end
   for _, hunk in ipairs(review.hunks) do
     hunk.take = nil
   end
   local _, stale = buffer(prompt.preview)
   if draw_inline(review) then
-    local buf = assert(review.buf)
-    local win = vim.fn.bufwinid(buf)
-    if win > 0 then
-      vim.api.nvim_set_current_win(win)
-    else
-      vim.cmd.buffer(buf)
-    end
+    -- In a window that shows it, else in this one.
+    local win = vim.fn.bufwinid(review.buf)
+    if win > 0 then vim.api.nvim_set_current_win(win) end
+    vim.api.nvim_set_current_buf(review.buf --[[@as integer]])
   else
     on_page(review, stale)
   end
   review.answers = review.answers or require('aside.view').clear()
-  if not review.keys then
-    set_keys(review)
-  end
+  if not review.release then set_keys(review) end
   draw(review)
-  go(vim.api.nvim_buf_get_extmark_by_id(review.buf, namespace, review.marks[1], {})[1])
+  go(review, 1)
 end
 
 return M

@@ -4,32 +4,14 @@ local client = require('aside.client')
 
 local M = {}
 
----@param properties table<string, table>
----@param required? string[]
-local function object(properties, required)
-  return {
-    type = 'object',
-    properties = next(properties) and properties or vim.empty_dict(),
-    required = required,
-    additionalProperties = false,
-  }
-end
-
 local path = { type = 'string', description = 'Path of a file, absolute or from the folder of the workspace.' }
-
----@class aside.Tool
----@field description string
----@field schema table
----@field run fun(arguments: table): string
 
 --- The buffer of a file, opened without a window where it is not; language servers look at it then.
 ---@param name string
 ---@return integer
 local function open(name)
-  local full = vim.fn.fnamemodify(vim.startswith(name, '/') and name or vim.fs.joinpath(vim.fn.getcwd(), name), ':p')
-  if vim.fn.filereadable(full) ~= 1 then
-    error(('there is no file %s'):format(name), 0)
-  end
+  local full = vim.fn.fnamemodify(name, ':p')
+  if vim.fn.filereadable(full) ~= 1 then error(('there is no file %s'):format(name), 0) end
   local buf = vim.fn.bufadd(full)
   vim.fn.bufload(buf)
   return buf
@@ -42,17 +24,13 @@ end
 ---@return { client: vim.lsp.Client, result: any }[]
 local function ask(buf, method, params)
   local clients = vim.lsp.get_clients({ bufnr = buf, method = method })
-  if #clients == 0 then
-    error(('no language server of %s knows this'):format(vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ':.')), 0)
-  end
+  if #clients == 0 then error(('no language server of %s knows this'):format(attachments.path(buf)), 0) end
   local waiting, all, left = nil, {}, #clients
   for _, one in ipairs(clients) do
-    client.send(one, method, params(one), function(_, result)
+    client.call(one, 'request', method, params(one), function(_, result)
       all[#all + 1] = result and { client = one, result = result }
       left = left - 1
-      if left == 0 and waiting then
-        coroutine.resume(waiting)
-      end
+      if left == 0 and waiting then coroutine.resume(waiting) end
     end, buf)
   end
   -- A server inside Neovim may have answered already.
@@ -75,79 +53,75 @@ local function outline(symbols, depth, lines)
   end
 end
 
+---@class aside.Tool
+---@field description string
+---@field properties table<string, table> of its arguments
+---@field required? string[]
+---@field run fun(arguments: table): string[] lines
+
 ---@type table<string, aside.Tool>
 local tools = {
   editor_diagnostics = {
     description = 'Errors and warnings that language servers and linters show, of one file or of all open ones.',
-    schema = object({ path = path }),
+    properties = { path = path },
     run = function(arguments)
-      local lines = {}
-      for _, item in ipairs(vim.diagnostic.get(arguments.path and open(arguments.path) or nil)) do
-        lines[#lines + 1] = attachments.diagnostic(item)
-      end
-      return #lines > 0 and table.concat(lines, '\n') or 'There are none.'
+      local buf = arguments.path and open(arguments.path) or nil
+      return vim.tbl_map(attachments.diagnostic, vim.diagnostic.get(buf))
     end,
   },
   editor_symbols = {
     description = 'The outline of a file by its language server: functions, types and so on, each with its line.',
-    schema = object({ path = path }, { 'path' }),
+    properties = { path = path },
+    required = { 'path' },
     run = function(arguments)
       local buf, lines = open(arguments.path), {}
-      local function params()
-        return { textDocument = { uri = vim.uri_from_bufnr(buf) } }
-      end
+      local function params() return { textDocument = { uri = vim.uri_from_bufnr(buf) } } end
       for _, answer in ipairs(ask(buf, 'textDocument/documentSymbol', params)) do
         outline(answer.result, 0, lines)
       end
-      return #lines > 0 and table.concat(lines, '\n') or 'There are none.'
+      return lines
     end,
   },
   editor_references = {
     description = 'Where a symbol is used, by the language server.',
-    schema = object({
+    properties = {
       path = path,
       line = { type = 'integer', minimum = 1, description = 'A line on which the symbol stands.' },
       symbol = { type = 'string', description = 'The name, as it stands on that line.' },
-    }, { 'path', 'line', 'symbol' }),
+    },
+    required = { 'path', 'line', 'symbol' },
     run = function(arguments)
-      local buf = open(arguments.path)
-      local text = vim.api.nvim_buf_get_lines(buf, arguments.line - 1, arguments.line, false)[1] or ''
+      local buf, row, lines = open(arguments.path), arguments.line - 1, {}
+      local text = vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ''
       local at = text:find(arguments.symbol, 1, true)
-      if not at then
-        error(('line %d of %s has no %s in it'):format(arguments.line, arguments.path, arguments.symbol), 0)
+      if not at then error(('line %d of %s has no %s in it'):format(row + 1, arguments.path, arguments.symbol), 0) end
+      local function params(one)
+        return {
+          textDocument = { uri = vim.uri_from_bufnr(buf) },
+          position = { line = row, character = vim.lsp.util.character_offset(buf, row, at - 1, one.offset_encoding) },
+          context = { includeDeclaration = true },
+        }
       end
-      local lines = {}
-      for _, answer in
-        ipairs(ask(buf, 'textDocument/references', function(one)
-          local character = vim.lsp.util.character_offset(buf, arguments.line - 1, at - 1, one.offset_encoding)
-          return {
-            textDocument = { uri = vim.uri_from_bufnr(buf) },
-            position = { line = arguments.line - 1, character = character },
-            context = { includeDeclaration = true },
-          }
-        end))
-      do
+      for _, answer in ipairs(ask(buf, 'textDocument/references', params)) do
         for _, item in ipairs(vim.lsp.util.locations_to_items(answer.result, answer.client.offset_encoding)) do
           local name = vim.fn.fnamemodify(item.filename, ':.')
           lines[#lines + 1] = ('%s:%d:%d: %s'):format(name, item.lnum, item.col, vim.trim(item.text))
         end
       end
-      return #lines > 0 and table.concat(lines, '\n') or 'There are none.'
+      return lines
     end,
   },
   editor_selection = {
     description = 'The file and the line at which the user is, and what the user selected last in it.',
-    schema = object({}),
+    properties = vim.empty_dict(),
     run = function()
-      local buf = vim.api.nvim_get_current_buf()
-      local first, last = vim.fn.getpos("'<")[2], vim.fn.getpos("'>")[2]
-      local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ':.')
-      local text = ('%s, line %d.'):format(name, vim.api.nvim_win_get_cursor(0)[1])
+      local first, last = attachments.selection()
+      local lines = { ('%s, line %d.'):format(attachments.path(0), vim.fn.line('.')) }
       if first > 0 then
-        local lines = table.concat(vim.api.nvim_buf_get_lines(buf, first - 1, last, false), '\n')
-        text = ('%s\nSelected are lines %d to %d:\n%s'):format(text, first, last, lines)
+        lines[2] = ('Selected are lines %d to %d:'):format(first, last)
+        vim.list_extend(lines, vim.api.nvim_buf_get_lines(0, first - 1, last, false))
       end
-      return text
+      return lines
     end,
   },
 }
@@ -157,7 +131,9 @@ local tools = {
 function M.declared()
   local all = {}
   for name, tool in vim.spairs(tools) do
-    all[#all + 1] = { name = name, description = tool.description, inputSchema = tool.schema }
+    local schema =
+      { type = 'object', properties = tool.properties, required = tool.required, additionalProperties = false }
+    all[#all + 1] = { name = name, description = tool.description, inputSchema = schema }
   end
   return all
 end
@@ -167,11 +143,10 @@ end
 ---@return { content: string, isError: boolean }
 function M.call(params)
   local tool = tools[params.name]
-  if not tool then
-    return { content = ('There is no tool %s.'):format(params.name), isError = true }
-  end
-  local ok, content = pcall(tool.run, params.arguments)
-  return { content = tostring(content), isError = not ok }
+  if not tool then return { content = ('There is no tool %s.'):format(params.name), isError = true } end
+  local ok, lines = pcall(tool.run, params.arguments)
+  if not ok then return { content = tostring(lines), isError = true } end
+  return { content = #lines > 0 and table.concat(lines, '\n') or 'There are none.', isError = false }
 end
 
 return M

@@ -5,8 +5,7 @@ local log = require('aside.log')
 
 local M = {
   --- What the next turns are started with; set by `:Aside model` and `:Aside mode`.
-  ---@type { model?: string, mode?: string }
-  choice = {},
+  choice = {}, ---@type { model?: string, mode?: string }
 }
 
 ---@class aside.Turn
@@ -14,22 +13,33 @@ local M = {
 ---@field conversation? string
 ---@field view aside.View
 ---@field running boolean
----@field tools table<string, boolean> calls that printed something
+---@field printed table<string, boolean> calls that printed something
 
 local turns = {} ---@type table<string, aside.Turn>
 local latest ---@type aside.Turn?
-local made = 0
 
+--- A turn that runs; one that was interrupted runs again.
 ---@param view aside.View
 ---@param id string
 ---@param conversation? string
 ---@return aside.Turn
-local function remember(view, id, conversation)
-  local turn = { id = id, conversation = conversation, view = view, running = true, tools = {} }
-  turns[id], latest = turn, turn
-  view:tick(true)
+local function begin(view, id, conversation)
+  local turn = turns[id] or { id = id, conversation = conversation, view = view, printed = {} }
+  turns[id], latest, turn.running = turn, turn, true
+  view:set_busy(true)
   client.emit('AsideTurnStarted', { turnId = id, conversationId = conversation })
   return turn
+end
+
+---@param turn aside.Turn
+---@param outcome string
+local function over(turn, outcome)
+  turn.running = false
+  for id, line in pairs(turn.view.lines) do
+    if line.running then turn.view:finish(id, outcome) end
+  end
+  turn.view:set_busy(false)
+  client.emit('AsideTurnEnded', { turnId = turn.id, conversationId = turn.conversation, outcome = outcome })
 end
 
 --- The turn that runs in the answer on the screen, else any that runs.
@@ -37,22 +47,18 @@ end
 function M.running()
   local visible, found = View.visible(), nil
   for _, turn in pairs(turns) do
-    if turn.running and (not found or turn.view == visible) then
-      found = turn
-    end
+    if turn.running and (not found or turn.view == visible) then found = turn end
   end
   return found
 end
 
---- The view that a turn is shown in; a conversation that began elsewhere gets one.
+--- The view of a conversation; one that began elsewhere gets one.
 ---@param conversation string
 ---@return aside.View
 local function view_of(conversation)
-  local view = View.of(conversation)
-  if not view then
-    view = View.new()
-    view.conversation = conversation
-  end
+  local view = View.of(conversation) or View.new()
+  view.conversation = conversation
+  view:show()
   return view
 end
 
@@ -67,20 +73,16 @@ end
 function M.ask(ask)
   local root = client.root(ask.anchor and ask.anchor.buf or vim.api.nvim_get_current_buf())
   client.ready(function()
-    local running = M.running()
-    if running and not ask.new then
+    if not ask.new and M.running() then
       return M.steer(ask.message .. require('aside.attachments').as_text(ask.attachments))
     end
-    local view = not ask.new and View.visible() or View.new(ask.anchor)
+    local view = not ask.new and View.visible() or View.new()
     view.anchor = ask.anchor or view.anchor
-    if not view.conversation then
-      view.title = ask.message
-    end
+    view.title = view.conversation and view.title or ask.message
     view:said(ask.message)
     view:show()
-    made = made + 1
-    local turn = remember(view, ('nvim-%d-%x-%d'):format(vim.uv.os_getpid(), os.time(), made), view.conversation)
-    local params = {
+    local turn = begin(view, ('nvim-%d-%x'):format(vim.uv.os_getpid(), vim.uv.hrtime()), view.conversation)
+    client.request('aside/turn/start', {
       message = ask.message,
       attachments = ask.attachments,
       conversationId = view.conversation,
@@ -88,12 +90,11 @@ function M.ask(ask)
       model = M.choice.model,
       mode = M.choice.mode,
       root = vim.uri_from_fname(root),
-    }
-    client.request('aside/turn/start', params, function(result)
+    }, function(result)
       turn.conversation, view.conversation = result.conversationId, result.conversationId
     end, function(err)
       view:note(err.message)
-      M.over(turn, 'failed')
+      over(turn, 'failed')
       log.fail(err.message)
     end)
   end)
@@ -103,75 +104,47 @@ end
 ---@param message string
 function M.steer(message)
   local turn = M.running()
-  if not turn then
-    return log.say('no turn runs; :Aside ask starts one', 'WarningMsg')
-  end
+  if not turn then return log.say('no turn runs; :Aside ask starts one', 'WarningMsg') end
   client.request('aside/turn/steer', { turnId = turn.id, message = message })
 end
 
 function M.cancel()
   local turn = M.running()
-  if not turn then
-    return log.say('no turn runs', 'WarningMsg')
-  end
+  if not turn then return log.say('no turn runs', 'WarningMsg') end
   client.request('aside/turn/cancel', { turnId = turn.id })
 end
 
 --- Takes back what the last turn changed in files.
 function M.undo()
-  if not latest then
-    return log.say('no turn was started here; its files are as they were', 'WarningMsg')
-  end
+  if not latest then return log.say('no turn was started here; its files are as they were', 'WarningMsg') end
   client.request('aside/turn/undo', { turnId = latest.id }, function(result)
-    local names = vim.tbl_map(function(uri)
-      return vim.fn.fnamemodify(vim.uri_to_fname(uri), ':~:.')
-    end, result.files)
+    local names = vim.tbl_map(function(uri) return vim.fn.fnamemodify(vim.uri_to_fname(uri), ':~:.') end, result.files)
     local what = #names > 0 and 'put back ' .. table.concat(names, ', ') or 'the turn changed no file'
     log.say(what .. (result.untracked and '; what its commands changed is not known' or ''))
     vim.cmd('silent! checktime')
   end)
 end
 
+---@param conversation string
+local function resume(conversation)
+  client.request(
+    'aside/turn/resume',
+    { conversationId = conversation },
+    function(result) begin(view_of(conversation), result.turnId, conversation) end
+  )
+end
+
 --- Goes on with the interrupted turn of a conversation, or with the newest that there is.
 ---@param conversation? string
 function M.resume(conversation)
   client.ready(function()
-    if not conversation then
-      return client.request('aside/conversation/list', { limit = 50 }, function(result)
-        for _, item in ipairs(result.items) do
-          if item.status == 'interrupted' then
-            return M.resume(item.conversationId)
-          end
-        end
-        log.say('no turn was interrupted', 'WarningMsg')
-      end)
-    end
-    client.request('aside/turn/resume', { conversationId = conversation }, function(result)
-      local view = view_of(conversation)
-      view:show()
-      local turn = turns[result.turnId]
-      if turn then
-        turn.running = true
-        view:tick(true)
-      else
-        remember(view, result.turnId, conversation)
-      end
+    if conversation then return resume(conversation) end
+    client.request('aside/conversation/list', { limit = 50 }, function(result)
+      local item = vim.iter(result.items):find(function(item) return item.status == 'interrupted' end)
+      if not item then return log.say('no turn was interrupted', 'WarningMsg') end
+      resume(item.conversationId)
     end)
   end)
-end
-
----@param turn aside.Turn
----@param outcome string
-function M.over(turn, outcome)
-  turn.running = false
-  local view = turn.view
-  for id, line in pairs(view.lines) do
-    if line.running then
-      view:finish(id, outcome)
-    end
-  end
-  view:tick(false)
-  client.emit('AsideTurnEnded', { turnId = turn.id, conversationId = turn.conversation, outcome = outcome })
 end
 
 --- The server is gone: nothing more comes.
@@ -180,7 +153,7 @@ function M.abandon(why)
   for _, turn in pairs(turns) do
     if turn.running then
       turn.view:note(why .. ' :Aside resume goes on.')
-      M.over(turn, 'interrupted')
+      over(turn, 'interrupted')
     end
   end
 end
@@ -191,72 +164,48 @@ local SIGNS = { ok = '✓', error = '✗', cancelled = 'cancelled', denied = 'de
 ---@param call { name: string, title: string, arguments: table }
 ---@return string
 local function about(call)
-  local given = call.arguments
   for _, name in ipairs({ 'command', 'path', 'pattern', 'question', 'url' }) do
-    if type(given[name]) == 'string' then
-      return given[name]
-    end
+    if type(call.arguments[name]) == 'string' then return call.arguments[name] end
   end
-  return call.title ~= call.name and call.title or next(given) and vim.json.encode(given) or ''
+  return call.title ~= call.name and call.title or next(call.arguments) and vim.json.encode(call.arguments) or ''
 end
 
 --- How each kind of update is shown; one that is not here is not.
 ---@type table<string, fun(view: aside.View, update: table, turn: aside.Turn)>
 local kinds = {
-  text = function(view, update)
-    view:piece('text', update.step, update.text)
-  end,
-  reasoning = function(view, update)
-    view:piece('reasoning', update.step, update.text)
-  end,
-  toolCall = function(view, update)
-    view:line(update.callId, ('%s %s'):format(update.name, about(update)))
-  end,
+  text = function(view, update) view:piece('text', update.step, update.text) end,
+  reasoning = function(view, update) view:piece('reasoning', update.step, update.text) end,
+  toolCall = function(view, update) view:line(update.callId, ('%s %s'):format(update.name, about(update))) end,
   toolOutput = function(view, update, turn)
-    turn.tools[update.callId] = true
+    turn.printed[update.callId] = true
     view:output(update.callId, update.text)
   end,
   toolResult = function(view, update, turn)
     local summary = vim.split(vim.trim(update.summary or ''), '\n')
-    if update.diff or #summary > 1 and not turn.tools[update.callId] then
+    if update.diff or #summary > 1 and not turn.printed[update.callId] then
       view:output(update.callId, (update.diff or update.summary):gsub('\n*$', '\n'))
     end
-    local bad = update.status ~= 'ok'
-    view:finish(
-      update.callId,
-      SIGNS[update.status] .. ' ' .. log.short(summary[1], 60),
-      bad and 'DiagnosticError' or nil
-    )
+    local sign = SIGNS[update.status] .. ' ' .. log.short(summary[1], 60)
+    view:finish(update.callId, sign, update.status ~= 'ok' and 'DiagnosticError' or nil)
   end,
   question = function(view, update)
-    if update.outcome then
-      local said = update.answer ~= nil and vim.json.encode(update.answer) or update.reason or ''
-      local by = update.by and update.by ~= 'user' and ' by ' .. update.by or ''
-      view:finish(update.promptId, ('%s%s'):format(said ~= '' and said or update.outcome, by))
-    else
-      view:line(update.promptId, ('%s: %s'):format(update.label, update.text), true)
-    end
+    if not update.outcome then return view:line(update.promptId, ('%s: %s'):format(update.label, update.text), true) end
+    local said = update.answer ~= nil and vim.json.encode(update.answer) or update.reason or ''
+    local by = update.by and update.by ~= 'user' and ' by ' .. update.by or ''
+    view:finish(update.promptId, (said ~= '' and said or update.outcome) .. by)
   end,
   inquiry = function(view, update)
     for _, call in ipairs(update.callIds) do
       view:line('inquiry ' .. call, 'a question goes to a model')
-      if update.status ~= 'asked' then
-        view:finish('inquiry ' .. call, update.status)
-      end
+      if update.status ~= 'asked' then view:finish('inquiry ' .. call, update.status) end
     end
   end,
-  steered = function(view, update)
-    view:said(update.text)
-  end,
+  steered = function(view, update) view:said(update.text) end,
   retry = function(view, update)
-    if update.discardStep then
-      view:discard(update.discardStep)
-    end
+    if update.discardStep then view:discard(update.discardStep) end
     view:note(('%s Sent again in %.1f s.'):format(update.reason, update.afterMs / 1000))
   end,
-  notice = function(view, update)
-    view:note(update.text)
-  end,
+  notice = function(view, update) view:note(update.text) end,
   title = function(view, update)
     view.title = update.title
     view:redraw()
@@ -265,33 +214,26 @@ local kinds = {
 
 --- The notification `aside/turn/update`.
 function M.update(params)
-  local turn = turns[params.turnId]
-  if not turn then
-    turn = remember(view_of(params.conversationId), params.turnId, params.conversationId)
-    turn.view:show()
-  end
+  local id, conversation = params.turnId, params.conversationId
+  local turn = turns[id] or begin(view_of(conversation), id, conversation)
   local show = kinds[params.update.kind]
-  if show and vim.api.nvim_buf_is_valid(turn.view.buf) then
-    show(turn.view, params.update, turn)
-  end
+  if show and vim.api.nvim_buf_is_valid(turn.view.buf) then show(turn.view, params.update, turn) end
 end
 
 --- The notification `aside/turn/completed`.
 function M.complete(params)
-  local turn = turns[params.turnId]
-  if not turn then
-    return
-  end
-  if params.outcome == 'failed' then
+  local turn, outcome = turns[params.turnId], params.outcome
+  if not turn then return end
+  if outcome == 'failed' then
     turn.view:note('Failed: ' .. params.error.message)
     log.say('failed: ' .. params.error.message, 'ErrorMsg')
-  elseif params.outcome ~= 'completed' then
-    turn.view:note(params.outcome == 'cancelled' and 'Cancelled.' or 'Interrupted. :Aside resume goes on.')
+  elseif outcome ~= 'completed' then
+    turn.view:note(outcome == 'cancelled' and 'Cancelled.' or 'Interrupted. :Aside resume goes on.')
   end
   for _, refusal in ipairs(params.refusals) do
     turn.view:note(refusal.text or ('%s was refused: %s'):format(refusal.tool, refusal.reason))
   end
-  M.over(turn, params.outcome)
+  over(turn, outcome)
 end
 
 return M

@@ -11,7 +11,7 @@ local FRAMES = { '⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', 
 
 local namespace = vim.api.nvim_create_namespace('aside.view')
 
----@class aside.Line one line of the page with a state behind it: a tool, or a question
+---@class aside.Line a line of the page that stands for what runs: a tool, or a question
 ---@field mark integer
 ---@field started integer milliseconds
 ---@field lines integer lines of output below it
@@ -25,37 +25,41 @@ local namespace = vim.api.nvim_create_namespace('aside.view')
 ---@field title string
 ---@field anchor? { buf: integer, row: integer } the code that it is about
 ---@field busy boolean
+---@field lines table<string, aside.Line>
 ---@field private pieces string[] text that is not written yet
----@field private tail? string what the page ends with: text or reasoning of a step, or a line
----@field private lines table<string, aside.Line>
----@field private steps table<integer, integer> where each step begins
+---@field private tail? string what the page ends with: text or reasoning of a step, a line, or a paragraph
+---@field private steps table<integer, integer> lines that stood there before a step
 ---@field private timer? uv.uv_timer_t
+---@field private placed? vim.api.keyset.win_config
 local View = {}
 View.__index = View
 
----@type table<integer, aside.View> by buffer
-local views = {}
+local views = {} ---@type table<integer, aside.View> by buffer
 
----@param anchor? { buf: integer, row: integer }
 ---@return aside.View
-function View.new(anchor)
+function View.new()
+  -- One that nobody sees and nobody writes is not kept.
+  for buf, view in pairs(views) do
+    if not view.busy and not view:window() then
+      views[buf] = nil
+      pcall(vim.api.nvim_buf_delete, buf, { force = true })
+    end
+  end
   local buf = vim.api.nvim_create_buf(false, true)
-  local self = setmetatable({ buf = buf, anchor = anchor, title = 'Aside', busy = false }, View)
-  self.pieces, self.lines, self.steps = {}, {}, {}
+  local self = setmetatable({ buf = buf, title = 'Aside', busy = false, pieces = {}, lines = {}, steps = {} }, View)
   views[buf] = self
-  vim.bo[buf].bufhidden = 'hide'
   vim.bo[buf].undolevels = -1
   vim.bo[buf].modifiable = false
   vim.treesitter.language.register('markdown', 'aside')
   vim.bo[buf].filetype = 'aside'
   pcall(vim.treesitter.start, buf, 'markdown')
-  self:map()
-  -- One that nobody sees and nobody writes is not kept.
-  for other, view in pairs(views) do
-    if view ~= self and not view.busy and not view:window() then
-      views[other] = nil
-      pcall(vim.api.nvim_buf_delete, other, { force = true })
-    end
+  local acts = {
+    hide = function() self:hide() end,
+    pin = function() self:pin() end,
+    reply = function() vim.cmd('Aside ask') end,
+  }
+  for name, act in pairs(acts) do
+    config.map(name, buf, act)
   end
   return self
 end
@@ -63,53 +67,30 @@ end
 --- The one that the person is in, else one that is on the screen; else none.
 ---@return aside.View?
 function View.visible()
-  local shown
-  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-    local view = views[vim.api.nvim_win_get_buf(win)]
-    if view and (not shown or win == vim.api.nvim_get_current_win()) then
-      shown = view
-    end
-  end
-  return shown
+  local wins = vim.api.nvim_tabpage_list_wins(0)
+  table.insert(wins, 1, vim.api.nvim_get_current_win())
+  return vim.iter(wins):map(function(win) return views[vim.api.nvim_win_get_buf(win)] end):next()
 end
 
 --- The one of a conversation, or the one that was made last.
 ---@param conversation? string
 ---@return aside.View?
 function View.of(conversation)
-  local newest
+  local found ---@type aside.View?
   for _, view in pairs(views) do
-    if conversation and view.conversation == conversation then
-      return view
-    end
-    newest = (not newest or view.buf > newest.buf) and view or newest
+    local fits = not conversation or view.conversation == conversation
+    if fits and (not found or view.buf > found.buf) then found = view end
   end
-  return not conversation and newest or nil
+  return found
 end
 
 ---@return integer? win
-function View:window()
-  return vim.fn.win_findbuf(self.buf)[1]
-end
+function View:window() return vim.fn.win_findbuf(self.buf)[1] end
 
-function View:map()
-  local keys = config.get().keys
-  local acts = {
-    hide = function()
-      self:hide()
-    end,
-    pin = function()
-      self:pin()
-    end,
-    reply = function()
-      require('aside.command').run({ fargs = { 'ask' }, args = 'ask', range = 0 })
-    end,
-  }
-  for name, act in pairs(acts) do
-    if keys[name] then
-      vim.keymap.set('n', keys[name], act, { buffer = self.buf, nowait = true, desc = 'Aside: ' .. name })
-    end
-  end
+--- Whether it is in a float, and not in a split.
+function View:floats()
+  local win = self:window()
+  return win and vim.api.nvim_win_get_config(win).relative ~= '' or false
 end
 
 --- Where the float stands: at the right of the window with the code, level with it.
@@ -118,22 +99,14 @@ function View:place()
   local options = config.get()
   local win = self.anchor and vim.fn.bufwinid(self.anchor.buf) or -1
   win = win > 0 and win or vim.api.nvim_get_current_win()
-  if vim.api.nvim_win_get_config(win).relative ~= '' then
-    win = vim.fn.win_getid(1)
-  end
+  if vim.api.nvim_win_get_config(win).relative ~= '' then win = vim.fn.win_getid(1) end
   local columns, rows = vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win)
   local width = math.max(20, math.min(options.width, columns >= 90 and math.floor(columns / 2) or columns - 4))
   local page = self:window()
   local text = page and vim.api.nvim_win_text_height(page, {}).all or 1
   local height = math.max(1, math.min(math.max(text, 3), options.height, rows - 3))
   local row = self.anchor and self.anchor.row - (vim.fn.line('w0', win) - 1) or 0
-  local keys = options.keys
-  local hint = {}
-  for _, name in ipairs({ 'reply', 'pin', 'hide' }) do
-    if keys[name] then
-      hint[#hint + 1] = keys[name] .. ' ' .. name
-    end
-  end
+  local footer = config.hint({ { 'reply', 'reply' }, { 'pin', 'pin' }, { 'hide', 'hide' } })
   return {
     relative = 'win',
     win = win,
@@ -144,7 +117,7 @@ function View:place()
     height = height,
     border = 'rounded',
     title = ' ' .. log.short(self.title, width - 4) .. ' ',
-    footer = ' ' .. (self.busy and 'working · ' or '') .. table.concat(hint, ' · ') .. ' ',
+    footer = (' %s%s '):format(self.busy and 'working · ' or '', footer),
     footer_pos = 'right',
     zindex = 40,
   }
@@ -152,31 +125,34 @@ end
 
 ---@param win integer
 local function dress(win)
-  local options = { wrap = true, linebreak = true, conceallevel = 2, foldenable = true, foldlevel = 0 }
-  options.foldmethod = 'expr'
-  options.foldexpr = ("getline(v:lnum)[:%d]==#'%s'"):format(#FOLDED - 1, FOLDED)
-  options.foldtext = "'│ '.(v:foldend-v:foldstart+1).' lines'"
-  options.fillchars = 'fold: ,eob: '
-  options.winhighlight = 'Folded:Comment'
+  local options = {
+    wrap = true,
+    linebreak = true,
+    conceallevel = 2,
+    foldmethod = 'expr',
+    foldexpr = ("getline(v:lnum)[:%d]==#'%s'"):format(#FOLDED - 1, FOLDED),
+    foldtext = "'│ '.(v:foldend-v:foldstart+1).' lines'",
+    foldenable = true,
+    foldlevel = 0,
+    fillchars = 'fold: ,eob: ',
+    winhighlight = 'Folded:Comment',
+  }
   for name, value in pairs(options) do
     vim.api.nvim_set_option_value(name, value, { win = win, scope = 'local' })
   end
 end
 
---- Shows it, without taking the cursor unless it is asked to.
+--- Shows it, without taking the cursor unless it is asked to. Two floats would cover one another.
 ---@param enter? boolean
 function View:show(enter)
-  local win = self:window()
-  if not win then
-    local place = self:place()
-    place.style = 'minimal'
-    place.noautocmd = true
-    win = vim.api.nvim_open_win(self.buf, false, place)
-    dress(win)
+  if not self:window() then
+    View.clear()
+    local place = vim.tbl_extend('error', self:place(), { style = 'minimal', noautocmd = true })
+    dress(vim.api.nvim_open_win(self.buf, false, place))
     self:redraw()
   end
   if enter then
-    vim.api.nvim_set_current_win(win)
+    vim.api.nvim_set_current_win(self:window() --[[@as integer]])
   end
 end
 
@@ -187,22 +163,16 @@ function View:hide()
   end
 end
 
---- Closes the floats of all answers; one that is pinned stays. Gives back how to show them again.
+--- Closes the float of an answer; one that is pinned stays. Gives back how to show it again.
 ---@return fun()
 function View.clear()
-  local hidden = {}
-  for _, view in pairs(views) do
-    local win = view:window()
-    if win and vim.api.nvim_win_get_config(win).relative ~= '' then
-      view:hide()
-      hidden[#hidden + 1] = view
-    end
+  local shown = vim.tbl_filter(function(view) return view:floats() end, vim.tbl_values(views))
+  for _, view in ipairs(shown) do
+    view:hide()
   end
   return function()
-    for _, view in ipairs(hidden) do
-      if vim.api.nvim_buf_is_valid(view.buf) then
-        view:show()
-      end
+    for _, view in ipairs(shown) do
+      if vim.api.nvim_buf_is_valid(view.buf) then view:show() end
     end
   end
 end
@@ -216,28 +186,24 @@ function View:pin()
   vim.cmd('normal! G')
 end
 
---- Writes lines at a place of the page, and follows its end in each window that shows it.
----@param write fun(last: integer) gets the number of the last line
-function View:change(write)
+--- Changes the page, and follows its end in each window where the cursor is there.
+---@param change fun(last: integer) gets the number of the last line
+function View:change(change)
   local buf = self.buf
   local last = vim.api.nvim_buf_line_count(buf)
-  local follow = {}
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    local here = win == vim.api.nvim_get_current_win()
-    local at_end = here and vim.api.nvim_win_get_cursor(win)[1] == last or not here and vim.fn.line('w$', win) >= last
-    follow[win] = at_end or nil
-  end
+  local follow = vim.tbl_filter(
+    function(win) return vim.api.nvim_win_get_cursor(win)[1] == last end,
+    vim.fn.win_findbuf(buf)
+  )
   vim.bo[buf].modifiable = true
-  write(last)
+  change(last)
   vim.bo[buf].modifiable = false
   self:redraw()
-  for win in pairs(follow) do
+  for _, win in ipairs(follow) do
     vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(buf), 0 })
     -- What fits is shown from its beginning, also when the window has just grown.
     if vim.api.nvim_win_text_height(win, {}).all <= vim.api.nvim_win_get_height(win) then
-      vim.api.nvim_win_call(win, function()
-        vim.fn.winrestview({ topline = 1 })
-      end)
+      vim.api.nvim_win_call(win, function() vim.fn.winrestview({ topline = 1 }) end)
     end
   end
 end
@@ -245,47 +211,30 @@ end
 --- The float's size, title and footer. One of another tab page stays as it is until it is seen again.
 function View:redraw()
   local win = self:window()
-  local here = win and vim.api.nvim_win_get_tabpage(win) == vim.api.nvim_get_current_tabpage()
-  if win and here and vim.api.nvim_win_get_config(win).relative ~= '' then
-    local place = self:place()
-    local key = vim.inspect(place)
-    if key ~= self.drawn then
-      self.drawn = key
-      vim.api.nvim_win_set_config(win, place)
-    end
+  if not win or not self:floats() or vim.fn.win_id2win(win) == 0 then return end
+  local place = self:place()
+  if not vim.deep_equal(place, self.placed) then
+    self.placed = place
+    vim.api.nvim_win_set_config(win, place)
   end
-end
-
---- Adds text at the end.
----@param text string
-function View:append(text)
-  self:change(function(last)
-    local column = #vim.api.nvim_buf_get_lines(self.buf, last - 1, last, true)[1]
-    vim.api.nvim_buf_set_text(self.buf, last - 1, column, last - 1, column, vim.split(text, '\n'))
-  end)
 end
 
 --- Writes what waits.
 function View:flush()
-  if #self.pieces > 0 then
-    local text = table.concat(self.pieces)
-    self.pieces = {}
-    self:append(text)
-  end
+  if #self.pieces == 0 then return end
+  local lines = vim.split(table.concat(self.pieces), '\n')
+  self.pieces = {}
+  self:change(function() vim.api.nvim_buf_set_text(self.buf, -1, -1, -1, -1, lines) end)
 end
 
---- Begins something new: a blank line stands before it, but not between two tools.
+--- Adds text at the end, with the next tick. Something new begins after a blank line, a line on the next one.
 ---@param kind string
-function View:part(kind)
-  if self.tail == kind then
-    return
-  end
-  local before = self.tail
+---@param text string
+function View:put(kind, text)
+  local gap = not self.tail and '' or kind == 'line' and self.tail == 'line' and '\n' or '\n\n'
+  if kind == self.tail and kind ~= 'line' and kind ~= 'paragraph' then gap = '' end
   self.tail = kind
-  self:flush()
-  if before then
-    self.pieces[1] = (before == 'line' and kind == 'line') and '\n' or '\n\n'
-  end
+  self.pieces[#self.pieces + 1] = gap .. text
 end
 
 --- A piece of the answer, or of what the model thinks.
@@ -293,38 +242,46 @@ end
 ---@param step integer
 ---@param text string
 function View:piece(kind, step, text)
-  if self.tail ~= kind .. step then
-    self:part(kind .. step)
-    self:flush()
-    self.steps[step] = self.steps[step] or self:mark_end()
-    if kind == 'reasoning' then
-      self.pieces[1] = '*thinking*\n' .. FOLDED
-    end
-  end
+  local part = kind .. step
   if kind == 'reasoning' then
-    text = text:gsub('\n', '\n' .. FOLDED)
+    text = (self.tail ~= part and '*thinking*\n' .. FOLDED or '') .. text:gsub('\n', '\n' .. FOLDED)
   end
-  self.pieces[#self.pieces + 1] = text
+  if not self.steps[step] then
+    self:flush()
+    self.steps[step] = self.tail and vim.api.nvim_buf_line_count(self.buf) or 0
+  end
+  self:put(part, text)
 end
 
----@return integer mark
-function View:mark_end()
-  local row = vim.api.nvim_buf_line_count(self.buf) - 1
-  return vim.api.nvim_buf_set_extmark(self.buf, namespace, row, 0, { right_gravity = false })
-end
-
----@param mark integer
----@return integer row
-function View:row(mark)
-  return vim.api.nvim_buf_get_extmark_by_id(self.buf, namespace, mark, {})[1]
+--- Forgets what was shown of a step.
+---@param step integer
+function View:discard(step)
+  local before = self.steps[step]
+  if not before then return end
+  self:flush()
+  self:change(function() vim.api.nvim_buf_set_lines(self.buf, before, -1, true, {}) end)
+  self.tail, self.steps[step] = before > 0 and 'paragraph' or nil, nil
 end
 
 --- What the person said.
 ---@param text string
 function View:said(text)
-  self:part('said' .. #text .. vim.uv.hrtime())
-  self.pieces[#self.pieces + 1] = '> ' .. text:gsub('\n', '\n> ')
+  self:put('paragraph', '> ' .. text:gsub('\n', '\n> '))
   self:flush()
+end
+
+--- Something to know.
+---@param text string
+function View:note(text)
+  self:put('paragraph', '*' .. text:gsub('%s+', ' ') .. '*')
+  self:flush()
+end
+
+--- The whole page anew.
+---@param text string
+function View:set(text)
+  self:change(function() vim.api.nvim_buf_set_lines(self.buf, 0, -1, true, vim.split(vim.trim(text), '\n')) end)
+  self.tail = 'paragraph'
 end
 
 --- A line that stands for something which runs: a tool, or a question.
@@ -332,51 +289,38 @@ end
 ---@param text string
 ---@param waits? boolean for a person
 function View:line(id, text, waits)
-  if self.lines[id] then
-    return
-  end
-  self:part('line')
-  -- A line after a line is a part of its own.
-  if #self.pieces == 0 and vim.api.nvim_buf_line_count(self.buf) > 1 then
-    self.pieces[1] = '\n'
-  end
+  if self.lines[id] then return end
   -- Beside it stands how it is.
   local win = self:window()
   local room = (win and vim.api.nvim_win_get_width(win) or config.get().width) - BESIDE
-  self.pieces[#self.pieces + 1] = '`' .. log.short(text:gsub('`', ''), math.max(room, 20)) .. '`'
+  self:put('line', '`' .. log.short(text:gsub('`', ''), math.max(room, 20)) .. '`')
   self:flush()
-  local line =
-    { mark = self:mark_end(), started = vim.uv.now(), lines = 0, running = true, partial = '', waits = waits }
-  self.lines[id] = line
-  self:tick()
+  local row = vim.api.nvim_buf_line_count(self.buf) - 1
+  local mark = vim.api.nvim_buf_set_extmark(self.buf, namespace, row, 0, { right_gravity = false })
+  self.lines[id] = { mark = mark, started = vim.uv.now(), lines = 0, running = true, partial = '', waits = waits }
 end
+
+---@param line aside.Line
+---@return integer
+function View:row(line) return vim.api.nvim_buf_get_extmark_by_id(self.buf, namespace, line.mark, {})[1] end
 
 --- Output of a tool, below its line.
 ---@param id string
 ---@param text string
 function View:output(id, text)
   local line = self.lines[id]
-  if not line or line.lines >= OUTPUT then
-    return
-  end
-  text = line.partial .. text:gsub('\27%[[%d;?]*%a', ''):gsub('\r', '')
-  local lines = vim.split(text, '\n')
+  if not line or line.lines >= OUTPUT then return end
+  local lines = vim.split(line.partial .. text:gsub('\27%[[%d;?]*%a', ''):gsub('\r', ''), '\n')
   line.partial = table.remove(lines)
-  if #lines == 0 then
-    return
-  end
-  for at = 1, #lines do
-    lines[at] = FOLDED .. lines[at]
-  end
+  if #lines == 0 then return end
   if line.lines + #lines > OUTPUT then
     lines = vim.list_slice(lines, 1, OUTPUT - line.lines - 1)
-    lines[#lines + 1] = FOLDED .. '… and more'
+    lines[#lines + 1] = '… and more'
   end
+  lines = vim.tbl_map(function(one) return FOLDED .. one end, lines)
   self:flush()
-  self:change(function()
-    local row = self:row(line.mark) + line.lines + 1
-    vim.api.nvim_buf_set_lines(self.buf, row, row, true, lines)
-  end)
+  local row = self:row(line) + line.lines + 1
+  self:change(function() vim.api.nvim_buf_set_lines(self.buf, row, row, true, lines) end)
   line.lines = line.lines + #lines
 end
 
@@ -386,94 +330,53 @@ end
 ---@param highlight? string
 function View:finish(id, text, highlight)
   local line = self.lines[id]
-  if line then
-    self:output(id, line.partial ~= '' and '\n' or '')
-    line.running = false
-    self:remark(line, text, highlight or 'Comment')
-  end
+  if not line then return end
+  if line.partial ~= '' then self:output(id, '\n') end
+  line.running = false
+  self:remark(line, text, highlight or 'Comment')
 end
 
+--- Says beside a line how it is.
 ---@param line aside.Line
 ---@param text string
 ---@param highlight string
 function View:remark(line, text, highlight)
-  vim.api.nvim_buf_set_extmark(self.buf, namespace, self:row(line.mark), 0, {
+  vim.api.nvim_buf_set_extmark(self.buf, namespace, self:row(line), 0, {
     id = line.mark,
     virt_text = { { ' ' .. log.short(text, BESIDE - 2), highlight } },
     right_gravity = false,
   })
 end
 
---- Something to know, a paragraph of its own.
----@param text string
-function View:note(text)
-  self:part('note' .. vim.uv.hrtime())
-  self.pieces[#self.pieces + 1] = '*' .. text:gsub('%s+', ' ') .. '*'
-  self:flush()
-end
-
---- Forgets what was shown of a step.
----@param step integer
-function View:discard(step)
-  self:flush()
-  local mark = self.steps[step]
-  if mark then
-    self:change(function()
-      vim.api.nvim_buf_set_lines(self.buf, self:row(mark), -1, true, { '' })
-    end)
-    self.tail = 'discarded'
-  end
-end
-
---- The whole page anew.
----@param text string
-function View:set(text)
-  self:change(function()
-    vim.api.nvim_buf_set_lines(self.buf, 0, -1, true, vim.split(vim.trim(text), '\n'))
-  end)
-  self.tail = 'page'
-end
-
---- Writes and turns the spinners while something runs.
----@param busy? boolean
-function View:tick(busy)
-  if busy ~= nil then
-    self.busy = busy
-    self:flush()
-    self:redraw()
-  end
-  if self.busy and not self.timer then
-    self.timer = assert(vim.uv.new_timer())
-    self.timer:start(
-      TICK,
-      TICK,
-      vim.schedule_wrap(function()
-        if self.timer and vim.api.nvim_buf_is_valid(self.buf) then
-          self:flush()
-          self:spin()
-        end
-      end)
-    )
-  elseif not self.busy and self.timer then
-    self.timer:close()
-    self.timer = nil
-  end
-end
-
 --- A spinner turns beside what runs; where a person is waited for, nothing turns.
 function View:spin()
-  local now, waits = vim.uv.now(), false
-  for _, line in pairs(self.lines) do
-    waits = waits or line.running and line.waits
+  local now, running = vim.uv.now(), vim.tbl_filter(function(line) return line.running end, vim.tbl_values(self.lines))
+  local waits = vim.iter(running):any(function(line) return line.waits end)
+  for _, line in ipairs(running) do
+    local seconds = math.floor((now - line.started) / 1000)
+    local frame = FRAMES[math.floor(now / 100) % #FRAMES + 1]
+    local text = waits and '…' or frame .. (seconds > 0 and (' %d s'):format(seconds) or '')
+    self:remark(line, line.waits and 'waits for you' or text, line.waits and 'AsideWaiting' or 'AsideRunning')
   end
-  for _, line in pairs(self.lines) do
-    if line.running and line.waits then
-      self:remark(line, 'waits for you', 'AsideWaiting')
-    elseif line.running then
-      local frame = waits and '…' or FRAMES[math.floor(now / 100) % #FRAMES + 1]
-      local seconds = waits and 0 or math.floor((now - line.started) / 1000)
-      self:remark(line, frame .. (seconds > 0 and (' %d s'):format(seconds) or ''), 'AsideRunning')
+end
+
+--- While something runs, writes what comes and turns the spinners.
+---@param busy boolean
+function View:set_busy(busy)
+  self.busy = busy
+  self:flush()
+  self:redraw()
+  if busy and not self.timer then
+    local function tick()
+      if not self.timer or not vim.api.nvim_buf_is_valid(self.buf) then return end
+      self:flush()
+      self:spin()
     end
+    self.timer = assert(vim.uv.new_timer())
+    self.timer:start(TICK, TICK, vim.schedule_wrap(tick))
+  elseif not busy and self.timer then
+    self.timer:close()
+    self.timer = nil
   end
 end
 
