@@ -289,6 +289,7 @@ say = [{ text = "Done." }]
   T.press('gy')
   T.ended()
   T.equal({ T.text('a.txt'):match('7'), T.text('b.txt') }, { '7', 'bee' })
+  T.equal(vim.fn.getqflist(), {}, 'what is decided is not in the list')
 end)
 
 test("a quickfix list of the person's is left alone until the person turns to the changes", {

@@ -216,6 +216,33 @@ test('several are asked one after another, until one is left for later', {
   T.equal(#decisions(), 2)
 end)
 
+test('where one of several is left for later, the next one comes first', {
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [
+  { call = "ask_user", arguments = { question = "One?", answer_type = "boolean" } },
+  { call = "ask_user", arguments = { question = "Two?", answer_type = "boolean" } },
+]
+[[reply]]
+say = [{ text = "Thanks." }]
+]=],
+}, function()
+  vim.cmd('Aside ask go')
+  T.prompts(2)
+  for _ = 1, 2 do
+    T.choices = { false }
+    vim.cmd('Aside answer')
+    T.asked()
+  end
+  local asked = { T.shown[1].prompt, T.shown[2].prompt }
+  table.sort(asked)
+  T.equal(asked, { 'Assistant: One? ', 'Assistant: Two? ' })
+  T.choices = { 'Yes', 'No' }
+  vim.cmd('Aside answer')
+  T.ended()
+end)
+
 test('a question whose turn is cancelled is taken off the screen', {
   script = asks('{ id = "a", text = "Push?", answer_type = { type = "boolean" } }'),
   asking = true,
@@ -244,6 +271,12 @@ say = [{ text = "Done." }]
   T.has(shown(), '1 of 1\nrun_command\n')
   T.has(shown(), ('echo first\necho second # ␛[31m\nin %s'):format(T.workspace))
   T.has(T.page(), '│ first\n│ second\n')
+  local buf, said = assert(require('aside.view').visible()).buf, {}
+  local namespace = vim.api.nvim_get_namespaces()['aside.view']
+  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, namespace, 0, -1, { details = true })) do
+    said[#said + 1] = vim.fn.getbufline(buf, mark[2] + 1)[1]:match('^`%S+') .. mark[4].virt_text[1][1]
+  end
+  T.equal(said, { '`run_command ✓ Exit status 0.', '`run_command: "once"' }, 'how each of them ended')
 end)
 
 test('a command that does not fit above its answers is scrolled first, and answered by a key', {

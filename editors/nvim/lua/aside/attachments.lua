@@ -24,8 +24,6 @@ local words = {
 function M.selection() return vim.fn.getpos("'<")[2], vim.fn.getpos("'>")[2] end
 
 --- The path of a buffer's file, as short as it can be.
----@param buf integer
----@return string
 function M.path(buf) return vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ':.') end
 
 --- Lines of a buffer. The text of one without a file goes along as it is.
@@ -84,8 +82,6 @@ function M.named(message, buf)
 end
 
 --- Completes a word that begins with `@`.
----@param lead string
----@return string[]
 function M.complete(lead)
   if lead:sub(1, 1) ~= '@' then return {} end
   local files = vim.fn.getcompletion(lead:sub(2), 'file')
@@ -93,8 +89,6 @@ function M.complete(lead)
 end
 
 --- Attachments as a part of a message, for a turn that runs already and takes text alone.
----@param attachments? table[]
----@return string
 function M.as_text(attachments)
   local parts = {}
   for _, item in ipairs(attachments or {}) do

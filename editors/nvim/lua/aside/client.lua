@@ -43,22 +43,17 @@ function M.call(client, method, ...)
 end
 
 --- Tells the user's autocommands, and status lines.
----@param name string
----@param data? table
 function M.emit(name, data)
   vim.api.nvim_exec_autocmds('User', { pattern = name, modeline = false, data = data })
   vim.cmd.redrawstatus({ bang = true })
 end
 
 --- Whether the server should know of a buffer: a file's, not a page that a plugin shows.
----@param buf integer
 local function is_file(buf)
   return vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == '' and vim.api.nvim_buf_get_name(buf) ~= ''
 end
 
 --- The folder to work in.
----@param buf integer
----@return string
 function M.root(buf) return is_file(buf) and vim.fs.root(buf, config.get().root_markers) or vim.fn.getcwd() end
 
 ---@param client vim.lsp.Client
@@ -71,7 +66,6 @@ local function add_folder(client, path)
   M.call(client, 'notify', 'workspace/didChangeWorkspaceFolders', { event = { added = { folder }, removed = {} } })
 end
 
----@param buf integer
 local function attach(buf)
   local client = M.client
   if client and is_file(buf) and not vim.lsp.buf_is_attached(buf, client.id) then
@@ -103,14 +97,11 @@ local function on_init(client)
   end)
 end
 
----@param why string
 local function give_up(why)
   waiting = {}
   log.fail(why)
 end
 
----@param code integer
----@param signal integer
 local function on_exit(code, signal)
   local initialised = M.client ~= nil
   M.client, M.status, starting = nil, {}, false
@@ -177,7 +168,6 @@ function M.config()
 end
 
 --- Does something when the server is ready, and starts it where it does not run. Where it cannot be, says why.
----@param act? fun()
 function M.ready(act)
   if M.client and not M.call(M.client, 'is_stopped') then return act and act() end
   waiting[#waiting + 1] = act

@@ -35,8 +35,6 @@ local function ask(message, range, options)
   })
 end
 
----@param command table
----@return integer[]?
 local function range_of(command) return command.range > 0 and { command.line1, command.line2 } or nil end
 
 ---@class aside.Subcommand
@@ -128,9 +126,6 @@ function M.run(command)
   log.fail(('there is no :Aside %s; there are %s'):format(name, table.concat(names, ', ')))
 end
 
----@param start string
----@param words string[]
----@return string[]
 local function beginning(start, words)
   local found = vim.tbl_filter(function(word) return vim.startswith(word, start) end, words)
   table.sort(found)
@@ -138,9 +133,6 @@ local function beginning(start, words)
 end
 
 --- Completes the command line.
----@param lead string
----@param line string
----@return string[]
 function M.complete(lead, line)
   local name, rest = line:match('^.-Aside!?%s+(%S+)(.*)$')
   if not name or rest == '' then return beginning(lead, vim.tbl_keys(M.subcommands)) end
@@ -149,8 +141,6 @@ function M.complete(lead, line)
 end
 
 --- Completes what is typed after `:Aside ask` alone: the whole line, of which the last word counts.
----@param line string
----@return string[]
 function M.complete_input(line)
   local before, lead = line:match('^(.-)(%S*)$')
   return vim.tbl_map(function(word) return before .. word end, beginning(lead, attachments.complete(lead)))

@@ -51,9 +51,6 @@ M.defaults = {
 }
 
 --- What is wrong, a sentence each.
----@param defaults table
----@param given table
----@param path string
 ---@return string[]
 local function check(defaults, given, path)
   local wrong, is_key = {}, defaults == M.defaults.keys
@@ -82,7 +79,7 @@ function M.read()
   if type(given) == 'function' then
     ok, given = pcall(given)
   end
-  local wrong
+  local wrong ---@type string[]
   if not ok then
     wrong = { 'vim.g.aside: the function failed: ' .. tostring(given) }
   elseif type(given) ~= 'table' then

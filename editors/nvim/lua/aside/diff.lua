@@ -65,8 +65,6 @@ function M.compose(old, new, hunks)
 end
 
 --- Words, and each character that is none, a line each.
----@param line string
----@return string[]
 local function words(line)
   local all = {}
   for word, other in line:gmatch('([%w_\128-\255]*)([^%w_\128-\255]?)') do

@@ -27,7 +27,6 @@ end
 
 --- Whether the file of a buffer is not as the buffer last read or wrote it. Found out without the question that
 --- Neovim itself would ask.
----@param buf integer
 local function changed_on_disk(buf)
   local changed = false
   local watch = vim.api.nvim_create_autocmd('FileChangedShell', {

@@ -9,7 +9,6 @@ local M = {}
 local health = vim.health
 
 --- The server's own checks, a line each: how it is, what was looked at, and after `; ` what to do.
----@param path string
 local function doctor(path)
   local folder = client.root(vim.api.nvim_get_current_buf())
   local ok, result = pcall(

@@ -4,16 +4,12 @@ local M = {}
 M.path = vim.fs.joinpath(vim.fn.stdpath('log') --[[@as string]], 'aside.log')
 
 --- What may be secret never comes here: no message, no answer, no command.
----@param text string
 function M.write(text)
   pcall(vim.fn.mkdir, vim.fs.dirname(M.path), 'p')
   pcall(vim.fn.writefile, { os.date('!%Y-%m-%dT%H:%M:%SZ ') .. text }, M.path, 'a')
 end
 
 --- A text as one line, cut to a width.
----@param text string
----@param width integer
----@return string
 function M.short(text, width)
   local line = vim.trim((text:gsub('%s+', ' ')))
   if vim.fn.strdisplaywidth(line) <= width then return line end
@@ -24,8 +20,6 @@ local later ---@type fun()?
 
 --- Says one line below. Two lines, or one that is too long, would wait for Enter and take keys that were meant for the
 --- text; so would a line where no row is left for it. While a command is typed it is said afterwards.
----@param text string
----@param highlight? string
 function M.say(text, highlight)
   if vim.o.cmdheight == 0 then return end
   local mode = vim.api.nvim_get_mode()
@@ -47,7 +41,6 @@ function M.say(text, highlight)
   later = function() M.say(text, highlight) end
 end
 
----@param text string
 function M.fail(text)
   M.write('error: ' .. text)
   M.say(text, 'ErrorMsg')

@@ -6,8 +6,6 @@ local M = {}
 local wins = {} ---@type table<string, integer>
 
 --- Rows that lines take when they are wrapped.
----@param lines string[]
----@param width integer
 local function rows(lines, width)
   return vim
     .iter(lines)
@@ -67,7 +65,6 @@ function M.ask(id, title, lines, choices, answer)
   config.map('choose', M.show(id, title, lines, { enter = true, footer = footer, height = vim.o.lines - 6 }), answer)
 end
 
----@param id string
 function M.close(id)
   local win = wins[id]
   wins[id] = nil

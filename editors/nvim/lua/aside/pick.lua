@@ -96,7 +96,6 @@ local function choose(what, value)
 end
 
 --- Chooses the mode of the next turns.
----@param mode? string
 function M.mode(mode)
   local function picked(value) choose('mode', value) end
   if not mode then
@@ -108,7 +107,6 @@ function M.mode(mode)
 end
 
 --- Chooses the model of the next turns.
----@param model? string
 function M.model(model)
   if model then return choose('model', model) end
   local function title_of(item)
@@ -126,9 +124,6 @@ function M.model(model)
 end
 
 --- What trust in a folder would change, whole.
----@param folder string
----@param preview table
----@return string[]
 local function trust_lines(folder, preview)
   local lines = { vim.fn.fnamemodify(folder, ':~'), '' }
   local function section(title, items, format)

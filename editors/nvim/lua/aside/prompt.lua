@@ -31,8 +31,11 @@ function M.open()
   return vim.list_extend(those(false), those(true))
 end
 
+local function without(prompt)
+  return vim.tbl_filter(function(other) return other ~= prompt end, open)
+end
+
 --- Where it is about, or else where its turn was asked.
----@param prompt aside.Prompt
 local function place_sign(prompt)
   local buf, row = require('aside.review').place(prompt)
   if not buf then
@@ -46,7 +49,6 @@ local function place_sign(prompt)
   prompt.sign = { buf = buf, mark = vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, options) }
 end
 
----@param prompt aside.Prompt
 local function add(prompt)
   M.remove(prompt.promptId)
   open[#open + 1] = prompt
@@ -61,12 +63,10 @@ local function add(prompt)
   end
 end
 
----@param id string
----@return aside.Prompt?
 function M.remove(id)
   local prompt = vim.iter(open):find(function(prompt) return prompt.promptId == id end)
   if not prompt then return end
-  open = vim.tbl_filter(function(other) return other ~= prompt end, open)
+  open = without(prompt)
   if prompt.sign and vim.api.nvim_buf_is_valid(prompt.sign.buf) then
     vim.api.nvim_buf_del_extmark(prompt.sign.buf, namespace, prompt.sign.mark)
   end
@@ -89,7 +89,6 @@ function M.arrive(prompt)
   return coroutine.yield()
 end
 
----@param id string
 function M.dismiss(id)
   local prompt = M.remove(id)
   if prompt and prompt.reply then prompt.reply({ action = 'cancel' }) end
@@ -112,8 +111,6 @@ function M.load()
 end
 
 --- A secret goes to the server and nowhere else: while it is sent, nothing is logged.
----@param prompt aside.Prompt
----@param answer table
 local function send_secret(prompt, answer)
   local logging, reply = vim.lsp.log, assert(prompt.reply)
   local level = logging.get_level()
@@ -124,9 +121,6 @@ local function send_secret(prompt, answer)
 end
 
 --- Gives the server a decision. It says whether an answer fits; one that does not is asked for again.
----@param prompt aside.Prompt
----@param answer table
----@param done aside.Done
 function M.settle(prompt, answer, done)
   if prompt.answerType.type == 'secret' and answer.action == 'answer' then
     send_secret(prompt, answer)
@@ -146,8 +140,6 @@ function M.settle(prompt, answer, done)
 end
 
 --- Refuses, and says why if the person wants to.
----@param prompt aside.Prompt
----@param done aside.Done
 function M.decline(prompt, done)
   vim.ui.input({ prompt = 'Why not? (a note for the model, or nothing) ' }, function(note)
     if not note then return done(false) end
@@ -196,8 +188,6 @@ local function bounds(wants)
 end
 
 --- What is typed. The server says what does not fit. Who types nothing may decline.
----@param prompt aside.Prompt
----@param done aside.Done
 local function type_in(prompt, done)
   local kind, default = prompt.answerType.type, prompt.default
   local label = ('%s: %s%s '):format(prompt.label, prompt.text, bounds(prompt.answerType))
@@ -268,8 +258,6 @@ local widgets = {
 }
 
 --- All there is to know before one answers.
----@param prompt aside.Prompt
----@return string[]
 local function lines_of(prompt)
   local tool, preview = prompt.tool.name, prompt.preview or {}
   if prompt.tool.server then tool = ('%s of %s'):format(tool, prompt.tool.server) end
@@ -283,8 +271,6 @@ local function lines_of(prompt)
 end
 
 --- Shows one prompt to the person.
----@param prompt aside.Prompt
----@param done aside.Done
 function M.show(prompt, done)
   if prompt.resumable then
     wanted = prompt.promptId
@@ -301,7 +287,8 @@ function M.show(prompt, done)
   end)
 end
 
---- Turns to what waits: the prompts that are open now, one after another, until one is left for later.
+--- Turns to what waits: the prompts that are open now, one after another, until one is left for later. Then the next one
+--- is the first.
 function M.answer()
   client.ready(function()
     local queue = M.open()
@@ -311,6 +298,8 @@ function M.answer()
       local prompt = table.remove(queue, 1)
       if not prompt then return end
       if not vim.tbl_contains(open, prompt) then return following() end
+      -- Next time the others come first, whether this one is hidden, left for later or only looked at.
+      open = vim.list_extend(without(prompt), { prompt })
       M.show(prompt, function(settled)
         if settled then vim.schedule(following) end
       end)

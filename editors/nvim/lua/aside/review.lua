@@ -189,7 +189,6 @@ local function draw_inline(review)
 end
 
 --- Shows a change where it would be made, without anything that takes a key.
----@param prompt aside.Prompt
 function M.offer(prompt)
   if prompt.resumable or not prompt.preview or prompt.preview.kind ~= 'diff' then return end
   reviews[prompt.promptId] = { prompt = prompt, hunks = hunks_of(prompt), marks = {}, inline = true }
@@ -198,11 +197,12 @@ function M.offer(prompt)
 end
 
 --- Takes it off the screen for good.
----@param id string
 function M.drop(id)
   local review = reviews[id]
+  if not review then return end
   reviews[id] = nil
-  if review then erase(review) end
+  erase(review)
+  M.list(require('aside.prompt').open(), true)
 end
 
 --- Puts all changes that wait into the quickfix list.
@@ -221,7 +221,7 @@ function M.list(prompts, careful)
   end
   local now = vim.fn.getqflist({ title = 0, size = 0 })
   local ours = now.title == 'Aside'
-  if #items > 0 and (not careful or ours or now.size == 0) then
+  if ours or #items > 0 and (not careful or now.size == 0) then
     vim.fn.setqflist({}, ours and 'r' or ' ', { title = 'Aside', items = items })
   end
 end

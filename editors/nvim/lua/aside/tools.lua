@@ -7,8 +7,6 @@ local M = {}
 local path = { type = 'string', description = 'Path of a file, absolute or from the folder of the workspace.' }
 
 --- The buffer of a file, opened without a window where it is not; language servers look at it then.
----@param name string
----@return integer
 local function open(name)
   local full = vim.fn.fnamemodify(name, ':p')
   if vim.fn.filereadable(full) ~= 1 then error(('there is no file %s'):format(name), 0) end
@@ -41,9 +39,6 @@ local function ask(buf, method, params)
   return all
 end
 
----@param symbols table[]
----@param depth integer
----@param lines string[]
 local function outline(symbols, depth, lines)
   for _, symbol in ipairs(symbols) do
     local range = symbol.range or symbol.location.range
@@ -127,7 +122,6 @@ local tools = {
 }
 
 --- What the client says of its tools when it starts the server.
----@return table[]
 function M.declared()
   local all = {}
   for name, tool in vim.spairs(tools) do

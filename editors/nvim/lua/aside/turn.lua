@@ -101,7 +101,6 @@ function M.ask(ask)
 end
 
 --- Adds to the turn that runs.
----@param message string
 function M.steer(message)
   local turn = M.running()
   if not turn then return log.say('no turn runs; :Aside ask starts one', 'WarningMsg') end
@@ -125,7 +124,6 @@ function M.undo()
   end)
 end
 
----@param conversation string
 local function resume(conversation)
   client.request(
     'aside/turn/resume',
@@ -135,7 +133,6 @@ local function resume(conversation)
 end
 
 --- Goes on with the interrupted turn of a conversation, or with the newest that there is.
----@param conversation? string
 function M.resume(conversation)
   client.ready(function()
     if conversation then return resume(conversation) end
@@ -148,7 +145,6 @@ function M.resume(conversation)
 end
 
 --- The server is gone: nothing more comes.
----@param why string
 function M.abandon(why)
   for _, turn in pairs(turns) do
     if turn.running then

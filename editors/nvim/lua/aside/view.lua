@@ -5,6 +5,7 @@ local log = require('aside.log')
 
 local TICK = 50 -- milliseconds
 local OUTPUT = 2000 -- lines of one tool that are shown
+local MEASURED = 100 -- lines of a page of which the rows are counted
 local BESIDE = 22 -- columns for what stands beside a tool
 local FOLDED = '│ '
 local FRAMES = { '⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏' }
@@ -87,6 +88,13 @@ end
 ---@return integer? win
 function View:window() return vim.fn.win_findbuf(self.buf)[1] end
 
+--- Rows that the page takes in a window, or its first lines: to count those of a long page, all of it would be parsed,
+--- which takes seconds.
+function View:rows(win)
+  local last = math.min(vim.api.nvim_buf_line_count(self.buf), MEASURED) - 1
+  return vim.api.nvim_win_text_height(win, { end_row = last }).all
+end
+
 --- Whether it is in a float, and not in a split.
 function View:floats()
   local win = self:window()
@@ -103,7 +111,7 @@ function View:place()
   local columns, rows = vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win)
   local width = math.max(20, math.min(options.width, columns >= 90 and math.floor(columns / 2) or columns - 4))
   local page = self:window()
-  local text = page and vim.api.nvim_win_text_height(page, {}).all or 1
+  local text = page and self:rows(page) or 1
   local height = math.max(1, math.min(math.max(text, 3), options.height, rows - 3))
   local row = self.anchor and self.anchor.row - (vim.fn.line('w0', win) - 1) or 0
   local footer = config.hint({ { 'reply', 'reply' }, { 'pin', 'pin' }, { 'hide', 'hide' } })
@@ -123,7 +131,6 @@ function View:place()
   }
 end
 
----@param win integer
 local function dress(win)
   local options = {
     wrap = true,
@@ -143,7 +150,6 @@ local function dress(win)
 end
 
 --- Shows it, without taking the cursor unless it is asked to. Two floats would cover one another.
----@param enter? boolean
 function View:show(enter)
   if not self:window() then
     View.clear()
@@ -164,7 +170,6 @@ function View:hide()
 end
 
 --- Closes the float of an answer; one that is pinned stays. Gives back how to show it again.
----@return fun()
 function View.clear()
   local shown = vim.tbl_filter(function(view) return view:floats() end, vim.tbl_values(views))
   for _, view in ipairs(shown) do
@@ -202,7 +207,7 @@ function View:change(change)
   for _, win in ipairs(follow) do
     vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(buf), 0 })
     -- What fits is shown from its beginning, also when the window has just grown.
-    if vim.api.nvim_win_text_height(win, {}).all <= vim.api.nvim_win_get_height(win) then
+    if self:rows(win) <= vim.api.nvim_win_get_height(win) then
       vim.api.nvim_win_call(win, function() vim.fn.winrestview({ topline = 1 }) end)
     end
   end
@@ -228,8 +233,6 @@ function View:flush()
 end
 
 --- Adds text at the end, with the next tick. Something new begins after a blank line, a line on the next one.
----@param kind string
----@param text string
 function View:put(kind, text)
   local gap = not self.tail and '' or kind == 'line' and self.tail == 'line' and '\n' or '\n\n'
   if kind == self.tail and kind ~= 'line' and kind ~= 'paragraph' then gap = '' end
@@ -254,7 +257,6 @@ function View:piece(kind, step, text)
 end
 
 --- Forgets what was shown of a step.
----@param step integer
 function View:discard(step)
   local before = self.steps[step]
   if not before then return end
@@ -264,21 +266,18 @@ function View:discard(step)
 end
 
 --- What the person said.
----@param text string
 function View:said(text)
   self:put('paragraph', '> ' .. text:gsub('\n', '\n> '))
   self:flush()
 end
 
 --- Something to know.
----@param text string
 function View:note(text)
   self:put('paragraph', '*' .. text:gsub('%s+', ' ') .. '*')
   self:flush()
 end
 
 --- The whole page anew.
----@param text string
 function View:set(text)
   self:change(function() vim.api.nvim_buf_set_lines(self.buf, 0, -1, true, vim.split(vim.trim(text), '\n')) end)
   self.tail = 'paragraph'
@@ -296,7 +295,7 @@ function View:line(id, text, waits)
   self:put('line', '`' .. log.short(text:gsub('`', ''), math.max(room, 20)) .. '`')
   self:flush()
   local row = vim.api.nvim_buf_line_count(self.buf) - 1
-  local mark = vim.api.nvim_buf_set_extmark(self.buf, namespace, row, 0, { right_gravity = false })
+  local mark = vim.api.nvim_buf_set_extmark(self.buf, namespace, row, 0, {})
   self.lines[id] = { mark = mark, started = vim.uv.now(), lines = 0, running = true, partial = '', waits = waits }
 end
 
@@ -305,8 +304,6 @@ end
 function View:row(line) return vim.api.nvim_buf_get_extmark_by_id(self.buf, namespace, line.mark, {})[1] end
 
 --- Output of a tool, below its line.
----@param id string
----@param text string
 function View:output(id, text)
   local line = self.lines[id]
   if not line or line.lines >= OUTPUT then return end
@@ -325,9 +322,6 @@ function View:output(id, text)
 end
 
 --- What runs is over.
----@param id string
----@param text string
----@param highlight? string
 function View:finish(id, text, highlight)
   local line = self.lines[id]
   if not line then return end
@@ -344,7 +338,6 @@ function View:remark(line, text, highlight)
   vim.api.nvim_buf_set_extmark(self.buf, namespace, self:row(line), 0, {
     id = line.mark,
     virt_text = { { ' ' .. log.short(text, BESIDE - 2), highlight } },
-    right_gravity = false,
   })
 end
 
@@ -361,7 +354,6 @@ function View:spin()
 end
 
 --- While something runs, writes what comes and turns the spinners.
----@param busy boolean
 function View:set_busy(busy)
   self.busy = busy
   self:flush()
