@@ -131,7 +131,7 @@ impl ToolContext {
     /// Opens a file for reading, or the document that stands for it.
     ///
     /// # Errors
-    /// A [`PathError`].
+    /// A path that leads to no regular file of the workspace, in whatever way.
     pub(super) fn readable(&self, path: &str) -> Result<Readable, PathError> {
         match self.workspace.file(path) {
             Ok(opened) => Ok(Readable {

@@ -71,7 +71,8 @@ impl TurnUndo<'_> {
     /// refuse too and can put back what it did; then the disk is changed.
     ///
     /// # Errors
-    /// [`UndoFailure`].
+    /// A file that the disk or the editor does not let us put back: nothing on disk was changed then. A record that could
+    /// not be written is the one failure after the files were put back, and it says so.
     pub fn carry_out(&self, plan: &UndoPlan, log: &mut Log) -> Result<UndoReport, UndoFailure> {
         let blobs = self.conversation.blobs();
         let staged = undo::stage(plan, self.root, &blobs)?;

@@ -1,6 +1,11 @@
 //! `aside approvals`: what the user allowed for good in a workspace.
 
-use super::{args::Approvals, failure::CommandFailure, place::CommandContext, streams::Streams};
+use super::{
+    args::Approvals,
+    failure::{CHECK_STATE, CommandFailure},
+    place::CommandContext,
+    streams::Streams,
+};
 use crate::session::approvals::KeptApproval;
 
 /// Digits of a hash that are shown. Fewer name it, where no other begins with them.
@@ -17,7 +22,9 @@ pub fn run(
 ) -> Result<(), CommandFailure> {
     let approvals = place.store()?.approvals();
     let listed = approvals.list().map_err(|error| {
-        CommandFailure::internal(format!("the approvals cannot be read: {error}"))
+        CommandFailure::internal(format!(
+            "the approvals of this workspace cannot be read: {error}; {CHECK_STATE}"
+        ))
     })?;
     match command {
         Approvals::List => {
@@ -29,7 +36,9 @@ pub fn run(
         Approvals::Revoke { approval } => {
             let hash = find(&listed, approval)?;
             approvals.revoke(hash).map_err(|error| {
-                CommandFailure::internal(format!("the approval cannot be revoked: {error}"))
+                CommandFailure::internal(format!(
+                    "the approval {approval} cannot be revoked: {error}; {CHECK_STATE}"
+                ))
             })?;
             let shown = &hash[..SHOWN];
             streams.say(&format!("{shown} is revoked, from the next turn on.\n"))

@@ -3,6 +3,9 @@
 use super::exit;
 use crate::{engine::StartError, visible::visible};
 
+/// What to do where something in the state directory cannot be read or written.
+pub const CHECK_STATE: &str = "`aside doctor` says whether the state directory can be used";
+
 /// An exit code and the sentence that goes with it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]

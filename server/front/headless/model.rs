@@ -2,7 +2,11 @@
 
 use futures_util::future::join_all;
 
-use super::{failure::CommandFailure, place::CommandContext, streams::Streams};
+use super::{
+    failure::{CHECK_STATE, CommandFailure},
+    place::CommandContext,
+    streams::Streams,
+};
 use crate::{
     config::{self, ModelId, Settings},
     engine::models::{Models, listed::Lists},
@@ -42,7 +46,7 @@ pub async fn list(place: &CommandContext, streams: &mut Streams<'_>) -> Result<(
     streams.note("rehearsal/PATH plays a script of your own.");
     if said && let Err(error) = lists.write(models.state_dir()) {
         streams.note(&format!(
-            "What the providers said of their models cannot be kept: {error}."
+            "What the providers said of their models cannot be kept: {error}; {CHECK_STATE}."
         ));
     }
     Ok(())

@@ -38,14 +38,14 @@ impl CommandContext {
         let folder = cwd.unwrap_or(Path::new("."));
         let unusable = |error: std::io::Error| {
             CommandFailure::usage(format!(
-                "the folder {} cannot be used: {error}",
+                "the folder {} cannot be used: {error}; name one that is there",
                 folder.display()
             ))
         };
         let root = folder.canonicalize().map_err(unusable)?;
         if !root.is_dir() {
             return Err(CommandFailure::usage(format!(
-                "{} is not a folder",
+                "{} is not a folder; name one that is",
                 folder.display()
             )));
         }
@@ -58,7 +58,7 @@ impl CommandContext {
     /// Where the program's own file cannot be found: it holds child processes.
     pub fn at(root: PathBuf, state_dir: PathBuf) -> Result<Self, CommandFailure> {
         let program = env::current_exe().map_err(|error| {
-            CommandFailure::internal(format!("the program's own file cannot be found: {error}"))
+            CommandFailure::internal(format!("the program's own file, which watches over the commands that it runs, cannot be found: {error}; start it again"))
         })?;
         let engine = Engine::new(state_dir, program, Vec::new());
         Ok(Self { root, engine })

@@ -141,13 +141,13 @@ fn merge_options(
             let path = place.root.join(path);
             let text = std::fs::read_to_string(&path).map_err(|error| {
                 CommandFailure::usage(format!(
-                    "the schema {} cannot be read: {error}",
+                    "the schema {} cannot be read: {error}; give a file that can, or the schema itself",
                     path.display()
                 ))
             })?;
             let schema = serde_json::from_str(&text).map_err(|error| {
                 CommandFailure::usage(format!(
-                    "the schema {} is not JSON: {error}",
+                    "the schema {} is not JSON: {error}; correct it",
                     path.display()
                 ))
             })?;
@@ -158,7 +158,7 @@ fn merge_options(
         && let Err(error) = jsonschema::validator_for(schema)
     {
         return Err(CommandFailure::usage(format!(
-            "the schema is not a JSON schema: {error}"
+            "the schema is not a JSON schema: {error}; correct it"
         )));
     }
     Ok(TurnOptions {

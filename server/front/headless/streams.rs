@@ -29,9 +29,11 @@ impl Streams<'_> {
             self.out.write_all(text.as_bytes())
         };
         match written.and_then(|()| self.out.flush()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(
-                CommandFailure::internal(format!("cannot write to standard output: {error}")),
-            ),
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(CommandFailure::internal(format!(
+                    "cannot write to standard output: {error}; check what it is redirected to"
+                )))
+            }
             _ => Ok(()),
         }
     }
@@ -92,7 +94,8 @@ pub(super) mod tests {
             assert_eq!(written, expected);
         };
         check(io::ErrorKind::BrokenPipe, Ok(()));
-        let full = "cannot write to standard output: no storage space";
+        let full =
+            "cannot write to standard output: no storage space; check what it is redirected to";
         check(io::ErrorKind::StorageFull, Err((1, full.to_owned())));
     }
 

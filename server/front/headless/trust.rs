@@ -2,7 +2,11 @@
 
 use std::io;
 
-use super::{failure::CommandFailure, place::CommandContext, streams::Streams};
+use super::{
+    failure::{CHECK_STATE, CommandFailure},
+    place::CommandContext,
+    streams::Streams,
+};
 use crate::{
     config::{
         self, Sources,
@@ -39,7 +43,9 @@ pub fn run(
     let store = TrustStore::new(place.engine.state_dir());
     if revoke {
         place.engine.revoke_trust(&place.root).map_err(|error| {
-            CommandFailure::internal(format!("trust in {folder} cannot be taken back: {error}"))
+            CommandFailure::internal(format!(
+                "trust in {folder} cannot be taken back: {error}; {CHECK_STATE}"
+            ))
         })?;
         return streams.say(&format!(
             "{folder} is not trusted, and nothing is approved for good in it.\n"
@@ -61,7 +67,9 @@ pub fn run(
         let question =
             format!("Trust {folder}, so that tools may change files and run commands here?");
         let answer = ask(&question).map_err(|error| {
-            CommandFailure::internal(format!("the answer cannot be read: {error}"))
+            CommandFailure::internal(format!(
+                "your answer cannot be read from the terminal: {error}; {folder} is not trusted"
+            ))
         })?;
         if !answer {
             return streams.say(&format!("{folder} is not trusted.\n"));
@@ -69,7 +77,9 @@ pub fn run(
         means.clear();
     }
     store.give(&place.root, now).map_err(|error| {
-        CommandFailure::internal(format!("{folder} cannot be trusted: {error}"))
+        CommandFailure::internal(format!(
+            "{folder} cannot be trusted: {error}; {CHECK_STATE}"
+        ))
     })?;
     streams.say(&format!(
         "{folder} is trusted.\n{means}\

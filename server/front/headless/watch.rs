@@ -237,7 +237,9 @@ impl Heard {
     fn listen() -> Result<Self, CommandFailure> {
         let listen = |kind| {
             signal(kind).map_err(|error| {
-                CommandFailure::internal(format!("signals cannot be heard: {error}"))
+                CommandFailure::internal(format!(
+                    "the system does not let aside hear Ctrl-C: {error}; try again"
+                ))
             })
         };
         Ok(Self {

@@ -217,7 +217,7 @@ impl Workspace {
     /// Finds a folder; the root is `.` or nothing.
     ///
     /// # Errors
-    /// A [`PathError`].
+    /// A path out of the workspace, or one at which there is no folder.
     pub fn folder(&self, path: &str) -> Result<Folder, PathError> {
         self.open_folder(path).map(|(_, folder)| folder)
     }
@@ -225,7 +225,7 @@ impl Workspace {
     /// The same, and the folder itself, opened.
     ///
     /// # Errors
-    /// A [`PathError`].
+    /// A path out of the workspace, or one at which there is no folder.
     pub(super) fn open_folder(&self, path: &str) -> Result<(Dir, Folder), PathError> {
         let inside = self.inside(path)?;
         let dir = self
@@ -341,7 +341,7 @@ impl Workspace {
     /// The real path from the root of a file that is not there, and whether reading it must be asked for.
     ///
     /// # Errors
-    /// A [`PathError`].
+    /// A path out of the workspace, or a folder on it that cannot be opened.
     pub(super) fn absent_file(&self, path: &str) -> Result<(String, bool), PathError> {
         let inside = self.inside(path)?;
         let real = self.absent(path, &inside)?;
