@@ -36,6 +36,8 @@ struct FileId {
 pub(super) struct Guard {
     /// Folders of Aside's own, in which no tool writes. They need not be there.
     own: Vec<PathBuf>,
+    /// Their real paths as the turn began, with which each file that is read is compared.
+    real: Vec<PathBuf>,
     /// The user's home, whose hidden files are the start files and settings of other programs.
     home: Option<PathBuf>,
 }
@@ -60,8 +62,11 @@ struct Step {
 }
 
 impl Guard {
-    pub(super) fn new(own: Vec<PathBuf>, home: Option<PathBuf>) -> Self {
-        Self { own, home }
+    pub(super) fn new(mut own: Vec<PathBuf>, home: Option<PathBuf>) -> Self {
+        own.sort_unstable();
+        own.dedup();
+        let real = own.iter().map(|own| real_path(own)).collect();
+        Self { own, real, home }
     }
 
     /// Why the place is guarded that `below` leads to from an open folder: names of folders that need not be there,
@@ -113,10 +118,8 @@ impl Guard {
 
     /// Whether a real path leads into a folder of Aside's own.
     pub(super) fn covers(&self, real: &Path) -> bool {
-        self.own.iter().any(|own| {
-            let is_in = |own: &Path| real.starts_with(own);
-            is_in(own) || own.canonicalize().is_ok_and(|own| is_in(&own))
-        })
+        let mut own = self.own.iter().chain(&self.real);
+        own.any(|own| real.starts_with(own))
     }
 }
 
@@ -178,6 +181,15 @@ fn place(path: &Path) -> Option<(FileId, Vec<OsString>)> {
             }
         }
     }
+}
+
+/// The real path of a folder that need not be there: that of the nearest one above it that is, and the names below.
+fn real_path(folder: &Path) -> PathBuf {
+    let real = folder.ancestors().find_map(|above| {
+        let below = folder.strip_prefix(above).ok()?;
+        Some(above.canonicalize().ok()?.join(below))
+    });
+    real.unwrap_or_else(|| folder.to_owned())
 }
 
 fn begins(names: &[OsString], with: &[OsString], same: impl Fn(&OsStr, &OsStr) -> bool) -> bool {
