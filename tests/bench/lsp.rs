@@ -10,6 +10,8 @@
 mod client;
 #[path = "lsp/model.rs"]
 mod model;
+#[expect(dead_code, reason = "not all of its stamps are wanted here")]
+mod raw;
 
 use std::time::{Duration, Instant};
 
@@ -17,13 +19,15 @@ use serde_json::{Value, json};
 
 use self::{
     client::{Client, Piece, Turn, World},
-    model::{BenchModel, calls, streamed, words},
+    model::{BenchModel, calls, config_of, events, streamed, words},
 };
 
 /// Pieces that come at once.
 const FLOOD: usize = 20_000;
-/// Pieces that come one after another.
+/// Pieces that come a millisecond apart.
 const PACED: usize = 2_000;
+/// Pieces that come so far apart that each stands alone.
+const ALONE: usize = 200;
 /// Turns after which the server is as quick and as small as before.
 const TURNS: usize = 2_000;
 
@@ -31,11 +35,13 @@ const TURNS: usize = 2_000;
 type Measure = (&'static str, fn(&World));
 
 fn main() {
-    let parts: [Measure; 7] = [
+    let parts: [Measure; 9] = [
         ("start", start),
         ("requests", requests),
+        ("alone", alone),
         ("paced", paced),
         ("flood", flood),
+        ("writes", writes),
         ("calls", tool_calls),
         ("turns", turns),
         ("ping", ping),
@@ -130,13 +136,25 @@ fn requests(world: &World) {
     );
 }
 
-/// Pieces that come a millisecond apart.
+/// Pieces that come so far apart that each goes at once.
+fn alone(world: &World) {
+    println!("{ALONE} pieces of 5 bytes, 20 ms apart");
+    apart::<ALONE>(world, Duration::from_millis(20), 0.2);
+}
+
+/// Pieces that come so close that all but the first wait for others, for 8 ms at most.
 fn paced(world: &World) {
+    println!("{PACED} pieces of 5 bytes, 1 ms apart");
+    apart::<PACED>(world, Duration::from_millis(1), 8.0);
+}
+
+/// Pieces that come so far apart, each in a write of its own.
+fn apart<const N: usize>(world: &World, pace: Duration, wanted: f64) {
     let model = BenchModel::start();
     let mut client = world.client(model.config());
     client.turn(json!({ "message": "go" }));
-    let words = words::<PACED>();
-    let (reply, times) = streamed::<PACED>(&words, Some(Duration::from_millis(1)));
+    let words = words::<N>();
+    let (reply, times) = streamed::<N>(&words, Some(pace));
     model.will_reply(reply);
     let before = client.processor();
     let turn = client.turn(json!({ "message": "go" }));
@@ -148,48 +166,73 @@ fn paced(world: &World) {
     );
     let sent: Vec<Instant> = times.try_iter().collect();
     let late = delays(&sent, &turn.pieces);
-    println!("{PACED} pieces of 5 bytes, 1 ms apart");
-    tell("  a piece's arrival to its turn/update", &late, "ms", 0.2);
+    tell(
+        "  a piece's arrival to its turn/update",
+        &late,
+        "ms",
+        wanted,
+    );
     println!("  nine of ten within {:.3} ms", percentile(&late, 90));
+    println!("  updates: {}", turn.pieces.len());
     if let Some(spent) = spent {
         println!(
             "  the server's processor time a piece: {:.1} µs",
-            spent * 1e6 / count(PACED)
+            spent * 1e6 / count(N)
         );
     }
 }
 
-/// Pieces that come all at once.
+/// Pieces that come all at once, many of them in a write.
 fn flood(world: &World) {
     let model = BenchModel::start();
     let mut client = world.client(model.config());
     client.turn(json!({ "message": "go" }));
     let words = words::<FLOOD>();
+    println!("{FLOOD} pieces of 5 bytes at once");
+    floods(&mut client, &words.concat(), || {
+        let (reply, times) = streamed::<FLOOD>(&words, None);
+        model.will_reply(reply);
+        Box::new(move || times.try_recv().expect("the time of the first byte"))
+    });
+}
+
+/// Pieces that come one after another as quickly as they can be written, in a write each.
+fn writes(world: &World) {
+    let words = words::<FLOOD>();
+    let parts = events::<FLOOD>(&words);
+    let first = parts.iter().position(|part| part.starts_with(model::PIECE));
+    let first = first.expect("a piece");
+    let (address, stamps) = raw::serve(parts, Duration::ZERO);
+    let mut client = world.client(config_of(&format!("http://{address}")));
+    println!("{FLOOD} pieces of 5 bytes, a write each");
+    floods(&mut client, &words.concat(), || {
+        let stamps = &stamps;
+        Box::new(move || stamps.recv().expect("the stamps of a response").parts[first])
+    });
+}
+
+/// Plays floods that say this. Before each, `prepare` is called; what it returns then says when the first piece was sent.
+fn floods<'a>(
+    client: &mut Client,
+    said: &str,
+    prepare: impl Fn() -> Box<dyn FnOnce() -> Instant + 'a>,
+) {
     let mut figures: [Vec<f64>; 5] = Default::default();
     let mut processor = Vec::new();
     for _ in 0..7 {
-        let (reply, times) = streamed::<FLOOD>(&words, None);
-        model.will_reply(reply);
+        let sent = prepare();
         let before = client.processor();
         let turn = client.turn(json!({ "message": "go" }));
         processor.extend(between(before, client.processor()).map(|spent| spent * 1e3));
-        assert_eq!(
-            together(&turn.pieces),
-            words.concat(),
-            "the text is as it was sent"
-        );
-        let sent = times.try_recv().expect("the time of the first byte");
-        let each = flood_of(sent, &turn);
+        assert_eq!(together(&turn.pieces), said, "the text is as it was sent");
+        let each = flood_of(sent(), &turn);
         figures
             .iter_mut()
             .zip(each)
             .for_each(|(all, one)| all.push(one));
     }
     let [total, first, gap, bytes, updates] = figures;
-    println!(
-        "{FLOOD} pieces of 5 bytes at once: {:.0} updates",
-        median(&updates)
-    );
+    println!("  updates: {:.0}", median(&updates));
     tell("  first byte to the last update", &total, "ms", 150.0);
     tell("  processor time of the server", &processor, "ms", 100.0);
     tell("  first byte to the first update", &first, "ms", 5.0);

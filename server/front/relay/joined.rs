@@ -1,14 +1,21 @@
-//! The updates of one turn that wait for a slow client.
+//! The updates of one turn on their way to a client.
 //!
-//! Pieces of text that wait side by side become one, so a slow client gets fewer messages, not later ones:
-//! whatever is there can be taken at once. Nothing is lost and nothing changes places.
+//! Pieces of text that wait become one: for a client that reads slowly, and for 8 ms after the last piece that went,
+//! since a message a piece costs the client more than it shows. A piece that stands alone goes at once, and anything
+//! but a piece goes at once with all that came before it. Nothing is lost. Nothing changes places, but what one call
+//! prints among what others print at the same time.
 
 #[cfg(test)]
 mod tests;
 
-use std::{collections::VecDeque, io};
+use std::{collections::VecDeque, io, time::Duration};
+
+use tokio::time::Instant;
 
 use crate::front::wire::Update;
+
+/// How long pieces wait for others after some went.
+pub const PACE: Duration = Duration::from_millis(8);
 
 /// What an update weighs besides its text, in bytes: about what its envelope takes on the wire.
 const ENVELOPE: usize = 128;
@@ -18,6 +25,10 @@ const ENVELOPE: usize = 128;
 pub struct JoinedUpdates {
     queue: VecDeque<QueuedUpdate>,
     bytes: usize,
+    /// How many of them, from the first, need not wait for others.
+    ready: usize,
+    /// When pieces may go again; none went before.
+    next: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -27,24 +38,45 @@ struct QueuedUpdate {
 }
 
 impl JoinedUpdates {
-    /// Adds an update: to the last one, where both are pieces of the same text.
+    /// Adds an update: to one that waits, where both are pieces of the same text.
     pub fn push(&mut self, update: Update) {
-        if let Some(last) = self.queue.back_mut()
-            && let Some(added) = join(&mut last.update, &update)
-        {
-            last.weight += added;
-            self.bytes += added;
-            return;
+        for last in self.queue.iter_mut().rev() {
+            if let Some(added) = join(&mut last.update, &update) {
+                last.weight += added;
+                self.bytes += added;
+                return;
+            }
+            if !matches!(
+                (&last.update, &update),
+                (Update::ToolOutput { .. }, Update::ToolOutput { .. })
+            ) {
+                break;
+            }
         }
-        let weight = weight(&update);
+        let (weight, is_piece) = (weight(&update), is_piece(&update));
         self.bytes += weight;
         self.queue.push_back(QueuedUpdate { update, weight });
+        if !is_piece {
+            self.ready = self.queue.len();
+        }
     }
 
-    /// Takes the first update, joined or not.
-    pub fn pop(&mut self) -> Option<Update> {
+    /// When the first update that waits may be taken; `None` where it may be at once.
+    #[must_use]
+    pub fn due(&self) -> Option<Instant> {
+        self.next.filter(|_| self.ready == 0)
+    }
+
+    /// Takes the first update, joined or not. Where pieces were due, all that wait may be taken after it, and the
+    /// next ones are due 8 ms from `now`.
+    pub fn pop(&mut self, now: Instant) -> Option<Update> {
         let QueuedUpdate { update, weight } = self.queue.pop_front()?;
         self.bytes -= weight;
+        if self.ready == 0 {
+            self.ready = self.queue.len() + 1;
+            self.next = Some(now + PACE);
+        }
+        self.ready -= 1;
         Some(update)
     }
 
@@ -88,6 +120,14 @@ fn join(last: &mut Update, next: &Update) -> Option<usize> {
     };
     text.push_str(more);
     Some(more.len())
+}
+
+/// Whether more of the same text may follow.
+fn is_piece(update: &Update) -> bool {
+    matches!(
+        update,
+        Update::Text { .. } | Update::Reasoning { .. } | Update::ToolOutput { .. }
+    )
 }
 
 fn weight(update: &Update) -> usize {

@@ -2,7 +2,7 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`joined`] | the updates of a turn that wait for a slow client (pure) |
+//! | [`joined`] | the updates of a turn on their way to a client: pieces that come in a burst are joined (pure) |
 //! | [`prompts`] | prompts that wait for an answer, and what a client's answer comes to |
 //! | [`interrupted`] | the prompts of interrupted turns, which wait for a resume |
 //!
@@ -11,6 +11,8 @@
 pub mod interrupted;
 pub mod joined;
 pub mod prompts;
+
+use tokio::time::{Instant, sleep_until};
 
 use self::{
     joined::JoinedUpdates,
@@ -24,8 +26,8 @@ use crate::{
 
 /// Shows a turn to a client.
 pub trait TurnView: Send {
-    /// Whether updates may wait for [`TurnView::room`]; text that waits is joined. Otherwise each is handed on at
-    /// once, in its place among prompts.
+    /// Whether updates may wait for [`TurnView::room`], and pieces of text for others that come within
+    /// [`joined::PACE`]; text that waits is joined. Otherwise each is handed on at once, in its place among prompts.
     fn joins(&self) -> bool;
 
     /// Waits until the client has taken so much of what it was sent that it can be sent more. May be dropped.
@@ -92,7 +94,9 @@ pub async fn relay(
                 }
                 None => break None,
             },
-            () = view.room(), if !waiting.is_empty() => tell_next(&mut waiting, &mut view).await,
+            () = may_tell(&waiting, &view), if !waiting.is_empty() => {
+                tell_next(&mut waiting, &mut view).await;
+            }
         }
     };
     while !waiting.is_empty() {
@@ -107,8 +111,16 @@ pub async fn relay(
     outcome
 }
 
+/// Waits until the first update may go, and the client has room for it.
+async fn may_tell(waiting: &JoinedUpdates, view: &impl TurnView) {
+    if let Some(due) = waiting.due() {
+        sleep_until(due).await;
+    }
+    view.room().await;
+}
+
 async fn tell_next(waiting: &mut JoinedUpdates, view: &mut impl TurnView) {
-    if let Some(update) = waiting.pop() {
+    if let Some(update) = waiting.pop(Instant::now()) {
         view.update(update).await;
     }
 }

@@ -12,9 +12,12 @@ use aside_model_server::{
     play::{ModelReply, PlayedPieces, ReplyItem},
     server::{BodyPart, ModelServer, ServedReply},
 };
+use bytes::Bytes;
 use serde_json::{Value, json};
 
 const API: ServedApi = ServedApi::Anthropic;
+/// What the event of a piece begins with.
+pub(crate) const PIECE: &[u8] = b"event: content_block_delta";
 
 /// A model server that replies what it was told to reply next, else a short text.
 pub(crate) struct BenchModel {
@@ -36,10 +39,7 @@ impl BenchModel {
 
     /// The settings with which it is used.
     pub(crate) fn config(&self) -> Value {
-        json!({
-            "assistant": { "model": "bench/model" },
-            "providers": { "bench": { "api": "anthropic", "base_url": self.server.url(API) } },
-        })
+        config_of(&self.server.url(API))
     }
 
     pub(crate) fn will_reply(&self, reply: ServedReply) {
@@ -51,6 +51,14 @@ impl BenchModel {
     pub(crate) fn last_request(&self) -> Instant {
         self.server.received().last().expect("a request").at
     }
+}
+
+/// The settings with which the model at this place is used.
+pub(crate) fn config_of(url: &str) -> Value {
+    json!({
+        "assistant": { "model": "bench/model" },
+        "providers": { "bench": { "api": "anthropic", "base_url": url } },
+    })
 }
 
 /// Says a text in these pieces.
@@ -86,17 +94,34 @@ pub(crate) fn streamed<const N: usize>(
         reply.body.insert(0, BodyPart::Stamp(tell));
         return (reply, times);
     };
-    let Some(BodyPart::Bytes(mut rest)) = reply.body.pop() else {
-        return (reply, times);
-    };
-    while !rest.is_empty() {
-        let end = rest.windows(2).position(|two| two == b"\n\n");
-        let event = rest.split_to(end.map_or(rest.len(), |end| end + 2));
-        if event.starts_with(b"event: content_block_delta") {
+    for event in split(&mut reply) {
+        if event.starts_with(PIECE) {
             reply.body.push(BodyPart::Pause(pace));
             reply.body.push(BodyPart::Stamp(tell.clone()));
         }
         reply.body.push(BodyPart::Bytes(event));
     }
     (reply, times)
+}
+
+/// The events of a reply of these pieces.
+pub(crate) fn events<const N: usize>(words: &[String]) -> Vec<Vec<u8>> {
+    let mut reply = text::<N>(&array::from_fn(|number| words[number].as_str()));
+    split(&mut reply)
+        .iter()
+        .map(|event| event.to_vec())
+        .collect()
+}
+
+/// Takes the body of a reply as its events.
+fn split(reply: &mut ServedReply) -> Vec<Bytes> {
+    let mut events = Vec::new();
+    let Some(BodyPart::Bytes(mut rest)) = reply.body.pop() else {
+        return events;
+    };
+    while !rest.is_empty() {
+        let end = rest.windows(2).position(|two| two == b"\n\n");
+        events.push(rest.split_to(end.map_or(rest.len(), |end| end + 2)));
+    }
+    events
 }

@@ -6,12 +6,19 @@ use std::{
     time::{Duration, Instant},
 };
 
+use aside_model_server::{
+    ServedApi,
+    play::{ModelReply, ReplyItem},
+    server::{BodyPart, ModelServer},
+};
 use serde_json::{Value, json};
 
-use super::client::Client;
+use super::client::{Client, prompts};
 use crate::world::{TestWorld, until};
 
 const PIECES: usize = 20_000;
+/// Pieces that come in a write each.
+const WRITES: usize = 400;
 
 #[test]
 fn a_flood_of_pieces_comes_joined_in_order_and_as_it_was_said() {
@@ -41,6 +48,56 @@ fn a_flood_of_pieces_comes_joined_in_order_and_as_it_was_said() {
         "{updates} updates for {PIECES} pieces that were there at once"
     );
     assert_eq!(client.completed()["answer"], said);
+}
+
+/// A model that says numbers of five digits, a piece and a write each.
+fn writes() -> (ModelServer, String) {
+    let said: Vec<String> = (0..WRITES).map(|number| format!("{number:05}")).collect();
+    let text = said.concat();
+    let server = ModelServer::start(move |_| {
+        let pieces: [&str; WRITES] = std::array::from_fn(|at| said[at].as_str());
+        let reply = ModelReply::new("model").say(ReplyItem::text(pieces));
+        let mut reply = reply.reply(ServedApi::Anthropic);
+        let Some(BodyPart::Bytes(mut rest)) = reply.body.pop() else {
+            panic!("a reply without a body");
+        };
+        while !rest.is_empty() {
+            let end = rest.windows(2).position(|two| two == b"\n\n");
+            let event = rest.split_to(end.map_or(rest.len(), |end| end + 2));
+            reply.body.push(BodyPart::Bytes(event));
+            // As long as it takes until the one before is on its way.
+            reply.body.push(BodyPart::Pause(Duration::from_micros(1)));
+        }
+        reply
+    });
+    (server, text)
+}
+
+#[test]
+fn pieces_that_come_in_a_write_each_are_at_most_one_update_in_8_ms() {
+    let (world, (model, said)) = (TestWorld::new(), writes());
+    let config = json!({
+        "assistant": { "model": "own/model" },
+        "providers": {
+            "own": { "api": "anthropic", "base_url": model.url(ServedApi::Anthropic) },
+        },
+    });
+    let options = json!({ "trusted": true, "config": config });
+    let mut client = Client::with(&world, prompts(), options);
+    let begin = Instant::now();
+    client.request("aside/turn/start", json!({ "message": "go" }));
+    let (mut heard, mut updates) = (String::new(), 0);
+    while heard.len() < said.len() {
+        let message = client.expect("aside/turn/update");
+        if message["params"]["update"]["kind"] == "text" {
+            heard += message["params"]["update"]["text"].as_str().unwrap();
+            updates += 1;
+        }
+    }
+    assert!(heard == said, "what is heard is not what was said");
+    // The first at once, the last with the end of the response, the others 8 ms apart, however slow this machine is.
+    let most = begin.elapsed().as_millis() / 8 + 2;
+    assert!(updates <= most, "{updates} updates in {most} times 8 ms");
 }
 
 /// The model says 10,000 pieces, more than a pipe holds, and runs a command that goes on.

@@ -23,7 +23,8 @@ fn notice(text: &str) -> Value {
 }
 
 fn all(pending: &mut JoinedUpdates) -> Vec<Value> {
-    std::iter::from_fn(|| pending.pop())
+    let now = Instant::now();
+    std::iter::from_fn(|| pending.pop(now))
         .map(|update| serde_json::to_value(update).unwrap())
         .collect()
 }
@@ -62,7 +63,11 @@ fn pieces_of_the_same_text_that_wait_side_by_side_become_one() {
                 output("d", "3"),
                 output("c", "4"),
             ],
-            vec![output("c", "12"), output("d", "3"), output("c", "4")],
+            vec![output("c", "124"), output("d", "3")],
+        ),
+        (
+            vec![output("c", "1"), text(1, "a"), output("c", "2")],
+            vec![output("c", "1"), text(1, "a"), output("c", "2")],
         ),
         (
             vec![text(1, "a"), notice("n"), text(1, "b"), text(1, "c")],
@@ -130,8 +135,90 @@ fn bytes_count_what_waits() {
     let grown: Vec<_> = weights.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let notice = ENVELOPE + notice("x").to_string().len();
     assert_eq!(grown, [ENVELOPE + 4, 4, notice, ENVELOPE + 4]);
-    pending.pop();
+    pending.pop(Instant::now());
     assert_eq!(pending.bytes(), weights[4] - (ENVELOPE + 8));
+}
+
+/// A client that reads at once: what it gets of these updates, and when. Times are milliseconds.
+fn heard(updates: &[(u64, Value)]) -> Vec<(u64, Value)> {
+    let (begin, mut pending, mut heard) = (Instant::now(), JoinedUpdates::default(), Vec::new());
+    let at = |time: u64| begin + Duration::from_millis(time);
+    let mut updates = updates.iter().peekable();
+    for time in 0..1000 {
+        while let Some((_, value)) = updates.next_if(|(came, _)| *came == time) {
+            pending.push(update(value.clone()));
+        }
+        while !pending.is_empty() && pending.due().is_none_or(|due| due <= at(time)) {
+            let update = pending.pop(at(time));
+            heard.extend(update.map(|update| (time, serde_json::to_value(update).unwrap())));
+        }
+    }
+    assert!(pending.is_empty());
+    heard
+}
+
+#[test]
+fn pieces_in_a_burst_go_first_at_once_then_joined_every_8_ms() {
+    let burst: Vec<_> = (0..20).map(|time| (time, text(1, "."))).collect();
+    let table = [
+        (
+            burst,
+            vec![
+                (0, text(1, ".")),
+                (8, text(1, "........")),
+                (16, text(1, "........")),
+                (24, text(1, "...")),
+            ],
+        ),
+        // Each stands alone.
+        (
+            vec![(0, text(1, "a")), (8, text(1, "b")), (100, text(1, "c"))],
+            vec![(0, text(1, "a")), (8, text(1, "b")), (100, text(1, "c"))],
+        ),
+        // What is no piece waits for nothing, and nothing overtakes anything.
+        (
+            vec![
+                (0, text(1, "a")),
+                (1, text(1, "b")),
+                (2, notice("n")),
+                (3, text(1, "c")),
+                (4, notice("n")),
+                (5, notice("n")),
+                (6, text(1, "d")),
+            ],
+            vec![
+                (0, text(1, "a")),
+                (2, text(1, "b")),
+                (2, notice("n")),
+                (4, text(1, "c")),
+                (4, notice("n")),
+                (5, notice("n")),
+                (8, text(1, "d")),
+            ],
+        ),
+        // Several texts that grow at once wait together.
+        (
+            vec![
+                (0, output("c", "1")),
+                (1, output("c", "2")),
+                (2, output("d", "a")),
+                (3, output("c", "3")),
+                (4, output("d", "b")),
+                (9, reasoning(1, "r")),
+                (10, text(1, "t")),
+            ],
+            vec![
+                (0, output("c", "1")),
+                (8, output("c", "23")),
+                (8, output("d", "ab")),
+                (16, reasoning(1, "r")),
+                (16, text(1, "t")),
+            ],
+        ),
+    ];
+    for (updates, expected) in table {
+        assert_eq!(heard(&updates), expected, "{updates:?}");
+    }
 }
 
 /// However pushes and pops alternate, each text comes out whole and in its place.
@@ -154,7 +241,7 @@ fn nothing_is_lost_or_changes_places() {
             for _ in 0..random.usize(..3) {
                 heard.extend(
                     pending
-                        .pop()
+                        .pop(Instant::now())
                         .map(|update| serde_json::to_value(update).unwrap()),
                 );
             }
