@@ -118,6 +118,15 @@ pub(crate) fn or_mode(schema: &mut Schema) {
     );
 }
 
+/// The state of a sandbox is a table too.
+pub(crate) fn or_state(schema: &mut Schema) {
+    let state = schema
+        .pointer("/properties/state")
+        .cloned()
+        .unwrap_or(Value::Bool(true));
+    or(schema, &state, &json!({"state": "$"}));
+}
+
 /// Objects say their defaults key by key; once is enough.
 pub(crate) fn without_defaults(schema: &mut Schema) {
     schemars::transform::transform_subschemas(

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::{
     names::NAME_PATTERN,
-    schema::{or_bool, or_mode, without_defaults},
+    schema::{or_bool, or_mode, or_state, without_defaults},
 };
 pub use provider::{
     ForcedTools, ModelPrices, ModelSettings, PricesBeyond, ProviderSettings, ReasoningKind,
@@ -30,7 +30,7 @@ pub struct Settings {
     /// How a conversation goes.
     pub conversation: ConversationSettings,
     /// How commands are confined. Only the user can set it.
-    pub sandbox: Sandbox,
+    pub sandbox: SandboxSettings,
     /// Decide as if a sandbox held, so that commands run without one. Only the user can set it.
     pub unsandboxed: bool,
     /// Model providers by name.
@@ -374,16 +374,28 @@ pub enum TargetName {
     Assistant,
 }
 
-/// How commands are confined.
+/// How commands are confined. A word alone sets `state`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(transform = or_state)]
+pub struct SandboxSettings {
+    /// Whether there is one.
+    pub state: SandboxState,
+    /// Commands inside may use the network.
+    pub network: bool,
+    /// Folders beside the workspace that commands inside may write in, such as `~/.cargo/registry`. Each is absolute
+    /// or begins with `~/`.
+    pub writable: Vec<String>,
+}
+
+/// Whether there is a sandbox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Sandbox {
-    /// By the strongest means that works here.
+pub enum SandboxState {
+    /// Wherever one works; elsewhere every command asks.
     #[default]
     Auto,
-    /// By Landlock too, which cannot protect `.git` inside the workspace.
-    Landlock,
-    /// Not at all: every command asks.
+    /// Never: every command asks.
     Off,
 }
 

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::turn::record::CallKey;
 
-use super::{editor::Editor, supervisor::DRAIN, workspace::Workspace};
+use super::{editor::Editor, sandbox::Sandbox, supervisor::DRAIN, workspace::Workspace};
 
 /// What a tool may use besides its arguments. The engine makes one for a conversation and shares it among its
 /// calls.
@@ -39,8 +39,8 @@ pub struct ToolContext {
     pub output: Box<dyn Fn(CallKey, &str) + Send + Sync>,
     /// Whether an approval that was kept stands for a hash.
     pub approved: Box<dyn Fn(&str) -> bool + Send + Sync>,
-    /// The user said that commands may run without a sandbox.
-    pub unsandboxed: bool,
+    /// What commands run inside of.
+    pub sandbox: Sandbox,
     /// Bounds of what a tool may return and how long it may take.
     pub limits: ToolLimits,
     /// All tools of the conversation: name and full description.
@@ -115,7 +115,7 @@ impl fmt::Debug for ToolContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Host")
             .field("root", &self.workspace.root())
-            .field("unsandboxed", &self.unsandboxed)
+            .field("sandbox", &self.sandbox.rules)
             .field("limits", &self.limits)
             .finish_non_exhaustive()
     }

@@ -9,6 +9,7 @@
 //! | `host` | what a tool may use |
 //! | [`workspace`], `walk`, `ignored`, [`editor`] | the path gate; a walk through the files, and what it leaves out; files that are open in an editor |
 //! | [`process`], [`supervisor`] | the one way to start a child process, and to end it with all its children |
+//! | [`sandbox`], [`probe`] | the walls around a command, and whether they stand here |
 //! | `output` | how tools word and bound what they return |
 //!
 //! Invariant: nothing here knows the engine, a session or a client. A tool sees its call and its [`ToolContext`];
@@ -34,8 +35,10 @@ pub mod editor;
 mod host;
 mod ignored;
 mod output;
+pub mod probe;
 pub mod process;
 mod registry;
+pub mod sandbox;
 pub mod supervisor;
 #[cfg(test)]
 mod trial;

@@ -29,6 +29,7 @@ use crate::{environment, turn::record::CallKey, visible::printable};
 
 use super::{
     ToolContext,
+    sandbox::Walls,
     supervisor::{self, Report},
 };
 
@@ -56,8 +57,11 @@ pub struct Job {
     pub env: Vec<(OsString, OsString)>,
     /// How long it may run.
     pub time: Duration,
-    /// How long what it leaves behind may go on after it, so that its last output comes through.
+    /// How long what it leaves behind may go on after it, so that its last output comes through. Inside walls it ends
+    /// with the command.
     pub drain: Duration,
+    /// What it runs inside of, if anything.
+    pub walls: Option<Walls>,
 }
 
 /// How a command ended, when no process of it is left.
@@ -156,7 +160,14 @@ fn start(job: &Job, supervisor: &Path, mark: &str, errors: bool) -> io::Result<R
     let mut command = Command::new(supervisor);
     command
         .arg(supervisor::ARGUMENT)
-        .arg(job.drain.as_millis().to_string())
+        .arg(job.drain.as_millis().to_string());
+    if let Some(walls) = &job.walls {
+        command
+            .arg(supervisor::WALLS)
+            .arg(&walls.program)
+            .args(&walls.args);
+    }
+    command
         .arg(&job.program)
         .args(&job.args)
         .current_dir(&job.cwd)

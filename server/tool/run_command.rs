@@ -1,6 +1,6 @@
 //! `run_command`: a command line, through `sh -c`.
 
-use std::{sync::Arc, time::Duration};
+use std::{ffi::OsString, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use serde::Deserialize;
@@ -19,8 +19,9 @@ use crate::{
 use super::{
     Tool, ToolContext, ToolSpec, arguments,
     host::PreparedCall,
-    off_thread, outcome, preparation,
+    off_thread, outcome, preparation, probe,
     process::{self, CommandEnd, Ended, Job},
+    sandbox::{self, Confinement},
     workspace::Folder,
 };
 
@@ -63,6 +64,7 @@ impl RunCommand {
 struct CommandPlan {
     args: RunCommandArguments,
     cwd: Folder,
+    held: Confinement,
     hash: String,
 }
 
@@ -77,10 +79,20 @@ async fn plan(work: &CallWork, host: &Arc<ToolContext>) -> Result<CommandPlan, S
         folder.map_err(|refusal| format!("{refusal}."))
     });
     let cwd = folder.await?;
+    let held = probe::confinement(host).await;
+    // What is allowed inside the sandbox is not allowed outside of it.
+    let tool = match held {
+        Confinement::Inside(_) => "run_command in the sandbox",
+        Confinement::Outside(_) | Confinement::Free => "run_command",
+    };
     // Command, folder, and what the environment has beyond the allow-list: nothing.
-    let hash =
-        crate::digest::of_parts(&["run_command", &args.command, &cwd.real.to_string_lossy()]);
-    Ok(CommandPlan { args, cwd, hash })
+    let hash = crate::digest::of_parts(&[tool, &args.command, &cwd.real.to_string_lossy()]);
+    Ok(CommandPlan {
+        args,
+        cwd,
+        held,
+        hash,
+    })
 }
 
 #[async_trait]
@@ -105,9 +117,11 @@ impl Tool for RunCommand {
                 }),
                 approved: (host.approved)(&plan.hash),
                 hash: plan.hash,
-                must_ask: (!host.unsandboxed)
-                    .then(|| "there is no sandbox here, so commands ask".to_owned()),
-                sandboxed: host.unsandboxed,
+                sandboxed: !matches!(plan.held, Confinement::Outside(_)),
+                must_ask: match plan.held {
+                    Confinement::Outside(why) => Some(why),
+                    Confinement::Inside(_) | Confinement::Free => None,
+                },
             })
         }))
     }
@@ -136,14 +150,27 @@ async fn run(
         .args
         .timeout_seconds
         .map_or(host.limits.time, Duration::from_secs);
+    let (held, cwd) = (plan.held, plan.cwd.real.clone());
+    let walls = off_thread(work, host, move |_, host| {
+        let root = host.workspace.root();
+        Ok(match held {
+            Confinement::Inside(means) => {
+                let walls = host.sandbox.rules.walls(&means, root, &cwd);
+                (OsString::from(means.shell), Some(walls))
+            }
+            Confinement::Outside(_) | Confinement::Free => (sandbox::shell(root), None),
+        })
+    });
+    let (program, walls) = walls.await?;
     let job = Job {
         call: work.call,
-        program: "sh".into(),
+        program,
         args: vec!["-c".into(), plan.args.command.into()],
         cwd: plan.cwd.real,
         env: vec![],
         time: time.min(host.limits.time),
         drain: host.limits.drain,
+        walls,
     };
     let unsaved = off_thread(work, host, |_, host| Ok(host.unsaved())).await?;
     let ended = process::run(&job, host, cancelled).await;

@@ -1,6 +1,9 @@
-//! The process between Aside and a command: `aside __child <milliseconds> <program> <arguments>`.
+//! The process between Aside and a command: `aside __child <milliseconds> [--walls] <program> <arguments>`.
 //!
-//! The milliseconds say how long what the command leaves behind may go on after it.
+//! The milliseconds say how long what the command leaves behind may go on after it. With `--walls` the program is
+//! bubblewrap, which starts the command in a world of its own: it finds the filter of system calls at one descriptor,
+//! and says at another how the command ended. Its processes are in a namespace of their own then, which the kernel ends
+//! with bubblewrap, and bubblewrap with us.
 //!
 //! It holds the command's kill domain. Its standard input is a *lifeline*: a socket whose other end is held
 //! by Aside alone. When that closes — Aside stops the command, crashes, or is killed — every process that
@@ -14,23 +17,42 @@
 use std::{
     collections::HashMap,
     ffi::OsString,
-    fs, io,
-    os::unix::process::CommandExt,
+    fs::{self, File},
+    io::{self, Read, Seek, Write},
+    os::{
+        fd::{AsRawFd, OwnedFd},
+        unix::process::CommandExt,
+    },
     process::{Command, Stdio, exit},
     sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     thread,
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, WaitOptions};
+use rustix::{
+    fs::{MemfdFlags, memfd_create},
+    io::{FdFlags, fcntl_setfd},
+    pipe::{PipeFlags, pipe_with},
+    process::{Pid, Signal, WaitOptions},
+};
+
+use super::sandbox::{
+    filter,
+    layout::{FILTER_FD, STATUS_FD},
+};
 
 /// The hidden first argument under which the program is a supervisor.
 pub const ARGUMENT: &str = "__child";
+
+/// The argument after which the program is bubblewrap.
+pub(super) const WALLS: &str = "--walls";
 
 /// How long what a command left behind may go on after it, so that its last output comes through, where nobody says.
 pub(super) const DRAIN: Duration = Duration::from_millis(200);
 /// How long processes have after SIGTERM before SIGKILL.
 pub(super) const GRACE: Duration = Duration::from_millis(500);
+/// What is said where bubblewrap ended without a command.
+const NO_WALLS: &str = "its sandbox could not be built";
 /// How long SIGKILL is repeated: a process that the kernel holds cannot keep us.
 const LAST: Duration = Duration::from_secs(1);
 /// Between two looks at what is left.
@@ -67,6 +89,26 @@ impl Report {
         }
     }
 
+    /// What bubblewrap's own end means: how its command ended, which it said, or that it never started one.
+    fn of_walls(self, mut status: File) -> Self {
+        if self == Self::Stopped {
+            return self;
+        }
+        let mut said = Vec::new();
+        // Nothing is waited for: it has ended. What is missing then was not said.
+        let _ = status.read_to_end(&mut said);
+        let said = String::from_utf8_lossy(&said);
+        let code = said.lines().find_map(|line| {
+            let (_, code) = line.split_once("\"exit-code\":")?;
+            code.trim_matches([' ', '}']).parse().ok()
+        });
+        match (code, self) {
+            (Some(code), _) => Self::Exit(code),
+            (None, Self::Exit(_)) => Self::Failed(NO_WALLS.to_owned()),
+            (None, other) => other,
+        }
+    }
+
     /// What a line says; none where the supervisor itself came to harm.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let line = line.strip_suffix('\n')?;
@@ -97,8 +139,15 @@ fn supervise(args: Vec<OsString>) -> Report {
     let Some(drain) = drain.map(Duration::from_millis) else {
         return Report::Failed("no milliseconds".into());
     };
-    let Some(program) = args.next() else {
+    let first = args.next();
+    let in_walls = first.as_ref().is_some_and(|first| first == WALLS);
+    let program = if in_walls { args.next() } else { first };
+    let Some(program) = program else {
         return Report::Failed("no program".into());
+    };
+    let walls = match in_walls.then(WallPipes::open).transpose() {
+        Ok(walls) => walls,
+        Err(error) => return Report::Failed(format!("its walls cannot be built: {error}")),
     };
     // No terminal: nothing that the command starts can ask or read there.
     let _ = rustix::process::setsid();
@@ -113,41 +162,110 @@ fn supervise(args: Vec<OsString>) -> Report {
         Ok(child) => Pid::from_child(&child),
         Err(error) => return Report::Failed(error.to_string()),
     };
+    let status = walls.map(WallPipes::started);
     let (wake, woken) = channel();
     let lifeline = wake.clone();
     thread::spawn(move || watch_lifeline(&lifeline));
     thread::spawn(move || reap(main, &wake));
-    hold(main, drain, &woken)
+    let held = Held {
+        main,
+        walled: status.is_some(),
+    };
+    let report = held.hold(drain, &woken);
+    match status {
+        Some(status) => report.of_walls(status),
+        None => report,
+    }
 }
 
-/// Waits for the end, and sees to it that it is one.
-fn hold(main: Pid, drain: Duration, woken: &Receiver<Wake>) -> Report {
-    let report = loop {
-        match woken.recv() {
-            Ok(Wake::Ended(report)) => break report,
-            Ok(Wake::Alone) => {}
-            Ok(Wake::Stop) | Err(_) => {
-                signal_all(main, Signal::TERM);
-                break Report::Stopped;
+/// What bubblewrap gets from us besides its arguments.
+struct WallPipes {
+    filter: OwnedFd,
+    status: File,
+    status_end: OwnedFd,
+}
+
+impl WallPipes {
+    /// Opens both descriptors where bubblewrap is told that they are: nothing but 0, 1 and 2 is open before.
+    fn open() -> io::Result<Self> {
+        let Some(program) = filter::program() else {
+            return Err(io::ErrorKind::Unsupported.into());
+        };
+        let filter = memfd_create("filter", MemfdFlags::empty())?;
+        let mut writer = File::from(filter.try_clone()?);
+        writer.write_all(&program)?;
+        writer.rewind()?;
+        drop(writer);
+        let (status, status_end) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        fcntl_setfd(&status_end, FdFlags::empty())?;
+        if filter.as_raw_fd() != FILTER_FD || status_end.as_raw_fd() != STATUS_FD {
+            return Err(io::Error::other("a descriptor is taken"));
+        }
+        Ok(Self {
+            filter,
+            status: status.into(),
+            status_end,
+        })
+    }
+
+    /// Closes bubblewrap's ends, and returns where it tells how it went.
+    fn started(self) -> File {
+        drop((self.filter, self.status_end));
+        self.status
+    }
+}
+
+/// What is held: the process that was started, and whether it is bubblewrap.
+#[derive(Clone, Copy)]
+struct Held {
+    main: Pid,
+    walled: bool,
+}
+
+impl Held {
+    /// Waits for the end, and sees to it that it is one.
+    fn hold(self, drain: Duration, woken: &Receiver<Wake>) -> Report {
+        let report = loop {
+            match woken.recv() {
+                Ok(Wake::Ended(report)) => break report,
+                Ok(Wake::Alone) => {}
+                Ok(Wake::Stop) | Err(_) => {
+                    self.signal_all(Signal::TERM);
+                    break Report::Stopped;
+                }
+            }
+        };
+        let patience = if report == Report::Stopped {
+            GRACE
+        } else {
+            drain
+        };
+        if is_alone(woken, patience) {
+            return report;
+        }
+        let last = Instant::now() + LAST;
+        while Instant::now() < last {
+            self.signal_all(Signal::KILL);
+            if is_alone(woken, STEP) {
+                break;
             }
         }
-    };
-    let patience = if report == Report::Stopped {
-        GRACE
-    } else {
-        drain
-    };
-    if is_alone(woken, patience) {
-        return report;
+        report
     }
-    let last = Instant::now() + LAST;
-    while Instant::now() < last {
-        signal_all(main, Signal::KILL);
-        if is_alone(woken, STEP) {
-            break;
+
+    /// Signals the command's group and every process that descends from us. Bubblewrap itself would take all others
+    /// along at once, so that it hears of nothing but the last signal.
+    fn signal_all(self, signal: Signal) {
+        let spares_main = self.walled && signal != Signal::KILL;
+        if !spares_main {
+            let _ = rustix::process::kill_process_group(self.main, signal);
+        }
+        for pid in descendants(rustix::process::getpid(), &processes()) {
+            if pid != self.main || !spares_main {
+                let _ = rustix::process::kill_process(pid, signal);
+            }
         }
     }
-    report
 }
 
 /// Whether the last process goes within this time. A closing lifeline cuts the wait short.
@@ -191,14 +309,6 @@ fn reap(main: Pid, wake: &Sender<Wake>) {
         }
     }
     let _ = wake.send(Wake::Alone);
-}
-
-/// Signals the command's group and every process that descends from us.
-fn signal_all(main: Pid, signal: Signal) {
-    let _ = rustix::process::kill_process_group(main, signal);
-    for pid in descendants(rustix::process::getpid(), &processes()) {
-        let _ = rustix::process::kill_process(pid, signal);
-    }
 }
 
 /// One process as `/proc` tells of it.

@@ -19,7 +19,9 @@ use crate::turn::{
 };
 
 use super::{
-    FileEdit, FileSnapshots, Registry, ToolContext, ToolLimits, editor::Editor,
+    FileEdit, FileSnapshots, Registry, ToolContext, ToolLimits,
+    editor::Editor,
+    sandbox::{Sandbox, SandboxRules},
     workspace::Workspace,
 };
 
@@ -177,7 +179,10 @@ fn host(folder: &TempDir, edits: Arc<Mutex<Edits>>) -> ToolContext {
         }),
         output: Box::new(|_, _| ()),
         approved: Box::new(|_| false),
-        unsandboxed: false,
+        sandbox: Sandbox::new(SandboxRules {
+            off: true,
+            ..SandboxRules::default()
+        }),
         limits: ToolLimits::default(),
         tools: [("first".to_owned(), "The first tool.".to_owned())]
             .into_iter()

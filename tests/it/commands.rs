@@ -223,7 +223,7 @@ fn a_doctor_says_what_is_wrong() {
             "ok       configuration: there is no aside.toml\n",
             "warning  workspace: ~/work is not trusted",
             "warning  model: there is no model: no key is in ANTHROPIC_API_KEY",
-            "warning  sandbox: this version has none",
+            "warning  sandbox: it does not work here: bubblewrap is not installed",
             "ok       conversations: 0 in this workspace\n",
         ],
     );

@@ -109,6 +109,7 @@ async fn a_program_that_prints_or_runs_on_is_held_to_its_bounds() {
         env: Vec::new(),
         time,
         most: 8192,
+        walls: None,
     };
     let flood = quiet("head -c 1000000 /dev/zero", Duration::from_secs(30));
     let (how, output) = read_quietly(flood, Path::new(ASIDE)).await.unwrap();

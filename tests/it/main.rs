@@ -11,6 +11,7 @@ mod lsp;
 mod models;
 mod process;
 mod run;
+mod sandbox;
 mod streaming;
 mod structure;
 mod terminal;

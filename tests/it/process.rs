@@ -13,7 +13,9 @@ use std::{
 
 use aside::{
     digest::sha256,
-    tool::{FileSnapshots, Registry, ToolContext, ToolLimits, workspace::Workspace},
+    tool::{
+        FileSnapshots, Registry, ToolContext, ToolLimits, sandbox::Sandbox, workspace::Workspace,
+    },
     turn::{
         effect::CallWork,
         input::{Preparation, ToolOutcome},
@@ -62,7 +64,7 @@ impl ProcessFixture {
             }),
             output: Box::new(move |_, text| shown.lock().unwrap().push_str(text)),
             approved: Box::new(|_| false),
-            unsandboxed: true,
+            sandbox: Sandbox::unsandboxed(),
             limits,
             tools: [].into_iter().collect(),
             supervisor: ASIDE.into(),

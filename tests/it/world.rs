@@ -38,7 +38,12 @@ pub(crate) struct RunningProgram(Option<Child>);
 
 impl TestWorld {
     pub(crate) fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::below(&std::env::temp_dir())
+    }
+
+    /// A world somewhere else than where temporary files are.
+    pub(crate) fn below(base: &Path) -> Self {
+        let folder = tempfile::tempdir_in(base).unwrap();
         for name in ["work", "home", "config", "state", "scripts"] {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
@@ -95,6 +100,8 @@ impl TestWorld {
             .env("XDG_CONFIG_HOME", self.folder().join("config"))
             .env("XDG_STATE_HOME", self.folder().join("state"))
             .env("TMPDIR", self.folder())
+            // Whether a sandbox works here is another matter, for tests of its own.
+            .env("ASIDE_SANDBOX", "off")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

@@ -31,7 +31,7 @@ const editor = await startEditor({
   extensions: path.join(folder, 'no-extensions'),
   trust: trusted,
   settings: { 'aside.server.path': process.env.ASIDE, 'aside.assistant.model': `rehearsal/${script}` },
-  environment: { ...PROVIDER, ASIDE_TEST_RESULT: result, ASIDE_TEST_LANE: lane, ASIDE_TEST_ONLY: process.env.ONLY ?? '', ASIDE: process.env.ASIDE, ASIDE_ASKING: process.env.ASIDE_ASKING, ASIDE_MEDIA: process.env.ASIDE_MEDIA },
+  environment: { ...PROVIDER, ASIDE_SANDBOX: 'off', ASIDE_TEST_RESULT: result, ASIDE_TEST_LANE: lane, ASIDE_TEST_ONLY: process.env.ONLY ?? '', ASIDE: process.env.ASIDE, ASIDE_ASKING: process.env.ASIDE_ASKING, ASIDE_MEDIA: process.env.ASIDE_MEDIA },
 });
 const browser = await startBrowser();
 const remote = `vscode-remote://${editor.origin}`;

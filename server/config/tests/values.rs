@@ -161,7 +161,7 @@ fn a_stronger_layer_wins_key_by_key() {
             &layers,
             &[
                 &format!("assistant.model = {model}"),
-                "sandbox = \"off\"  # from user file ~/aside.toml:2",
+                "sandbox.state = \"off\"  # from user file ~/aside.toml:2",
             ],
         );
     }
@@ -271,7 +271,7 @@ fn the_environment_and_set_read_toml_where_the_key_takes_it() {
         &[
             "assistant.system_prompt = \"12\"  # from environment ASIDE_ASSISTANT__SYSTEM_PROMPT",
             "conversation.limits.steps = 7  # from environment ASIDE_CONVERSATION__LIMITS__STEPS",
-            "sandbox = \"off\"  # from environment ASIDE_SANDBOX",
+            "sandbox.state = \"off\"  # from environment ASIDE_SANDBOX",
         ],
     );
     check(

@@ -180,12 +180,13 @@ fn ignored_keys_are_named() {
     let keys = "conversation.tools.x.detached.run, conversation.tools.x.detached.deliver, \
                 conversation.tools.x.detached.tool";
     let untrusted = format!(
-        "The workspace is not trusted, so these keys of it are ignored: sandbox, {keys}. \
+        "The workspace is not trusted, so these keys of it are ignored: sandbox.state, {keys}. \
          Read them, then run `aside trust` to let it set what a workspace may."
     );
     check(&[("workspace", text)], &[&untrusted]);
-    let trusted =
-        format!("Only you can set these keys, so the workspace's are ignored: sandbox, {keys}.");
+    let trusted = format!(
+        "Only you can set these keys, so the workspace's are ignored: sandbox.state, {keys}."
+    );
     check(&[("workspace", text), ("trusted", "")], &[&trusted]);
 }
 

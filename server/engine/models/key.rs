@@ -172,6 +172,7 @@ impl Keys {
             env: KEEPERS.iter().filter_map(kept).collect(),
             time: TIME,
             most: MOST,
+            walls: None,
         };
         let (how, output) = read_quietly(program, &self.supervisor)
             .await

@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Mutex},
 };
 
@@ -14,9 +14,9 @@ use super::{
     head::{change, freeze, head},
     parts::TurnParts,
     request::{ConversationTarget, TurnRequest, TurnStart},
+    sandbox::own_folders,
 };
 use crate::{
-    config::user_folders,
     engine::{
         Engine,
         clock::Clock,
@@ -39,9 +39,8 @@ use crate::{
         conversation::Conversation,
         record::{Entry, Frozen, TurnOptions},
         replay,
-        store::default_state_dir,
     },
-    tool::{FileSnapshots, ToolContext, workspace::Workspace},
+    tool::{FileSnapshots, ToolContext, sandbox::Sandbox, workspace::Workspace},
     turn::{
         Setup, Turn, attachment::Attachment, model_text::ModelText, response::Feature,
         rules::Rules, transcript::Transcript,
@@ -340,21 +339,12 @@ impl DriverSetup {
             read_blob: Box::new(move |id, range| read.read(id, range)),
             output: Box::new(move |call, text| hooks.output(call, text)),
             approved: Box::new(move |hash| approved.contains(hash)),
-            unsandboxed: self.parts.unsandboxed,
+            sandbox: Sandbox::new(self.parts.sandbox.clone()),
             limits: self.parts.limits,
             tools: self.parts.tools.descriptions.clone(),
             supervisor: self.program.clone(),
         }
     }
-}
-
-/// Where Aside's own files are, which decide what may run: its state, also the usual one where another is in use, and
-/// the user's settings.
-fn own_folders(state_dir: &Path) -> Vec<PathBuf> {
-    let mut own = vec![state_dir.to_owned()];
-    own.extend(default_state_dir());
-    own.extend(user_folders());
-    own
 }
 
 /// What goes on record before the turn's own events.

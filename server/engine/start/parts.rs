@@ -16,7 +16,7 @@ use crate::{
         models::Models,
     },
     provider::{Head, Provider},
-    tool::ToolLimits,
+    tool::{ToolLimits, sandbox::SandboxRules},
     turn::rules::{Model, Rules},
 };
 
@@ -34,8 +34,8 @@ pub(super) struct TurnParts {
     pub(super) system: String,
     /// Bounds of tools.
     pub(super) limits: ToolLimits,
-    /// Commands may run without a sandbox.
-    pub(super) unsandboxed: bool,
+    /// What commands run inside of.
+    pub(super) sandbox: SandboxRules,
 }
 
 impl TurnParts {
@@ -62,6 +62,7 @@ impl TurnParts {
             .open(&model, &settings.assistant, settings)
             .map_err(StartError::NoProvider)?;
         let limits = &settings.conversation.limits;
+        let (sandbox, _) = config.sandbox(engine).map_err(StartError::Usage)?;
         Ok(Self {
             rules: rules(settings, config, &tools, provider.model()),
             provider,
@@ -79,7 +80,7 @@ impl TurnParts {
                     .saturating_sub(Duration::from_millis(500)),
                 ..ToolLimits::default()
             },
-            unsandboxed: config.unsandboxed(),
+            sandbox,
         })
     }
 }

@@ -19,6 +19,7 @@ use crate::{
     environment,
     provider::ApiKind,
     session::{conversation::ConversationSummary, store::Store},
+    tool::sandbox::{Missing, SandboxRules},
     visible::one_line,
 };
 
@@ -36,7 +37,7 @@ pub async fn run(place: &CommandContext, streams: &mut Streams<'_>) -> Result<()
             let models = place.engine.models(settings);
             findings.extend(providers(settings, &models).await);
             findings.push(model(place, &configuration).await);
-            findings.push(sandbox(configuration.settings.unsandboxed));
+            findings.push(sandbox(place, settings).await);
         }
         Err(problems) => findings.extend(problems.text.lines().map(Finding::error)),
     }
@@ -233,13 +234,43 @@ async fn model(place: &CommandContext, configuration: &Configuration) -> Finding
     }
 }
 
-fn sandbox(unsandboxed: bool) -> Finding {
-    Finding::warning(if unsandboxed {
-        "sandbox: this version has none, and commands run without one, as your configuration says"
-    } else {
-        "sandbox: this version has none, so each command asks, and is refused where nobody can be asked; \
-         --unsandboxed lets commands run"
-    })
+/// Whether commands can be confined here is found out by confining one.
+async fn sandbox(place: &CommandContext, settings: &Settings) -> Finding {
+    let rules = place
+        .engine
+        .sandbox_rules(&settings.sandbox, settings.unsandboxed);
+    let rules = match rules {
+        Ok(rules) => rules,
+        Err(what) => return Finding::error(what),
+    };
+    let stands = place.engine.try_sandbox(&rules, &place.root).await;
+    sandbox_finding(&rules, stands.as_ref().map(|()| ()))
+}
+
+fn sandbox_finding(rules: &SandboxRules, stands: Result<(), &Missing>) -> Finding {
+    if rules.unsandboxed {
+        return Finding::warning(
+            "sandbox: commands run without one, as `unsandboxed` in your configuration says",
+        );
+    }
+    if rules.off {
+        return Finding::warning(
+            "sandbox: it is off in your configuration, so each command asks, and is refused where nobody can be asked",
+        );
+    }
+    match stands {
+        Ok(()) => Finding::ok(format!(
+            "sandbox: commands run inside one by bubblewrap, {}",
+            match rules.network {
+                true => "with the network, as your configuration says",
+                false => "without a network",
+            }
+        )),
+        Err(Missing { why, mend }) => Finding::warning(format!(
+            "sandbox: it does not work here: {why}; so each command asks, is refused where nobody can be asked, and \
+             what it leaves behind is ended only while Aside itself can see to it; {mend}"
+        )),
+    }
 }
 
 fn terminal() -> Finding {
@@ -374,10 +405,33 @@ mod tests {
 
     #[test]
     fn commands_need_a_sandbox_or_the_users_word() {
-        let check = |unsandboxed, expected: &str| {
-            assert!(sandbox(unsandboxed).line().contains(expected));
+        let missing = Missing {
+            why: "bubblewrap is not installed".into(),
+            mend: "install it".into(),
         };
-        check(false, "refused where nobody can be asked");
-        check(true, "run without one");
+        let check = |unsandboxed, off, stands, expected: &str| {
+            let rules = SandboxRules {
+                unsandboxed,
+                off,
+                ..SandboxRules::default()
+            };
+            let line = sandbox_finding(&rules, stands).line();
+            assert!(line.contains(expected), "{line}");
+        };
+        check(
+            false,
+            false,
+            Ok(()),
+            "ok       sandbox: commands run inside one",
+        );
+        check(
+            false,
+            false,
+            Err(&missing),
+            "does not work here: bubblewrap is not installed; so each",
+        );
+        check(false, false, Err(&missing), "can see to it; install it\n");
+        check(false, true, Ok(()), "it is off in your configuration");
+        check(true, false, Ok(()), "run without one");
     }
 }

@@ -231,7 +231,7 @@ mod tests {
             "",
             "These settings of /app/aside.toml count from now on:\n\
              \x20 assistant.model = \"rehearsal/hello\"  # from workspace file /app/aside.toml:2\n\
-             Only you can set these, so they do not count: unsandboxed, sandbox\n",
+             Only you can set these, so they do not count: unsandboxed, sandbox.state\n",
         );
     }
 

@@ -1,6 +1,9 @@
 //! Watches a turn from the command line: shows what runs, asks on the terminal, hears signals, writes the answer.
 
-use std::io::{self, IsTerminal, Write};
+use std::{
+    io::{self, IsTerminal, Write},
+    path::Path,
+};
 
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
@@ -20,15 +23,41 @@ use crate::{
         notices::sentence,
         wire::{self, TurnCompleted, TurnRef},
     },
+    tool::sandbox::{Missing, SandboxRules},
     turn::{
         effect::{DismissReason, End},
         input::PromptAnswer,
         record::{Level, PromptId, Refusal, RefusalReason},
+        rules::Mode,
     },
 };
 
-const NO_SANDBOX: &str = "There is no sandbox for commands, so each needs approval; \
-                          `--mode auto --unsandboxed` lets them run without one.";
+/// Why commands needed approval, and what lets them run without it.
+async fn approval_hint(
+    engine: &Engine,
+    rules: &SandboxRules,
+    root: &Path,
+    mode: Mode,
+) -> Option<String> {
+    if rules.unsandboxed {
+        return None;
+    }
+    if rules.off {
+        let hint = "There is no sandbox for commands, so each needs approval; \
+                    `--mode auto --unsandboxed` lets them run without one.";
+        return Some(hint.to_owned());
+    }
+    match engine.try_sandbox(rules, root).await {
+        Ok(()) if mode == Mode::Auto => None,
+        Ok(()) => {
+            Some("`--mode auto` lets commands run inside the sandbox without approval.".to_owned())
+        }
+        Err(Missing { why, mend }) => Some(format!(
+            "The sandbox for commands does not work here, so each needs approval: {why}. To mend that, {mend}; \
+             `--mode auto --unsandboxed` lets them run without one."
+        )),
+    }
+}
 
 /// How a turn is watched.
 pub struct Watch {
@@ -63,7 +92,8 @@ impl Watch {
         config: TurnConfig,
     ) -> Result<(u8, TurnRef), CommandFailure> {
         let mut signals = Heard::listen()?;
-        let unsandboxed = config.unsandboxed();
+        let sandbox = config.sandbox(engine).ok();
+        let mode = config.mode().unwrap_or_default();
         let mut started = engine.begin(config).await?;
         let handle = started.handle.clone();
         let turn = TurnRef {
@@ -114,8 +144,11 @@ impl Watch {
                         return Err(CommandFailure::internal("the turn ended without saying how; this is a defect"));
                     };
                     if let Some(end) = watched.message(message) {
-                        if !unsandboxed && end.refusals.iter().any(is_unapproved_command) {
-                            watched.warn(NO_SANDBOX.into());
+                        if let Some((rules, root)) = &sandbox
+                            && end.refusals.iter().any(is_unapproved_command)
+                            && let Some(hint) = approval_hint(engine, rules, root, mode).await
+                        {
+                            watched.warn(hint);
                         }
                         let code = exit_code(&end, self.strict, last);
                         watched.end(end)?;

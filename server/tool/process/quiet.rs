@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use super::{
-    CommandEnd, Job, Output, PATIENCE, Report, start,
+    CommandEnd, Job, Output, PATIENCE, Report, Walls, start,
     supervisor::{self, DRAIN},
 };
 use crate::turn::record::CallKey;
@@ -33,6 +33,8 @@ pub struct Quiet {
     pub time: Duration,
     /// Bytes that are read of it, at the most; more are thrown away.
     pub most: usize,
+    /// What it runs inside of, if anything. Its standard error is read too then: it tells why the walls do not stand.
+    pub walls: Option<Walls>,
 }
 
 /// Runs a program to its end and returns what it printed on standard output; standard error is read by nobody, and
@@ -48,7 +50,9 @@ pub async fn read_quietly(program: Quiet, holder: &Path) -> io::Result<(CommandE
         env,
         time,
         most,
+        walls,
     } = program;
+    let errors = walls.is_some();
     let job = Job {
         // It belongs to none, and none is told of it.
         call: CallKey(0),
@@ -58,9 +62,10 @@ pub async fn read_quietly(program: Quiet, holder: &Path) -> io::Result<(CommandE
         env,
         time,
         drain: DRAIN,
+        walls,
     };
     let mark = format!("ASIDE_CHILD={:016x}", fastrand::u64(..));
-    let mut running = start(&job, holder, &mark, false)?;
+    let mut running = start(&job, holder, &mark, errors)?;
     let deadline = Instant::now() + time;
     let mut output = Vec::new();
     let ended = loop {

@@ -6,7 +6,7 @@
 
 use std::{
     env,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs,
     io::{self, Read},
     os::fd::{AsFd, AsRawFd},
@@ -460,6 +460,22 @@ impl std::fmt::Debug for Workspace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Workspace").field(&self.path).finish()
     }
+}
+
+/// A name as a forgiving file system would compare it.
+pub(super) fn folded_name(name: &OsStr) -> String {
+    names::folded(name)
+}
+
+/// Whether a place is one that other programs take code from, or that holds Aside's own settings, by the folded names
+/// that lead to it, none of which but the last is one itself.
+pub(super) fn is_guarded(names: &[String]) -> bool {
+    names::is_guarded(names)
+}
+
+/// Where a user's secrets usually are: folders and files below the home, and of the system.
+pub(super) fn secret_places(home: &Path) -> Vec<PathBuf> {
+    names::secret_places(home)
 }
 
 fn home() -> Option<PathBuf> {

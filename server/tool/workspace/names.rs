@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsStr,
-    path::{Component, Path},
+    path::{Component, Path, PathBuf},
 };
 
 use crate::visible::is_hidden;
@@ -31,6 +31,8 @@ const CODE: &[(&str, &str)] = &[
     (".bzr", "Breezy"),
     (".cargo/config.toml", "Cargo"),
     (".cargo/config", "Cargo"),
+    (".cargo/bin", "a shell"),
+    (".cargo/env", "a shell"),
     (".npmrc", "npm"),
     (".yarnrc", "Yarn"),
     (".yarnrc.yml", "Yarn"),
@@ -178,6 +180,34 @@ pub(super) fn taken_by(path: &Path) -> Option<&'static str> {
     let names: Vec<String> = names(path).collect();
     let found = CODE.iter().find(|(place, _)| is_part(&names, place));
     found.map(|(_, program)| *program)
+}
+
+/// Whether a place is one that takes code, or Aside's own settings, by the folded names that lead to it, none of which
+/// but the last is one itself.
+pub(super) fn is_guarded(names: &[String]) -> bool {
+    let ends_with = |place: &str| {
+        let parts = place.split('/').rev();
+        let mut names = names.iter().rev();
+        parts
+            .into_iter()
+            .all(|part| names.next().is_some_and(|name| fits(name, part)))
+    };
+    names
+        .last()
+        .is_some_and(|name| OWN.contains(&name.as_str()))
+        || CODE.iter().any(|(place, _)| ends_with(place))
+}
+
+/// Where a user's secrets usually are: folders and files below the home, and of the system.
+pub(super) fn secret_places(home: &Path) -> Vec<PathBuf> {
+    let system = |place: &&str| place.starts_with("etc/");
+    let folders = SECRET_FOLDERS.iter().map(|place| match system(place) {
+        true => Path::new("/").join(place),
+        false => home.join(place),
+    });
+    let files = SECRET_NAMES.iter();
+    let files = files.flat_map(|name| [home.join(name), Path::new("/etc").join(name)]);
+    folders.chain(files).collect()
 }
 
 /// Whether the names of a place, with `/` between them, follow one another here.

@@ -205,7 +205,9 @@ impl Stage {
             .env("HOME", at("home"))
             .env("XDG_STATE_HOME", at("state"))
             .env("XDG_CONFIG_HOME", at("config"))
-            .env("XDG_CACHE_HOME", at("cache"));
+            .env("XDG_CACHE_HOME", at("cache"))
+            // What a server does inside a sandbox, and whether it has one, is its own business.
+            .env("ASIDE_SANDBOX", "off");
         command
     }
 }

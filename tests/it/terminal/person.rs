@@ -82,6 +82,7 @@ impl PtyPerson {
         command.env("XDG_CONFIG_HOME", place("config"));
         command.env("XDG_STATE_HOME", place("state"));
         command.env("TMPDIR", world.folder());
+        command.env("ASIDE_SANDBOX", "off");
         command.env("OUT", place("stdout"));
         for (name, value) in &start.env {
             command.env(name, value);

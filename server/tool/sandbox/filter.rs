@@ -1,0 +1,244 @@
+//! The filter of system calls that a sandboxed command runs under: what the kernel refuses it, whatever it may see of
+//! the file system.
+//!
+//! Unix sockets and those of virtual machines lead out of every other wall, so only internet sockets can be made (in a
+//! network of its own, where nothing else is allowed). New namespaces give capabilities back, `io_uring` goes around a
+//! filter, and kernel keys belong to the user's session.
+
+use nix::libc;
+
+/// One instruction of the filter, as the kernel takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Instruction {
+    code: u16,
+    /// Instructions that are left out where a comparison holds.
+    then: u8,
+    /// Instructions that are left out where it does not.
+    otherwise: u8,
+    value: u32,
+}
+
+const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+const EQUALS: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+const AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
+const HAS_BIT: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
+const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+
+/// Where the kernel puts the number of the call, the architecture, and the lower half of the first argument.
+const NUMBER: u32 = 0;
+const ARCHITECTURE: u32 = 4;
+const FIRST_ARGUMENT: u32 = 16;
+
+/// Numbers from here on belong to another set of calls (x32), which no filter for this one knows.
+const OTHER_NUMBERS: u32 = 0x4000_0000;
+
+#[cfg(target_arch = "x86_64")]
+const OURS: Option<u32> = Some(0xc000_003e);
+#[cfg(target_arch = "aarch64")]
+const OURS: Option<u32> = Some(0xc000_00b7);
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const OURS: Option<u32> = None;
+
+/// Calls that look as if this kernel did not have them: programs then do without.
+const ABSENT: [libc::c_long; 4] = [
+    // Its flags are in memory, where a filter cannot look; the C library falls back to `clone`.
+    libc::SYS_clone3,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+];
+
+/// Calls that are not permitted.
+const REFUSED: [libc::c_long; 20] = [
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_setns,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsmount,
+    libc::SYS_mount_setattr,
+    libc::SYS_open_by_handle_at,
+];
+
+/// Families of sockets that can be made.
+const SOCKETS: [libc::c_int; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+
+/// The filter as bytes, in the order that this machine has them. None where this processor's calls are not known.
+pub(in crate::tool) fn program() -> Option<Vec<u8>> {
+    let bytes = instructions(OURS?).into_iter().flat_map(|instruction| {
+        let [a, b] = instruction.code.to_ne_bytes();
+        let [c, d, e, f] = instruction.value.to_ne_bytes();
+        [a, b, instruction.then, instruction.otherwise, c, d, e, f]
+    });
+    Some(bytes.collect())
+}
+
+fn instructions(architecture: u32) -> Vec<Instruction> {
+    let mut all = vec![
+        load(ARCHITECTURE),
+        // Calls of another architecture are numbered otherwise.
+        jump(EQUALS, architecture, 1, 0),
+        fail(libc::ENOSYS),
+        load(NUMBER),
+        jump(AT_LEAST, OTHER_NUMBERS, 0, 1),
+        fail(libc::ENOSYS),
+    ];
+    for number in ABSENT {
+        all.extend([jump(EQUALS, number_of(number), 0, 1), fail(libc::ENOSYS)]);
+    }
+    for number in REFUSED {
+        all.extend([jump(EQUALS, number_of(number), 0, 1), fail(libc::EPERM)]);
+    }
+    for number in [libc::SYS_clone, libc::SYS_unshare] {
+        all.extend([
+            jump(EQUALS, number_of(number), 0, 4),
+            load(FIRST_ARGUMENT),
+            jump(HAS_BIT, libc::CLONE_NEWUSER.cast_unsigned(), 0, 1),
+            fail(libc::EPERM),
+            allow(),
+        ]);
+    }
+    let families = SOCKETS.len() as u8;
+    all.extend([
+        jump(EQUALS, number_of(libc::SYS_socket), 0, families + 2),
+        load(FIRST_ARGUMENT),
+    ]);
+    for (place, family) in (0..families).zip(SOCKETS) {
+        let to_the_end = families - place;
+        all.push(jump(EQUALS, family.cast_unsigned(), to_the_end, 0));
+    }
+    all.extend([fail(libc::EACCES), allow()]);
+    all
+}
+
+const fn load(offset: u32) -> Instruction {
+    instruction(LOAD, offset, 0, 0)
+}
+
+const fn jump(code: u16, value: u32, then: u8, otherwise: u8) -> Instruction {
+    instruction(code, value, then, otherwise)
+}
+
+fn fail(error: libc::c_int) -> Instruction {
+    instruction(
+        RETURN,
+        libc::SECCOMP_RET_ERRNO | error.cast_unsigned(),
+        0,
+        0,
+    )
+}
+
+const fn allow() -> Instruction {
+    instruction(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0)
+}
+
+const fn instruction(code: u16, value: u32, then: u8, otherwise: u8) -> Instruction {
+    Instruction {
+        code,
+        then,
+        otherwise,
+        value,
+    }
+}
+
+/// Numbers of calls are small.
+fn number_of(call: libc::c_long) -> u32 {
+    u32::try_from(call).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const X86_64: u32 = 0xc000_003e;
+
+    /// What the filter says of a call: 0 for allowed, else the error. As the kernel would run it.
+    fn says(architecture: u32, number: u32, argument: u32) -> u32 {
+        let all = instructions(X86_64);
+        let (mut at, mut loaded) = (0, 0);
+        loop {
+            let Instruction {
+                code,
+                then,
+                otherwise,
+                value,
+            } = all[at];
+            let holds = match code {
+                LOAD => {
+                    loaded = match value {
+                        NUMBER => number,
+                        ARCHITECTURE => architecture,
+                        FIRST_ARGUMENT => argument,
+                        other => panic!("{other}"),
+                    };
+                    at += 1;
+                    continue;
+                }
+                RETURN if value == libc::SECCOMP_RET_ALLOW => return 0,
+                RETURN => return value & 0xffff,
+                EQUALS => loaded == value,
+                AT_LEAST => loaded >= value,
+                HAS_BIT => loaded & value != 0,
+                other => panic!("{other}"),
+            };
+            at += 1 + usize::from(if holds { then } else { otherwise });
+        }
+    }
+
+    #[test]
+    fn what_leads_out_is_refused_and_the_rest_is_not() {
+        let check = |call: libc::c_long, argument: i32, error: i32| {
+            let said = says(X86_64, number_of(call), argument.cast_unsigned());
+            assert_eq!(said, error.cast_unsigned(), "{call} {argument}");
+        };
+        check(libc::SYS_read, 0, 0);
+        check(libc::SYS_execve, 0, 0);
+        check(libc::SYS_socketpair, libc::AF_UNIX, 0);
+        check(libc::SYS_socket, libc::AF_INET, 0);
+        check(libc::SYS_socket, libc::AF_INET6, 0);
+        check(libc::SYS_socket, libc::AF_NETLINK, 0);
+        check(libc::SYS_socket, libc::AF_UNIX, libc::EACCES);
+        check(libc::SYS_socket, libc::AF_VSOCK, libc::EACCES);
+        check(libc::SYS_socket, libc::AF_ALG, libc::EACCES);
+        check(libc::SYS_clone, libc::SIGCHLD, 0);
+        check(libc::SYS_clone, libc::CLONE_NEWUSER, libc::EPERM);
+        check(libc::SYS_unshare, libc::CLONE_NEWNET, 0);
+        check(
+            libc::SYS_unshare,
+            libc::CLONE_NEWNS | libc::CLONE_NEWUSER,
+            libc::EPERM,
+        );
+        for call in ABSENT {
+            check(call, 0, libc::ENOSYS);
+        }
+        for call in REFUSED {
+            check(call, 0, libc::EPERM);
+        }
+    }
+
+    #[test]
+    fn calls_that_are_numbered_otherwise_are_none() {
+        let absent = libc::ENOSYS.cast_unsigned();
+        assert_eq!(says(0x4000_0003, 0, 0), absent, "those of 32 bits");
+        assert_eq!(says(X86_64, OTHER_NUMBERS + 41, 1), absent, "those of x32");
+        assert_eq!(says(X86_64, 0x3fff_ffff, 0), 0, "one of a later kernel");
+    }
+
+    #[test]
+    fn an_instruction_has_eight_bytes() {
+        let bytes = program().map(|bytes| bytes.len());
+        assert_eq!(bytes, OURS.map(|ours| instructions(ours).len() * 8));
+    }
+}

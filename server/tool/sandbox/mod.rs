@@ -1,0 +1,340 @@
+//! The walls around commands: what of the machine a command can reach, and how that is made.
+//!
+//! On Linux a command runs in a world that bubblewrap builds: the file system read-only but for the workspace, places
+//! that other programs take code from read-only even there, Aside's own folders and the user's secrets out of sight, no
+//! network, processes and a `/proc` of its own, no privileges, and a filter of system calls. Nothing here starts a
+//! process; that the walls stand is found out by [`super::probe`].
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `layout` | the world of a command, as arguments for bubblewrap |
+//! | `places` | what in a folder other programs take code from |
+//! | `filter` | the filter of system calls |
+//! | `program` | programs found outside of the workspace |
+
+use std::{
+    collections::BTreeSet,
+    env,
+    ffi::{OsStr, OsString},
+    fs,
+    path::{Path, PathBuf},
+};
+
+use tokio::sync::OnceCell;
+
+pub(super) mod filter;
+pub(super) mod layout;
+mod places;
+pub(super) mod program;
+
+use self::layout::Layout;
+use super::workspace::secret_places;
+
+/// What the user set about the sandbox.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SandboxRules {
+    /// Everything is decided as if a sandbox held, and runs without one.
+    pub unsandboxed: bool,
+    /// There is to be none, so that everything asks.
+    pub off: bool,
+    /// Commands may use the network.
+    pub network: bool,
+    /// Folders beside the workspace that commands may write in. Those that are not there do not count.
+    pub writable: Vec<PathBuf>,
+    /// Folders of Aside's own, its state first.
+    pub own: Vec<PathBuf>,
+}
+
+/// The sandbox of a turn: what the user set, and whether it works here, which is found out when it is first needed.
+#[derive(Debug, Default)]
+pub struct Sandbox {
+    /// What the user set.
+    pub rules: SandboxRules,
+    /// What it is made with, or why it cannot be made.
+    pub(super) means: OnceCell<Result<Means, Missing>>,
+}
+
+/// What a sandbox is made with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Means {
+    /// bubblewrap's program.
+    pub(super) bubblewrap: PathBuf,
+    /// The shell that reads command lines.
+    pub(super) shell: PathBuf,
+}
+
+/// Why there is no sandbox, and how to mend it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// Why, as a clause: "bubblewrap is not installed".
+    pub why: String,
+    /// What to do about it, as a clause in the imperative.
+    pub mend: String,
+}
+
+/// How a command is held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Confinement {
+    /// Inside the sandbox.
+    Inside(Means),
+    /// Outside of it, which a person has to allow; why.
+    Outside(String),
+    /// Outside of it, as the user said for every command.
+    Free,
+}
+
+/// A program that starts another one inside of walls: bubblewrap with its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Walls {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments, up to the program that it is to start.
+    pub args: Vec<OsString>,
+}
+
+impl Sandbox {
+    /// The sandbox that these rules ask for.
+    #[must_use]
+    pub fn new(rules: SandboxRules) -> Self {
+        Self {
+            rules,
+            means: OnceCell::new(),
+        }
+    }
+
+    /// None, and nothing asks for want of it.
+    #[must_use]
+    pub fn unsandboxed() -> Self {
+        Self::new(SandboxRules {
+            unsandboxed: true,
+            ..SandboxRules::default()
+        })
+    }
+}
+
+impl SandboxRules {
+    /// Whether it matters if a sandbox works here.
+    pub(super) fn wants_one(&self) -> bool {
+        !self.unsandboxed && !self.off
+    }
+
+    /// How a command is held. `means` is what a sandbox is made with here.
+    pub(super) fn confine(&self, means: Result<&Means, &Missing>) -> Confinement {
+        if self.unsandboxed {
+            return Confinement::Free;
+        }
+        if self.off {
+            return Confinement::Outside("there is no sandbox here, so commands ask".into());
+        }
+        match means {
+            Ok(means) => Confinement::Inside(means.clone()),
+            Err(missing) => Confinement::Outside(format!(
+                "it would run outside the sandbox, which does not work here: {}",
+                missing.why
+            )),
+        }
+    }
+
+    /// Looks for the programs of a sandbox, without trying them.
+    ///
+    /// # Errors
+    /// Where one is missing, or the workspace cannot be confined.
+    pub(super) fn find_means(&self, root: &Path) -> Result<Means, Missing> {
+        let missing = |why: &str, mend: String| Missing {
+            why: why.to_owned(),
+            mend,
+        };
+        if !cfg!(target_os = "linux") {
+            let mend = "there is nothing to install: let commands ask, or run Aside on Linux";
+            return Err(missing("Aside has one on Linux alone", mend.into()));
+        }
+        if filter::program().is_none() {
+            let mend = "there is nothing to install: let commands ask";
+            return Err(missing(
+                "Aside has none for this processor",
+                mend.to_owned(),
+            ));
+        }
+        if root.parent().is_none() {
+            let mend = "open a folder further down".to_owned();
+            return Err(missing("the workspace is the whole file system", mend));
+        }
+        if self.own.iter().any(|own| root.starts_with(real(own))) {
+            let mend = "open another folder".to_owned();
+            let why = "the workspace is a folder of Aside's own, which it would hide";
+            return Err(missing(why, mend));
+        }
+        let path = env::var_os("PATH").unwrap_or_default();
+        let outside_of = self.writable(root);
+        let found = |name| program::find(name, &path, &outside_of);
+        let Some(bubblewrap) = found("bwrap") else {
+            let why = "bubblewrap is not installed";
+            return Err(missing(why, install(&os_release())));
+        };
+        let Some(shell) = found("sh") else {
+            let mend = "put the folder of `sh` into PATH".to_owned();
+            return Err(missing("there is no `sh` outside the workspace", mend));
+        };
+        Ok(Means { bubblewrap, shell })
+    }
+
+    /// The walls around a command that runs in a folder of the workspace. Looks through the workspace for what is to
+    /// stay as it is, and makes folders of Aside's own that a command could make in its place.
+    pub(super) fn walls(&self, means: &Means, root: &Path, cwd: &Path) -> Walls {
+        Walls {
+            program: means.bubblewrap.clone(),
+            args: self.layout(root, cwd).arguments(),
+        }
+    }
+
+    fn layout(&self, root: &Path, cwd: &Path) -> Layout {
+        let writable = self.writable(root);
+        let is_writable = |path: &Path| writable.iter().any(|folder| path.starts_with(folder));
+        let is_above = |path: &Path| writable.iter().any(|folder| folder.starts_with(path));
+        let protected = writable.iter().flat_map(|folder| places::guarded(folder));
+        let protected = protected
+            .filter_map(|place| fs::canonicalize(place).ok())
+            .filter(|place| is_writable(place) && !is_above(place));
+        let is_in_another = |own: &Path| {
+            own.ancestors()
+                .skip(1)
+                .any(|it| self.own.iter().any(|o| o == it))
+        };
+        for own in self.own.iter().filter(|own| !is_in_another(own)) {
+            if is_writable(own) && !own.exists() {
+                // Where this fails the command cannot make it either.
+                let _ = fs::create_dir_all(own);
+            }
+        }
+        let home = env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+        let secrets = secret_places(&home).into_iter();
+        let fresh = ["/tmp", "/var/tmp", "/run"].map(PathBuf::from);
+        let fresh: Vec<_> = fresh
+            .into_iter()
+            .filter(|folder| is_real_folder(folder))
+            .collect();
+        let lies_in_fresh = |place: &PathBuf| fresh.iter().any(|it| place.starts_with(it));
+        // What lies in a folder that is empty anyway need not be hidden.
+        let hidden: BTreeSet<PathBuf> = secrets
+            .chain(self.own.iter().cloned())
+            .filter_map(|place| fs::canonicalize(place).ok())
+            .filter(|place| !is_above(place) && (is_writable(place) || !lies_in_fresh(place)))
+            .collect();
+        let is_seen = |place: &PathBuf| !place.ancestors().skip(1).any(|it| hidden.contains(it));
+        let (folders, files) = hidden
+            .iter()
+            .filter(|place| is_seen(place))
+            .cloned()
+            .partition(|place| place.is_dir());
+        let names = self.network.then(|| real(Path::new("/etc/resolv.conf")));
+        Layout {
+            protected: protected.filter(is_seen).collect(),
+            hidden: folders,
+            masked: files,
+            readable: names.into_iter().filter(lies_in_fresh).collect(),
+            fresh: fresh.clone(),
+            network: self.network,
+            cwd: cwd.to_owned(),
+            writable,
+        }
+    }
+
+    /// The real paths of the folders that commands write in, the workspace first.
+    fn writable(&self, root: &Path) -> Vec<PathBuf> {
+        let more = self.writable.iter();
+        let more = more.filter_map(|folder| fs::canonicalize(folder).ok());
+        let more = more.filter(|folder| folder.is_dir() && folder.parent().is_some());
+        std::iter::once(root.to_owned()).chain(more).collect()
+    }
+}
+
+/// The real path, or the path itself where nothing is there.
+fn real(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn is_real_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|about| about.is_dir())
+}
+
+fn os_release() -> String {
+    let files = ["/etc/os-release", "/usr/lib/os-release"];
+    let read = |file: &&str| fs::read_to_string(file).ok();
+    files.iter().find_map(read).unwrap_or_default()
+}
+
+/// How bubblewrap is installed, by what a system says of itself.
+pub(super) fn install(os_release: &str) -> String {
+    let lines = os_release.lines();
+    let ids = lines.filter_map(|line| {
+        let (key, value) = line.split_once('=')?;
+        (key == "ID" || key == "ID_LIKE").then(|| value.trim_matches('"'))
+    });
+    let ids: Vec<&str> = ids.flat_map(str::split_whitespace).collect();
+    let command = [
+        ("debian", "apt-get install bubblewrap"),
+        ("ubuntu", "apt-get install bubblewrap"),
+        ("fedora", "dnf install bubblewrap"),
+        ("rhel", "dnf install bubblewrap"),
+        ("arch", "pacman -S bubblewrap"),
+        ("alpine", "apk add bubblewrap"),
+        ("suse", "zypper install bubblewrap"),
+        ("opensuse", "zypper install bubblewrap"),
+        ("void", "xbps-install bubblewrap"),
+        ("gentoo", "emerge sys-apps/bubblewrap"),
+    ]
+    .into_iter()
+    .find(|(id, _)| ids.contains(id));
+    match command {
+        Some((_, command)) => format!("install it as root with `{command}`"),
+        None => "install the package bubblewrap".to_owned(),
+    }
+}
+
+/// What is to be done where bubblewrap is there and does not work, by what it said and what the system is set to.
+pub(super) fn mend(said: &str, setting: impl Fn(&str) -> Option<String>) -> String {
+    let is = |file: &str, value: &str| setting(file).is_some_and(|text| text.trim() == value);
+    if is("/proc/sys/user/max_user_namespaces", "0") {
+        return "let users make namespaces with `sysctl user.max_user_namespaces=15000`".to_owned();
+    }
+    if is("/proc/sys/kernel/unprivileged_userns_clone", "0") {
+        return "let users make namespaces with `sysctl kernel.unprivileged_userns_clone=1`"
+            .to_owned();
+    }
+    if is(
+        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+        "1",
+    ) {
+        return "let bwrap make namespaces: give it an AppArmor profile with `userns,`, such as \
+                /usr/share/apparmor/extra-profiles/bwrap-userns-restrict, or set \
+                `sysctl kernel.apparmor_restrict_unprivileged_userns=0`"
+            .to_owned();
+    }
+    let in_container = setting("/.dockerenv").is_some() || setting("/run/.containerenv").is_some();
+    if in_container && said.contains("proc") {
+        return "let the container mount a /proc of its own: start it with \
+                `--security-opt systempaths=unconfined`"
+            .to_owned();
+    }
+    if in_container {
+        return "let the container make namespaces: start it with `--security-opt seccomp=unconfined \
+                --security-opt apparmor=unconfined`"
+            .to_owned();
+    }
+    "run `bwrap --unshare-user --ro-bind / / true` to see what hinders it".to_owned()
+}
+
+/// What the system is set to: the content of a file, if it is there.
+pub(super) fn setting(file: &str) -> Option<String> {
+    fs::read_to_string(file).ok()
+}
+
+/// The shell that reads command lines, found outside the workspace.
+pub(super) fn shell(root: &Path) -> OsString {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found = program::find("sh", &path, &[root.to_owned()]);
+    found.map_or_else(|| OsStr::new("sh").to_owned(), Into::into)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! Tests of what is decided about walls.
+
+use super::*;
+
+fn missing(why: &str) -> Missing {
+    Missing {
+        why: why.into(),
+        mend: "mend it".into(),
+    }
+}
+
+#[test]
+fn how_a_command_is_held() {
+    let means = Means {
+        bubblewrap: "/usr/bin/bwrap".into(),
+        shell: "/bin/sh".into(),
+    };
+    let none = missing("bubblewrap is not installed");
+    let outside = |why: &str| Confinement::Outside(why.into());
+    let off = "there is no sandbox here, so commands ask";
+    let fails =
+        "it would run outside the sandbox, which does not work here: bubblewrap is not installed";
+    let check = |unsandboxed, off, works: bool, expected: Confinement| {
+        let rules = SandboxRules {
+            unsandboxed,
+            off,
+            ..SandboxRules::default()
+        };
+        let means = if works { Ok(&means) } else { Err(&none) };
+        assert_eq!(
+            rules.confine(means),
+            expected,
+            "{unsandboxed} {off} {works}"
+        );
+        let needed = !matches!(expected, Confinement::Free) && !off;
+        assert_eq!(rules.wants_one(), needed);
+    };
+    check(false, false, true, Confinement::Inside(means.clone()));
+    check(false, false, false, outside(fails));
+    check(false, true, true, outside(off));
+    check(false, true, false, outside(off));
+    check(true, false, true, Confinement::Free);
+    check(true, false, false, Confinement::Free);
+    check(true, true, true, Confinement::Free);
+    check(true, true, false, Confinement::Free);
+}
+
+#[test]
+fn how_bubblewrap_is_installed() {
+    let check = |text: &str, expected: &str| assert!(install(text).contains(expected), "{text}");
+    check("NAME=\"Debian\"\nID=debian\n", "apt-get install bubblewrap");
+    check("ID=linuxmint\nID_LIKE=\"ubuntu debian\"", "apt-get");
+    check(
+        "ID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"",
+        "dnf install",
+    );
+    check("ID=opensuse-leap\nID_LIKE=\"suse opensuse\"", "zypper");
+    check("ID=arch", "pacman");
+    check("ID=alpine", "apk add");
+    check("ID=nixos", "the package bubblewrap");
+    check("", "the package bubblewrap");
+}
+
+#[test]
+fn what_hinders_bubblewrap_is_named() {
+    let check = |said: &str, files: &[(&str, &str)], expected: &str| {
+        let setting = |file: &str| {
+            let found = files.iter().find(|(name, _)| *name == file);
+            found.map(|(_, text)| (*text).to_owned())
+        };
+        let advice = mend(said, setting);
+        assert!(advice.contains(expected), "{advice}");
+    };
+    let denied = "bwrap: setting up uid map: Permission denied";
+    let armor = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
+    check(denied, &[(armor, "1\n")], "AppArmor profile");
+    check(denied, &[(armor, "0\n")], "to see what hinders it");
+    check(
+        "bwrap: No space left",
+        &[("/proc/sys/user/max_user_namespaces", "0\n")],
+        "user.max_user_namespaces",
+    );
+    check(
+        denied,
+        &[("/proc/sys/kernel/unprivileged_userns_clone", "0")],
+        "unprivileged_userns_clone=1",
+    );
+    check(
+        "bwrap: No permissions to create a new namespace",
+        &[("/.dockerenv", "")],
+        "seccomp=unconfined",
+    );
+    check(
+        "bwrap: Can't mount proc on /newroot/proc",
+        &[("/.dockerenv", "")],
+        "systempaths=unconfined",
+    );
+}
+
+#[test]
+fn a_workspace_that_cannot_be_confined_has_no_sandbox() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let rules = SandboxRules {
+        own: vec![root.join("state")],
+        ..SandboxRules::default()
+    };
+    let why = |root: &Path| rules.find_means(root).map_err(|missing| missing.why);
+    assert_eq!(
+        why(Path::new("/")),
+        Err("the workspace is the whole file system".into())
+    );
+    let own = "the workspace is a folder of Aside's own, which it would hide";
+    assert_eq!(why(&root.join("state/x")), Err(own.into()));
+}
+
+#[test]
+fn own_folders_are_there_before_a_command_could_make_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let own = root.join("config/aside");
+    let rules = SandboxRules {
+        own: vec![own.clone(), "/nonesuch/aside".into()],
+        ..SandboxRules::default()
+    };
+    let layout = rules.layout(&root, &root);
+    assert!(own.is_dir());
+    assert!(layout.hidden.contains(&own));
+    assert!(!Path::new("/nonesuch").exists());
+}
+
+#[test]
+fn links_are_protected_where_they_lead() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    fs::create_dir(root.join("real")).unwrap();
+    std::os::unix::fs::symlink("real", root.join(".vscode")).unwrap();
+    std::os::unix::fs::symlink("nowhere", root.join(".idea")).unwrap();
+    std::os::unix::fs::symlink("/etc", root.join(".claude")).unwrap();
+    std::os::unix::fs::symlink(".", root.join(".husky")).unwrap();
+    let layout = SandboxRules::default().layout(&root, &root);
+    assert_eq!(layout.protected, [root.join("real")].into());
+}

@@ -1,0 +1,5 @@
+//! The walls around commands: what breaks out of a command that runs without them stays in one that runs inside.
+
+mod decided;
+mod ground;
+mod survive;

@@ -1,0 +1,205 @@
+//! What runs inside the sandbox, what asks, and what is refused.
+
+use std::{fs, os::unix::fs::symlink, path::Path};
+
+use super::ground::{SandboxGround, SandboxedCall, User, program, script, users};
+use crate::world::start;
+
+/// Writes in the workspace and outside of it, and says what of that worked.
+const WRITES: &str =
+    "echo x >inside && echo inside; (echo x >../outside/f) 2>/dev/null && echo outside; echo end";
+
+fn call(command: &str) -> [SandboxedCall<'_>; 1] {
+    [SandboxedCall {
+        id: "run",
+        command: command.to_owned(),
+        cwd: ".",
+    }]
+}
+
+#[test]
+fn a_command_runs_unasked_inside_with_nobody_there() {
+    for user in users() {
+        let ground = SandboxGround::new(*user);
+        ground.run(&call(WRITES), &["--mode", "auto"]).exits(0);
+        let log = ground.world.log();
+        assert_eq!(log.told("run"), "Exit status 0.\ninside\nend", "{user:?}");
+        assert!(!ground.outside("f").exists());
+        assert_eq!(ground.world.read("inside"), "x\n");
+    }
+}
+
+#[test]
+fn what_a_mode_asks_for_is_refused_with_nobody_there_and_the_hint_says_what_helps() {
+    let ground = SandboxGround::new(User::Same);
+    let done = ground.run(&call(WRITES), &["--mode", "edits"]).exits(0);
+    done.says("`--mode auto` lets commands run inside the sandbox without approval.");
+    let log = ground.world.log();
+    assert!(log.told("run").starts_with("run_command needs approval"));
+    assert!(!ground.world.at("inside").exists());
+}
+
+#[test]
+fn how_a_command_ended_comes_through_the_walls() {
+    let check = |command: &str, told: &str| {
+        let ground = SandboxGround::new(User::Same);
+        ground.run(&call(command), &["--mode", "auto"]).exits(0);
+        assert_eq!(ground.world.log().told("run"), told);
+    };
+    check("echo out; echo err >&2; exit 3", "Exit status 3.\nout\nerr");
+    check("kill -KILL $$", "Exit status 137.\n(no output)");
+    check(
+        "echo $TMPDIR; echo x >/tmp/x && cat /tmp/x; cat; ls /proc/self/fd | wc -l",
+        "Exit status 0.\n/tmp\nx\n4",
+    );
+}
+
+/// The folder of programs that a `PATH` without bubblewrap leads to.
+fn programs_without(missing: &[&str], folder: &Path) -> String {
+    fs::create_dir(folder).unwrap();
+    for name in ["sh", "setsid", "setpriv", "bwrap", "cat", "env", "sleep"] {
+        let found = ["/usr/bin", "/bin"].map(|place| Path::new(place).join(name));
+        if let Some(found) = found
+            .iter()
+            .find(|it| it.exists() && !missing.contains(&name))
+        {
+            symlink(found, folder.join(name)).unwrap();
+        }
+    }
+    folder.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn without_the_means_it_is_refused_and_said_how_to_mend_that() {
+    for user in users() {
+        let ground = SandboxGround::new(*user);
+        let path = programs_without(&["bwrap"], &ground.world.folder().join("bin"));
+        let model = ground.world.script(&script(&call(WRITES)));
+        ground.hand_over();
+        let args = [
+            "run",
+            "-m",
+            &model,
+            "Go",
+            "--trust",
+            "--non-interactive",
+            "--mode",
+            "auto",
+            "--detached",
+            "auto",
+        ];
+        let done = start(ground.command(program(), &args).env("PATH", &path))
+            .end()
+            .exits(0);
+        done.says("The sandbox for commands does not work here, so each needs approval: bubblewrap is not installed.")
+            .says("bubblewrap`")
+            .says("`--mode auto --unsandboxed` lets them run without one.");
+        assert!(
+            ground
+                .world
+                .log()
+                .told("run")
+                .starts_with("run_command needs approval")
+        );
+        assert!(!ground.world.at("inside").exists());
+        let doctor = start(ground.command(program(), &["doctor"]).env("PATH", &path)).end();
+        assert!(
+            doctor
+                .stdout
+                .contains("warning  sandbox: it does not work here: bubblewrap is not installed; "),
+            "{doctor:?}"
+        );
+        let doctor = start(&mut ground.command(program(), &["doctor"])).end();
+        assert!(
+            doctor.stdout.contains(
+                "ok       sandbox: commands run inside one by bubblewrap, without a network\n"
+            ),
+            "{doctor:?}"
+        );
+    }
+}
+
+#[test]
+fn where_no_namespace_can_be_made_it_is_refused_too() {
+    for user in users() {
+        let ground = SandboxGround::new(*user);
+        let model = ground.world.script(&script(&call(WRITES)));
+        ground.hand_over();
+        let args = [
+            "--unshare-user",
+            "--disable-userns",
+            "--dev-bind",
+            "/",
+            "/",
+            "--",
+            program().to_str().unwrap(),
+            "run",
+            "-m",
+            &model,
+            "Go",
+            "--trust",
+            "--non-interactive",
+            "--mode",
+            "auto",
+        ];
+        let done = start(&mut ground.command(Path::new("bwrap"), &args))
+            .end()
+            .exits(0);
+        done.says("The sandbox for commands does not work here, so each needs approval: bubblewrap says \"");
+        assert!(
+            ground
+                .world
+                .log()
+                .told("run")
+                .starts_with("run_command needs approval")
+        );
+        assert!(!ground.world.at("inside").exists());
+    }
+}
+
+#[test]
+fn a_program_of_the_workspace_builds_no_walls() {
+    let ground = SandboxGround::new(User::Same);
+    let world = &ground.world;
+    for name in ["bwrap", "sh"] {
+        world.write(name, "#!/bin/sh\ntouch taken\n");
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(world.at(name), executable).unwrap();
+    }
+    let model = world.script(&script(&call("echo ran")));
+    let args = [
+        "run",
+        "-m",
+        &model,
+        "Go",
+        "--trust",
+        "--non-interactive",
+        "--mode",
+        "auto",
+    ];
+    let path = format!("{}:/usr/bin:/bin", world.at("").display());
+    let mut command = ground.command(program(), &args);
+    start(command.env("PATH", path)).end().exits(0);
+    assert_eq!(world.log().told("run"), "Exit status 0.\nran");
+    assert!(!world.at("taken").exists());
+}
+
+#[test]
+fn settings_open_the_walls_where_the_user_says_so() {
+    let ground = SandboxGround::new(User::Same);
+    let outside = ground.outside("");
+    ground.world.user_config(&format!(
+        "[sandbox]\nnetwork = true\nwritable = ['{}', '/nonesuch']\n",
+        outside.display()
+    ));
+    let command = "echo x >../outside/f && echo outside; mkdir ../outside/.git 2>&1; echo x >../outside/.envrc; \
+                   wc -l </proc/net/dev | grep -qv '^3$' && echo network; echo end";
+    fs::write(ground.outside(".envrc"), "").unwrap();
+    ground.run(&call(command), &["--mode", "auto"]).exits(0);
+    let log = ground.world.log();
+    let told = log.told("run");
+    assert!(told.contains("\noutside\n"), "{told}");
+    assert!(told.contains("Read-only file system"), "{told}");
+    assert!(told.ends_with("\nend"), "{told}");
+    assert_eq!(fs::read_to_string(ground.outside(".envrc")).unwrap(), "");
+}

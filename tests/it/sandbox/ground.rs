@@ -1,0 +1,166 @@
+//! A place from which to break out, as root and as an ordinary user.
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, lchown},
+    path::{Path, PathBuf},
+    process::Command,
+    sync::OnceLock,
+};
+
+use crate::world::{ASIDE, ProgramResult, TestWorld, start};
+
+/// The user who may do nothing.
+const NOBODY: u32 = 65534;
+
+/// Who runs the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum User {
+    /// Who runs the tests.
+    Same,
+    /// One without any right.
+    Nobody,
+}
+
+/// The users as whom something can be tried here: only root can become another one.
+pub(super) fn users() -> &'static [User] {
+    if rustix::process::getuid().is_root() {
+        &[User::Same, User::Nobody]
+    } else {
+        &[User::Same]
+    }
+}
+
+/// A workspace whose sandbox is what the user's machine has, and a folder beside it that is none of its business.
+pub(super) struct SandboxGround {
+    pub(super) world: TestWorld,
+    pub(super) user: User,
+}
+
+impl SandboxGround {
+    pub(super) fn new(user: User) -> Self {
+        let world = TestWorld::below(base());
+        fs::create_dir(world.folder().join("outside")).unwrap();
+        let open = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(world.folder(), open).unwrap();
+        Self { world, user }
+    }
+
+    /// A path that is none of the workspace's business.
+    pub(super) fn outside(&self, path: &str) -> PathBuf {
+        self.world.folder().join("outside").join(path)
+    }
+
+    /// Everything here is made the user's.
+    pub(super) fn hand_over(&self) {
+        if self.user == User::Nobody {
+            give(self.world.folder());
+        }
+    }
+
+    /// A program as the user runs it, in the workspace.
+    pub(super) fn command(&self, program: &Path, args: &[&str]) -> Command {
+        let nobody = NOBODY.to_string();
+        let mut words = vec![];
+        if self.user == User::Nobody {
+            words.extend([
+                "setpriv",
+                "--reuid",
+                &nobody,
+                "--regid",
+                &nobody,
+                "--clear-groups",
+            ]);
+        }
+        words.push(program.to_str().unwrap());
+        words.extend(args);
+        let mut command = self.world.within("setsid", &words);
+        command.env_remove("ASIDE_SANDBOX");
+        command
+    }
+
+    /// Aside with these arguments.
+    pub(super) fn aside(&self, args: &[&str]) -> ProgramResult {
+        self.hand_over();
+        start(&mut self.command(program(), args)).end()
+    }
+
+    /// One turn in which the model runs these commands at once, each by its id and in its folder.
+    pub(super) fn run(&self, commands: &[SandboxedCall<'_>], args: &[&str]) -> ProgramResult {
+        let model = self.world.script(&script(commands));
+        self.aside(
+            &[
+                &["run", "-m", &model, "Go", "--trust", "--non-interactive"],
+                args,
+            ]
+            .concat(),
+        )
+    }
+}
+
+/// A call of `run_command`.
+#[derive(Clone, Debug)]
+pub(super) struct SandboxedCall<'a> {
+    pub(super) id: &'a str,
+    pub(super) command: String,
+    pub(super) cwd: &'a str,
+}
+
+/// The script of a model that makes these calls in one step.
+pub(super) fn script(commands: &[SandboxedCall<'_>]) -> String {
+    let text = |text: &str| toml::Value::from(text).to_string();
+    let call = |it: &SandboxedCall<'_>| {
+        format!(
+            "{{ call = 'run_command', id = {}, arguments = {{ command = {}, cwd = {} }} }},\n",
+            text(it.id),
+            text(&it.command),
+            text(it.cwd)
+        )
+    };
+    let calls: String = commands.iter().map(call).collect();
+    format!(
+        "[[reply]]\nwhen = {{ step = 1 }}\nsay = [\n{calls}]\n[[reply]]\nsay = [{{ text = 'Done.' }}]\n"
+    )
+}
+
+/// Where everybody may go, and which is not empty inside a sandbox as `/tmp` is.
+fn base() -> &'static Path {
+    static BASE: OnceLock<PathBuf> = OnceLock::new();
+    BASE.get_or_init(|| {
+        let places = [env!("CARGO_TARGET_TMPDIR"), "/var/lib", "/srv"];
+        let root = rustix::process::getuid().is_root();
+        let found = places
+            .iter()
+            .find(|place| !root || is_open(Path::new(place)));
+        found.expect("a folder for everybody").into()
+    })
+}
+
+/// The program under test, where everybody may run it.
+pub(super) fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        if is_open(Path::new(ASIDE)) {
+            return ASIDE.into();
+        }
+        let copy = base().join(format!("aside-{}", std::process::id()));
+        fs::copy(ASIDE, &copy).unwrap();
+        copy
+    })
+}
+
+/// Whether everybody may go there.
+fn is_open(path: &Path) -> bool {
+    path.ancestors().skip(1).all(|folder| {
+        fs::metadata(folder).is_ok_and(|about| about.permissions().mode() & 0o001 != 0)
+    })
+}
+
+fn give(path: &Path) {
+    lchown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+    if fs::symlink_metadata(path).unwrap().is_dir() {
+        for entry in fs::read_dir(path).unwrap() {
+            give(&entry.unwrap().path());
+        }
+    }
+}
