@@ -17,7 +17,7 @@ use aside::{
         args::{self, Cli, Command, Stop},
         config, conversation, demo, doctor,
         failure::CommandFailure,
-        model,
+        model, output,
         place::CommandContext,
         run,
         streams::Streams,
@@ -37,11 +37,20 @@ fn main() -> ExitCode {
         supervisor::child_main(given);
     }
     keep_to_itself();
-    match args::parse(std::env::args_os()) {
-        Err(Stop::Show(text)) => finish(Ok((0, text))),
-        Err(Stop::Usage(text)) => finish(Err(CommandFailure::usage(text))),
-        Ok(cli) => finish(dispatch(cli)),
+    let given: Vec<_> = std::env::args_os().collect();
+    let output = args::wanted_output(&given);
+    let result = match args::parse(given) {
+        Err(Stop::Show(text)) => Ok((0, text)),
+        Err(Stop::Usage(text)) => Err(CommandFailure::usage(text)),
+        Ok(cli) => dispatch(cli),
+    };
+    if let Err(failure) = &result {
+        // Where it cannot be written, there is still the exit code.
+        let _ = io::stdout()
+            .lock()
+            .write_all(output::failed(output, failure).as_bytes());
     }
+    finish(result)
 }
 
 /// Other processes are to learn no secrets of this one: neither from its environment nor, after a crash, from its

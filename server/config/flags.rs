@@ -1,5 +1,7 @@
 //! Flags whose values have a form of their own.
 
+use std::fmt;
+
 use super::{names::is_name, settings::DetachedMode};
 
 /// The kinds of prompts for which `--detached` can be given separately.
@@ -77,6 +79,24 @@ impl DetachedFlag {
     }
 }
 
+/// As it is typed.
+impl fmt::Display for DetachedFlag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.kind {
+            None => "",
+            Some(DetachedKind::Run) => "run=",
+            Some(DetachedKind::Deliver) => "deliver=",
+            Some(DetachedKind::Tool) => "tool=",
+        })?;
+        f.write_str(match self.mode {
+            DetachedMode::Auto => "auto",
+            DetachedMode::Defaults => "defaults",
+            DetachedMode::Deny => "deny",
+            DetachedMode::Stop => "stop",
+        })
+    }
+}
+
 impl AnswerFlag {
     /// Reads the flag's value: what stands before the first `=` is a tool and a question where it has a dot.
     ///
@@ -111,7 +131,7 @@ impl AnswerFlag {
 mod tests {
     use super::*;
 
-    fn check<T: std::fmt::Debug>(parsed: Result<T, String>, expected: &str) {
+    fn check<T: fmt::Debug>(parsed: Result<T, String>, expected: &str) {
         assert_eq!(
             parsed.map_or_else(|error| error, |flag| format!("{flag:?}")),
             expected

@@ -7,6 +7,7 @@
 //! | [`flags`], [`names`] | `--set`, `--answer` and their like; the nearest known name to a mistyped one |
 //! | `rules`, `enable` | settings → the rules of a turn, and which tools are on |
 //! | `model`, [`known`] | which model a name means; the providers that are known without configuration |
+//! | `void` | settings that could not count, and why |
 //! | [`workspace`], [`trust`], [`preview`] | what a workspace may set, whether it is trusted, and what trusting it would run |
 //! | `instructions` | the files of instructions for the model |
 //!
@@ -35,6 +36,7 @@ pub mod settings;
 mod sources;
 mod tree;
 pub mod trust;
+mod void;
 pub mod workspace;
 
 #[cfg(test)]
@@ -49,6 +51,8 @@ pub use instructions::instructions;
 pub use layers::{Origin, Problem, Problems};
 pub use model::{ModelChoice, ModelId, choose_model, key_is_there, usable_providers};
 pub use rules::{RunContext, ToolFacts};
+#[cfg(test)]
+pub(crate) use schema::keys;
 pub use schema::schema;
 pub use settings::Settings;
 pub use sources::{Flag, SourceFile, Sources, user_folders};

@@ -48,6 +48,8 @@ pub struct RunContext {
 /// What is known of a tool besides its settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolFacts {
+    /// What it does at most.
+    pub class: rules::Class,
     /// It is no part of Aside.
     pub outside: bool,
     /// Its questions count as the assistant's.
@@ -76,7 +78,9 @@ impl Settings {
                 strategy: conversation.inquiry.strategy.into(),
                 assistant: (conversation.inquiry.assistant != AssistantSettings::default())
                     .then(|| self.assistant_rules(INQUIRY, &run.model.id)),
+                max_cost: Some(conversation.inquiry.max_cost),
             },
+            prices: BTreeMap::new(),
             schema: run.schema,
             limits: conversation.limits.to_limits(),
         }
@@ -123,10 +127,14 @@ impl Settings {
     }
 
     fn assistant_rules(&self, name: &str, turns: &str) -> rules::Assistant {
-        let model = self.inquiry_assistant(name).model;
+        let own = self.inquiry_assistant(name);
+        let has_texts = own.system_prompt.is_some() || own.instructions.is_some();
         rules::Assistant {
             name: name.to_owned(),
-            model: model.unwrap_or_else(|| turns.to_owned()),
+            differs: has_texts
+                || own.reasoning != self.assistant.reasoning
+                || own.request != self.assistant.request,
+            model: own.model.unwrap_or_else(|| turns.to_owned()),
         }
     }
 
@@ -183,6 +191,7 @@ impl Settings {
             }
         }
         ToolRules {
+            class: facts.class,
             run: own
                 .run
                 .or(defaults.run)

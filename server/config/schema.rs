@@ -294,6 +294,30 @@ impl<'a> TableSchema<'a> {
     }
 }
 
+/// Every key that can be set, with its schema; `*` stands for a name.
+#[cfg(test)]
+pub(crate) fn keys() -> Vec<(Vec<String>, &'static Value)> {
+    fn collect(
+        schema: &'static Value,
+        path: &[String],
+        found: &mut Vec<(Vec<String>, &'static Value)>,
+    ) {
+        let Some(table) = TableSchema::of(schema) else {
+            return found.push((path.to_vec(), schema));
+        };
+        let below = |key: &str| [path, &[key.to_owned()]].concat();
+        for (key, schema) in table.known.into_iter().flatten() {
+            collect(schema, &below(key), found);
+        }
+        if let Some(named) = table.named {
+            collect(named, &below("*"), found);
+        }
+    }
+    let mut found = Vec::new();
+    collect(schema(), &[], &mut found);
+    found
+}
+
 /// The one place below no name where a key of this name is known, if it is one.
 pub(crate) fn elsewhere(key: &str) -> Option<String> {
     fn collect(schema: &Value, key: &str, path: &[String], found: &mut Vec<String>) {

@@ -166,20 +166,23 @@ pub struct LimitSettings {
 }
 
 /// Questions that a model answers.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct InquirySettings {
     /// Who answers; unset is the assistant of the turn.
     pub assistant: AssistantSettings,
     /// How it is asked.
     pub strategy: StrategySetting,
+    /// US dollars that it may cost to ask once more in another way, where the model gave no fitting answer.
+    #[schemars(range(min = 0.0))]
+    pub max_cost: f64,
 }
 
 /// How a model is asked a question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StrategySetting {
-    /// `structured` where inquiries have another model, else `in_band`.
+    /// `structured` where inquiries have an assistant of their own, else `in_band`.
     #[default]
     Auto,
     /// The turn's own next request and one more message.
@@ -344,7 +347,7 @@ pub enum DetachedMode {
 #[serde(default, deny_unknown_fields)]
 pub struct QuestionSettings {
     /// The answer, so that nobody is asked.
-    #[schemars(extend("type" = ["string", "boolean"]))]
+    #[schemars(extend("type" = ["string", "boolean", "number", "array"]))]
     pub answer: Option<Value>,
     /// Who is asked: `user`, `assistant`, or an assistant with settings of its own.
     pub target: Option<Target>,
@@ -455,6 +458,16 @@ impl fmt::Debug for EnvValue {
 impl Serialize for EnvValue {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(super::HIDDEN)
+    }
+}
+
+impl Default for InquirySettings {
+    fn default() -> Self {
+        Self {
+            assistant: AssistantSettings::default(),
+            strategy: StrategySetting::default(),
+            max_cost: 0.25,
+        }
     }
 }
 

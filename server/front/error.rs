@@ -11,6 +11,7 @@ use crate::{
         conversations::{ConversationError, Taken},
     },
     session::{log::OpenError, store::StoreError},
+    turn::{permit::Refused, resume::ResumeError},
 };
 
 /// The result of a request.
@@ -81,6 +82,11 @@ impl From<StartError> for RequestError {
     fn from(error: StartError) -> Self {
         match error {
             StartError::Taken(taken) => taken.into(),
+            StartError::Resume(ResumeError::InVain {
+                tool,
+                refused: Refused::Trust,
+                ..
+            }) => Self::NotTrusted(format!("an answer to {tool}, which waits")),
             StartError::Configuration(_) | StartError::Usage(_) | StartError::Resume(_) => {
                 Self::InvalidParams(error.to_string())
             }

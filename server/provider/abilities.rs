@@ -220,6 +220,12 @@ impl Abilities {
 }
 
 impl Prices {
+    /// What a million tokens of input cost that no cache has yet, in millionths of a US dollar.
+    #[must_use]
+    pub fn uncached(&self) -> u64 {
+        (self.input.max(self.cache_write) * 1e6).round() as u64
+    }
+
     /// What a request costs, in US dollars.
     #[must_use]
     pub fn cost(&self, tokens: &Tokens) -> f64 {

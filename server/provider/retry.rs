@@ -229,7 +229,11 @@ const MESSAGES: &[(&[&str], ErrorMeaning)] = &[
         M::Refused(Feature::Strict),
     ),
     (&["schema", "too complex"], M::Refused(Feature::Strict)),
-    // Before reasoning: where the two exclude each other, it is the force that goes.
+    // Before reasoning: where the two exclude each other, it is the force that goes, or reasoning for one request.
+    (
+        &["thinking", "tool_choice", "forces"],
+        M::Refused(Feature::ForcedWhileReasoning),
+    ),
     (&["tool_choice"], M::Refused(Feature::ForcedTool)),
     (&["functioncallingconfig"], M::Refused(Feature::ForcedTool)),
     (
@@ -316,6 +320,19 @@ fn worded(error: &ApiError) -> Option<ErrorMeaning> {
     row.map(|(_, meaning)| *meaning)
 }
 
+fn speaks_of_money(error: &ApiError) -> bool {
+    let says = format!("{} {}", error.code, error.message).to_lowercase();
+    [
+        "credit",
+        "quota",
+        "spend limit",
+        "spend_limit",
+        "spending limit",
+    ]
+    .iter()
+    .any(|word| says.contains(word))
+}
+
 fn by_status(error: &ApiError) -> ErrorMeaning {
     match error.status() {
         Some(300..=399) => M::Redirect,
@@ -325,8 +342,15 @@ fn by_status(error: &ApiError) -> ErrorMeaning {
         Some(404 | 405) => M::NoApi,
         Some(408 | 409) => M::Transient,
         Some(413) => M::Context,
-        // Anthropic's way to say that no waiting helps: a limit of money.
-        Some(429) if error.kind == "rate_limit_error" && error.retry_after.is_none() => M::Money,
+        // Anthropic's way to say that no waiting helps: a limit of money. Gateways leave the time out, too, of what will be
+        // over soon; only what is said tells the two apart.
+        Some(429)
+            if error.kind == "rate_limit_error"
+                && error.retry_after.is_none()
+                && speaks_of_money(error) =>
+        {
+            M::Money
+        }
         // A day's quota is not worth waiting for.
         Some(429) if error.code.to_ascii_lowercase().contains("perday") => M::Money,
         Some(429) => M::Rate,
@@ -426,6 +450,7 @@ fn next(meaning: ErrorMeaning, who: &Who<'_>) -> &'static str {
 fn words(feature: Feature) -> &'static str {
     match feature {
         Feature::ForcedTool => "the forced tool",
+        Feature::ForcedWhileReasoning => "the forced tool together with reasoning",
         Feature::Reasoning => "the reasoning settings",
         Feature::ReasoningOff => "reasoning that is turned off",
         Feature::History => "the earlier reasoning",

@@ -385,9 +385,16 @@ impl From<disk::TurnError> for TurnError {
 }
 
 impl From<Refusal> for disk::Refusal {
-    fn from(Refusal { tool, reason, text }: Refusal) -> Self {
+    fn from(refusal: Refusal) -> Self {
+        let Refusal {
+            tool,
+            arguments,
+            reason,
+            text,
+        } = refusal;
         Self {
             tool,
+            arguments: shallow(arguments),
             reason: reason.into(),
             text,
         }
@@ -395,9 +402,16 @@ impl From<Refusal> for disk::Refusal {
 }
 
 impl From<disk::Refusal> for Refusal {
-    fn from(disk::Refusal { tool, reason, text }: disk::Refusal) -> Self {
+    fn from(refusal: disk::Refusal) -> Self {
+        let disk::Refusal {
+            tool,
+            arguments,
+            reason,
+            text,
+        } = refusal;
         Self {
             tool,
+            arguments,
             reason: reason.into(),
             text,
         }

@@ -310,6 +310,8 @@ pub(super) struct TurnError {
 #[derive(Serialize, Deserialize)]
 pub(super) struct Refusal {
     pub(super) tool: String,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub(super) arguments: Value,
     pub(super) reason: RefusalReason,
     pub(super) text: String,
 }
@@ -343,7 +345,8 @@ words!(ErrorCode mirrors record::ErrorCode {
     Provider, NoProvider, Schema, ContextFull, Refused, Budget, Limit, Internal
 });
 words!(RefusalReason mirrors record::RefusalReason {
-    NoPromptBackend, DetachedPolicy, NeedsApproval, Withheld
+    NoPromptBackend, DetachedPolicy, InvalidStaticAnswer, AssistantRoutingDenied, NeedsApproval, Withheld,
+    NotTrusted, Mode, Configuration
 });
 
 /// Where the member is there, a `null` is a value like any other.

@@ -86,8 +86,19 @@ struct TurnPage<'a> {
 
 impl TurnPage<'_> {
     fn write(&mut self) {
-        for event in &self.turn.events {
+        let turn = self.turn;
+        let mut written = HashSet::new();
+        for (at, event) in turn.events.iter().enumerate() {
+            if written.contains(&at) {
+                continue;
+            }
             self.event(event);
+            // Others may be asked before it is answered: an answer is told where its question is.
+            if let Some(answer) = answer_to(event, &turn.events[at + 1..]) {
+                let answer = at + 1 + answer;
+                self.event(&turn.events[answer]);
+                written.insert(answer);
+            }
         }
         let (edits, undone) = (&self.turn.edits, &self.turn.undone);
         let mut files: Vec<&str> = Vec::new();
@@ -234,6 +245,11 @@ impl TurnPage<'_> {
             let why = match refusal.reason {
                 RefusalReason::NoPromptBackend => "nobody was there to answer",
                 RefusalReason::DetachedPolicy => "the policy did not allow an answer",
+                RefusalReason::InvalidStaticAnswer => "the configured answer does not fit",
+                RefusalReason::AssistantRoutingDenied => "only a person may answer",
+                RefusalReason::NotTrusted => "the workspace is not trusted",
+                RefusalReason::Mode => "the mode does not allow it",
+                RefusalReason::Configuration => "the configuration does not allow it",
                 RefusalReason::NeedsApproval => "nobody was there to approve it",
                 RefusalReason::Withheld => "nobody was there to release its result",
             };
@@ -263,6 +279,28 @@ impl TurnPage<'_> {
         if !text.is_empty() {
             let _ = write!(self.page, "\n{text}\n");
         }
+    }
+}
+
+/// The place of what settled a question or prompt, in the events that follow it; none where it is open, or where it was
+/// put anew before.
+fn answer_to(asked: &Event, later: &[Event]) -> Option<usize> {
+    match asked {
+        Event::InquiryRequest { id, .. } => {
+            let answers =
+                |event: &Event| matches!(event, Event::InquiryResponse { id: of, .. } if of == id);
+            later.iter().position(answers)
+        }
+        Event::PromptOpened { prompt, .. } => {
+            let at = later.iter().position(|event| match event {
+                Event::PromptOpened { prompt: of, .. } | Event::PromptClosed { prompt: of, .. } => {
+                    of == prompt
+                }
+                _ => false,
+            })?;
+            matches!(later[at], Event::PromptClosed { .. }).then_some(at)
+        }
+        _ => None,
     }
 }
 

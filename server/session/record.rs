@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::disk::Disk;
 use crate::turn::{
     Event,
+    limits::Limits,
     question::AnswerType,
     record::{FaultKind, Word},
     rules::Mode,
@@ -83,9 +84,48 @@ pub struct TurnOptions {
     /// The absolute path of the workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
+    /// The bounds of the turn as a whole, where they are not those that are built in; they hold for all of it, however
+    /// often it is resumed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<TurnLimits>,
     /// What other versions of the program wrote here.
     #[serde(flatten)]
     pub other: Map<String, Value>,
+}
+
+/// The bounds of a turn as a whole, as it was started with them. None: not bounded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TurnLimits {
+    /// Requests to the provider, at most; its inquiries are not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u32>,
+    /// Seconds that it may take; a resume begins to count anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn_seconds: Option<u64>,
+    /// US dollars that it may cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}
+
+impl TurnLimits {
+    /// The bounds of a turn with these limits; none where they are those that are built in.
+    #[must_use]
+    pub fn of(limits: &Limits) -> Option<Self> {
+        let of = |limits: &Limits| Self {
+            steps: Some(limits.steps),
+            turn_seconds: limits.turn_time.map(|time| time.as_secs()),
+            cost_usd: limits.cost,
+        };
+        Some(of(limits)).filter(|own| *own != of(&Limits::default()))
+    }
+
+    /// Puts them in the place of what is configured now.
+    pub fn apply(&self, limits: &mut Limits) {
+        limits.steps = self.steps.unwrap_or(limits.steps);
+        limits.turn_time = self.turn_seconds.map(Duration::from_secs);
+        limits.cost = self.cost_usd;
+    }
 }
 
 impl TurnOptions {

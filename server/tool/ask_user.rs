@@ -79,6 +79,7 @@ impl AskUser {
         };
         about.hidden = true;
         about.asks_for_assistant = true;
+        about.questions = Some(&[ANSWER]);
         about.prompt_labels = &[(ANSWER, "Assistant")];
         Self(about)
     }

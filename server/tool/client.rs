@@ -58,6 +58,7 @@ impl ClientTool {
     pub fn new(name: &str, description: &str, parameters: Value, call: CallClient) -> Self {
         let mut about = ToolSpec::new(name, description, parameters);
         about.class = Class::More;
+        about.questions = None;
         // What it changes is not on record.
         about.runs_commands = true;
         Self { about, call }

@@ -63,6 +63,7 @@ impl EditFile {
             }),
         );
         about.class = Class::Edits;
+        about.questions = Some(&[OCCURRENCE]);
         about.default_targets = &[OCCURRENCE];
         Self(about)
     }

@@ -123,6 +123,8 @@ pub struct ToolSpec {
     pub hidden: bool,
     /// Its questions are the assistant's own.
     pub asks_for_assistant: bool,
+    /// The ids of all questions that it asks; none where it may ask any.
+    pub questions: Option<&'static [&'static str]>,
     /// Question id and the header of its prompt.
     pub prompt_labels: &'static [(&'static str, &'static str)],
     /// Ids of questions that the assistant is asked where nothing is configured.
@@ -151,6 +153,18 @@ pub enum AllowToggle {
     Never,
 }
 
+impl AllowToggle {
+    /// The word of the configuration.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Any => "any",
+            Self::IfNamed => "if_named",
+            Self::Never => "never",
+        }
+    }
+}
+
 impl ToolSpec {
     /// A tool that reads and is on, with the defaults of every other field.
     #[must_use]
@@ -168,6 +182,7 @@ impl ToolSpec {
             },
             hidden: false,
             asks_for_assistant: false,
+            questions: Some(&[]),
             prompt_labels: &[],
             default_targets: &[],
             runs_commands: false,

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     effect::{Approval, DismissReason, Effect, Prompt, Update},
-    history::{TurnHistory, TurnMemory},
+    history::{RefusedCall, TurnHistory, TurnMemory},
     input::{Prepared, PromptAnswer, RequestId, Time},
     model::response::Usage,
     model_text::ModelText,
@@ -39,6 +39,8 @@ pub(crate) struct Context {
     pub(crate) now: Time,
     pub(crate) step: u32,
     pub(crate) usage: Usage,
+    /// What of it was paid for responses that broke, and goes on record with the next one that ends.
+    pub(crate) broken_usage: Usage,
     /// Answers that were given before their prompt was asked again, on resume.
     pub(crate) given: BTreeMap<PromptId, PromptAnswer>,
     /// Questions that a model is to answer, on their way to the inquiries.
@@ -72,6 +74,7 @@ impl Context {
             now,
             step: 0,
             usage: Usage::default(),
+            broken_usage: Usage::default(),
             given: BTreeMap::new(),
             inquiry_questions: Vec::new(),
             newly_remembered: Vec::new(),
@@ -89,6 +92,19 @@ impl Context {
             self.history.apply(&event);
             self.out.push_back(Effect::Record(event));
         }
+    }
+
+    /// A response broke: what came of it was paid for all the same.
+    pub(crate) fn pay_broken(&mut self, usage: &Usage) {
+        self.usage.count(usage);
+        self.broken_usage.count(usage);
+    }
+
+    /// The usage of a response, and of those before it that broke, as it goes on record.
+    pub(crate) fn recorded_usage(&mut self, of_response: Usage) -> Usage {
+        let mut usage = std::mem::take(&mut self.broken_usage);
+        usage.count(&of_response);
+        usage
     }
 
     pub(crate) fn perform(&mut self, effect: Effect) {
@@ -170,15 +186,20 @@ impl Context {
         }
     }
 
-    /// What was refused for want of a person.
+    /// What was refused, and by no person.
     pub(crate) fn refusals(&self) -> Vec<Refusal> {
         let refusals = self.memory().refusals().iter();
-        let refusal = |(tool, reason): &(String, _)| Refusal {
-            tool: tool.clone(),
-            reason: *reason,
-            text: self.text().refusal(tool, *reason),
+        let refusal = |refused: &RefusedCall| {
+            Some(Refusal {
+                tool: refused.tool.clone(),
+                arguments: refused.arguments.clone(),
+                reason: refused.cause.reason()?,
+                text: self
+                    .text()
+                    .refusal(&refused.tool, &refused.cause, self.mode()),
+            })
         };
-        refusals.map(refusal).collect()
+        refusals.filter_map(refusal).collect()
     }
 
     /// The client shows a prompt since then, and it is answered now.

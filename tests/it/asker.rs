@@ -18,7 +18,9 @@ pub(crate) struct Asker(ToolSpec);
 
 impl Asker {
     pub(crate) fn new() -> Self {
-        Self(ToolSpec::new("asker", "Asks.", json!({"type": "object"})))
+        let mut about = ToolSpec::new("asker", "Asks.", json!({"type": "object"}));
+        about.questions = None;
+        Self(about)
     }
 }
 

@@ -156,7 +156,7 @@ export interface TurnCompleted extends OfTurn {
   structured?: unknown;
   error?: { code: string; message: string };
   usage: Usage;
-  refusals: { tool: string; reason: string; text: string }[];
+  refusals: { tool: string; arguments: unknown; reason: string; text: string }[];
   prompts: Prompt[];
 }
 

@@ -245,5 +245,6 @@ fn assistant(name: &str, model: &str) -> rules::Assistant {
     rules::Assistant {
         name: name.into(),
         model: model.into(),
+        differs: false,
     }
 }

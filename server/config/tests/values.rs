@@ -79,8 +79,8 @@ fn a_wrong_type_says_what_would_fit_and_never_repeats_the_value() {
             "`conversation.tools.x.command` must be a list of texts that is not empty",
         ),
         (
-            "conversation.tools.x.questions.q.answer = 3",
-            "`conversation.tools.x.questions.q.answer` must be a text or true or false",
+            "conversation.tools.x.questions.q.answer = { a = 3 }",
+            "`conversation.tools.x.questions.q.answer` must be a text or true or false or a number or a list of texts",
         ),
         (
             "assistant.tool_choice = 'a b'",

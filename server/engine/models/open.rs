@@ -25,7 +25,7 @@ use crate::{
     },
     provider::{
         self, ApiKind, Provider,
-        abilities::{self, Abilities, StatedAbilities},
+        abilities::{self, Abilities, Prices, StatedAbilities},
         client::{HttpClient, Roots},
         describe_models,
         key::Key,
@@ -104,6 +104,21 @@ impl Models {
         if model.api.is_script() {
             return Ok(Arc::new(Rehearsal::open(&model.model)?));
         }
+        let endpoint = self.configured(model, assistant, settings)?;
+        let find = self.keys.find(endpoint.key);
+        provider::open(endpoint.kind, endpoint.options, self.client.clone(), find)
+    }
+
+    /// How the model of an assistant is asked, as that assistant is configured.
+    ///
+    /// # Errors
+    /// A sentence that says what to set.
+    pub fn configured(
+        &self,
+        model: &ModelId,
+        assistant: &AssistantSettings,
+        settings: &Settings,
+    ) -> Result<Endpoint, String> {
         let endpoint = self.endpoint(model, settings)?;
         let listed = Lists::read(&self.state_dir);
         let base = endpoint.options.base.as_str();
@@ -115,8 +130,10 @@ impl Models {
             cache: keep(assistant.request.cache),
             ..endpoint.options
         };
-        let find = self.keys.find(endpoint.key);
-        provider::open(endpoint.kind, options, self.client.clone(), find)
+        Ok(Endpoint {
+            options,
+            ..endpoint
+        })
     }
 
     /// What a model can do: as it is known, as its provider's list said, as the user configured.
@@ -138,6 +155,14 @@ impl Models {
             listed,
             own.as_ref(),
         ))
+    }
+
+    /// What requests to a model cost, where that is known.
+    #[must_use]
+    pub fn prices(&self, model: &ModelId, settings: &Settings) -> Option<Prices> {
+        let own = AssistantSettings::default();
+        let endpoint = self.configured(model, &own, settings).ok()?;
+        endpoint.options.abilities.prices
     }
 
     /// Where the provider of a model is, and its key.

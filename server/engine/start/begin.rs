@@ -37,7 +37,7 @@ use crate::{
         approvals::Approvals,
         attach::AttachedFile,
         conversation::Conversation,
-        record::{Entry, Frozen, TurnOptions},
+        record::{Entry, Frozen, TurnLimits, TurnOptions},
         replay,
     },
     tool::{FileSnapshots, ToolContext, sandbox::Sandbox, workspace::Workspace},
@@ -96,6 +96,7 @@ impl Engine {
                 mode: Some(parts.rules.mode.into()),
                 model: Some(parts.rules.model.id.clone()),
                 root: Some(request.root.display().to_string()),
+                limits: TurnLimits::of(&parts.rules.limits),
                 ..request.options.clone()
             },
             request,

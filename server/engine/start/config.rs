@@ -50,7 +50,9 @@ impl Engine {
             trusted,
             trust_ended,
             is_workspace,
-        } = self.configuration(&request.root, &request.layers)?;
+        } = self
+            .configuration(&request.root, &request.layers)?
+            .sound()?;
         Ok(TurnConfig {
             models: self.models(&configuration.settings),
             configuration,
@@ -98,7 +100,7 @@ impl TurnConfig {
             (ModelChoice::FirstOfOllama, Some(model)) => model,
             (choice, _) => {
                 let chosen = self.models.choose(choice, self.settings()).await;
-                chosen.map_err(StartError::NoProvider)?
+                chosen.map_err(|why| self.no_model(why))?
             }
         };
         Ok(self.model.insert(found).clone())
@@ -126,7 +128,22 @@ impl TurnConfig {
 
     fn choice(&self) -> Result<ModelChoice, StartError> {
         config::choose_model(self.settings(), self.models.env().as_ref())
-            .map_err(StartError::NoProvider)
+            .map_err(|why| self.no_model(why))
+    }
+
+    /// There is no model; what might have named one and does not count is part of why.
+    fn no_model(&self, why: String) -> StartError {
+        let is_ignored = self
+            .configuration
+            .ignored
+            .iter()
+            .any(|key| key == "assistant.model");
+        StartError::NoProvider(match is_ignored {
+            true => format!(
+                "{why}; the workspace's own `assistant.model` is ignored, for the workspace is not trusted"
+            ),
+            false => why,
+        })
     }
 
     fn settings(&self) -> &Settings {

@@ -18,6 +18,8 @@
 pub mod begin;
 pub mod config;
 pub mod error;
+#[cfg(test)]
+mod every_key;
 mod head;
 mod parts;
 pub mod request;

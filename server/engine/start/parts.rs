@@ -9,7 +9,10 @@ use super::{
     tools::ToolSet,
 };
 use crate::{
-    config::{ModelId, RunContext, ToolFacts, settings::Settings},
+    config::{
+        ModelId, RunContext, ToolFacts,
+        settings::{LimitSettings, Settings},
+    },
     engine::{
         Engine,
         drive::assistants::{Assistants, FindAssistant, InquiryAssistant},
@@ -17,7 +20,7 @@ use crate::{
     },
     provider::{Head, Provider},
     tool::{ToolLimits, sandbox::SandboxRules},
-    turn::rules::{Model, Rules},
+    turn::rules::{Model, Rules, Target},
 };
 
 /// What a configuration makes of a turn.
@@ -61,10 +64,11 @@ impl TurnParts {
         let provider = models
             .open(&model, &settings.assistant, settings)
             .map_err(StartError::NoProvider)?;
-        let limits = &settings.conversation.limits;
+        let mut rules = rules(settings, config, &tools, provider.model());
+        know_prices(&mut rules, settings, &models)?;
         let (sandbox, _) = config.sandbox(engine).map_err(StartError::Usage)?;
         Ok(Self {
-            rules: rules(settings, config, &tools, provider.model()),
+            rules,
             provider,
             assistants: Assistants::new(find_assistant(settings, &model, &models)),
             tools,
@@ -72,14 +76,7 @@ impl TurnParts {
                 settings,
                 Some(&*config.request.root).filter(|_| config.is_workspace),
             ),
-            limits: ToolLimits {
-                head: limits.output_head as usize,
-                tail: limits.output_tail as usize,
-                // A little less than the turn's own limit, so that the tool ends first and tells what it has.
-                time: Duration::from_secs(limits.tool_seconds)
-                    .saturating_sub(Duration::from_millis(500)),
-                ..ToolLimits::default()
-            },
+            limits: tool_limits(&settings.conversation.limits),
             sandbox,
         })
     }
@@ -95,13 +92,14 @@ fn rules(settings: &Settings, config: &TurnConfig, tools: &ToolSet, model: &Mode
     let facts = tools.enabled.iter().filter_map(|name| {
         let about = tools.registry.get(name)?.about();
         let facts = ToolFacts {
+            class: about.class,
             outside: is_outside(name),
             asks_for_assistant: about.asks_for_assistant,
             ..ToolFacts::default()
         };
         Some((name.clone(), facts))
     });
-    settings.rules(&RunContext {
+    let mut rules = settings.rules(&RunContext {
         trusted: config.trusted,
         mode: config.mode(),
         detached: config.request.run.detached.clone(),
@@ -109,7 +107,63 @@ fn rules(settings: &Settings, config: &TurnConfig, tools: &ToolSet, model: &Mode
         tools: facts.collect(),
         model: model.clone(),
         schema: config.request.options.schema.is_some(),
-    })
+    });
+    // A turn that is resumed keeps the bounds that it was started with.
+    if let Some(limits) = &config.request.options.limits {
+        limits.apply(&mut rules.limits);
+    }
+    rules
+}
+
+/// Bounds of tools.
+pub(super) fn tool_limits(limits: &LimitSettings) -> ToolLimits {
+    ToolLimits {
+        head: limits.output_head as usize,
+        tail: limits.output_tail as usize,
+        // A little less than the turn's own limit, so that the tool ends first and tells what it has.
+        time: Duration::from_secs(limits.tool_seconds).saturating_sub(Duration::from_millis(500)),
+        ..ToolLimits::default()
+    }
+}
+
+/// The models of a turn: its own, and those that its questions may go to. One that cannot be had fails when it is asked.
+fn models_of(rules: &Rules, settings: &Settings) -> Vec<ModelId> {
+    let questions = rules
+        .tools
+        .values()
+        .flat_map(|tool| tool.questions.values());
+    let targets = questions.filter_map(|question| match &question.target {
+        Target::Assistant(Some(assistant)) => Some(&assistant.model),
+        Target::Assistant(None) | Target::User => None,
+    });
+    let inquiries = rules.inquiry.assistant.iter().map(|own| &own.model);
+    let all = std::iter::once(&rules.model.id)
+        .chain(targets)
+        .chain(inquiries);
+    all.filter_map(|id| ModelId::parse(id, settings).ok())
+        .collect()
+}
+
+/// Takes in what the models of a turn cost. A bound of what the turn may cost is kept only where that is known.
+fn know_prices(rules: &mut Rules, settings: &Settings, models: &Models) -> Result<(), StartError> {
+    for model in models_of(rules, settings) {
+        // What a script takes, it says itself.
+        let prices = models.prices(&model, settings);
+        match (&prices, rules.limits.cost) {
+            (None, Some(most)) if !model.api.is_script() => {
+                let (provider, name) = (&model.provider, &model.model);
+                return Err(StartError::Usage(format!(
+                    "at most ${most} (conversation.limits.cost_usd, --max-cost) cannot be kept with {model}, whose price \
+                     is not known; set providers.{provider}.models.\"{name}\".prices, or leave the bound out"
+                )));
+            }
+            (Some(prices), _) => {
+                rules.prices.insert(model.to_string(), prices.uncached());
+            }
+            (None, _) => {}
+        }
+    }
+    Ok(())
 }
 
 /// Finds assistants of their own for inquiries; one that names no model takes the turn's.

@@ -43,6 +43,7 @@ impl ToolSet {
         }
         let enabled = tools_that_are_on(settings, &registry, toggles).map_err(StartError::Usage)?;
         known_answers(&registry, answers).map_err(StartError::Usage)?;
+        known_questions(&registry, settings).map_err(StartError::Usage)?;
         Ok(Self {
             specs: specs(settings, &registry, &enabled),
             descriptions: descriptions(settings, &registry, &enabled),
@@ -65,10 +66,10 @@ impl ToolSet {
 #[must_use]
 pub fn tool_defaults() -> toml::Table {
     let defaults = |about: &tool::ToolSpec| {
-        let toggle = match about.enable.allow_toggle {
-            tool::AllowToggle::Any => "any",
-            tool::AllowToggle::IfNamed => "if_named",
-            tool::AllowToggle::Never => "never",
+        // What says the same as the defaults of all tools would stand in the way of other defaults.
+        let enable = match (about.enable.state, about.enable.allow_toggle) {
+            (true, tool::AllowToggle::Any) => json!({}),
+            (state, toggle) => json!({ "state": state, "allow_toggle": toggle.word() }),
         };
         let mut questions: BTreeMap<&str, Value> = BTreeMap::new();
         for (id, label) in about.prompt_labels {
@@ -77,12 +78,17 @@ pub fn tool_defaults() -> toml::Table {
         for id in about.default_targets {
             questions.entry(id).or_insert_with(|| json!({}))["target"] = json!("assistant");
         }
-        let table = json!({
+        let mut table = json!({
             "source": "builtin",
-            "enable": { "state": about.enable.state, "allow_toggle": toggle },
+            "enable": enable,
             "style": { "hidden": about.hidden },
             "questions": questions,
         });
+        if about.asks_for_assistant {
+            // Its question is the interaction: nobody is asked whether somebody may be asked.
+            table["run"] = json!("unattended");
+            table["result"] = json!("unattended");
+        }
         toml::Value::try_from(table).unwrap_or_else(|_| toml::Value::Table(toml::Table::new()))
     };
     Registry::builtin()
@@ -108,20 +114,68 @@ fn tools_that_are_on(
     Ok(enabled)
 }
 
-/// An answer for a tool that is not there would be lost without a word.
+/// An answer for a question that is not there would be lost without a word.
 fn known_answers(registry: &Registry, answers: &[AnswerFlag]) -> Result<(), String> {
     for answer in answers {
-        if let AnswerFlag::Configured { tool, question, .. } = answer
-            && registry.get(tool).is_none()
-        {
-            let known = registry.iter().map(|known| known.about().name.as_str());
-            let near = config::names::did_you_mean(tool, known);
-            return Err(format!(
-                "--answer {tool}.{question}=… answers no question: there is no tool `{tool}`{near}"
-            ));
+        let AnswerFlag::Configured { tool, question, .. } = answer else {
+            continue;
+        };
+        let lost = format!("--answer {tool}.{question}=… answers no question");
+        let Some(found) = registry.get(tool) else {
+            let near = config::names::did_you_mean(tool, names(registry));
+            return Err(format!("{lost}: there is no tool `{tool}`{near}"));
+        };
+        if let Some(why) = unknown_question(found.about(), question) {
+            return Err(format!("{lost}: {why}"));
         }
     }
     Ok(())
+}
+
+/// So would be what is set of a question that a tool does not ask, or of a tool whose name is mistyped. A tool that is
+/// not here may be another client's.
+fn known_questions(registry: &Registry, settings: &Settings) -> Result<(), String> {
+    for (name, tool) in &settings.conversation.tools.named {
+        let Some(found) = registry.get(name) else {
+            match config::names::did_you_mean(name, names(registry)) {
+                near if near.is_empty() => continue,
+                near => {
+                    return Err(format!(
+                        "conversation.tools.{name} sets nothing: there is no tool `{name}`{near}"
+                    ));
+                }
+            }
+        };
+        for question in tool.questions.keys() {
+            if let Some(why) = unknown_question(found.about(), question) {
+                return Err(format!(
+                    "conversation.tools.{name}.questions.{question} sets nothing: {why}"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn names(registry: &Registry) -> impl Iterator<Item = &str> {
+    registry.iter().map(|known| known.about().name.as_str())
+}
+
+/// Why a tool asks no question with this id, where it says which it asks.
+fn unknown_question(about: &tool::ToolSpec, question: &str) -> Option<String> {
+    let known = about.questions?;
+    if known.contains(&question) {
+        return None;
+    }
+    let tool = &about.name;
+    Some(match known {
+        [] => format!("`{tool}` asks none"),
+        known => {
+            let near = config::names::did_you_mean(question, known.iter().copied());
+            let known = known.join(", ");
+            format!("`{tool}` asks no `{question}`{near}; its questions are {known}")
+        }
+    })
 }
 
 fn specs(settings: &Settings, registry: &Registry, enabled: &[String]) -> Vec<ToolDeclaration> {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     config::{
-        self, Configuration, Sources,
+        self, Configuration, Problems, Sources,
         trust::{Fingerprint, Trust, TrustStore},
     },
     engine::Engine,
@@ -31,6 +31,20 @@ pub struct WorkspaceConfig {
     pub trust_ended: Vec<String>,
     /// There is a workspace; without one there are no tools.
     pub is_workspace: bool,
+}
+
+impl WorkspaceConfig {
+    /// The same, where everything that is set can count.
+    ///
+    /// # Errors
+    /// [`StartError::Configuration`], with each setting that could not.
+    pub fn sound(self) -> Result<Self, StartError> {
+        let void = self.configuration.void();
+        if void.is_empty() {
+            return Ok(self);
+        }
+        Err(StartError::Configuration(Problems(void)))
+    }
 }
 
 impl Engine {

@@ -141,7 +141,7 @@ pub struct RunArgs {
     /// How long this turn may take at most, such as 90s or 5m
     #[arg(long, value_name = "DURATION", value_parser = value::duration)]
     pub timeout: Option<Duration>,
-    /// Exit with 3 where something that needed a human was refused
+    /// Exit with 3 where something was refused, unless the mode that --mode names refuses it
     #[arg(long)]
     pub strict: bool,
     /// Trust this workspace for this run
@@ -293,6 +293,36 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, Stop> {
         run.check().map_err(Stop::Usage)?;
     }
     Ok(cli)
+}
+
+/// What a command line wants written to standard output, also where it is wrong otherwise: that of a turn.
+#[must_use]
+pub fn wanted_output(args: &[OsString]) -> Output {
+    let mut words = args
+        .iter()
+        .skip(1)
+        .map(|word| word.to_str().unwrap_or_default());
+    // Options that stand before the command and take a value.
+    while let Some(word) = words.next() {
+        match word {
+            "run" => break,
+            "--cwd" | "--log-file" => drop(words.next()),
+            option if option.starts_with('-') => {}
+            _ => return Output::Text,
+        }
+    }
+    let mut wanted = Output::Text;
+    while let Some(word) = words.next() {
+        let value = match word.split_once('=') {
+            _ if word == "--" => break,
+            Some(("--output", value)) => Some(value),
+            _ if word == "--output" => words.next(),
+            _ => None,
+        };
+        let known = value.and_then(|value| Output::from_str(value, false).ok());
+        wanted = known.unwrap_or(wanted);
+    }
+    wanted
 }
 
 /// `aside lsp`, with `--stdio` or without: what editors write. The parser of all that there is takes two MiB of memory,

@@ -1,7 +1,7 @@
 //! `aside config`.
 
 use super::{args, failure::CommandFailure, place::CommandContext, streams::Streams};
-use crate::config;
+use crate::config::{self, Problems};
 
 /// Runs it.
 ///
@@ -15,6 +15,10 @@ pub fn run(
     match command {
         args::Config::Show { key } => {
             let (configuration, _) = place.configuration()?;
+            let void = configuration.void();
+            if !void.is_empty() {
+                return Err(CommandFailure::usage(Problems(void).to_string()));
+            }
             let shown = configuration
                 .show(key.as_deref())
                 .map_err(CommandFailure::usage)?;

@@ -7,7 +7,8 @@ use std::{
 };
 
 use super::{
-    failure::CommandFailure, paint::Paint, place::CommandContext, run::open_terminal, watch::Watch,
+    exit::Strictness, failure::CommandFailure, paint::Paint, place::CommandContext,
+    run::open_terminal, watch::Watch,
 };
 use crate::{
     config::{Flag, Sources},
@@ -42,7 +43,9 @@ pub async fn run(
         terminal,
         paint,
         output: None,
-        strict: false,
+        strictness: Strictness::Off,
+        root: place.root.clone(),
+        hints: None,
     };
     let config = place.engine.configure(request)?;
     let (code, turn) = watch.begin(&place.engine, config).await?;

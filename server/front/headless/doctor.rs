@@ -32,11 +32,19 @@ pub async fn run(place: &CommandContext, streams: &mut Streams<'_>) -> Result<()
     match place.configuration() {
         Ok((configuration, trusted)) => {
             findings.extend(configuration_files(place, &configuration));
+            let void = configuration.void();
+            findings.extend(
+                void.iter()
+                    .map(|problem| Finding::error(problem.to_string())),
+            );
             findings.push(trust(place, trusted));
             let settings = &configuration.settings;
             let models = place.engine.models(settings);
             findings.extend(providers(settings, &models).await);
-            findings.push(model(place, &configuration).await);
+            // With such settings there is no turn, whatever its model.
+            if void.is_empty() {
+                findings.push(model(place, &configuration).await);
+            }
             findings.push(sandbox(place, settings).await);
         }
         Err(problems) => findings.extend(problems.text.lines().map(Finding::error)),
@@ -244,7 +252,7 @@ async fn sandbox(place: &CommandContext, settings: &Settings) -> Finding {
         Err(what) => return Finding::error(what),
     };
     let stands = place.engine.try_sandbox(&rules, &place.root).await;
-    sandbox_finding(&rules, stands.as_ref().map(|()| ()))
+    sandbox_finding(&rules, stands.as_ref().copied())
 }
 
 fn sandbox_finding(rules: &SandboxRules, stands: Result<(), &Missing>) -> Finding {

@@ -2,7 +2,7 @@
 
 use crate::turn::{
     effect::End,
-    record::{ErrorCode, Outcome},
+    record::{ErrorCode, Outcome, Refusal, RefusalReason},
 };
 
 /// The command line or the configuration is wrong.
@@ -21,17 +21,33 @@ pub enum Signal {
     HangUp,
 }
 
-/// The exit code of a turn that ended so. `strict`: what was refused for want of a human is not let pass.
+/// What is not let pass, though the turn completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strictness {
+    /// Nothing.
+    Off,
+    /// Whatever was refused.
+    AllRefusals,
+    /// The same, but for what a mode refused: the user chose it on the command line for just that.
+    AllButMode,
+}
+
+/// The exit code of a turn that ended so.
 ///
 /// A signal counts only where it ended the turn: one that came too late changes nothing.
 #[must_use]
-pub fn exit_code(end: &End, strict: bool, signal: Option<Signal>) -> u8 {
+pub fn exit_code(end: &End, strictness: Strictness, signal: Option<Signal>) -> u8 {
     let by_signal = match signal {
         Some(Signal::Terminate) => 143,
         Some(Signal::Interrupt | Signal::HangUp) | None => 130,
     };
+    let counts = |refusal: &Refusal| match strictness {
+        Strictness::Off => false,
+        Strictness::AllRefusals => true,
+        Strictness::AllButMode => refusal.reason != RefusalReason::Mode,
+    };
     match end.outcome {
-        Outcome::Completed if strict && !end.refusals.is_empty() => 3,
+        Outcome::Completed if end.refusals.iter().any(counts) => 3,
         Outcome::Completed => 0,
         Outcome::Failed => failed(end.error.as_ref().map(|error| error.code)),
         Outcome::Interrupted if signal.is_none() && !end.prompts.is_empty() => 4,
@@ -59,11 +75,7 @@ mod tests {
     use super::*;
     use crate::{
         front::headless::ask,
-        turn::{
-            question::AnswerType,
-            record::{Refusal, RefusalReason, TurnError},
-            response::Usage,
-        },
+        turn::{question::AnswerType, record::TurnError, response::Usage},
     };
 
     fn end(outcome: Outcome) -> End {
@@ -78,10 +90,10 @@ mod tests {
         }
     }
 
-    fn refused() -> Refusal {
-        let reason = RefusalReason::NeedsApproval;
+    fn refused(reason: RefusalReason) -> Refusal {
         Refusal {
             tool: "run_command".into(),
+            arguments: serde_json::json!({"command": "true"}),
             reason,
             text: "run_command needs approval.".into(),
         }
@@ -89,18 +101,28 @@ mod tests {
 
     #[test]
     fn a_completed_turn_is_0_or_under_strict_3_where_something_was_refused() {
-        let check = |refusals: Vec<Refusal>, strict, signal, expected| {
+        let check = |refusals: &[RefusalReason], strictness, signal, expected| {
             let end = End {
-                refusals,
+                refusals: refusals.iter().map(|reason| refused(*reason)).collect(),
                 ..end(Outcome::Completed)
             };
-            assert_eq!(exit_code(&end, strict, signal), expected);
+            assert_eq!(exit_code(&end, strictness, signal), expected);
         };
-        check(vec![], false, None, 0);
-        check(vec![], true, None, 0);
-        check(vec![refused()], false, None, 0);
-        check(vec![refused()], true, None, 3);
-        check(vec![], false, Some(Signal::Interrupt), 0);
+        let (off, all, but_mode) = (
+            Strictness::Off,
+            Strictness::AllRefusals,
+            Strictness::AllButMode,
+        );
+        let (approval, mode) = (RefusalReason::NeedsApproval, RefusalReason::Mode);
+        check(&[], off, None, 0);
+        check(&[], all, None, 0);
+        check(&[approval], off, None, 0);
+        check(&[approval], all, None, 3);
+        check(&[RefusalReason::NotTrusted], all, None, 3);
+        check(&[mode], all, None, 3);
+        check(&[mode], but_mode, None, 0);
+        check(&[mode, approval], but_mode, None, 3);
+        check(&[], off, Some(Signal::Interrupt), 0);
     }
 
     #[test]
@@ -110,7 +132,11 @@ mod tests {
                 error: Some(TurnError::new(code, "")),
                 ..end(Outcome::Failed)
             };
-            assert_eq!(exit_code(&end, true, None), expected, "{code:?}");
+            assert_eq!(
+                exit_code(&end, Strictness::AllRefusals, None),
+                expected,
+                "{code:?}"
+            );
         };
         check(ErrorCode::Provider, 1);
         check(ErrorCode::Schema, 1);
@@ -120,7 +146,7 @@ mod tests {
         check(ErrorCode::Budget, 5);
         check(ErrorCode::Limit, 5);
         check(ErrorCode::NoProvider, 6);
-        assert_eq!(exit_code(&end(Outcome::Failed), false, None), 1);
+        assert_eq!(exit_code(&end(Outcome::Failed), Strictness::Off, None), 1);
     }
 
     #[test]
@@ -131,7 +157,7 @@ mod tests {
         };
         let check = |end: &End, signal, expected| {
             assert_eq!(
-                exit_code(end, false, signal),
+                exit_code(end, Strictness::Off, signal),
                 expected,
                 "{:?} {signal:?}",
                 end.outcome

@@ -1,7 +1,11 @@
 //! Why a command could not do what it was asked.
 
 use super::exit;
-use crate::{engine::StartError, visible::visible};
+use crate::{
+    engine::StartError,
+    turn::{permit::Refused, resume::ResumeError},
+    visible::visible,
+};
 
 /// What to do where something in the state directory cannot be read or written.
 pub const CHECK_STATE: &str = "`aside doctor` says whether the state directory can be used";
@@ -41,6 +45,16 @@ impl CommandFailure {
 impl From<StartError> for CommandFailure {
     fn from(error: StartError) -> Self {
         match error {
+            StartError::Resume(ResumeError::InVain { refused, .. }) => {
+                let mend = match refused {
+                    Refused::Trust => {
+                        "say --trust again, since files may have changed since the turn began"
+                    }
+                    Refused::Mode => "go on in another mode, with --mode",
+                    Refused::Key | Refused::NeedsApproval => "change that first",
+                };
+                Self::usage(format!("{error}; {mend}"))
+            }
             StartError::Configuration(_)
             | StartError::Usage(_)
             | StartError::NothingToResume(_)

@@ -9,6 +9,7 @@
 //! | [`args`], [`place`] | the command line; the workspace and the engine that a command works with |
 //! | [`run`], [`demo`], [`message`] | the commands that begin a turn; the user's message |
 //! | [`watch`], [`exit`] | a turn from its beginning to its exit code |
+//! | [`hints`] | the command lines that go on with a turn |
 //! | [`show`], [`output`] | a turn on standard error (pure); its answer on standard output |
 //! | [`ask`], [`terminal`] | a prompt as text, and what a typed line says (pure); the terminal it is asked on |
 //! | [`approvals`], [`config`], [`conversation`], [`doctor`], [`model`], [`trust`] | a command each |
@@ -23,6 +24,7 @@ pub mod demo;
 pub mod doctor;
 pub mod exit;
 pub mod failure;
+pub mod hints;
 pub mod message;
 pub mod model;
 pub mod output;

@@ -1,11 +1,12 @@
 //! Standard output of `aside run`: the answer, or messages of the protocol.
 
 use serde::Serialize;
+use serde_json::json;
 
-use super::args::Output;
+use super::{args::Output, exit, failure::CommandFailure};
 use crate::{
     front::wire::{
-        TurnCompleted, TurnRef, TurnUpdate, Update,
+        TurnCompleted, TurnRef, TurnUpdate, Update, Usage,
         methods::{Notification, TurnEnded, TurnUpdated},
     },
     turn::record::Outcome,
@@ -77,6 +78,29 @@ impl OutputWriter {
     }
 }
 
+/// What is written where no turn began, or it did not end: in the same form as the end of a turn, without its ids. Nothing
+/// as text, which is for people: they are told on standard error.
+#[must_use]
+pub fn failed(output: Output, failure: &CommandFailure) -> String {
+    let code = match failure.code {
+        exit::USAGE => "usage",
+        exit::NO_PROVIDER => "no_provider",
+        _ => "internal",
+    };
+    let params = json!({
+        "outcome": Outcome::Failed,
+        "error": {"code": code, "message": failure.text},
+        "usage": Usage::default(),
+        "refusals": [],
+        "prompts": [],
+    });
+    match output {
+        Output::Text => String::new(),
+        Output::Json => line(&params),
+        Output::Jsonl => line(&Notification::of::<TurnEnded>(params)),
+    }
+}
+
 fn line(message: &impl Serialize) -> String {
     // These types hold strings, numbers and JSON values: nothing that cannot be written.
     serde_json::to_string(message)
@@ -86,10 +110,10 @@ fn line(message: &impl Serialize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
-    use crate::front::wire::Usage;
+    use crate::engine::StartError;
 
     fn writer(output: Output, is_terminal: bool) -> OutputWriter {
         let turn = TurnRef {
@@ -168,6 +192,32 @@ mod tests {
         assert_eq!(lines[2]["method"], "aside/turn/completed");
         assert_eq!(lines[2]["params"]["answer"], "a\nbc");
         assert_eq!(lines.len(), 3);
+    }
+
+    #[test]
+    fn where_no_turn_began_it_is_an_object_all_the_same() {
+        let check = |failure: CommandFailure, code: &str| {
+            let object = json!({
+                "outcome": "failed",
+                "error": {"code": code, "message": "Why."},
+                "usage": {"inputTokens": 0, "outputTokens": 0, "cacheReadTokens": 0, "cacheWriteTokens": 0},
+                "refusals": [], "prompts": [],
+            });
+            let read = |output| {
+                let written = failed(output, &failure);
+                assert_eq!(written.lines().count(), 1);
+                serde_json::from_str::<Value>(&written).expect("an object")
+            };
+            assert_eq!(read(Output::Json), object);
+            assert_eq!(
+                read(Output::Jsonl),
+                json!({"jsonrpc": "2.0", "method": "aside/turn/completed", "params": object})
+            );
+            assert_eq!(failed(Output::Text, &failure), "");
+        };
+        check(CommandFailure::usage("Why."), "usage");
+        check(CommandFailure::internal("Why."), "internal");
+        check(StartError::NoProvider("Why.".into()).into(), "no_provider");
     }
 
     #[test]

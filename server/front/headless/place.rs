@@ -64,6 +64,13 @@ impl CommandContext {
         Ok(Self { root, engine })
     }
 
+    /// The workspace, where it is not the current folder.
+    #[must_use]
+    pub fn elsewhere(&self) -> Option<&Path> {
+        let current = env::current_dir().and_then(|folder| folder.canonicalize());
+        (!current.is_ok_and(|folder| folder == self.root)).then_some(&*self.root)
+    }
+
     /// The conversations of the workspace.
     ///
     /// # Errors

@@ -1,12 +1,17 @@
 //! `aside run`: one turn without an editor.
 
-use std::io::{self, IsTerminal};
+use std::{
+    io::{self, IsTerminal},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 
 use super::{
     args,
+    exit::Strictness,
     failure::CommandFailure,
+    hints::Hints,
     message::{self, Stdin},
     paint::Paint,
     place::CommandContext,
@@ -16,7 +21,11 @@ use super::{
 use crate::{
     config::{Flag, flags::AnswerFlag},
     engine::{ConversationTarget, Layers, RunFlags, TrustedBy, TurnRequest, TurnStart},
-    session::{conversation::Conversation, record::TurnOptions, replay},
+    session::{
+        conversation::Conversation,
+        record::{TurnLimits, TurnOptions},
+        replay,
+    },
     turn::{
         record::{PromptId, Word},
         rules::{Client, ToolChoice},
@@ -33,21 +42,13 @@ pub async fn run(args: args::RunArgs, place: &CommandContext) -> Result<u8, Comm
         std::env::var_os("NO_COLOR").as_deref(),
     );
     let terminal = open_terminal(args.non_interactive, paint);
-    let resumed = if args.which.resume {
-        Some(to_resume(&args, place)?)
-    } else {
-        None
+    let target = target(&args, place)?;
+    let before = match &target {
+        ConversationTarget::New => TurnOptions::default(),
+        ConversationTarget::Existing(conversation) => before(conversation, args.which.resume)?,
     };
-    let options = resumed
-        .as_ref()
-        .map(|(_, options)| options.clone())
-        .unwrap_or_default();
-    let options = merge_options(&args, options, place)?;
+    let options = merge_options(&args, before, place)?;
     let start = start(&args)?;
-    let target = match resumed {
-        Some((conversation, _)) => ConversationTarget::Existing(conversation),
-        None => target(&args, place)?,
-    };
     let request = TurnRequest {
         layers: Layers {
             flags: config_flags(&args, &options),
@@ -72,7 +73,13 @@ pub async fn run(args: args::RunArgs, place: &CommandContext) -> Result<u8, Comm
         terminal,
         paint,
         output: Some(args.output),
-        strict: args.strict,
+        strictness: match (args.strict, args.mode) {
+            (false, _) => Strictness::Off,
+            (true, None) => Strictness::AllRefusals,
+            (true, Some(_)) => Strictness::AllButMode,
+        },
+        root: place.root.clone(),
+        hints: Some(Hints::of(&args, place.elsewhere())),
     };
     let config = place.engine.configure(request)?;
     let (code, _) = watch.begin(&place.engine, config).await?;
@@ -87,28 +94,7 @@ pub(super) fn open_terminal(forbidden: bool, paint: Paint) -> Option<(Terminal, 
     Terminal::open(paint).ok()
 }
 
-/// The conversation whose last turn goes on, and how that was started.
-fn to_resume(
-    args: &args::RunArgs,
-    place: &CommandContext,
-) -> Result<(Conversation, TurnOptions), CommandFailure> {
-    let store = place.store()?;
-    let conversation = match &args.which.conversation {
-        Some(id) => store.find(id)?,
-        None => store.latest()?.ok_or_else(|| {
-            CommandFailure::usage(
-                "there is no conversation to resume here; start one with aside run MESSAGE",
-            )
-        })?,
-    };
-    let lines = conversation.read_last_turn().map_err(|error| {
-        CommandFailure::internal(format!("conversation {}: {error}", conversation.id()))
-    })?;
-    let options = replay::turns(&lines.records).pop().map(|turn| turn.options);
-    Ok((conversation, options.unwrap_or_default()))
-}
-
-/// The conversation that a new message goes to.
+/// The conversation that a new message goes to, or whose last turn goes on.
 fn target(
     args: &args::RunArgs,
     place: &CommandContext,
@@ -117,18 +103,35 @@ fn target(
     if let Some(id) = &args.which.conversation {
         return Ok(ConversationTarget::Existing(store.find(id)?));
     }
-    if !args.which.r#continue {
-        return Ok(ConversationTarget::New);
-    }
-    let latest = store.latest()?.ok_or_else(|| {
-        CommandFailure::usage(
-            "there is no conversation to continue here; leave --continue out to start one",
-        )
-    });
-    latest.map(ConversationTarget::Existing)
+    let missing = match (args.which.resume, args.which.r#continue) {
+        (true, _) => "there is no conversation to resume here; start one with aside run MESSAGE",
+        (_, true) => "there is no conversation to continue here; leave --continue out to start one",
+        (false, false) => return Ok(ConversationTarget::New),
+    };
+    let latest = store.latest()?;
+    let latest = latest.ok_or_else(|| CommandFailure::usage(missing))?;
+    Ok(ConversationTarget::Existing(latest))
 }
 
-/// How the turn is started, for the record: on a resume as it was, unless a flag says otherwise.
+/// How the last turn of a conversation was started. What a new message is about is its own: of that turn it has the
+/// model and the mode alone.
+fn before(conversation: &Conversation, resume: bool) -> Result<TurnOptions, CommandFailure> {
+    let lines = conversation.read_last_turn().map_err(|error| {
+        CommandFailure::internal(format!("conversation {}: {error}", conversation.id()))
+    })?;
+    let options = replay::turns(&lines.records).pop().map(|turn| turn.options);
+    let options = options.unwrap_or_default();
+    Ok(match resume {
+        true => options,
+        false => TurnOptions {
+            mode: options.mode,
+            model: options.model,
+            ..TurnOptions::default()
+        },
+    })
+}
+
+/// How the turn is started, for the record: as it was `before`, unless a flag says otherwise.
 fn merge_options(
     args: &args::RunArgs,
     before: TurnOptions,
@@ -170,6 +173,11 @@ fn merge_options(
             .map(choice_name)
             .or(before.tool_choice),
         schema,
+        limits: before.limits.map(|limits| TurnLimits {
+            steps: args.max_steps.or(limits.steps),
+            turn_seconds: args.timeout.map(seconds).or(limits.turn_seconds),
+            cost_usd: args.max_cost.or(limits.cost_usd),
+        }),
         ..before
     })
 }
@@ -207,6 +215,11 @@ fn start(args: &args::RunArgs) -> Result<TurnStart, CommandFailure> {
     })
 }
 
+/// Whole seconds, never less than the time.
+fn seconds(time: Duration) -> u64 {
+    time.as_secs_f64().ceil() as u64
+}
+
 /// Flags that are settings.
 fn config_flags(args: &args::RunArgs, options: &TurnOptions) -> Vec<Flag> {
     let typed = |name: &str, key: &str, value: Value| Flag::Typed {
@@ -233,11 +246,10 @@ fn config_flags(args: &args::RunArgs, options: &TurnOptions) -> Vec<Flag> {
         ));
     }
     if let Some(time) = args.timeout {
-        let seconds = time.as_secs_f64().ceil();
         flags.push(typed(
             "--timeout",
             "conversation.limits.turn_seconds",
-            json!(seconds as u64),
+            json!(seconds(time)),
         ));
     }
     if let Some(cost) = args.max_cost {

@@ -7,17 +7,22 @@
 #[cfg(test)]
 mod tests;
 
-use std::{collections::HashMap, fmt::Write as _};
+use std::{collections::HashMap, fmt::Write as _, path::PathBuf};
 
 use serde_json::Value;
+use url::Url;
 
-use super::paint::Paint;
+use super::{
+    hints::{self, Hints},
+    paint::Paint,
+};
 use crate::{
     front::wire::{
-        CallStatus, InquiryStatus, PromptOutcome, QuestionUpdate, TurnCompleted, Update, Usage,
+        CallStatus, InquiryStatus, Prompt, PromptOutcome, QuestionUpdate, TurnCompleted, Update,
+        Usage,
     },
-    turn::record::{By, Level, Outcome, Status},
-    visible::{one_line, visible},
+    turn::record::{By, Level, Outcome, Refusal, Status},
+    visible::{one_line, short_line, visible},
 };
 
 /// What was seen of a turn so far, as far as later lines need it.
@@ -33,12 +38,27 @@ pub struct Show {
     /// The step whose words are held back.
     step: u32,
     words: String,
+    /// What there is to say of the turn when it ends.
+    about: AboutTurn,
+    /// The files that were changed, as they are called in the workspace.
+    changed: Vec<String>,
+}
+
+/// What there is to say of a turn when it ends, beside what it says itself.
+#[derive(Clone, Debug, Default)]
+pub struct AboutTurn {
+    /// Its model, as `provider/model`.
+    pub model: String,
+    /// The folder of its workspace.
+    pub root: PathBuf,
+    /// How to go on; none where the conversation is gone with the turn.
+    pub hints: Option<Hints>,
 }
 
 impl Show {
     /// Nothing was seen yet.
     #[must_use]
-    pub fn new(paint: Paint, attached: bool) -> Self {
+    pub fn new(paint: Paint, attached: bool, about: AboutTurn) -> Self {
         let (tools, prompts) = (HashMap::new(), HashMap::new());
         Self {
             paint,
@@ -47,6 +67,8 @@ impl Show {
             prompts,
             step: 0,
             words: String::new(),
+            about,
+            changed: Vec::new(),
         }
     }
 
@@ -69,6 +91,9 @@ impl Show {
             && *step == self.step
         {
             self.words.clear();
+        }
+        if let Update::Edit { uris, .. } = update {
+            self.note_changed(uris);
         }
         let mut lines = match update {
             Update::ToolCall { .. }
@@ -100,25 +125,23 @@ impl Show {
         } else {
             self.words()
         };
+        let (conversation, hints) = (&end.conversation_id, &self.about.hints);
         let mut say = |line: String| {
             lines.push_str(&line);
             lines.push('\n');
         };
         for refusal in &end.refusals {
-            let (tool, text) = (one_line(&refusal.tool), one_line(&refusal.text));
-            say(format!("{} {tool}: {text}", self.paint.yellow("refused:")));
+            let (call, text) = (refused_call(refusal), one_line(&refusal.text));
+            say(format!("{} {call}: {text}", self.paint.yellow("refused:")));
         }
         for prompt in &end.prompts {
-            let (label, text, id) = (
-                one_line(&prompt.label),
-                one_line(&prompt.text),
-                &prompt.prompt_id,
-            );
+            let (label, text) = (one_line(&prompt.label), one_line(&prompt.text));
             say(format!("{} {label}: {text}", self.paint.yellow("waits:")));
-            say(format!(
-                "  answer with: aside run -c {} --resume --answer {id}=VALUE",
-                end.conversation_id
-            ));
+            if let Some(hints) = hints {
+                how_to_answer(hints, conversation, prompt)
+                    .into_iter()
+                    .for_each(&mut say);
+            }
         }
         match (&end.error, end.outcome) {
             (Some(error), _) => say(format!(
@@ -127,14 +150,42 @@ impl Show {
                 one_line(&error.message)
             )),
             (None, Outcome::Failed) => say(self.paint.red("error: the turn failed")),
-            (None, Outcome::Cancelled) => say("cancelled; go on with: aside run --continue".into()),
+            (None, Outcome::Cancelled) => {
+                let hint = hints.as_ref().map(|it| it.message(conversation));
+                say(go_on("cancelled", hint));
+            }
             (None, Outcome::Interrupted) if end.prompts.is_empty() => {
-                say("interrupted; go on with: aside run --resume".into());
+                let hint = hints.as_ref().map(|it| it.resume(conversation));
+                say(go_on("interrupted", hint));
             }
             (None, _) => {}
         }
-        say(self.paint.dim(&usage(&end.usage)));
+        if !self.changed.is_empty() {
+            say(format!("changed: {}", self.changed.join(", ")));
+        }
+        let model = one_line(&self.about.model);
+        let took = usage(&end.usage);
+        say(self.paint.dim(&format!(
+            "{took}; model {model}; conversation {conversation}"
+        )));
         lines
+    }
+
+    fn note_changed(&mut self, uris: &[String]) {
+        for uri in uris {
+            let path = Url::parse(uri).ok().and_then(|uri| uri.to_file_path().ok());
+            let name = path.map_or_else(
+                || uri.clone(),
+                |path| {
+                    let inside = path.strip_prefix(&self.about.root).unwrap_or(&path);
+                    inside.display().to_string()
+                },
+            );
+            let name = one_line(&name);
+            if !self.changed.contains(&name) {
+                self.changed.push(name);
+            }
+        }
     }
 
     /// The line that says this; none where it is nothing for a terminal, or part of something later.
@@ -272,6 +323,47 @@ impl Show {
     }
 }
 
+/// What ended, and the command that goes on with it.
+fn go_on(what: &str, hint: Option<String>) -> String {
+    match hint {
+        Some(hint) => format!("{what}; go on with: {hint}"),
+        None => what.to_owned(),
+    }
+}
+
+/// How a prompt that waits is answered, and with what.
+fn how_to_answer(hints: &Hints, conversation: &str, prompt: &Prompt) -> Vec<String> {
+    match hints::values(prompt) {
+        Some(values) => vec![
+            format!(
+                "  answer with: {}",
+                hints.answer(conversation, &prompt.prompt_id)
+            ),
+            format!("  VALUE: {values}"),
+        ],
+        // A secret is typed unseen, on a terminal.
+        None => vec![format!(
+            "  answer on a terminal with: {}",
+            hints.resume(conversation)
+        )],
+    }
+}
+
+/// A call that was refused: the tool and its arguments, of which a single text stands for itself.
+fn refused_call(refusal: &Refusal) -> String {
+    let tool = one_line(&refusal.tool);
+    let arguments = match &refusal.arguments {
+        Value::Object(members) if members.is_empty() => return tool,
+        Value::Object(members) if members.len() == 1 => match members.values().next() {
+            Some(Value::String(only)) => only.clone(),
+            _ => refusal.arguments.to_string(),
+        },
+        Value::Null => return tool,
+        other => other.to_string(),
+    };
+    format!("{tool} `{}`", short_line(&arguments, 200))
+}
+
 /// The chosen options of an answer.
 fn in_words(chosen: &[Value]) -> String {
     let texts: Vec<String> = chosen
@@ -302,8 +394,9 @@ fn usage(usage: &Usage) -> String {
         let _ = write!(line, " ({} from the cache)", usage.cache_read_tokens);
     }
     let _ = write!(line, ", {} out", usage.output_tokens);
-    if let Some(cost) = usage.cost_usd {
-        let _ = write!(line, "; {cost:.4} US dollars");
-    }
+    let _ = match usage.cost_usd {
+        Some(cost) => write!(line, "; {cost:.4} US dollars"),
+        None => write!(line, "; cost not known"),
+    };
     line
 }

@@ -2,19 +2,20 @@
 
 use std::{
     io::{self, IsTerminal, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 use super::{
     args::Output,
-    exit::{Signal, exit_code},
+    exit::{Signal, Strictness, exit_code},
     failure::CommandFailure,
+    hints::Hints,
     output::OutputWriter,
     paint::Paint,
     place::TRUST,
-    show::Show,
+    show::{AboutTurn, Show},
     terminal::{Answers, Terminal},
 };
 use crate::{
@@ -67,8 +68,12 @@ pub struct Watch {
     pub paint: Paint,
     /// What goes to standard output, if anything.
     pub output: Option<Output>,
-    /// Refusals for want of a person count.
-    pub strict: bool,
+    /// Which refusals count.
+    pub strictness: Strictness,
+    /// The folder of the workspace.
+    pub root: PathBuf,
+    /// How to go on with the turn; none where its conversation goes when it ends.
+    pub hints: Option<Hints>,
 }
 
 /// A turn that is being watched.
@@ -100,9 +105,14 @@ impl Watch {
             conversation_id: handle.conversation.clone(),
             turn_id: handle.turn.clone(),
         };
+        let about = AboutTurn {
+            model: started.model.clone(),
+            root: self.root,
+            hints: self.hints,
+        };
         let (terminal, mut answers) = self.terminal.unzip();
         let mut watched = Watched {
-            show: Show::new(self.paint, terminal.is_some()),
+            show: Show::new(self.paint, terminal.is_some(), about),
             writer: self
                 .output
                 .map(|output| OutputWriter::new(output, io::stdout().is_terminal(), turn.clone())),
@@ -150,7 +160,7 @@ impl Watch {
                         {
                             watched.warn(hint);
                         }
-                        let code = exit_code(&end, self.strict, last);
+                        let code = exit_code(&end, self.strictness, last);
                         watched.end(end)?;
                         return Ok((code, turn));
                     }

@@ -174,11 +174,8 @@ impl Put<'_> {
                 let Some(asked) = self.history.question(inquiry) else {
                     return;
                 };
-                let label = match asked.source() {
-                    Source::Assistant => "Assistant".to_owned(),
-                    Source::Tool { name } => name.clone(),
-                };
-                (PromptKind::Question, label, asked.question().text.clone())
+                let text = asked.question().text.clone();
+                (PromptKind::Question, label(asked.source()), text)
             }
             PromptSubject::RunTool { .. } => (PromptKind::RunTool, tool.to_owned(), text),
             PromptSubject::DeliverResult => (PromptKind::DeliverResult, tool.to_owned(), text),
@@ -218,7 +215,7 @@ impl Put<'_> {
             InquiryResponse::Cancelled {
                 effort: Some(_), ..
             } => InquiryStatus::Failed,
-            _ => return,
+            _ => return self.settled_unasked(pair, response),
         };
         if let Some(call) = self.history.call(call) {
             // When it was asked is not on record.
@@ -229,10 +226,45 @@ impl Put<'_> {
         }
     }
 
+    /// A question that was put to nobody: the configuration, a default or what was said before decided.
+    fn settled_unasked(&mut self, pair: &str, response: &InquiryResponse) {
+        let by_configuration = match response {
+            InquiryResponse::Answered { by, .. } => {
+                matches!(by, By::Config | By::Remembered | By::Default)
+            }
+            InquiryResponse::Cancelled { reason, .. } => reason.is_by_configuration(),
+            InquiryResponse::Redacted { .. } => false,
+        };
+        let asked = self.history.question(pair);
+        let Some(asked) = asked.filter(|asked| by_configuration && asked.prompt().is_none()) else {
+            return;
+        };
+        let Some(call) = self.history.call(asked.call()) else {
+            return;
+        };
+        self.updates.push(Update::Question(QuestionUpdate::Opened {
+            prompt_id: pair.to_owned(),
+            call_id: call.id().to_owned(),
+            prompt_kind: PromptKind::Question,
+            label: label(asked.source()),
+            text: asked.question().text.clone(),
+        }));
+        let closed = of_response(pair.to_owned(), response);
+        self.updates.push(Update::Question(closed));
+    }
+
     /// Whether nothing comes after this event that is about the prompt.
     fn is_last(&self, place: u32, prompt: &PromptId) -> bool {
         let known = self.history.prompt(prompt);
         known.is_some_and(|prompt| prompt.last() == place)
+    }
+}
+
+/// Who asks.
+fn label(source: &Source) -> String {
+    match source {
+        Source::Assistant => "Assistant".to_owned(),
+        Source::Tool { name } => name.clone(),
     }
 }
 

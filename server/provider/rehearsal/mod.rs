@@ -87,6 +87,12 @@ enum StreamEnd {
 }
 
 impl Rehearsal {
+    /// A reply of the script says what it costs: then the others cost nothing.
+    fn has_prices(&self) -> bool {
+        let mut stated = self.replies.iter().filter_map(|reply| reply.usage.as_ref());
+        stated.any(|usage| usage.cost.is_some())
+    }
+
     /// Opens a script: a built-in one by name (`demo`, `hello`), else the file of this path, relative to the
     /// current folder. The model is called `rehearsal/<script>`.
     ///
@@ -212,7 +218,10 @@ impl Provider for Rehearsal {
                 StreamEnd::Silent
             }
             ScriptedFault::None => {
-                let usage = reply.usage.unwrap_or_else(|| usage(&request, &pieces));
+                let mut usage = reply.usage.unwrap_or_else(|| usage(&request, &pieces));
+                if usage.cost.is_none() && self.has_prices() {
+                    usage.cost = Some(0.0);
+                }
                 let finish = reply.finish.clone().unwrap_or_else(|| finish(&pieces));
                 pieces.extend([Piece::Usage(usage), Piece::Finish(finish)]);
                 StreamEnd::Whole

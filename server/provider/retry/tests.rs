@@ -74,7 +74,15 @@ fn what_a_person_must_mend_is_told_from_what_time_mends() {
             "400 invalid_request_error - | Your credit balance is too low",
             C::Money,
         ),
-        ("429 rate_limit_error -", C::Money),
+        ("429 rate_limit_error -", C::Rate),
+        ("429 rate_limit_error - | Too many requests", C::Rate),
+        (
+            "429 rate_limit_error - | Your workspace has reached its spend limit",
+            C::Money,
+        ),
+        ("429 rate_limit_error - | No credits are left", C::Money),
+        ("429 rate_limit_error - | Quota exceeded", C::Money),
+        ("429 rate_limit_error - after | Quota exceeded", C::Rate),
         (
             "429 rate_limit_error enforced_spend_limit_reached after",
             C::Money,
@@ -179,7 +187,7 @@ fn what_a_request_is_better_without_is_told_by_the_message() {
         ),
         (
             "400 - - | Thinking may not be enabled when tool_choice forces tool use.",
-            F::ForcedTool,
+            F::ForcedWhileReasoning,
         ),
         (
             "404 - 404 | No endpoints found that support the provided 'tool_choice' value",

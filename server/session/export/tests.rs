@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+mod order;
+
 use serde_json::json;
 
 use super::{
@@ -355,6 +357,7 @@ fn permissions_refusals_and_ends() {
     }
     let refusal = Refusal {
         tool: "sh".into(),
+        arguments: json!({}),
         reason: RefusalReason::NeedsApproval,
         text: "No.".into(),
     };

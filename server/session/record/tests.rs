@@ -344,6 +344,7 @@ fn the_end_of_a_turn() {
     }
     let refusal = |reason| Refusal {
         tool: "sh".into(),
+        arguments: json!({"a": 1}),
         reason,
         text: "No.".into(),
     };
@@ -359,6 +360,6 @@ fn the_end_of_a_turn() {
                 refusal(RefusalReason::Withheld),
             ],
         },
-        r#"{"type":"turn_end","outcome":"failed","answer":"a","structured":{"b":1.5},"error":{"code":"context_full","message":"Full."},"usage":{"input":1,"cache_read":2,"cache_write":3,"output":4,"cost":0.25},"refusals":[{"tool":"sh","reason":"needs_approval","text":"No."},{"tool":"sh","reason":"withheld","text":"No."}]}"#,
+        r#"{"type":"turn_end","outcome":"failed","answer":"a","structured":{"b":1.5},"error":{"code":"context_full","message":"Full."},"usage":{"input":1,"cache_read":2,"cache_write":3,"output":4,"cost":0.25},"refusals":[{"tool":"sh","arguments":{"a":1},"reason":"needs_approval","text":"No."},{"tool":"sh","arguments":{"a":1},"reason":"withheld","text":"No."}]}"#,
     );
 }

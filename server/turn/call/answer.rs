@@ -3,7 +3,7 @@
 use crate::{
     call::{identity::CallIdentity, question::OpenQuestion},
     context::Context,
-    effect::{Settled, Update},
+    effect::Settled,
     history::FailedQuestion,
     model_text::ModelText,
     question::{Answer, Question},
@@ -45,7 +45,7 @@ impl FoundAnswer {
         }
     }
 
-    /// Puts it on record, and tells the clients where a person was asked. Returns the answer.
+    /// Puts it on record, and tells the clients. Returns the answer.
     pub(super) fn record(
         self,
         cx: &mut Context,
@@ -68,13 +68,11 @@ impl FoundAnswer {
             call: identity.key,
             response,
         });
-        if let Some(prompt) = question.prompt_id() {
-            let settled = Settled::Answered {
-                by: self.by,
-                answer: value.clone(),
-            };
-            cx.tell(Update::QuestionClosed { prompt, settled });
-        }
+        let settled = Settled::Answered {
+            by: self.by,
+            answer: value,
+        };
+        question.tell_settled(cx, identity, settled);
         if self.remember {
             cx.newly_remembered
                 .push((identity.tool.clone(), question.question().id.clone()));
@@ -143,7 +141,7 @@ impl NoAnswer {
         }
     }
 
-    /// Puts it on record, and tells the clients where a person was asked. Returns what the model is told.
+    /// Puts it on record, and tells the clients. Returns what the model is told.
     pub(super) fn record(
         self,
         cx: &mut Context,
@@ -163,9 +161,7 @@ impl NoAnswer {
                 effort: self.effort,
             },
         });
-        if let Some(prompt) = question.prompt_id() {
-            cx.tell(Update::QuestionClosed { prompt, settled });
-        }
+        question.tell_settled(cx, identity, settled);
         self.text
     }
 }

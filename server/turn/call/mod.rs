@@ -38,7 +38,7 @@ mod consider;
 mod delivery;
 mod identity;
 mod people;
-mod permission;
+pub(crate) mod permission;
 pub mod permit;
 mod prompt;
 mod question;

@@ -299,7 +299,7 @@ impl Call {
             state => {
                 let mut open = state.questions();
                 open.find(|open| open.prompt_id().as_ref() == Some(id))?
-                    .prompt(cx, &self.identity, &rules)
+                    .prompt(cx, &self.identity)
             }
         }
     }

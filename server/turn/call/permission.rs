@@ -262,6 +262,37 @@ pub(super) fn decide(
     })
 }
 
+/// What refuses all calls of a tool but those that only read, whatever a person says of one.
+pub(crate) fn refusal_ahead(cx: &Context, tool: &str) -> Option<Refused> {
+    let rules = cx.tool(tool);
+    let permit = permit::permit(&permit::Facts {
+        mode: cx.mode(),
+        run: rules.run,
+        class: rules.class,
+        trusted: cx.rules.trusted,
+        sandboxed: false,
+        must_ask: false,
+        approved: false,
+        permitted: true,
+        attached: true,
+        detached: rules.detached.run,
+    });
+    match permit {
+        Permit::Refuse(why) => Some(why),
+        Permit::Run | Permit::Ask | Permit::Park => None,
+    }
+}
+
+/// What refuses calls of a tool, in words.
+pub(crate) fn why(cx: &Context, tool: &str, refused: Refused) -> String {
+    match refused {
+        Refused::Trust => "the workspace is not trusted".into(),
+        Refused::Key => format!("conversation.tools.{tool}.run is deny"),
+        Refused::Mode => format!("the mode is {}", cx.mode().word()),
+        Refused::NeedsApproval => "nobody is there to approve it".into(),
+    }
+}
+
 /// Why a call ends that may not run.
 pub(super) fn refused(cx: &Context, tool: &str, why: Refused) -> CallEnding {
     let (reason, text) = match why {

@@ -3,7 +3,7 @@
 use crate::{
     call::{identity::CallIdentity, prompt::WaitingPrompt},
     context::{Context, InquiryQuestion},
-    effect::{Prompt, PromptKind},
+    effect::{Prompt, PromptKind, Settled, Update},
     question::Question,
     record::{Event, InquiryResponse, PromptId, PromptSubject, Reason},
     rules::{Target, ToolRules, limits},
@@ -167,16 +167,38 @@ impl OpenQuestion {
         }
     }
 
+    /// Tells the clients that it was settled. What is settled by configuration they have not heard of before: it is told
+    /// whole then, by the id of its pair.
+    pub(super) fn tell_settled(&self, cx: &mut Context, identity: &CallIdentity, settled: Settled) {
+        let prompt = match self.prompt_id() {
+            Some(prompt) => prompt,
+            None if !settled.is_by_configuration() => return,
+            None => {
+                let prompt = PromptId(self.pair.clone());
+                let shown = self.prompt_as(cx, identity, &prompt);
+                cx.tell(Update::QuestionOpened {
+                    prompt: prompt.clone(),
+                    call: shown.call_id,
+                    kind: shown.kind,
+                    label: shown.label,
+                    text: shown.text,
+                });
+                prompt
+            }
+        };
+        cx.tell(Update::QuestionClosed { prompt, settled });
+    }
+
     /// The prompt as a client shows it; none where a model is asked.
-    pub(super) fn prompt(
-        &self,
-        cx: &Context,
-        identity: &CallIdentity,
-        rules: &ToolRules,
-    ) -> Option<Prompt> {
+    pub(super) fn prompt(&self, cx: &Context, identity: &CallIdentity) -> Option<Prompt> {
         let id = self.prompt.as_ref()?.id();
+        Some(self.prompt_as(cx, identity, id))
+    }
+
+    fn prompt_as(&self, cx: &Context, identity: &CallIdentity, id: &PromptId) -> Prompt {
         let question = &self.question;
-        let mut prompt = identity.prompt(rules, id, PromptKind::Question, &question.text);
+        let rules = cx.tool(&identity.tool);
+        let mut prompt = identity.prompt(&rules, id, PromptKind::Question, &question.text);
         let configured = cx.rules.question(&identity.tool, &question.id);
         if let Some(label) = configured.prompt_label {
             prompt.label = label;
@@ -187,7 +209,7 @@ impl OpenQuestion {
         prompt.default = question.default.clone();
         prompt.remember = question.may_be_remembered();
         prompt.exclusive = question.is_exclusive();
-        Some(prompt)
+        prompt
     }
 }
 

@@ -181,6 +181,17 @@ pub enum Settled {
     Cancelled(Reason),
 }
 
+impl Settled {
+    /// Neither a person nor a model was asked: the configuration, a default or what was said before decided.
+    #[must_use]
+    pub fn is_by_configuration(&self) -> bool {
+        match self {
+            Self::Answered { by, .. } => matches!(by, By::Config | By::Remembered | By::Default),
+            Self::Cancelled(reason) => reason.is_by_configuration(),
+        }
+    }
+}
+
 /// Why a prompt is taken off a client's screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DismissReason {
@@ -301,7 +312,7 @@ pub struct End {
     pub error: Option<TurnError>,
     /// Tokens, inquiries included.
     pub usage: Usage,
-    /// What was refused for want of a person.
+    /// What was refused, but for what a person refused.
     pub refusals: Vec<Refusal>,
     /// The open prompts of an interrupted turn.
     pub prompts: Vec<Prompt>,

@@ -350,7 +350,15 @@ impl CallHistory {
             content: content.to_owned(),
             details: None,
         });
-        parse_arguments(&details.arguments).unwrap_or_default()
+        self.arguments()
+    }
+
+    /// Its arguments; null where they could not be read, or its step is over.
+    pub(super) fn arguments(&self) -> Value {
+        let details = self.details();
+        details.map_or(Value::Null, |details| {
+            parse_arguments(&details.arguments).unwrap_or_default()
+        })
     }
 
     pub(super) fn details_mut(&mut self) -> &mut CallDetails {

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use super::{
     CallDetails, CallHistory, CallState, FailedQuestion, Progress, PromptHistory, PromptState,
-    QuestionHistory, QuestionState, RecordedAnswer, TurnHistory, TurnMemory,
+    QuestionHistory, QuestionState, RecordedAnswer, RefusedCall, TurnHistory, TurnMemory,
 };
 use crate::{
     model::response::{Finish, Usage},
     question::{Question, Source},
     record::{
         By, CallEnd, CallKey, Closed, DirectiveKind, Event, InquiryResponse, Permission, PromptId,
-        PromptSubject, Reason, RefusalReason, ResultReason,
+        PromptSubject, Reason, RefusalCause,
     },
 };
 
@@ -300,6 +300,15 @@ impl TurnHistory {
             }
             QuestionState::Unanswered { reason, .. } => {
                 call.unanswered(id, reason);
+                self.memory.count_refusal(RefusedCall {
+                    call: asked.call,
+                    tool: call.tool.to_string(),
+                    arguments: call.arguments(),
+                    cause: RefusalCause::Question {
+                        id: asked.question.id.clone(),
+                        reason: reason.clone(),
+                    },
+                });
                 note_failure(&mut self.memory, &call.tool, asked);
             }
             QuestionState::Open | QuestionState::Prompted(_) => {}
@@ -314,17 +323,12 @@ impl TurnHistory {
         let Some(reason) = end.reason() else {
             return;
         };
-        match reason {
-            ResultReason::NeedsApproval => {
-                self.memory
-                    .count_refusal(&call.tool, RefusalReason::NeedsApproval);
-            }
-            ResultReason::WithheldUnattended => {
-                self.memory
-                    .count_refusal(&call.tool, RefusalReason::Withheld);
-            }
-            _ => {}
-        }
+        self.memory.count_refusal(RefusedCall {
+            call: key,
+            tool: call.tool.to_string(),
+            arguments: arguments.clone(),
+            cause: RefusalCause::Call(reason.clone()),
+        });
         if reason.refuses_repetition() {
             self.memory.refuse(&call.tool, arguments, reason);
         }
@@ -351,14 +355,8 @@ fn note_failure(memory: &mut TurnMemory, tool: &str, asked: &QuestionHistory) {
     else {
         return;
     };
-    match reason {
-        Reason::Withdrawn => return,
-        Reason::NoPromptBackend => memory.count_refusal(tool, RefusalReason::NoPromptBackend),
-        Reason::DetachedPolicy => memory.count_refusal(tool, RefusalReason::DetachedPolicy),
-        _ => {}
-    }
     // A person who left a note is asked again.
-    if note.is_none() {
+    if *reason != Reason::Withdrawn && note.is_none() {
         memory.fail(FailedQuestion {
             tool: tool.to_owned(),
             question: asked.question.clone(),

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     question::Question,
-    record::{Backend, Reason, RefusalReason, ResultReason, Word},
+    record::{Backend, CallKey, Reason, RefusalCause, ResultReason, Word},
 };
 
 /// The memory of one turn: values only, no text.
@@ -21,7 +21,7 @@ pub struct TurnMemory {
     permitted: BTreeSet<String>,
     edits_permitted: bool,
     attempts: BTreeMap<String, u32>,
-    refusals: Vec<(String, RefusalReason)>,
+    refusals: Vec<RefusedCall>,
 }
 
 /// A question that failed or was declined without a note: the same question is not asked again.
@@ -37,6 +37,19 @@ pub struct FailedQuestion {
     pub backend: Option<Word<Backend>>,
     /// Why it failed or what was invalid, in words.
     pub why: Option<String>,
+}
+
+/// Something that was refused, and by no person.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RefusedCall {
+    /// Its place in the turn.
+    pub call: CallKey,
+    /// The tool of the call.
+    pub tool: String,
+    /// The arguments of the call; null where they could not be read.
+    pub arguments: Value,
+    /// Why.
+    pub cause: RefusalCause,
 }
 
 impl TurnMemory {
@@ -74,9 +87,9 @@ impl TurnMemory {
         self.edits_permitted
     }
 
-    /// What was refused for want of a person: tools and why, each pair once, in order.
+    /// What was refused, and by no person, in call order; the same call for the same reason once.
     #[must_use]
-    pub fn refusals(&self) -> &[(String, RefusalReason)] {
+    pub fn refusals(&self) -> &[RefusedCall] {
         &self.refusals
     }
 
@@ -128,10 +141,19 @@ impl TurnMemory {
         self.edits_permitted = true;
     }
 
-    pub(super) fn count_refusal(&mut self, tool: &str, reason: RefusalReason) {
-        let known = |(name, why): &(String, RefusalReason)| name == tool && *why == reason;
-        if !self.refusals.iter().any(known) {
-            self.refusals.push((tool.to_owned(), reason));
+    /// Takes in why a call, its result or its question came to nothing; what is no refusal does not count.
+    pub(super) fn count_refusal(&mut self, refused: RefusedCall) {
+        let same = |known: &RefusedCall| {
+            RefusedCall {
+                call: known.call,
+                ..refused.clone()
+            } == *known
+        };
+        if refused.cause.reason().is_some() && !self.refusals.iter().any(same) {
+            let after = self
+                .refusals
+                .partition_point(|known| known.call <= refused.call);
+            self.refusals.insert(after, refused);
         }
     }
 

@@ -34,7 +34,7 @@ pub(crate) use call::parse_arguments;
 pub use call::{
     CallDetails, CallHistory, CallState, DeliveryState, PendingEnd, RecordedAnswer, RecordedResult,
 };
-pub use memory::{FailedQuestion, TurnMemory};
+pub use memory::{FailedQuestion, RefusedCall, TurnMemory};
 pub use progress::{ForceHistory, Progress};
 pub use prompt::{PromptHistory, PromptState};
 pub use question::{QuestionHistory, QuestionState};

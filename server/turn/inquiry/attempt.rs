@@ -10,7 +10,7 @@ use crate::{
         reply,
     },
     model::{
-        response::{Finish, Response, Usage},
+        response::{Finish, Item, Kind, Response, Usage},
         retry::Retries,
     },
     model_text::{ModelText, Sentence},
@@ -157,15 +157,20 @@ impl Inquiry {
         own.unwrap_or_else(|| cx.rules.model.id.clone())
     }
 
+    /// What came of its request was paid for, whole or not.
+    pub(crate) fn pay(&mut self, cx: &mut Context) {
+        let usage = self.response.usage;
+        cx.usage.count(&usage);
+        self.spent.count(&usage);
+    }
+
     /// A reply came: what it settles, and what is wrong with the rest.
     pub(crate) fn finish(
         &mut self,
         cx: &mut Context,
         finish: &Finish,
     ) -> (Vec<InquiryOutcome>, String) {
-        let usage = self.response.usage;
-        cx.usage.count(&usage);
-        self.spent.count(&usage);
+        self.pay(cx);
         let mut reading = reply::read(
             cx.text(),
             &self.wanted(),
@@ -182,6 +187,12 @@ impl Inquiry {
             self.response.items.clear();
             let values = [("what", finish_name(finish))];
             reading.wrong = cx.text().inquiry(Sentence::InquiryEndedWith, &values);
+        }
+        if self.lane.assistant.is_some() {
+            // It has no tools, so that no call of its own can stand in what it is sent.
+            reading.results.clear();
+            let is_call = |item: &Item| matches!(item.kind, Kind::ToolCall { .. });
+            self.response.items.retain(|item| !is_call(item));
         }
         let mut settled = Vec::new();
         for (pair, answer) in reading.answers {
@@ -230,6 +241,31 @@ impl Inquiry {
             self.messages.pop();
         }
         self.ask(cx, own);
+    }
+
+    /// Whether a rung costs no more than it may, by what the last request of this one took: the messages are paid for
+    /// again, as they are not cached for it. A rung whose price is not known is taken.
+    pub(crate) fn can_afford(&self, cx: &Context, rung: Strategy) -> bool {
+        let model = Lane::new(cx, rung, &self.questions[0])
+            .assistant
+            .map_or_else(|| cx.rules.model.id.clone(), |assistant| assistant.model);
+        let (Some(most), Some(price)) = (cx.rules.inquiry.max_cost, cx.rules.prices.get(&model))
+        else {
+            return true;
+        };
+        let Usage {
+            input,
+            cache_read,
+            cache_write,
+            ..
+        } = self.response.usage;
+        let tokens = (input + cache_read + cache_write) as f64;
+        let questions = match rung {
+            // Each is asked alone.
+            Strategy::Structured => self.questions.len() as f64,
+            Strategy::InBand | Strategy::ForcedTool => 1.0,
+        };
+        questions * tokens * *price as f64 / 1e12 <= most
     }
 
     /// The same questions on the next rung; `structured` takes each alone.

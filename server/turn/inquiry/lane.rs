@@ -40,7 +40,7 @@ pub(crate) struct OpenCall<'a> {
 impl Lane {
     pub(super) fn of(cx: &Context, wanted: &InquiryQuestion) -> Self {
         let strategy = match cx.rules.inquiry.strategy {
-            StrategyRule::Auto if is_of_other_model(cx, wanted) => Strategy::Structured,
+            StrategyRule::Auto if is_of_another(cx, wanted) => Strategy::Structured,
             StrategyRule::Auto => Strategy::InBand,
             StrategyRule::Named(Strategy::ForcedTool) if !takes_forced(cx) => Strategy::InBand,
             StrategyRule::Named(strategy) => strategy,
@@ -69,8 +69,10 @@ fn assistant(cx: &Context, wanted: &InquiryQuestion) -> Option<Assistant> {
     own.or(cx.rules.inquiry.assistant.as_ref()).cloned()
 }
 
-fn is_of_other_model(cx: &Context, wanted: &InquiryQuestion) -> bool {
-    assistant(cx, wanted).is_some_and(|assistant| assistant.model != cx.rules.model.id)
+fn is_of_another(cx: &Context, wanted: &InquiryQuestion) -> bool {
+    let is_another =
+        |assistant: Assistant| assistant.differs || assistant.model != cx.rules.model.id;
+    assistant(cx, wanted).is_some_and(is_another)
 }
 
 /// The turn's model takes a forced tool, as far as is known.

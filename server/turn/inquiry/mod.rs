@@ -157,6 +157,9 @@ impl Inquiries {
         if finish == Finish::ContextFull {
             let why = cx.text().inquiry(Sentence::InquiryContextFull, &[]);
             settled.extend(inquiry.give_up(cx, &why));
+        } else if matches!(finish, Finish::Refusal | Finish::ContentFilter) {
+            // What a model refuses it refuses in other words, too.
+            settled.extend(inquiry.give_up(cx, &wrong));
         } else if inquiry.may_repair() {
             inquiry.repair(cx, own);
             self.running.push(inquiry);
@@ -179,6 +182,7 @@ impl Inquiries {
             return Vec::new();
         };
         let mut inquiry = self.running.remove(at);
+        inquiry.pay(cx);
         if let FailureClass::Refused(feature) = failure.class
             && learn(cx, &inquiry.model(cx), feature)
         {
@@ -227,15 +231,16 @@ impl Inquiries {
         mut inquiry: Inquiry,
         wrong: &str,
     ) -> Vec<InquiryOutcome> {
-        let next = match inquiry.lane.strategy {
+        let rungs: &[Strategy] = match inquiry.lane.strategy {
             // Refused just now, on the second rung: the other way to go there is left.
-            Strategy::ForcedTool if inquiry.last && !takes_forced(cx) => Some(Strategy::Structured),
-            _ if inquiry.last => None,
-            Strategy::InBand if takes_forced(cx) => Some(Strategy::ForcedTool),
-            Strategy::InBand | Strategy::ForcedTool => Some(Strategy::Structured),
-            Strategy::Structured => None,
+            Strategy::ForcedTool if inquiry.last && !takes_forced(cx) => &[Strategy::Structured],
+            _ if inquiry.last => &[],
+            Strategy::InBand if takes_forced(cx) => &[Strategy::ForcedTool, Strategy::Structured],
+            Strategy::InBand | Strategy::ForcedTool => &[Strategy::Structured],
+            Strategy::Structured => &[],
         };
-        let Some(strategy) = next else {
+        let mut affordable = rungs.iter().filter(|rung| inquiry.can_afford(cx, **rung));
+        let Some(strategy) = affordable.next().copied() else {
             let why = no_answer(cx.text(), inquiry.requests, wrong);
             return inquiry.give_up(cx, &why);
         };

@@ -228,16 +228,26 @@ impl Usage {
         self.cost = newer.cost.or(self.cost);
     }
 
-    /// Counts another request's usage in.
+    /// Counts another request's usage in. The cost of both is known where that of each is: of a part it would pass for
+    /// the whole.
     pub fn count(&mut self, other: &Self) {
+        self.cost = match (self.cost, other.cost) {
+            (Some(cost), Some(more)) => Some(cost + more),
+            (None, more) if self.is_nothing() => more,
+            (cost, None) if other.is_nothing() => cost,
+            _ => None,
+        };
         let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
         add(&mut self.input, other.input);
         add(&mut self.cache_read, other.cache_read);
         add(&mut self.cache_write, other.cache_write);
         add(&mut self.output, other.output);
-        if let Some(cost) = other.cost {
-            self.cost = Some(self.cost.unwrap_or(0.0) + cost);
-        }
+    }
+
+    /// No tokens went either way.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        [self.input, self.cache_read, self.cache_write, self.output] == [0; 4]
     }
 }
 
@@ -265,9 +275,14 @@ mod tests {
             cache_read: 60,
             cache_write: 900,
             output: 12000,
-            cost: Some(1.0),
+            // Of what the third cost nothing is known.
+            cost: None,
         };
         assert_eq!(sum, three);
+        let mut priced = Usage::default();
+        priced.count(&first);
+        priced.count(&Usage::default());
+        assert_eq!(priced, first, "nothing costs nothing");
         let mut said = first;
         said.merge(&Usage {
             output: 5000,

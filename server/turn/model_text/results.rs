@@ -2,7 +2,7 @@
 
 use super::{ModelText, Sentence};
 use crate::{
-    record::{Backend, Reason, RefusalReason, ResultReason, Vocabulary, Word},
+    record::{Backend, Reason, RefusalCause, ResultReason, Vocabulary, Word},
     rules::Mode,
 };
 
@@ -123,15 +123,15 @@ impl ModelText {
         }
     }
 
-    /// What was refused for want of a person.
+    /// Something was refused, and by no person. `mode` is the turn's.
     #[must_use]
-    pub fn refusal(&self, tool: &str, reason: RefusalReason) -> String {
-        let unanswered = |reason| self.unanswered(tool, "", &reason, None, None);
-        match reason {
-            RefusalReason::NoPromptBackend => unanswered(Reason::NoPromptBackend),
-            RefusalReason::DetachedPolicy => unanswered(Reason::DetachedPolicy),
-            RefusalReason::NeedsApproval => self.needs_approval(tool),
-            RefusalReason::Withheld => self.result_needs_approval(tool),
+    pub fn refusal(&self, tool: &str, cause: &RefusalCause, mode: Mode) -> String {
+        match cause {
+            RefusalCause::Call(ResultReason::WithheldUnattended) => {
+                self.result_needs_approval(tool)
+            }
+            RefusalCause::Call(reason) => self.refused_again(tool, reason, mode),
+            RefusalCause::Question { id, reason } => self.unanswered(tool, id, reason, None, None),
         }
     }
 

@@ -125,6 +125,18 @@ impl Vocabulary for Backend {
 }
 
 impl Reason {
+    /// The question was put to nobody, as the configuration has it.
+    #[must_use]
+    pub fn is_by_configuration(&self) -> bool {
+        matches!(
+            self,
+            Self::NoPromptBackend
+                | Self::AssistantRoutingDenied
+                | Self::InvalidStaticAnswer
+                | Self::DetachedPolicy
+        )
+    }
+
     /// The word on record.
     #[must_use]
     pub fn name(&self) -> &str {

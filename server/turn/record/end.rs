@@ -1,6 +1,9 @@
 //! How a turn ended.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Reason, ResultReason};
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -47,18 +50,22 @@ pub enum ErrorCode {
     Internal,
 }
 
-/// Something that was refused for want of a person.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A call that did not run, a result that the model did not see or a question that nobody was asked: for want of a
+/// person or of trust, or by mode, key or policy. A person's own no is none of these.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Refusal {
     /// The tool whose call, result or question was refused.
     pub tool: String,
+    /// The arguments of the call, as the model gave them; null where they are not on record.
+    #[serde(default)]
+    pub arguments: Value,
     /// Why it was refused.
     pub reason: RefusalReason,
     /// What the model was told.
     pub text: String,
 }
 
-/// Why something was refused for want of a person.
+/// Why something was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RefusalReason {
@@ -66,10 +73,61 @@ pub enum RefusalReason {
     NoPromptBackend,
     /// A question that policy refuses.
     DetachedPolicy,
+    /// A question whose configured answer does not fit.
+    InvalidStaticAnswer,
+    /// An exclusive question that is configured to go to a model.
+    AssistantRoutingDenied,
     /// A call that needs approval.
     NeedsApproval,
     /// A result that needs approval.
     Withheld,
+    /// A call in a workspace that is not trusted.
+    NotTrusted,
+    /// A call that the mode of the turn does not allow.
+    Mode,
+    /// A call of a tool whose `run` is `deny`, or that is turned off.
+    Configuration,
+}
+
+/// Why something was refused, and by no person.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RefusalCause {
+    /// The call was not run, or its result is kept from the model.
+    Call(ResultReason),
+    /// Its question has no answer.
+    Question {
+        /// The id of the question.
+        id: String,
+        /// Why it has none.
+        reason: Reason,
+    },
+}
+
+impl RefusalCause {
+    /// The reason as it is told; none for what is no refusal, or a person's own.
+    #[must_use]
+    pub fn reason(&self) -> Option<RefusalReason> {
+        Some(match self {
+            Self::Call(ResultReason::NeedsApproval) => RefusalReason::NeedsApproval,
+            Self::Call(ResultReason::WithheldUnattended) => RefusalReason::Withheld,
+            Self::Call(ResultReason::NotTrusted) => RefusalReason::NotTrusted,
+            Self::Call(ResultReason::DeniedByMode(_)) => RefusalReason::Mode,
+            Self::Call(ResultReason::DeniedByConfiguration) => RefusalReason::Configuration,
+            Self::Call(_) => return None,
+            Self::Question { reason, .. } => match reason {
+                Reason::NoPromptBackend => RefusalReason::NoPromptBackend,
+                Reason::DetachedPolicy => RefusalReason::DetachedPolicy,
+                Reason::InvalidStaticAnswer => RefusalReason::InvalidStaticAnswer,
+                Reason::AssistantRoutingDenied => RefusalReason::AssistantRoutingDenied,
+                Reason::User
+                | Reason::Withdrawn
+                | Reason::BackendError
+                | Reason::InvalidQuestion
+                | Reason::LimitReached
+                | Reason::Other(_) => return None,
+            },
+        })
+    }
 }
 
 impl TurnError {

@@ -22,7 +22,7 @@ pub use crate::word::{Vocabulary, Word};
 pub use answer::{Backend, By, Effort, InquiryResponse, Reason};
 pub use call_end::{CallEnd, ResultReason, Status};
 pub use directive::{DirectiveKind, FaultKind};
-pub use end::{ErrorCode, Outcome, Refusal, RefusalReason, TurnError};
+pub use end::{ErrorCode, Outcome, Refusal, RefusalCause, RefusalReason, TurnError};
 pub use prompt::{Closed, Permission, PromptSubject, Showing};
 
 /// A call of a turn: its place among all calls of the turn, counted from 0. Providers may use an id twice;
@@ -205,7 +205,7 @@ pub enum Event {
         error: Option<TurnError>,
         /// Tokens of the turn, its inquiries included.
         usage: Usage,
-        /// What was refused for want of a person.
+        /// What was refused, but for what a person refused.
         refusals: Vec<Refusal>,
     },
 }

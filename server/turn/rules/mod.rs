@@ -32,6 +32,9 @@ pub struct Rules {
     pub refused: BTreeSet<(String, Feature)>,
     /// How inquiries are made.
     pub inquiry: InquiryRules,
+    /// What a million tokens of input cost that are not cached, by model, in millionths of a US dollar. Of a model that is
+    /// not here the price is not known.
+    pub prices: BTreeMap<String, u64>,
     /// The final answer is JSON that fits a schema; the engine checks it.
     pub schema: bool,
     /// The bounds that the turn keeps.
@@ -41,6 +44,8 @@ pub struct Rules {
 /// The rules of one tool.
 #[derive(Clone, Debug, Default)]
 pub struct ToolRules {
+    /// What its calls do at most.
+    pub class: Class,
     /// May its calls run?
     pub run: RunRule,
     /// May the model see its results unasked?
@@ -210,6 +215,8 @@ pub struct InquiryRules {
     pub strategy: StrategyRule,
     /// Who answers, where that is not the assistant of the turn.
     pub assistant: Option<Assistant>,
+    /// US dollars that the next rung of an inquiry may cost by itself; a dearer one is left out. None: no bound.
+    pub max_cost: Option<f64>,
 }
 
 /// An assistant of its own for inquiries. Those that go to it are `structured`, with the conversation as text.
@@ -219,12 +226,15 @@ pub struct Assistant {
     pub name: String,
     /// The model, as `provider/model`.
     pub model: String,
+    /// It is told or asked otherwise than the turn's assistant: only a request of its own can go to it, also where the
+    /// model is the same.
+    pub differs: bool,
 }
 
 /// How inquiries are made. The setting is `conversation.inquiry.strategy`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StrategyRule {
-    /// `structured` where another model is configured, else `in_band`.
+    /// `structured` where another assistant is configured, else `in_band`.
     #[default]
     Auto,
     /// Always this one.
@@ -260,6 +270,8 @@ impl Vocabulary for Strategy {
 pub enum Feature {
     /// A tool choice that forces a call.
     ForcedTool,
+    /// The same while it reasons.
+    ForcedWhileReasoning,
     /// Reasoning before or between answers.
     Reasoning,
     /// Reasoning that is turned off.
@@ -286,6 +298,7 @@ impl Vocabulary for Feature {
     /// In the order in which a server that names none of them is asked to do without.
     const ALL: &'static [Self] = &[
         Self::ForcedTool,
+        Self::ForcedWhileReasoning,
         Self::Reasoning,
         Self::ReasoningOff,
         Self::History,
@@ -301,6 +314,7 @@ impl Vocabulary for Feature {
     fn word(self) -> &'static str {
         match self {
             Self::ForcedTool => "forced_tool",
+            Self::ForcedWhileReasoning => "forced_while_reasoning",
             Self::Reasoning => "reasoning",
             Self::ReasoningOff => "reasoning_off",
             Self::History => "earlier_reasoning",
@@ -373,6 +387,7 @@ impl Rules {
         if model == self.model.id {
             match feature {
                 Feature::ForcedTool => self.model.forces_tools = false,
+                Feature::ForcedWhileReasoning => self.model.forces_while_reasoning = false,
                 Feature::Reasoning => self.model.reasoning = false,
                 Feature::ReasoningOff => self.model.reasoning_switches = false,
                 _ => {}

@@ -1,7 +1,7 @@
 //! Going on with an interrupted turn, and closing one that is not gone on with: its history is all that counts.
 
 use crate::{
-    call::Call,
+    call::{Call, permission, permit::Refused},
     effect::{Effect, Sending},
     history::{CallState, Progress, TurnHistory},
     input::{PromptAnswer, SecretValue, Time},
@@ -20,6 +20,18 @@ pub enum ResumeError {
     /// The answer does not fit.
     #[error("the answer to {0} does not fit: {1}")]
     Misfit(String, String),
+    /// What a person answers, or answered, would be for nothing: the tool may not run here as things are.
+    #[error(
+        "the turn was left as it is, for {tool} waits for an answer that would be in vain: {why}"
+    )]
+    InVain {
+        /// The tool whose call waits.
+        tool: String,
+        /// What refuses it.
+        refused: Refused,
+        /// The same, in words.
+        why: String,
+    },
 }
 
 impl Turn {
@@ -37,6 +49,7 @@ impl Turn {
         let mut turn = Self::new(setup, now);
         turn.recall(history);
         turn.take_answers(answers)?;
+        turn.refuse_in_vain()?;
         match turn.cx.history.progress().clone() {
             Progress::Begun => turn.request(),
             Progress::Requested => {
@@ -121,6 +134,38 @@ impl Turn {
             let answer = parse(history, &prompt, &text)
                 .map_err(|what| ResumeError::Misfit(prompt.0.clone(), what))?;
             self.cx.given.insert(prompt, answer);
+        }
+        Ok(())
+    }
+
+    /// A call that waits for a person, or has a person's answer and did not run since, is not gone on with where it would
+    /// be refused all the same: it waits on. What refuses calls by mode or key may have been chosen for just that, unless
+    /// an answer was given too.
+    fn refuse_in_vain(&self) -> Result<(), ResumeError> {
+        let history = &self.cx.history;
+        for call in history.open_calls() {
+            let waits = history.waits_on(call);
+            let has_answer = call
+                .details()
+                .is_some_and(|details| details.permitted.is_some() || !details.answers.is_empty());
+            let is_ahead = match call.state() {
+                CallState::Permission(_) => true,
+                CallState::Asking(_) => waits.is_some() || has_answer,
+                CallState::Due => has_answer,
+                _ => false,
+            };
+            if !is_ahead {
+                continue;
+            }
+            let given = waits.is_some_and(|prompt| self.cx.given.contains_key(prompt));
+            let refused = permission::refusal_ahead(&self.cx, call.tool());
+            if let Some(refused) = refused.filter(|why| given || *why == Refused::Trust) {
+                return Err(ResumeError::InVain {
+                    tool: call.tool().to_owned(),
+                    refused,
+                    why: permission::why(&self.cx, call.tool(), refused),
+                });
+            }
         }
         Ok(())
     }

@@ -56,6 +56,7 @@ impl Turn {
         let Phase::Streaming(streaming) = &mut self.phase else {
             return;
         };
+        self.cx.pay_broken(&streaming.response.usage);
         let (step, shown) = (self.cx.step, streaming.shown);
         let discard_step = shown.then_some(step);
         if let Some((attempt, after)) =
@@ -96,7 +97,7 @@ impl Turn {
         let model = &self.cx.rules.model;
         match feature {
             // From here on the force is soft, and the request goes out with a directive.
-            Feature::ForcedTool => return self.request(),
+            Feature::ForcedTool | Feature::ForcedWhileReasoning => return self.request(),
             // It was turned off for this request, so that a tool could be forced.
             Feature::ReasoningOff if model.reasoning && !sending.reasoning => {
                 sending = Sending {
@@ -117,9 +118,10 @@ impl Turn {
             context_window,
         });
         if let Some(error) = taken_back(&finish, &self.cx.rules.model.id) {
+            let usage = self.cx.recorded_usage(response.usage);
             self.cx.record(Event::ResponseEnd {
                 finish: Some(finish),
-                usage: response.usage,
+                usage,
             });
             return self.conclude(Conclusion::failed(error));
         }
@@ -172,10 +174,8 @@ impl Turn {
                 _ => {}
             }
         }
-        self.cx.record(Event::ResponseEnd {
-            finish,
-            usage: response.usage,
-        });
+        let usage = self.cx.recorded_usage(response.usage);
+        self.cx.record(Event::ResponseEnd { finish, usage });
     }
 
     /// Cancelled in mid-stream: complete and partial text stays, unfinished reasoning and all calls go.

@@ -253,11 +253,12 @@ pub enum ErrorCode {
     Internal,
 }
 
-/// What was refused for want of a person.
+/// What was refused, and by no person.
 #[derive(Clone, Debug, Deserialize)]
 #[allow(missing_docs, reason = "the fields of the contract")]
 pub struct Refusal {
     pub tool: String,
+    pub arguments: Value,
     pub reason: String,
     pub text: String,
 }

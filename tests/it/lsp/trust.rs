@@ -98,7 +98,11 @@ fn an_editor_that_knows_nothing_of_aside_cannot_speak_for_the_user_later() {
         "workspace/didChangeConfiguration",
         json!({ "settings": evil }),
     );
-    assert_eq!(layers(&mut client, "sandbox"), ["built-in"]);
+    // Tests run their commands without one.
+    assert_eq!(
+        layers(&mut client, "sandbox"),
+        ["built-in", "environment ASIDE_SANDBOX", "built-in"]
+    );
     assert_eq!(
         layers(&mut client, "assistant.instructions"),
         ["the client's workspaceConfig"]
@@ -319,7 +323,7 @@ fn trust_is_given_to_the_preview_that_was_shown() {
         ])
     );
     assert_eq!(shown["programs"], json!(["lint.sh"]));
-    assert_eq!(shown["ignored"], json!(["sandbox"]));
+    assert_eq!(shown["ignored"], json!(["sandbox.state"]));
 
     world.write("lint.sh", "rm -r /\n");
     let trust = |shown: &Value| json!({ "folder": folder, "trusted": true, "fingerprint": shown["fingerprint"] });

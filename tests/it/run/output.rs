@@ -224,7 +224,7 @@ fn as_text_it_is_the_answer_alone() {
     // What ran is told on standard error, commands without a sandbox and refusals included.
     let done = done
         .says("Commands run without a sandbox.")
-        .says("refused: ask_user: ");
+        .says("refused: ask_user `Which?`: ");
     done.says("I look.\n").says("\u{25b8} read_file: ");
     assert_eq!(world.read("a.txt"), "two\ntwo\n");
 }

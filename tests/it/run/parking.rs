@@ -99,7 +99,8 @@ fn text_output_says_how_to_answer() {
         2,
         "{done:?}"
     );
-    let says = format!("  answer with: aside run -c {conversation} --resume --answer ");
+    let says =
+        format!("  answer with: aside run -c {conversation} --resume --detached stop --answer ");
     assert_eq!(done.stderr.matches(&says).count(), 2, "{done:?}");
 }
 
@@ -168,8 +169,9 @@ fn an_answer_that_does_not_fit_is_refused_and_nothing_is_lost() {
     let before = parked.world.log().events().to_vec();
     let color = parked.id("Which color?");
     let check = |answers: &[String], says: &str| {
-        let done = parked.resume(answers).exits(2).writes("").says(says);
+        let done = parked.resume(answers).exits(2).says(says);
         assert_eq!(done.stderr.lines().count(), 1, "{done:?}");
+        assert_eq!(done.json()["error"]["code"], "usage");
         assert_eq!(parked.world.log().events(), before);
     };
     check(

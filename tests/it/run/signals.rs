@@ -15,7 +15,7 @@ fn ctrl_c_cancels_the_turn_and_the_conversation_goes_on() {
     let done = running
         .end()
         .exits(130)
-        .says("go on with: aside run --continue");
+        .says("cancelled; go on with: aside run -c ");
     assert_eq!(done.json()["outcome"], "cancelled");
     assert_eq!(world.log().one("turn_end")["outcome"], "cancelled");
 
@@ -42,7 +42,8 @@ fn check_leaves(signals: &[Signal], code: i32) {
     let done = running.end().exits(code);
     assert_eq!(done.json()["outcome"], "interrupted", "{signals:?}");
     assert!(
-        done.stderr.contains("go on with: aside run --resume"),
+        done.stderr
+            .contains("interrupted; go on with: aside run -c "),
         "{done:?}"
     );
     let turn = done.json()["turnId"].clone();

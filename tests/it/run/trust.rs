@@ -74,7 +74,7 @@ fn what_needs_approval_is_refused_where_nobody_can_give_it() {
         &unasked("write_file"),
         &unasked("run_command"),
     )
-    .says("refused: run_command: ");
+    .says("refused: run_command `");
     check(
         &["--trust", "--mode", "edits"],
         WRITTEN,

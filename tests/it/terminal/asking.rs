@@ -13,8 +13,8 @@ use aside::{
     config::{Flag, Sources},
     engine::{ConversationTarget, Engine, Layers, TrustedBy, TurnRequest, TurnStart},
     front::headless::{
-        args::Output, failure::CommandFailure, paint::Paint, place::CommandContext,
-        terminal::Terminal, watch::Watch,
+        args::Output, exit::Strictness, failure::CommandFailure, paint::Paint,
+        place::CommandContext, terminal::Terminal, watch::Watch,
     },
     turn::rules::Client,
 };
@@ -92,7 +92,9 @@ async fn program(model: &str) -> Result<u8, CommandFailure> {
         terminal: Some(Terminal::open(paint).unwrap()),
         paint,
         output: Some(Output::Jsonl),
-        strict: false,
+        strictness: Strictness::Off,
+        root: place.root.clone(),
+        hints: None,
     };
     let config = engine.configure(request)?;
     let (code, _) = watch.begin(&engine, config).await?;

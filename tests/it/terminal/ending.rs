@@ -82,8 +82,11 @@ fn one_ctrl_c_cancels_and_the_conversation_goes_on() {
     person.types("half an ans\x03");
     let rest = person.ends(130);
     assert!(rest.contains("\n(no longer asked: withdrawn)\n"), "{rest}");
-    let hint = "\ncancelled; go on with: aside run --continue\n";
-    assert!(rest.contains(hint), "{rest}");
+    let hint = format!(
+        "\ncancelled; go on with: aside run -c {} 'Go on.' --trust\n",
+        world.conversation()
+    );
+    assert!(rest.contains(&hint), "{rest}");
     assert_eq!(output(&world), "");
     let log = world.log();
     assert_eq!(log.one("inquiry_response")["reason"], "withdrawn");
@@ -107,7 +110,7 @@ fn two_ctrl_c_leave_and_the_turn_can_be_resumed() {
     person.types("\x03");
     let rest = person.ends(130);
     assert!(
-        rest.contains("interrupted; go on with: aside run --resume\n"),
+        rest.contains("interrupted; go on with: aside run -c "),
         "{rest}"
     );
     assert_gone(command);

@@ -362,3 +362,21 @@ fn what_editors_write_is_read_as_by_the_parser() {
         assert!(plain_lsp(&read(text)).is_none(), "{text}");
     }
 }
+
+#[test]
+fn what_is_wanted_on_standard_output_is_known_of_any_command_line() {
+    let check = |line: &str, expected| {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        assert_eq!(wanted_output(&words), expected, "{line}");
+    };
+    check("aside run Go", Output::Text);
+    check("aside run --output json Go", Output::Json);
+    check("aside run Go --output=jsonl --nonsense", Output::Jsonl);
+    check("aside --cwd run run --no --output json", Output::Json);
+    check("aside run --output json --output text", Output::Text);
+    check("aside run --output xml", Output::Text);
+    check("aside run --output", Output::Text);
+    check("aside run -- --output json", Output::Text);
+    check("aside model run --output json", Output::Text);
+    check("aside", Output::Text);
+}

@@ -5,7 +5,7 @@ use crate::turn::record::{ErrorCode, Refusal, RefusalReason, TurnError};
 
 /// What is written for these updates, one after the other.
 fn shown(attached: bool, updates: &[Value]) -> String {
-    let mut show = Show::new(Paint::OFF, attached);
+    let mut show = Show::new(Paint::OFF, attached, AboutTurn::default());
     updates
         .iter()
         .map(|update| show.update(&read(update)))
@@ -206,12 +206,17 @@ fn completed(outcome: Outcome) -> TurnCompleted {
 
 #[track_caller]
 fn check_end(end: &TurnCompleted, expected: &[&str]) {
-    let mut show = Show::new(Paint::OFF, false);
+    let about = AboutTurn {
+        model: "a/b".into(),
+        root: "/w".into(),
+        hints: Some(Hints::default()),
+    };
+    let mut show = Show::new(Paint::OFF, false, about);
     show.update(&read(&text(1, "All done.")));
     assert_eq!(show.end(end).lines().collect::<Vec<_>>(), expected);
 }
 
-const TOKENS: &str = "tokens: 9800 in (8000 from the cache), 340 out; 0.0125 US dollars";
+const TOKENS: &str = "tokens: 9800 in (8000 from the cache), 340 out; 0.0125 US dollars; model a/b; conversation c-1";
 
 #[test]
 fn the_end_says_what_it_took_and_what_is_open() {
@@ -222,6 +227,7 @@ fn the_end_says_what_it_took_and_what_is_open() {
     );
     let refusals = vec![Refusal {
         tool: "run_command".into(),
+        arguments: json!({"command": "cargo test\n"}),
         reason,
         text: refused,
     }];
@@ -230,7 +236,10 @@ fn the_end_says_what_it_took_and_what_is_open() {
             refusals,
             ..completed(Outcome::Completed)
         },
-        &["refused: run_command: run_command needs approval.", TOKENS],
+        &[
+            "refused: run_command `cargo test`: run_command needs approval.",
+            TOKENS,
+        ],
     );
     let error = Some(TurnError::new(
         ErrorCode::Provider,
@@ -247,7 +256,7 @@ fn the_end_says_what_it_took_and_what_is_open() {
         &completed(Outcome::Cancelled),
         &[
             "All done.",
-            "cancelled; go on with: aside run --continue",
+            "cancelled; go on with: aside run -c c-1 'Go on.'",
             TOKENS,
         ],
     );
@@ -255,7 +264,7 @@ fn the_end_says_what_it_took_and_what_is_open() {
         &completed(Outcome::Interrupted),
         &[
             "All done.",
-            "interrupted; go on with: aside run --resume",
+            "interrupted; go on with: aside run -c c-1 --resume",
             TOKENS,
         ],
     );
@@ -276,7 +285,37 @@ fn the_end_says_what_it_took_and_what_is_open() {
             "All done.",
             "waits: Assistant: Ship it?",
             "  answer with: aside run -c c-1 --resume --answer p-26=VALUE",
+            "  VALUE: true or false",
             TOKENS,
         ],
+    );
+}
+
+#[test]
+fn the_end_names_the_files_that_were_changed_once_each() {
+    let about = AboutTurn {
+        model: "a/b".into(),
+        root: "/w".into(),
+        hints: None,
+    };
+    let mut show = Show::new(Paint::OFF, false, about);
+    for uris in [
+        json!(["file:///w/src/%C3%BCber%20x.rs", "file:///w/a.rs"]),
+        json!(["file:///w/a.rs", "file:///elsewhere/b.rs"]),
+    ] {
+        let edit = json!({"kind": "edit", "callId": "c1", "uris": uris});
+        assert_eq!(show.update(&read(&edit)), "");
+    }
+    let end = TurnCompleted {
+        usage: Usage::default(),
+        ..completed(Outcome::Completed)
+    };
+    let lines = show.end(&end);
+    assert_eq!(
+        lines.lines().collect::<Vec<_>>(),
+        [
+            "changed: src/über x.rs, a.rs, /elsewhere/b.rs",
+            "tokens: 0 in, 0 out; cost not known; model a/b; conversation c-1",
+        ]
     );
 }

@@ -19,13 +19,15 @@ fn every_call_is_permitted_as_the_table_says() {
             play.line("say Well.");
             let end = play.end.as_ref().ok_or("it does not end")?;
             let refusals: Vec<_> = end.refusals.iter().map(|refusal| refusal.reason).collect();
-            let for_want_of_a_person: &[_] = if expected == "N" {
-                &[RefusalReason::NeedsApproval]
-            } else {
-                &[]
+            let reason = match expected {
+                "N" => RefusalReason::NeedsApproval,
+                "T" => RefusalReason::NotTrusted,
+                "K" => RefusalReason::Configuration,
+                "P" => RefusalReason::Mode,
+                other => return Err(format!("no reason is known for {other}")),
             };
-            if refusals != for_want_of_a_person {
-                return Err(format!("refused for want of a person: {refusals:?}"));
+            if refusals != [reason] {
+                return Err(format!("refused: {refusals:?}"));
             }
         }
         Ok(())

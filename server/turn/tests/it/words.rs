@@ -64,6 +64,7 @@ fn words_of_closed_lists_stay() {
     ]);
     check(&[
         ("forced_tool", Feature::ForcedTool),
+        ("forced_while_reasoning", Feature::ForcedWhileReasoning),
         ("reasoning", Feature::Reasoning),
         ("reasoning_off", Feature::ReasoningOff),
         ("earlier_reasoning", Feature::History),

@@ -131,6 +131,10 @@ impl World {
                 "forces_while_reasoning" => model.forces_while_reasoning = value == "yes",
                 "reasoning" => model.reasoning = value == "yes",
                 "switches" => model.reasoning_switches = value == "yes",
+                "price" => {
+                    let price = number::<u64>(value) * 1_000_000;
+                    self.rules.prices.insert(model.id.clone(), price);
+                }
                 "window" => model.context_window = value.parse().ok(),
                 _ => panic!("`{key}` says nothing of a model"),
             }
@@ -144,6 +148,13 @@ impl World {
                 ("strategy", "auto") => self.rules.inquiry.strategy = StrategyRule::Auto,
                 ("strategy", name) => {
                     self.rules.inquiry.strategy = StrategyRule::Named(strategy(name));
+                }
+                ("max_cost", most) => self.rules.inquiry.max_cost = Some(number(most)),
+                ("other", model) => {
+                    self.rules.inquiry.assistant = Some(Assistant {
+                        differs: true,
+                        ..assistant("inquiry", model)
+                    });
                 }
                 ("assistant", model) => {
                     self.rules.inquiry.assistant = Some(assistant("inquiry", model));
@@ -309,6 +320,7 @@ pub(super) fn seconds(text: &str) -> Duration {
 
 fn assistant(name: &str, model: &str) -> Assistant {
     Assistant {
+        differs: false,
         name: name.to_owned(),
         model: model.to_owned(),
     }

@@ -274,8 +274,12 @@ fn end(play: &Play, end: &End) -> String {
     }
     text += &usage(&end.usage);
     for refusal in &end.refusals {
+        let arguments = match &refusal.arguments {
+            Value::Object(none) if none.is_empty() => String::new(),
+            arguments => format!(" {arguments}"),
+        };
         text += &format!(
-            "\n  refused {} {}: {}",
+            "\n  refused {}{arguments} {}: {}",
             refusal.tool,
             lower(&refusal.reason),
             refusal.text

@@ -179,6 +179,8 @@ fn is_closed(events: &[Event], id: &PromptId) -> bool {
     });
     match question {
         Some(inquiry) => pairs(events).get(inquiry) == Some(&true),
+        // A question that was put to nobody is told by the id of its pair.
+        None if pairs(events).contains_key(id.0.as_str()) => pairs(events)[id.0.as_str()],
         None => events
             .iter()
             .any(|event| matches!(event, Event::PromptClosed { prompt, .. } if prompt == id)),

@@ -7,6 +7,7 @@ use aside_turn::{
     question::AnswerType,
     record::{Outcome, PromptId, PromptSubject},
     resume::{self, ResumeError},
+    rules::RunRule,
 };
 use serde_json::Value;
 
@@ -55,13 +56,13 @@ impl World {
         }
         let mut answers = Vec::new();
         for (prompt, live) in self.checker.turn.open_prompts() {
-            let lost = self
-                .checker
-                .turn
-                .prompts
-                .get(&prompt)
-                .is_some_and(|seen| self.checker.call(seen.call).is_some_and(|call| call.lost));
-            if live || lost || !self.tape.one_in(3) {
+            let seen = self.checker.turn.prompts.get(&prompt);
+            let call = seen.and_then(|seen| self.checker.call(seen.call));
+            let lost = call.is_some_and(|call| call.lost);
+            // Of a tool that may not run any more no answer is taken.
+            let rules = call.and_then(|call| setup.rules.tools.get(&call.tool));
+            let in_vain = rules.is_some_and(|rules| rules.run == RunRule::Deny);
+            if live || lost || in_vain || !self.tape.one_in(3) {
                 continue;
             }
             let (answer, text) = self.given(&prompt);

@@ -37,6 +37,7 @@ pub(crate) fn rules(tape: &mut Tape) -> Rules {
         .collect();
     tools.push((ANSWER_INQUIRY.to_owned(), ToolRules::default()));
     Rules {
+        prices: std::collections::BTreeMap::new(),
         mode: [Mode::Ask, Mode::Edits, Mode::Auto, Mode::Plan][tape.weighted(&[8, 4, 3, 1])],
         trusted: !tape.one_in(16),
         tools: tools.into_iter().collect(),
@@ -163,6 +164,7 @@ fn model(tape: &mut Tape) -> Model {
 fn inquiry(tape: &mut Tape) -> InquiryRules {
     let named = [Strategy::InBand, Strategy::ForcedTool, Strategy::Structured];
     InquiryRules {
+        max_cost: None,
         strategy: if tape.one_in(2) {
             StrategyRule::Named(*tape.of(&named))
         } else {
@@ -187,6 +189,7 @@ fn limits(tape: &mut Tape) -> Limits {
 
 fn assistant(model: &str) -> Assistant {
     Assistant {
+        differs: false,
         name: model.to_owned(),
         model: model.to_owned(),
     }

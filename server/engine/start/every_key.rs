@@ -1,0 +1,173 @@
+//! Every key of the configuration changes something, or is refused: none is accepted and ignored.
+
+use std::{fmt::Write, sync::Arc};
+
+use serde_json::Value;
+
+use super::{
+    parts::tool_limits,
+    system::{inquiry_system, system_text},
+    tools::{ToolSet, tool_defaults},
+};
+use crate::{
+    config::{
+        self, Configuration, Flag, ModelId, RunContext, SourceFile, Sources, Toggle, ToolFacts,
+    },
+    engine::models::Models,
+    turn::rules::Model,
+};
+
+/// A model of a provider that Aside knows nothing of, so that all of it is configured.
+const BASE: &str = r#"
+    [assistant]
+    model = "p/m"
+    [providers.p]
+    api = "openai-chat"
+    base_url = "http://127.0.0.1:1"
+    [providers.p.models.m]
+    reasoning = "effort"
+    prices = { input = 1, output = 2, up_to = 5, beyond = { input = 3, output = 4 } }
+"#;
+
+/// What is made of these in another place than here.
+const ELSEWHERE: [&str; 3] = [
+    // `TurnConfig::unsandboxed` and `run_command`.
+    "unsandboxed",
+    "sandbox",
+    // `Models::new`.
+    "tls_roots",
+];
+
+/// All that a turn is made from, as text.
+fn made_of(configuration: &Configuration, models: &Models) -> String {
+    let settings = &configuration.settings;
+    let tools = |toggles: &[Toggle]| {
+        let set = ToolSet::new(settings, std::iter::empty(), toggles, &[]);
+        set.map(|set| format!("{:?} {:?} {:?}", set.enabled, set.specs, set.descriptions))
+            .map_err(|error| error.to_string())
+    };
+    let mut made = String::new();
+    let mut say = |part: &dyn std::fmt::Debug| {
+        let _ = writeln!(made, "{part:?}");
+    };
+    for toggles in [
+        vec![],
+        vec![Toggle::AllOff],
+        vec![Toggle::Off("edit_file".into())],
+    ] {
+        say(&tools(&toggles));
+    }
+    let facts = |name: &str| (name.to_owned(), ToolFacts::default());
+    say(&settings.rules(&RunContext {
+        tools: ["edit_file", "run_command"].map(facts).into(),
+        model: Model {
+            id: "p/m".into(),
+            ..Model::default()
+        },
+        ..RunContext::default()
+    }));
+    say(&system_text(settings, None));
+    say(&tool_limits(&settings.conversation.limits));
+    for name in ["inquiry", "edit_file.occurrence"] {
+        let assistant = settings.inquiry_assistant(name);
+        say(&inquiry_system(&assistant));
+        say(&assistant.model);
+        let model = ModelId::parse("p/m", settings);
+        let endpoint = model.and_then(|model| models.configured(&model, &assistant, settings));
+        say(&endpoint.map(|endpoint| (endpoint.kind, endpoint.options)));
+    }
+    let choice = config::choose_model(settings, &|_| None);
+    say(&choice);
+    let model = ModelId::parse("p/m", settings);
+    let endpoint = model.and_then(|model| models.configured(&model, &settings.assistant, settings));
+    say(&endpoint.map(|endpoint| (endpoint.kind, endpoint.options, endpoint.key)));
+    say(&configuration.void());
+    made
+}
+
+fn configure(flag: Option<String>) -> Result<Configuration, String> {
+    let sources = Sources {
+        user_file: Some(SourceFile {
+            path: "~/aside.toml".into(),
+            text: BASE.into(),
+        }),
+        flags: flag.into_iter().map(Flag::Set).collect(),
+        ..Sources::default()
+    };
+    config::load(&sources, &tool_defaults()).map_err(|problems| problems.to_string())
+}
+
+/// Values that fit a schema, as they are written.
+fn candidates(schema: &Value) -> Vec<String> {
+    let list = |keyword| schema.get(keyword).and_then(Value::as_array);
+    if let Some(choices) = list("anyOf").or_else(|| list("oneOf")) {
+        return choices.iter().flat_map(candidates).collect();
+    }
+    if let Some(values) = list("enum") {
+        return values.iter().map(Value::to_string).collect();
+    }
+    if let Some(only) = schema.get("const") {
+        return vec![only.to_string()];
+    }
+    let kinds = match schema.get("type") {
+        Some(Value::Array(kinds)) => kinds.clone(),
+        Some(kind) => vec![kind.clone()],
+        None => Vec::new(),
+    };
+    let of_kind = |kind: &Value| -> &[&str] {
+        match kind.as_str() {
+            Some("boolean") => &["true", "false"],
+            Some("integer") => &["3", "7"],
+            Some("number") => &["0.125"],
+            Some("array") => &["[\"x\"]"],
+            Some("string") => &["\"p/other\"", "\"required\"", "\"http://127.0.0.1:2\""],
+            _ => &["{ a = \"b\" }"],
+        }
+    };
+    let of_kinds = kinds.iter().flat_map(of_kind);
+    of_kinds.map(|text| (*text).to_owned()).collect()
+}
+
+/// The names that the stars of a key stand for.
+fn named(path: &[String]) -> String {
+    let mut named: Vec<&str> = Vec::new();
+    for part in path {
+        let name = match (part.as_str(), named.last().copied()) {
+            ("*", Some("tools")) => "edit_file",
+            ("*", Some("questions")) => "occurrence",
+            ("*", Some("providers")) => "p",
+            ("*", Some("models")) => "m",
+            ("*", _) => "x",
+            (part, _) => part,
+        };
+        named.push(name);
+    }
+    named.join(".")
+}
+
+#[test]
+fn every_key_changes_something_or_is_refused() {
+    let nowhere = std::path::PathBuf::from("/nonexistent");
+    let base = configure(None).expect("a configuration");
+    let env = Arc::new(|_: &str| Option::<String>::None);
+    let models = Models::new(&base.settings, env, nowhere.clone(), nowhere);
+    let before = made_of(&base, &models);
+    assert!(base.void().is_empty());
+    let mut ignored = Vec::new();
+    let keys = config::keys();
+    assert!(keys.len() > 50, "{} keys", keys.len());
+    for (path, schema) in keys {
+        let key = named(&path);
+        let changes = |value: &String| {
+            configure(Some(format!("{key}={value}")))
+                .is_ok_and(|configuration| made_of(&configuration, &models) != before)
+        };
+        let known = ELSEWHERE
+            .iter()
+            .any(|known| key == *known || key.starts_with(&format!("{known}.")));
+        if !known && !candidates(schema).iter().any(changes) {
+            ignored.push(key);
+        }
+    }
+    assert!(ignored.is_empty(), "accepted and ignored: {ignored:#?}");
+}

@@ -1,0 +1,235 @@
+//! Command lines for what can be done next, as they are typed into a shell: pure.
+//!
+//! How a turn was started is on its record, all but what the user has to say each time anew, because files may have
+//! changed: those flags are in every command.
+
+use std::path::Path;
+
+use super::args::RunArgs;
+use crate::{
+    config::Toggle,
+    front::wire::{Prompt, PromptKind},
+    turn::question::{AnswerType, has_clear_numbers},
+    visible::one_line,
+};
+
+/// What commands that go on with a turn have to say again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hints {
+    again: Vec<String>,
+}
+
+impl Hints {
+    /// Of a turn that was started with these arguments; `folder`: its workspace, where that is not the current folder.
+    #[must_use]
+    pub fn of(args: &RunArgs, folder: Option<&Path>) -> Self {
+        let mut again = Vec::new();
+        let mut say = |words: &[&str]| again.extend(words.iter().map(|word| quoted(word)));
+        if let Some(folder) = folder {
+            say(&["--cwd", &folder.to_string_lossy()]);
+        }
+        for toggle in &args.tools.0 {
+            match toggle {
+                Toggle::On(name) => say(&["-t", name]),
+                Toggle::Off(name) => say(&["-T", name]),
+                Toggle::AllOff => say(&["-T"]),
+            }
+        }
+        for setting in &args.settings {
+            say(&["--set", setting]);
+        }
+        for detached in &args.detached {
+            say(&["--detached", &detached.to_string()]);
+        }
+        if args.trust {
+            say(&["--trust"]);
+        }
+        if args.unsandboxed {
+            say(&["--unsandboxed"]);
+        }
+        Self { again }
+    }
+
+    /// Goes on with an interrupted turn.
+    #[must_use]
+    pub fn resume(&self, conversation: &str) -> String {
+        self.command(&["-c", conversation, "--resume"])
+    }
+
+    /// The same, with an answer to an open prompt in place of `VALUE`.
+    #[must_use]
+    pub fn answer(&self, conversation: &str, prompt: &str) -> String {
+        let answer = format!("--answer {}=VALUE", quoted(prompt));
+        format!("{} {answer}", self.resume(conversation))
+    }
+
+    /// Goes on with a conversation.
+    #[must_use]
+    pub fn message(&self, conversation: &str) -> String {
+        self.command(&["-c", conversation, "Go on."])
+    }
+
+    fn command(&self, words: &[&str]) -> String {
+        let words = words.iter().map(|word| quoted(word));
+        let words: Vec<String> = words.chain(self.again.iter().cloned()).collect();
+        one_line(&format!("aside run {}", words.join(" ")))
+    }
+}
+
+/// What `VALUE` may be for a prompt, as it is typed into a shell; none where it cannot be typed there.
+#[must_use]
+pub fn values(prompt: &Prompt) -> Option<String> {
+    let one_of = |options: &[String]| {
+        let options: Vec<String> = options.iter().map(|option| shown(option)).collect();
+        match options.split_last() {
+            Some((last, [])) => last.clone(),
+            Some((last, others)) => format!("{} or {last}", others.join(", ")),
+            None => String::new(),
+        }
+    };
+    let values = match (&prompt.kind, &prompt.answer_type) {
+        (_, AnswerType::Secret) => return None,
+        (PromptKind::DeliverResult, _) | (_, AnswerType::Boolean) => "true or false".to_owned(),
+        (_, AnswerType::Select { options }) => one_of(options),
+        (_, answer_type @ AnswerType::MultiSelect { options, .. }) => {
+            let count = answer_type.how_many().unwrap_or_else(|| "any".into());
+            let has_commas = options.iter().any(|option| option.contains(','));
+            if has_clear_numbers(options) && !has_commas {
+                let numbered = options.iter().enumerate();
+                let numbered: Vec<String> = numbered
+                    .map(|(at, option)| format!("{} for {}", at + 1, one_line(option)))
+                    .collect();
+                format!("{count} of {}, with commas between", numbered.join(", "))
+            } else {
+                format!("{count} of {}, as a JSON array", one_of(options))
+            }
+        }
+        (_, answer_type) => answer_type
+            .phrase()
+            .unwrap_or_else(|| "any text, in quotes".into()),
+    };
+    Some(if prompt.optional {
+        format!("{values}, or nothing to leave it out")
+    } else {
+        values
+    })
+}
+
+/// An option as it is typed, and fit to be shown.
+fn shown(option: &str) -> String {
+    one_line(&quoted(option))
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    shlex::try_quote(word).map_or_else(|_| word.to_owned(), Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::front::headless::args::{self, Command};
+
+    fn hints(line: &str, folder: Option<&str>) -> Hints {
+        let words = shlex::split(line).expect("a command line");
+        let cli = args::parse(words.into_iter().map(Into::into)).expect("arguments");
+        let Command::Run(args) = cli.command else {
+            panic!("not a turn");
+        };
+        Hints::of(&args, folder.map(Path::new))
+    }
+
+    #[test]
+    fn what_is_not_on_record_is_said_again() {
+        let check = |line: &str, folder, again: &str| {
+            let hints = hints(line, folder);
+            assert_eq!(
+                hints.answer("c1", "t1-1"),
+                format!("aside run -c c1 --resume{again} --answer t1-1=VALUE")
+            );
+            assert_eq!(
+                hints.resume("c1"),
+                format!("aside run -c c1 --resume{again}")
+            );
+            assert_eq!(
+                hints.message("c1"),
+                format!("aside run -c c1 'Go on.'{again}")
+            );
+        };
+        check("aside run Go", None, "");
+        check(
+            "aside run --mode edits -m a/b --max-cost 1 --max-steps 3 --timeout 5s --strict Go",
+            None,
+            "",
+        );
+        check(
+            "aside run --trust --unsandboxed --detached stop --detached run=deny Go",
+            None,
+            " --detached stop --detached 'run=deny' --trust --unsandboxed",
+        );
+        check(
+            "aside run -t edit_file -T run_command --set 'assistant.instructions=[\"a b\"]' -T -- Go",
+            Some("/w/my project"),
+            " --cwd '/w/my project' -t edit_file -T run_command -T --set 'assistant.instructions=[\"a b\"]'",
+        );
+    }
+
+    #[test]
+    fn what_may_be_typed_is_named() {
+        let check = |kind: &str, answer_type: Value, optional: bool, expected: Option<&str>| {
+            let prompt = json!({
+                "promptId": "t1-1", "conversationId": "c1", "turnId": "t1",
+                "tool": {"name": "a", "callId": "b", "arguments": {}},
+                "kind": kind, "label": "a", "text": "Which?", "answerType": answer_type,
+                "optional": optional, "remember": false, "exclusive": true,
+                "source": {"type": "assistant"}, "position": {"n": 1, "of": 1},
+            });
+            let prompt = serde_json::from_value(prompt).expect("a prompt");
+            assert_eq!(values(&prompt).as_deref(), expected);
+        };
+        let question = |answer_type, expected| check("question", answer_type, false, expected);
+        let select = |options: Value| json!({"type": "select", "options": options});
+        check(
+            "runTool",
+            select(json!(["once", "turn", "always", "no"])),
+            false,
+            Some("once, turn, always or no"),
+        );
+        check(
+            "deliverResult",
+            json!({"type": "boolean"}),
+            false,
+            Some("true or false"),
+        );
+        question(json!({"type": "boolean"}), Some("true or false"));
+        question(
+            select(json!(["dark red", "it's"])),
+            Some("'dark red' or \"it's\""),
+        );
+        question(json!({"type": "text"}), Some("any text, in quotes"));
+        let number = json!({"type": "number", "integer": true, "minimum": 1, "maximum": 5});
+        question(number.clone(), Some("a whole number between 1 and 5"));
+        check(
+            "question",
+            number,
+            true,
+            Some("a whole number between 1 and 5, or nothing to leave it out"),
+        );
+        let several = |options: Value| json!({"type": "multi_select", "options": options});
+        question(
+            several(json!(["red", "dark blue"])),
+            Some("any of 1 for red, 2 for dark blue, with commas between"),
+        );
+        question(
+            several(json!(["2", "1"])),
+            Some("any of 2 or 1, as a JSON array"),
+        );
+        question(
+            several(json!(["a, b", "c"])),
+            Some("any of 'a, b' or c, as a JSON array"),
+        );
+        question(json!({"type": "secret"}), None);
+    }
+}
