@@ -2,7 +2,7 @@
 --- nvim --clean -n -l first.lua, with ASIDE set. Only `cargo install` is not run: the program is put where that puts it.
 local here = vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p:h')
 local repository = vim.fs.dirname(vim.fs.dirname(here))
-local PATIENCE = 20000
+local PATIENCE = 60000
 local passed, failed = 0, 0
 
 local function run(command, options)

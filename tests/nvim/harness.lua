@@ -9,7 +9,7 @@ M.aside = assert(vim.env.ASIDE, 'ASIDE is the program under test')
 M.asking = assert(vim.env.ASKING, 'ASKING is the program with a tool that asks whatever it is told')
 
 --- How long anything may take that does not wait for a person.
-local PATIENCE = 15000
+local PATIENCE = 60000
 
 M.passed, M.failed = 0, 0
 --- Each message that was sent to the server: { method, params } or { method, result }.

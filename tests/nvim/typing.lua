@@ -8,7 +8,7 @@ local runs, seed = tonumber(arg[1]) or 20, tonumber(arg[2]) or os.time() % 10000
 local KEYS = 500
 local PROMPTS = 5
 --- How long anything may take that is waited for, in milliseconds.
-local PATIENCE = tonumber(vim.env.PATIENCE) or 20000
+local PATIENCE = tonumber(vim.env.PATIENCE) or 60000
 
 --- A key that is typed to know that all before it was read.
 local LAST = '\27[24~'

@@ -129,6 +129,26 @@ test('an answer is entered, pinned to a split, replied to and hidden', {
   T.equal(#vim.api.nvim_list_wins(), 1)
 end)
 
+test('an answer whose page is wiped out is written no more; its turn goes on', {
+  script = [=[
+[[reply]]
+when = { user = "go", step = 1 }
+say = [{ text = "I ask." }, { call = "ask_user", arguments = { question = "Go on?", answer_type = "boolean" } }]
+[[reply]]
+repeat = true
+say = [{ text = "I went on." }]
+]=],
+}, function()
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  vim.cmd.bwipeout({ tostring(assert(require('aside.view').of()).buf), bang = true })
+  picks('Aside answer', 'Yes')
+  T.ended()
+  T.equal(T.outcomes, { 'completed' })
+  T.ask('Aside ask once more')
+  T.equal(T.page(), '> once more\n\nI went on.')
+end)
+
 test('an answer follows its end until one scrolls up', {
   script = '[[reply]]\nsay = [{ text = "' .. ('line\\n\\n'):rep(120) .. '", pieces = 40 }]\npiece_delay_ms = 20',
 }, function()

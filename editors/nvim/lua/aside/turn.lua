@@ -213,7 +213,7 @@ function M.update(params)
   local id, conversation = params.turnId, params.conversationId
   local turn = turns[id] or begin(view_of(conversation), id, conversation)
   local show = kinds[params.update.kind]
-  if show and vim.api.nvim_buf_is_valid(turn.view.buf) then show(turn.view, params.update, turn) end
+  if show and turn.view:exists() then show(turn.view, params.update, turn) end
 end
 
 --- The notification `aside/turn/completed`.

@@ -49,11 +49,15 @@ function View.new()
   local buf = vim.api.nvim_create_buf(false, true)
   local self = setmetatable({ buf = buf, title = 'Aside', busy = false, pieces = {}, lines = {}, steps = {} }, View)
   views[buf] = self
+  vim.bo[buf].bufhidden = 'hide'
   vim.bo[buf].undolevels = -1
   vim.bo[buf].modifiable = false
   vim.treesitter.language.register('markdown', 'aside')
   vim.bo[buf].filetype = 'aside'
   pcall(vim.treesitter.start, buf, 'markdown')
+  -- Who wipes the page out wants no more of it; the turn goes on.
+  local function forget() views[buf] = nil end
+  vim.api.nvim_create_autocmd('BufUnload', { buffer = buf, once = true, callback = forget })
   local acts = {
     hide = function() self:hide() end,
     pin = function() self:pin() end,
@@ -87,6 +91,9 @@ end
 
 ---@return integer? win
 function View:window() return vim.fn.win_findbuf(self.buf)[1] end
+
+--- Whether there is still a page to write on.
+function View:exists() return vim.api.nvim_buf_is_loaded(self.buf) end
 
 --- Rows that the page takes in a window, or its first lines: to count those of a long page, all of it would be parsed,
 --- which takes seconds.
@@ -177,7 +184,7 @@ function View.clear()
   end
   return function()
     for _, view in ipairs(shown) do
-      if vim.api.nvim_buf_is_valid(view.buf) then view:show() end
+      if view:exists() then view:show() end
     end
   end
 end
@@ -194,6 +201,7 @@ end
 --- Changes the page, and follows its end in each window where the cursor is there.
 ---@param change fun(last: integer) gets the number of the last line
 function View:change(change)
+  if not self:exists() then return end
   local buf = self.buf
   local last = vim.api.nvim_buf_line_count(buf)
   local follow = vim.tbl_filter(
@@ -324,7 +332,7 @@ end
 --- What runs is over.
 function View:finish(id, text, highlight)
   local line = self.lines[id]
-  if not line then return end
+  if not line or not self:exists() then return end
   if line.partial ~= '' then self:output(id, '\n') end
   line.running = false
   self:remark(line, text, highlight or 'Comment')
@@ -360,7 +368,7 @@ function View:set_busy(busy)
   self:redraw()
   if busy and not self.timer then
     local function tick()
-      if not self.timer or not vim.api.nvim_buf_is_valid(self.buf) then return end
+      if not self.timer or not self:exists() then return end
       self:flush()
       self:spin()
     end
