@@ -48,7 +48,7 @@ try {
     await command(page, 'Workspaces: Manage Workspace Trust');
     await page.locator('.workspace-trust-editor').getByRole('button', { name: 'Trust', exact: true }).click();
   }
-  await until('the end of the tests', () => /^end$/m.test(read()), 180_000);
+  await until('the end of the tests', () => /^end$/m.test(read()), 420_000);
 } catch (error) {
   fs.appendFileSync(result, `not ok ${error.message}\n`);
   await page.screenshot({ path: path.join(folder, `${lane}.png`) });

@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 
 import type { Prompts } from './prompts';
 import type { Server } from './server';
-import { counted } from './text';
+import { counted, visible } from './text';
 import type { Threads } from './threads';
 
 const SEVERITY = {
@@ -43,7 +43,7 @@ export class StatusBar {
     const waiting = this.prompts.list();
     this.item.text = text;
     this.item.command = waiting.length ? 'aside.answerQuestion' : 'aside.revealThread';
-    const lines = waiting.map(({ prompt }) => `${prompt.label}: ${prompt.text}`);
+    const lines = waiting.map(({ prompt }) => visible(`${prompt.label}: ${prompt.text}`));
     this.item.tooltip = [...lines, ...this.threads.work.tools].join('\n') || 'Aside works';
     this.item.show();
   }

@@ -62,12 +62,14 @@ export class Threads {
   }
 
   /** Opens the box of a new thread at the end of what is selected, or of the thread that is there. */
-  async compose({ document: { uri }, selection }: vscode.TextEditor): Promise<void> {
+  async compose(editor: vscode.TextEditor): Promise<void> {
+    const { document: { uri }, selection } = editor;
     if (!vscode.workspace.getConfiguration('comments').get('visible')) throw new Error('The setting comments.visible hides its threads; turn it on.');
     const range = reach(selection);
     const there = this.find(({ on }) => on.uri.toString() === uri.toString() && on.range?.end.line === range.end.line);
     if (there) {
       there.on.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
+      editor.selection = new vscode.Selection(range.end, range.end);
       await vscode.commands.executeCommand('workbench.action.focusCommentOnCurrentLine');
       return;
     }
@@ -99,7 +101,6 @@ export class Threads {
   private adopt(on: vscode.CommentThread, about: vscode.Range): Thread {
     on.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
     on.label = 'Aside';
-    on.contextValue = 'empty';
     on.range = reach(about);
     const thread: Thread = { on, about, past: [] };
     this.threads.add(thread);

@@ -121,6 +121,13 @@ test('a question is skipped', async () => {
   await told(thread, 'You skipped it.');
 });
 
+test('an answer is left out, where it may be', async () => {
+  const thread = await ask('Ask me what may be left out');
+  await prompt('What else?');
+  press(await turnTo('text'), 'Leave it out');
+  await told(thread, 'I heard you.');
+});
+
 test('several come one after another, with their position', async () => {
   const thread = await ask('Ask me three');
   await until('three prompts', () => aside().prompts.length === 3);

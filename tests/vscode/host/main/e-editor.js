@@ -15,12 +15,15 @@ test('the tools of the editor tell of open files, the selection, symbols and dia
   const thread = await ask('Look around');
   const editor = await show('notes.md');
   editor.selection = new vscode.Selection(3, 0, 3, 7);
+  const provideReferences = (_document, { line, character }) => [new vscode.Location(uri('draft.md'), new vscode.Position(line, character))];
+  const references = vscode.languages.registerReferenceProvider('markdown', { provideReferences });
   // Each is asked for: the server cannot know what a tool of an editor does.
   await until('the end', async () => {
     if (aside().prompts.length) await withModal('Run Once', () => run('aside.answerQuestion'));
     return thread.label.startsWith('Aside: done');
   });
-  for (const said of ['notes.md is open.', 'bread is selected.', 'Shopping is a heading.', 'The café is a problem.']) await says(thread, said);
+  for (const said of ['notes.md is open.', 'bread is selected.', 'Shopping is a heading.', 'The café is a problem.', 'The draft refers to it.']) await says(thread, said);
+  references.dispose();
 });
 
 test('what a message mentions goes along', async () => {
