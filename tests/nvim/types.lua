@@ -54,10 +54,16 @@ for path in vim.fs.dir(plugin .. '/lua', { depth = 3 }) do
     local text = table.concat(vim.fn.readfile(name), '\n') .. '\n'
     local document = { uri = uri, languageId = 'lua', version = 0, text = text }
     client:notify('textDocument/didOpen', { textDocument = document })
-    local answer = client:request_sync('textDocument/diagnostic', { textDocument = { uri = uri } }, 60000)
+    local result
+    -- While it still reads Neovim's own files, it may refuse to answer.
+    vim.wait(120000, function()
+      local answer = client:request_sync('textDocument/diagnostic', { textDocument = { uri = uri } }, 60000)
+      result = answer and answer.result
+      return result ~= nil
+    end, 100)
     local items = vim.tbl_filter(
       function(item) return not is_strict(item.message) end,
-      assert(answer and answer.result, 'it does not answer').items
+      assert(result, 'it does not answer').items
     )
     for _, item in ipairs(items) do
       local at = item.range.start

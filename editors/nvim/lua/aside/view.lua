@@ -5,7 +5,6 @@ local log = require('aside.log')
 
 local TICK = 50 -- milliseconds
 local OUTPUT = 2000 -- lines of one tool that are shown
-local MEASURED = 100 -- lines of a page of which the rows are counted
 local BESIDE = 22 -- columns for what stands beside a tool
 local FOLDED = '│ '
 local FRAMES = { '⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏' }
@@ -27,6 +26,7 @@ local namespace = vim.api.nvim_create_namespace('aside.view')
 ---@field anchor? { buf: integer, row: integer } the code that it is about
 ---@field busy boolean
 ---@field lines table<string, aside.Line>
+---@field private folded integer lines that may be in a fold
 ---@field private pieces string[] text that is not written yet
 ---@field private tail? string what the page ends with: text or reasoning of a step, a line, or a paragraph
 ---@field private steps table<integer, integer> lines that stood there before a step
@@ -47,7 +47,8 @@ function View.new()
     end
   end
   local buf = vim.api.nvim_create_buf(false, true)
-  local self = setmetatable({ buf = buf, title = 'Aside', busy = false, pieces = {}, lines = {}, steps = {} }, View)
+  local self =
+    setmetatable({ buf = buf, title = 'Aside', busy = false, folded = 0, pieces = {}, lines = {}, steps = {} }, View)
   views[buf] = self
   vim.bo[buf].bufhidden = 'hide'
   vim.bo[buf].undolevels = -1
@@ -95,11 +96,10 @@ function View:window() return vim.fn.win_findbuf(self.buf)[1] end
 --- Whether there is still a page to write on.
 function View:exists() return vim.api.nvim_buf_is_loaded(self.buf) end
 
---- Rows that the page takes in a window, or its first lines: to count those of a long page, all of it would be parsed,
---- which takes seconds.
+--- Rows that the page takes in a window, at least. Those of a long page are not measured: all of it would be parsed.
 function View:rows(win)
-  local last = math.min(vim.api.nvim_buf_line_count(self.buf), MEASURED) - 1
-  return vim.api.nvim_win_text_height(win, { end_row = last }).all
+  local unfolded = vim.api.nvim_buf_line_count(self.buf) - self.folded
+  return unfolded > vim.o.lines and unfolded or vim.api.nvim_win_text_height(win, {}).all
 end
 
 --- Whether it is in a float, and not in a split.
@@ -255,7 +255,9 @@ end
 function View:piece(kind, step, text)
   local part = kind .. step
   if kind == 'reasoning' then
-    text = (self.tail ~= part and '*thinking*\n' .. FOLDED or '') .. text:gsub('\n', '\n' .. FOLDED)
+    local folded, breaks = text:gsub('\n', '\n' .. FOLDED)
+    text = (self.tail ~= part and '*thinking*\n' .. FOLDED or '') .. folded
+    self.folded = self.folded + breaks + 1
   end
   if not self.steps[step] then
     self:flush()
@@ -326,7 +328,7 @@ function View:output(id, text)
   self:flush()
   local row = self:row(line) + line.lines + 1
   self:change(function() vim.api.nvim_buf_set_lines(self.buf, row, row, true, lines) end)
-  line.lines = line.lines + #lines
+  line.lines, self.folded = line.lines + #lines, self.folded + #lines
 end
 
 --- What runs is over.
