@@ -39,6 +39,8 @@ pub mod engine;
 pub mod environment;
 pub mod folder;
 pub mod front;
+#[cfg(test)]
+mod fuzz;
 pub mod provider;
 pub mod regular;
 pub mod session;

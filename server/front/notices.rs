@@ -24,6 +24,9 @@ pub fn sentence(notice: &TurnNotice, trust: &TrustWords) -> String {
         TurnNotice::NoWorkspace => {
             "No folder is open, so there are no tools; open one to work in it.".to_owned()
         }
+        TurnNotice::NotDurable(why) => format!(
+            "The conversation's log could not be made to survive a loss of power ({why}); look at the disk that it is on."
+        ),
         TurnNotice::Unsandboxed => "Commands run without a sandbox.".to_owned(),
         TurnNotice::HeadChanged {
             model,

@@ -16,6 +16,7 @@ use super::{
     Head, ToolDeclaration,
     abilities::{ReasoningKind, StatedAbilities},
     attached::ReadMedia,
+    call_ids::CallIds,
     options::{ModelOptions, ReasoningEffort},
     retry::ApiError,
 };
@@ -141,8 +142,8 @@ pub(super) trait WireApi: Send + Sync {
     /// How the events of a response are told apart.
     fn framing(&self) -> StreamFormat;
 
-    /// Reads one response.
-    fn decoder(&self, ask: &RequestContents<'_>) -> Box<dyn Decoder>;
+    /// Reads one response, whose calls get these ids.
+    fn decoder(&self, ask: &RequestContents<'_>, calls: CallIds) -> Box<dyn Decoder>;
 
     /// What an answer with an error says. The body may be cut, and may be anything.
     fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError;

@@ -15,6 +15,7 @@ use super::{
     Head,
     api::{EncodedHead, Encoder, RequestContents, Role, WireApi},
     attached::ReadMedia,
+    call_ids::{CallIds, EarlierCalls},
 };
 use crate::turn::{
     inquiry::{CallResult, Message},
@@ -47,6 +48,8 @@ struct Prefix {
     epoch: u32,
     newest: Option<Arc<Link>>,
     history: Rope,
+    /// The calls in it.
+    calls: EarlierCalls,
     begun: bool,
     last: Role,
     /// What follows the history as long as its newest link is that.
@@ -120,6 +123,16 @@ impl SharedBody {
         *guard = Some(prefix);
         body
     }
+
+    /// For the calls of the response to the request that was written last, with these messages behind the conversation.
+    pub(super) fn call_ids(&self, messages: &[Message]) -> CallIds {
+        let guard = self.prefix.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut calls = guard.as_ref().map(|it| it.calls.clone());
+        for message in messages {
+            note_calls(&items(message), calls.get_or_insert_default());
+        }
+        CallIds::after(calls.unwrap_or_default())
+    }
 }
 
 impl Prefix {
@@ -138,6 +151,7 @@ impl Prefix {
             epoch,
             newest: None,
             history: Rope::default(),
+            calls: EarlierCalls::default(),
             begun,
             last: Role::default(),
             after: None,
@@ -180,6 +194,7 @@ impl Prefix {
         for link in new {
             let mut out = Encoder::new(self.begun, self.last);
             api.encode(&link.items, link.epoch == self.epoch, ask, &mut out);
+            note_calls(&link.items, &mut self.calls);
             self.last = out.last;
             self.after = out.after.take();
             let (bytes, begun, breakpoint) = out.finish();
@@ -241,6 +256,14 @@ impl Prefix {
         let after = after.unwrap_or_default();
         body.push(format!("{}{after}}}", api.closing(ask)).into());
         body
+    }
+}
+
+fn note_calls(items: &[Item], calls: &mut EarlierCalls) {
+    for item in items {
+        if let Item::ToolCall { id, .. } = item {
+            calls.add(id);
+        }
     }
 }
 

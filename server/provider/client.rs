@@ -6,6 +6,8 @@ use reqwest::{Certificate, redirect};
 use tokio::sync::OnceCell;
 use url::{Host, Url};
 
+use super::connections::BegunConnections;
+
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(10);
 /// How often the system looks whether the other end is still there.
@@ -27,9 +29,16 @@ pub enum Roots {
 #[derive(Clone, Debug, Default)]
 pub struct HttpClient {
     roots: Roots,
-    built: Arc<OnceCell<reqwest::Client>>,
+    built: Arc<OnceCell<BuiltClient>>,
     /// For servers on this computer.
-    local: Arc<OnceCell<reqwest::Client>>,
+    local: Arc<OnceCell<BuiltClient>>,
+}
+
+/// A client, and the connections that it began.
+#[derive(Debug)]
+pub(super) struct BuiltClient {
+    pub(super) client: reqwest::Client,
+    pub(super) begun: BegunConnections,
 }
 
 impl HttpClient {
@@ -48,7 +57,7 @@ impl HttpClient {
     ///
     /// # Errors
     /// Where it cannot be built, in words.
-    pub(super) async fn get(&self, place: &Url) -> Result<&reqwest::Client, String> {
+    pub(super) async fn get(&self, place: &Url) -> Result<&BuiltClient, String> {
         let (roots, is_local) = (self.roots, is_this_computer(place));
         let build = || async move {
             let built = tokio::task::spawn_blocking(move || build(roots, is_local)).await;
@@ -73,10 +82,12 @@ pub fn is_this_computer(place: &Url) -> bool {
     }
 }
 
-fn build(roots: Roots, is_local: bool) -> Result<reqwest::Client, String> {
+fn build(roots: Roots, is_local: bool) -> Result<BuiltClient, String> {
     // Another part of the process may have been first: the same provider then.
     let _ = rustls::crypto::ring::default_provider().install_default();
+    let begun = BegunConnections::default();
     let mut builder = reqwest::Client::builder()
+        .connector_layer(begun.clone())
         .user_agent(concat!("aside/", env!("CARGO_PKG_VERSION")))
         // A redirect could carry the key elsewhere.
         .redirect(redirect::Policy::none())
@@ -94,7 +105,8 @@ fn build(roots: Roots, is_local: bool) -> Result<reqwest::Client, String> {
             .collect();
         builder = builder.tls_certs_only(roots);
     }
-    builder.build().map_err(|error| error.to_string())
+    let client = builder.build().map_err(|error| error.to_string())?;
+    Ok(BuiltClient { client, begun })
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use std::{
 };
 
 use async_trait::async_trait;
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use reqwest::{Response, Url};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     ModelRequest, Provider, ResponseStream,
@@ -18,7 +18,9 @@ use super::{
     answer,
     api::{Decoder, RequestContents, WireApi},
     body::Body,
-    client::HttpClient,
+    client::{BuiltClient, HttpClient},
+    connections::{ended_early, failed, proxy_of, unusable},
+    hiding::HidingFilter,
     key::Key,
     options::ModelOptions,
     retry::{ApiError, Who, failure},
@@ -33,6 +35,8 @@ use crate::turn::{
 const SILENCE: Duration = Duration::from_secs(300);
 /// How long the end of a response is waited for once all of it is there, so that its connection lives on.
 const LAST: Duration = Duration::from_millis(20);
+/// How long a server that loads its model is left alone before it is asked again.
+const LOADING: Duration = Duration::from_secs(1);
 /// Bytes of a response, at the most.
 const MAX_RESPONSE: usize = 256 * 1024 * 1024;
 /// Bytes of an error's body that are read.
@@ -65,7 +69,8 @@ impl Provider for Http {
     async fn send(&self, request: ModelRequest) -> Result<ResponseStream, Failure> {
         let (body, request) = self.encode(request).await?;
         let ask = ask(&self.options, &request);
-        let decoder = self.api.decoder(&ask);
+        let calls = request.shared.call_ids(&request.messages);
+        let decoder = self.api.decoder(&ask, calls);
         let url = self.url(&self.api.path(&self.options.model))?;
         let headers = self.headers(Some(&ask)).await?;
         let response = self.post(url, headers, body).await?;
@@ -173,16 +178,37 @@ impl Http {
     }
 
     async fn post(&self, url: Url, headers: HeaderMap, body: Body) -> Result<Response, Failure> {
-        let client = self.client().await?;
-        let sent = client
-            .post(url)
-            .headers(headers)
-            .body(reqwest::Body::wrap(body))
-            .send();
-        self.answer(sent).await
+        let BuiltClient { client, begun } = self.built().await?;
+        let send = || {
+            let request = client.post(url.clone()).headers(headers.clone());
+            request.body(reqwest::Body::wrap(body.clone())).send()
+        };
+        let loaded_until = Instant::now() + SILENCE;
+        loop {
+            let connections = begun.count();
+            let sent = async {
+                match send().await {
+                    // A connection that was kept, and that the server let go: it took nothing of the request.
+                    Err(error) if ended_early(&error) && begun.count() == connections => {
+                        send().await
+                    }
+                    sent => sent,
+                }
+            };
+            match self.answered(sent).await {
+                Err(error) if error.is_loading() && Instant::now() < loaded_until => {
+                    sleep(LOADING).await;
+                }
+                answered => return answered.map_err(|error| self.failure(&error)),
+            }
+        }
     }
 
     async fn client(&self) -> Result<&reqwest::Client, Failure> {
+        Ok(&self.built().await?.client)
+    }
+
+    async fn built(&self) -> Result<&BuiltClient, Failure> {
         self.client
             .get(&self.options.base)
             .await
@@ -193,15 +219,28 @@ impl Http {
             })
     }
 
-    /// An answer with a good status, or what is wrong.
+    /// An answer with a good status, or what is wrong, in words.
     async fn answer(
         &self,
         sent: impl Future<Output = reqwest::Result<Response>>,
     ) -> Result<Response, Failure> {
+        let answered = self.answered(sent).await;
+        answered.map_err(|error| self.failure(&error))
+    }
+
+    /// An answer with a good status, or what is wrong.
+    async fn answered(
+        &self,
+        sent: impl Future<Output = reqwest::Result<Response>>,
+    ) -> Result<Response, ApiError> {
+        let proxy = proxy_of(&self.options.base);
+        if let Some(error) = proxy.as_ref().and_then(unusable) {
+            return Err(error);
+        }
         let response = match timeout(SILENCE, sent).await {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(self.failure(&ApiError::connection(innermost(&error)))),
-            Err(_) => return Err(self.failure(&silence())),
+            Ok(Err(error)) => return Err(failed(&error, proxy.as_ref())),
+            Err(_) => return Err(silence()),
         };
         let status = response.status();
         if status.is_success() {
@@ -222,7 +261,12 @@ impl Http {
             body.extend_from_slice(&chunk);
         }
         body.truncate(MAX_ERROR);
-        Err(self.failure(&self.api.error(status.as_u16(), &headers, &body)))
+        match (status, &proxy) {
+            (StatusCode::PROXY_AUTHENTICATION_REQUIRED, Some(proxy)) => {
+                Err(ApiError::proxy_login(proxy))
+            }
+            _ => Err(self.api.error(status.as_u16(), &headers, &body)),
+        }
     }
 
     /// Reads a page of the list of models.
@@ -272,10 +316,14 @@ impl Http {
 
     /// What a server says, without the secrets that it was sent.
     fn without_secrets(&self, text: &str) -> String {
+        let secrets = self.secrets().into_iter();
+        secrets.fold(text.to_owned(), |text, secret| secret.hide(&text))
+    }
+
+    fn secrets(&self) -> Vec<Key> {
         let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         let own = self.options.headers.iter().map(|(_, value)| value);
-        let secrets = sent.iter().chain(own);
-        secrets.fold(text.to_owned(), |text, secret| secret.hide(&text))
+        sent.iter().chain(own).cloned().collect()
     }
 
     pub(super) fn failure(&self, error: &ApiError) -> Failure {
@@ -287,10 +335,8 @@ impl Http {
             port: base.port_or_known_default(),
             key_source: &self.options.key_source,
         };
-        let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = self.options.headers.iter().map(|(_, value)| value);
-        let secrets = sent.iter().chain(own);
-        let error = &secrets.fold(error.clone(), |error, secret| error.without(secret));
+        let secrets = self.secrets().into_iter();
+        let error = &secrets.fold(error.clone(), |error, secret| error.without(&secret));
         let failure = failure(error, &who);
         tracing::warn!(
             target: "aside::provider",
@@ -315,8 +361,12 @@ impl Http {
             key: self.key.clone(),
             sent: self.sent.clone(),
         };
+        let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        // What stands in other headers may be any word.
+        let mut hiding = HidingFilter::of(sent.iter().cloned().collect());
+        drop(sent);
         Box::pin(async_stream::stream! {
-            let mut pieces = first;
+            let mut pieces = hiding.pass(first);
             loop {
                 let last = pieces.iter().any(|piece| matches!(piece, Piece::Finish(_)));
                 if last {
@@ -329,7 +379,7 @@ impl Http {
                     return;
                 }
                 pieces = match stream.next().await {
-                    Ok(pieces) => pieces,
+                    Ok(pieces) => hiding.pass(pieces),
                     Err(error) => {
                         yield Err(failing.failure(&error));
                         return;
@@ -427,20 +477,11 @@ async fn read(response: &mut Response) -> Result<Option<bytes::Bytes>, ApiError>
     match timeout(SILENCE, response.chunk()).await {
         Ok(Ok(chunk)) => Ok(chunk),
         // An abrupt close is the end of a response that was not complete.
-        Ok(Err(error)) => Err(ApiError::connection(innermost(&error))),
+        Ok(Err(error)) => Err(failed(&error, None)),
         Err(_) => Err(silence()),
     }
 }
 
 fn silence() -> ApiError {
     ApiError::connection(format!("nothing came for {} s", SILENCE.as_secs()))
-}
-
-/// The cause that says most: the last of the chain.
-fn innermost(error: &dyn std::error::Error) -> String {
-    let mut cause = error;
-    while let Some(next) = cause.source() {
-        cause = next;
-    }
-    cause.to_string()
 }

@@ -9,9 +9,9 @@
 //! | `anthropic`, `openai_responses`, `openai_chat`, `google`, `ollama` | a wire API each; what servers of Chat Completions do differently is a table, `openai_chat/server.rs` |
 //! | `api`, `body`, `sse` | what the APIs share: the trait, bodies that grow, events of a stream |
 //! | [`ReadMedia`] (`attached`) | what is attached to a message, as a model is told it; where the bytes of images and PDFs come from |
-//! | `answer`, `openai_error`, `retry` | errors: how they are read, and the one place that says what they mean |
+//! | `answer`, `openai_error`, `api_error`, `retry` | errors: how they are read, as data, and the one place that says what they mean |
 //! | `effort`, `call_ids`, `schema`, `slots` | words for reasoning, ids of calls, JSON schemas as APIs take them, items in a row |
-//! | `http`, [`client`], [`key`], `list` | the network: sending, one client for the process, secrets, lists of models |
+//! | `http`, [`client`], `connections`, [`key`], `hiding`, `list` | the network: sending, one client for the process, connections that are kept, secrets and how they are taken out, lists of models |
 //! | [`options`], [`abilities`] | one model as it is configured; what models can do and cost (`models.toml`) |
 //! | `flatten` | a conversation as text, for a model that did not lead it |
 //! | [`rehearsal`] | a script in place of a model |
@@ -20,14 +20,17 @@ pub mod abilities;
 mod answer;
 mod anthropic;
 mod api;
+mod api_error;
 mod apis;
 mod attached;
 mod body;
 mod call_ids;
 pub mod client;
+mod connections;
 mod effort;
 mod flatten;
 mod google;
+mod hiding;
 mod http;
 pub mod key;
 mod list;

@@ -4,91 +4,12 @@
 //! The tables below are read from the top, and the first row that matches counts: [`NAMES`], the words that APIs have
 //! for errors; [`MESSAGES`], what of a message tells a request that is not taken; then the status.
 
-use std::time::Duration;
-
-use super::key::Key;
+pub(super) use super::api_error::ApiError;
+use super::api_error::{CERTIFICATE, CONNECTION, CUT, GARBLED, PROXY, PROXY_LOGIN, PROXY_SCHEME};
 use crate::{
     turn::response::{Failure, FailureClass, Feature},
     visible::is_hidden,
 };
-
-/// An error, as an API told it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct ApiError {
-    /// The HTTP status; `None` for an error inside a stream, or of the connection.
-    pub(super) status: Option<u16>,
-    /// The API's word for the kind of error.
-    pub(super) kind: String,
-    /// A more precise one, where there is.
-    pub(super) code: String,
-    /// In words, for people.
-    pub(super) message: String,
-    /// The field of the request that it is about.
-    pub(super) param: String,
-    /// When to come back.
-    pub(super) retry_after: Option<Duration>,
-    /// The server says whether another try makes sense.
-    pub(super) should_retry: Option<bool>,
-    /// By which the provider knows the request.
-    pub(super) request_id: Option<String>,
-}
-
-impl ApiError {
-    /// The response ended before it was complete.
-    pub(super) fn cut() -> Self {
-        Self {
-            kind: CUT.to_owned(),
-            ..Self::default()
-        }
-    }
-
-    /// The connection failed, in these words.
-    pub(super) fn connection(message: impl Into<String>) -> Self {
-        Self {
-            kind: CONNECTION.to_owned(),
-            message: message.into(),
-            ..Self::default()
-        }
-    }
-
-    /// Whether this error was made by [`ApiError::garbled`].
-    pub(super) fn is_garbled(&self) -> bool {
-        self.kind == GARBLED
-    }
-
-    /// The response is not what the API promises.
-    pub(super) fn garbled(message: impl Into<String>) -> Self {
-        Self {
-            kind: GARBLED.to_owned(),
-            message: message.into(),
-            ..Self::default()
-        }
-    }
-
-    /// The same without the key, which a server may repeat in what it says.
-    pub(super) fn without(&self, key: &Key) -> Self {
-        Self {
-            kind: key.hide(&self.kind),
-            code: key.hide(&self.code),
-            message: key.hide(&self.message),
-            param: key.hide(&self.param),
-            request_id: self.request_id.as_deref().map(|id| key.hide(id)),
-            ..self.clone()
-        }
-    }
-
-    /// The status; of an error inside a stream the one that stands in its place, if one does.
-    fn status(&self) -> Option<u16> {
-        let coded = || self.code.parse().ok();
-        self.status
-            .or_else(coded)
-            .filter(|status| (100..600).contains(status))
-    }
-}
-
-const CUT: &str = "aside.cut";
-const CONNECTION: &str = "aside.connection";
-const GARBLED: &str = "aside.garbled";
 
 /// Characters of a provider's own words that a person is shown.
 const SHOWN: usize = 300;
@@ -111,6 +32,14 @@ pub(super) struct Who<'a> {
 enum ErrorMeaning {
     /// Nobody is reached, or the connection broke.
     Offline,
+    /// The server's certificate is not trusted.
+    Certificate,
+    /// The proxy is not reached.
+    Proxy,
+    /// The proxy wants a login.
+    ProxyLogin,
+    /// The proxy cannot be used.
+    ProxyScheme,
     /// The response ended too early.
     Cut,
     /// The response makes no sense.
@@ -139,6 +68,10 @@ const NAMES: &[(&str, ErrorMeaning)] = &[
     (CUT, M::Cut),
     (CONNECTION, M::Offline),
     (GARBLED, M::Garbled),
+    (CERTIFICATE, M::Certificate),
+    (PROXY, M::Proxy),
+    (PROXY_LOGIN, M::ProxyLogin),
+    (PROXY_SCHEME, M::ProxyScheme),
     // Money comes before rates: it has their status.
     ("insufficient_quota", M::Money),
     ("credit_balance_exhausted", M::Money),
@@ -369,7 +302,7 @@ fn by_status(error: &ApiError) -> ErrorMeaning {
 
 fn class(meaning: ErrorMeaning) -> FailureClass {
     match meaning {
-        M::Offline | M::Cut | M::Garbled | M::Transient => FailureClass::Transient,
+        M::Offline | M::Proxy | M::Cut | M::Garbled | M::Transient => FailureClass::Transient,
         M::BadKey | M::UnknownModel | M::NoApi => FailureClass::Auth,
         M::Money => FailureClass::Money,
         M::Rate => FailureClass::Rate,
@@ -377,13 +310,15 @@ fn class(meaning: ErrorMeaning) -> FailureClass {
         M::Context => FailureClass::Context,
         M::Refusal => FailureClass::Refusal,
         M::Refused(feature) => FailureClass::Refused(feature),
-        M::NoTools | M::Redirect | M::Other => FailureClass::Other,
+        M::Certificate | M::ProxyLogin | M::ProxyScheme | M::NoTools | M::Redirect | M::Other => {
+            FailureClass::Other
+        }
     }
 }
 
 /// One sentence: who, what happened, in the provider's own words too, and what to do.
 fn text(meaning: ErrorMeaning, error: &ApiError, who: &Who<'_>) -> String {
-    let (what, next) = (what(meaning, who), next(meaning, who));
+    let (what, next) = (what(meaning, &error.param, who), next(meaning, who));
     let said = said(error);
     let said = if said.is_empty() {
         said
@@ -393,8 +328,8 @@ fn text(meaning: ErrorMeaning, error: &ApiError, who: &Who<'_>) -> String {
     format!("{}: {what}{said}; {next}", who.model)
 }
 
-/// Says what happened, as the first half of the sentence.
-fn what(meaning: ErrorMeaning, who: &Who<'_>) -> String {
+/// Says what happened, as the first half of the sentence; `proxy` counts where it is about one.
+fn what(meaning: ErrorMeaning, proxy: &str, who: &Who<'_>) -> String {
     let Who {
         host, key_source, ..
     } = who;
@@ -404,6 +339,10 @@ fn what(meaning: ErrorMeaning, who: &Who<'_>) -> String {
             let port = who.port.map_or_else(String::new, |port| format!(":{port}"));
             format!("{host}{port} cannot be reached, or the connection to it broke")
         }
+        M::Certificate => format!("the certificate of {host} is none that is trusted"),
+        M::Proxy => format!("the proxy {proxy} cannot be reached, or does not reach {host}"),
+        M::ProxyLogin => format!("the proxy {proxy} wants a login"),
+        M::ProxyScheme => format!("the proxy {proxy} cannot be used"),
         M::Cut => format!("the response from {host} ended before it was complete"),
         M::Garbled => format!("what came from {host} is no response of the API"),
         M::BadKey if key_source.is_empty() => format!("{host} wants a key, and there is none"),
@@ -427,6 +366,10 @@ fn what(meaning: ErrorMeaning, who: &Who<'_>) -> String {
 fn next(meaning: ErrorMeaning, who: &Who<'_>) -> &'static str {
     match meaning {
         M::Offline => "look whether it runs and whether you are online",
+        M::Certificate => "set tls_roots to \"system\" where the system trusts it",
+        M::Proxy => "look whether it runs, or set another in HTTPS_PROXY, or NO_PROXY",
+        M::ProxyLogin => "write it into HTTPS_PROXY, as in http://name:password@host",
+        M::ProxyScheme => "set one of http or https in HTTPS_PROXY",
         M::Cut => "try again",
         M::Garbled => "try again, or correct the provider's base_url and api",
         M::BadKey if who.key_source.is_empty() => "set the provider's api_key_env",

@@ -7,7 +7,7 @@ use super::api::StreamFormat;
 /// Bytes of one event, at the most.
 pub(super) const MAX_EVENT: usize = 16 * 1024 * 1024;
 /// Bytes that are kept of what stands outside of events.
-const MAX_STRAY: usize = 64 * 1024;
+const MAX_STRAY: usize = 16 * 1024 * 1024;
 
 /// Something that a response was cut into.
 #[derive(Debug, PartialEq, Eq)]

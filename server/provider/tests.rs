@@ -87,3 +87,69 @@ fn a_long_response_takes_time_by_its_length() {
         assert!(before.elapsed() < Duration::from_secs(30), "{kind:?}");
     }
 }
+
+/// One document in place of a stream: text, a call, and why it ends.
+#[test]
+fn a_server_that_does_not_stream_is_understood() {
+    let anthropic = r#"{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"text","text":"Look."},
+        {"type":"tool_use","id":"a","name":"x","input":{"p":1}}],"stop_reason":"tool_use","usage":{"input_tokens":5,"output_tokens":6}}"#;
+    let responses = r#"{"object":"response","id":"resp_1","status":"completed","output":[
+        {"type":"message","id":"m","role":"assistant","status":"completed","content":[{"type":"output_text","text":"Look."}]},
+        {"type":"function_call","id":"f","call_id":"a","name":"x","arguments":"{\"p\":1}","status":"completed"}],
+        "usage":{"input_tokens":5,"output_tokens":6}}"#;
+    let chat = r#"{"id":"c1","object":"chat.completion","choices":[{"index":0,"finish_reason":"tool_calls","message":
+        {"role":"assistant","content":"Look.","tool_calls":[{"id":"a","type":"function","function":{"name":"x","arguments":"{\"p\":1}"}}]}}],
+        "usage":{"prompt_tokens":5,"completion_tokens":6}}"#;
+    let gemini = r#"[{"candidates":[{"content":{"role":"model","parts":[{"text":"Look."},
+        {"functionCall":{"id":"a","name":"x","args":{"p":1}}}]},"finishReason":"STOP"}],
+        "usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":6}}]"#;
+    let ollama = r#"{"model":"m","created_at":"2026-01-01T00:00:00Z","message":{"role":"assistant","content":"Look.","tool_calls":[{"id":"a","function":{"name":"x","arguments":{"p":1}}}]},"done":true,"done_reason":"stop","prompt_eval_count":5,"eval_count":6}"#;
+    for ((kind, _), document) in ALL
+        .into_iter()
+        .zip([anthropic, responses, chat, gemini, ollama])
+    {
+        let (api, trial) = talk(kind);
+        let pieces = trial.decode(api.as_ref(), document.as_bytes());
+        let pieces = pieces.unwrap_or_else(|error| panic!("{kind:?}: {error:?}"));
+        assert_eq!(
+            pieces.last(),
+            Some(&Piece::Finish(Finish::ToolUse)),
+            "{kind:?}"
+        );
+        let mut response = Response::default();
+        pieces.into_iter().for_each(|piece| response.add(piece));
+        assert_eq!(response.text(), "Look.", "{kind:?}");
+        let calls: Vec<_> = response.complete_calls().collect();
+        let [call] = calls[..] else {
+            panic!("{kind:?}: {calls:?}");
+        };
+        let expected = Kind::ToolCall {
+            id: "a".into(),
+            name: "x".into(),
+        };
+        assert_eq!((&call.kind, call.text.as_str()), (&expected, r#"{"p":1}"#));
+        assert_eq!((response.usage.input, response.usage.output), (5, 6));
+    }
+}
+
+/// Whatever a server sends, it is read or refused.
+#[test]
+fn fuzzed_responses_are_read_or_refused() {
+    for (kind, wire) in ALL {
+        let folder = format!("tests/model_server/wire/{}", wire.name());
+        let mut read = 0;
+        for (path, bytes) in crate::fuzz::corpus(&folder, &[".sse", ".ndjson"]) {
+            let (api, trial) = talk(kind);
+            for damaged in crate::fuzz::damaged(&bytes, 150) {
+                let decoded = trial.decode(api.as_ref(), &damaged);
+                let pieces = decoded.unwrap_or_default();
+                let mut response = Response::default();
+                for piece in pieces {
+                    response.add(piece);
+                }
+                read += usize::from(!response.items.is_empty());
+            }
+            assert!(read > 0, "{}: nothing is left to read", path.display());
+        }
+    }
+}

@@ -212,7 +212,7 @@ impl ProviderTrial {
         }
         let whole = events.len();
         let stray = cutter.end(&mut events);
-        let mut decoder = api.decoder(&self.ask());
+        let mut decoder = api.decoder(&self.ask(), self.shared.call_ids(&self.messages));
         for (at, event) in events.into_iter().enumerate() {
             match event {
                 SseEvent::KeepAlive => pieces.push(Piece::KeepAlive),

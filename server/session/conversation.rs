@@ -134,7 +134,11 @@ impl Conversation {
     /// # Errors
     /// Where its log cannot be read.
     pub fn listed(&self) -> io::Result<ConversationSummary> {
-        let meta = meta::read(&self.folder)?;
+        Ok(self.summary(meta::read(&self.folder)?))
+    }
+
+    /// What the list shows of it, where this is known of it.
+    pub(super) fn summary(&self, meta: meta::Meta) -> ConversationSummary {
         let prompts = meta.standing.open.len();
         let ended = meta.turn.is_none()
             || meta
@@ -156,7 +160,7 @@ impl Conversation {
             turns,
             ..
         } = meta;
-        Ok(ConversationSummary {
+        ConversationSummary {
             id,
             title,
             created,
@@ -164,7 +168,7 @@ impl Conversation {
             turns,
             status,
             prompts,
-        })
+        }
     }
 
     pub(super) fn failed(&self) -> impl Fn(io::Error) -> StoreError + use<> {

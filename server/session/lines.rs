@@ -16,7 +16,7 @@ pub const EVENTS: &str = "events.jsonl";
 /// What was read of a log.
 #[derive(Debug, Default, PartialEq)]
 pub struct LogLines {
-    /// In the order in which they were appended.
+    /// In the order in which they were appended, wherever in the file they stand now.
     pub records: Vec<Record>,
     /// What could not be read. It is for the user and the model to know of.
     pub faults: Vec<UnreadableLine>,
@@ -63,6 +63,7 @@ pub fn read_all(folder: &Path) -> io::Result<LogLines> {
     let mut reader = BufReader::with_capacity(BLOCK, file);
     let (mut lines, mut line) = (LogLines::default(), Vec::new());
     let mut last = 0;
+    let mut ascends = true;
     for number in 1.. {
         line.clear();
         if reader.read_until(b'\n', &mut line)? == 0 {
@@ -79,13 +80,23 @@ pub fn read_all(folder: &Path) -> io::Result<LogLines> {
                     let error = LineError::new(FaultKind::Gap, what);
                     lines.faults.push(UnreadableLine::new(number, error));
                 }
+                ascends &= last < record.seq;
                 last = record.seq;
                 lines.records.push(record);
             }
             Err(error) => lines.faults.push(UnreadableLine::new(number, error)),
         }
     }
+    if !ascends {
+        in_order(&mut lines.records);
+    }
     Ok(lines)
+}
+
+/// Lines that changed places are put back, and one that stands there twice counts once.
+fn in_order(records: &mut Vec<Record>) {
+    records.sort_by_key(|record| record.seq);
+    records.dedup();
 }
 
 /// Reads the last turn alone, from its start (or the log's) to the log's end. The cost is that of the turn,

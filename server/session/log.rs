@@ -182,17 +182,24 @@ fn set_aside(folder: &Path, mut file: &File, end: u64) -> io::Result<String> {
     ))
 }
 
-/// The number after the last line that can be read. Lines after that one keep theirs, whatever they were.
+/// The number after all that were given. Lines that cannot be read count one each. Lines may have changed places: the
+/// highest number counts, as far back as two lines follow each other as they were written.
 fn next_number(file: &File, end: u64) -> io::Result<u64> {
     let mut backwards = Backwards::new(file, end);
-    let mut unreadable = 0;
+    let (mut highest, mut unreadable) = (0, 0);
+    let mut later = None;
     while let Some(line) = backwards.next_line()? {
-        if let Ok(record) = record::decode(&line) {
-            return Ok(record.seq + unreadable + 1);
+        let Ok(record) = record::decode(&line) else {
+            unreadable += u64::from(later.is_none());
+            continue;
+        };
+        highest = highest.max(record.seq);
+        if later == Some(record.seq.saturating_add(1)) {
+            break;
         }
-        unreadable += 1;
+        later = Some(record.seq);
     }
-    Ok(unreadable + 1)
+    Ok(highest + unreadable + 1)
 }
 
 #[cfg(test)]

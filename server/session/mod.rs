@@ -10,6 +10,8 @@
 //! events.torn-<n>       a torn last line that was set aside, cut from byte <n> of the log
 //! ```
 //!
+//! `index.json` beside these folders is a cache of all `meta.json`.
+//!
 //! | module | what lives there |
 //! |---|---|
 //! | [`store`] | the conversations of one workspace: create, find, list, rename, fork, delete |
@@ -18,7 +20,7 @@
 //! | [`lines`] | one conversation, read: whole, with every fault, or its last turn alone |
 //! | [`record`], `disk`, `convert` | one line: its frame and checksum, its types, and these to and from the turn's |
 //! | [`replay`] | records → turns, the transcript, what is frozen, what was learned |
-//! | [`meta`] | records → what the list shows |
+//! | [`meta`], `index` | records → what the list shows, of one conversation and of all |
 //! | [`undo`] | records → which files a turn changed, and back |
 //! | [`export`] | turns → markdown for people |
 //! | [`attach`] | what a user attaches: read with a bound, told apart, kept |
@@ -34,6 +36,7 @@ pub mod conversation;
 mod convert;
 mod disk;
 pub mod export;
+mod index;
 pub mod lines;
 mod lock;
 pub mod log;

@@ -10,7 +10,7 @@ use crate::turn::{
 };
 
 mod conversation;
-mod transcript;
+mod mended;
 
 pub use conversation::{ConversationFold, FoldedConversation};
 

@@ -3,7 +3,7 @@
 use std::{
     env,
     ffi::OsString,
-    fs::{self, File},
+    fs::{self, File, Metadata},
     io::{self, Write},
     os::unix::{ffi::OsStrExt, fs::PermissionsExt},
     path::{Path, PathBuf},
@@ -18,6 +18,7 @@ use super::{
     approvals::Approvals,
     blobs::Blobs,
     conversation::{Conversation, ConversationSummary, ForkExtent},
+    index::ConversationIndex,
     lines::{EVENTS, read_last_turn},
     log::{Log, OpenError, make_folder, take_lock},
     record::Entry,
@@ -219,11 +220,15 @@ impl Store {
     /// # Errors
     /// Where the store's folder cannot be read.
     pub fn list(&self) -> Result<Vec<ConversationSummary>, StoreError> {
-        let ids = self.ids()?;
-        let mut list: Vec<ConversationSummary> = ids
-            .iter()
-            .filter_map(|id| self.at(id).listed().ok())
-            .collect();
+        let logs = self.logs()?;
+        let mut index = ConversationIndex::load(&self.folder);
+        let listed = logs.iter().filter_map(|(id, log)| {
+            let conversation = self.at(id);
+            let meta = index.meta(id, &conversation.folder, log).ok()?;
+            Some(conversation.summary(meta))
+        });
+        let mut list: Vec<ConversationSummary> = listed.collect();
+        index.save(&self.folder, logs.into_iter().map(|(id, _)| id));
         list.sort_by(|one, other| (other.updated, &other.id).cmp(&(one.updated, &one.id)));
         Ok(list)
     }
@@ -340,21 +345,27 @@ impl Store {
     }
 
     fn ids(&self) -> Result<Vec<String>, StoreError> {
+        let logs = self.logs()?.into_iter();
+        Ok(logs.map(|(id, _)| id).collect())
+    }
+
+    /// The conversations, and what is known of their logs without reading them.
+    fn logs(&self) -> Result<Vec<(String, Metadata)>, StoreError> {
         let unusable = |source| StoreError::Unusable {
             folder: self.folder.clone(),
             source,
         };
-        let mut ids = Vec::new();
+        let mut logs = Vec::new();
         for entry in fs::read_dir(&self.folder).map_err(unusable)? {
             let entry = entry.map_err(unusable)?;
-            match entry.file_name().into_string() {
-                Ok(id) if !id.starts_with('.') && entry.path().join(EVENTS).exists() => {
-                    ids.push(id)
-                }
-                _ => {}
+            if let Ok(id) = entry.file_name().into_string()
+                && !id.starts_with('.')
+                && let Ok(log) = fs::metadata(entry.path().join(EVENTS))
+            {
+                logs.push((id, log));
             }
         }
-        Ok(ids)
+        Ok(logs)
     }
 }
 

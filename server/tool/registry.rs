@@ -157,6 +157,35 @@ mod tests {
     use super::*;
     use crate::tool::{BUILT_IN_FILES, ToolSpec, trial::ToolTrial};
 
+    /// Whatever a model writes as arguments, a tool prepares the call, asks, or says what is wrong.
+    #[tokio::test]
+    async fn fuzzed_arguments_are_taken_or_refused() {
+        let trial = ToolTrial::new(&[("a.txt", "one\ntwo\none\n")]);
+        for (tool, arguments) in [
+            ("read_file", json!({"path": "a.txt", "from": 1, "to": 2})),
+            ("list_files", json!({"path": ".", "pattern": "*.txt"})),
+            ("search", json!({"pattern": "o[n]e", "path": "."})),
+            (
+                "edit_file",
+                json!({"path": "a.txt", "old_text": "one", "new_text": "1"}),
+            ),
+            ("write_file", json!({"path": "b.txt", "content": "x"})),
+            ("run_command", json!({"command": "echo x"})),
+            (
+                "ask_user",
+                json!({"question": "Go on?", "answer_type": "boolean"}),
+            ),
+        ] {
+            let text = arguments.to_string();
+            for damaged in crate::fuzz::damaged(text.as_bytes(), 60) {
+                if let Ok(arguments) = serde_json::from_slice(&damaged) {
+                    trial.prepare(tool, arguments).await;
+                }
+            }
+        }
+        assert_eq!(trial.text("b.txt"), None, "nothing was run");
+    }
+
     #[test]
     fn every_built_in_tool_has_a_spec_for_providers() {
         let registry = Registry::builtin();

@@ -3,6 +3,7 @@
 mod between;
 mod commands;
 mod damage;
+mod faults;
 mod inside;
 mod refused;
 mod story;

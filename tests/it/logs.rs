@@ -9,10 +9,12 @@
 //! | `views` | what the program makes of a prefix: list, page, updates, prompts, and how it goes on |
 //! | `events` | appended events as they can be compared |
 //! | `kept` | the file that says what is expected, each prefix in terms of the one before |
+//! | `cut` | each log cut off at any byte |
 //! | `fold` | what must hold of each prefix, whatever is in it |
 //! | `swap` | each prefix with every sentence for models in another's place |
 //! | `resumed` | how an interrupted turn goes on by itself, without the program around it |
 
+mod cut;
 mod events;
 mod fold;
 #[path = "../../server/turn/tests/it/invariants.rs"]

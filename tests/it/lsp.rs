@@ -8,6 +8,7 @@ mod fallback;
 mod flood;
 mod memory;
 mod models;
+mod overtaking;
 mod people;
 mod trust;
 mod turns;

@@ -74,9 +74,13 @@ impl TurnView for StreamView {
         self.person.hears(&format!("[never mind: {reason:?}]"));
     }
 
-    async fn end(self, completed: Option<TurnCompleted>) {
+    async fn end(&mut self, completed: Option<TurnCompleted>) {
         let outcome = completed.map(|completed| completed.outcome);
         self.person.hears(&format!("[{outcome:?}]"));
+    }
+
+    async fn warn(&mut self, notice: TurnNotice) {
+        panic!("{notice:?}");
     }
 }
 

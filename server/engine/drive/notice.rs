@@ -1,6 +1,6 @@
-//! What a person should know as a turn begins.
+//! What a person should know as a turn begins, or behind its end.
 
-/// What a person should know as a turn begins. Each front end words it, or leaves it out.
+/// What a person should know as a turn begins, or behind its end. Each front end words it, or leaves it out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TurnNotice {
     /// A sentence about the configuration.
@@ -15,6 +15,8 @@ pub enum TurnNotice {
     Unsandboxed,
     /// A sentence about a log that was damaged: how it was repaired, or what of it could not be read.
     Damage(String),
+    /// The system did not bring the log onto the disk; its words.
+    NotDurable(String),
     /// What requests begin with is other than in the last turn, so that the prompt cache starts again.
     HeadChanged {
         /// The model or its provider.

@@ -1,7 +1,7 @@
 //! Each effect of a turn: a line in the log, a task, a message to the front end.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::Arc,
     time::Duration,
 };
@@ -13,6 +13,7 @@ use super::{
     assistants::Assistants,
     handle::TurnMessage,
     hooks::Secrets,
+    notice::TurnNotice,
     state::ConversationState,
     tasks::{Happening, TurnTasks},
     trace::Trace,
@@ -39,6 +40,8 @@ use crate::{
 pub(in crate::engine) struct Performer {
     pub(in crate::engine) writer: Arc<LogWriter>,
     pub(in crate::engine) transcript: Transcript,
+    /// The ids of the conversation's turns, this one's included.
+    pub(in crate::engine) turns: HashSet<String>,
     pub(in crate::engine) head: Arc<Head>,
     pub(in crate::engine) frozen: Frozen,
     pub(in crate::engine) learned: BTreeSet<(String, Word<Feature>)>,
@@ -248,11 +251,20 @@ impl Performer {
         let outcome = end.outcome;
         // It does not hold the lock: the next turn need not wait for the disk.
         let sync = tokio::task::spawn_blocking(self.writer.sync());
-        // A parked turn may wait for days: it must survive a loss of power. Otherwise nobody waits for the disk.
-        if outcome == Outcome::Interrupted
-            && let Ok(Err(error)) = sync.await
-        {
-            tracing::warn!(%error, "the log could not be made durable");
+        // A parked turn may wait for days: it must survive a loss of power. Otherwise nobody waits for the disk, and
+        // what it refuses is told behind the end.
+        let front = self.front.clone();
+        let durable = async move {
+            if let Ok(Err(error)) = sync.await {
+                tracing::warn!(%error, "the log could not be made durable");
+                let notice = TurnNotice::NotDurable(error.to_string());
+                // A front end that is gone cannot be told.
+                let _ = front.send(TurnMessage::Notice(notice)).await;
+            }
+        };
+        match outcome {
+            Outcome::Interrupted => durable.await,
+            _ => drop(tokio::spawn(durable)),
         }
         self.tell(TurnMessage::End(Box::new(end))).await;
         (outcome != Outcome::Interrupted).then(|| ConversationState {
@@ -262,7 +274,7 @@ impl Performer {
             shared: self.shared,
             frozen: Some(self.frozen),
             learned: self.learned,
-            begun: true,
+            turns: self.turns,
             interrupted: None,
             faults: Vec::new(),
         })

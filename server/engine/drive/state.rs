@@ -37,8 +37,8 @@ pub struct ConversationState {
     pub(in crate::engine) learned: BTreeSet<(String, Word<Feature>)>,
     /// What the model knows of the files.
     pub(in crate::engine) seen: FileSnapshots,
-    /// It has a turn.
-    pub(in crate::engine) begun: bool,
+    /// The ids of its turns.
+    pub(in crate::engine) turns: HashSet<String>,
     /// Its last turn, where that can be resumed.
     pub(in crate::engine) interrupted: Option<replay::Turn>,
     /// What could not be read.
@@ -88,7 +88,7 @@ impl ConversationState {
             frozen: folded.frozen,
             learned: folded.learned,
             seen,
-            begun: folded.last.is_some(),
+            turns: folded.turns,
             interrupted: folded.last.filter(replay::Turn::is_interrupted),
             faults: faults.map(|fault| lost(fault, &folded.reported)).collect(),
             next,

@@ -49,6 +49,17 @@ pub enum KeySource {
     },
 }
 
+/// It can be a variable's name, and looks like no key.
+fn is_variable(name: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| name.bytes().any(|byte| is(&byte));
+    let is_mixed = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+    let is_plain = name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let looks_random = name.len() >= 20 && has(u8::is_ascii_digit) && is_mixed;
+    is_plain && !looks_random
+}
+
 impl KeySource {
     /// Where the key is: as the user configured it, else where it usually is.
     ///
@@ -67,6 +78,11 @@ impl KeySource {
                 "providers.{provider} has both api_key_env and api_key_command; keep one of them"
             )),
             Some((Some(name), None)) if is_set(name) => Ok(Self::Variable(name.clone())),
+            // Whatever it is, it is not repeated.
+            Some((Some(name), None)) if !is_variable(name) => Err(format!(
+                "providers.{provider}.api_key_env takes the name of a variable, and what stands there is none; put the \
+                 key into a variable, and the variable's name there"
+            )),
             Some((Some(name), None)) => Err(format!(
                 "there is no key for the provider {provider}: the variable {name} of its api_key_env is not set; set it"
             )),

@@ -26,7 +26,7 @@ use crate::{
     provider::{
         self, ApiKind, Provider,
         abilities::{self, Abilities, Prices, StatedAbilities},
-        client::{HttpClient, Roots},
+        client::{HttpClient, Roots, is_this_computer},
         describe_models,
         key::Key,
         list_models,
@@ -59,6 +59,25 @@ pub struct Endpoint {
     pub options: ModelOptions,
     /// Where its key is.
     pub key: KeySource,
+}
+
+impl Endpoint {
+    /// What the user is to know where anybody on the way to the provider can read the key.
+    #[must_use]
+    pub fn exposed_key(&self) -> Option<String> {
+        let base = &self.options.base;
+        let is_read = base.scheme() == "http" && !is_this_computer(base);
+        let has_key = !self.options.key_source.is_empty();
+        (is_read && has_key).then(|| {
+            format!(
+                "The key in {} goes to {} over plain http, where anybody on the way can read it; set the base_url of \
+                 the provider {} to https, or leave the key out.",
+                self.options.key_source,
+                base.host_str().unwrap_or_default(),
+                self.options.provider
+            )
+        })
+    }
 }
 
 impl Models {

@@ -1,6 +1,7 @@
 //! Opens a conversation and lets a turn run in it, or goes on with the one that was interrupted.
 
 use std::{
+    collections::HashSet,
     io,
     path::PathBuf,
     sync::{Arc, Mutex},
@@ -53,7 +54,7 @@ pub struct StartedTurn {
     pub handle: TurnHandle,
     /// The id of its model.
     pub model: String,
-    /// What it says. [`TurnMessage::End`] is the last.
+    /// What it says, up to [`TurnMessage::End`].
     pub messages: mpsc::Receiver<TurnMessage>,
     task: JoinHandle<Option<ConversationState>>,
     lease: Lease,
@@ -61,11 +62,13 @@ pub struct StartedTurn {
 
 impl StartedTurn {
     /// Frees the conversation once the turn's task is over, and keeps what the next turn needs of it. To be called
-    /// after the last message.
-    pub async fn finish(mut self) {
+    /// after [`TurnMessage::End`]. What is returned gives the notices that come behind it, and ends when none can come
+    /// any more.
+    pub async fn finish(mut self) -> mpsc::Receiver<TurnMessage> {
         // After a panic nothing is known: the next turn reads the log.
         let state = self.task.await.unwrap_or_default();
         self.lease.keep(state);
+        self.messages
     }
 }
 
@@ -77,7 +80,9 @@ impl Engine {
     /// A [`StartError`]; what was given for a resume can then be given again.
     pub async fn begin(&self, mut config: TurnConfig) -> Result<StartedTurn, StartError> {
         let parts = TurnParts::new(self, &mut config).await?;
-        let notices = config.notices();
+        let mut notices = config.notices();
+        let warning = parts.warning.clone();
+        notices.extend(warning.map(TurnNotice::Configuration));
         let TurnConfig { request, lease, .. } = config;
         let store = self.conversations().store(&request.root)?;
         let (conversation, is_new) = match &request.target {
@@ -181,7 +186,7 @@ impl DriverSetup {
         refuse(&mut self.parts.rules, &state);
         let id = match &resumed {
             Some(turn) => turn.id.clone(),
-            None => self.request.turn.take().unwrap_or_else(new_turn_id),
+            None => turn_id(self.request.turn.take(), &state.turns)?,
         };
         let frozen = freeze(
             &self.parts.system,
@@ -207,11 +212,14 @@ impl DriverSetup {
         notices.extend(preface.report(&mut state)?);
         notices.extend(changed);
         tell(&self.front, notices).await;
-        if let (false, TurnStart::Message { text, .. }) = (state.begun, &self.request.start) {
+        if let (false, TurnStart::Message { text, .. }) =
+            (!state.turns.is_empty(), &self.request.start)
+        {
             let title = text.lines().next().unwrap_or_default().trim().to_owned();
             let _ = self.front.send(TurnMessage::Title(title)).await;
         }
 
+        state.turns.insert(id.clone());
         let conversation = self.conversation.id().to_owned();
         let performer = self.performer(frozen, writer, state, workspace);
         Ok(TurnDriver::new(turn, id, conversation, performer, clock))
@@ -304,6 +312,7 @@ impl DriverSetup {
         Performer {
             writer,
             transcript: state.transcript,
+            turns: state.turns,
             head: Arc::new(head(&frozen)),
             frozen,
             learned: state.learned,
@@ -408,6 +417,21 @@ fn refuse(rules: &mut Rules, state: &ConversationState) {
         // What earlier reasoning was refused for is over: it is not sent again.
         if let Some(feature) = refuses.known().filter(|of| *of != Feature::History) {
             rules.refuse(model, feature);
+        }
+    }
+}
+
+/// The id of a new turn: the given one, which no turn of the conversation may have.
+fn turn_id(given: Option<String>, known: &HashSet<String>) -> Result<String, StartError> {
+    match given {
+        Some(id) if known.contains(&id) => Err(StartError::Usage(format!(
+            "turnId: {id:?} is the id of an earlier turn of this conversation; choose another one"
+        ))),
+        Some(id) => Ok(id),
+        None => {
+            let ids = std::iter::repeat_with(new_turn_id);
+            let mut unknown = ids.filter(|id| !known.contains(id));
+            Ok(unknown.next().unwrap_or_else(new_turn_id))
         }
     }
 }

@@ -39,6 +39,8 @@ pub(super) struct TurnParts {
     pub(super) limits: ToolLimits,
     /// What commands run inside of.
     pub(super) sandbox: SandboxRules,
+    /// What the user is to know of the provider.
+    pub(super) warning: Option<String>,
 }
 
 impl TurnParts {
@@ -67,6 +69,8 @@ impl TurnParts {
         let mut rules = rules(settings, config, &tools, provider.model());
         know_prices(&mut rules, settings, &models)?;
         let (sandbox, _) = config.sandbox(engine).map_err(StartError::Usage)?;
+        let endpoint = models.endpoint(&model, settings).ok();
+        let warning = endpoint.and_then(|endpoint| endpoint.exposed_key());
         Ok(Self {
             rules,
             provider,
@@ -78,6 +82,7 @@ impl TurnParts {
             ),
             limits: tool_limits(&settings.conversation.limits),
             sandbox,
+            warning,
         })
     }
 }

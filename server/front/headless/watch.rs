@@ -19,7 +19,7 @@ use super::{
     terminal::{Answers, Terminal},
 };
 use crate::{
-    engine::{Engine, TurnConfig, TurnMessage},
+    engine::{Engine, StartedTurn, TurnConfig, TurnMessage},
     front::{
         notices::sentence,
         wire::{self, TurnCompleted, TurnRef},
@@ -162,6 +162,7 @@ impl Watch {
                         }
                         let code = exit_code(&end, self.strictness, last);
                         watched.end(end)?;
+                        watched.rest(started, &mut signals).await;
                         return Ok((code, turn));
                     }
                 }
@@ -219,13 +220,29 @@ impl Watched {
         }
     }
 
-    fn end(mut self, end: End) -> Result<(), CommandFailure> {
+    /// What comes to light behind the turn's end; whoever sends a signal does not wait for it.
+    async fn rest(&mut self, turn: StartedTurn, signals: &mut Heard) {
+        let rest = async {
+            let mut rest = turn.finish().await;
+            while let Some(message) = rest.recv().await {
+                if let TurnMessage::Notice(notice) = message {
+                    self.warn(sentence(&notice, &TRUST));
+                }
+            }
+        };
+        tokio::select! {
+            () = rest => {}
+            _ = signals.next() => {}
+        }
+    }
+
+    fn end(&mut self, end: End) -> Result<(), CommandFailure> {
         let completed = TurnCompleted::new(&self.turn, end);
         let shown = self.show.end(&completed);
         self.say(shown);
         // The terminal is put right before anything follows.
         drop(self.terminal.take());
-        match (self.cut_off, self.writer) {
+        match (self.cut_off.take(), self.writer.take()) {
             (Some(failure), _) => Err(failure),
             (None, Some(writer)) => write(&writer.end(&completed)),
             (None, None) => Ok(()),

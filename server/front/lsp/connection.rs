@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, OnceLock, atomic::AtomicBool},
 };
 
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tower_lsp::lsp_types::Url;
 
@@ -23,6 +24,7 @@ use crate::{
         relay::prompts::{AnswerError, PendingPrompt, Prompts},
         transport::{
             end::{Ends, Signals},
+            lanes::Lanes,
             outbox::Outbox,
             parent,
             tasks::Tasks,
@@ -36,6 +38,9 @@ use crate::{
     tool::Tool,
     turn::{effect::DismissReason, input::PromptAnswer, record::Vocabulary},
 };
+
+/// Requests of the client's that read or write files at the same time.
+const DISK: usize = 4;
 
 /// What tower-lsp calls. Clones are one.
 #[derive(Clone)]
@@ -83,6 +88,10 @@ pub(super) struct Connection {
     pub(super) status: Arc<StatusLine>,
     pub(super) fallback: Arc<Fallback>,
     pub(super) tasks: Tasks,
+    /// The order in which conversations are read and written, one lane each.
+    pub(super) lanes: Lanes,
+    /// How much is read and written at once for requests of the client's.
+    pub(super) disk: Arc<Semaphore>,
     /// Cancelled when the client went: nothing waits for the editor any more.
     pub(super) gone: CancellationToken,
     /// Providers are being asked for their models.
@@ -184,6 +193,8 @@ impl Connection {
             prompts: handles.prompts,
             workspace: handles.workspace,
             tasks: handles.tasks,
+            lanes: Lanes::default(),
+            disk: Arc::new(Semaphore::new(DISK)),
             documents: Arc::default(),
             gone: CancellationToken::new(),
             asks_for_models: Arc::default(),

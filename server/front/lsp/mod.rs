@@ -94,9 +94,10 @@ pub async fn connect(
     loops.spawn(serving);
     let end = signals.ended().await;
     tracing::info!(%end, "the connection is over");
+    say_why(&end);
     let reads = matches!(
         end,
-        ConnectionEnd::Exit { .. } | ConnectionEnd::Input { .. }
+        ConnectionEnd::Exit { .. } | ConnectionEnd::Input { .. } | ConnectionEnd::Framing(_)
     );
     let last = async {
         server.leave().await;
@@ -112,6 +113,17 @@ pub async fn connect(
         tracing::warn!("what was left to do at the end took too long");
     }
     Ok(exit_code(&end))
+}
+
+/// Says on standard error why the connection is over, where the client did not end it.
+fn say_why(end: &ConnectionEnd) {
+    match end {
+        ConnectionEnd::Exit { .. } | ConnectionEnd::Input { .. } | ConnectionEnd::ParentGone => {}
+        ConnectionEnd::Framing(_) | ConnectionEnd::Output(_) | ConnectionEnd::NotReading => {
+            // A client that reads nothing may not read this either.
+            let _ = writeln!(io::stderr(), "aside: {end}");
+        }
+    }
 }
 
 /// The exit code of the process: 0 where the client had asked for the end, else 1.

@@ -50,10 +50,13 @@ pub trait TurnView: Send {
     ) -> impl Future<Output = ()> + Send;
 
     /// The turn is over, and the next one may begin; `None` where the turn failed inside Aside.
-    fn end(self, completed: Option<TurnCompleted>) -> impl Future<Output = ()> + Send;
+    fn end(&mut self, completed: Option<TurnCompleted>) -> impl Future<Output = ()> + Send;
+
+    /// Something that came to light behind the turn's end.
+    fn warn(&mut self, notice: TurnNotice) -> impl Future<Output = ()> + Send;
 }
 
-/// Shows a turn to its end, and returns how it ended; `None` where it failed inside Aside. What the engine says is
+/// Shows a turn to its end and what comes to light behind it, and returns how it ended; `None` where it failed inside Aside. What the engine says is
 /// taken at once, so that it never waits for a slow client.
 pub async fn relay(
     mut turn: StartedTurn,
@@ -104,10 +107,15 @@ pub async fn relay(
         tell_next(&mut waiting, &mut view).await;
     }
     prompts.forget_turn(&of.turn_id);
-    turn.finish().await;
+    let mut rest = turn.finish().await;
     let outcome = end.as_ref().map(|end| end.outcome);
     let completed = end.map(|end| TurnCompleted::new(&of, end));
     view.end(completed).await;
+    while let Some(message) = rest.recv().await {
+        if let TurnMessage::Notice(notice) = message {
+            view.warn(notice).await;
+        }
+    }
     outcome
 }
 

@@ -17,13 +17,14 @@ use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
 use super::{
+    inbox::MAX_MESSAGES,
     outbox::Outbox,
     tasks::{Tasks, detached},
 };
 use crate::front::error::{RequestError, Result};
 
-/// Handlers whose answers come later, at the most; one more holds the next one up.
-const LATE: usize = 64;
+/// Handlers whose answers come later, at the most; one more holds the next one up. As many as messages may wait.
+const LATE: usize = MAX_MESSAGES;
 
 tokio::task_local! {
     /// What holds the next handler up, while this one is being run; dropping it lets the next begin.
@@ -284,14 +285,16 @@ mod tests {
 
     #[tokio::test(flavor = "current_thread")]
     async fn too_many_late_answers_hold_the_next_up() {
+        const PLACES: usize = 64;
         let mut trial = Trial::new();
+        trial.service.places = Arc::new(Semaphore::new(PLACES));
         let noting = trial.noting.clone();
-        let mut names = vec!["later"; LATE + 1];
+        let mut names = vec!["later"; PLACES + 1];
         names.push("at once");
         let served = trial.serve(&names);
         settle().await;
         assert!(noting.taken().ends_with("begins later, begins later"));
-        for _ in 0..=LATE {
+        for _ in 0..=PLACES {
             noting.signal("later").notify_one();
             settle().await;
         }
@@ -299,7 +302,7 @@ mod tests {
         let answers = served.await.unwrap();
         // The one for which there was no place was answered in its own.
         assert_eq!(answers.iter().flatten().count(), 2);
-        assert_eq!(trial.said().await.matches("result").count(), LATE);
+        assert_eq!(trial.said().await.matches("result").count(), PLACES);
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! | [`end`] | why a connection is over |
 //! | [`tasks`] | the tasks of a connection, each with an owner |
 //! | [`in_order`] | runs handlers in the order in which their messages came, and lets answers come later |
+//! | [`lanes`] | the order of what waits for a disk meanwhile |
 //!
 //! Invariant: nothing here knows a method, nor how a protocol spells its errors.
 
@@ -18,6 +19,7 @@ pub mod end;
 pub mod framing;
 pub mod in_order;
 pub mod inbox;
+pub mod lanes;
 pub mod outbox;
 pub mod parent;
 pub mod pump;

@@ -385,3 +385,30 @@ fn an_answer_cannot_be_printed() {
     let answer: PromptAnswer = serde_json::from_value(message).expect("an answer");
     assert!(!format!("{answer:?}").contains("hunter2"));
 }
+
+/// Whatever a client sends as params, they are read or refused.
+#[test]
+fn fuzzed_params_are_read_or_refused() {
+    use super::requests::{
+        AnswerParams, ForkParams, ListParams, ReadParams, RenameParams, StartParams, SteerParams,
+        TrustParams, UndoParams,
+    };
+    fn read<P: serde::de::DeserializeOwned>(params: &Value) -> usize {
+        usize::from(serde_path_to_error::deserialize::<_, P>(params.clone()).is_ok())
+    }
+    let mut taken = 0;
+    for (_, bytes) in crate::fuzz::corpus("tests/wire", &["-request.json"]) {
+        for damaged in crate::fuzz::damaged(&bytes, 60) {
+            let Ok(message) = serde_json::from_slice::<Value>(&damaged) else {
+                continue;
+            };
+            let params = message.get("params").unwrap_or(&message);
+            taken += read::<AnswerParams>(params) + read::<ForkParams>(params);
+            taken += read::<ListParams>(params) + read::<ReadParams>(params);
+            taken += read::<RenameParams>(params) + read::<StartParams>(params);
+            taken += read::<SteerParams>(params) + read::<TrustParams>(params);
+            taken += read::<UndoParams>(params);
+        }
+    }
+    assert!(taken > 100, "only {taken} were taken");
+}

@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 use super::{
     ToolDeclaration, answer,
     api::{Decoder, EncodedHead, Encoder, ListedModel, RequestContents, StreamFormat, WireApi},
+    call_ids::CallIds,
     options::CacheRetention,
     retry::ApiError,
     schema,
@@ -121,9 +122,9 @@ impl WireApi for Anthropic {
         StreamFormat::Sse
     }
 
-    fn decoder(&self, ask: &RequestContents<'_>) -> Box<dyn Decoder> {
+    fn decoder(&self, ask: &RequestContents<'_>, calls: CallIds) -> Box<dyn Decoder> {
         let prices = ask.options.abilities.prices.clone();
-        Box::new(response::AnthropicDecoder::new(prices))
+        Box::new(response::AnthropicDecoder::new(prices, calls))
     }
 
     fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::{Value, json, value::RawValue};
 
 use super::{
     super::{abilities::Prices, api::Decoder, call_ids::CallIds, retry::ApiError},
@@ -46,13 +46,13 @@ struct AnthropicEvent<'a> {
 }
 
 impl AnthropicDecoder {
-    pub(super) fn new(prices: Option<Prices>) -> Self {
+    pub(super) fn new(prices: Option<Prices>, ids: CallIds) -> Self {
         Self {
             usage: Tally::new(prices),
             open: BTreeMap::new(),
             ended: None,
             slots: 0,
-            ids: CallIds::default(),
+            ids,
             malformed: false,
             stop_reason: None,
         }
@@ -177,10 +177,32 @@ impl Decoder for AnthropicDecoder {
         Ok(())
     }
 
-    fn end(&mut self, stray: &str, _out: &mut Vec<Piece>) -> Result<(), ApiError> {
+    fn end(&mut self, stray: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
+        // A server that does not stream sends one document.
+        if let Some(events) = events_of(stray).filter(|_| self.slots == 0) {
+            return events.iter().try_for_each(|event| self.event(event, out));
+        }
         // Some servers answer with the status of success and an error that is no event.
         Err(error_in(stray).unwrap_or_else(ApiError::cut))
     }
+}
+
+/// The events in which a whole message would have been streamed.
+fn events_of(text: &str) -> Option<Vec<String>> {
+    let message: Value = serde_json::from_str(text).ok()?;
+    if message["type"] != "message" {
+        return None;
+    }
+    let mut events = vec![json!({"type": "message_start", "message": message})];
+    for (index, block) in message["content"].as_array()?.iter().enumerate() {
+        events.push(json!({"type": "content_block_start", "index": index, "content_block": block}));
+        events.push(json!({"type": "content_block_stop", "index": index}));
+    }
+    let (reason, usage) = (&message["stop_reason"], &message["usage"]);
+    let delta = json!({ "stop_reason": reason });
+    events.push(json!({"type": "message_delta", "delta": delta, "usage": usage}));
+    events.push(json!({"type": "message_stop"}));
+    Some(events.iter().map(Value::to_string).collect())
 }
 
 fn error_in(text: &str) -> Option<ApiError> {

@@ -14,6 +14,7 @@ use super::{
     abilities::{ReasoningKind, StatedAbilities},
     answer,
     api::{Decoder, EncodedHead, Encoder, ListedModel, RequestContents, StreamFormat, WireApi},
+    call_ids::CallIds,
     retry::ApiError,
 };
 use crate::turn::transcript::Item;
@@ -49,9 +50,10 @@ impl WireApi for Google {
         StreamFormat::Sse
     }
 
-    fn decoder(&self, ask: &RequestContents<'_>) -> Box<dyn Decoder> {
+    fn decoder(&self, ask: &RequestContents<'_>, calls: CallIds) -> Box<dyn Decoder> {
         Box::new(response::GeminiDecoder::new(
             ask.options.abilities.prices.clone(),
+            calls,
         ))
     }
 

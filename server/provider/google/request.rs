@@ -8,7 +8,7 @@ use super::super::{
     abilities::{ForcedToolSupport, ReasoningKind},
     api::{Encoder, ReasoningRequest, RequestContents, Role, object},
     attached::{Encoded, UserPart, parts},
-    call_ids::MADE_UP,
+    call_ids::given,
     effort,
     options::ReasoningEffort,
     schema::for_gemini,
@@ -273,8 +273,8 @@ fn result(item: &Item, content: &mut ContentWriter<'_>) {
         return;
     };
     let mut response = Map::new();
-    if !id.starts_with(MADE_UP) {
-        response.insert("id".into(), id.as_str().into());
+    if let Some(id) = given(id) {
+        response.insert("id".into(), id.into());
     }
     response.insert("name".into(), wire_name(name).into());
     let what = if *is_error { "error" } else { "output" };
@@ -335,7 +335,7 @@ fn is_continuation(rest: &str) -> bool {
 /// A call, without the brace that closes its part.
 fn call(id: &str, name: &str, arguments: &str, out: &mut Encoder) {
     out.raw("{\"functionCall\":{");
-    if !id.starts_with(MADE_UP) {
+    if let Some(id) = given(id) {
         out.raw("\"id\":");
         out.json(&id);
         out.raw(",");

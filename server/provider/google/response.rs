@@ -87,11 +87,11 @@ struct UsageMetadata {
 }
 
 impl GeminiDecoder {
-    pub(super) fn new(prices: Option<Prices>) -> Self {
+    pub(super) fn new(prices: Option<Prices>, calls: CallIds) -> Self {
         Self {
             prices,
             slots: Slots::default(),
-            calls: CallIds::default(),
+            calls,
         }
     }
 
@@ -140,7 +140,7 @@ impl GeminiDecoder {
         let arguments = call.args.map_or("null", RawValue::get);
         let arguments = if arguments == "null" { "{}" } else { arguments };
         let given = call.id.as_deref().unwrap_or_default();
-        let id = self.calls.next(given);
+        let id = self.calls.next_keeping(given);
         // What came without an id goes back without one.
         let opaque = (signed || given.is_empty()).then(|| raw.get().to_owned());
         let name = own_name(&call.name).to_owned();
@@ -199,7 +199,19 @@ impl Decoder for GeminiDecoder {
     }
 
     /// An error may stand in the middle of a stream without being an event of it.
-    fn end(&mut self, stray: &str, _: &mut Vec<Piece>) -> Result<(), ApiError> {
+    fn end(&mut self, stray: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
+        // A server that does not stream sends one document, or all of them in a list.
+        let whole: Vec<&RawValue> = match stray.trim_start().chars().next() {
+            Some('[') => serde_json::from_str(stray).unwrap_or_default(),
+            Some('{') => serde_json::from_str(stray).into_iter().collect(),
+            _ => Vec::new(),
+        };
+        for part in whole {
+            self.event(part.get(), out)?;
+            if matches!(out.last(), Some(Piece::Finish(_))) {
+                return Ok(());
+            }
+        }
         Err(error_in(stray).unwrap_or_else(ApiError::cut))
     }
 }

@@ -16,6 +16,7 @@ use super::{
     abilities::{ForcedToolSupport, ReasoningKind, StatedAbilities},
     answer,
     api::{Decoder, EncodedHead, Encoder, ListedModel, RequestContents, StreamFormat, WireApi},
+    call_ids::CallIds,
     retry::ApiError,
 };
 use crate::turn::transcript::Item;
@@ -48,8 +49,9 @@ impl WireApi for Ollama {
         StreamFormat::Ndjson
     }
 
-    fn decoder(&self, ask: &RequestContents<'_>) -> Box<dyn Decoder> {
-        Box::new(response::OllamaDecoder::new(request::context(ask.options)))
+    fn decoder(&self, ask: &RequestContents<'_>, calls: CallIds) -> Box<dyn Decoder> {
+        let context = request::context(ask.options);
+        Box::new(response::OllamaDecoder::new(context, calls))
     }
 
     fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError {

@@ -54,11 +54,11 @@ struct OllamaFunction<'a> {
 
 impl OllamaDecoder {
     /// `context`: the tokens of context that were asked for.
-    pub(super) fn new(context: u64) -> Self {
+    pub(super) fn new(context: u64, calls: CallIds) -> Self {
         Self {
             context,
             slots: Slots::default(),
-            calls: CallIds::default(),
+            calls,
         }
     }
 

@@ -34,6 +34,7 @@ use self::{request::ChatMessageWriter, response::ChatDecoder, server::ServerTrai
 use super::{
     ToolDeclaration, answer,
     api::{Decoder, EncodedHead, Encoder, ListedModel, RequestContents, StreamFormat, WireApi},
+    call_ids::CallIds,
     openai_error,
     options::CacheRetention,
     retry::ApiError,
@@ -183,9 +184,9 @@ impl WireApi for OpenaiChat {
         StreamFormat::Sse
     }
 
-    fn decoder(&self, ask: &RequestContents<'_>) -> Box<dyn Decoder> {
+    fn decoder(&self, ask: &RequestContents<'_>, calls: CallIds) -> Box<dyn Decoder> {
         let prices = ask.options.abilities.prices.clone();
-        Box::new(ChatDecoder::new(prices, self.server.tags))
+        Box::new(ChatDecoder::new(prices, self.server.tags, calls))
     }
 
     fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError {

@@ -47,10 +47,11 @@ struct StreamedCall {
 
 impl ChatDecoder {
     /// `tags`: reasoning may come in the text, between tags.
-    pub(super) fn new(prices: Option<Prices>, tags: bool) -> Self {
+    pub(super) fn new(prices: Option<Prices>, tags: bool, ids: CallIds) -> Self {
         Self {
             prices,
             tags: if tags { Tags::default() } else { Tags::none() },
+            ids,
             ..Self::default()
         }
     }

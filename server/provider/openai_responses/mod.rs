@@ -16,6 +16,7 @@ use super::{
     abilities::StatedAbilities,
     answer,
     api::{Decoder, EncodedHead, Encoder, ListedModel, RequestContents, StreamFormat, WireApi},
+    call_ids::CallIds,
     openai_error,
     retry::ApiError,
 };
@@ -57,10 +58,11 @@ impl WireApi for OpenaiResponses {
         StreamFormat::Sse
     }
 
-    fn decoder(&self, ask: &RequestContents<'_>) -> Box<dyn Decoder> {
+    fn decoder(&self, ask: &RequestContents<'_>, calls: CallIds) -> Box<dyn Decoder> {
         Box::new(response::ResponsesDecoder::new(
             ask.options.abilities.prices.clone(),
             ask.options.cache,
+            calls,
         ))
     }
 

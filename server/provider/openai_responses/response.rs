@@ -83,6 +83,18 @@ impl Decoder for ResponsesDecoder {
 
     fn end(&mut self, stray: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
         if let Ok(body) = serde_json::from_str::<Value>(stray) {
+            // A server that does not stream sends one document.
+            if body["object"] == "response" && self.items.is_empty() {
+                let response: Summary<'_> = read(stray)?;
+                self.call_ids.of_response(&response.id);
+                self.id.clone_from(&response.id);
+                let kind = match body["status"].as_str() {
+                    Some("failed") => "response.failed",
+                    Some("incomplete") => "response.incomplete",
+                    _ => "response.completed",
+                };
+                return self.finish(kind, response, out);
+            }
             self.error(&body, out)?;
         }
         Err(ApiError::cut())
@@ -90,10 +102,11 @@ impl Decoder for ResponsesDecoder {
 }
 
 impl ResponsesDecoder {
-    pub(super) fn new(prices: Option<Prices>, cache: CacheRetention) -> Self {
+    pub(super) fn new(prices: Option<Prices>, cache: CacheRetention, call_ids: CallIds) -> Self {
         Self {
             prices,
             cache,
+            call_ids,
             ..Self::default()
         }
     }

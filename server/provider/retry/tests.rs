@@ -1,4 +1,7 @@
+use std::time::Duration;
+
 use super::*;
+use crate::provider::key::Key;
 
 const WHO: Who<'_> = Who {
     model: "anthropic/m",
@@ -425,4 +428,38 @@ fn what_the_server_says_of_the_wait_is_passed_on() {
         Some(Duration::from_secs(17))
     );
     assert_eq!(wait("500 - -"), None);
+}
+
+#[test]
+fn what_cannot_get_better_is_not_tried_again_and_a_proxy_is_named() {
+    let proxy: http::Uri = "http://name:password@proxy.example:3128".parse().unwrap();
+    for (error, class, says) in [
+        (
+            ApiError::certificate("invalid peer certificate: UnknownIssuer"),
+            FailureClass::Other,
+            "anthropic/m: the certificate of api.example is none that is trusted (invalid peer certificate: \
+             UnknownIssuer); set tls_roots to \"system\" where the system trusts it",
+        ),
+        (
+            ApiError::proxy(&proxy, "Connection refused"),
+            FailureClass::Transient,
+            "anthropic/m: the proxy proxy.example:3128 cannot be reached, or does not reach api.example (Connection \
+             refused); look whether it runs, or set another in HTTPS_PROXY, or NO_PROXY",
+        ),
+        (
+            ApiError::proxy_login(&proxy),
+            FailureClass::Other,
+            "anthropic/m: the proxy proxy.example:3128 wants a login; write it into HTTPS_PROXY, as in \
+             http://name:password@host",
+        ),
+        (
+            ApiError::proxy_scheme(&proxy, "socks5"),
+            FailureClass::Other,
+            "anthropic/m: the proxy proxy.example:3128 cannot be used (socks5); set one of http or https in \
+             HTTPS_PROXY",
+        ),
+    ] {
+        let failure = failure(&error, &WHO);
+        assert_eq!((failure.class, failure.text.as_str()), (class, says));
+    }
 }

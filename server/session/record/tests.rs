@@ -363,3 +363,31 @@ fn the_end_of_a_turn() {
         r#"{"type":"turn_end","outcome":"failed","answer":"a","structured":{"b":1.5},"error":{"code":"context_full","message":"Full."},"usage":{"input":1,"cache_read":2,"cache_write":3,"output":4,"cost":0.25},"refusals":[{"tool":"sh","arguments":{"a":1},"reason":"needs_approval","text":"No."},{"tool":"sh","arguments":{"a":1},"reason":"withheld","text":"No."}]}"#,
     );
 }
+
+/// Whatever stands in a line, it is read or refused; what is read is written as it was.
+#[test]
+fn fuzzed_lines_are_read_or_refused() {
+    let mut read = 0;
+    for (path, bytes) in crate::fuzz::corpus("tests/logs", &["events.jsonl"]) {
+        for line in bytes.split(|byte| *byte == b'\n').step_by(5) {
+            let Some((text, _)) = line.split_last_chunk::<CHECKSUM>() else {
+                continue;
+            };
+            for mut damaged in crate::fuzz::damaged(text, 12) {
+                // The checksum alone would refuse it.
+                let checksum = format!(",\"crc\":\"{:08x}\"}}", crc32fast::hash(&damaged));
+                damaged.extend_from_slice(checksum.as_bytes());
+                let Ok(record) = decode(&damaged) else {
+                    continue;
+                };
+                read += 1;
+                let turn = record.turn.as_deref();
+                let again = encode(record.seq, record.time, turn, &record.entry).unwrap();
+                let again = decode(again.strip_suffix(b"\n").unwrap());
+                let line = String::from_utf8_lossy(&damaged);
+                assert_eq!(again, Ok(record), "{}: {line}", path.display());
+            }
+        }
+    }
+    assert!(read > 100, "only {read} lines could be read");
+}

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::{Entry, Frozen, Record, Turn, transcript::TranscriptFold};
+use super::{Entry, Frozen, Record, Turn, mended::MendedEvents};
 use crate::turn::{
     record::{DirectiveKind, Event, FaultKind, Word},
     response::Feature,
@@ -12,7 +12,8 @@ use crate::turn::{
 /// What the records of a conversation come to. Of its turns only the last is kept with its events.
 #[derive(Default)]
 pub struct ConversationFold {
-    transcript: TranscriptFold,
+    events: MendedEvents,
+    transcript: Transcript,
     frozen: Option<Frozen>,
     learned: BTreeSet<(String, Word<Feature>)>,
     reported: HashSet<(u64, FaultKind)>,
@@ -24,8 +25,8 @@ pub struct ConversationFold {
 #[derive(Debug)]
 pub struct FoldedConversation {
     /// All that providers were sent. Where lines are missing, what is left is put together so that a next request
-    /// is valid: each call of a turn that went on has a result, and results come before what the model said to
-    /// them. An unfinished last turn is left as it is, for a resume.
+    /// is valid: each call of a turn that went on has a result and an id of its own, results come before what the
+    /// model said to them, and the user speaks first. An unfinished last turn is left as it is, for a resume.
     pub transcript: Transcript,
     /// What the conversation's requests begin with, as last changed; none before its first request.
     pub frozen: Option<Frozen>,
@@ -33,6 +34,8 @@ pub struct FoldedConversation {
     pub learned: BTreeSet<(String, Word<Feature>)>,
     /// The faults of the log that the model was told of, by line.
     pub reported: HashSet<(u64, FaultKind)>,
+    /// The ids of all its turns.
+    pub turns: HashSet<String>,
     /// The turn that was started last.
     pub last: Option<Turn>,
 }
@@ -43,10 +46,12 @@ impl ConversationFold {
         let Record {
             turn, entry, time, ..
         } = record;
-        if let Some(event) = entry.event() {
-            self.transcript.event(turn.as_deref(), event);
+        let mended = entry.event().map(|event| {
             self.note(event);
-        }
+            self.events.take(turn.as_deref(), event)
+        });
+        let mended = mended.unwrap_or_default();
+        mended.iter().for_each(|event| self.transcript.push(event));
         match &entry {
             Entry::Conversation(first) => self.frozen = Some(first.clone()),
             Entry::Changed(changed) => {
@@ -67,18 +72,32 @@ impl ConversationFold {
             self.last = Some(Turn::new(&id, time));
         }
         if let Some(last) = self.last.as_mut().filter(|last| last.id == id) {
-            last.take(entry);
+            // What stands before a start belongs to the turn before, and a start's line says more than its event.
+            let is_own = |event: &Event| !matches!(event, Event::TurnStart);
+            match entry {
+                Entry::Turn(_) => {
+                    let from = mended.iter().rposition(|event| !is_own(event));
+                    let own = mended.into_iter().skip(from.map_or(0, |at| at + 1));
+                    own.for_each(|event| last.take(event.into()));
+                }
+                entry => last.take(entry),
+            }
         }
     }
 
     /// The conversation, after its last record.
     #[must_use]
-    pub fn end(self) -> FoldedConversation {
+    pub fn end(mut self) -> FoldedConversation {
+        if self.events.has_renamed() {
+            // Providers get nothing back that names the other id.
+            self.transcript.change();
+        }
         FoldedConversation {
-            transcript: self.transcript.end(),
+            transcript: self.transcript,
             frozen: self.frozen,
             learned: self.learned,
             reported: self.reported,
+            turns: self.turns,
             last: self.last,
         }
     }

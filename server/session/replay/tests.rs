@@ -196,7 +196,10 @@ fn a_lost_line_leaves_a_transcript_that_can_be_sent() {
     let unknown = "tool was interrupted; its effects are unknown. Look before you run it again.";
     for (lost, expected) in [
         ("t1: start", "hi / look id0 id1 / id0=0 id1=1 / done / more"),
-        ("t1: user hi", "look id0 id1 / id0=0 id1=1 / done / more"),
+        (
+            "t1: user hi",
+            "Part of this conversation was lost: what was said here. / look id0 id1 / id0=0 id1=1 / done / more",
+        ),
         ("t1: call 1", "hi / look id0 / id0=0 / done / more"),
         (
             "t1: result 1",

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::{
     model::{attachment::Attachment, response::Feature},
-    record::{CallEnd, CallKey, Event},
+    record::{CallEnd, CallKey, DirectiveKind, Event},
 };
 
 /// What stands for a response that was cancelled before it said anything.
@@ -121,7 +121,13 @@ impl Transcript {
                 self.calls.clear();
             }
             Event::UserMessage { text, attachments } => self.message(text, attachments),
-            Event::Directive { text, .. } => self.waiting.push(Item::Directive(text.clone())),
+            Event::Directive { kind, text } => {
+                self.waiting.push(Item::Directive(text.clone()));
+                if let DirectiveKind::Lost { .. } = kind {
+                    // What providers gave is bound to what is no longer whole.
+                    self.change();
+                }
+            }
             Event::Steer { text } => self.waiting.push(Item::Steer(text.clone())),
             Event::Text { text, opaque } => {
                 self.response.push(Item::Text {

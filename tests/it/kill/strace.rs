@@ -17,6 +17,8 @@ pub(super) enum At {
     Rename(usize),
     /// As it is about to change anything on disk for the n-th time.
     Change(usize),
+    /// Not at all: the n-th call that each thread makes on files fails with this error.
+    Fails(&'static str, usize),
     /// Not at all: each thread's n-th line to the log fails with this error.
     Refused(&'static str, usize),
 }
@@ -32,6 +34,8 @@ pub(super) struct TracedOutcome {
     pub(super) next: Option<String>,
     /// How it ended.
     pub(super) done: ProgramResult,
+    /// Calls that failed because they were made to.
+    pub(super) failed: usize,
 }
 
 /// Runs the program in a ground and kills it there.
@@ -58,15 +62,21 @@ pub(super) fn kill(ground: &StoryGround, args: &[String], at: At) -> TracedOutco
         At::Line(_) | At::Refused(..) => type_of_last(&said),
         At::Rename(1) => "edit".into(),
         At::Rename(_) => "tool_result".into(),
-        At::Change(_) => said.lines().last().unwrap().to_owned(),
+        At::Change(_) | At::Fails(..) => said.lines().last().unwrap().to_owned(),
     });
-    TracedOutcome { next, done }
+    let failed = said.matches("(INJECTED)").count();
+    TracedOutcome { next, done, failed }
 }
 
 fn inject(at: At) -> String {
     match at {
         At::Line(n) => format!("inject=write:signal=SIGKILL:when={n}"),
         At::Rename(n) => format!("inject=?rename,renameat,renameat2:signal=SIGKILL:when={n}"),
+        At::Fails(error, n) => {
+            // Threads are woken by writes, too; those to the log have tests of their own.
+            let changes = CHANGES.replace("write,", "");
+            format!("inject={changes},fdatasync:error={error}:when={n}")
+        }
         At::Change(n) => format!("inject={CHANGES}:signal=SIGKILL:when={n}"),
         At::Refused(error, n) => format!("inject=write:error={error}:when={n}"),
     }

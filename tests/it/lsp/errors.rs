@@ -299,3 +299,40 @@ fn a_cancelled_request_that_is_answered_already_does_no_harm() {
     assert_eq!(values["values"][0]["from"], "the client's config");
     assert!(uri(&world, "").starts_with("file://"));
 }
+
+#[test]
+fn a_turn_id_is_taken_once_in_a_conversation() {
+    let world = TestWorld::new();
+    let mut client = Client::start(&world, SCRIPT, prompts());
+    let turn = client.turn(json!({ "message": "One", "turnId": "mine" }));
+    client.play(&turn, nobody);
+    let again =
+        json!({ "message": "Two", "turnId": "mine", "conversationId": turn["conversationId"] });
+    let (code, text) = client.refused("aside/turn/start", again.clone());
+    assert_eq!(code, -32602, "{text}");
+    assert!(
+        text.starts_with("turnId: \"mine\" is the id of an earlier turn"),
+        "{text}"
+    );
+    drop(client);
+    // Also where another process ran it.
+    let mut client = Client::start(&world, SCRIPT, prompts());
+    assert_eq!(client.refused("aside/turn/start", again).0, -32602);
+    let other = client.turn(json!({ "message": "Three", "turnId": "mine" }));
+    client.play(&other, nobody);
+}
+
+#[test]
+fn lsp_is_kept_to_the_letter() {
+    let world = TestWorld::new();
+    let mut client = Client::start(&world, SCRIPT, prompts());
+    assert_eq!(client.refused("$/unknown", json!({})).0, -32601);
+    client.notify("$/unknown", json!({}));
+    for params in [Value::Null, json!({})] {
+        let list = client.request("aside/conversation/list", params);
+        assert_eq!(list["items"], json!([]));
+    }
+    client.request("shutdown", json!({}));
+    client.notify("exit", json!({}));
+    assert_eq!(client.ended(), Some(0));
+}

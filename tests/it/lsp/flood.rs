@@ -13,7 +13,7 @@ use aside_model_server::{
 };
 use serde_json::{Value, json};
 
-use super::client::{Client, prompts};
+use super::client::{Client, prompts, uri};
 use crate::world::{TestWorld, until};
 
 const PIECES: usize = 20_000;
@@ -157,4 +157,30 @@ fn a_client_that_stalls_can_end_the_server() {
         begin.elapsed()
     );
     assert!(!command.exists());
+}
+
+/// More changes of a large document than could be worked off if each cost as much as the document is long.
+const CHANGES: usize = 20_000;
+
+#[test]
+fn a_client_that_goes_behind_a_flood_of_changes_leaves_no_server() {
+    let world = TestWorld::new();
+    let mut client = Client::start(&world, "", prompts());
+    let text = "a line of a large file, which has many of them\n".repeat(200_000);
+    let uri = uri(&world, "large.txt");
+    client.notify(
+        "textDocument/didOpen",
+        json!({ "textDocument": { "uri": uri, "languageId": "x", "version": 0, "text": text } }),
+    );
+    for version in 1..=CHANGES {
+        let at = json!({ "line": 199_999, "character": 0 });
+        client.notify(
+            "textDocument/didChange",
+            json!({
+                "textDocument": { "uri": uri, "version": version },
+                "contentChanges": [{ "range": { "start": at, "end": at }, "text": "x" }],
+            }),
+        );
+    }
+    client.leave();
 }

@@ -115,6 +115,11 @@ impl ModelStage {
         lock(&self.books).script.extend(script);
     }
 
+    /// What is left of the script is not played any more.
+    pub(super) fn forgets(&self) {
+        lock(&self.books).script.clear();
+    }
+
     /// The program with these arguments, in the world and with all providers at the server.
     pub(super) fn command(&self, args: &[&str]) -> Command {
         let mut command = self.world.command(args);
@@ -169,6 +174,11 @@ impl ModelStage {
     #[track_caller]
     pub(super) fn heard(&self) -> String {
         heard(self.requests().last().expect("a request"))
+    }
+
+    /// The rules that requests broke since this was asked last.
+    pub(super) fn broken(&self) -> Vec<String> {
+        std::mem::take(&mut lock(&self.books).broken)
     }
 
     /// Every request kept the rules, and the script was played to its end.

@@ -40,6 +40,40 @@ fn endpoint(model: &str, text: &str, set: &'static [&'static str]) -> String {
 }
 
 #[test]
+fn a_key_where_a_name_belongs_is_not_repeated() {
+    for key in ["sk-ant-REDACTED", "AIzaSyA0123456789abcdefghij"] {
+        let text = format!(
+            "providers.mine = {{ api = 'openai-chat', base_url = 'http://localhost', api_key_env = '{key}' }}"
+        );
+        let why = endpoint("mine/m", &text, &[]);
+        assert!(why.contains("takes the name of a variable"), "{why}");
+        assert!(!why.contains(key), "{why}");
+    }
+}
+
+#[test]
+fn a_key_that_others_can_read_on_its_way_is_told_of() {
+    for (base, set, expected) in [
+        ("http://box.example:8000/v1", &["LAN_KEY=sk"][..], true),
+        ("https://box.example/v1", &["LAN_KEY=sk"], false),
+        ("http://127.0.0.1:8000/v1", &["LAN_KEY=sk"], false),
+        ("http://localhost:8000/v1", &["LAN_KEY=sk"], false),
+    ] {
+        let text = format!(
+            "providers.lan = {{ api = 'openai-chat', base_url = '{base}', api_key_env = 'LAN_KEY' }}"
+        );
+        let settings = settings(&text);
+        let outside = outside(set, std::path::Path::new("/nowhere"));
+        let model = ModelId::parse("lan/m", &settings).unwrap();
+        let told = outside.endpoint(&model, &settings).unwrap().exposed_key();
+        assert_eq!(told.is_some(), expected, "{base}: {told:?}");
+        assert!(
+            told.is_none_or(|told| told.contains("LAN_KEY goes to box.example over plain http"))
+        );
+    }
+}
+
+#[test]
 fn each_provider_is_where_it_is_known_to_be() {
     let check = |model, set, expected: &str| assert_eq!(endpoint(model, "", set), expected);
     check(

@@ -21,11 +21,12 @@ use std::{
 };
 
 use dashmap::DashMap;
+use ropey::Rope;
 use tokio::sync::oneshot;
 use tower_lsp::lsp_types::{TextDocumentContentChangeEvent, Url};
 
 use self::{
-    positions::span,
+    positions::rope_span,
     splices::{EditsSeen, Splices},
 };
 use crate::{regular, tool::editor::FileText};
@@ -45,7 +46,7 @@ pub(super) struct Documents {
 #[derive(Debug)]
 struct Document {
     version: i32,
-    text: String,
+    text: Rope,
     changed: UnsavedChanges,
     path: Option<PathBuf>,
     awaited: Option<AwaitedEdit>,
@@ -92,7 +93,7 @@ impl Documents {
         }
         let document = Document {
             version,
-            text,
+            text: Rope::from(text),
             changed: UnsavedChanges::No,
             path,
             awaited: None,
@@ -117,10 +118,11 @@ impl Documents {
         }
         for change in changes {
             match change.range {
-                None => document.text = change.text,
+                None => document.text = Rope::from(change.text),
                 Some(range) => {
-                    let span = span(&document.text, range, utf8);
-                    document.text.replace_range(span, &change.text);
+                    let span = rope_span(&document.text, range, utf8);
+                    document.text.remove(span.clone());
+                    document.text.insert(span.start, &change.text);
                 }
             }
         }
@@ -160,9 +162,16 @@ impl Documents {
     pub(super) fn get(&self, uri: &Url) -> Option<DocumentState> {
         self.open.get(uri).map(|document| DocumentState {
             version: document.version,
-            text: document.text.clone(),
+            text: document.text.to_string(),
             changed: document.changed,
         })
+    }
+
+    /// A line of the document of this URI, counted from 0.
+    pub(super) fn line(&self, uri: &Url, number: u32) -> Option<String> {
+        let document = self.open.get(uri)?;
+        let line = document.text.get_line(usize::try_from(number).ok()?)?;
+        Some(line.to_string())
     }
 
     /// The document of the file with this real path.
@@ -215,7 +224,7 @@ impl Documents {
         splices: Splices,
     ) -> Option<oneshot::Receiver<bool>> {
         let mut document = self.open.get_mut(uri)?;
-        if document.version != version || document.text != base || document.awaited.is_some() {
+        if document.version != version || document.text != *base || document.awaited.is_some() {
             return None;
         }
         let (tell, receiver) = oneshot::channel();
@@ -244,7 +253,7 @@ impl Document {
             self.changed = UnsavedChanges::ByUser;
             return;
         };
-        let made = awaited.splices.made(&self.text);
+        let made = awaited.splices.made(&self.text.to_string());
         if made == EditsSeen::Some {
             awaited.begun = true;
             self.awaited = Some(awaited);

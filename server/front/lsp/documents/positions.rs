@@ -1,5 +1,6 @@
 //! Bytes of a text and positions as LSP has them: in UTF-8 bytes or UTF-16 units of a line. Pure.
 
+use ropey::Rope;
 use tower_lsp::lsp_types::{Position, Range};
 
 use crate::front::wire::requests::{TextPosition, TextRange};
@@ -15,6 +16,36 @@ pub(super) fn span(text: &str, range: Range, utf8: bool) -> std::ops::Range<usiz
     let start = offset(text, range.start, utf8);
     let end = offset(text, range.end, utf8);
     start..end.max(start)
+}
+
+/// The same for a rope, in characters.
+pub(super) fn rope_span(text: &Rope, range: Range, utf8: bool) -> std::ops::Range<usize> {
+    let start = character(text, range.start, utf8);
+    let end = character(text, range.end, utf8);
+    start..end.max(start)
+}
+
+/// The character of a position in a rope.
+fn character(text: &Rope, position: Position, utf8: bool) -> usize {
+    let line = position.line as usize;
+    if line >= text.len_lines() {
+        return text.len_chars();
+    }
+    let start = text.line_to_char(line);
+    let whole = text.line(line);
+    let breaks = whole.chars_at(whole.len_chars()).reversed().take(2);
+    let breaks = breaks.take_while(|letter| matches!(letter, '\n' | '\r'));
+    let end = start + whole.len_chars() - breaks.count();
+    let wanted = position.character as usize;
+    if utf8 {
+        let byte = text.char_to_byte(start).saturating_add(wanted);
+        return text.byte_to_char(byte.min(text.char_to_byte(end)));
+    }
+    let unit = text.char_to_utf16_cu(start).saturating_add(wanted);
+    let unit = unit.min(text.char_to_utf16_cu(end));
+    let at = text.utf16_cu_to_char(unit);
+    // Within a character: the next one.
+    at + usize::from(text.char_to_utf16_cu(at) < unit)
 }
 
 /// The byte of a position: lines end at `\n`, `\r\n` or `\r`.

@@ -41,11 +41,8 @@ pub(in super::super) fn offered(
 ) -> Vec<CodeActionOrCommand> {
     let uri = params.text_document.uri;
     let diagnostics = params.context.diagnostics;
-    let text = at.documents.get(&uri).map(|document| document.text);
-    let line = text
-        .as_deref()
-        .and_then(|text| line(text, params.range.start.line));
-    let mut offers = offers(uri.as_str(), params.range, &diagnostics, line);
+    let line = at.documents.line(&uri, params.range.start.line);
+    let mut offers = offers(uri.as_str(), params.range, &diagnostics, line.as_deref());
     if let Some(only) = &params.context.only {
         offers.retain(|offer| only.iter().any(|wanted| is_within(&offer.kind, wanted)));
     }
@@ -161,11 +158,6 @@ fn instruction(line: &str) -> Option<&str> {
     let rest = rest.trim();
     let ended = ENDS.iter().find_map(|end| rest.strip_suffix(end));
     Some(ended.unwrap_or(rest).trim()).filter(|text| !text.is_empty())
-}
-
-/// The line of a text, counted from 0.
-fn line(text: &str, number: u32) -> Option<&str> {
-    text.lines().nth(usize::try_from(number).ok()?)
 }
 
 /// Kinds are paths: `quickfix.a` is within `quickfix`, and everything within the empty kind.

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::super::{
-    connection::Connection, fallback::transcript::whole_transcript, settings::file_uri,
+use super::{
+    super::{connection::Connection, fallback::transcript::whole_transcript, settings::file_uri},
+    on_disk,
 };
 use crate::{
-    engine::{blocking, clock::Clock},
+    engine::clock::Clock,
     front::{
         error::{Result, internal, invalid},
         wire::{
@@ -34,13 +35,15 @@ pub(in super::super) async fn create(
     at: Arc<Connection>,
     params: CreateParams,
 ) -> Result<ConversationRef> {
-    let store = at.engine.conversations().store(&at.workspace.root(None))?;
-    let title = params
-        .title
-        .as_deref()
-        .filter(|title| !title.trim().is_empty());
-    let created = store.create(title, Clock::start().now())?;
-    let conversation_id = created.id().to_owned();
+    let (engine, root) = (at.engine.clone(), at.workspace.root(None));
+    let conversation_id = on_disk::of_conversation(&at, "", move || {
+        let store = engine.conversations().store(&root)?;
+        let title = params.title.as_deref();
+        let title = title.filter(|title| !title.trim().is_empty());
+        let created = store.create(title, Clock::start().now())?;
+        Ok(created.id().to_owned())
+    })
+    .await?;
     at.conversation_changed(&conversation_id).await;
     Ok(ConversationRef { conversation_id })
 }
@@ -48,7 +51,7 @@ pub(in super::super) async fn create(
 /// Serves the method `aside/conversation/list`.
 pub(in super::super) async fn list(at: Arc<Connection>, params: ListParams) -> Result<ListResult> {
     let (engine, roots) = (at.engine.clone(), at.workspace.roots());
-    let list = blocking(move || -> Result<_> { Ok(engine.conversations().list(roots)?) }).await?;
+    let list = on_disk::of_all(&at, move || Ok(engine.conversations().list(roots)?)).await?;
     let query = params.query.unwrap_or_default().to_lowercase();
     // A page ends with a time and an id; the next one has what is older.
     let cursor = params
@@ -75,15 +78,15 @@ pub(in super::super) async fn list(at: Arc<Connection>, params: ListParams) -> R
 
 /// Serves the method `aside/conversation/read`.
 pub(in super::super) async fn read(at: Arc<Connection>, params: ReadParams) -> Result<ReadResult> {
-    let (conversation, root) = at.workspace.conversation(&params.conversation_id)?;
-    let (workspace, place) = (at.workspace.clone(), root.clone());
-    let read = blocking(move || -> Result<_> {
+    let (workspace, id) = (at.workspace.clone(), params.conversation_id.clone());
+    let read = on_disk::of_conversation(&at, &params.conversation_id, move || {
+        let (conversation, root) = workspace.conversation(&id)?;
         let lines = conversation.read_all().map_err(internal)?;
         // Where it is broken, conversations can be read all the same.
-        let settings = workspace.configuration(&place).ok();
-        Ok((replay::turns(&lines.records), settings))
+        let settings = workspace.configuration(&root).ok();
+        Ok((replay::turns(&lines.records), settings, root))
     });
-    let (turns, settings) = read.await?;
+    let (turns, settings, root) = read.await?;
     let from = match &params.after {
         None => 0,
         Some(after) => {
@@ -121,10 +124,12 @@ pub(in super::super) async fn transcript(
     at: Arc<Connection>,
     params: ConversationRef,
 ) -> Result<TranscriptResult> {
-    let (conversation, _) = at.workspace.conversation(&params.conversation_id)?;
-    let text = blocking(move || whole_transcript(&conversation))
-        .await?
-        .text;
+    let (workspace, id) = (at.workspace.clone(), params.conversation_id.clone());
+    let read = on_disk::of_conversation(&at, &params.conversation_id, move || {
+        let (conversation, _) = workspace.conversation(&id)?;
+        whole_transcript(&conversation)
+    });
+    let text = read.await?.text;
     Ok(TranscriptResult { text })
 }
 
@@ -133,9 +138,10 @@ pub(in super::super) async fn fork(
     at: Arc<Connection>,
     params: ForkParams,
 ) -> Result<ConversationRef> {
-    let (conversation, root) = at.workspace.conversation(&params.conversation_id)?;
-    let engine = at.engine.clone();
-    let forked = blocking(move || -> Result<_> {
+    let (engine, workspace) = (at.engine.clone(), at.workspace.clone());
+    let id = params.conversation_id.clone();
+    let forked = on_disk::of_conversation(&at, &id, move || {
+        let (conversation, root) = workspace.conversation(&params.conversation_id)?;
         let until = params
             .turn_id
             .as_deref()
@@ -152,11 +158,15 @@ pub(in super::super) async fn rename(at: Arc<Connection>, params: RenameParams) 
     if params.title.trim().is_empty() {
         return Err(invalid("title is empty"));
     }
-    let id = &params.conversation_id;
-    let (conversation, root) = at.workspace.conversation(id)?;
-    let conversations = at.engine.conversations();
-    conversations.rename(&root, &conversation, &params.title)?;
-    at.conversation_changed(conversation.id()).await;
+    let (engine, workspace) = (at.engine.clone(), at.workspace.clone());
+    let id = params.conversation_id.clone();
+    let renamed = on_disk::of_conversation(&at, &id, move || {
+        let (conversation, root) = workspace.conversation(&params.conversation_id)?;
+        let conversations = engine.conversations();
+        conversations.rename(&root, &conversation, &params.title)?;
+        Ok(conversation)
+    });
+    at.conversation_changed(renamed.await?.id()).await;
     Ok(Empty {})
 }
 
@@ -165,11 +175,14 @@ pub(in super::super) async fn delete(
     at: Arc<Connection>,
     params: ConversationRef,
 ) -> Result<Empty> {
-    let (conversation, root) = at.workspace.conversation(&params.conversation_id)?;
-    let engine = at.engine.clone();
-    let deleted = conversation.clone();
-    blocking(move || -> Result<_> { Ok(engine.conversations().delete(&root, &deleted)?) }).await?;
-    at.conversation_changed(conversation.id()).await;
+    let (engine, workspace) = (at.engine.clone(), at.workspace.clone());
+    let id = params.conversation_id.clone();
+    let deleted = on_disk::of_conversation(&at, &id, move || {
+        let (conversation, root) = workspace.conversation(&params.conversation_id)?;
+        engine.conversations().delete(&root, &conversation)?;
+        Ok(conversation)
+    });
+    at.conversation_changed(deleted.await?.id()).await;
     Ok(Empty {})
 }
 

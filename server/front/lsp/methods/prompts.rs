@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::super::connection::Connection;
+use super::{super::connection::Connection, on_disk};
 use crate::{
-    engine::blocking,
     front::{
         error::{RequestError, Result, invalid},
         relay::interrupted::resumable,
@@ -22,8 +21,7 @@ pub(in super::super) async fn pending(at: Arc<Connection>, _: Empty) -> Result<P
     let open = open.iter().map(|open| open.prompt.as_ref().clone());
     let mut prompts: Vec<Prompt> = open.collect();
     let (engine, roots) = (at.engine.clone(), at.workspace.roots());
-    let interrupted =
-        blocking(move || -> Result<_> { Ok(resumable(engine.conversations(), roots)?) });
+    let interrupted = on_disk::of_all(&at, move || Ok(resumable(engine.conversations(), roots)?));
     prompts.extend(interrupted.await?);
     Ok(PendingResult { prompts })
 }

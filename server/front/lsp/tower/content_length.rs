@@ -13,8 +13,8 @@ use std::mem;
 
 use bytes::Bytes;
 use serde::Deserialize;
-use serde_json::json;
-use tower_lsp::jsonrpc::{Request, Response};
+use serde_json::{Value, json};
+use tower_lsp::jsonrpc::{Id, Request, Response};
 
 use crate::front::transport::{
     end::ConnectionEnd,
@@ -26,6 +26,9 @@ const MAX_HEADER: usize = 8 * 1024;
 
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
+const METHOD_NOT_FOUND: i32 = -32601;
+/// A longer message is none that a client means to send, and is not passed over.
+const MAX_PASSED_OVER: usize = 1024 * 1024 * 1024;
 /// How much of a wrong `Content-Length` is shown, in characters.
 const SHOWN: usize = 40;
 
@@ -51,8 +54,10 @@ pub(super) enum HeaderError {
     /// A `Content-Length` with something besides digits.
     #[error("the Content-Length of a client's message is {0:?}, not a number; restart the server")]
     LengthNotANumber(String),
-    /// The body would be longer than [`MAX_BODY`].
-    #[error("the Content-Length of a client's message is {0}, over {MAX_BODY}; restart the server")]
+    /// The body would be longer than [`MAX_PASSED_OVER`].
+    #[error(
+        "the Content-Length of a client's message is {0}, over {MAX_PASSED_OVER}; restart the server"
+    )]
     LengthTooLarge(String),
 }
 
@@ -68,7 +73,14 @@ pub(in super::super) struct ContentLength {
 #[derive(Debug)]
 enum CutState {
     Header(Header),
-    Body { bytes: Vec<u8>, length: usize },
+    Body {
+        bytes: Vec<u8>,
+        length: usize,
+    },
+    /// So much of a body that is too long is still to come.
+    TooLong {
+        left: usize,
+    },
     Ended,
 }
 
@@ -95,6 +107,13 @@ impl Framing for ContentLength {
         loop {
             match &mut self.state {
                 CutState::Header(header) => match header.take(input)? {
+                    Ok(length) if length > MAX_BODY => {
+                        self.state = CutState::TooLong { left: length };
+                        let why = format!(
+                            "the message has {length} bytes, more than the {MAX_BODY} that one may have"
+                        );
+                        return Some(refusal(INVALID_REQUEST, &why, None));
+                    }
                     Ok(length) => {
                         let bytes = Vec::new();
                         self.state = CutState::Body { bytes, length };
@@ -114,6 +133,13 @@ impl Framing for ContentLength {
                     let body = mem::take(bytes);
                     self.state = CutState::default();
                     return Some(self.judge(body));
+                }
+                CutState::TooLong { left } => {
+                    *left -= take(input, *left).len();
+                    if *left > 0 {
+                        return None;
+                    }
+                    self.state = CutState::default();
                 }
                 CutState::Ended => {
                     *input = &[];
@@ -141,37 +167,65 @@ impl ContentLength {
     /// Checks that tower-lsp can parse a body, and what the body is to the connection.
     fn judge(&mut self, body: Vec<u8>) -> Cut {
         let Ok(text) = str::from_utf8(&body) else {
-            return refusal(PARSE_ERROR, "the message is not UTF-8");
+            return refusal(PARSE_ERROR, "the message is not UTF-8", None);
         };
         if is_deeper(text, MAX_DEPTH) {
             let why = format!("the message is nested deeper than {MAX_DEPTH} levels");
-            return refusal(PARSE_ERROR, &why);
+            return refusal(PARSE_ERROR, &why, None);
         }
         match serde_json::from_str(text) {
             Ok(Parsed::Response(_)) => {}
-            Ok(Parsed::Request(request)) => match (request.method(), request.id()) {
-                ("exit", None) => {
-                    let after_shutdown = self.after_shutdown;
-                    return Cut::Last(body.into(), ConnectionEnd::Exit { after_shutdown });
-                }
-                ("shutdown", Some(_)) => self.after_shutdown = true,
-                _ => {}
-            },
+            Ok(Parsed::Request(request)) => {
+                return self.request(&request).unwrap_or(Cut::Message(body.into()));
+            }
             Err(error) if error.is_data() => {
-                return refusal(INVALID_REQUEST, "the message is not a JSON-RPC 2.0 message");
+                let why = "the message is not a JSON-RPC 2.0 message";
+                return refusal(INVALID_REQUEST, why, id_of(text));
             }
             Err(error) => {
-                return refusal(PARSE_ERROR, &format!("the message is not JSON: {error}"));
+                let why = format!("the message is not JSON: {error}");
+                return refusal(PARSE_ERROR, &why, None);
             }
         }
         Cut::Message(body.into())
+    }
+
+    /// What a request or notification is in place of its own bytes, where tower-lsp would not take those as LSP has it.
+    fn request(&mut self, request: &Request) -> Option<Cut> {
+        let params = request.params().filter(|params| !params.is_null());
+        match (request.method(), request.id()) {
+            ("exit", None) => {
+                let after_shutdown = self.after_shutdown;
+                let body = Request::build("exit").finish().to_string();
+                Some(Cut::Last(
+                    body.into(),
+                    ConnectionEnd::Exit { after_shutdown },
+                ))
+            }
+            ("shutdown", Some(id)) => {
+                self.after_shutdown = true;
+                let plain = Request::build("shutdown").id(id.clone()).finish();
+                Some(Cut::Message(plain.to_string().into()))
+            }
+            (method, Some(id)) if method.starts_with("$/") => {
+                let why = format!("there is no request {method}");
+                Some(refusal(METHOD_NOT_FOUND, &why, Some(id.clone())))
+            }
+            (method, Some(id)) if method.starts_with("aside/") && params.is_none() => {
+                let whole = Request::build(method.to_owned()).params(json!({}));
+                Some(Cut::Message(
+                    whole.id(id.clone()).finish().to_string().into(),
+                ))
+            }
+            _ => None,
+        }
     }
 
     /// Whether no message is on its way, so that the input may well end here.
     fn is_between(&self) -> bool {
         match &self.state {
             CutState::Header(header) => header.seen == 0,
-            CutState::Body { .. } => false,
+            CutState::Body { .. } | CutState::TooLong { .. } => false,
             CutState::Ended => true,
         }
     }
@@ -181,7 +235,7 @@ impl ContentLength {
         match &self.state {
             CutState::Header(header) => header.line.capacity(),
             CutState::Body { bytes, .. } => bytes.capacity(),
-            CutState::Ended => 0,
+            CutState::TooLong { .. } | CutState::Ended => 0,
         }
     }
 }
@@ -249,14 +303,23 @@ fn length(value: &[u8]) -> Result<usize, HeaderError> {
         .ok()
         .and_then(|digits| digits.parse().ok());
     number
-        .filter(|length| *length <= MAX_BODY)
+        .filter(|length| *length <= MAX_PASSED_OVER)
         .ok_or_else(|| HeaderError::LengthTooLarge(shown()))
 }
 
-/// Whose request it was cannot be known, so the id is null.
-fn refusal(code: i32, message: &str) -> Cut {
+/// The id of what may be meant as a request, although it is none.
+fn id_of(text: &str) -> Option<Id> {
+    let message: Value = serde_json::from_str(text).ok()?;
+    match message.get("id")? {
+        Value::String(id) => Some(Id::String(id.clone())),
+        id => Some(Id::Number(id.as_i64()?)),
+    }
+}
+
+/// Where it cannot be known whose request it was, the id is null.
+fn refusal(code: i32, message: &str, id: Option<Id>) -> Cut {
     let error = json!({ "code": code, "message": message });
-    let body = json!({ "jsonrpc": "2.0", "error": error, "id": null }).to_string();
+    let body = json!({ "jsonrpc": "2.0", "error": error, "id": id }).to_string();
     Cut::Skip(Bytes::from([header(body.len()), body].concat()))
 }
 

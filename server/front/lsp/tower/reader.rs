@@ -24,6 +24,8 @@ pub(in super::super) struct Reader {
     header: Bytes,
     /// What is left of that message.
     body: Bytes,
+    /// Something was handed over since others were let run.
+    handed_over: bool,
 }
 
 impl Reader {
@@ -33,6 +35,7 @@ impl Reader {
             incoming,
             header: Bytes::new(),
             body: Bytes::new(),
+            handed_over: false,
         }
     }
 
@@ -63,6 +66,11 @@ impl AsyncRead for Reader {
         context: &mut Context<'_>,
         target: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        // Working off a long queue must keep nobody else from running, those too that end the connection.
+        if std::mem::take(&mut self.handed_over) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let before = target.filled().len();
         while target.remaining() > 0 {
             if self.body.is_empty() {
@@ -74,6 +82,7 @@ impl AsyncRead for Reader {
             }
             self.hand_over(target);
         }
+        self.handed_over = target.filled().len() > before;
         Poll::Ready(Ok(()))
     }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tower_lsp::lsp_types::MessageType;
+
 use crate::{
     engine::TurnNotice,
     front::{
@@ -102,7 +104,9 @@ impl TurnView for ClientView {
         let text = sentence(&notice, &TRUST);
         // Where each is a message on the screen, the same one about the workspace is shown once.
         let is_loud = match notice {
-            TurnNotice::Damage(_) | TurnNotice::HeadChanged { .. } => true,
+            TurnNotice::Damage(_) | TurnNotice::NotDurable(_) | TurnNotice::HeadChanged { .. } => {
+                true
+            }
             TurnNotice::Configuration(_)
             | TurnNotice::TrustEnded(_)
             | TurnNotice::NotTrusted
@@ -136,7 +140,7 @@ impl TurnView for ClientView {
         self.at.status.tell(None).await;
     }
 
-    async fn end(mut self, completed: Option<TurnCompleted>) {
+    async fn end(&mut self, completed: Option<TurnCompleted>) {
         self.at.fallback.titles.forget(&self.turn.conversation_id);
         if let Some(fallback) = self.fallback.take() {
             fallback.end(completed.as_ref()).await;
@@ -146,6 +150,12 @@ impl TurnView for ClientView {
         }
         self.changed().await;
         self.at.status.tell(None).await;
+    }
+
+    async fn warn(&mut self, notice: TurnNotice) {
+        let text = sentence(&notice, &TRUST);
+        let client = &self.at.client;
+        client.show_message(MessageType::WARNING, &text).await;
     }
 }
 

@@ -14,13 +14,14 @@ fn told(cut: Cut) -> String {
             let reply = str::from_utf8(&reply).unwrap();
             let (header, body) = reply.split_once("\r\n\r\n").unwrap();
             assert_eq!(header, format!("Content-Length: {}", body.len()));
-            let reply: serde_json::Value = serde_json::from_str(body).unwrap();
-            assert_eq!(
-                (&reply["jsonrpc"], &reply["id"]),
-                (&json!("2.0"), &json!(null))
-            );
+            let reply: Value = serde_json::from_str(body).unwrap();
+            assert_eq!(reply["jsonrpc"], "2.0");
+            let id = match &reply["id"] {
+                Value::Null => String::new(),
+                id => format!(" of {id}"),
+            };
             format!(
-                "{} {}",
+                "{}{id} {}",
                 reply["error"]["code"],
                 reply["error"]["message"].as_str().unwrap()
             )
@@ -99,8 +100,8 @@ fn a_header_names_one_length_within_the_bound() {
             "is \"3\\u{1b}[3\", not a number",
         ),
         (
-            "Content-Length: 67108865\r\n\r\n",
-            "is 67108865, over 67108864",
+            "Content-Length: 1073741825\r\n\r\n",
+            "is 1073741825, over 1073741824",
         ),
         (
             "Content-Length: 9223372036854775808\r\n\r\n",
@@ -221,6 +222,42 @@ fn a_body_that_cannot_be_handled_is_answered_and_the_next_message_counts() {
             br#"{"jsonrpc":"2.0","method":"m","method":"m"}"#,
             "-32600 the message is not a JSON-RPC",
         ),
+        (
+            br#"{"jsonrpc":"1.0","method":"m","id":"a"}"#,
+            "-32600 of \"a\" the message is not a JSON-RPC",
+        ),
+        (
+            br#"{"jsonrpc":"2.0","method":7,"id":7}"#,
+            "-32600 of 7 the message is not a JSON-RPC",
+        ),
+        (
+            br#"{"jsonrpc":"2.0","method":"$/unknown","id":7,"params":{}}"#,
+            "-32601 of 7 there is no request $/unknown",
+        ),
+        (
+            br#"{"jsonrpc":"2.0","method":"$/unknown","params":{}}"#,
+            r#"{"jsonrpc":"2.0","method":"$/unknown","params":{}}"#,
+        ),
+        (
+            br#"{"jsonrpc":"2.0","method":"shutdown","id":7,"params":null}"#,
+            r#"Shutdown {"jsonrpc":"2.0","method":"shutdown","id":7}"#,
+        ),
+        (
+            br#"{"jsonrpc":"2.0","method":"shutdown","id":7,"params":{}}"#,
+            r#"Shutdown {"jsonrpc":"2.0","method":"shutdown","id":7}"#,
+        ),
+        (
+            br#"{"jsonrpc":"2.0","method":"exit","params":{}}"#,
+            r#"Exit {"jsonrpc":"2.0","method":"exit"}"#,
+        ),
+        (
+            br#"{"jsonrpc":"2.0","method":"aside/conversation/list","id":7}"#,
+            r#"{"jsonrpc":"2.0","method":"aside/conversation/list","params":{},"id":7}"#,
+        ),
+        (
+            br#"{"jsonrpc":"2.0","method":"aside/conversation/list","id":7,"params":null}"#,
+            r#"{"jsonrpc":"2.0","method":"aside/conversation/list","params":{},"id":7}"#,
+        ),
     ];
     for (body, outcome) in table {
         let body_text = String::from_utf8_lossy(body);
@@ -231,6 +268,29 @@ fn a_body_that_cannot_be_handled_is_answered_and_the_next_message_counts() {
         assert!(cut.starts_with(outcome), "{body_text}: {cut}");
         assert_eq!(next, NOTE, "{body_text}");
     }
+}
+
+#[test]
+fn a_message_that_is_too_long_is_answered_and_passed_over() {
+    let length = MAX_BODY + 3;
+    let mut cutter = ContentLength::default();
+    let mut told_of = Vec::new();
+    let mut take = |bytes: &[u8]| {
+        let mut rest = bytes;
+        while let Some(cut) = cutter.cut(&mut rest) {
+            told_of.push(told(cut));
+        }
+        assert!(rest.is_empty() && cutter.held() <= MAX_HEADER);
+    };
+    take(&framed(NOTE));
+    take(header(length).as_bytes());
+    let chunk = [b'x'; CHUNK];
+    let whole = length / CHUNK;
+    (0..whole).for_each(|_| take(&chunk));
+    let end = [&chunk[..length % CHUNK], &framed(NOTE)].concat();
+    take(&end);
+    let why = "-32600 the message has 67108867 bytes, more than the 67108864 that one may have";
+    assert_eq!(told_of, [NOTE, why, NOTE]);
 }
 
 #[test]

@@ -1,0 +1,130 @@
+//! Connections that are kept, and what becomes of a request on one that the server has let go meanwhile.
+
+use std::{
+    error::Error,
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll},
+};
+
+use hyper_util::client::proxy::matcher::Matcher;
+use tower_layer::Layer;
+use tower_service::Service;
+use url::Url;
+
+use super::{client::is_this_computer, retry::ApiError};
+
+/// How many connections a client has begun. Clones count together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct BegunConnections(Arc<AtomicU64>);
+
+impl BegunConnections {
+    /// So many so far.
+    pub(super) fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What begins connections, and counts them.
+#[derive(Clone, Debug)]
+pub(super) struct CountedConnector<S> {
+    inner: S,
+    begun: BegunConnections,
+}
+
+impl<S> Layer<S> for BegunConnections {
+    type Service = CountedConnector<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        let begun = self.clone();
+        CountedConnector { inner, begun }
+    }
+}
+
+impl<S: Service<Place>, Place> Service<Place> for CountedConnector<S> {
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, place: Place) -> Self::Future {
+        self.begun.0.fetch_add(1, Ordering::Relaxed);
+        self.inner.call(place)
+    }
+}
+
+/// The proxy through which requests to a place go.
+pub(super) fn proxy_of(place: &Url) -> Option<http::Uri> {
+    if is_this_computer(place) {
+        return None;
+    }
+    let place = place.as_str().parse().ok()?;
+    Some(Matcher::from_system().intercept(&place)?.uri().clone())
+}
+
+/// A proxy that cannot be used, whatever is asked of it.
+pub(super) fn unusable(proxy: &http::Uri) -> Option<ApiError> {
+    let scheme = proxy.scheme_str().unwrap_or("http");
+    (!["http", "https"].contains(&scheme)).then(|| ApiError::proxy_scheme(proxy, scheme))
+}
+
+/// Why nothing came of a request, where this proxy is in between.
+pub(super) fn failed(error: &reqwest::Error, proxy: Option<&http::Uri>) -> ApiError {
+    let why = innermost(error);
+    let is_certificate = causes(error).any(|cause| {
+        let held = cause
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref);
+        let held = held.and_then(|held| held.downcast_ref::<rustls::Error>());
+        let own = cause.downcast_ref::<rustls::Error>().or(held);
+        matches!(own, Some(rustls::Error::InvalidCertificate(_)))
+    });
+    if is_certificate {
+        return ApiError::certificate(why);
+    }
+    let Some(proxy) = proxy.filter(|_| error.is_connect()) else {
+        return ApiError::connection(why);
+    };
+    // The error has no type that can be named.
+    let says = |words: &str| causes(error).any(|cause| cause.to_string().ends_with(words));
+    match says("proxy authorization required") {
+        true => ApiError::proxy_login(proxy),
+        false => ApiError::proxy(proxy, why),
+    }
+}
+
+fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    let first: &(dyn Error + 'static) = error;
+    std::iter::successors(Some(first), |error| (*error).source())
+}
+
+/// The cause that says most: the last of the chain.
+fn innermost(error: &reqwest::Error) -> String {
+    causes(error)
+        .last()
+        .map_or_else(String::new, ToString::to_string)
+}
+
+/// The connection ended before anything of a response came.
+pub(super) fn ended_early(error: &reqwest::Error) -> bool {
+    for error in causes(error) {
+        let of_http = error.downcast_ref::<hyper::Error>();
+        if of_http.is_some_and(|error| error.is_incomplete_message() || error.is_canceled()) {
+            return true;
+        }
+        let of_system = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        if matches!(
+            of_system,
+            Some(io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe)
+        ) {
+            return true;
+        }
+    }
+    false
+}

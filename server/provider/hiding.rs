@@ -1,0 +1,123 @@
+//! Secrets in what a server sends as a model's words: they are taken out of the pieces, also where one comes in parts.
+
+use std::collections::HashMap;
+
+use super::key::Key;
+use crate::turn::response::Piece;
+
+/// Takes secrets out of a response's pieces.
+#[derive(Debug, Default)]
+pub(super) struct HidingFilter {
+    secrets: Vec<Key>,
+    /// The end of an item's text that may be the beginning of a secret, by slot.
+    kept: HashMap<u32, String>,
+}
+
+impl HidingFilter {
+    /// Takes these out.
+    pub(super) fn of(secrets: Vec<Key>) -> Self {
+        Self {
+            secrets,
+            ..Self::default()
+        }
+    }
+
+    /// The pieces without the secrets. What may be the beginning of one comes with a later piece.
+    pub(super) fn pass(&mut self, pieces: Vec<Piece>) -> Vec<Piece> {
+        if self.secrets.is_empty() {
+            return pieces;
+        }
+        let mut out = Vec::with_capacity(pieces.len());
+        for piece in pieces {
+            self.piece(piece, &mut out);
+        }
+        out
+    }
+
+    fn piece(&mut self, piece: Piece, out: &mut Vec<Piece>) {
+        match piece {
+            Piece::Delta { slot, text } => {
+                let text = self.kept.remove(&slot).unwrap_or_default() + &text;
+                let mut text = self.hide(text);
+                let ends = self.secrets.iter().map(|secret| secret.begun_at_end(&text));
+                let begun = ends.max().unwrap_or(0);
+                if begun > 0 {
+                    let kept = text.split_off(text.len() - begun);
+                    self.kept.insert(slot, kept);
+                }
+                out.push(match text.is_empty() {
+                    true => Piece::KeepAlive,
+                    false => Piece::Delta { slot, text },
+                });
+            }
+            Piece::Close {
+                slot,
+                opaque,
+                complete,
+            } => {
+                self.flush(slot, out);
+                // What names a secret does not go on record, and not back to the provider.
+                let opaque = opaque.filter(|opaque| self.hide(opaque.clone()) == *opaque);
+                out.push(Piece::Close {
+                    slot,
+                    opaque,
+                    complete,
+                });
+            }
+            Piece::Finish(_) => {
+                let mut open: Vec<u32> = self.kept.keys().copied().collect();
+                open.sort_unstable();
+                open.into_iter().for_each(|slot| self.flush(slot, out));
+                out.push(piece);
+            }
+            other => out.push(other),
+        }
+    }
+
+    fn flush(&mut self, slot: u32, out: &mut Vec<Piece>) {
+        if let Some(text) = self.kept.remove(&slot) {
+            out.push(Piece::Delta { slot, text });
+        }
+    }
+
+    fn hide(&self, text: String) -> String {
+        let secrets = self.secrets.iter();
+        secrets.fold(text, |text, secret| secret.hide_whole(&text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::turn::response::{Finish, Kind, Response};
+
+    #[test]
+    fn a_key_is_taken_out_however_it_is_cut() {
+        let text = "the key sk-0123456789 is sk-0123 and sk-0123456789";
+        for size in 1..text.len() {
+            let mut filter = HidingFilter::of(vec![Key::new("sk-0123456789")]);
+            let mut response = Response::default();
+            let kind = Kind::Text;
+            let mut pieces = vec![Piece::Open { slot: 0, kind }];
+            let parts = text.as_bytes().chunks(size);
+            pieces.extend(parts.map(|part| Piece::Delta {
+                slot: 0,
+                text: String::from_utf8(part.to_vec()).unwrap(),
+            }));
+            pieces.push(Piece::Close {
+                slot: 0,
+                opaque: Some(r#"{"text":"sk-0123456789"}"#.into()),
+                complete: true,
+            });
+            pieces.push(Piece::Finish(Finish::Stop));
+            for piece in pieces {
+                for piece in filter.pass(vec![piece]) {
+                    response.add(piece);
+                }
+            }
+            let expected = "the key [hidden] is sk-0123 and [hidden]";
+            assert_eq!(response.text(), expected, "{size}");
+            assert_eq!(response.items[0].opaque, None);
+        }
+    }
+}
