@@ -47,7 +47,7 @@ export async function startEditor({ codeServer, folder, extensions, settings = {
   const env = { PATH: process.env.PATH, HOME: folder, LANG: 'C.UTF-8', ...environment };
   const child = spawn(node, [...args, '--user-data-dir', data, '--extensions-dir', extensions], { env, cwd: folder, stdio: ['ignore', log, log], detached: true });
   const origin = `127.0.0.1:${port}`;
-  await until('code-server', () => fetch(`http://${origin}/healthz`).then((it) => it.ok, () => false), 30_000);
+  await until('code-server', () => fetch(`http://${origin}/healthz`).then((it) => it.ok, () => false), 120_000);
   const end = () => {
     try {
       // All that it started: the extension host, and the server in it.
@@ -73,16 +73,16 @@ export async function until(what, probe, deadline) {
 
 export async function startBrowser() {
   const flags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage'];
-  return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: flags, timeout: 60_000 });
+  return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: flags, timeout: 120_000 });
 }
 
 /** Runs a command by its title, as a person does. */
 export async function command(page, title) {
   await page.keyboard.press('F1');
   const input = page.locator('.quick-input-widget input.input');
-  await input.waitFor({ timeout: 15_000 });
+  await input.waitFor({ timeout: 60_000 });
   await input.fill(`>${title}`);
-  await page.locator('.quick-input-list .monaco-list-row').filter({ hasText: title }).first().click({ timeout: 15_000 });
+  await page.locator('.quick-input-list .monaco-list-row').filter({ hasText: title }).first().click({ timeout: 60_000 });
 }
 
 /** Opens a page that reaches nothing but this machine. */

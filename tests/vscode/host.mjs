@@ -44,7 +44,7 @@ const page = await openPage(browser, editor.origin, workspace, {
 const read = () => (fs.existsSync(result) ? fs.readFileSync(result, 'utf8') : '');
 try {
   if (!trusted) {
-    await until('the untrusted workspace', () => /^# to be trusted$/m.test(read()), 90_000);
+    await until('the untrusted workspace', () => /^# to be trusted$/m.test(read()), 240_000);
     await command(page, 'Workspaces: Manage Workspace Trust');
     await page.locator('.workspace-trust-editor').getByRole('button', { name: 'Trust', exact: true }).click();
   }

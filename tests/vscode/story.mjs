@@ -31,7 +31,7 @@ const editor = await startEditor({
 });
 const browser = await startBrowser();
 const page = await openPage(browser, editor.origin, workspace);
-page.setDefaultTimeout(30_000);
+page.setDefaultTimeout(60_000);
 
 const status = page.locator('#aside\\.aside\\.aside\\.status, .statusbar-item[id*="aside.status"]');
 const thread = page.locator('.review-widget');
@@ -85,7 +85,7 @@ async function clickText() {
   await page.locator('.editor-instance .monaco-editor.focused').first().waitFor();
 }
 
-await page.locator('.explorer-folders-view .monaco-list-row').first().waitFor({ timeout: 60_000 });
+await page.locator('.explorer-folders-view .monaco-list-row').first().waitFor({ timeout: 120_000 });
 
 await test('the answer is written beside the selected code, and a question waits in the thread and the status bar', async () => {
   await select('transfer.py', lineOf('transfer.py', 'def upload(name):'), 3);

@@ -5,7 +5,7 @@ const path = require('node:path');
 const { closeAll, complaints, tests, until, vscode } = require('./kit');
 
 /** No test takes longer; one that does is a failure, and the others still run. */
-const LIMIT = 60_000;
+const LIMIT = 180_000;
 
 exports.run = async () => {
   const file = process.env.ASIDE_TEST_RESULT;

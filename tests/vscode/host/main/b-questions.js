@@ -128,6 +128,21 @@ test('an answer is left out, where it may be', async () => {
   await told(thread, 'I heard you.');
 });
 
+test('an answer holds for the rest of the turn: the same question is not asked again', async () => {
+  const thread = await ask('Ask me twice the same');
+  await prompt('All of it?');
+  const input = await turnTo('pick');
+  press(input, 'Answer for the rest of this turn');
+  assert.match(input.title, / – for the rest of this turn$/);
+  press(input, 'Answer only this time');
+  press(input, 'Answer for the rest of this turn');
+  await run('workbench.action.quickOpenSelectNext');
+  await until('its first choice', () => input.activeItems[0]?.label === 'Yes');
+  await accept();
+  await told(thread, 'I was told twice.');
+  assert.match(textOf(thread), /All of it\? → true \*\(remembered\)\*/);
+});
+
 test('several come one after another, with their position', async () => {
   const thread = await ask('Ask me three');
   await until('three prompts', () => aside().prompts.length === 3);
