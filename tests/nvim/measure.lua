@@ -3,7 +3,7 @@
 --- key is on the screen. Of each the least and the median of some rounds, beside Neovim without Aside.
 local here = vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p:h')
 local plugin = vim.fs.dirname(vim.fs.dirname(here)) .. '/editors/nvim'
-local ROUNDS, STARTS, KEYS, PIECES = tonumber(arg[1]) or 5, 20, 60, 20000
+local ROUNDS, STARTS, KEYS, PIECES = tonumber(arg[1]) or 5, 10, 60, 20000
 
 ---@param numbers number[]
 ---@param part number

@@ -5,6 +5,7 @@ local log = require('aside.log')
 
 local TICK = 50 -- milliseconds
 local OUTPUT = 2000 -- lines of one tool that are shown
+local COLOURED = 2000 -- lines of a page that is shown as markdown; a longer one is plain text
 local BESIDE = 22 -- columns for what stands beside a tool
 local FOLDED = '│ '
 local FRAMES = { '⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏' }
@@ -211,6 +212,8 @@ function View:change(change)
   vim.bo[buf].modifiable = true
   change(last)
   vim.bo[buf].modifiable = false
+  -- All of it is parsed with each tick, which Neovim waits for.
+  if vim.api.nvim_buf_line_count(buf) > COLOURED then vim.treesitter.stop(buf) end
   self:redraw()
   for _, win in ipairs(follow) do
     vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(buf), 0 })
