@@ -97,6 +97,8 @@ await test('the answer is written beside the selected code, and a question waits
   await see(thread, 'The store is unreachable for a moment when it restarts.');
   await see(status, 'Aside: 1 question');
   assert.equal(await quickInput.isVisible(), false, 'nothing comes up by itself');
+  await page.mouse.move(800, 200);
+  await page.mouse.wheel(0, 190);
   await picture('thread');
 });
 
@@ -141,12 +143,16 @@ await test('one file is accepted in the thread, the other rejected', async () =>
   assert.match(read('settings.toml'), /wait_seconds = 0/);
 });
 
-await test('the answer ends with its code in colours', async () => {
+await test('the answer ends with its code in colours, and asking at the same place goes on in its thread', async () => {
   await page.locator('.tab').filter({ hasText: 'transfer.py' }).first().click();
   await see(thread, 'since you rejected that change.');
   await see(thread, 'Aside: done');
   await thread.locator('.monaco-tokenized-source span[class^=mtk]').first().waitFor();
   await picture('done');
+  await select('transfer.py', lineOf('transfer.py', 'def upload(name):'), 3);
+  await command(page, 'Aside: Ask');
+  await thread.locator(':focus').first().waitFor();
+  assert.equal(await thread.count(), 1);
 });
 
 await test('a picture that is pasted into a thread goes along with the message', async () => {
