@@ -3,7 +3,7 @@
 --- key is on the screen. Of each the least and the median of some rounds, beside Neovim without Aside.
 local here = vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p:h')
 local plugin = vim.fs.dirname(vim.fs.dirname(here)) .. '/editors/nvim'
-local ROUNDS, STARTS, KEYS, PIECES = tonumber(arg[1]) or 5, 10, 60, 20000
+local ROUNDS, STARTS, KEYS, PIECES = tonumber(arg[1]) or 5, 10, 40, 20000
 
 ---@param numbers number[]
 ---@param part number
@@ -104,7 +104,7 @@ do
   end)
 end
 
---- When a typed key is on the screen, in a Neovim on a terminal.
+--- When a typed key is on the screen, in a Neovim on a terminal. They stand left of the answer, and not below it.
 local function typed(with_aside)
   local seen = 0
   local init = folder .. '/init.lua'
