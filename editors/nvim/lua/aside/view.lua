@@ -5,7 +5,7 @@ local log = require('aside.log')
 
 local TICK = 50 -- milliseconds
 local OUTPUT = 2000 -- lines of one tool that are shown
-local COLOURED = 2000 -- lines of a page that is shown as markdown; a longer one is plain text
+local COLOURED = 1000 -- lines of a page that is shown as markdown; a longer one is plain text
 local BESIDE = 22 -- columns for what stands beside a tool
 local FOLDED = '│ '
 local FRAMES = { '⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏' }
