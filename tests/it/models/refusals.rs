@@ -1,6 +1,6 @@
 //! What no second try mends: one sentence that says who, what and what to do, and never the key.
 
-use std::{fs, net::TcpListener, path::Path};
+use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt, path::Path};
 
 use aside_model_server::{
     ServedApi,
@@ -29,7 +29,10 @@ fn error(api: ServedApi, status: u16, word: &str, message: &str) -> PlayedStep {
         ServedApi::Gemini => json!({"error": {"code": status, "message": message, "status": word}}),
         ServedApi::Ollama => json!({"error": message}),
     };
-    http(ServedReply::json(status, body))
+    let reply = ServedReply::json(status, body);
+    // Servers name requests as they like.
+    let reply = reply.header("request-id", &format!("req_{KEY}"));
+    http(reply.header("x-request-id", &format!("req_{KEY}")))
 }
 
 /// Runs with all that is logged, and checks that the key is nowhere.
@@ -51,6 +54,12 @@ fn run_at(stage: &ModelStage, address: &str) -> ProgramResult {
     let done = start(&mut command).end();
     assert!(!done.stdout.contains(KEY), "{done:?}");
     assert!(!done.stderr.contains(KEY), "{done:?}");
+    let mode = fs::metadata(&log).unwrap().permissions().mode();
+    assert_eq!(
+        mode & 0o777,
+        0o600,
+        "what is logged is for the user's eyes alone"
+    );
     let log = fs::read_to_string(&log).unwrap();
     assert!(log.contains("aside::provider"), "nothing is logged: {log}");
     no_key_in(stage.world.folder());
@@ -94,6 +103,25 @@ fn check(
         let sentence = format!("{what} ({message} (key [hidden])); {next}");
         assert_says(api, &done, &sentence);
         stage.is_clean();
+    });
+}
+
+#[test]
+fn a_key_that_comes_back_as_the_models_words_is_taken_out() {
+    row(|api| {
+        let words = format!("Your key is {KEY}, as I was told.");
+        let call = ReplyItem::call("call_1", "read_file", format!(r#"{{"path":"{KEY}"}}"#));
+        let script = vec![
+            says(ModelReply::new("call").say(call)),
+            says(ModelReply::new("end").say(ReplyItem::text(words))),
+        ];
+        let stage = ModelStage::new(api, script);
+        let done = run(&stage).exits(0);
+        let said = "Your key is [hidden], as I was told.";
+        assert!(done.stdout.contains(said), "{api:?}: {done:?}");
+        let requests = stage.requests();
+        let body = String::from_utf8_lossy(&requests[1].body).into_owned();
+        assert!(!body.contains(KEY), "{api:?}: {body}");
     });
 }
 
