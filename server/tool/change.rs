@@ -156,6 +156,7 @@ impl FileChange {
             approved: (host.approved)(&hash),
             hash,
             must_ask,
+            note: None,
             // The gate holds it inside the workspace.
             sandboxed: true,
         }

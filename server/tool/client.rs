@@ -88,6 +88,7 @@ impl Tool for ClientTool {
             approved: (host.approved)(&hash),
             hash,
             must_ask: None,
+            note: None,
             sandboxed: false,
         })
     }

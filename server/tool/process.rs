@@ -90,6 +90,18 @@ pub enum CommandEnd {
     Lost,
 }
 
+impl CommandEnd {
+    /// The exit status as shells have it: 128 and its number, where a signal ended the command. None where it did not
+    /// end by itself.
+    pub fn exit_status(&self) -> Option<i32> {
+        match self {
+            Self::Exit(status) => Some(*status),
+            Self::Signal(signal) => Some(128 + signal),
+            Self::NotStarted(_) | Self::TimedOut | Self::Cancelled | Self::Lost => None,
+        }
+    }
+}
+
 /// Runs a command to its end. Dropping the future ends the command too.
 ///
 /// # Errors

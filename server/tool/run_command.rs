@@ -102,6 +102,7 @@ impl Tool for RunCommand {
     }
 
     async fn prepare(&self, work: &CallWork, host: &Arc<ToolContext>) -> Preparation {
+        let unsaved = off_thread(work, host, |_, host| Ok(host.unsaved())).await;
         preparation(plan(work, host).await.map(|plan| {
             let as_prepared = PreparedCall {
                 hash: plan.hash.clone(),
@@ -122,6 +123,7 @@ impl Tool for RunCommand {
                     Confinement::Outside(why) => Some(why),
                     Confinement::Inside(_) | Confinement::Free => None,
                 },
+                note: not_seen(&unsaved.unwrap_or_default()),
             })
         }))
     }
@@ -178,27 +180,24 @@ async fn run(
     Ok(result_of(&ended, job.time, &unsaved))
 }
 
-/// What the command did not see, as the result begins with it.
-fn without(unsaved: &[String]) -> String {
-    if unsaved.is_empty() {
-        return String::new();
-    }
-    format!(
-        "Unsaved in the editor: {}\n",
-        short_line(&unsaved.join(", "), 1000)
-    )
+/// What the command does not see, for people and for the model.
+fn not_seen(unsaved: &[String]) -> Option<String> {
+    let names = short_line(&unsaved.join(", "), 1000);
+    (!unsaved.is_empty()).then(|| format!("Unsaved in the editor: {names}"))
 }
 
 /// A failing command is a result like any other: the model reads it and goes on.
 fn result_of(ended: &Ended, time: Duration, unsaved: &[String]) -> ToolOutcome {
     let line = ended.how.line(time);
+    let without = not_seen(unsaved).map_or_else(String::new, |line| line + "\n");
     let output = match ended.output.trim_end() {
         "" => "(no output)",
         text => text,
     };
     let text = ToolOutput {
         summary: line.clone(),
-        ..ToolOutput::text(format!("{}{line}\n{output}", without(unsaved)))
+        details: ended.how.exit_status().map(|status| json!({ ToolOutput::EXIT_STATUS: status })),
+        ..ToolOutput::text(format!("{without}{line}\n{output}"))
     };
     match ended.how {
         CommandEnd::Exit(_) | CommandEnd::Signal(_) => ToolOutcome::Success(text),

@@ -74,6 +74,8 @@ pub struct Prepared {
     pub approved: bool,
     /// It asks whatever mode and rules say; why, in one line.
     pub must_ask: Option<String>,
+    /// What a person should know who is asked, in one line; asks for nothing by itself.
+    pub note: Option<String>,
     /// It would run inside the sandbox, or the user said that it need not.
     pub sandboxed: bool,
 }
@@ -133,6 +135,17 @@ pub struct ToolOutput {
 }
 
 impl ToolOutput {
+    /// The member of `details` that says with which status a command exited.
+    pub const EXIT_STATUS: &'static str = "exit_status";
+
+    /// With which status the command exited that was run; 128 and the number of a signal, where one ended it. None of
+    /// what is no command, or did not end by itself.
+    #[must_use]
+    pub fn exit_status(details: Option<&Value>) -> Option<i32> {
+        let status = details?.get(Self::EXIT_STATUS)?.as_i64()?;
+        i32::try_from(status).ok()
+    }
+
     /// A text, and its first line as the summary.
     #[must_use]
     pub fn text(content: impl Into<String>) -> Self {

@@ -38,11 +38,13 @@ impl From<effect::Update> for Update {
                 id,
                 status,
                 summary,
+                exit_status,
                 diff,
             } => Self::ToolResult {
                 call_id: id,
                 status,
                 summary,
+                exit_status,
                 diff,
             },
             TurnsUpdate::QuestionOpened {

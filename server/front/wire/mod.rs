@@ -108,6 +108,9 @@ pub enum Update {
         status: Status,
         /// A summary of one line.
         summary: String,
+        /// With which status a command exited.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exit_status: Option<i32>,
         /// The change that was made.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         diff: Option<String>,

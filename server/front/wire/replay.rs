@@ -10,6 +10,7 @@ use crate::{
     session::{record::Edit, replay::Turn},
     turn::{
         history::{CallHistory, TurnHistory},
+        input::ToolOutput,
         question::Source,
         record::{By, CallEnd, CallKey, Closed, Event, InquiryResponse, PromptId, PromptSubject},
         response,
@@ -82,8 +83,8 @@ impl Put<'_> {
                 end,
                 content,
                 held: false,
-                ..
-            } => self.result(*call, end, content),
+                details,
+            } => self.result(*call, end, content, details.as_ref()),
             Event::Steer { text } => self.updates.push(Update::Steered { text: text.clone() }),
             Event::Notice { level, text } => self.updates.push(Update::Notice {
                 level: *level,
@@ -135,7 +136,7 @@ impl Put<'_> {
         });
     }
 
-    fn result(&mut self, key: CallKey, end: &CallEnd, content: &str) {
+    fn result(&mut self, key: CallKey, end: &CallEnd, content: &str, details: Option<&Value>) {
         if let Some(uris) = self.edits.remove(&key) {
             self.edited(key, uris);
         }
@@ -146,6 +147,7 @@ impl Put<'_> {
                 call_id: call.id().to_owned(),
                 status: end.status(),
                 summary: content.lines().next().unwrap_or_default().to_owned(),
+                exit_status: ToolOutput::exit_status(details),
                 diff: None,
             });
         }

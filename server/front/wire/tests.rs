@@ -183,8 +183,19 @@ fn what_the_turn_tells_is_what_clients_are_sent() {
         id: id.into(),
         status,
         summary: summary.into(),
+        exit_status: None,
         diff: diff.map(Into::into),
     };
+    check_update(
+        "update-tool-result-exit",
+        Told::ToolResult {
+            id: "call_e005".into(),
+            status: Status::Ok,
+            summary: "Exit status 101".into(),
+            exit_status: Some(101),
+            diff: None,
+        },
+    );
     let diff = "@@ -1,2 +1,2 @@\n-use b;\n use a;\n+use b;\n";
     check_update(
         "update-tool-result-ok",

@@ -351,6 +351,7 @@ impl Call {
     fn finish(&mut self, cx: &mut Context, end: CallEnd, output: ToolOutput) {
         self.drop_kept(cx);
         let status = end.status();
+        let exit_status = ToolOutput::exit_status(output.details.as_ref());
         cx.record(Event::ToolResult {
             call: self.identity.key,
             end,
@@ -363,6 +364,7 @@ impl Call {
                 id: self.identity.id.clone(),
                 status,
                 summary: output.summary,
+                exit_status,
                 diff: output.diff,
             });
         }

@@ -194,7 +194,9 @@ impl PermissionPrompt {
     pub(super) fn prompt(&self, identity: &CallIdentity, rules: &ToolRules) -> Prompt {
         let text = format!("{}?", self.prepared.title);
         let mut prompt = identity.prompt(rules, self.waiting.id(), PromptKind::RunTool, &text);
-        prompt.context = self.prepared.must_ask.clone();
+        let said = self.prepared.must_ask.iter().chain(&self.prepared.note);
+        let said: Vec<&str> = said.map(String::as_str).collect();
+        prompt.context = (!said.is_empty()).then(|| said.join("\n"));
         prompt.preview = self.prepared.preview.clone();
         prompt.answer_type = AnswerType::Select {
             options: self.options(),

@@ -105,6 +105,8 @@ pub enum Update {
         status: Status,
         /// The result in one line, for people.
         summary: String,
+        /// With which status a command exited.
+        exit_status: Option<i32>,
         /// The change that was made.
         diff: Option<String>,
     },

@@ -143,12 +143,12 @@ export class Editor {
   #onMessage(params) {
     this.note('window/showMessageRequest', params);
     const titles = params.actions.map((action) => action.title);
-    if (titles.includes('Run once')) return { title: 'Run once' };
+    if (titles.includes('Review…')) return { title: 'Review…' };
     const question = Object.keys(this.answers).find((text) => params.message.endsWith(text));
     if (question === undefined) return this.#leaveOpen(params.message);
     const answer = this.answers[question];
     if (titles.includes(answer)) return { title: answer };
-    assert.deepEqual(titles, ['Write an answer', 'Cancel']);
+    assert.deepEqual(titles, ['Later', 'Write an answer', 'Cancel']);
     this.toWrite.set(question, answer);
     return { title: 'Write an answer' };
   }
@@ -162,7 +162,20 @@ export class Editor {
       writeFileSync(path, `${text}${answer}\n`);
     }
     this.note('window/showDocument', text);
+    // After the response: before, nobody can say that it was seen.
+    if (text.includes('Answer with a code action')) setImmediate(() => this.#approve(uri));
     return { success: true };
+  }
+
+  // The person takes the code action on a page that lets a call run.
+  async #approve(uri) {
+    const start = { line: 0, character: 0 };
+    const actions = await this.request('textDocument/codeAction', {
+      textDocument: { uri }, range: { start, end: start }, context: { diagnostics: [] },
+    });
+    const run = actions.find(({ title }) => title === 'Aside: Run once');
+    const { command, arguments: given } = typeof run.command === 'string' ? run : run.command;
+    await this.request('workspace/executeCommand', { command, arguments: given });
   }
 
   // The reply goes out before the notification of the change; other clients do it the other way round.

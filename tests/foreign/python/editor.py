@@ -61,6 +61,7 @@ class Editor:
         self.news = asyncio.Event()
         # What the person leaves open, by prompt or message.
         self.left_open = {}
+        self.tasks = []
         handlers = {method: self.noting(method) for method in NOTED}
         handlers["aside/prompt"] = self.on_prompt
         handlers["aside/prompt/dismiss"] = self.on_dismiss
@@ -101,15 +102,15 @@ class Editor:
     async def on_message(self, params):
         self.note("window/showMessageRequest", params)
         titles = [action.title for action in params.actions]
-        if "Run once" in titles:
-            return types.MessageActionItem("Run once")
+        if "Review…" in titles:
+            return types.MessageActionItem("Review…")
         question = next((text for text in self.answers if params.message.endswith(text)), None)
         if question is None:
             return await self.leave_open(params.message)
         answer = self.answers[question]
         if answer in titles:
             return types.MessageActionItem(answer)
-        assert titles == ["Write an answer", "Cancel"]
+        assert titles == ["Later", "Write an answer", "Cancel"]
         self.to_write[question] = answer
         return types.MessageActionItem("Write an answer")
 
@@ -119,7 +120,22 @@ class Editor:
         for question in [question for question in self.to_write if question in text]:
             path.write_text(text + self.to_write.pop(question) + "\n", encoding="utf-8")
         self.note("window/showDocument", text)
+        if "Answer with a code action" in text:
+            # After the response: before, nobody can say that it was seen.
+            loop = asyncio.get_running_loop()
+            loop.call_soon(lambda: self.tasks.append(loop.create_task(self.approve(params.uri))))
         return types.ShowDocumentResult(success=True)
+
+    async def approve(self, uri):
+        """The person takes the code action on a page that lets a call run."""
+        start = types.Position(0, 0)
+        params = types.CodeActionParams(
+            types.TextDocumentIdentifier(uri), types.Range(start, start), types.CodeActionContext([])
+        )
+        actions = await asyncio.wait_for(self.client.text_document_code_action_async(params), LONG)
+        run = next(action for action in actions if action.title == "Aside: Run once")
+        command = run if isinstance(run, types.Command) else run.command
+        await self.command(command.command, **command.arguments[0])
 
     def on_edit(self, params):
         self.note("workspace/applyEdit", params)

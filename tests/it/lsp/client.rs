@@ -25,22 +25,40 @@ impl Client {
     /// Starts the server in the workspace and initializes it. The script is what the model plays; the workspace is
     /// trusted. The word of a client without the protocol is not taken for either, so that the user gives it.
     pub(crate) fn start(world: &TestWorld, script: &str, capabilities: Value) -> Self {
-        let model = world.script(script);
         if capabilities["experimental"]["aside"].is_null() {
-            world.user_config(&format!("assistant.model = '{model}'\n"));
-            world.aside(&["trust", "--yes"]).exits(0);
-            return Self::with(world, capabilities, json!({}));
+            return Self::named(None, world, script, capabilities);
         }
+        let model = world.script(script);
         let options = json!({ "trusted": true, "config": { "assistant": { "model": model } } });
         Self::with(world, capabilities, options)
     }
 
+    /// The same with a client without the protocol, of this name.
+    pub(crate) fn named(
+        name: Option<&str>,
+        world: &TestWorld,
+        script: &str,
+        capabilities: Value,
+    ) -> Self {
+        let model = world.script(script);
+        world.user_config(&format!("assistant.model = '{model}'\n"));
+        world.aside(&["trust", "--yes"]).exits(0);
+        let mut params = initialize(world, capabilities, json!({}));
+        if let Some(name) = name {
+            params["clientInfo"] = json!({ "name": name });
+        }
+        Self::spawn(world).initialized(params)
+    }
+
     /// Starts the server in the workspace and initializes it with these options.
     pub(crate) fn with(world: &TestWorld, capabilities: Value, options: Value) -> Self {
-        let mut client = Self::spawn(world);
-        client.request("initialize", initialize(world, capabilities, options));
-        client.notify("initialized", json!({}));
-        client
+        Self::spawn(world).initialized(initialize(world, capabilities, options))
+    }
+
+    fn initialized(mut self, params: Value) -> Self {
+        self.request("initialize", params);
+        self.notify("initialized", json!({}));
+        self
     }
 
     /// Starts the server, to which nothing was said yet.

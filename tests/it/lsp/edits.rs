@@ -354,7 +354,12 @@ fn a_command_is_told_of_unsaved_files_of_the_workspace() {
     editor.open("../outside.txt", "typed\n");
     editor.open("sub.txt", "typed\n");
     editor.start("ask");
-    editor.allow();
+    let prompt = editor.allow();
+    let context = prompt["context"].as_str().unwrap();
+    assert!(
+        context.ends_with("\nUnsaved in the editor: a.txt, sub.txt"),
+        "{context}"
+    );
     let told = editor.told("run_command");
     assert!(
         told.starts_with("Unsaved in the editor: a.txt, sub.txt\n"),

@@ -49,6 +49,9 @@ fn ask(client: &mut Client) -> Value {
     command(client, "ask", json!({ "message": "Go" }))
 }
 
+/// An editor that shows messages beside the text.
+const BESIDE: Option<&str> = Some("Visual Studio Code");
+
 /// The next prompt.
 #[track_caller]
 fn prompt(client: &mut Client) -> Value {
@@ -88,6 +91,40 @@ fn shows(client: &mut Client, shown: &Value) -> PathBuf {
 #[track_caller]
 fn ends(client: &mut Client) -> String {
     message(&client.expect("window/showMessage")).to_owned()
+}
+
+/// The code actions on a page, by their titles.
+fn actions_on(client: &mut Client, page: &std::path::Path) -> Vec<(String, Value)> {
+    let start = json!({ "line": 0, "character": 0 });
+    let actions = client.request(
+        "textDocument/codeAction",
+        json!({
+            "textDocument": { "uri": format!("file://{}", page.display()) },
+            "range": { "start": start, "end": start },
+            "context": { "diagnostics": [] },
+        }),
+    );
+    let actions = actions.as_array().unwrap().iter();
+    actions
+        .map(|it| {
+            let title = it["title"].as_str().unwrap().to_owned();
+            // A client without literals gets the command alone.
+            let command = if it["command"].is_object() {
+                &it["command"]
+            } else {
+                it
+            };
+            (title, command.clone())
+        })
+        .collect()
+}
+
+/// Does what a code action says.
+fn act(client: &mut Client, command: &Value) {
+    client.request(
+        "workspace/executeCommand",
+        json!({ "command": command["command"], "arguments": command["arguments"] }),
+    );
 }
 
 /// Saves a text below the mark of a page.

@@ -33,6 +33,14 @@ impl EditorCapabilities {
         self.aside.as_ref().is_some_and(|aside| aside.save)
     }
 
+    /// It shows messages beside the text, where they take a click: VS Code and what is built from its source do.
+    pub(in super::super) fn shows_messages_beside(&self) -> bool {
+        let name = self.client.name.as_str();
+        name.starts_with("Visual Studio Code")
+            || name.starts_with("Code - OSS")
+            || ["VSCodium", "code-server"].contains(&name)
+    }
+
     /// It can show a file.
     pub(in super::super) fn shows_pages(&self) -> bool {
         let shows = self

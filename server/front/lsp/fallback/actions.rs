@@ -15,6 +15,12 @@ use crate::{
 pub(super) const TITLE: usize = 60;
 /// The title of the action that leaves an optional answer out.
 const LEFT_OUT: &str = "Leave it out";
+/// The title of the action that dismisses a question.
+const CANCEL: &str = "Cancel";
+/// The title of the action that answers nothing.
+const LATER: &str = "Later";
+/// The title of the action that shows the whole of what a yes lets happen.
+const REVIEW: &str = "Review…";
 /// Actions of one message.
 const ACTIONS: usize = 8;
 
@@ -50,6 +56,16 @@ fn title(permission: Permission) -> &'static str {
     }
 }
 
+/// Where a client shows its messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::front::lsp) enum MessagePlace {
+    /// Beside the text, where they take a click and no key that was meant for the text.
+    Beside,
+    /// Over the text, or nobody knows: a key that was meant for the text may choose an action, or send the message
+    /// away.
+    Over,
+}
+
 /// What an action does.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ActionEffect {
@@ -59,6 +75,10 @@ pub(super) enum ActionEffect {
     Write,
     /// It dismisses the prompt.
     Dismiss,
+    /// It shows the whole of what a yes lets happen, and how to say it.
+    Review,
+    /// It answers nothing: the prompt stays open.
+    Later,
 }
 
 /// A yes to it lets something happen, so it has to be seen whole.
@@ -82,9 +102,43 @@ pub(super) fn needs_writing(prompt: &Prompt) -> bool {
                     && one_line(option) == *option
                     && option.chars().count() <= TITLE
                     && !(prompt.optional && option == LEFT_OUT)
+                    && ![CANCEL, LATER].contains(&option.as_str())
             };
             options.len() + usize::from(prompt.optional) > ACTIONS || !options.iter().all(is_title)
         }
+    }
+}
+
+/// The actions of a prompt's message in a client that shows it over the text: nothing that a stray key may choose lets
+/// anything happen, and the first answers nothing.
+pub(super) fn careful_actions(prompt: &Prompt) -> Vec<MessageAction> {
+    if needs_approval(prompt) {
+        let mut actions = vec![action(REVIEW, ActionEffect::Review)];
+        actions.extend(refusals(prompt));
+        return actions;
+    }
+    let mut actions = vec![action(LATER, ActionEffect::Later)];
+    if needs_writing(prompt) {
+        actions.extend(written_actions(prompt));
+    } else {
+        actions.extend(choices(prompt));
+        actions.push(action(CANCEL, ActionEffect::Dismiss));
+    }
+    actions
+}
+
+/// The actions that settle a prompt with a no, and nothing more.
+pub(super) fn refusals(prompt: &Prompt) -> impl Iterator<Item = MessageAction> {
+    let kind = prompt.kind;
+    choices(prompt)
+        .into_iter()
+        .filter(move |action| action.refuses(kind))
+}
+
+fn action(title: &str, does: ActionEffect) -> MessageAction {
+    MessageAction {
+        title: title.to_owned(),
+        does,
     }
 }
 
@@ -101,29 +155,26 @@ pub(super) fn choices(prompt: &Prompt) -> Vec<MessageAction> {
 
 /// The action that leaves an optional answer out.
 fn leave_out(prompt: &Prompt) -> Option<MessageAction> {
-    prompt.optional.then(|| MessageAction {
-        title: LEFT_OUT.to_owned(),
-        does: ActionEffect::Answer {
-            value: Value::Null,
-            remember: false,
-        },
-    })
+    prompt.optional.then(|| answering(LEFT_OUT, Value::Null))
+}
+
+/// An action whose answer is not remembered.
+fn answering(title: &str, value: Value) -> MessageAction {
+    let remember = false;
+    action(title, ActionEffect::Answer { value, remember })
 }
 
 fn answers(prompt: &Prompt) -> Vec<MessageAction> {
-    let action = |title: &str, value: Value, remember| MessageAction {
-        title: title.to_owned(),
-        does: ActionEffect::Answer { value, remember },
-    };
     match &prompt.answer_type {
         AnswerType::Boolean => {
-            let mut actions = vec![
-                action("Yes", true.into(), false),
-                action("No", false.into(), false),
-            ];
+            let mut actions = vec![answering("Yes", true.into()), answering("No", false.into())];
             if prompt.remember {
-                actions.push(action("Yes, for this turn", true.into(), true));
-                actions.push(action("No, for this turn", false.into(), true));
+                let lasting = |title, value: bool| {
+                    let (value, remember) = (value.into(), true);
+                    action(title, ActionEffect::Answer { value, remember })
+                };
+                actions.push(lasting("Yes, for this turn", true));
+                actions.push(lasting("No, for this turn", false));
             }
             actions
         }
@@ -134,7 +185,7 @@ fn answers(prompt: &Prompt) -> Vec<MessageAction> {
             };
             let options = options.iter();
             options
-                .map(|option| action(&title(option), option.as_str().into(), false))
+                .map(|option| answering(&title(option), option.as_str().into()))
                 .collect()
         }
         AnswerType::Text { .. }
@@ -146,24 +197,17 @@ fn answers(prompt: &Prompt) -> Vec<MessageAction> {
 
 /// What can be chosen beside an answer that is written.
 pub(super) fn written_actions(prompt: &Prompt) -> Vec<MessageAction> {
-    let default = prompt.default.as_ref().map(|value| MessageAction {
-        title: match long_default(prompt) {
+    let default = prompt.default.as_ref().map(|value| {
+        let title = match long_default(prompt) {
             None => format!("Use \"{}\"", as_text(value)),
             Some(_) => "Use the default".to_owned(),
-        },
-        does: ActionEffect::Answer {
-            value: value.clone(),
-            remember: false,
-        },
+        };
+        answering(&title, value.clone())
     });
-    let other = |title: &str, does| MessageAction {
-        title: title.to_owned(),
-        does,
-    };
     let mut actions: Vec<MessageAction> = default.into_iter().collect();
-    actions.push(other("Write an answer", ActionEffect::Write));
+    actions.push(action("Write an answer", ActionEffect::Write));
     actions.extend(leave_out(prompt));
-    actions.push(other("Cancel", ActionEffect::Dismiss));
+    actions.push(action(CANCEL, ActionEffect::Dismiss));
     actions
 }
 

@@ -1,19 +1,20 @@
 //! A prompt as a message, and what a reply to it means. Pure.
 //!
 //! Clients cut a message near 1,000 characters, show it on one line, and some make links of its text. What a
-//! person says yes to is therefore either in the message whole and unmistakable, or in a page that was opened
-//! before; where neither is to be had, there is nothing but `No`.
+//! person says yes to is therefore either in the message whole and unmistakable, or on a page; where neither is to be
+//! had, there is nothing but `No`. Most clients show a message over the text, under the hands of a person who types:
+//! there no action of a message says yes to what would run, and the first answers nothing.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use similar::TextDiff;
 use tower_lsp::lsp_types::MessageActionItem;
 
 use super::actions::{
-    ActionEffect, MessageAction, TITLE, choices, long_default, needs_approval, needs_writing,
-    written_actions,
+    ActionEffect, MessageAction, MessagePlace, TITLE, careful_actions, choices, long_default,
+    needs_approval, needs_writing, refusals, written_actions,
 };
 use crate::{
-    front::wire::{Preview, Prompt, PromptKind},
+    front::wire::{Preview, Prompt, PromptKind, methods::commands::ANSWER},
     turn::{
         input::{PromptAnswer, SecretValue},
         question::AnswerType,
@@ -48,11 +49,13 @@ pub(super) enum FullPrompt {
     Inline,
     /// In a page of this name, which the client shows.
     Page(String),
+    /// In a page that the client shows when the person wants to see it.
+    OnReview,
     /// Nowhere: the client can show no page.
     Nowhere,
 }
 
-/// What is opened before a message, since it does not fit into one.
+/// What is on a page, since it does not fit into a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PromptPage {
     /// The ending of the file's name, by which editors know how to show it.
@@ -60,13 +63,15 @@ pub(super) struct PromptPage {
     pub(super) text: String,
 }
 
-/// The page of a prompt that does not fit into a message.
-pub(super) fn page(prompt: &Prompt) -> Option<PromptPage> {
+/// Whether a message has the whole of a prompt. A diff is never in a message.
+pub(super) fn fits_inline(prompt: &Prompt) -> bool {
     let is_diff = matches!(prompt.preview, Some(Preview::Diff { .. }));
     let becomes_a_link = needs_approval(prompt) && one_line_preview(prompt).contains("](");
-    if !is_diff && !becomes_a_link && units(&inline(prompt)) <= room(prompt) {
-        return None;
-    }
+    !is_diff && !becomes_a_link && units(&inline(prompt)) <= room(prompt)
+}
+
+/// The page that has the whole of a prompt.
+pub(super) fn page(prompt: &Prompt) -> PromptPage {
     let mut text = format!("{}\n\n", one_line(&prompt.label));
     if let Some(context) = &prompt.context {
         text.push_str(&format!("{}\n\n", visible(context.trim_end())));
@@ -93,8 +98,53 @@ pub(super) fn page(prompt: &Prompt) -> Option<PromptPage> {
         None => {}
     }
     text.push_str(&format!("{}\n", one_line(&prompt.text)));
+    let is_diff = matches!(prompt.preview, Some(Preview::Diff { .. }));
     let ending = if is_diff { ".diff" } else { ".txt" };
-    Some(PromptPage { ending, text })
+    PromptPage { ending, text }
+}
+
+/// The page on which a person says whether something may happen: the whole of it, and how to say so.
+pub(super) fn review_page(prompt: &Prompt) -> PromptPage {
+    let mut page = page(prompt);
+    let how = "\nAnswer with a code action on this page, or with one of these commands:\n\n";
+    page.text.push_str(how);
+    for (title, command) in answering_commands(prompt) {
+        page.text.push_str(&format!("  {title}: {command}\n"));
+    }
+    page
+}
+
+/// The titles of the answers of a prompt that needs approval, each with the command that gives it.
+fn answering_commands(prompt: &Prompt) -> Vec<(String, String)> {
+    let answers = review_answers(prompt).into_iter();
+    answers
+        .map(|(title, value)| {
+            let arguments = json!({ "promptId": prompt.prompt_id, "answer": value });
+            (title, format!("{ANSWER} {arguments}"))
+        })
+        .collect()
+}
+
+/// The answers of a prompt that needs approval, by their titles.
+pub(in crate::front::lsp) fn review_answers(prompt: &Prompt) -> Vec<(String, Value)> {
+    let answers = choices(prompt).into_iter();
+    answers
+        .filter_map(|action| match action.does {
+            ActionEffect::Answer { value, .. } => Some((action.title, value)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// How a prompt that needs approval is answered in a client that shows no pages, in one line.
+pub(super) fn how_to_answer(prompt: &Prompt) -> String {
+    let ways = answering_commands(prompt).into_iter();
+    let ways: Vec<String> = ways.map(|(title, way)| format!("{title}: {way}")).collect();
+    format!(
+        "Answer “{}” with one of these commands.\n{}",
+        asked(&prompt.text),
+        ways.join("\n")
+    )
 }
 
 /// The text with its long lines broken, each part after the first behind a mark: some clients show of a line only
@@ -116,30 +166,40 @@ fn folded(text: &str) -> String {
 
 /// The message of a prompt: the label, the context, the text last. `pages`: the client can show pages, so an
 /// answer can be written in one.
-pub(super) fn message(prompt: &Prompt, whole: &FullPrompt, pages: bool) -> PromptMessage {
+pub(super) fn message(
+    prompt: &Prompt,
+    whole: &FullPrompt,
+    place: MessagePlace,
+    pages: bool,
+) -> PromptMessage {
     let mut text = match whole {
         FullPrompt::Inline => inline(prompt),
         FullPrompt::Page(name) => beside_page(prompt, name),
-        FullPrompt::Nowhere => cut_short(prompt),
+        FullPrompt::OnReview if fits_inline(prompt) => inline(prompt),
+        FullPrompt::OnReview => cut_short(prompt, "(Review… shows all of it.)"),
+        FullPrompt::Nowhere if needs_approval(prompt) => cut_short(
+            prompt,
+            "(It cannot be shown whole here, so it can only be refused.)",
+        ),
+        FullPrompt::Nowhere => cut_short(prompt, "(It was cut: it cannot be shown whole here.)"),
     };
     let written = needs_writing(prompt);
     if written && !pages {
         text.push_str(&how_by_command(prompt));
     }
-    let actions = match (written, whole) {
-        (true, _) => written_actions(prompt),
-        (false, FullPrompt::Nowhere) if needs_approval(prompt) => choices(prompt)
-            .into_iter()
-            .filter(|action| action.refuses(prompt.kind))
-            .collect(),
-        (false, _) => choices(prompt),
+    let actions = match whole {
+        FullPrompt::Nowhere if needs_approval(prompt) => refusals(prompt).collect(),
+        FullPrompt::OnReview => careful_actions(prompt),
+        _ if place == MessagePlace::Over => careful_actions(prompt),
+        _ if written => written_actions(prompt),
+        _ => choices(prompt),
     };
     PromptMessage { text, actions }
 }
 
 /// The command that answers a prompt, with its arguments.
 pub(super) fn by_command(prompt: &str) -> String {
-    format!("the command aside.server.answer {{\"promptId\":\"{prompt}\",\"answer\":\"…\"}}")
+    format!("the command {ANSWER} {{\"promptId\":\"{prompt}\",\"answer\":\"…\"}}")
 }
 
 fn how_by_command(prompt: &Prompt) -> String {
@@ -161,10 +221,15 @@ pub(super) enum ReplyMeaning {
     Settles(PromptAnswer),
     /// The person wants to write the answer.
     Write,
+    /// The person wants to see the whole of it.
+    Review,
+    /// Nothing was answered: the prompt stays open.
+    Later,
 }
 
-/// What a reply means: a title that was offered does what it says, an error is the client's failure, and
-/// whatever else there is dismisses the prompt. No reply is a yes but a title that says so.
+/// What a reply means: a title that was offered does what it says, an error is the client's failure, and a message that
+/// was sent away dismisses the prompt, unless it offered a way to answer nothing. No reply is a yes but a title that
+/// says so.
 pub(super) fn meaning(
     message: &PromptMessage,
     reply: Result<Option<MessageActionItem>, String>,
@@ -174,7 +239,14 @@ pub(super) fn meaning(
         Ok(chosen) => chosen,
     };
     let Some(chosen) = chosen else {
-        return ReplyMeaning::Settles(PromptAnswer::Cancel);
+        let leaves_open = |action: &MessageAction| {
+            matches!(action.does, ActionEffect::Review | ActionEffect::Later)
+        };
+        return if message.actions.iter().any(leaves_open) {
+            ReplyMeaning::Later
+        } else {
+            ReplyMeaning::Settles(PromptAnswer::Cancel)
+        };
     };
     let mut actions = message.actions.iter();
     let action = actions.find(|action| action.title == chosen.title);
@@ -187,6 +259,8 @@ pub(super) fn meaning(
             })
         }
         Some(ActionEffect::Write) => ReplyMeaning::Write,
+        Some(ActionEffect::Review) => ReplyMeaning::Review,
+        Some(ActionEffect::Later) => ReplyMeaning::Later,
         Some(ActionEffect::Dismiss) => ReplyMeaning::Settles(PromptAnswer::Cancel),
         // Nobody was offered this: it fits no question, and is refused as an answer that does not.
         None => ReplyMeaning::Settles(PromptAnswer::Answer {
@@ -270,15 +344,11 @@ fn capitalised(text: String) -> String {
     })
 }
 
-fn cut_short(prompt: &Prompt) -> String {
-    let why = if needs_approval(prompt) {
-        "(It cannot be shown whole here, so it can only be refused.)"
-    } else {
-        "(It was cut: it cannot be shown whole here.)"
-    };
+/// The start of a prompt, why that is all, and its text.
+fn cut_short(prompt: &Prompt, why: &str) -> String {
     let text = cut(&without_links(&one_line(&prompt.text)), SHOWN / 2);
     let room = room(prompt).saturating_sub(units(&text) + units(why) + 2);
-    let mut start = inline(prompt);
+    let mut start = without_links(&inline(prompt));
     if let Some(before) = start.strip_suffix(&text).map(str::len) {
         start.truncate(before);
     }

@@ -40,6 +40,25 @@ impl Fallback {
         focus: bool,
         line: u32,
     ) -> PageShown {
+        let reply = self.request_page(path, focus, line);
+        timeout(SHOWING, reply).await.unwrap_or(PageShown::Unsaid)
+    }
+
+    /// Shows a file that the person wants to see, however long the client takes: it may be busy with a message of ours.
+    /// `Unsaid` where nobody wants it any more.
+    pub(super) async fn show_wanted_page(
+        &self,
+        path: &Path,
+        unwanted: &CancellationToken,
+    ) -> PageShown {
+        tokio::select! {
+            biased;
+            () = unwanted.cancelled() => PageShown::Unsaid,
+            shown = self.request_page(path, true, 0) => shown,
+        }
+    }
+
+    async fn request_page(&self, path: &Path, focus: bool, line: u32) -> PageShown {
         let Ok(uri) = Url::from_file_path(path) else {
             return PageShown::No;
         };
@@ -53,11 +72,10 @@ impl Fallback {
             take_focus: Some(focus),
             selection: Some(Range::new(at, at)),
         };
-        let reply = self.handles.client.request::<ShowDocument>(params);
-        match timeout(SHOWING, reply).await {
-            Ok(Ok(reply)) if reply.success => PageShown::Yes,
-            Ok(Ok(_) | Err(ReplyError::Failed(_))) => PageShown::No,
-            Ok(Err(ReplyError::ConnectionOver)) | Err(_) => PageShown::Unsaid,
+        match self.handles.client.request::<ShowDocument>(params).await {
+            Ok(reply) if reply.success => PageShown::Yes,
+            Ok(_) | Err(ReplyError::Failed(_)) => PageShown::No,
+            Err(ReplyError::ConnectionOver) => PageShown::Unsaid,
         }
     }
 }

@@ -6,7 +6,11 @@ use serde_json::Value;
 use tower_lsp::lsp_types::MessageType;
 
 use super::{
-    messages::{FullPrompt, ReplyMeaning, asked, by_command, meaning, message, page},
+    actions::{MessagePlace, needs_approval},
+    messages::{
+        FullPrompt, ReplyMeaning, asked, by_command, fits_inline, how_to_answer, meaning, message,
+        page, review_page,
+    },
     pages::{self, PageShown},
     shown::in_words,
     state::Fallback,
@@ -48,7 +52,7 @@ pub(in crate::front::lsp) fn show_again(at: &Arc<Fallback>) -> bool {
 async fn show(at: Arc<Fallback>, open: PendingPrompt) {
     let reply = at.gate.pass(&open.closed, || put(&at, &open)).await;
     match reply {
-        None => {}
+        None | Some(ReplyMeaning::Later | ReplyMeaning::Review) => {}
         Some(ReplyMeaning::Settles(answer)) => {
             let says_nothing = matches!(answer, PromptAnswer::Cancel | PromptAnswer::Failed(_));
             // A message that is over cannot be taken off the screen: that it goes says nothing.
@@ -68,7 +72,12 @@ async fn put(at: &Arc<Fallback>, open: &PendingPrompt) -> ReplyMeaning {
     }
     let open = &named(at, open);
     let prompt = &open.prompt;
-    let whole = open_whole(at, open).await;
+    let place = if at.handles.client.can().shows_messages_beside() {
+        MessagePlace::Beside
+    } else {
+        MessagePlace::Over
+    };
+    let whole = open_whole(at, open, place).await;
     if matches!(whole, FullPrompt::Page(_)) {
         pages::drawn(&open.closed).await;
     }
@@ -76,8 +85,12 @@ async fn put(at: &Arc<Fallback>, open: &PendingPrompt) -> ReplyMeaning {
         // It was settled while its page was opened.
         return ReplyMeaning::Settles(PromptAnswer::Cancel);
     }
-    open.sight.shown(whole != FullPrompt::Nowhere);
-    let message = message(prompt, &whole, at.handles.client.can().shows_pages());
+    open.sight.shown(match whole {
+        FullPrompt::Inline | FullPrompt::Page(_) => true,
+        FullPrompt::OnReview => fits_inline(prompt),
+        FullPrompt::Nowhere => false,
+    });
+    let message = message(prompt, &whole, place, at.handles.client.can().shows_pages());
     let kind = match prompt.kind {
         PromptKind::Question => MessageType::INFO,
         PromptKind::RunTool | PromptKind::DeliverResult => MessageType::WARNING,
@@ -87,7 +100,42 @@ async fn put(at: &Arc<Fallback>, open: &PendingPrompt) -> ReplyMeaning {
         .handles
         .client
         .ask_by_message(kind, &message.text, titles.collect());
-    meaning(&message, reply.await.map_err(|error| error.to_string()))
+    let meaning = meaning(&message, reply.await.map_err(|error| error.to_string()));
+    if matches!(meaning, ReplyMeaning::Review) {
+        review(at, open).await;
+    }
+    meaning
+}
+
+/// Shows the whole of a prompt, where it can be answered by code actions.
+async fn review(at: &Arc<Fallback>, open: &PendingPrompt) {
+    let prompt = &open.prompt;
+    if !at.handles.client.can().shows_pages() {
+        return at.say(MessageType::INFO, &how_to_answer(prompt)).await;
+    }
+    let page = review_page(prompt);
+    let shown = match page_of(at, open, "prompt-", page.ending, page.text).await {
+        Ok(path) => {
+            at.is_reviewed_on(path.clone(), &prompt.prompt_id);
+            at.show_wanted_page(&path, &open.closed).await
+        }
+        Err(why) => {
+            tracing::warn!(%why, "a page for a prompt cannot be written");
+            PageShown::No
+        }
+    };
+    match shown {
+        PageShown::Yes => open.sight.shown(true),
+        PageShown::No if open.sight.was_whole() => {
+            at.say(MessageType::WARNING, &how_to_answer(prompt)).await;
+        }
+        PageShown::No => {
+            let text = "The page could not be shown, so it can only be refused; \
+                        the command aside.server.answer without arguments asks again.";
+            at.say(MessageType::WARNING, text).await;
+        }
+        PageShown::Unsaid => {}
+    }
 }
 
 /// The prompt as it is shown now.
@@ -108,14 +156,23 @@ fn named(at: &Arc<Fallback>, open: &PendingPrompt) -> PendingPrompt {
     shown
 }
 
-/// Opens what does not fit into the prompt's message.
-async fn open_whole(at: &Arc<Fallback>, open: &PendingPrompt) -> FullPrompt {
-    let Some(page) = page(&open.prompt) else {
+/// Opens what does not fit into the prompt's message; over the text, what would run is opened when the person wants to
+/// see it.
+async fn open_whole(at: &Arc<Fallback>, open: &PendingPrompt, place: MessagePlace) -> FullPrompt {
+    let (pages, approval) = (
+        at.handles.client.can().shows_pages(),
+        needs_approval(&open.prompt),
+    );
+    if pages && approval && place == MessagePlace::Over {
+        return FullPrompt::OnReview;
+    }
+    if fits_inline(&open.prompt) {
         return FullPrompt::Inline;
-    };
-    if !at.handles.client.can().shows_pages() {
+    }
+    if !pages {
         return FullPrompt::Nowhere;
     }
+    let page = page(&open.prompt);
     let path = match page_of(at, open, "prompt-", page.ending, page.text).await {
         Ok(path) => path,
         Err(why) => {
@@ -123,11 +180,24 @@ async fn open_whole(at: &Arc<Fallback>, open: &PendingPrompt) -> FullPrompt {
             return FullPrompt::Nowhere;
         }
     };
-    if at.show_page(&path, false, 0).await != PageShown::Yes {
-        return FullPrompt::Nowhere;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    on_page(
+        at.show_page(&path, false, 0).await,
+        approval,
+        name.into_owned(),
+    )
+}
+
+/// Where the whole of a prompt is, whose page of this name was to be shown before its message. `approval`: a yes to it
+/// lets something happen.
+fn on_page(shown: PageShown, approval: bool, name: String) -> FullPrompt {
+    match (shown, approval) {
+        // Where nothing is said, another message of ours may stand in the way of the page. A question can be answered
+        // all the same, and what would run is shown when the person wants to see it.
+        (PageShown::Yes, _) | (PageShown::Unsaid, false) => FullPrompt::Page(name),
+        (PageShown::Unsaid, true) => FullPrompt::OnReview,
+        (PageShown::No, _) => FullPrompt::Nowhere,
     }
-    let name = path.file_name().unwrap_or_default();
-    FullPrompt::Page(name.to_string_lossy().into_owned())
 }
 
 /// A page in the folder of the prompt's conversation.
@@ -201,5 +271,25 @@ pub(in crate::front::lsp) fn answer(value: Value) -> PromptAnswer {
         value: SecretValue(value),
         remember: false,
         new_text: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_another_message_stands_in_the_way_of_is_not_one_that_cannot_be_shown() {
+        let page = || FullPrompt::Page("p.txt".into());
+        for (shown, approval, expected) in [
+            (PageShown::Yes, true, page()),
+            (PageShown::Yes, false, page()),
+            (PageShown::Unsaid, true, FullPrompt::OnReview),
+            (PageShown::Unsaid, false, page()),
+            (PageShown::No, true, FullPrompt::Nowhere),
+            (PageShown::No, false, FullPrompt::Nowhere),
+        ] {
+            assert_eq!(on_page(shown, approval, "p.txt".into()), expected);
+        }
     }
 }

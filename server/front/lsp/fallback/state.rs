@@ -1,7 +1,8 @@
 //! What is open in a fallback client, and what its functions use.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
+    path::{Path, PathBuf},
     sync::{
         Mutex,
         atomic::{AtomicBool, Ordering},
@@ -16,6 +17,7 @@ use super::{
     gate::Gate,
     titles::Titles,
 };
+use crate::front::relay::prompts::PendingPrompt;
 
 /// What is open in a fallback client, and the parts of the connection that are used to show it.
 pub(in crate::front::lsp) struct Fallback {
@@ -28,6 +30,8 @@ pub(in crate::front::lsp) struct Fallback {
     pub(in crate::front::lsp) saved: Notify,
     /// Notices of the workspace and its settings that were shown.
     noticed: Mutex<HashSet<String>>,
+    /// The prompts that were put on a page to be answered there, by the path of the page.
+    reviews: Mutex<HashMap<PathBuf, String>>,
     /// Ends the wait for the message that is being written.
     writing: Mutex<CancellationToken>,
     /// A document was opened.
@@ -43,6 +47,7 @@ impl Fallback {
             titles: Titles::default(),
             saved: Notify::default(),
             noticed: Mutex::default(),
+            reviews: Mutex::default(),
             writing: Mutex::default(),
             has_documents: AtomicBool::default(),
         }
@@ -56,6 +61,19 @@ impl Fallback {
     /// Whether this notice of the workspace and its settings was not shown before. From now on it was.
     pub(in crate::front::lsp) fn is_news(&self, notice: &str) -> bool {
         lock(&self.noticed).insert(notice.to_owned())
+    }
+
+    /// The prompt is on this page, whole. Pages of prompts that are settled are forgotten.
+    pub(super) fn is_reviewed_on(&self, page: PathBuf, prompt_id: &str) {
+        let mut reviews = lock(&self.reviews);
+        reviews.retain(|_, prompt| self.handles.prompts.get(prompt).is_some());
+        reviews.insert(page, prompt_id.to_owned());
+    }
+
+    /// The open prompt that is on this page.
+    pub(in crate::front::lsp) fn reviewed_on(&self, page: &Path) -> Option<PendingPrompt> {
+        let prompt = lock(&self.reviews).get(page).cloned()?;
+        self.handles.prompts.get(&prompt)
     }
 
     /// Whether no document was opened before. From now on one was.

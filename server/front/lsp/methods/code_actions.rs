@@ -1,4 +1,5 @@
-//! Code actions: what can be asked about a selection, and instructions in comments.
+//! Code actions: what can be asked about a selection, instructions in comments, and the answers of a prompt on the page
+//! that has the whole of it.
 
 use serde_json::{Value, json};
 use tower_lsp::lsp_types::{
@@ -6,8 +7,17 @@ use tower_lsp::lsp_types::{
     DiagnosticSeverity, Position, Range,
 };
 
-use super::super::{connection::Connection, fallback::messages::cut};
-use crate::{front::wire::methods::commands::ASK, visible::one_line};
+use super::super::{
+    connection::Connection,
+    fallback::messages::{cut, review_answers},
+};
+use crate::{
+    front::wire::{
+        Prompt,
+        methods::commands::{ANSWER, ASK},
+    },
+    visible::one_line,
+};
 
 /// The kind of the actions that are no fixes.
 pub(super) const KIND: CodeActionKind = CodeActionKind::new("aside");
@@ -30,8 +40,8 @@ const ENDS: [&str; 4] = ["*/", "-->", "*)", "-}"];
 struct OfferedAction {
     title: String,
     kind: CodeActionKind,
-    /// The argument of `aside.server.ask`.
-    ask: Value,
+    command: &'static str,
+    argument: Value,
 }
 
 /// The actions for a range of a document.
@@ -42,7 +52,11 @@ pub(in super::super) fn offered(
     let uri = params.text_document.uri;
     let diagnostics = params.context.diagnostics;
     let line = at.documents.line(&uri, params.range.start.line);
-    let mut offers = offers(uri.as_str(), params.range, &diagnostics, line.as_deref());
+    let page = uri.to_file_path().ok();
+    let mut offers = match page.and_then(|page| at.fallback.reviewed_on(&page)) {
+        Some(open) => answers(&open.prompt),
+        None => offers(uri.as_str(), params.range, &diagnostics, line.as_deref()),
+    };
     if let Some(only) = &params.context.only {
         offers.retain(|offer| only.iter().any(|wanted| is_within(&offer.kind, wanted)));
     }
@@ -50,6 +64,19 @@ pub(in super::super) fn offered(
     let offers = offers.into_iter();
     offers
         .map(|offer| as_action(offer, &diagnostics, literals))
+        .collect()
+}
+
+/// The answers of a prompt that needs approval.
+fn answers(prompt: &Prompt) -> Vec<OfferedAction> {
+    let answers = review_answers(prompt).into_iter();
+    answers
+        .map(|(title, answer)| OfferedAction {
+            title: format!("Aside: {title}"),
+            kind: KIND,
+            command: ANSWER,
+            argument: json!({ "promptId": prompt.prompt_id, "answer": answer }),
+        })
         .collect()
 }
 
@@ -70,14 +97,16 @@ fn offers(
         offers.push(OfferedAction {
             title: format!("Aside: {}", cut(&one_line(instruction), 60)),
             kind: KIND,
-            ask: json!({ "message": message, "uri": uri, "range": around }),
+            command: ASK,
+            argument: json!({ "message": message, "uri": uri, "range": around }),
         });
     }
     let about = |message: &str, range| json!({ "message": message, "uri": uri, "range": range });
-    let offer = |title: &str, kind, ask| OfferedAction {
+    let offer = |title: &str, kind, argument| OfferedAction {
         title: title.to_owned(),
         kind,
-        ask,
+        command: ASK,
+        argument,
     };
     let to_fix = |range| {
         let ask = about(&fix(diagnostics), range);
@@ -172,7 +201,11 @@ fn as_action(
     diagnostics: &[Diagnostic],
     literals: bool,
 ) -> CodeActionOrCommand {
-    let command = Command::new(offer.title.clone(), ASK.to_owned(), Some(vec![offer.ask]));
+    let command = Command::new(
+        offer.title.clone(),
+        offer.command.to_owned(),
+        Some(vec![offer.argument]),
+    );
     if !literals {
         return CodeActionOrCommand::Command(command);
     }
@@ -243,7 +276,7 @@ mod tests {
         assert_eq!(titles(block, Some("let x = 1;")), [""; 0]);
         let comment = &offers("file:///a.rs", cursor, &[], Some("# aside: sort it"))[0];
         assert_eq!(
-            comment.ask,
+            comment.argument,
             json!({
                 "message": "sort it\n\nThe instruction is a comment, in line 3.",
                 "uri": "file:///a.rs",
@@ -268,7 +301,7 @@ mod tests {
             };
             assert_eq!(fix.title, "Aside: fix");
             assert_eq!(
-                fix.ask["range"],
+                fix.argument["range"],
                 json!({"start": {"line": 100, "character": 0}, "end": {"line": 301, "character": 0}})
             );
         }

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{able, ask, asked, asking, bare, choose, command, ends, message, page, prompt, titles};
+use super::{
+    BESIDE, able, ask, asked, asking, bare, choose, command, ends, message, page, prompt, titles,
+};
 use crate::{
     lsp::client::{Client, uri},
     world::TestWorld,
@@ -42,7 +44,7 @@ fn they_are_declared() {
 fn an_answer_without_pages_is_given_by_command() {
     let world = TestWorld::new();
     let (mut client, asked) = asked(&world, "question = 'Name?'");
-    assert_eq!(titles(&asked), ["Write an answer", "Cancel"]);
+    assert_eq!(titles(&asked), ["Later", "Write an answer", "Cancel"]);
     choose(&mut client, &asked, "Write an answer");
     let how = ends(&mut client);
     let pending = client.request("aside/prompt/pending", json!({}));
@@ -256,7 +258,7 @@ fn a_turn_is_undone_in_the_editor_which_is_said() {
                   [[reply]]\nsay = [{ text = 'Done.' }]";
     let mut able = able();
     able["workspace"] = json!({ "applyEdit": true });
-    let mut client = Client::start(&world, script, able);
+    let mut client = Client::named(BESIDE, &world, script, able);
     let uri = uri(&world, "a");
     let document = json!({ "uri": uri, "languageId": "text", "version": 1, "text": "old\n" });
     client.notify("textDocument/didOpen", json!({ "textDocument": document }));

@@ -5,26 +5,29 @@ use std::{fs, os::unix::fs::PermissionsExt};
 use serde_json::json;
 
 use super::{
-    able, ask, asking, calling, choose, command, ends, message, page, prompt, save, shows, titles,
+    BESIDE, able, act, actions_on, ask, asking, calling, choose, command, ends, message, page,
+    prompt, save, shows, titles,
 };
 use crate::{
     lsp::client::{Client, uri},
     world::TestWorld,
 };
 
+/// The model reads a file and edits it.
+const EDITS: &str = r#"
+    [[reply]]
+    say = [{ call = "read_file", arguments = { path = "a.txt" } }]
+    [[reply]]
+    say = [{ call = "edit_file", arguments = { path = "a.txt", old_text = "two", new_text = "three" } }]
+    [[reply]]
+    say = [{ text = "Done." }]
+"#;
+
 #[test]
-fn a_change_is_shown_on_a_page_before_it_is_asked_for() {
+fn beside_the_text_a_change_is_shown_on_a_page_before_it_is_asked_for() {
     let world = TestWorld::new();
     world.write("a.txt", "one\ntwo\n");
-    let script = r#"
-        [[reply]]
-        say = [{ call = "read_file", arguments = { path = "a.txt" } }]
-        [[reply]]
-        say = [{ call = "edit_file", arguments = { path = "a.txt", old_text = "two", new_text = "three" } }]
-        [[reply]]
-        say = [{ text = "Done." }]
-    "#;
-    let mut client = Client::start(&world, script, able());
+    let mut client = Client::named(BESIDE, &world, EDITS, able());
     ask(&mut client);
     let shown = client.expect("window/showDocument");
     assert_eq!(client.came("window/showMessageRequest"), 0);
@@ -44,15 +47,85 @@ fn a_change_is_shown_on_a_page_before_it_is_asked_for() {
 }
 
 #[test]
-fn a_page_that_is_not_shown_leaves_only_no() {
+fn over_the_text_a_change_is_a_page_with_code_actions() {
+    for (title, after) in [
+        ("Aside: Run once", "one\nthree\n"),
+        ("Aside: No", "one\ntwo\n"),
+    ] {
+        let world = TestWorld::new();
+        world.write("a.txt", "one\ntwo\n");
+        let mut client = Client::start(&world, EDITS, able());
+        ask(&mut client);
+        let asked = prompt(&mut client);
+        assert_eq!(client.came("window/showDocument"), 0, "nobody wanted it");
+        assert_eq!(titles(&asked), ["Review…", "No"]);
+        choose(&mut client, &asked, "Review…");
+        let diff = page(&mut client);
+        let text = fs::read_to_string(&diff).unwrap();
+        assert!(text.contains("\n one\n-two\n+three\n"), "{text}");
+        let actions = actions_on(&mut client, &diff);
+        let titles: Vec<&str> = actions.iter().map(|(title, _)| title.as_str()).collect();
+        assert_eq!(
+            titles,
+            ["Aside: No", "Aside: Run once", "Aside: Run in this turn"]
+        );
+        let (_, chosen) = actions.iter().find(|(it, _)| it == title).unwrap();
+        act(&mut client, chosen);
+        page(&mut client);
+        assert_eq!(world.read("a.txt"), after);
+        let left: Vec<String> = actions_on(&mut client, &diff)
+            .into_iter()
+            .map(|(title, _)| title)
+            .collect();
+        assert!(!left.contains(&title.to_owned()), "{left:?}");
+    }
+}
+
+/// A client that is busy with the person shows the page later: until then nobody saw what would run.
+#[test]
+fn what_was_not_shown_yet_can_only_be_refused() {
     let world = TestWorld::new();
-    let script = calling("write_file", "path = 'a.txt', content = 'new'");
-    let mut client = Client::start(&world, &script, able());
+    world.write("a.txt", "one\ntwo\n");
+    let mut client = Client::start(&world, EDITS, able());
     ask(&mut client);
+    let asked = prompt(&mut client);
+    choose(&mut client, &asked, "Review…");
     let shown = client.expect("window/showDocument");
-    client.reply(&shown, json!({ "success": false }));
-    let prompt = prompt(&mut client);
-    assert_eq!(titles(&prompt), ["No"]);
+    let once = json!({ "command": "aside.server.answer", "arguments": [{ "answer": "once" }] });
+    let refused = client.error("workspace/executeCommand", once.clone());
+    assert_eq!(refused["code"], -32602, "{refused}");
+    shows(&mut client, &shown);
+    client.request("workspace/executeCommand", once);
+    page(&mut client);
+    assert_eq!(world.read("a.txt"), "one\nthree\n");
+}
+
+#[test]
+fn a_page_that_is_not_shown_leaves_only_no() {
+    for (name, before) in [(BESIDE, true), (None, false)] {
+        let world = TestWorld::new();
+        let script = calling("write_file", "path = 'a.txt', content = 'new'");
+        let mut client = Client::named(name, &world, &script, able());
+        ask(&mut client);
+        if !before {
+            let asked = prompt(&mut client);
+            choose(&mut client, &asked, "Review…");
+        }
+        let shown = client.expect("window/showDocument");
+        client.reply(&shown, json!({ "success": false }));
+        if before {
+            let asked = prompt(&mut client);
+            assert_eq!(titles(&asked), ["No"]);
+        } else {
+            let said = ends(&mut client);
+            assert!(said.starts_with("The page could not be shown"), "{said}");
+        }
+        let refused = client.error(
+            "workspace/executeCommand",
+            json!({ "command": "aside.server.answer", "arguments": [{ "answer": "once" }] }),
+        );
+        assert_eq!(refused["code"], -32602, "{refused}");
+    }
 }
 
 #[test]
@@ -91,7 +164,7 @@ fn what_is_written_has_to_fit() {
     let mut client = Client::start(&world, &script, able());
     ask(&mut client);
     let asked = prompt(&mut client);
-    assert_eq!(titles(&asked), ["Write an answer", "Cancel"]);
+    assert_eq!(titles(&asked), ["Later", "Write an answer", "Cancel"]);
     choose(&mut client, &asked, "Write an answer");
     let answer = page(&mut client);
     let text = fs::read_to_string(&answer).unwrap();

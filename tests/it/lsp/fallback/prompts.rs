@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{ask, asked, asking, bare, calling, choose, command, ends, message, prompt, titles};
+use super::{
+    BESIDE, ask, asked, asking, bare, calling, choose, command, ends, message, prompt, titles,
+};
 use crate::{lsp::client::Client, world::TestWorld};
 
 const DISMISSED: &str = "The user dismissed the question. Do not ask it again in this turn; continue without it or \
@@ -26,14 +28,14 @@ fn a_question_is_a_message_with_its_answers() {
     check(
         "question = 'Push?', answer_type = 'boolean', context = \"Tests pass.\\nNobody looked.\"",
         "Assistant: Tests pass.\nNobody looked.\nPush?",
-        &["Yes", "No"],
+        &["Later", "Yes", "No", "Cancel"],
         "No",
         r#"{"answer_type":"boolean","answer":false}"#,
     );
     check(
         "question = 'Which way?', answer_type = 'select', options = ['rebase', 'merge']",
         "Assistant: Which way?",
-        &["rebase", "merge"],
+        &["Later", "rebase", "merge", "Cancel"],
         "merge",
         r#"{"answer_type":"select","answer":"merge"}"#,
     );
@@ -43,7 +45,7 @@ fn a_question_is_a_message_with_its_answers() {
     assert!(message(&prompt).starts_with(start), "{prompt}");
     assert_eq!(
         titles(&prompt),
-        ["Use \"main\"", "Write an answer", "Cancel"]
+        ["Later", "Use \"main\"", "Write an answer", "Cancel"]
     );
     choose(&mut client, &prompt, "Use \"main\"");
     ends(&mut client);
@@ -62,7 +64,10 @@ fn what_is_no_title_is_no_answer() {
         (Err("not here"), not_shown, "backend_error"),
     ] {
         let world = TestWorld::new();
-        let (mut client, prompt) = asked(&world, question);
+        let mut client = Client::named(BESIDE, &world, &asking(question), bare());
+        ask(&mut client);
+        let prompt = prompt(&mut client);
+        assert_eq!(titles(&prompt), ["Yes", "No"]);
         match reply {
             Ok(result) => client.reply(&prompt, result),
             Err(error) => client.fail(&prompt, error),
@@ -71,6 +76,40 @@ fn what_is_no_title_is_no_answer() {
         let log = world.log();
         assert_eq!(log.told("it"), told);
         assert_eq!(log.one("inquiry_response")["reason"], reason);
+    }
+}
+
+/// Where a message is over the text, a key that was meant for the text may send it away or choose its first action.
+#[test]
+fn a_stray_key_decides_nothing() {
+    for (script, first, answer) in [
+        (
+            asking("question = 'Push?', answer_type = 'boolean'"),
+            "Later",
+            json!(true),
+        ),
+        (
+            calling("run_command", "command = 'touch made'"),
+            "Review…",
+            json!("once"),
+        ),
+    ] {
+        for reply in [Value::Null, json!({ "title": first })] {
+            let world = TestWorld::new();
+            let mut client = Client::start(&world, &script, bare());
+            ask(&mut client);
+            let shown = prompt(&mut client);
+            assert_eq!(titles(&shown)[0], first);
+            client.reply(&shown, reply);
+            // What follows comes after the reply, and finds the prompt open.
+            command(&mut client, "answer", json!({}));
+            let again = prompt(&mut client);
+            assert_eq!(message(&again), message(&shown));
+            assert!(!world.at("made").exists());
+            command(&mut client, "answer", json!({ "answer": answer }));
+            while !ends(&mut client).contains("**Completed**.") {}
+            assert_eq!(world.at("made").exists(), first == "Review…");
+        }
     }
 }
 
@@ -95,11 +134,11 @@ fn a_title_that_was_not_offered_fits_no_question() {
 }
 
 #[test]
-fn a_command_runs_only_when_its_title_is_chosen() {
+fn beside_the_text_a_command_runs_only_when_its_title_is_chosen() {
     for (title, ran) in [("Run once", true), ("No", false)] {
         let world = TestWorld::new();
         let script = calling("run_command", "command = 'touch made'");
-        let mut client = Client::start(&world, &script, bare());
+        let mut client = Client::named(BESIDE, &world, &script, bare());
         ask(&mut client);
         let prompt = prompt(&mut client);
         let shown = message(&prompt);
@@ -113,6 +152,48 @@ fn a_command_runs_only_when_its_title_is_chosen() {
         ends(&mut client);
         assert_eq!(world.at("made").exists(), ran, "{title}");
     }
+}
+
+#[test]
+fn over_the_text_a_message_can_refuse_a_command_and_not_run_it() {
+    for title in ["No", "Run once", "Always"] {
+        let world = TestWorld::new();
+        let script = calling("run_command", "command = 'touch made'");
+        let mut client = Client::start(&world, &script, bare());
+        ask(&mut client);
+        let mut shown = prompt(&mut client);
+        assert_eq!(titles(&shown), ["Review…", "No"]);
+        if title != "No" {
+            choose(&mut client, &shown, title);
+            // It was not offered, so it is asked again.
+            ends(&mut client);
+            shown = prompt(&mut client);
+        }
+        choose(&mut client, &shown, "No");
+        ends(&mut client);
+        assert!(!world.at("made").exists(), "{title}");
+    }
+}
+
+#[test]
+fn without_pages_a_command_is_run_by_the_command_that_review_names() {
+    let world = TestWorld::new();
+    let script = calling("run_command", "command = 'touch made'");
+    let mut client = Client::start(&world, &script, bare());
+    ask(&mut client);
+    let shown = prompt(&mut client);
+    choose(&mut client, &shown, "Review…");
+    let how = ends(&mut client);
+    let line = how.lines().find(|line| line.starts_with("Run once: "));
+    let way = line
+        .expect("how it is run")
+        .trim_start_matches("Run once: ");
+    let (name, argument) = way.split_once(' ').expect("a command and its argument");
+    let argument: Value = serde_json::from_str(argument).expect("JSON");
+    let params = json!({ "command": name, "arguments": [argument] });
+    client.request("workspace/executeCommand", params);
+    ends(&mut client);
+    assert!(world.at("made").exists());
 }
 
 #[test]

@@ -59,9 +59,17 @@ fn run_tool(preview: Option<Preview>) -> Prompt {
     }
 }
 
-/// The message, then a line an action: its title and what it does.
+/// The message beside the text, then a line an action: its title and what it does.
 fn shown(prompt: &Prompt, whole: &FullPrompt, pages: bool) -> String {
-    let message = message(prompt, whole, pages);
+    written(&message(prompt, whole, MessagePlace::Beside, pages))
+}
+
+/// The same over the text, in a client that shows pages.
+fn over(prompt: &Prompt, whole: &FullPrompt) -> String {
+    written(&message(prompt, whole, MessagePlace::Over, true))
+}
+
+fn written(message: &PromptMessage) -> String {
     let actions = message.actions.iter().map(|action| {
         let does = match &action.does {
             ActionEffect::Answer { value, remember } => {
@@ -69,6 +77,8 @@ fn shown(prompt: &Prompt, whole: &FullPrompt, pages: bool) -> String {
             }
             ActionEffect::Write => "write".into(),
             ActionEffect::Dismiss => "dismiss".into(),
+            ActionEffect::Review => "review".into(),
+            ActionEffect::Later => "later".into(),
         };
         format!("\n  [{}] {does}", action.title)
     });
@@ -77,7 +87,7 @@ fn shown(prompt: &Prompt, whole: &FullPrompt, pages: bool) -> String {
 
 #[track_caller]
 fn check(prompt: &Prompt, expected: &str) {
-    assert_eq!(page(prompt), None);
+    assert!(fits_inline(prompt));
     assert_eq!(shown(prompt, &FullPrompt::Inline, true), expected);
 }
 
@@ -166,7 +176,7 @@ fn what_would_run_is_shown_with_its_line_ends() {
     // A client may show this as a link, without what is in the parentheses.
     let link = command("echo [x](command:y)");
     assert_eq!(
-        page(&link).unwrap().text,
+        page(&link).text,
         "deploy\n\nin /w:\n\necho [x](command:y)\n\nRun deploy?\n"
     );
 }
@@ -180,7 +190,7 @@ fn what_does_not_fit_is_on_a_page_or_can_only_be_refused() {
     }));
     assert_eq!(
         page(&long),
-        Some(PromptPage {
+        PromptPage {
             ending: ".txt",
             text: format!(
                 "deploy\n\nin /w:\n\necho {}{}\n↪ {}\n\nRun deploy?\n",
@@ -188,7 +198,7 @@ fn what_does_not_fit_is_on_a_page_or_can_only_be_refused() {
                 format!("\n↪ {}", "x".repeat(90)).repeat(21),
                 "x".repeat(25)
             ),
-        })
+        }
     );
     let on_page = FullPrompt::Page("prompt-1.txt".into());
     assert_eq!(
@@ -209,7 +219,7 @@ fn what_does_not_fit_is_on_a_page_or_can_only_be_refused() {
         context: Some("why ".repeat(400)),
         ..question(AnswerType::Boolean)
     };
-    assert!(page(&question).is_some());
+    assert!(!fits_inline(&question));
     let cut = shown(&question, &FullPrompt::Nowhere, false);
     assert!(
         cut.ends_with(
@@ -222,9 +232,9 @@ fn what_does_not_fit_is_on_a_page_or_can_only_be_refused() {
         context: Some("x".repeat(980)),
         ..question.clone()
     };
-    assert!(page(&text).is_some(), "the command has to fit too");
+    assert!(!fits_inline(&text), "the command has to fit too");
     for prompt in [&long, &question, &text] {
-        let message = message(prompt, &FullPrompt::Nowhere, false);
+        let message = message(prompt, &FullPrompt::Nowhere, MessagePlace::Beside, false);
         assert!(units(&message.text) <= SHOWN, "{}", units(&message.text));
     }
 }
@@ -239,10 +249,10 @@ fn a_change_is_always_on_a_page() {
     }));
     assert_eq!(
         page(&change),
-        Some(PromptPage {
+        PromptPage {
             ending: ".diff",
             text: "deploy\n\n--- file:///w/a.txt\n+++ file:///w/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n\nRun deploy?\n".into(),
-        })
+        }
     );
     assert_eq!(
         shown(&change, &FullPrompt::Page("prompt-1.diff".into()), true),
@@ -272,7 +282,7 @@ fn why_it_asks_is_said_beside_a_page_too() {
             ..run_tool(None)
         };
         assert_eq!(
-            message(&change, &on_page, true).text,
+            message(&change, &on_page, MessagePlace::Beside, true).text,
             format!("deploy: {said}\nprompt-1.txt is open and has all of it.\nRun deploy?")
         );
     }
@@ -299,8 +309,8 @@ fn options_to_write_are_in_the_message_where_all_fit() {
     for (units, fits) in [(most, true), (most + 1, false)] {
         let options = ["x".repeat(500), "y".repeat(units - 500)];
         let prompt = question(select(&[&options[0], &options[1]]));
-        let shown = message(&prompt, &FullPrompt::Inline, true).text;
-        assert_eq!(page(&prompt), None);
+        let shown = message(&prompt, &FullPrompt::Inline, MessagePlace::Beside, true).text;
+        assert!(fits_inline(&prompt));
         assert_eq!(shown.contains("One of"), fits, "{units}");
         if !fits {
             assert_eq!(shown, "deploy: Go on?");
@@ -319,6 +329,8 @@ fn options_that_are_no_titles_are_written() {
         (&["a", " a"], true),
         (&["a", "two\nlines"], true),
         (&["a", ""], true),
+        (&["Later", "Now"], true),
+        (&["Go on", "Cancel"], true),
     ] {
         let prompt = question(select(options));
         assert_eq!(needs_writing(&prompt), written, "{options:?}");
@@ -341,9 +353,10 @@ fn only_a_title_that_was_offered_answers() {
         remember: true,
         ..question(AnswerType::Boolean)
     };
-    let message = message(&question, &FullPrompt::Inline, true);
+    let message = message(&question, &FullPrompt::Inline, MessagePlace::Beside, true);
     let says = |reply| match meaning(&message, reply) {
         ReplyMeaning::Write => "write".to_owned(),
+        ReplyMeaning::Review | ReplyMeaning::Later => "open".to_owned(),
         ReplyMeaning::Settles(PromptAnswer::Answer {
             value, remember, ..
         }) => format!("{} {remember}", value.0),
@@ -382,5 +395,93 @@ fn no_text_becomes_a_link() {
     check(
         &link,
         "[a] (b): see [this] (command:evil)\n[Go] (command:on)?\n  [Yes] true\n  [No] false",
+    );
+}
+
+#[test]
+fn over_the_text_no_action_lets_anything_run_and_the_first_answers_nothing() {
+    let review = "\n  [Review…] review\n  [No]";
+    let command = run_tool(Some(Preview::Command {
+        text: "make".into(),
+        cwd: "/w".into(),
+    }));
+    assert_eq!(
+        over(&command, &FullPrompt::OnReview),
+        format!("deploy: in /w: make\nRun deploy?{review} \"no\"")
+    );
+    let change = run_tool(Some(Preview::Diff {
+        uri: "a.txt".into(),
+        version: None,
+        old: "one\n".into(),
+        new: "two\n".into(),
+    }));
+    assert_eq!(
+        over(&change, &FullPrompt::OnReview),
+        format!("deploy: a.txt\n(Review… shows all of it.)\nRun deploy?{review} \"no\"")
+    );
+    let deliver = prompt(PromptKind::DeliverResult, AnswerType::Boolean);
+    assert_eq!(
+        over(&deliver, &FullPrompt::OnReview),
+        format!("deploy: Go on?{review} false")
+    );
+    // Without pages the message has all of it, or there is nothing but a no.
+    for (whole, actions) in [
+        (FullPrompt::Inline, format!("{review} \"no\"")),
+        (FullPrompt::Nowhere, "\n  [No] \"no\"".to_owned()),
+    ] {
+        let message = message(&command, &whole, MessagePlace::Over, false);
+        let shown = written(&message);
+        assert!(shown.ends_with(&format!("Run deploy?{actions}")), "{shown}");
+    }
+    for (asks, actions) in [
+        (
+            question(AnswerType::Boolean),
+            "\n  [Yes] true\n  [No] false",
+        ),
+        (
+            question(select(&["one", "two"])),
+            "\n  [one] \"one\"\n  [two] \"two\"",
+        ),
+        (question(AnswerType::text()), "\n  [Write an answer] write"),
+    ] {
+        assert_eq!(
+            over(&asks, &FullPrompt::Inline),
+            format!("deploy: Go on?\n  [Later] later{actions}\n  [Cancel] dismiss")
+        );
+    }
+}
+
+#[test]
+fn a_message_over_the_text_that_is_sent_away_answers_nothing() {
+    for (prompt, whole) in [
+        (question(AnswerType::Boolean), FullPrompt::Inline),
+        (run_tool(None), FullPrompt::OnReview),
+    ] {
+        let message = message(&prompt, &whole, MessagePlace::Over, true);
+        let meaning = meaning(&message, Ok(None));
+        assert!(matches!(meaning, ReplyMeaning::Later), "{message:?}");
+    }
+}
+
+#[test]
+fn the_page_to_review_has_all_of_it_and_every_answer() {
+    let command = run_tool(Some(Preview::Command {
+        text: "make\nmake install".into(),
+        cwd: "/w".into(),
+    }));
+    assert_eq!(
+        review_page(&command).text,
+        "deploy\n\nin /w:\n\nmake\nmake install\n\nRun deploy?\n\n\
+         Answer with a code action on this page, or with one of these commands:\n\n\
+         \x20 No: aside.server.answer {\"promptId\":\"p1\",\"answer\":\"no\"}\n\
+         \x20 Run once: aside.server.answer {\"promptId\":\"p1\",\"answer\":\"once\"}\n\
+         \x20 Run in this turn: aside.server.answer {\"promptId\":\"p1\",\"answer\":\"turn\"}\n\
+         \x20 Always: aside.server.answer {\"promptId\":\"p1\",\"answer\":\"always\"}\n"
+    );
+    assert_eq!(
+        how_to_answer(&prompt(PromptKind::DeliverResult, AnswerType::Boolean)),
+        "Answer “Go on?” with one of these commands.\n\
+         No: aside.server.answer {\"promptId\":\"p1\",\"answer\":false}\n\
+         Yes: aside.server.answer {\"promptId\":\"p1\",\"answer\":true}"
     );
 }

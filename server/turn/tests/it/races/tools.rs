@@ -90,6 +90,7 @@ pub(crate) fn prepare(tape: &mut Tape, work: &CallWork, kept: bool) -> Preparati
         hash,
         approved: kept || tape.one_in(24),
         must_ask: must_ask.then(|| "It has unsaved changes.".to_owned()),
+        note: None,
         sandboxed: tape.one_in(2),
     })
 }
