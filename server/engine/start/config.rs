@@ -80,6 +80,12 @@ impl TurnConfig {
         self.request.run.unsandboxed || self.configuration.settings.unsandboxed
     }
 
+    /// Whether the answer has to fit a schema.
+    #[must_use]
+    pub fn has_schema(&self) -> bool {
+        self.request.options.schema.is_some()
+    }
+
     /// Whether [`TurnConfig::find_model`] returns at once.
     #[must_use]
     pub fn knows_model(&self) -> bool {

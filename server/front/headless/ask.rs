@@ -32,6 +32,32 @@ pub enum TypedLine {
     Again(String),
 }
 
+/// The change that a prompt asks about, as a person sees it; none where it asks about something else.
+#[must_use]
+pub fn change(prompt: &Prompt, paint: Paint) -> Option<String> {
+    let preview = preview(prompt)?;
+    let mut shown = String::new();
+    matches!(preview, Preview::Diff { .. }).then(|| {
+        show_preview(&mut shown, &preview, paint);
+        shown
+    })
+}
+
+/// The prompt as a person sees it who has seen the change that it asks about, and can see it again with `v`.
+#[must_use]
+pub fn render_after_change(prompt: &Prompt, paint: Paint) -> String {
+    let seen = Prompt {
+        preview: match &prompt.preview {
+            Some(Preview::Diff { uri, .. }) => Some(Preview::Text {
+                text: format!("{} (v: shows the change again)", file(uri)),
+            }),
+            other => other.clone(),
+        },
+        ..prompt.clone()
+    };
+    render(&seen, paint)
+}
+
 /// The prompt as a person sees it, up to where the typing begins.
 #[must_use]
 pub fn render(prompt: &Prompt, paint: Paint) -> String {
@@ -189,8 +215,8 @@ fn yes_or_no(remember: bool) -> Vec<Choice> {
 
 fn permission(option: &str, is_edit: bool) -> Choice {
     let (key, says) = match (Permission::of(option), is_edit) {
-        (Some(Permission::Once), false) => ("o", "run it, this once"),
-        (Some(Permission::Once), true) => ("o", "make this change"),
+        (Some(Permission::Once), false) => ("y", "run it, this once"),
+        (Some(Permission::Once), true) => ("y", "make this change"),
         (Some(Permission::Turn), false) => {
             ("t", "run it, and whenever it comes again in this turn")
         }
@@ -202,7 +228,12 @@ fn permission(option: &str, is_edit: bool) -> Choice {
         // An option of a later version is still there to be chosen.
         (None, _) => (option, option),
     };
-    Choice::new(key, &[option], &one_line(says), option)
+    let words: &[&str] = match key {
+        "y" => &[option, "o", "yes", "Yes", "YES", "Y"],
+        "n" => &[option, "No", "NO", "N"],
+        _ => &[option],
+    };
+    Choice::new(key, words, &one_line(says), option)
 }
 
 /// Options by number or by their text. Where an option is itself the number of another one, a number would
@@ -333,13 +364,14 @@ fn show_preview(shown: &mut String, preview: &Preview, paint: Paint) {
         }
         Preview::Text { text } => behind_bar(shown, text, paint),
         Preview::Diff { uri, old, new, .. } => {
-            shown.push_str(&format!(
-                "{}\n",
-                one_line(uri.strip_prefix("file://").unwrap_or(uri))
-            ));
+            shown.push_str(&format!("{}\n", file(uri)));
             show_diff(shown, old, new, paint);
         }
     }
+}
+
+fn file(uri: &str) -> String {
+    one_line(uri.strip_prefix("file://").unwrap_or(uri))
 }
 
 fn behind_bar(shown: &mut String, text: &str, paint: Paint) {

@@ -10,8 +10,12 @@
 //! | [`run`], [`demo`], [`message`] | the commands that begin a turn; the user's message |
 //! | [`watch`], [`exit`] | a turn from its beginning to its exit code |
 //! | [`hints`] | the command lines that go on with a turn |
-//! | [`show`], [`output`] | a turn on standard error (pure); its answer on standard output |
-//! | [`ask`], [`terminal`] | a prompt as text, and what a typed line says (pure); the terminal it is asked on |
+//! | [`show`], [`output`] | a turn on the terminal (pure); its answer on standard output |
+//! | [`markdown`], [`live`] | text as it comes, and what is going on (both pure) |
+//! | [`ask`], [`line`] | a prompt as text, and what a typed line says; the line while it is typed (both pure) |
+//! | [`terminal`] | the terminal that a prompt is asked on |
+//! | [`lines`], [`drawn`] | what is written on it besides prompts; its last lines (pure) |
+//! | [`modes`], [`pager`] | the modes of a terminal; a long change, shown by the person's own pager |
 //! | [`approvals`], [`config`], [`conversation`], [`doctor`], [`model`], [`trust`] | a command each |
 //! | [`failure`], [`streams`], [`paint`] | why a command failed; where it writes; colours |
 
@@ -22,12 +26,19 @@ pub mod config;
 pub mod conversation;
 pub mod demo;
 pub mod doctor;
+pub mod drawn;
 pub mod exit;
 pub mod failure;
 pub mod hints;
+pub mod line;
+mod lines;
+pub mod live;
+pub mod markdown;
 pub mod message;
 pub mod model;
+pub mod modes;
 pub mod output;
+pub mod pager;
 pub mod paint;
 pub mod place;
 pub mod run;

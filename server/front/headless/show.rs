@@ -1,8 +1,7 @@
-//! What `run` says on standard error while a turn runs and when it ends. Pure: told what happens, it gives
-//! the lines to write.
+//! What `run` says while a turn runs and when it ends. Pure: told what happens, it gives what is to be written.
 //!
-//! The words of a step are held back until it is known that they are not the answer, which goes to
-//! standard output.
+//! Where standard output is a terminal, the text of each step is written there as it comes. Elsewhere the words of a
+//! step are held back until it is known that they are not the answer, since half an answer would pass for one.
 
 #[cfg(test)]
 mod tests;
@@ -14,6 +13,7 @@ use url::Url;
 
 use super::{
     hints::{self, Hints},
+    markdown::MarkdownStream,
     paint::Paint,
 };
 use crate::{
@@ -25,17 +25,30 @@ use crate::{
     visible::{one_line, short_line, visible},
 };
 
+/// Something to be written as it is, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShownText {
+    /// On standard error.
+    Note(String),
+    /// On standard output, which is a terminal.
+    Answer(String),
+}
+
 /// What was seen of a turn so far, as far as later lines need it.
 #[derive(Debug)]
 pub struct Show {
     paint: Paint,
+    /// Where text is written as it comes; none where it is held back.
+    stream: Option<MarkdownStream>,
+    /// Reasoning that is shown as it comes.
+    reasoning: MarkdownStream,
     /// A person is asked on the terminal, and need not be told a second time what.
     attached: bool,
     /// Names of tools by the provider's id of the call.
     tools: HashMap<String, String>,
     /// Texts of open prompts by id.
     prompts: HashMap<String, String>,
-    /// The step whose words are held back.
+    /// The step whose words these are.
     step: u32,
     words: String,
     /// What there is to say of the turn when it ends.
@@ -56,12 +69,14 @@ pub struct AboutTurn {
 }
 
 impl Show {
-    /// Nothing was seen yet.
+    /// Nothing was seen yet. `streams`: standard output is a terminal, and text is written there as it comes.
     #[must_use]
-    pub fn new(paint: Paint, attached: bool, about: AboutTurn) -> Self {
+    pub fn new(paint: Paint, attached: bool, streams: bool, about: AboutTurn) -> Self {
         let (tools, prompts) = (HashMap::new(), HashMap::new());
         Self {
             paint,
+            stream: streams.then(|| MarkdownStream::new(paint)),
+            reasoning: MarkdownStream::new(Paint::OFF),
             attached,
             tools,
             prompts,
@@ -72,59 +87,108 @@ impl Show {
         }
     }
 
-    /// Takes in what happened and gives what is to be written: whole lines, or nothing.
-    pub fn update(&mut self, update: &Update) -> String {
-        if let Update::Text { step, text } = update {
-            let earlier = if *step == self.step {
-                String::new()
-            } else {
-                self.words()
-            };
-            self.step = *step;
-            self.words.push_str(text);
-            return earlier;
-        }
-        if let Update::Retry {
-            discard_step: Some(step),
-            ..
-        } = update
-            && *step == self.step
-        {
-            self.words.clear();
-        }
+    /// Takes in what happened and gives what is to be written: pieces of text, and whole lines.
+    pub fn update(&mut self, update: &Update) -> Vec<ShownText> {
+        let mut shown = Vec::new();
         if let Update::Edit { uris, .. } = update {
             self.note_changed(uris);
         }
-        let mut lines = match update {
+        match update {
+            Update::Text { step, text } => {
+                self.end_reasoning(&mut shown);
+                if *step != self.step {
+                    self.end_words(&mut shown);
+                }
+                self.step = *step;
+                self.words.push_str(text);
+                if let Some(stream) = &mut self.stream {
+                    shown.push(ShownText::Answer(stream.push(text)));
+                }
+                return nothing_empty(shown);
+            }
+            // What is of less weight has to look so.
+            Update::Reasoning { text, .. } if self.paint.on => {
+                self.end_stream(&mut shown);
+                let text = self.reasoning.push(text);
+                shown.push(ShownText::Note(self.paint.dim(&text)));
+                return nothing_empty(shown);
+            }
+            Update::Retry {
+                discard_step: Some(step),
+                ..
+            } if *step == self.step => {
+                self.end_stream(&mut shown);
+                self.words.clear();
+            }
             Update::ToolCall { .. }
             | Update::Question(QuestionUpdate::Opened { .. })
-            | Update::Inquiry { .. } => self.words(),
-            _ => String::new(),
-        };
-        if let Some(line) = self.line(update) {
-            lines.push_str(&line);
-            lines.push('\n');
+            | Update::Inquiry { .. } => self.end_words(&mut shown),
+            _ => {}
         }
-        lines
+        if let Some(line) = self.line(update) {
+            self.end_reasoning(&mut shown);
+            self.end_stream(&mut shown);
+            shown.push(ShownText::Note(line + "\n"));
+        }
+        nothing_empty(shown)
     }
 
-    /// The words that were held back, which are no answer: something else follows them.
-    pub fn words(&mut self) -> String {
+    /// A prompt is about to be shown: what of the text and the reasoning stands before it.
+    pub fn prompt(&mut self) -> Vec<ShownText> {
+        let mut shown = Vec::new();
+        self.end_reasoning(&mut shown);
+        self.end_words(&mut shown);
+        nothing_empty(shown)
+    }
+
+    /// The words of a step are over and were no answer: something else follows them. Those that were held back are
+    /// shown.
+    fn end_words(&mut self, shown: &mut Vec<ShownText>) {
         let words = std::mem::take(&mut self.words);
+        if self.stream.is_some() {
+            return self.end_stream(shown);
+        }
         let mut lines = String::new();
         for line in visible(words.trim()).lines() {
             let _ = writeln!(lines, "{}", self.paint.dim(line));
         }
-        lines
+        shown.push(ShownText::Note(lines));
+    }
+
+    /// Ends the line of the text that is written as it comes.
+    fn end_stream(&mut self, shown: &mut Vec<ShownText>) {
+        if let Some(stream) = &mut self.stream {
+            shown.push(ShownText::Answer(stream.end()));
+        }
+    }
+
+    fn end_reasoning(&mut self, shown: &mut Vec<ShownText>) {
+        let text = self.reasoning.end();
+        shown.push(ShownText::Note(self.paint.dim(&text)));
+    }
+
+    /// The turn has ended so. Gives what is still to be written of its text, and whether the answer stands on standard
+    /// output then.
+    pub fn answer(&mut self, end: &TurnCompleted) -> (Vec<ShownText>, bool) {
+        let mut shown = Vec::new();
+        self.end_reasoning(&mut shown);
+        self.end_stream(&mut shown);
+        let is_shown = self.stream.is_some()
+            && end.structured.is_none()
+            && end
+                .answer
+                .as_ref()
+                .is_some_and(|answer| answer.trim() == self.words.trim());
+        (nothing_empty(shown), is_shown)
     }
 
     /// What is said when the turn has ended; the answer of a completed one is not in it.
-    pub fn end(&mut self, end: &TurnCompleted) -> String {
-        let mut lines = if end.outcome == Outcome::Completed {
-            String::new()
-        } else {
-            self.words()
-        };
+    pub fn end(&mut self, end: &TurnCompleted) -> Vec<ShownText> {
+        let mut shown = Vec::new();
+        if end.outcome != Outcome::Completed {
+            self.end_words(&mut shown);
+        }
+        let mut lines = String::new();
         let (conversation, hints) = (&end.conversation_id, &self.about.hints);
         let mut say = |line: String| {
             lines.push_str(&line);
@@ -168,7 +232,8 @@ impl Show {
         say(self.paint.dim(&format!(
             "{took}; model {model}; conversation {conversation}"
         )));
-        lines
+        shown.push(ShownText::Note(lines));
+        nothing_empty(shown)
     }
 
     fn note_changed(&mut self, uris: &[String]) {
@@ -205,8 +270,9 @@ impl Show {
                 call_id,
                 status,
                 summary,
+                exit_status,
                 ..
-            } => Some(self.result(call_id, *status, summary)),
+            } => Some(self.result(call_id, *status, summary, *exit_status)),
             Update::Question(question) => self.question(question),
             Update::Inquiry { call_ids, status } => {
                 let tools: Vec<&str> = call_ids.iter().map(|id| self.tool(id)).collect();
@@ -260,9 +326,12 @@ impl Show {
         }
     }
 
-    fn result(&self, call_id: &str, status: Status, summary: &str) -> String {
+    fn result(&self, call_id: &str, status: Status, summary: &str, exit: Option<i32>) -> String {
         let (tool, summary) = (self.tool(call_id), one_line(summary));
         match status {
+            Status::Ok if exit.is_some_and(|status| status != 0) => {
+                format!("  {} {tool}: {summary}", self.paint.red("failed"))
+            }
             Status::Ok => format!("  {} {tool}: {summary}", self.paint.green("ok")),
             Status::Error => format!("  {} {tool}: {summary}", self.paint.red("error")),
             Status::Denied => format!("  {} {tool}: {summary}", self.paint.yellow("denied")),
@@ -362,6 +431,13 @@ fn refused_call(refusal: &Refusal) -> String {
         other => other.to_string(),
     };
     format!("{tool} `{}`", short_line(&arguments, 200))
+}
+
+fn nothing_empty(mut shown: Vec<ShownText>) -> Vec<ShownText> {
+    shown.retain(|text| match text {
+        ShownText::Note(text) | ShownText::Answer(text) => !text.is_empty(),
+    });
+    shown
 }
 
 /// The chosen options of an answer.

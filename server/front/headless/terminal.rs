@@ -3,38 +3,54 @@
 //! One thread owns it: it alone reads and writes, shows one prompt at a time and keeps the others, and
 //! waits for a key and for us in the same call. So a prompt that is withdrawn is gone at once, with
 //! what was typed for it, and no answer can go to a prompt that was not on the screen. What a line means
-//! is decided in [`super::ask`].
+//! is decided in [`super::ask`]. What is going on stands in the last lines, which are taken away before anything else is
+//! written.
 //!
-//! Invariant: nothing typed before a prompt was shown answers it, and an unseen line ends, however it
-//! ends, with the echo back on.
+//! Invariant: nothing typed before a prompt was shown answers it, and a line ends, however it ends, with the terminal's
+//! modes as they were before.
 
 #[cfg(test)]
 mod tests;
 
 use std::{
     collections::VecDeque,
+    ffi::OsStr,
     fs::File,
     io::{self, PipeReader, PipeWriter, Read, Write},
     sync::mpsc::{Receiver, Sender, channel},
     thread::JoinHandle,
+    time::{Duration, Instant},
 };
 
 use rustix::{
-    event::{PollFd, PollFlags, poll},
+    event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
-    termios::{LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr},
+    termios::{QueueSelector, tcflush, tcgetwinsize},
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{
-    ask::{TypedLine, parse_line, render},
+    ask::{TypedLine, change, parse_line, render, render_after_change},
+    drawn::Drawn,
+    line::{LineState, TypedText},
+    lines::Lines,
+    modes::TypingModes,
+    pager,
     paint::Paint,
+    show::ShownText,
 };
 use crate::{
-    turn::{effect::Prompt, input::PromptAnswer, question::AnswerType, record::PromptId},
+    turn::{
+        effect::Prompt,
+        input::PromptAnswer,
+        question::AnswerType,
+        record::{Permission, PromptId, Vocabulary},
+    },
     visible::one_line,
 };
 
+/// How long the next prompt is held back after an answer that may settle it too.
+const HELD: Duration = Duration::from_secs(1);
 /// The longest line that is taken, in bytes.
 const LINE: usize = 64 * 1024;
 
@@ -53,27 +69,39 @@ pub type Answers = UnboundedReceiver<(PromptId, PromptAnswer)>;
 enum Order {
     Ask(Box<Prompt>),
     Dismiss(PromptId, String),
-    Show(String),
+    Show(ShownText),
+    Live(Vec<String>),
     Close,
 }
 
 impl Terminal {
-    /// The terminal that the process belongs to. What [`Terminal::show`] is given goes to standard error.
+    /// The terminal that the process belongs to. What [`Terminal::show`] is given goes to standard error and output.
     ///
     /// # Errors
     /// There is none, or it cannot be opened.
     pub fn open(paint: Paint) -> io::Result<(Self, Answers)> {
         let tty = File::options().read(true).write(true).open("/dev/tty")?;
-        Self::on(tty, Box::new(io::stderr()), paint)
+        let lines = Lines {
+            notes: Box::new(io::stderr()),
+            answer: Box::new(io::stdout()),
+            drawn: Drawn::new(can_move(std::env::var_os("TERM").as_deref()), paint),
+            pager: pager::pager(std::env::var_os("PAGER").as_deref()),
+        };
+        Self::on(tty, lines, paint, HELD)
     }
 
-    fn on(tty: File, notes: Box<dyn Write + Send>, paint: Paint) -> io::Result<(Self, Answers)> {
+    fn on(
+        tty: File,
+        lines: Lines,
+        paint: Paint,
+        held_for: Duration,
+    ) -> io::Result<(Self, Answers)> {
         let (woken, wake) = io::pipe()?;
         let (orders, orders_in) = channel();
         let (answers, answers_out) = unbounded_channel();
         let desk = Desk {
             tty,
-            notes,
+            lines,
             paint,
             woken,
             orders: orders_in,
@@ -81,7 +109,10 @@ impl Terminal {
             open: VecDeque::new(),
             held: Vec::new(),
             line: Vec::new(),
-            unseen: None,
+            typed: None,
+            modes: None,
+            held_for,
+            held_until: None,
         };
         let thread = std::thread::Builder::new()
             .name("terminal".into())
@@ -112,9 +143,15 @@ impl Terminal {
         self.order(Order::Dismiss(prompt, reason));
     }
 
-    /// Shows text, whole lines, as soon as no prompt is on the screen. The text is shown as it is.
-    pub fn show(&self, text: String) {
+    /// Shows text as soon as no prompt is on the screen. The text is shown as it is.
+    pub fn show(&self, text: ShownText) {
         self.order(Order::Show(text));
+    }
+
+    /// Shows these lines below all others while no prompt is on the screen, in place of those that stand there. A
+    /// terminal whose cursor cannot be moved shows none.
+    pub fn live(&self, lines: Vec<String>) {
+        self.order(Order::Live(lines));
     }
 
     fn order(&self, order: Order) {
@@ -137,8 +174,7 @@ impl Drop for Terminal {
 /// What the thread owns.
 struct Desk {
     tty: File,
-    /// Where lines that are not prompts go.
-    notes: Box<dyn Write + Send>,
+    lines: Lines,
     paint: Paint,
     woken: PipeReader,
     orders: Receiver<Order>,
@@ -146,17 +182,42 @@ struct Desk {
     /// The first is on the screen.
     open: VecDeque<Box<Prompt>>,
     /// What is shown when no prompt is on the screen any more.
-    held: Vec<String>,
-    /// What was typed of a line that has not ended.
+    held: Vec<ShownText>,
+    /// What was typed of a line that has not ended, and that the terminal itself lets a person edit.
     line: Vec<u8>,
-    /// There while what is typed is not shown.
-    unseen: Option<Unseen>,
+    /// The same, where it is edited here.
+    typed: Option<TypedText>,
+    /// There while something is typed that the terminal does not show by itself.
+    modes: Option<TypingModes>,
+    /// How long a prompt is held back.
+    held_for: Duration,
+    /// Until then the first prompt is not on the screen: an answer may have settled it too.
+    held_until: Option<Instant>,
+}
+
+/// Whether other prompts that are open may need no answer any more.
+fn may_settle_others(answer: &PromptAnswer) -> bool {
+    let PromptAnswer::Answer {
+        value, remember, ..
+    } = answer
+    else {
+        return false;
+    };
+    let permission = value.0.as_str().and_then(Permission::of);
+    *remember || matches!(permission, Some(Permission::Turn | Permission::Always))
+}
+
+/// Whether lines that were written can be taken away again on a terminal of this kind.
+fn can_move(term: Option<&OsStr>) -> bool {
+    term.is_some_and(|term| !term.is_empty() && term != "dumb")
 }
 
 /// What there is to do.
 enum Ready {
     Orders,
     Typed,
+    /// A prompt that was held back is still open.
+    Held,
 }
 
 impl Desk {
@@ -174,6 +235,7 @@ impl Desk {
                     }
                 }
                 Ready::Typed => self.read()?,
+                Ready::Held => self.present()?,
             }
         }
     }
@@ -185,8 +247,12 @@ impl Desk {
                 PollFd::new(&self.woken, PollFlags::IN),
                 PollFd::new(&self.tty, PollFlags::IN),
             ];
-            let count = if self.open.is_empty() { 1 } else { 2 };
-            match poll(&mut watched[..count], None) {
+            let is_on_screen = !self.open.is_empty() && self.held_until.is_none();
+            let count = if is_on_screen { 2 } else { 1 };
+            let left = self.held_until.map(|until| until - Instant::now());
+            let left = left.and_then(|left| Timespec::try_from(left).ok());
+            match poll(&mut watched[..count], left.as_ref()) {
+                Ok(0) => return Ok(Ready::Held),
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
                 Ok(_) if !watched[0].revents().is_empty() => return Ok(Ready::Orders),
@@ -199,14 +265,15 @@ impl Desk {
         match order {
             Order::Ask(prompt) => {
                 self.open.push_back(prompt);
-                if self.open.len() == 1 {
+                if self.open.len() == 1 && self.held_until.is_none() {
                     self.present()
                 } else {
                     Ok(())
                 }
             }
             Order::Dismiss(id, reason)
-                if self.open.front().is_some_and(|prompt| prompt.id == id) =>
+                if self.held_until.is_none()
+                    && self.open.front().is_some_and(|prompt| prompt.id == id) =>
             {
                 let gone = self
                     .paint
@@ -216,19 +283,35 @@ impl Desk {
             }
             Order::Dismiss(id, _) => {
                 self.open.retain(|prompt| prompt.id != id);
+                if self.open.is_empty() {
+                    self.release()?;
+                }
                 Ok(())
             }
-            Order::Show(text) if self.open.is_empty() => self.note(&text),
+            Order::Show(text) if self.open.is_empty() => {
+                let width = self.width();
+                self.lines.write(&text, width)
+            }
             Order::Show(text) => {
                 self.held.push(text);
                 Ok(())
+            }
+            Order::Live(lines) => {
+                self.lines.drawn.wants(lines);
+                if !self.open.is_empty() {
+                    return Ok(());
+                }
+                self.lines.draw(self.width())
             }
             Order::Close => Ok(()),
         }
     }
 
     fn close(&mut self) -> io::Result<()> {
-        self.unseen = None;
+        self.modes = None;
+        self.held_until = None;
+        self.lines.drawn.wants(Vec::new());
+        self.lines.erase()?;
         if !self.open.is_empty() {
             self.open.clear();
             self.write("\n")?;
@@ -238,28 +321,65 @@ impl Desk {
 
     /// Shows the prompt that is first.
     fn present(&mut self) -> io::Result<()> {
+        self.held_until = None;
         let Some(prompt) = self.open.front() else {
             return Ok(());
         };
-        let shown = render(prompt, self.paint);
+        self.lines.erase()?;
+        let shown = match self.in_pager(prompt) {
+            true => render_after_change(prompt, self.paint),
+            false => render(prompt, self.paint),
+        };
         if prompt.answer_type == AnswerType::Secret {
-            self.unseen = Some(Unseen::begin(&self.tty)?);
+            self.modes = Some(TypingModes::unseen(&self.tty)?);
+        } else if self.lines.drawn.can_move() {
+            self.modes = Some(TypingModes::edited(&self.tty)?);
+            self.typed = Some(TypedText::default());
         }
         tcflush(&self.tty, QueueSelector::IFlush)?;
         self.write(&shown)
     }
 
+    /// Shows the change that a prompt asks about in the person's pager, where it has more lines than the terminal. False
+    /// where it does not, or cannot be shown there.
+    fn in_pager(&self, prompt: &Prompt) -> bool {
+        let (Some(pager), Some(change)) = (&self.lines.pager, change(prompt, self.paint)) else {
+            return false;
+        };
+        let rows = tcgetwinsize(&self.tty).map_or(0, |size| size.ws_row);
+        if change.lines().count() <= rows.into() {
+            return false;
+        }
+        let shown = pager::show(pager, &change, &self.tty);
+        if let Err(error) = &shown {
+            tracing::warn!(target: "aside::terminal", %error, "a change is shown without the pager");
+        }
+        shown.is_ok()
+    }
+
     /// Done with the first prompt; the next one, if there is one.
     fn next(&mut self) -> io::Result<()> {
-        self.unseen = None;
+        self.modes = None;
+        self.typed = None;
         self.line.clear();
         self.open.pop_front();
         if self.open.is_empty() {
-            for text in std::mem::take(&mut self.held) {
-                self.note(&text)?;
-            }
+            self.lines.drawn.wrote("\n");
+            self.release()?;
+        }
+        if self.held_until.is_some() {
+            return Ok(());
         }
         self.present()
+    }
+
+    /// No prompt is open: shows what was held back.
+    fn release(&mut self) -> io::Result<()> {
+        let width = self.width();
+        for text in std::mem::take(&mut self.held) {
+            self.lines.write(&text, width)?;
+        }
+        Ok(())
     }
 
     /// Reads what was typed: a line or, after Ctrl-D, what there is of one.
@@ -269,12 +389,15 @@ impl Desk {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
             read => read?,
         };
-        self.line.extend_from_slice(&piece[..count]);
         let is_end = count == 0;
         if is_end && self.hung_up()? {
             // A terminal that goes away decides nothing.
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
+        if self.typed.is_some() {
+            return self.edit(&piece[..count]);
+        }
+        self.line.extend_from_slice(&piece[..count]);
         if is_end && self.line.is_empty() {
             self.write("\n")?;
             return self.settle(PromptAnswer::Cancel);
@@ -291,22 +414,59 @@ impl Desk {
             self.write("\n")?;
         }
         let line = std::mem::take(&mut self.line);
+        match std::str::from_utf8(&line) {
+            Err(_) => self.again("That is not UTF-8 text."),
+            Ok(line) => self.said(line.strip_suffix('\n').unwrap_or(line)),
+        }
+    }
+
+    /// Edits the line with these keys.
+    fn edit(&mut self, keys: &[u8]) -> io::Result<()> {
+        let width = self.width();
+        let Some(typed) = &mut self.typed else {
+            return Ok(());
+        };
+        match typed.take(keys) {
+            LineState::Open if typed.length() > LINE => {
+                self.write("\n")?;
+                self.again("That line is too long.")
+            }
+            LineState::Open => {
+                let shown = typed.draw(width);
+                self.write(&shown)
+            }
+            LineState::Nothing => {
+                self.write("\n")?;
+                self.settle(PromptAnswer::Cancel)
+            }
+            LineState::Ended(line) => {
+                self.write(&TypedText::ended(&line))?;
+                self.said(&line)
+            }
+        }
+    }
+
+    /// A line was typed for the first prompt.
+    fn said(&mut self, line: &str) -> io::Result<()> {
         let Some(prompt) = self.open.front() else {
             return Ok(());
         };
-        match std::str::from_utf8(&line) {
-            Err(_) => self.again("That is not UTF-8 text."),
-            Ok(line) => match parse_line(prompt, line.strip_suffix('\n').unwrap_or(line)) {
-                TypedLine::Reply(answer) => self.settle(answer),
-                TypedLine::Again(sentence) => self.again(&sentence),
-            },
+        if line.trim() == "v" && self.lines.pager.is_some() && change(prompt, self.paint).is_some()
+        {
+            self.modes = None;
+            self.typed = None;
+            return self.present();
+        }
+        match parse_line(prompt, line) {
+            TypedLine::Reply(answer) => self.settle(answer),
+            TypedLine::Again(sentence) => self.again(&sentence),
         }
     }
 
     /// Nobody is at the other end. Reading then gives what Ctrl-D gives: nothing.
     fn hung_up(&self) -> io::Result<bool> {
         let mut watched = [PollFd::new(&self.tty, PollFlags::empty())];
-        let now = rustix::event::Timespec {
+        let now = Timespec {
             tv_sec: 0,
             tv_nsec: 0,
         };
@@ -317,6 +477,9 @@ impl Desk {
     }
 
     fn settle(&mut self, answer: PromptAnswer) -> io::Result<()> {
+        if may_settle_others(&answer) {
+            self.held_until = Some(Instant::now() + self.held_for);
+        }
         if let Some(prompt) = self.open.front() {
             // Nobody listens any more: the turn has ended.
             let _ = self.answers.send((prompt.id.clone(), answer));
@@ -326,6 +489,9 @@ impl Desk {
 
     fn again(&mut self, sentence: &str) -> io::Result<()> {
         self.line.clear();
+        if let Some(typed) = &mut self.typed {
+            *typed = TypedText::default();
+        }
         self.write(&format!("{sentence}\n> "))
     }
 
@@ -333,37 +499,12 @@ impl Desk {
         self.tty.write_all(text.as_bytes())
     }
 
-    fn note(&mut self, text: &str) -> io::Result<()> {
-        self.notes.write_all(text.as_bytes())?;
-        self.notes.flush()
-    }
-}
-
-/// While it lives what is typed is not shown. What is left of it is dropped.
-struct Unseen {
-    tty: File,
-    before: Termios,
-}
-
-impl Unseen {
-    fn begin(tty: &File) -> io::Result<Self> {
-        let before = tcgetattr(tty)?;
-        let mut modes = before.clone();
-        modes.local_modes.remove(LocalModes::ECHO);
-        modes.local_modes.insert(LocalModes::ECHONL);
-        let unseen = Self {
-            tty: tty.try_clone()?,
-            before,
-        };
-        tcsetattr(tty, OptionalActions::Now, &modes)?;
-        Ok(unseen)
-    }
-}
-
-impl Drop for Unseen {
-    fn drop(&mut self) {
-        // A half-typed secret must not be left for whoever reads the terminal next.
-        let _ = tcflush(&self.tty, QueueSelector::IFlush);
-        let _ = tcsetattr(&self.tty, OptionalActions::Now, &self.before);
+    /// Columns of the terminal.
+    fn width(&self) -> usize {
+        let size = tcgetwinsize(&self.tty).map_or(0, |size| size.ws_col);
+        match size {
+            0 => 80,
+            columns => columns.into(),
+        }
     }
 }

@@ -5,17 +5,21 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
+use tokio::{
+    signal::unix::{Signal as Signals, SignalKind, signal},
+    time::{Instant, sleep_until},
+};
 
 use super::{
     args::Output,
     exit::{Signal, Strictness, exit_code},
     failure::CommandFailure,
     hints::Hints,
+    live::Live,
     output::OutputWriter,
     paint::Paint,
     place::TRUST,
-    show::{AboutTurn, Show},
+    show::{AboutTurn, Show, ShownText},
     terminal::{Answers, Terminal},
 };
 use crate::{
@@ -81,6 +85,9 @@ struct Watched {
     turn: TurnRef,
     terminal: Option<Terminal>,
     show: Show,
+    live: Live,
+    /// The lines that stand below all else.
+    lines: Vec<String>,
     writer: Option<OutputWriter>,
     /// Standard output took no more.
     cut_off: Option<CommandFailure>,
@@ -99,6 +106,9 @@ impl Watch {
         let mut signals = Heard::listen()?;
         let sandbox = config.sandbox(engine).ok();
         let mode = config.mode().unwrap_or_default();
+        let out_is_terminal = io::stdout().is_terminal();
+        // What has to fit a schema is data, and shown when it is whole.
+        let streams = out_is_terminal && self.output == Some(Output::Text) && !config.has_schema();
         let mut started = engine.begin(config).await?;
         let handle = started.handle.clone();
         let turn = TurnRef {
@@ -112,10 +122,12 @@ impl Watch {
         };
         let (terminal, mut answers) = self.terminal.unzip();
         let mut watched = Watched {
-            show: Show::new(self.paint, terminal.is_some(), about),
+            show: Show::new(self.paint, terminal.is_some(), streams, about),
+            live: Live::new(Instant::now()),
+            lines: Vec::new(),
             writer: self
                 .output
-                .map(|output| OutputWriter::new(output, io::stdout().is_terminal(), turn.clone())),
+                .map(|output| OutputWriter::new(output, out_is_terminal, turn.clone())),
             terminal,
             turn: turn.clone(),
             cut_off: None,
@@ -149,6 +161,7 @@ impl Watch {
                         handle.leave().await;
                     }
                 },
+                () = watched.changes() => watched.tick(),
                 message = started.messages.recv() => {
                     let Some(message) = message else {
                         return Err(CommandFailure::internal("the turn ended without saying how; this is a defect"));
@@ -184,7 +197,7 @@ impl Watched {
             }
             TurnMessage::Title(title) => self.update(wire::Update::Title { title }),
             TurnMessage::Prompt(prompt) => {
-                let words = self.show.words();
+                let words = self.show.prompt();
                 self.say(words);
                 if let Some(terminal) = &self.terminal {
                     terminal.ask(prompt);
@@ -208,6 +221,10 @@ impl Watched {
     }
 
     fn update(&mut self, update: wire::Update) {
+        self.live.update(&update, Instant::now());
+        if !self.lines.is_empty() {
+            self.tick();
+        }
         let shown = self.show.update(&update);
         self.say(shown);
         let written = match &mut self.writer {
@@ -238,24 +255,53 @@ impl Watched {
 
     fn end(&mut self, end: End) -> Result<(), CommandFailure> {
         let completed = TurnCompleted::new(&self.turn, end);
+        let (rest, is_shown) = self.show.answer(&completed);
+        self.say(rest);
+        // What stands below all else is gone before the answer is written.
+        let terminal = self.terminal.take();
+        drop(terminal);
+        let written = match (self.cut_off.take(), &self.writer) {
+            (Some(failure), _) => Err(failure),
+            (None, Some(writer)) if !is_shown => write(&writer.end(&completed)),
+            (None, _) => Ok(()),
+        };
         let shown = self.show.end(&completed);
         self.say(shown);
-        // The terminal is put right before anything follows.
-        drop(self.terminal.take());
-        match (self.cut_off.take(), self.writer.take()) {
-            (Some(failure), _) => Err(failure),
-            (None, Some(writer)) => write(&writer.end(&completed)),
-            (None, None) => Ok(()),
+        written
+    }
+
+    /// Returns when what is going on may look other than it does.
+    async fn changes(&self) {
+        match self.live.next(Instant::now()) {
+            Some(next) if self.terminal.is_some() => sleep_until(next).await,
+            _ => std::future::pending().await,
         }
     }
 
-    fn say(&self, text: String) {
-        match &self.terminal {
-            _ if text.is_empty() => {}
-            Some(terminal) => terminal.show(text),
-            // Where nobody can read what is shown, the turn goes on all the same.
-            None => {
-                let _ = io::stderr().write_all(text.as_bytes());
+    /// Shows what is going on now.
+    fn tick(&mut self) {
+        let lines = self.live.lines(Instant::now());
+        if let Some(terminal) = &self.terminal
+            && lines != self.lines
+        {
+            terminal.live(lines.clone());
+            self.lines = lines;
+        }
+    }
+
+    fn say(&mut self, shown: Vec<ShownText>) {
+        for text in shown {
+            match (&self.terminal, text) {
+                (Some(terminal), text) => terminal.show(text),
+                // Where nobody can read what is shown, the turn goes on all the same.
+                (None, ShownText::Note(text)) => {
+                    let _ = io::stderr().write_all(text.as_bytes());
+                }
+                (None, ShownText::Answer(text)) => {
+                    if let Err(failure) = write(&text) {
+                        self.cut_off.get_or_insert(failure);
+                    }
+                }
             }
         }
     }

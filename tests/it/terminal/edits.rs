@@ -75,6 +75,35 @@ fn an_edit_that_could_be_in_several_places() {
 }
 
 #[test]
+fn all_edits_of_the_turn_are_those_too_that_wait_already() {
+    let world = TestWorld::new();
+    for name in ["a.md", "b.md"] {
+        world.write(name, "one\ntwo\n");
+    }
+    let call = |tool: &str, arguments: Value| json!({ "call": tool, "arguments": arguments });
+    let read = |path: &str| call("read_file", json!({ "path": path }));
+    let edit = |path: &str, old: &str, new: &str| {
+        call(
+            "edit_file",
+            json!({ "path": path, "old_text": old, "new_text": new }),
+        )
+    };
+    let replies = json!([
+        { "say": [read("a.md"), read("b.md")] },
+        { "say": [edit("a.md", "two", "2"), edit("b.md", "two", "2"), edit("a.md", "one", "1")] },
+        { "say": [{ "text": "Done." }] },
+    ]);
+    let script = toml::to_string(&json!({ "reply": replies })).unwrap();
+    let mut person = PtyPerson::runs(&world, &script, &["--trust"]);
+    person.is_asked();
+    person.types("t\n");
+    // Nothing more is typed.
+    person.ends(0);
+    assert_eq!(world.read("a.md"), "1\n2\n");
+    assert_eq!(world.read("b.md"), "one\n2\n");
+}
+
+#[test]
 fn the_label_of_which_place_can_be_set() {
     let world = TestWorld::new();
     world.write("notes.md", NOTES);
@@ -98,7 +127,7 @@ fn commands_that_may_run() {
         TerminalCase::new(name, "run_command", json!({"command": command}), keys)
     };
     let cases = [
-        run("once", "echo 1 >>log", &["y\n", "\n", "o\n"]),
+        run("once", "echo 1 >>log", &["sure\n", "\n", "y\n"]),
         run("asked again, and for the turn", "echo 1 >>log", &["t\n"]),
         run("not asked again in the turn", "echo 1 >>log", &[]),
         run("no", "rm log", &["n\n"]),

@@ -113,7 +113,7 @@ fn an_answer_on_the_screen_cannot_act_on_it() {
         ..PtyStart::aside(&["run", "--trust", "-m", &model, "Go"])
     };
     let screen = PtyPerson::starts(&world, &here).ends(0);
-    assert!(screen.ends_with("␛[2J<U+202E>gone\n"), "{screen:?}");
+    assert!(screen.starts_with("␛[2J<U+202E>gone\n"), "{screen:?}");
 }
 
 #[test]

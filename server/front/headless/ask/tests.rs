@@ -265,7 +265,7 @@ fn a_command_may_run() {
             "│ cargo test",
             "│ rm -r target",
             "Run this?",
-            "  o  run it, this once",
+            "  y  run it, this once",
             "  t  run it, and whenever it comes again in this turn",
             "  a  run it, now and always",
             "  n  no",
@@ -274,6 +274,8 @@ fn a_command_may_run() {
         ],
     );
     for (line, expected) in [
+        ("y", "once"),
+        ("yes", "once"),
         ("o", "once"),
         ("t", "turn"),
         ("a", "always"),
@@ -284,8 +286,8 @@ fn a_command_may_run() {
     }
     check(
         &prompt,
-        "y",
-        again("That is none of the answers; type o, t, a or n."),
+        "sure",
+        again("That is none of the answers; type y, t, a or n."),
     );
     let eager = Prompt {
         default: Some("once".into()),
@@ -313,7 +315,7 @@ fn a_change_may_be_made() {
             "│ -fn main() {}",
             "│ +fn main() {} (no line end)",
             "Run this?",
-            "  o  make this change",
+            "  y  make this change",
             "  t  make this change and every other edit of this turn",
             "  n  no",
             "  !: decline, !text: with a note · Ctrl-D: skip",
@@ -323,7 +325,7 @@ fn a_change_may_be_made() {
     check(
         &prompt,
         "a",
-        again("That is none of the answers; type o, t or n."),
+        again("That is none of the answers; type y, t or n."),
     );
     let painted = render(&prompt, Paint { on: true });
     assert!(

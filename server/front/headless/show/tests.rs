@@ -5,11 +5,47 @@ use crate::turn::record::{ErrorCode, Refusal, RefusalReason, TurnError};
 
 /// What is written for these updates, one after the other.
 fn shown(attached: bool, updates: &[Value]) -> String {
-    let mut show = Show::new(Paint::OFF, attached, AboutTurn::default());
-    updates
+    let mut show = Show::new(Paint::OFF, attached, false, AboutTurn::default());
+    let shown = updates.iter().flat_map(|update| show.update(&read(update)));
+    notes(shown.collect())
+}
+
+/// What goes to standard error, and nothing goes anywhere else.
+fn notes(shown: Vec<ShownText>) -> String {
+    let shown = shown.into_iter().map(|shown| match shown {
+        ShownText::Note(text) => text,
+        ShownText::Answer(text) => panic!("{text:?} would go to standard output"),
+    });
+    shown.collect()
+}
+
+/// What is written where text is written as it comes, that on standard output between angles; and whether the answer is
+/// all there.
+fn streamed(updates: &[Value], answer: &str) -> (String, bool) {
+    let mut show = Show::new(Paint::ON, true, true, AboutTurn::default());
+    let mut shown: Vec<ShownText> = updates
         .iter()
-        .map(|update| show.update(&read(update)))
-        .collect()
+        .flat_map(|update| show.update(&read(update)))
+        .collect();
+    let end = TurnCompleted {
+        conversation_id: "c".into(),
+        turn_id: "t".into(),
+        outcome: Outcome::Completed,
+        answer: Some(answer.into()),
+        structured: None,
+        error: None,
+        usage: Usage::default(),
+        refusals: vec![],
+        prompts: vec![],
+    };
+    let (rest, is_shown) = show.answer(&end);
+    shown.extend(rest);
+    let shown = shown.into_iter().map(|shown| match shown {
+        ShownText::Note(text) => text,
+        ShownText::Answer(text) => format!("<{text}>"),
+    });
+    let shown: String = shown.collect();
+    (shown.replace('\x1b', "␛"), is_shown)
 }
 
 fn read(update: &Value) -> Update {
@@ -211,9 +247,9 @@ fn check_end(end: &TurnCompleted, expected: &[&str]) {
         root: "/w".into(),
         hints: Some(Hints::default()),
     };
-    let mut show = Show::new(Paint::OFF, false, about);
+    let mut show = Show::new(Paint::OFF, false, false, about);
     show.update(&read(&text(1, "All done.")));
-    assert_eq!(show.end(end).lines().collect::<Vec<_>>(), expected);
+    assert_eq!(notes(show.end(end)).lines().collect::<Vec<_>>(), expected);
 }
 
 const TOKENS: &str = "tokens: 9800 in (8000 from the cache), 340 out; 0.0125 US dollars; model a/b; conversation c-1";
@@ -298,19 +334,19 @@ fn the_end_names_the_files_that_were_changed_once_each() {
         root: "/w".into(),
         hints: None,
     };
-    let mut show = Show::new(Paint::OFF, false, about);
+    let mut show = Show::new(Paint::OFF, false, false, about);
     for uris in [
         json!(["file:///w/src/%C3%BCber%20x.rs", "file:///w/a.rs"]),
         json!(["file:///w/a.rs", "file:///elsewhere/b.rs"]),
     ] {
         let edit = json!({"kind": "edit", "callId": "c1", "uris": uris});
-        assert_eq!(show.update(&read(&edit)), "");
+        assert_eq!(show.update(&read(&edit)), []);
     }
     let end = TurnCompleted {
         usage: Usage::default(),
         ..completed(Outcome::Completed)
     };
-    let lines = show.end(&end);
+    let lines = notes(show.end(&end));
     assert_eq!(
         lines.lines().collect::<Vec<_>>(),
         [
@@ -318,4 +354,57 @@ fn the_end_names_the_files_that_were_changed_once_each() {
             "tokens: 0 in, 0 out; cost not known; model a/b; conversation c-1",
         ]
     );
+}
+
+#[test]
+fn on_a_terminal_text_is_written_as_it_comes() {
+    let reasoning = |text: &str| json!({"kind": "reasoning", "step": 1, "text": text});
+    let whole = |updates: &[Value], answer: &str| streamed(updates, answer);
+    assert_eq!(
+        whole(&[text(1, "It is "), text(1, "**so**.")], "It is **so**."),
+        ("<It is ><␛[1mso␛[0m.><\n>".into(), true)
+    );
+    assert_eq!(
+        whole(
+            &[
+                reasoning("Hm,\n"),
+                reasoning("well."),
+                text(1, "I look."),
+                call("running"),
+                text(2, "Done."),
+            ],
+            "Done."
+        ),
+        (
+            "␛[2mHm,␛[0m␛[2m\nwell.␛[0m␛[2m\n␛[0m<I look.><\n>▸ read_file: Read src/main.rs\n<Done.><\n>"
+                .into(),
+            true
+        )
+    );
+    let retry = json!({"kind": "retry", "attempt": 2, "afterMs": 1500, "reason": "it broke", "discardStep": 1});
+    assert_eq!(
+        whole(
+            &[text(1, "half an ans"), retry, text(1, "Whole.")],
+            "Whole."
+        ),
+        (
+            "<half an ans><\n>␛[33mretry 2 in 1.5 s: it broke␛[0m\n<Whole.><\n>".into(),
+            true
+        )
+    );
+    // What did not come as an update of this run is still to be written.
+    assert_eq!(whole(&[], "Said before."), (String::new(), false));
+}
+
+#[test]
+fn a_command_that_failed_is_red() {
+    let mut failed = result("ok", "Exit status 1");
+    for (status, expected) in [
+        (0, "  ␛[32mok␛[0m read_file: Exit status 1\n"),
+        (1, "  ␛[31mfailed␛[0m read_file: Exit status 1\n"),
+    ] {
+        failed["exitStatus"] = json!(status);
+        let (shown, _) = streamed(&[call("waiting"), failed.clone()], "");
+        assert_eq!(shown, expected);
+    }
 }

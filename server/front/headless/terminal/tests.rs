@@ -46,15 +46,27 @@ impl Write for Notes {
 
 impl Person {
     fn sits_down() -> Self {
+        Self::at_a_terminal(false)
+    }
+
+    /// At a terminal whose cursor can be moved, or not.
+    fn at_a_terminal(moves: bool) -> Self {
+        Self::waits(moves, Duration::ZERO)
+    }
+
+    /// At one that holds prompts back so long.
+    fn waits(moves: bool, held_for: Duration) -> Self {
         let pair = native_pty_system()
             .openpty(PtySize::default())
             .expect("a terminal");
         let tty = far_end(&*pair.master);
         let notes = Notes::default();
+        let lines = lines(notes.clone(), moves);
         let (terminal, answers) = Terminal::on(
             tty.try_clone().expect("a copy"),
-            Box::new(notes.clone()),
+            lines,
             Paint::OFF,
+            held_for,
         )
         .expect("a thread");
         let mut reader = pair.master.try_clone_reader().expect("a screen");
@@ -115,16 +127,30 @@ impl Person {
     }
 
     fn echoes(&self) -> bool {
-        tcgetattr(&self.tty)
+        rustix::termios::tcgetattr(&self.tty)
             .expect("modes")
             .local_modes
-            .contains(LocalModes::ECHO)
+            .contains(rustix::termios::LocalModes::ECHO)
     }
 
     fn leaves(&mut self) -> String {
         self.terminal = None;
         String::from_utf8(self.notes.0.lock().expect("notes").clone()).expect("text")
     }
+}
+
+/// Where what is no prompt goes: all of it to these notes.
+fn lines(notes: Notes, moves: bool) -> Lines {
+    Lines {
+        notes: Box::new(notes.clone()),
+        answer: Box::new(notes),
+        drawn: Drawn::new(moves, Paint::OFF),
+        pager: moves.then(|| "cat >&2; echo 'left the pager' >&2".to_owned()),
+    }
+}
+
+fn note(text: &str) -> ShownText {
+    ShownText::Note(text.into())
 }
 
 /// The program's end of a terminal, which does not become the terminal that these tests belong to.
@@ -282,10 +308,10 @@ fn a_prompt_that_waits_is_taken_back_unseen() {
 #[test]
 fn what_happens_meanwhile_is_shown_after_the_prompt() {
     let mut person = Person::sits_down();
-    person.terminal().show("before\n".into());
+    person.terminal().show(note("before\n"));
     person.is_asked(asked("p", "Go on?", AnswerType::Boolean));
     person.sees("> ");
-    person.terminal().show("meanwhile\n".into());
+    person.terminal().show(note("meanwhile\n"));
     person
         .terminal()
         .dismiss(PromptId("another".into()), "x".into());
@@ -306,7 +332,7 @@ fn a_terminal_that_goes_away_decides_nothing() {
     let tty = far_end(&*pair.master);
     drop(pair.slave);
     let (terminal, mut answers) =
-        Terminal::on(tty, Box::new(io::sink()), Paint::OFF).expect("a thread");
+        Terminal::on(tty, lines(Notes::default(), false), Paint::OFF, HELD).expect("a thread");
     terminal.ask(Box::new(asked("p", "Go on?", AnswerType::Boolean)));
     let mut screen = pair.master.try_clone_reader().expect("a screen");
     let mut seen = Vec::new();
@@ -317,4 +343,101 @@ fn a_terminal_that_goes_away_decides_nothing() {
     }
     drop((screen, pair.master));
     assert_eq!(answers.blocking_recv(), None);
+}
+
+#[test]
+fn what_is_going_on_stands_below_all_else_and_not_beside_a_prompt() {
+    let mut person = Person::at_a_terminal(true);
+    let spins = |text: &str| vec![text.to_owned()];
+    person.terminal().live(spins("one"));
+    person.terminal().show(note("said\n"));
+    person.is_asked(asked("p", "Go on?", AnswerType::Boolean));
+    person.sees("> ");
+    person.terminal().live(spins("two"));
+    person.types("y\n");
+    person.gave("p", &is(true));
+    person.terminal().live(spins("three"));
+    assert_eq!(person.leaves(), "one\r\x1b[Ksaid\none\r\x1b[Kthree\r\x1b[K");
+}
+
+#[test]
+fn a_line_is_edited_where_the_cursor_can_be_moved() {
+    let mut person = Person::at_a_terminal(true);
+    person.is_asked(asked("first", "Name?", AnswerType::text()));
+    person.is_asked(asked("second", "Again?", AnswerType::text()));
+    person.sees("> ");
+    assert!(!person.echoes());
+    person.types("world\x1b[D\x1b[D\x1b[D\x1b[D\x7fW");
+    person.sees("\r\x1b[K> World\r\x1b[3C");
+    // The second line is typed too early.
+    person.types("\rno\r");
+    person.gave("first", &is("World"));
+    person.sees("> World\r\n");
+    person.sees("Again?");
+    person.sees("> ");
+    person.types("\x04");
+    person.gave("second", &PromptAnswer::Cancel);
+    person.leaves();
+    assert!(person.echoes());
+}
+
+#[test]
+fn a_change_that_has_more_lines_than_the_terminal_is_in_the_pager() {
+    let mut person = Person::at_a_terminal(true);
+    let change = |lines: usize| Prompt {
+        preview: Some(Preview::Diff {
+            uri: "file:///w/a.txt".into(),
+            version: None,
+            old: String::new(),
+            new: "new\n".repeat(lines),
+        }),
+        ..asked("p", "Edit a.txt?", AnswerType::Boolean)
+    };
+    person.is_asked(change(3));
+    let shown = person.sees("> ");
+    assert!(!shown.contains("left the pager"), "{shown}");
+    person.types("y\r");
+    person.gave("p", &is(true));
+    person.is_asked(change(100));
+    let shown = person.sees("left the pager");
+    assert_eq!(shown.matches("+new").count(), 100);
+    let shown = person.sees("> ");
+    assert!(
+        shown.contains("│ /w/a.txt (v: shows the change again)"),
+        "{shown}"
+    );
+    person.types("v\r");
+    person.sees("left the pager");
+    person.sees("Edit a.txt?");
+    person.sees("\n> ");
+    person.types("n\r");
+    person.gave("p", &is(false));
+}
+
+#[test]
+fn a_prompt_that_an_answer_may_settle_too_is_not_shown_until_it_is_known() {
+    let lasting = |id: &str, text: &str| Prompt {
+        remember: true,
+        ..asked(id, text, AnswerType::Boolean)
+    };
+    for held_for in [Duration::ZERO, PATIENCE * 10] {
+        let mut person = Person::waits(false, held_for);
+        person.is_asked(lasting("first", "First?"));
+        person.is_asked(lasting("second", "Second?"));
+        person.sees("> ");
+        person.types("Y\n");
+        let (prompt, _) = person.answers.blocking_recv().expect("an answer");
+        assert_eq!(prompt.0, "first");
+        if held_for.is_zero() {
+            // It is still open.
+            person.sees("Second?");
+            continue;
+        }
+        person.terminal().show(note("settled\n"));
+        person
+            .terminal()
+            .dismiss(PromptId("second".into()), "remembered".into());
+        assert_eq!(person.leaves(), "settled\n");
+        assert!(!person.seen.contains("Second?"));
+    }
 }

@@ -1,0 +1,132 @@
+//! The last lines of a terminal, which come and go. Pure: it gives what is to be written to have them or to take them
+//! away.
+//!
+//! Invariant: whoever writes anything else takes them away first, so that they stand below all else and leave nothing
+//! behind.
+
+use unicode_width::UnicodeWidthChar;
+
+use super::paint::Paint;
+
+/// The last lines of a terminal.
+#[derive(Debug)]
+pub struct Drawn {
+    /// The cursor can be moved.
+    moves: bool,
+    paint: Paint,
+    wanted: Vec<String>,
+    /// The lines that stand on the terminal, as they were wanted.
+    shown: Vec<String>,
+    /// The cursor is at the beginning of a line but for them.
+    at_line_start: bool,
+}
+
+impl Drawn {
+    /// Nothing stands on the terminal. Nothing ever does where its cursor cannot be moved.
+    #[must_use]
+    pub fn new(moves: bool, paint: Paint) -> Self {
+        Self {
+            moves,
+            paint,
+            wanted: Vec::new(),
+            shown: Vec::new(),
+            at_line_start: true,
+        }
+    }
+
+    /// Whether the cursor can be moved.
+    #[must_use]
+    pub fn can_move(&self) -> bool {
+        self.moves
+    }
+
+    /// From now on these lines are wanted.
+    pub fn wants(&mut self, lines: Vec<String>) {
+        self.wanted = lines;
+    }
+
+    /// This was written after the lines were taken away.
+    pub fn wrote(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.at_line_start = text.ends_with('\n');
+        }
+    }
+
+    /// What puts the wanted lines on the terminal, in place of those that stand there. `width`: its columns.
+    #[must_use]
+    pub fn draw(&mut self, width: usize) -> String {
+        if !self.moves || !self.at_line_start || self.shown == self.wanted {
+            return String::new();
+        }
+        let mut out = self.erase();
+        let lines = self.wanted.iter();
+        let lines = lines.map(|line| self.paint.dim(cut(line, width.saturating_sub(1))));
+        out += &lines.collect::<Vec<_>>().join("\n");
+        self.shown.clone_from(&self.wanted);
+        out
+    }
+
+    /// What takes the lines off the terminal.
+    #[must_use]
+    pub fn erase(&mut self) -> String {
+        match self.shown.len() {
+            0 => String::new(),
+            lines => {
+                self.shown.clear();
+                format!("\r\x1b[K{}", "\x1b[1A\x1b[K".repeat(lines - 1))
+            }
+        }
+    }
+}
+
+/// As much of the line as has room in so many columns.
+fn cut(line: &str, width: usize) -> &str {
+    let mut columns = 0;
+    let end = line.char_indices().find(|(_, letter)| {
+        columns += letter.width().unwrap_or(0);
+        columns > width
+    });
+    end.map_or(line, |(at, _)| &line[..at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(lines: &[&str]) -> Vec<String> {
+        lines.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn lines_stand_below_all_else_and_leave_nothing_behind() {
+        let mut drawn = Drawn::new(true, Paint::OFF);
+        drawn.wants(lines(&["one", "two"]));
+        assert_eq!(drawn.draw(80), "one\ntwo");
+        assert_eq!(drawn.draw(80), "", "they stand there");
+        drawn.wants(lines(&["three"]));
+        assert_eq!(drawn.draw(80), "\r\x1b[K\x1b[1A\x1b[Kthree");
+        assert_eq!(drawn.erase(), "\r\x1b[K");
+        assert_eq!(drawn.erase(), "");
+        drawn.wrote("half a line");
+        assert_eq!(drawn.draw(80), "");
+        drawn.wrote(" and the rest\n");
+        assert_eq!(drawn.draw(80), "three");
+    }
+
+    #[test]
+    fn a_line_never_takes_two_rows() {
+        let mut drawn = Drawn::new(true, Paint::OFF);
+        drawn.wants(lines(&["12345", "1🥛🥛", ""]));
+        assert_eq!(drawn.draw(5), "1234\n1🥛\n");
+    }
+
+    #[test]
+    fn a_terminal_whose_cursor_cannot_be_moved_shows_none() {
+        let mut drawn = Drawn::new(false, Paint::OFF);
+        drawn.wants(lines(&["one"]));
+        assert_eq!(
+            (drawn.draw(80), drawn.erase()),
+            (String::new(), String::new())
+        );
+    }
+}

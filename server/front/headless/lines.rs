@@ -1,0 +1,47 @@
+//! What is written on a terminal besides prompts.
+
+use std::io::{self, Write};
+
+use super::{drawn::Drawn, show::ShownText};
+
+/// Where what is no prompt goes.
+pub(super) struct Lines {
+    pub(super) notes: Box<dyn Write + Send>,
+    pub(super) answer: Box<dyn Write + Send>,
+    pub(super) drawn: Drawn,
+    /// What shows a change that has more lines than the terminal.
+    pub(super) pager: Option<String>,
+}
+
+impl Lines {
+    /// Writes a text in place of the last lines, and these after it.
+    pub(super) fn write(&mut self, text: &ShownText, width: usize) -> io::Result<()> {
+        self.erase()?;
+        let (to, text) = match text {
+            ShownText::Note(text) => (&mut self.notes, text),
+            ShownText::Answer(text) => (&mut self.answer, text),
+        };
+        to.write_all(text.as_bytes())?;
+        to.flush()?;
+        self.drawn.wrote(text);
+        self.draw(width)
+    }
+
+    pub(super) fn draw(&mut self, width: usize) -> io::Result<()> {
+        let shown = self.drawn.draw(width);
+        self.note(&shown)
+    }
+
+    pub(super) fn erase(&mut self) -> io::Result<()> {
+        let gone = self.drawn.erase();
+        self.note(&gone)
+    }
+
+    fn note(&mut self, text: &str) -> io::Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.notes.write_all(text.as_bytes())?;
+        self.notes.flush()
+    }
+}

@@ -1,0 +1,216 @@
+//! What is going on in a turn, for the last lines of a terminal: what runs, for how long, and the last lines that it
+//! printed. Pure: told what happens and what time it is, it gives the lines.
+//!
+//! Nothing is shown of what takes less than 300 ms, nor while a person is asked or text comes.
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::{
+    front::wire::{CallStatus, InquiryStatus, QuestionUpdate, Update},
+    visible::{one_line, printable},
+};
+
+/// What takes less time is not shown.
+const QUICK: Duration = Duration::from_millis(300);
+/// How often what is shown changes.
+const FRAME: Duration = Duration::from_millis(100);
+/// Lines of a running call's output that are shown.
+const LINES: usize = 4;
+/// Bytes of a line that is not over which are kept.
+const LINE: usize = 4096;
+const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+/// What is going on in a turn.
+#[derive(Debug)]
+pub struct Live {
+    calls: Vec<RunningCall>,
+    /// Prompts that are open.
+    asked: usize,
+    /// Since when nothing came of the model that is waited for; none while something does.
+    waiting: Option<Instant>,
+    /// An inquiry runs.
+    inquiries: usize,
+}
+
+/// A call that runs.
+#[derive(Debug)]
+struct RunningCall {
+    id: String,
+    what: String,
+    since: Instant,
+    /// The last lines that it printed; the last one may go on.
+    lines: Vec<String>,
+}
+
+impl Live {
+    /// A turn begins: the model is waited for.
+    #[must_use]
+    pub fn new(now: Instant) -> Self {
+        Self {
+            calls: Vec::new(),
+            asked: 0,
+            waiting: Some(now),
+            inquiries: 0,
+        }
+    }
+
+    /// Takes in what happened.
+    pub fn update(&mut self, update: &Update, now: Instant) {
+        match update {
+            Update::Text { .. } | Update::Reasoning { .. } => self.waiting = None,
+            Update::ToolCall {
+                call_id,
+                name,
+                title,
+                status,
+                ..
+            } => {
+                self.waiting = None;
+                if *status == CallStatus::Running {
+                    self.calls.retain(|call| call.id != *call_id);
+                    self.calls.push(RunningCall {
+                        id: call_id.clone(),
+                        what: what(name, title),
+                        since: now,
+                        lines: vec![String::new()],
+                    });
+                }
+            }
+            Update::ToolOutput { call_id, text } => {
+                let call = self.calls.iter_mut().find(|call| call.id == *call_id);
+                if let Some(call) = call {
+                    call.prints(text);
+                }
+            }
+            Update::ToolResult { call_id, .. } => {
+                self.calls.retain(|call| call.id != *call_id);
+                self.waiting = Some(now);
+            }
+            Update::Question(QuestionUpdate::Opened { .. }) => self.asked += 1,
+            Update::Question(QuestionUpdate::Closed { .. }) => {
+                self.asked = self.asked.saturating_sub(1);
+                self.waiting = Some(now);
+            }
+            Update::Inquiry { call_ids, status } => match status {
+                InquiryStatus::Asked => {
+                    self.inquiries += call_ids.len();
+                    self.waiting = Some(now);
+                }
+                InquiryStatus::Answered | InquiryStatus::Failed => {
+                    self.inquiries = self.inquiries.saturating_sub(call_ids.len());
+                }
+            },
+            Update::Retry { .. } | Update::Steered { .. } => self.waiting = Some(now),
+            Update::Notice { .. }
+            | Update::Edit { .. }
+            | Update::Usage(_)
+            | Update::Title { .. } => {}
+        }
+    }
+
+    /// The lines to show now; none where there is nothing to show.
+    #[must_use]
+    pub fn lines(&self, now: Instant) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.asked > 0 {
+            return lines;
+        }
+        for call in &self.calls {
+            if now < call.since + QUICK {
+                continue;
+            }
+            lines.push(line(&call.what, now - call.since));
+            let printed = call.lines.iter().filter(|line| !line.trim().is_empty());
+            let printed: Vec<&String> = printed.collect();
+            let from = printed.len().saturating_sub(LINES);
+            lines.extend(printed[from..].iter().map(|line| format!("  │ {line}")));
+        }
+        if let Some(since) = self.waiting
+            && self.calls.is_empty()
+            && now >= since + QUICK
+        {
+            let what = match self.inquiries {
+                0 => "waiting for the model",
+                _ => "the model answers a question of a tool",
+            };
+            lines.push(line(what, now - since));
+        }
+        lines
+    }
+
+    /// When the lines may be others than now.
+    #[must_use]
+    pub fn next(&self, now: Instant) -> Option<Instant> {
+        if self.asked > 0 {
+            return None;
+        }
+        let began = self.calls.iter().map(|call| call.since);
+        let waits = self.waiting.filter(|_| self.calls.is_empty());
+        let next = |since: Instant| {
+            if now < since + QUICK {
+                since + QUICK
+            } else {
+                now + FRAME
+            }
+        };
+        began.chain(waits).map(next).min()
+    }
+}
+
+impl RunningCall {
+    fn prints(&mut self, text: &str) {
+        let text = printable(text.as_bytes());
+        for part in text.split_inclusive('\n') {
+            let (piece, is_over) = match part.strip_suffix('\n') {
+                Some(piece) => (piece, true),
+                None => (part, false),
+            };
+            if let Some(last) = self.lines.last_mut()
+                && last.len() < LINE
+            {
+                last.push_str(&piece.replace('\t', " "));
+            }
+            if is_over {
+                self.lines.push(String::new());
+            }
+        }
+        // Empty lines are not shown, and so not counted.
+        let mut kept = 0;
+        for at in (0..self.lines.len()).rev() {
+            kept += usize::from(!self.lines[at].trim().is_empty());
+            if kept > LINES {
+                self.lines.drain(..=at);
+                break;
+            }
+        }
+    }
+}
+
+fn what(name: &str, title: &str) -> String {
+    let (name, title) = (one_line(name), one_line(title));
+    if title.is_empty() {
+        name
+    } else {
+        format!("{name}: {title}")
+    }
+}
+
+fn line(what: &str, took: Duration) -> String {
+    let frame = took.as_millis() / FRAME.as_millis();
+    let frame = usize::try_from(frame).unwrap_or(0) % SPINNER.len();
+    format!("{} {what} · {}", SPINNER[frame], in_words(took))
+}
+
+/// How long something took.
+fn in_words(took: Duration) -> String {
+    let (seconds, tenths) = (took.as_secs(), took.subsec_millis() / 100);
+    match seconds {
+        0..60 => format!("{seconds}.{tenths} s"),
+        60.. => format!("{} min {} s", seconds / 60, seconds % 60),
+    }
+}

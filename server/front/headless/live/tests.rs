@@ -1,0 +1,103 @@
+//! What is shown of a turn at which time.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+/// What happens at which millisecond, and the lines that are shown at others.
+struct Scene {
+    begin: Instant,
+    live: Live,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let begin = Instant::now();
+        let live = Live::new(begin);
+        Self { begin, live }
+    }
+
+    fn at(&self, time: u64) -> Instant {
+        self.begin + Duration::from_millis(time)
+    }
+
+    fn happens(&mut self, time: u64, update: Value) {
+        let update = serde_json::from_value(update).unwrap();
+        self.live.update(&update, self.at(time));
+    }
+
+    #[track_caller]
+    fn shows(&self, time: u64, expected: &[&str]) {
+        assert_eq!(self.live.lines(self.at(time)), expected, "at {time}");
+    }
+}
+
+fn call(status: &str) -> Value {
+    json!({"kind": "toolCall", "step": 1, "callId": "c", "name": "run_command",
+        "title": "Run `make`", "arguments": {}, "status": status})
+}
+
+fn prints(text: &str) -> Value {
+    json!({"kind": "toolOutput", "callId": "c", "text": text})
+}
+
+fn result() -> Value {
+    json!({"kind": "toolResult", "callId": "c", "status": "ok", "summary": "Exit status 0"})
+}
+
+#[test]
+fn the_model_is_waited_for_until_it_says_something() {
+    let mut scene = Scene::new();
+    scene.shows(299, &[]);
+    scene.shows(300, &["⠸ waiting for the model · 0.3 s"]);
+    scene.shows(12_400, &["⠼ waiting for the model · 12.4 s"]);
+    scene.shows(125_000, &["⠋ waiting for the model · 2 min 5 s"]);
+    scene.happens(400, json!({"kind": "reasoning", "step": 1, "text": "Hm"}));
+    scene.shows(5_000, &[]);
+    assert_eq!(scene.live.next(scene.at(5_000)), None);
+}
+
+#[test]
+fn a_running_call_is_shown_with_the_last_lines_that_it_printed() {
+    let mut scene = Scene::new();
+    scene.happens(100, call("waiting"));
+    scene.shows(1_000, &[]);
+    scene.happens(1_000, call("running"));
+    scene.happens(1_000, prints("one\n\x1b[31mtwo\n\n"));
+    scene.shows(1_299, &[]);
+    let head = "⠸ run_command: Run `make` · 0.3 s";
+    scene.shows(1_300, &[head, "  │ one", "  │ two"]);
+    scene.happens(1_300, prints("three\nfour\nfi"));
+    scene.happens(1_300, prints("ve"));
+    scene.shows(
+        1_300,
+        &[head, "  │ two", "  │ three", "  │ four", "  │ five"],
+    );
+    scene.happens(2_000, result());
+    scene.shows(2_299, &[]);
+    scene.shows(2_300, &["⠸ waiting for the model · 0.3 s"]);
+}
+
+#[test]
+fn nothing_is_shown_while_a_person_is_asked() {
+    let mut scene = Scene::new();
+    scene.happens(0, call("running"));
+    let opened = json!({"kind": "question", "promptId": "p", "callId": "c", "promptKind": "question",
+        "label": "l", "text": "t"});
+    let closed = json!({"kind": "question", "promptId": "p", "outcome": "answered", "by": "user", "answer": true});
+    scene.happens(500, opened);
+    scene.shows(9_000, &[]);
+    assert_eq!(scene.live.next(scene.at(9_000)), None);
+    scene.happens(9_000, closed);
+    scene.shows(9_000, &["⠋ run_command: Run `make` · 9.0 s"]);
+}
+
+#[test]
+fn it_is_looked_at_again_when_something_may_change() {
+    let mut scene = Scene::new();
+    let next = |scene: &Scene, time| scene.live.next(scene.at(time)).map(|at| at - scene.begin);
+    assert_eq!(next(&scene, 10), Some(QUICK));
+    assert_eq!(next(&scene, 300), Some(Duration::from_millis(400)));
+    scene.happens(400, call("running"));
+    assert_eq!(next(&scene, 500), Some(Duration::from_millis(700)));
+}
