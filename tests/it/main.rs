@@ -10,6 +10,7 @@ mod logs;
 mod lsp;
 mod models;
 mod process;
+mod readme;
 mod run;
 mod sandbox;
 mod streaming;
