@@ -129,7 +129,7 @@ export type Update =
   | { kind: 'text' | 'reasoning'; step: number; text: string }
   | { kind: 'toolCall'; step: number; callId: string; name: string; title: string; arguments: object; status: 'waiting' | 'running' }
   | { kind: 'toolOutput'; callId: string; text: string }
-  | { kind: 'toolResult'; callId: string; status: 'ok' | 'error' | 'cancelled' | 'denied'; summary: string; diff?: string }
+  | { kind: 'toolResult'; callId: string; status: 'ok' | 'error' | 'cancelled' | 'denied'; summary: string; exitStatus?: number; diff?: string }
   | { kind: 'question'; promptId: string; callId: string; promptKind: Prompt['kind']; label: string; text: string }
   | { kind: 'question'; promptId: string; outcome: 'answered' | 'redacted' | 'cancelled'; by?: string; reason?: string; answer?: unknown }
   | { kind: 'inquiry'; callIds: string[]; status: 'asked' | 'answered' | 'failed' }

@@ -10,7 +10,7 @@ use std::{fs, path::PathBuf};
 use serde_json::{Value, json};
 
 use super::client::Client;
-use crate::world::TestWorld;
+use crate::world::{TestWorld, until};
 
 /// An editor that can show files and progress.
 fn able() -> Value {
@@ -121,10 +121,23 @@ fn actions_on(client: &mut Client, page: &std::path::Path) -> Vec<(String, Value
 
 /// Does what a code action says.
 fn act(client: &mut Client, command: &Value) {
-    client.request(
-        "workspace/executeCommand",
-        json!({ "command": command["command"], "arguments": command["arguments"] }),
-    );
+    let params = json!({ "command": command["command"], "arguments": command["arguments"] });
+    answers_once_shown(client, &params);
+}
+
+/// Answers by this command as soon as the server knows that the client shows the page: its requests are handled beside
+/// what waits for the client.
+#[track_caller]
+fn answers_once_shown(client: &mut Client, params: &Value) {
+    until("the page to be known as shown", || {
+        let request = client.ask("workspace/executeCommand", params.clone());
+        let response = client.answer(request);
+        match response["error"]["message"].as_str() {
+            None => true,
+            Some(why) if why.contains("not shown whole yet") => false,
+            Some(why) => panic!("{why}"),
+        }
+    });
 }
 
 /// Saves a text below the mark of a page.

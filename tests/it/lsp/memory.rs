@@ -266,22 +266,22 @@ fn a_client_that_knows_nothing_of_the_protocol_writes_numbers_and_options() {
     for (text, titles, written) in [
         (
             "asker: Write a whole number between 1 and 10.\nHow many?",
-            &["Use \"3\"", "Write an answer", "Cancel"][..],
+            &["Later", "Use \"3\"", "Write an answer", "Cancel"][..],
             Some(" 7\n"),
         ),
         (
             "asker: At least 1 of: one | two | three\nWhich?",
-            &["Write an answer", "Cancel"],
+            &["Later", "Write an answer", "Cancel"],
             Some("Three\n1.\n"),
         ),
         (
             "asker: Write a date (YYYY-MM-DD).\nWhen?",
-            &["Write an answer", "Cancel"],
+            &["Later", "Write an answer", "Cancel"],
             Some("2025-05-30\n"),
         ),
         (
             "asker: Who?",
-            &["Write an answer", "Leave it out", "Cancel"],
+            &["Later", "Write an answer", "Leave it out", "Cancel"],
             None,
         ),
     ] {

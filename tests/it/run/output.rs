@@ -52,7 +52,7 @@ fn fields(update: &Value) -> (&'static [&'static str], &'static [&'static str]) 
             &[],
         ),
         "toolOutput" => (&["callId", "text"], &[]),
-        "toolResult" => (&["callId", "status", "summary"], &["diff"]),
+        "toolResult" => (&["callId", "status", "summary"], &["exitStatus", "diff"]),
         "question" if update.get("outcome").is_some() => {
             (&["promptId", "outcome"], &["by", "reason", "answer"])
         }

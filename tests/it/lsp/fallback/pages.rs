@@ -5,8 +5,8 @@ use std::{fs, os::unix::fs::PermissionsExt};
 use serde_json::json;
 
 use super::{
-    BESIDE, able, act, actions_on, ask, asking, calling, choose, command, ends, message, page,
-    prompt, save, shows, titles,
+    BESIDE, able, act, actions_on, answers_once_shown, ask, asking, calling, choose, command, ends,
+    message, page, prompt, save, shows, titles,
 };
 use crate::{
     lsp::client::{Client, uri},
@@ -95,7 +95,7 @@ fn what_was_not_shown_yet_can_only_be_refused() {
     let refused = client.error("workspace/executeCommand", once.clone());
     assert_eq!(refused["code"], -32602, "{refused}");
     shows(&mut client, &shown);
-    client.request("workspace/executeCommand", once);
+    answers_once_shown(&mut client, &once);
     page(&mut client);
     assert_eq!(world.read("a.txt"), "one\nthree\n");
 }
