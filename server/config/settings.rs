@@ -29,6 +29,8 @@ pub struct Settings {
     pub assistant: AssistantSettings,
     /// How a conversation goes.
     pub conversation: ConversationSettings,
+    /// Rules for commands by their program and leading arguments. Only the user can set them.
+    pub commands: CommandSettings,
     /// How commands are confined. Only the user can set it.
     pub sandbox: SandboxSettings,
     /// Decide as if a sandbox held, so that commands run without one. Only the user can set it.
@@ -375,6 +377,22 @@ pub enum TargetName {
     User,
     /// The inquiry's assistant.
     Assistant,
+}
+
+/// Rules for commands. Each is a program and its leading arguments, such as `cargo test`. Each simple command of a line is
+/// looked at by itself: a rule that denies one of them counts before one that asks, and both before those that allow.
+/// What is not plain commands and words is allowed by no rule.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CommandSettings {
+    /// What runs unasked inside the sandbox.
+    pub allow: Vec<String>,
+    /// What asks, whatever else allows it.
+    pub ask: Vec<String>,
+    /// What never runs.
+    pub deny: Vec<String>,
+    /// What runs unasked outside the sandbox, as a line of its own without anything that a shell expands.
+    pub unsandboxed: Vec<String>,
 }
 
 /// How commands are confined. A word alone sets `state`.

@@ -72,7 +72,7 @@ pub async fn stands(rules: &SandboxRules, root: &Path, holder: &Path) -> Result<
         env: Vec::new(),
         time: TIME,
         most: MOST,
-        walls: Some(rules.walls(&means, root, root)),
+        walls: Some(rules.walls(&means, root, root, &rules.places(root))),
     };
     let ran = read_quietly(script, holder).await;
     let (how, output) = ran.map_err(|error| failed(format!("it cannot be started: {error}")))?;

@@ -21,7 +21,10 @@ use super::{
     host::PreparedCall,
     off_thread, outcome, preparation, probe,
     process::{self, CommandEnd, Ended, Job},
-    sandbox::{self, Confinement},
+    sandbox::{
+        self, CommandDecision, Confinement,
+        places::{self, Places},
+    },
     workspace::Folder,
 };
 
@@ -64,7 +67,7 @@ impl RunCommand {
 struct CommandPlan {
     args: RunCommandArguments,
     cwd: Folder,
-    held: Confinement,
+    decision: CommandDecision,
     hash: String,
 }
 
@@ -79,9 +82,12 @@ async fn plan(work: &CallWork, host: &Arc<ToolContext>) -> Result<CommandPlan, S
         folder.map_err(|refusal| format!("{refusal}."))
     });
     let cwd = folder.await?;
-    let held = probe::confinement(host).await;
+    let verdict = host.sandbox.rules.commands.verdict(&args.command);
+    let decision = CommandDecision::new(probe::confinement(host).await, &verdict);
+    let decision = decision
+        .ok_or("A rule of the user's denies this command; do not try it in another way.")?;
     // What is allowed inside the sandbox is not allowed outside of it.
-    let tool = match held {
+    let tool = match decision.held {
         Confinement::Inside(_) => "run_command in the sandbox",
         Confinement::Outside(_) | Confinement::Free => "run_command",
     };
@@ -90,7 +96,7 @@ async fn plan(work: &CallWork, host: &Arc<ToolContext>) -> Result<CommandPlan, S
     Ok(CommandPlan {
         args,
         cwd,
-        held,
+        decision,
         hash,
     })
 }
@@ -116,13 +122,13 @@ impl Tool for RunCommand {
                     text: visible(&plan.args.command).into_owned(),
                     cwd: visible(&plan.cwd.real.to_string_lossy()).into_owned(),
                 }),
-                approved: (host.approved)(&plan.hash),
+                approved: plan.decision.approved || (host.approved)(&plan.hash),
                 hash: plan.hash,
-                sandboxed: !matches!(plan.held, Confinement::Outside(_)),
-                must_ask: match plan.held {
-                    Confinement::Outside(why) => Some(why),
-                    Confinement::Inside(_) | Confinement::Free => None,
-                },
+                sandboxed: !matches!(plan.decision.held, Confinement::Outside(_)),
+                must_ask: plan
+                    .decision
+                    .must_ask
+                    .map(|why| host.sandbox.with_made(why)),
                 note: not_seen(&unsaved.unwrap_or_default()),
             })
         }))
@@ -152,18 +158,20 @@ async fn run(
         .args
         .timeout_seconds
         .map_or(host.limits.time, Duration::from_secs);
-    let (held, cwd) = (plan.held, plan.cwd.real.clone());
+    let (held, cwd) = (plan.decision.held, plan.cwd.real.clone());
     let walls = off_thread(work, host, move |_, host| {
-        let root = host.workspace.root();
+        let (rules, root) = (&host.sandbox.rules, host.workspace.root());
         Ok(match held {
             Confinement::Inside(means) => {
-                let walls = host.sandbox.rules.walls(&means, root, &cwd);
-                (OsString::from(means.shell), Some(walls))
+                let places = rules.places(root);
+                let walls = rules.walls(&means, root, &cwd, &places);
+                (OsString::from(means.shell), Some((walls, places)))
             }
             Confinement::Outside(_) | Confinement::Free => (sandbox::shell(root), None),
         })
     });
-    let (program, walls) = walls.await?;
+    let (program, inside) = walls.await?;
+    let (walls, places) = inside.unzip();
     let job = Job {
         call: work.call,
         program,
@@ -177,7 +185,36 @@ async fn run(
     let unsaved = off_thread(work, host, |_, host| Ok(host.unsaved())).await?;
     let ended = process::run(&job, host, cancelled).await;
     let ended = ended.map_err(|error| format!("The command could not be run: {error}."))?;
-    Ok(result_of(&ended, job.time, &unsaved))
+    let made = off_thread(work, host, move |_, host| {
+        Ok(places.map_or_else(Vec::new, |before| made(host, &before)))
+    });
+    let unsaved = not_seen(&unsaved).map_or_else(String::new, |line| line + "\n");
+    let notes = [unsaved, warning(&made.await?)].concat();
+    Ok(result_of(&ended, job.time, &notes))
+}
+
+/// The places from which other programs take code that a command inside the sandbox made, from the root.
+fn made(host: &ToolContext, before: &Places) -> Vec<String> {
+    let root = host.workspace.root();
+    let made = places::made(before, &host.sandbox.rules.places(root));
+    let names = made.iter().map(|path| {
+        let path = path.strip_prefix(root).unwrap_or(path);
+        path.to_string_lossy().into_owned()
+    });
+    let names: Vec<String> = names.collect();
+    host.sandbox.note_made(&names);
+    names
+}
+
+/// What a command left that could run something later, as the result begins with it.
+fn warning(made: &[String]) -> String {
+    if made.is_empty() {
+        return String::new();
+    }
+    format!(
+        "Other programs take code from what this made or replaced, so tell the user: {}\n",
+        short_line(&made.join(", "), 1000)
+    )
 }
 
 /// What the command does not see, for people and for the model.
@@ -187,17 +224,19 @@ fn not_seen(unsaved: &[String]) -> Option<String> {
 }
 
 /// A failing command is a result like any other: the model reads it and goes on.
-fn result_of(ended: &Ended, time: Duration, unsaved: &[String]) -> ToolOutcome {
+fn result_of(ended: &Ended, time: Duration, notes: &str) -> ToolOutcome {
     let line = ended.how.line(time);
-    let without = not_seen(unsaved).map_or_else(String::new, |line| line + "\n");
     let output = match ended.output.trim_end() {
         "" => "(no output)",
         text => text,
     };
     let text = ToolOutput {
         summary: line.clone(),
-        details: ended.how.exit_status().map(|status| json!({ ToolOutput::EXIT_STATUS: status })),
-        ..ToolOutput::text(format!("{without}{line}\n{output}"))
+        details: ended
+            .how
+            .exit_status()
+            .map(|status| json!({ ToolOutput::EXIT_STATUS: status })),
+        ..ToolOutput::text(format!("{notes}{line}\n{output}"))
     };
     match ended.how {
         CommandEnd::Exit(_) | CommandEnd::Signal(_) => ToolOutcome::Success(text),

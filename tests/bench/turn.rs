@@ -62,7 +62,32 @@ fn main() {
         "{:<58} {each:>9.3} ms    (wanted: under 2)",
         "a call (read a small file)"
     );
+    commands(&world);
     conversations(&world);
+}
+
+/// A command without walls, and inside the sandbox. Without a sandbox here, the second is refused and takes no time.
+fn commands(world: &TurnWorld) {
+    let (none, twenty) = (world.commands(0), world.commands(20));
+    let each = |args: &[&str]| {
+        let run = |script: &Path| {
+            let mut command = world.turn(script);
+            command.args(["--trust", "--mode", "auto"]).args(args);
+            timed(|| finish(command.stdout(Stdio::null())))
+        };
+        let turn = median(&sample(15, || run(&none)));
+        (median(&sample(15, || run(&twenty))) - turn) / 20.0
+    };
+    let (free, held) = (each(&["--unsandboxed"]), each(&[]));
+    println!(
+        "{:<58} {free:>9.3} ms    without walls",
+        "a command (`true`)"
+    );
+    println!(
+        "{:<58} {held:>9.3} ms    inside the sandbox: {:.3} ms more   (wanted: under 40)",
+        "",
+        held - free
+    );
 }
 
 /// Appending and showing the last turn, in a short conversation and in a long one.
@@ -127,6 +152,18 @@ impl TurnWorld {
         let calls = if count == 0 { String::new() } else { call };
         self.script(
             &format!("calls{count}"),
+            &format!("{calls}[[reply]]\nsay = [{{ text = \"Done.\" }}]\n"),
+        )
+    }
+
+    /// A script that runs a command so many times, one call a message.
+    fn commands(&self, count: usize) -> PathBuf {
+        let call = format!(
+            "[[reply]]\ntimes = {count}\nsay = [{{ call = \"run_command\", arguments = {{ command = \"true\" }} }}]\n"
+        );
+        let calls = if count == 0 { String::new() } else { call };
+        self.script(
+            &format!("commands{count}"),
             &format!("{calls}[[reply]]\nsay = [{{ text = \"Done.\" }}]\n"),
         )
     }

@@ -2,4 +2,5 @@
 
 mod decided;
 mod ground;
+mod job;
 mod survive;

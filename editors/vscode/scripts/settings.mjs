@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 const [aside, mode] = process.argv.slice(2);
 const schema = JSON.parse(execFileSync(aside, ['config', 'schema'], { encoding: 'utf8' }));
 /** What starts a program, lets one out of its cage or names a key's place is never a workspace's to say. */
-const MACHINE = /^(providers|mcp|sandbox|unsandboxed|tls_roots)\b/;
+const MACHINE = /^(providers|mcp|commands|sandbox|unsandboxed|tls_roots)\b/;
 /** Keywords that VS Code's settings editor knows. */
 const KEYWORDS = ['type', 'default', 'minimum', 'maximum', 'minItems', 'items', 'pattern'];
 

@@ -88,6 +88,7 @@ fn what_a_workspace_may_set() {
         ("conversation.limits.steps = 1000", NEVER),
         ("conversation.inquiry.assistant.model = 'a/b'", NEVER),
         ("conversation.inquiry.strategy = 'structured'", NEVER),
+        ("commands.allow = ['rm']", NEVER),
         ("sandbox = 'off'", NEVER),
         ("unsandboxed = true", NEVER),
         ("providers.a.base_url = 'https://evil'", NEVER),

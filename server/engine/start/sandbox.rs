@@ -8,14 +8,14 @@ use std::{
 use super::config::TurnConfig;
 use crate::{
     config::{
-        settings::{SandboxSettings, SandboxState},
+        settings::{SandboxState, Settings},
         user_folders,
     },
     engine::Engine,
     session::store::default_state_dir,
     tool::{
         probe,
-        sandbox::{Missing, SandboxRules},
+        sandbox::{CommandRules, Missing, SandboxRules},
     },
 };
 
@@ -26,9 +26,10 @@ impl Engine {
     /// A folder of which is not said where it is.
     pub fn sandbox_rules(
         &self,
-        settings: &SandboxSettings,
+        settings: &Settings,
         unsandboxed: bool,
     ) -> Result<SandboxRules, String> {
+        let (settings, commands) = (&settings.sandbox, settings.commands.clone());
         let home = env::var_os("HOME").map(PathBuf::from);
         let folders = settings.writable.iter();
         let folders = folders.map(|folder| place(folder, home.as_deref()));
@@ -38,6 +39,12 @@ impl Engine {
             network: settings.network,
             writable: folders.collect::<Result<_, _>>()?,
             own: own_folders(self.state_dir()),
+            commands: CommandRules {
+                allow: commands.allow,
+                ask: commands.ask,
+                deny: commands.deny,
+                unsandboxed: commands.unsandboxed,
+            },
         })
     }
 }
@@ -58,8 +65,10 @@ impl TurnConfig {
     /// # Errors
     /// As of [`Engine::sandbox_rules`].
     pub fn sandbox(&self, engine: &Engine) -> Result<(SandboxRules, PathBuf), String> {
-        let settings = &self.configuration.settings.sandbox;
-        let rules = engine.sandbox_rules(settings, self.unsandboxed())?;
+        let settings = &self.configuration.settings;
+        let mut rules = engine.sandbox_rules(settings, self.unsandboxed())?;
+        // No command runs before the workspace is trusted, and nothing is started to see whether one could.
+        rules.off |= !self.trusted;
         Ok((rules, self.request.root.clone()))
     }
 }

@@ -244,9 +244,7 @@ async fn model(place: &CommandContext, configuration: &Configuration) -> Finding
 
 /// Whether commands can be confined here is found out by confining one.
 async fn sandbox(place: &CommandContext, settings: &Settings) -> Finding {
-    let rules = place
-        .engine
-        .sandbox_rules(&settings.sandbox, settings.unsandboxed);
+    let rules = place.engine.sandbox_rules(settings, settings.unsandboxed);
     let rules = match rules {
         Ok(rules) => rules,
         Err(what) => return Finding::error(what),

@@ -303,7 +303,7 @@ fn leaves(source: &str, tone: Tone) -> Vec<(String, Tone)> {
                 tones.pop();
                 if tag == TagEnd::Link
                     && let Some(url) = links.pop()
-                    && !leaves.last().is_some_and(|(text, _)| *text == url)
+                    && leaves.last().is_none_or(|(text, _)| *text != url)
                 {
                     leaves.push((format!(" ({url})"), tone.dim()));
                 }

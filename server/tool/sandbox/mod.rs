@@ -11,6 +11,7 @@
 //! | `places` | what in a folder other programs take code from |
 //! | `filter` | the filter of system calls |
 //! | `program` | programs found outside of the workspace |
+//! | `commands`, `line` | the user's rules for commands, and the simple commands that a line is made of |
 
 use std::{
     collections::BTreeSet,
@@ -18,17 +19,22 @@ use std::{
     ffi::{OsStr, OsString},
     fs,
     path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use tokio::sync::OnceCell;
 
+pub(super) mod commands;
 pub(super) mod filter;
 pub(super) mod layout;
-mod places;
+mod line;
+pub(super) mod places;
 pub(super) mod program;
 
-use self::layout::Layout;
+pub use self::commands::CommandRules;
+use self::{commands::Verdict, layout::Layout, places::Places};
 use super::workspace::secret_places;
+use crate::visible::short_line;
 
 /// What the user set about the sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,6 +49,8 @@ pub struct SandboxRules {
     pub writable: Vec<PathBuf>,
     /// Folders of Aside's own, its state first.
     pub own: Vec<PathBuf>,
+    /// What is allowed, asked for or denied by name.
+    pub commands: CommandRules,
 }
 
 /// The sandbox of a turn: what the user set, and whether it works here, which is found out when it is first needed.
@@ -52,6 +60,8 @@ pub struct Sandbox {
     pub rules: SandboxRules,
     /// What it is made with, or why it cannot be made.
     pub(super) means: OnceCell<Result<Means, Missing>>,
+    /// Places from which other programs take code that commands made in this turn.
+    made: Mutex<BTreeSet<String>>,
 }
 
 /// What a sandbox is made with.
@@ -83,6 +93,46 @@ pub(super) enum Confinement {
     Free,
 }
 
+/// How a call of a command is decided, as far as it is not the mode's business.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CommandDecision {
+    /// How it would be held.
+    pub(super) held: Confinement,
+    /// A rule of the user's approves it.
+    pub(super) approved: bool,
+    /// It asks whatever the mode says; why.
+    pub(super) must_ask: Option<String>,
+}
+
+impl CommandDecision {
+    /// Puts together how commands are held here, and what the user's rules say of this one. None where it is denied.
+    pub(super) fn new(held: Confinement, verdict: &Verdict) -> Option<Self> {
+        let held = match (held, verdict) {
+            (Confinement::Inside(_), Verdict::Unsandboxed(rule)) => Confinement::Outside(format!(
+                "your rule `{rule}` lets it run outside the sandbox"
+            )),
+            (held, _) => held,
+        };
+        let approved = match verdict {
+            Verdict::Deny(_) => return None,
+            Verdict::Unsandboxed(_) => true,
+            // What is allowed by its name is allowed inside.
+            Verdict::Allow => !matches!(held, Confinement::Outside(_)),
+            Verdict::Ask(_) | Verdict::Silent => false,
+        };
+        let must_ask = match (&held, verdict) {
+            (Confinement::Outside(why), _) => Some(why.clone()),
+            (_, Verdict::Ask(rule)) => Some(format!("your rule `{rule}` asks")),
+            _ => None,
+        };
+        Some(Self {
+            held,
+            approved,
+            must_ask,
+        })
+    }
+}
+
 /// A program that starts another one inside of walls: bubblewrap with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Walls {
@@ -99,7 +149,29 @@ impl Sandbox {
         Self {
             rules,
             means: OnceCell::new(),
+            made: Mutex::default(),
         }
+    }
+
+    /// Keeps what a command made, so that a person knows before something runs outside.
+    pub(super) fn note_made(&self, names: &[String]) {
+        self.made().extend(names.iter().cloned());
+    }
+
+    /// Why a person is asked, and what commands made that could run then.
+    pub(super) fn with_made(&self, why: String) -> String {
+        let made = self.made();
+        if made.is_empty() {
+            return why;
+        }
+        let names: Vec<&str> = made.iter().map(String::as_str).collect();
+        let names = short_line(&names.join(", "), 300);
+        format!("{why}; commands made {names}, from which other programs take code")
+    }
+
+    fn made(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        // A set is whole after each change of it.
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// None, and nothing asks for want of it.
@@ -178,21 +250,28 @@ impl SandboxRules {
         Ok(Means { bubblewrap, shell })
     }
 
-    /// The walls around a command that runs in a folder of the workspace. Looks through the workspace for what is to
-    /// stay as it is, and makes folders of Aside's own that a command could make in its place.
-    pub(super) fn walls(&self, means: &Means, root: &Path, cwd: &Path) -> Walls {
+    /// The walls around a command that runs in a folder of the workspace. `places` stay as they are. Makes folders of
+    /// Aside's own that a command could make in its place.
+    pub(super) fn walls(&self, means: &Means, root: &Path, cwd: &Path, places: &Places) -> Walls {
         Walls {
             program: means.bubblewrap.clone(),
-            args: self.layout(root, cwd).arguments(),
+            args: self.layout(root, cwd, places).arguments(),
         }
     }
 
-    fn layout(&self, root: &Path, cwd: &Path) -> Layout {
+    /// The places that a command could write in, and from which other programs take code.
+    pub(super) fn places(&self, root: &Path) -> Places {
+        let writable = self.writable(root);
+        let each = writable.iter().map(|folder| places::guarded(folder));
+        each.flatten().collect()
+    }
+
+    fn layout(&self, root: &Path, cwd: &Path, places: &Places) -> Layout {
         let writable = self.writable(root);
         let is_writable = |path: &Path| writable.iter().any(|folder| path.starts_with(folder));
         let is_above = |path: &Path| writable.iter().any(|folder| folder.starts_with(path));
-        let protected = writable.iter().flat_map(|folder| places::guarded(folder));
-        let protected = protected
+        let protected = places
+            .keys()
             .filter_map(|place| fs::canonicalize(place).ok())
             .filter(|place| is_writable(place) && !is_above(place));
         let is_in_another = |own: &Path| {

@@ -1,9 +1,10 @@
 //! The places in a folder from which other programs take code, or Aside its settings, as far as they are there.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     ffi::OsString,
     fs::{self, FileType},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -14,9 +15,26 @@ const DEPTH: usize = 8;
 /// Entries that are looked at, at the most: a larger tree is looked at from the top.
 const ENTRIES: usize = 50_000;
 
+/// Places that were found, each with what tells one thing from another that takes its place.
+pub(in crate::tool) type Places = BTreeMap<PathBuf, u64>;
+
+/// The places that are new, or that something else took.
+pub(in crate::tool) fn made(before: &Places, after: &Places) -> Vec<PathBuf> {
+    let is_new = |(path, id): &(&PathBuf, &u64)| before.get(*path) != Some(id);
+    after
+        .iter()
+        .filter(is_new)
+        .map(|(path, _)| path.clone())
+        .collect()
+}
+
 /// Finds them, level by level. Nothing is followed or opened but folders.
-pub(in crate::tool) fn guarded(root: &Path) -> BTreeSet<PathBuf> {
-    let mut found = BTreeSet::new();
+pub(in crate::tool) fn guarded(root: &Path) -> Places {
+    let mut found = Places::new();
+    let mut add = |path: PathBuf| {
+        let inode = fs::symlink_metadata(&path).map_or(0, |about| about.ino());
+        found.insert(path, inode);
+    };
     let mut left = ENTRIES;
     let mut level = vec![(root.to_owned(), Vec::new())];
     for _ in 0..=DEPTH {
@@ -24,7 +42,7 @@ pub(in crate::tool) fn guarded(root: &Path) -> BTreeSet<PathBuf> {
         for (folder, names) in level {
             let entries = entries(&folder, &mut left);
             if !names.is_empty() && is_git_folder(&entries) {
-                found.insert(folder);
+                add(folder);
                 continue;
             }
             for (name, kind) in entries {
@@ -32,7 +50,7 @@ pub(in crate::tool) fn guarded(root: &Path) -> BTreeSet<PathBuf> {
                 names.push(folded_name(&name));
                 let path = folder.join(&name);
                 if is_guarded(&names) {
-                    found.insert(path);
+                    add(path);
                 } else if kind.is_dir() {
                     next.push((path, names));
                 }
@@ -88,7 +106,7 @@ mod tests {
         std::os::unix::fs::symlink("/etc", root.join(".vscode")).unwrap();
         let found = guarded(root);
         let found: Vec<_> = found
-            .iter()
+            .keys()
             .map(|path| path.strip_prefix(root).unwrap().display().to_string())
             .collect();
         assert_eq!(
@@ -103,5 +121,21 @@ mod tests {
                 "vendor/x/.git",
             ]
         );
+    }
+
+    #[test]
+    fn what_is_made_or_replaced_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for name in [".envrc", ".mcp.json"] {
+            fs::write(root.join(name), "").unwrap();
+        }
+        let before = guarded(root);
+        fs::create_dir_all(root.join("a/.git")).unwrap();
+        fs::write(root.join(".mcp.json"), "changed by its owner").unwrap();
+        fs::write(root.join("new"), "").unwrap();
+        fs::rename(root.join("new"), root.join(".envrc")).unwrap();
+        let made = made(&before, &guarded(root));
+        assert_eq!(made, [root.join(".envrc"), root.join("a/.git")]);
     }
 }

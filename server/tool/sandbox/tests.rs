@@ -46,6 +46,54 @@ fn how_a_command_is_held() {
 }
 
 #[test]
+fn what_the_rules_change() {
+    let inside = Confinement::Inside(Means {
+        bubblewrap: "/usr/bin/bwrap".into(),
+        shell: "/bin/sh".into(),
+    });
+    let outside = Confinement::Outside("why".into());
+    let free = Confinement::Free;
+    let by_rule = "your rule `x` lets it run outside the sandbox";
+    let allowed = Verdict::Allow;
+    let (ask, out) = (Verdict::Ask("x".into()), Verdict::Unsandboxed("x".into()));
+    let check = |held: &Confinement,
+                 verdict: &Verdict,
+                 to: &Confinement,
+                 approved,
+                 must_ask: Option<&str>| {
+        let decided = CommandDecision::new(held.clone(), verdict);
+        let expected = CommandDecision {
+            held: to.clone(),
+            approved,
+            must_ask: must_ask.map(str::to_owned),
+        };
+        assert_eq!(decided, Some(expected), "{held:?} {verdict:?}");
+        assert_eq!(
+            CommandDecision::new(held.clone(), &Verdict::Deny("x".into())),
+            None
+        );
+    };
+    check(&inside, &Verdict::Silent, &inside, false, None);
+    check(&inside, &allowed, &inside, true, None);
+    check(&inside, &ask, &inside, false, Some("your rule `x` asks"));
+    check(
+        &inside,
+        &out,
+        &Confinement::Outside(by_rule.into()),
+        true,
+        Some(by_rule),
+    );
+    check(&outside, &Verdict::Silent, &outside, false, Some("why"));
+    check(&outside, &allowed, &outside, false, Some("why"));
+    check(&outside, &ask, &outside, false, Some("why"));
+    check(&outside, &out, &outside, true, Some("why"));
+    check(&free, &Verdict::Silent, &free, false, None);
+    check(&free, &allowed, &free, true, None);
+    check(&free, &ask, &free, false, Some("your rule `x` asks"));
+    check(&free, &out, &free, true, None);
+}
+
+#[test]
 fn how_bubblewrap_is_installed() {
     let check = |text: &str, expected: &str| assert!(install(text).contains(expected), "{text}");
     check("NAME=\"Debian\"\nID=debian\n", "apt-get install bubblewrap");
@@ -123,7 +171,7 @@ fn own_folders_are_there_before_a_command_could_make_them() {
         own: vec![own.clone(), "/nonesuch/aside".into()],
         ..SandboxRules::default()
     };
-    let layout = rules.layout(&root, &root);
+    let layout = rules.layout(&root, &root, &Places::new());
     assert!(own.is_dir());
     assert!(layout.hidden.contains(&own));
     assert!(!Path::new("/nonesuch").exists());
@@ -138,6 +186,7 @@ fn links_are_protected_where_they_lead() {
     std::os::unix::fs::symlink("nowhere", root.join(".idea")).unwrap();
     std::os::unix::fs::symlink("/etc", root.join(".claude")).unwrap();
     std::os::unix::fs::symlink(".", root.join(".husky")).unwrap();
-    let layout = SandboxRules::default().layout(&root, &root);
+    let rules = SandboxRules::default();
+    let layout = rules.layout(&root, &root, &rules.places(&root));
     assert_eq!(layout.protected, [root.join("real")].into());
 }

@@ -6,7 +6,7 @@ use super::client::{Client, answer, initialize, nobody, prompts, uri};
 use crate::world::TestWorld;
 
 /// Keys that no workspace may set, trusted or not, each with a value that would loosen something.
-const NEVER: [(&str, &str); 17] = [
+const NEVER: [(&str, &str); 19] = [
     ("providers.anthropic.base_url", r#""http://evil.example""#),
     ("providers.anthropic.api_key_env", r#""HOME""#),
     (
@@ -16,6 +16,8 @@ const NEVER: [(&str, &str); 17] = [
     ("providers.mine.api", r#""openai-chat""#),
     ("tls_roots", r#""system""#),
     ("sandbox", r#""off""#),
+    ("sandbox.network", "true"),
+    ("commands.allow", r#"["sh"]"#),
     ("unsandboxed", "true"),
     ("conversation.mode", r#""auto""#),
     (

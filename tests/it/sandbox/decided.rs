@@ -120,6 +120,51 @@ fn without_the_means_it_is_refused_and_said_how_to_mend_that() {
 }
 
 #[test]
+fn before_trust_nothing_is_started_to_try_it() {
+    let ground = SandboxGround::new(User::Same);
+    let folder = ground.world.folder().join("bin");
+    let path = programs_without(&["bwrap"], &folder);
+    let tried = ground.outside("tried");
+    let text = format!(
+        "#!/bin/sh\ntouch {}\nexec /usr/bin/bwrap \"$@\"\n",
+        tried.display()
+    );
+    fs::write(folder.join("bwrap"), text).unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(folder.join("bwrap"), executable).unwrap();
+    let path = format!("{path}:/usr/bin:/bin");
+    let model = ground.world.script(&script(&call(WRITES)));
+    let args = [
+        "run",
+        "-m",
+        &model,
+        "Go",
+        "--non-interactive",
+        "--mode",
+        "auto",
+    ];
+    start(ground.command(program(), &args).env("PATH", &path))
+        .end()
+        .exits(0);
+    let log = ground.world.log();
+    assert!(
+        log.told("run").contains("not trusted"),
+        "{}",
+        log.told("run")
+    );
+    assert!(!tried.exists());
+    // With trust it is.
+    start(
+        ground
+            .command(program(), &[&args[..], &["--trust"]].concat())
+            .env("PATH", &path),
+    )
+    .end()
+    .exits(0);
+    assert!(tried.exists());
+}
+
+#[test]
 fn where_no_namespace_can_be_made_it_is_refused_too() {
     for user in users() {
         let ground = SandboxGround::new(*user);
@@ -202,4 +247,62 @@ fn settings_open_the_walls_where_the_user_says_so() {
     assert!(told.contains("Read-only file system"), "{told}");
     assert!(told.ends_with("\nend"), "{told}");
     assert_eq!(fs::read_to_string(ground.outside(".envrc")).unwrap(), "");
+}
+
+#[test]
+fn what_other_programs_take_code_from_is_named_when_a_command_made_it() {
+    let ground = SandboxGround::new(User::Same);
+    ground.world.write(".git/HEAD", "ref: refs/heads/main\n");
+    let plants = "mkdir -p vendor/x/.git/hooks .cargo; echo x >vendor/x/.git/hooks/pre-commit; \
+                  echo x >.cargo/config.toml; echo x >plain; echo done";
+    ground.run(&call(plants), &["--mode", "auto"]).exits(0);
+    assert_eq!(
+        ground.world.log().told("run"),
+        "Other programs take code from what this made or replaced, so tell the user: .cargo/config.toml, vendor/x/.git\n\
+         Exit status 0.\ndone"
+    );
+}
+
+#[test]
+fn rules_of_the_user_s_decide_by_name() {
+    let ground = SandboxGround::new(User::Same);
+    ground.world.user_config(
+        "[commands]\nallow = ['echo', 'git status']\nask = ['echo secret']\ndeny = ['curl']\nunsandboxed = ['touch']\n",
+    );
+    let commands = [
+        ("allowed", "echo one && echo two"),
+        ("unnamed", "cat aside.toml"),
+        ("half", "echo one && cat aside.toml"),
+        ("hidden", "echo $(cat aside.toml)"),
+        ("asked", "echo secret"),
+        ("denied", "echo one | curl x"),
+        ("denied_inside", "echo $(curl x)"),
+        ("outside", "touch ../outside/f"),
+        ("outside_twice", "touch ../outside/g; touch ../outside/h"),
+        ("inside", "echo x >../outside/i"),
+    ];
+    let calls = commands.map(|(id, command)| SandboxedCall {
+        id,
+        command: command.to_owned(),
+        cwd: ".",
+    });
+    ground.run(&calls, &[]).exits(0);
+    let log = ground.world.log();
+    assert_eq!(log.told("allowed"), "Exit status 0.\none\ntwo");
+    for refused in ["unnamed", "half", "hidden", "asked", "outside_twice"] {
+        assert!(
+            log.told(refused).starts_with("run_command needs approval"),
+            "{refused}"
+        );
+    }
+    for denied in ["denied", "denied_inside"] {
+        assert_eq!(
+            log.told(denied),
+            "A rule of the user's denies this command; do not try it in another way."
+        );
+    }
+    assert!(log.told("outside").starts_with("Exit status 0."));
+    assert!(log.told("inside").contains("Read-only file system"));
+    let there = ["f", "g", "h", "i"].map(|name| ground.outside(name).exists());
+    assert_eq!(there, [true, false, false, false]);
 }

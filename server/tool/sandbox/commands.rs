@@ -1,0 +1,117 @@
+//! The user's rules for commands: what is allowed, asked for or denied by its program and leading arguments.
+
+use super::line::CommandLine;
+
+/// The user's rules. Each is a program and its leading arguments, with blanks between them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommandRules {
+    /// What runs unasked inside the sandbox.
+    pub allow: Vec<String>,
+    /// What asks, whatever else allows it.
+    pub ask: Vec<String>,
+    /// What never runs.
+    pub deny: Vec<String>,
+    /// What runs unasked, and outside the sandbox.
+    pub unsandboxed: Vec<String>,
+}
+
+/// What the rules say of a command line, with the rule that says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::tool) enum Verdict {
+    /// One of its commands is denied.
+    Deny(String),
+    /// One of its commands asks.
+    Ask(String),
+    /// It is one plain command that runs outside the sandbox.
+    Unsandboxed(String),
+    /// Each of its commands is allowed inside the sandbox.
+    Allow,
+    /// No rule speaks of all of it.
+    Silent,
+}
+
+impl CommandRules {
+    /// What the rules say of a command line: the strictest word counts. What cannot be read is never allowed.
+    pub(in crate::tool) fn verdict(&self, command: &str) -> Verdict {
+        let all = [&self.allow, &self.ask, &self.deny, &self.unsandboxed];
+        if all.iter().all(|rules| rules.is_empty()) {
+            return Verdict::Silent;
+        }
+        let line = CommandLine::read(command);
+        let any = |rules: &[String]| {
+            let found = rules
+                .iter()
+                .find(|rule| line.commands.iter().any(|words| speaks_of(rule, words)));
+            found.cloned()
+        };
+        if let Some(rule) = any(&self.deny) {
+            return Verdict::Deny(rule);
+        }
+        if let Some(rule) = any(&self.ask) {
+            return Verdict::Ask(rule);
+        }
+        if line.is_simple
+            && let Some(rule) = any(&self.unsandboxed)
+        {
+            return Verdict::Unsandboxed(rule);
+        }
+        let is_allowed = |words: &Vec<String>| self.allow.iter().any(|rule| speaks_of(rule, words));
+        if line.is_read && line.commands.iter().all(is_allowed) {
+            return Verdict::Allow;
+        }
+        Verdict::Silent
+    }
+}
+
+/// Whether a command begins with the words of a rule.
+fn speaks_of(rule: &str, words: &[String]) -> bool {
+    let rule: Vec<&str> = rule.split_whitespace().collect();
+    !rule.is_empty()
+        && words.len() >= rule.len()
+        && rule.iter().zip(words).all(|(rule, word)| rule == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_strictest_rule_counts() {
+        let words = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect();
+        let rules = CommandRules {
+            allow: words(&["cargo test", "cargo  fmt", "git", "echo"]),
+            ask: words(&["git push"]),
+            deny: words(&["curl", "git push --force", ""]),
+            unsandboxed: words(&["git commit", "docker"]),
+        };
+        let check = |command: &str, verdict: Verdict| {
+            assert_eq!(rules.verdict(command), verdict, "{command}");
+        };
+        let deny = |rule: &str| Verdict::Deny(rule.into());
+        let unsandboxed = |rule: &str| Verdict::Unsandboxed(rule.into());
+        check("cargo test --all", Verdict::Allow);
+        check("cargo test && cargo fmt 2>&1 | echo", Verdict::Allow);
+        check("cargo test && cargo run", Verdict::Silent);
+        check("cargo", Verdict::Silent);
+        check("cargo tests", Verdict::Silent);
+        check("./cargo test", Verdict::Silent);
+        check("X=1 cargo test", Verdict::Silent);
+        check("cargo test $(rm x)", Verdict::Silent);
+        check("cargo test $(curl x)", deny("curl"));
+        check("git status", Verdict::Allow);
+        check("git status; git push", Verdict::Ask("git push".into()));
+        check("git push --force", deny("git push --force"));
+        check("git push -q --force", Verdict::Ask("git push".into()));
+        check("git commit -m x", unsandboxed("git commit"));
+        check("docker run x", unsandboxed("docker"));
+        check("docker run x >log", Verdict::Silent);
+        check("docker run $X", Verdict::Silent);
+        check("docker run x; docker run y", Verdict::Silent);
+        check("git commit && git status", Verdict::Allow);
+        check("echo 'unclosed", Verdict::Silent);
+        assert_eq!(
+            CommandRules::default().verdict("cargo test"),
+            Verdict::Silent
+        );
+    }
+}
