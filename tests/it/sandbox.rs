@@ -1,6 +1,8 @@
 //! The walls around commands: what breaks out of a command that runs without them stays in one that runs inside.
 
+mod attacks;
 mod decided;
+mod escape;
 mod ground;
 mod job;
 mod survive;

@@ -1,0 +1,365 @@
+//! Each way out is tried without walls, where it has to lead out, and inside of them, where it must not.
+
+#![expect(clippy::print_stdout, reason = "what could not be shown is on record")]
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    io::Read,
+    net::{TcpListener, UdpSocket},
+    os::{
+        linux::net::SocketAddrExt,
+        unix::{
+            fs::MetadataExt,
+            net::{SocketAddr, UnixListener},
+        },
+    },
+    path::{Path, PathBuf},
+    process::Child,
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use super::{
+    attacks::{Attack, Effect, rounds},
+    ground::{SandboxGround, SandboxedCall, User, program, users},
+};
+use crate::world::start;
+
+/// What an attack says where the system itself does not let it through.
+const REFUSALS: &[&str] = &[
+    "Operation not permitted",
+    "Permission denied",
+    "must be superuser",
+    "Function not implemented",
+    "not supported",
+    "No such file or directory",
+    "cannot change root directory",
+    "list index out of range",
+    "looked",
+];
+
+/// What listens outside, and what it heard.
+struct Listeners {
+    tcp: u16,
+    udp: u16,
+    heard: Arc<Mutex<String>>,
+}
+
+impl Listeners {
+    fn new(path: &Path, name: &str) -> Self {
+        let heard = Arc::new(Mutex::new(String::new()));
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let file = UnixListener::bind(path).unwrap();
+        let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+        fs::set_permissions(path, everybody).unwrap();
+        let named = SocketAddr::from_abstract_name(name).unwrap();
+        let named = UnixListener::bind_addr(&named).unwrap();
+        let of = Self {
+            tcp: tcp.local_addr().unwrap().port(),
+            udp: udp.local_addr().unwrap().port(),
+            heard,
+        };
+        of.hear(move || tcp.accept().map(|(stream, _)| stream));
+        of.hear(move || file.accept().map(|(stream, _)| stream));
+        of.hear(move || named.accept().map(|(stream, _)| stream));
+        let heard = of.heard.clone();
+        thread::spawn(move || {
+            let mut packet = [0; 64];
+            while let Ok((length, from)) = udp.recv_from(&mut packet) {
+                let said = String::from_utf8_lossy(&packet[..length]).into_owned();
+                *heard.lock().unwrap() += &format!("{said} ");
+                let _ = udp.send_to(b"x", from);
+            }
+        });
+        of
+    }
+
+    /// Takes in what streams say. The thread ends with the tests.
+    fn hear<S: Read>(&self, mut accept: impl FnMut() -> std::io::Result<S> + Send + 'static) {
+        let heard = self.heard.clone();
+        thread::spawn(move || {
+            while let Ok(mut stream) = accept() {
+                let mut said = String::new();
+                let _ = stream.read_to_string(&mut said);
+                *heard.lock().unwrap() += &said;
+            }
+        });
+    }
+}
+
+/// A place with everything that is attacked.
+struct Target {
+    ground: SandboxGround,
+    listeners: Listeners,
+    /// A name that nothing else has, in every place that is shared by name.
+    shared: String,
+    victims: BTreeMap<&'static str, Child>,
+}
+
+impl Target {
+    fn new(user: User) -> Self {
+        let ground = SandboxGround::new(user);
+        let shared = format!("aside-test-{:016x}", fastrand::u64(..));
+        for folder in ["/tmp", "/dev/shm"] {
+            fs::write(Path::new(folder).join(&shared), "PRIVATE").unwrap();
+        }
+        let world = ground.world.folder();
+        for file in [
+            "home/.ssh/id_ed25519",
+            "home/.netrc",
+            "home/.bashrc",
+            "state/aside/secret",
+        ] {
+            write(&world.join(file), "PRIVATE\n");
+        }
+        ground.world.user_config("# PRIVATE\n");
+        let listeners = Listeners::new(&ground.outside("socket"), &shared);
+        Self {
+            ground,
+            listeners,
+            shared,
+            victims: BTreeMap::new(),
+        }
+    }
+
+    /// The folders of an attack, and the process that it aims at.
+    fn lay(&mut self, attack: &Attack) {
+        let work = self.ground.world.at(attack.name);
+        for file in [
+            ".git/HEAD",
+            ".git/config",
+            ".git/hooks/pre-commit",
+            ".git/objects/x",
+            ".git/refs/x",
+            "sub/nested/.git/hooks/pre-commit",
+            "tree/.git",
+            "bare/HEAD",
+            "bare/config",
+            "bare/objects/x",
+            "bare/refs/x",
+            "aside.toml",
+            ".cargo/config.toml",
+            ".vscode/tasks.json",
+            ".mcp.json",
+            ".envrc",
+            ".husky/pre-commit",
+        ] {
+            let text = match file {
+                ".git/HEAD" => "ref: refs/heads/main\n",
+                _ => "",
+            };
+            write(&work.join(file), text);
+        }
+        write(&self.ground.outside(attack.name).join("f"), "safe\n");
+        if attack.command.contains("{victim}") || attack.effect == Effect::Ends {
+            let id = format!("0.0{}", mark(attack.name));
+            let mut command = self.ground.command(Path::new("sleep"), &["1000", &id]);
+            let victim = command.env("CANARY", "PRIVATE").spawn().unwrap();
+            self.victims.insert(attack.name, victim);
+        }
+    }
+
+    fn command(&self, attack: &Attack) -> String {
+        let world = self.ground.world.folder();
+        let victim = self.victims.get(attack.name).map_or(0, Child::id);
+        let up = format!("../../outside/{}", attack.name);
+        let text = |path: PathBuf| path.to_str().unwrap().to_owned();
+        [
+            ("{out}", text(self.ground.outside(attack.name))),
+            ("{up}", up),
+            ("{victim}", victim.to_string()),
+            ("{tcp}", self.listeners.tcp.to_string()),
+            ("{udp}", self.listeners.udp.to_string()),
+            ("{home}", text(world.join("home"))),
+            ("{state}", text(world.join("state/aside"))),
+            ("{work}", text(world.join("work"))),
+            ("{aside}", text(program().into())),
+            ("{mark}", mark(attack.name)),
+            ("{shared}", self.shared.clone()),
+        ]
+        .into_iter()
+        .fold(attack.command.to_owned(), |command, (from, to)| {
+            command.replace(from, &to)
+        })
+    }
+
+    /// What must not change, as it is.
+    fn snapshot(&self, attack: &Attack) -> BTreeMap<PathBuf, String> {
+        let work = self.ground.world.at(attack.name);
+        let places = [
+            ".git",
+            "sub/nested/.git",
+            "tree/.git",
+            "bare",
+            "aside.toml",
+            ".cargo",
+            ".vscode",
+            ".mcp.json",
+            ".envrc",
+            ".husky",
+        ];
+        let mut all = BTreeMap::new();
+        for place in places {
+            look(&work.join(place), &mut all);
+        }
+        look(&self.ground.outside(attack.name), &mut all);
+        // Attacks of one round share these, so that each is looked at for what it aims at.
+        for (word, place) in [
+            (".bashrc", "home/.bashrc"),
+            ("--global", "home/.gitconfig"),
+            ("aside/aside.toml", "config/aside/aside.toml"),
+            ("aside/new", "config/aside/new"),
+            ("trust.json", "state/aside/trust.json"),
+        ] {
+            if attack.command.contains(word) {
+                look(&self.ground.world.folder().join(place), &mut all);
+            }
+        }
+        all
+    }
+
+    /// Whether an attack came through.
+    fn came_through(
+        &mut self,
+        attack: &Attack,
+        before: &BTreeMap<PathBuf, String>,
+        output: &str,
+    ) -> bool {
+        match attack.effect {
+            Effect::Changes => *before != self.snapshot(attack),
+            Effect::Prints(text) => output.contains(text),
+            Effect::Hears => {
+                let heard = self.listeners.heard.lock().unwrap();
+                heard.contains(&mark(attack.name))
+            }
+            Effect::Ends => {
+                let victim = self.victims.get_mut(attack.name).unwrap();
+                victim.try_wait().unwrap().is_some()
+            }
+        }
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        for victim in self.victims.values_mut() {
+            let _ = victim.kill();
+            let _ = victim.wait();
+        }
+        for folder in ["/tmp", "/dev/shm"] {
+            let _ = fs::remove_file(Path::new(folder).join(&self.shared));
+        }
+    }
+}
+
+/// Digits that stand for a name.
+fn mark(name: &str) -> String {
+    let digits: String = name.bytes().map(|byte| byte.to_string()).collect();
+    format!("{:0>40}", &digits[..digits.len().min(40)])
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// Everything at a path: kind, mode, time of change, and content.
+fn look(path: &Path, all: &mut BTreeMap<PathBuf, String>) {
+    let Ok(about) = fs::symlink_metadata(path) else {
+        return;
+    };
+    let content = match about.is_file() {
+        true => fs::read_to_string(path).unwrap_or_default(),
+        false => String::new(),
+    };
+    let line = format!("{:o} {} {content}", about.mode(), about.mtime());
+    all.insert(path.to_owned(), line);
+    if about.is_dir() {
+        for entry in fs::read_dir(path).unwrap() {
+            look(&entry.unwrap().path(), all);
+        }
+    }
+}
+
+/// Plays a round of attacks, with or without walls, and returns what each said and whether it came through.
+fn play(user: User, round: &[Attack], args: &[&str]) -> Vec<(String, bool)> {
+    let mut target = Target::new(user);
+    for attack in round {
+        target.lay(attack);
+    }
+    let model = {
+        let calls: Vec<_> = round
+            .iter()
+            .map(|attack| SandboxedCall {
+                id: attack.name,
+                command: target.command(attack),
+                cwd: attack.name,
+            })
+            .collect();
+        target.ground.world.script(&super::ground::script(&calls))
+    };
+    target.ground.hand_over();
+    let before: Vec<_> = round.iter().map(|it| target.snapshot(it)).collect();
+    let base = [
+        "run",
+        "-m",
+        &model,
+        "Go",
+        "--trust",
+        "--non-interactive",
+        "--mode",
+        "auto",
+    ];
+    let mut command = target
+        .ground
+        .command(program(), &[&base[..], args].concat());
+    start(&mut command).end().exits(0);
+    let log = target.ground.world.log();
+    let mut results = Vec::new();
+    for (attack, before) in round.iter().zip(before) {
+        let told = log.told(attack.name).to_owned();
+        results.push((told.clone(), target.came_through(attack, &before, &told)));
+    }
+    results
+}
+
+fn check_round(user: User, round: &[Attack]) {
+    let free = play(user, round, &["--unsandboxed"]);
+    let held = play(user, round, &[]);
+    for ((attack, (said, through)), (held, out)) in round.iter().zip(free).zip(held) {
+        let name = attack.name;
+        assert!(!out, "{name} as {user:?} came through the walls: {held}");
+        let stated = attack.error.split('|').any(|error| held.contains(error));
+        assert!(
+            stated,
+            "{name} as {user:?} was not told {:?}: {held}",
+            attack.error
+        );
+        if through {
+            continue;
+        }
+        let refused = REFUSALS.iter().any(|it| said.contains(it));
+        assert!(
+            attack.needs_rights && refused,
+            "{name} as {user:?} does not lead out without walls either: {said}"
+        );
+        println!("{name} as {user:?} is refused by the system itself: {said}");
+    }
+}
+
+#[test]
+fn no_way_leads_out_of_the_sandbox() {
+    let rounds = rounds();
+    let names: BTreeSet<_> = rounds.iter().flatten().map(|attack| attack.name).collect();
+    let count = rounds.iter().map(Vec::len).sum::<usize>();
+    assert_eq!(names.len(), count, "each has its own name");
+    assert!(count >= 60, "{count}");
+    for user in users() {
+        for round in &rounds {
+            check_round(*user, round);
+        }
+    }
+    println!("{count} ways out, as {:?}", users());
+}
