@@ -30,10 +30,11 @@ const BASE: &str = r#"
 "#;
 
 /// What is made of these in another place than here.
-const ELSEWHERE: [&str; 3] = [
+const ELSEWHERE: [&str; 4] = [
     // `TurnConfig::unsandboxed` and `run_command`.
     "unsandboxed",
     "sandbox",
+    "commands",
     // `Models::new`.
     "tls_roots",
 ];

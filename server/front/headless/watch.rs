@@ -260,7 +260,7 @@ impl Watched {
         // What stands below all else is gone before the answer is written.
         let terminal = self.terminal.take();
         drop(terminal);
-        let written = match (self.cut_off.take(), &self.writer) {
+        let written = match (self.cut_off.take(), self.writer.take()) {
             (Some(failure), _) => Err(failure),
             (None, Some(writer)) if !is_shown => write(&writer.end(&completed)),
             (None, _) => Ok(()),
