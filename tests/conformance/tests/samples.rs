@@ -53,6 +53,7 @@ fn every_sample_of_a_prompt_and_of_an_end_is_well_formed() {
 fn every_field_of_an_update_but_the_optional_ones_is_needed() {
     let optional = [
         ("toolResult", "diff"),
+        ("toolResult", "exitStatus"),
         ("question", "answer"),
         ("retry", "discardStep"),
         ("usage", "costUsd"),
