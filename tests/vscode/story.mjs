@@ -197,7 +197,7 @@ await test('the list of conversations opens, renames, forks and deletes them, an
   const act = async (title, done) => {
     await menu(row('A red dot').first(), title);
     const asked = quickInput.locator('.monaco-list-row').filter({ hasText: 'A red dot' }).first();
-    await done.or(asked).first().waitFor();
+    await Promise.any([done.waitFor(), asked.waitFor()]);
     if (await asked.isVisible()) await asked.click();
     await done.waitFor();
   };
