@@ -17,7 +17,7 @@ use crate::{
 pub(super) const CASES: &[Case] = &[
     Case {
         name: "fallback_yes",
-        sentence: "`aside.server.ask` starts a turn; its question is a message with the actions Yes and No, and Yes counts.",
+        sentence: "`aside.server.ask` starts a turn; its question is a message that leads with Later and ends with Cancel, and Yes counts.",
         play: fallback_yes,
     },
     Case {
@@ -32,8 +32,18 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         name: "fallback_null",
-        sentence: "Null, which is how clients say that a message was closed, is a dismissal and not a yes.",
+        sentence: "Null, which is how clients say that a message was closed, answers nothing: `aside.server.answer` shows the message again.",
         play: fallback_null,
+    },
+    Case {
+        name: "fallback_later",
+        sentence: "Later answers nothing: `aside.server.answer` shows the message again.",
+        play: fallback_later,
+    },
+    Case {
+        name: "fallback_cancel",
+        sentence: "Cancel is a dismissal.",
+        play: fallback_cancel,
     },
     Case {
         name: "fallback_wrong_title",
@@ -126,7 +136,7 @@ fn fallback_yes(stage: &Stage) -> Step {
         format!("the message is {:?}", shown.message),
     )?;
     check(
-        titles(&shown) == ["Yes", "No"],
+        titles(&shown) == ["Later", "Yes", "No", "Cancel"],
         format!("the message offers {:?}", titles(&shown)),
     )?;
     client.respond(&id, json!({"title": "Yes"}));
@@ -146,9 +156,33 @@ fn fallback_select(stage: &Stage) -> Step {
 }
 
 fn fallback_null(stage: &Stage) -> Step {
+    leaves_open(stage, &Value::Null)
+}
+
+fn fallback_later(stage: &Stage) -> Step {
+    leaves_open(stage, &json!({"title": "Later"}))
+}
+
+/// After this reply the question is as open as before, and can be shown and answered again.
+fn leaves_open(stage: &Stage, reply: &Value) -> Step {
     let mut client = ask(stage, &[Ask::boolean("Ship it?")])?;
     let (id, _) = message(&mut client)?;
-    client.respond(&id, Value::Null);
+    client.respond(&id, reply.clone());
+    check(
+        client.pending()?.len() == 1,
+        format!("after {reply} the question is not open any more"),
+    )?;
+    client.call(
+        "workspace/executeCommand",
+        json!({"command": "aside.server.answer"}),
+    )?;
+    chooses(&mut client, "Yes")?;
+    says(&mut client, TOLD_YES)
+}
+
+fn fallback_cancel(stage: &Stage) -> Step {
+    let mut client = ask(stage, &[Ask::boolean("Ship it?")])?;
+    chooses(&mut client, "Cancel")?;
     says(&mut client, TOLD_DISMISSED)
 }
 

@@ -48,6 +48,8 @@ struct Toy {
     live: HashMap<String, u64>,
     /// The prompt of each request that was not replied to.
     asked: HashMap<i64, String>,
+    /// Prompts whose message was sent away without an answer.
+    put_off: HashSet<String>,
     /// Prompts that were settled by `aside/prompt/answer`.
     elsewhere: HashSet<String>,
     requests: i64,
@@ -104,6 +106,7 @@ impl Toy {
             store: Store::open()?,
             live: HashMap::new(),
             asked: HashMap::new(),
+            put_off: HashSet::new(),
             elsewhere: HashSet::new(),
             requests: 0,
             out: Vec::new(),

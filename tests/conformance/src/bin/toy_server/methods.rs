@@ -171,6 +171,10 @@ impl Toy {
     fn command(&mut self, params: &Value) -> Result {
         match params["command"].as_str() {
             Some("aside.server.ask") => self.start(&params["arguments"][0]).map(|_| Value::Null),
+            Some("aside.server.answer") => {
+                self.show_again();
+                Ok(Value::Null)
+            }
             _ => refused(-32602, "`command` is not one of this server's"),
         }
     }

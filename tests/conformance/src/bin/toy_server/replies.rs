@@ -73,7 +73,10 @@ impl Toy {
             Some(error) => Given::Failed(error["message"].as_str().unwrap_or_default().to_owned()),
             None if response["result"].is_null() && self.is(Wrong::NullIsYes) => self.yes(prompt),
             None if self.knows => read(&response["result"]),
-            None => self.chosen_title(prompt, &response["result"]),
+            None => match self.chosen_title(prompt, &response["result"]) {
+                Some(given) => given,
+                None => return self.show_fallback(),
+            },
         };
         if self.is_open(prompt) {
             self.settle(prompt, given);
