@@ -2,12 +2,12 @@
 //! and other mounts, also while they are absent, and whatever the root of the workspace is.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     ffi::{OsStr, OsString},
     fs, io,
     os::{
         fd::{AsFd, OwnedFd},
-        unix::fs::MetadataExt,
+        unix::{ffi::OsStrExt, fs::MetadataExt},
     },
     path::{Path, PathBuf},
 };
@@ -36,8 +36,8 @@ struct FileId {
 pub(super) struct Guard {
     /// Folders of Aside's own, in which no tool writes. They need not be there.
     own: Vec<PathBuf>,
-    /// Their real paths as the turn began, with which each file that is read is compared.
-    real: Vec<PathBuf>,
+    /// They and their real paths as the turn began, none below another: each file that is read is compared with them.
+    covered: Vec<PathBuf>,
     /// The user's home, whose hidden files are the start files and settings of other programs.
     home: Option<PathBuf>,
 }
@@ -65,8 +65,13 @@ impl Guard {
     pub(super) fn new(mut own: Vec<PathBuf>, home: Option<PathBuf>) -> Self {
         own.sort_unstable();
         own.dedup();
-        let real = own.iter().map(|own| real_path(own)).collect();
-        Self { own, real, home }
+        let mut known = HashMap::new();
+        let real = own.iter().map(|own| real_path(own, &mut known));
+        let mut covered: Vec<PathBuf> = real.chain(own.iter().cloned()).collect();
+        covered.sort_unstable();
+        // What lies below a folder comes right behind it or behind more that does.
+        covered.dedup_by(|path, above| path.starts_with(above));
+        Self { own, covered, home }
     }
 
     /// Why the place is guarded that `below` leads to from an open folder: names of folders that need not be there,
@@ -118,8 +123,7 @@ impl Guard {
 
     /// Whether a real path leads into a folder of Aside's own.
     pub(super) fn covers(&self, real: &Path) -> bool {
-        let mut own = self.own.iter().chain(&self.real);
-        own.any(|own| real.starts_with(own))
+        self.covered.iter().any(|folder| lies_in(real, folder))
     }
 }
 
@@ -184,12 +188,31 @@ fn place(path: &Path) -> Option<(FileId, Vec<OsString>)> {
 }
 
 /// The real path of a folder that need not be there: that of the nearest one above it that is, and the names below.
-fn real_path(folder: &Path) -> PathBuf {
-    let real = folder.ancestors().find_map(|above| {
-        let below = folder.strip_prefix(above).ok()?;
-        Some(above.canonicalize().ok()?.join(below))
-    });
-    real.unwrap_or_else(|| folder.to_owned())
+/// What is `known` is not looked up again.
+fn real_path(folder: &Path, known: &mut HashMap<PathBuf, PathBuf>) -> PathBuf {
+    if let Some(real) = known.get(folder) {
+        return real.clone();
+    }
+    let real = match folder.parent().zip(folder.file_name()) {
+        Some((above, name)) => {
+            let here = real_path(above, known).join(name);
+            match fs::read_link(&here) {
+                Ok(_) => here.canonicalize().unwrap_or(here),
+                Err(_) => here,
+            }
+        }
+        None => folder.canonicalize().unwrap_or_else(|_| folder.to_owned()),
+    };
+    known.insert(folder.to_owned(), real.clone());
+    real
+}
+
+/// Whether a path is that of a folder or below it, where both are written without anything to resolve. Unlike
+/// `starts_with` of paths it takes none of them apart, for each call of a tool asks it.
+fn lies_in(path: &Path, folder: &Path) -> bool {
+    let path = path.as_os_str().as_bytes();
+    let below = path.strip_prefix(folder.as_os_str().as_bytes());
+    below.is_some_and(|below| below.is_empty() || below.starts_with(b"/"))
 }
 
 fn begins(names: &[OsString], with: &[OsString], same: impl Fn(&OsStr, &OsStr) -> bool) -> bool {

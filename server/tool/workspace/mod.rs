@@ -325,9 +325,10 @@ impl Workspace {
 
     /// Whether reading must be asked for, by the path as it was named and the real one, from the root.
     fn is_secret(&self, inside: &Path, real: &str) -> bool {
+        let has_other_name = inside != Path::new(real);
         let real = self.path.join(real);
-        names::is_secret(inside)
-            || names::is_secret(&real)
+        names::is_secret(&real)
+            || (has_other_name && names::is_secret(inside))
             // What the kernel tells of processes, their environments among it.
             || real.starts_with("/proc")
             || self.guard.covers(&real)

@@ -1,6 +1,7 @@
 //! Which names are special: what tools never write, what an edit asks for, and what reading asks for.
 
 use std::{
+    borrow::Cow,
     ffi::OsStr,
     path::{Component, Path, PathBuf},
 };
@@ -12,98 +13,98 @@ const OWN: &[&str] = &["aside.toml", ".aside"];
 
 /// Places from which other programs take code or commands without asking: what is there, and who. Names follow one
 /// another anywhere in a path and stand for all beneath them; a `*` at either end of a name stands for anything.
-const CODE: &[(&str, &str)] = &[
-    (".git", "Git"),
+const CODE: &[(&[&str], &str)] = &[
+    (&[".git"], "Git"),
     // The short name of `.git` on file systems that make those.
-    ("git~*", "Git"),
-    (".gitmodules", "Git"),
-    (".gitconfig", "Git"),
-    (".config/git", "Git"),
-    (".githooks", "Git"),
-    (".husky", "Git"),
-    ("lefthook.yml", "Git"),
-    (".lefthook.yml", "Git"),
-    (".pre-commit-config.yaml", "Git"),
-    (".hg", "Mercurial"),
-    (".hgrc", "Mercurial"),
-    (".jj", "Jujutsu"),
-    (".svn", "Subversion"),
-    (".bzr", "Breezy"),
-    (".cargo/config.toml", "Cargo"),
-    (".cargo/config", "Cargo"),
-    (".cargo/bin", "a shell"),
-    (".cargo/env", "a shell"),
-    (".npmrc", "npm"),
-    (".yarnrc", "Yarn"),
-    (".yarnrc.yml", "Yarn"),
-    (".yarn", "Yarn"),
-    (".pnpmfile.cjs", "pnpm"),
-    (".mcp.json", "an assistant"),
-    (".claude", "Claude"),
-    (".claude.json", "Claude"),
-    (".codex", "Codex"),
-    (".gemini", "Gemini"),
-    (".cursor", "Cursor"),
-    (".windsurf", "Windsurf"),
-    (".continue", "Continue"),
-    (".aider*", "Aider"),
-    (".vscode", "VS Code"),
-    (".vscode-server", "VS Code"),
-    ("*.code-workspace", "VS Code"),
-    (".devcontainer", "a development container"),
-    (".devcontainer.json", "a development container"),
-    (".vs", "Visual Studio"),
-    (".idea", "an editor of JetBrains"),
-    (".fleet", "an editor of JetBrains"),
-    (".zed", "Zed"),
-    (".helix", "Helix"),
-    (".nova", "Nova"),
-    ("*.sublime-project", "Sublime Text"),
-    (".nvim*", "Neovim"),
-    (".config/nvim", "Neovim"),
-    (".exrc", "Vim"),
-    (".vim", "Vim"),
-    (".vimrc", "Vim"),
-    (".gvimrc", "Vim"),
-    (".lvimrc", "Vim"),
-    (".local.vimrc", "Vim"),
-    (".kakrc", "Kakoune"),
-    (".emacs", "Emacs"),
-    (".emacs.d", "Emacs"),
-    (".dir-locals.el", "Emacs"),
-    (".dir-locals-2.el", "Emacs"),
-    (".envrc", "direnv"),
-    (".direnv", "direnv"),
-    ("mise.toml", "mise"),
-    (".mise.toml", "mise"),
-    (".bashrc", "a shell"),
-    (".bash_*", "a shell"),
-    (".profile", "a shell"),
-    (".zshrc", "a shell"),
-    (".zshenv", "a shell"),
-    (".zprofile", "a shell"),
-    (".zlogin", "a shell"),
-    (".zlogout", "a shell"),
-    (".kshrc", "a shell"),
-    (".mkshrc", "a shell"),
-    (".cshrc", "a shell"),
-    (".tcshrc", "a shell"),
-    (".login", "a shell"),
-    (".logout", "a shell"),
-    (".config/fish", "a shell"),
-    (".config/systemd", "systemd"),
-    (".config/autostart", "the desktop"),
-    (".local/bin", "a shell"),
-    (".xprofile", "the desktop"),
-    (".xinitrc", "the desktop"),
-    (".xsession", "the desktop"),
-    (".ssh", "SSH"),
-    (".gdbinit", "GDB"),
-    (".lldbinit", "LLDB"),
-    (".pdbrc", "Python's debugger"),
-    (".rprofile", "R"),
-    (".irbrc", "Ruby"),
-    (".pryrc", "Ruby"),
+    (&["git~*"], "Git"),
+    (&[".gitmodules"], "Git"),
+    (&[".gitconfig"], "Git"),
+    (&[".config", "git"], "Git"),
+    (&[".githooks"], "Git"),
+    (&[".husky"], "Git"),
+    (&["lefthook.yml"], "Git"),
+    (&[".lefthook.yml"], "Git"),
+    (&[".pre-commit-config.yaml"], "Git"),
+    (&[".hg"], "Mercurial"),
+    (&[".hgrc"], "Mercurial"),
+    (&[".jj"], "Jujutsu"),
+    (&[".svn"], "Subversion"),
+    (&[".bzr"], "Breezy"),
+    (&[".cargo", "config.toml"], "Cargo"),
+    (&[".cargo", "config"], "Cargo"),
+    (&[".cargo", "bin"], "a shell"),
+    (&[".cargo", "env"], "a shell"),
+    (&[".npmrc"], "npm"),
+    (&[".yarnrc"], "Yarn"),
+    (&[".yarnrc.yml"], "Yarn"),
+    (&[".yarn"], "Yarn"),
+    (&[".pnpmfile.cjs"], "pnpm"),
+    (&[".mcp.json"], "an assistant"),
+    (&[".claude"], "Claude"),
+    (&[".claude.json"], "Claude"),
+    (&[".codex"], "Codex"),
+    (&[".gemini"], "Gemini"),
+    (&[".cursor"], "Cursor"),
+    (&[".windsurf"], "Windsurf"),
+    (&[".continue"], "Continue"),
+    (&[".aider*"], "Aider"),
+    (&[".vscode"], "VS Code"),
+    (&[".vscode-server"], "VS Code"),
+    (&["*.code-workspace"], "VS Code"),
+    (&[".devcontainer"], "a development container"),
+    (&[".devcontainer.json"], "a development container"),
+    (&[".vs"], "Visual Studio"),
+    (&[".idea"], "an editor of JetBrains"),
+    (&[".fleet"], "an editor of JetBrains"),
+    (&[".zed"], "Zed"),
+    (&[".helix"], "Helix"),
+    (&[".nova"], "Nova"),
+    (&["*.sublime-project"], "Sublime Text"),
+    (&[".nvim*"], "Neovim"),
+    (&[".config", "nvim"], "Neovim"),
+    (&[".exrc"], "Vim"),
+    (&[".vim"], "Vim"),
+    (&[".vimrc"], "Vim"),
+    (&[".gvimrc"], "Vim"),
+    (&[".lvimrc"], "Vim"),
+    (&[".local.vimrc"], "Vim"),
+    (&[".kakrc"], "Kakoune"),
+    (&[".emacs"], "Emacs"),
+    (&[".emacs.d"], "Emacs"),
+    (&[".dir-locals.el"], "Emacs"),
+    (&[".dir-locals-2.el"], "Emacs"),
+    (&[".envrc"], "direnv"),
+    (&[".direnv"], "direnv"),
+    (&["mise.toml"], "mise"),
+    (&[".mise.toml"], "mise"),
+    (&[".bashrc"], "a shell"),
+    (&[".bash_*"], "a shell"),
+    (&[".profile"], "a shell"),
+    (&[".zshrc"], "a shell"),
+    (&[".zshenv"], "a shell"),
+    (&[".zprofile"], "a shell"),
+    (&[".zlogin"], "a shell"),
+    (&[".zlogout"], "a shell"),
+    (&[".kshrc"], "a shell"),
+    (&[".mkshrc"], "a shell"),
+    (&[".cshrc"], "a shell"),
+    (&[".tcshrc"], "a shell"),
+    (&[".login"], "a shell"),
+    (&[".logout"], "a shell"),
+    (&[".config", "fish"], "a shell"),
+    (&[".config", "systemd"], "systemd"),
+    (&[".config", "autostart"], "the desktop"),
+    (&[".local", "bin"], "a shell"),
+    (&[".xprofile"], "the desktop"),
+    (&[".xinitrc"], "the desktop"),
+    (&[".xsession"], "the desktop"),
+    (&[".ssh"], "SSH"),
+    (&[".gdbinit"], "GDB"),
+    (&[".lldbinit"], "LLDB"),
+    (&[".pdbrc"], "Python's debugger"),
+    (&[".rprofile"], "R"),
+    (&[".irbrc"], "Ruby"),
+    (&[".pryrc"], "Ruby"),
 ];
 
 const SECRET_NAMES: &[&str] = &[
@@ -141,20 +142,20 @@ const SECRET_NAMES: &[&str] = &[
 ];
 
 /// Folders whose files hold secrets, more often than not: names follow one another anywhere in a path.
-const SECRET_FOLDERS: &[&str] = &[
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".password-store",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/hub",
-    ".local/share/keyrings",
-    "etc/ssl/private",
-    "etc/sudoers.d",
+const SECRET_FOLDERS: &[&[&str]] = &[
+    &[".ssh"],
+    &[".gnupg"],
+    &[".aws"],
+    &[".azure"],
+    &[".kube"],
+    &[".docker"],
+    &[".password-store"],
+    &[".config", "gcloud"],
+    &[".config", "gh"],
+    &[".config", "hub"],
+    &[".local", "share", "keyrings"],
+    &["etc", "ssl", "private"],
+    &["etc", "sudoers.d"],
 ];
 
 const SECRET_ENDINGS: &[&str] = &[
@@ -185,12 +186,9 @@ pub(super) fn taken_by(path: &Path) -> Option<&'static str> {
 /// Whether a place is one that takes code, or Aside's own settings, by the folded names that lead to it, none of which
 /// but the last is one itself.
 pub(super) fn is_guarded(names: &[String]) -> bool {
-    let ends_with = |place: &str| {
-        let parts = place.split('/').rev();
-        let mut names = names.iter().rev();
-        parts
-            .into_iter()
-            .all(|part| names.next().is_some_and(|name| fits(name, part)))
+    let ends_with = |place: &[&str]| {
+        let start = names.len().checked_sub(place.len());
+        start.is_some_and(|start| is_part(&names[start..], place))
     };
     names
         .last()
@@ -200,25 +198,24 @@ pub(super) fn is_guarded(names: &[String]) -> bool {
 
 /// Where a user's secrets usually are: folders and files below the home, and of the system.
 pub(super) fn secret_places(home: &Path) -> Vec<PathBuf> {
-    let system = |place: &&str| place.starts_with("etc/");
-    let folders = SECRET_FOLDERS.iter().map(|place| match system(place) {
-        true => Path::new("/").join(place),
-        false => home.join(place),
+    let folders = SECRET_FOLDERS.iter().map(|place| {
+        let above = match place.first() {
+            Some(&"etc") => Path::new("/"),
+            _ => home,
+        };
+        above.join(place.iter().collect::<PathBuf>())
     });
     let files = SECRET_NAMES.iter();
     let files = files.flat_map(|name| [home.join(name), Path::new("/etc").join(name)]);
     folders.chain(files).collect()
 }
 
-/// Whether the names of a place, with `/` between them, follow one another here.
-fn is_part(names: &[String], place: &str) -> bool {
-    let parts: Vec<&str> = place.split('/').collect();
-    let mut windows = names.windows(parts.len());
+/// Whether the names of a place follow one another here.
+fn is_part(names: &[String], place: &[&str]) -> bool {
+    let mut windows = names.windows(place.len());
     windows.any(|window| {
-        window
-            .iter()
-            .zip(&parts)
-            .all(|(name, part)| fits(name, part))
+        let mut pairs = window.iter().zip(place);
+        pairs.all(|(name, part)| fits(name, part))
     })
 }
 
@@ -234,9 +231,12 @@ fn fits(name: &str, part: &str) -> bool {
 
 /// A name as a forgiving file system would compare it.
 pub(super) fn folded(name: &OsStr) -> String {
-    let visible = name.to_string_lossy();
-    let name: String = visible.chars().filter(|c| !is_hidden(*c)).collect();
-    let name = name.split(':').next().unwrap_or_default();
+    let name = name.to_string_lossy();
+    let visible = match name.contains(is_hidden) {
+        true => Cow::Owned(name.replace(is_hidden, "")),
+        false => name,
+    };
+    let name = visible.split(':').next().unwrap_or_default();
     name.trim_end_matches(['.', ' ']).to_lowercase()
 }
 
@@ -246,7 +246,7 @@ pub(super) fn is_secret(path: &Path) -> bool {
     let Some(name) = names.last() else {
         return false;
     };
-    let lies_in = |folder: &&str| is_part(&names[..names.len() - 1], folder);
+    let lies_in = |folder: &&[&str]| is_part(&names[..names.len() - 1], folder);
     // Public keys and known hosts are what `.ssh` has for everybody.
     let public = name.ends_with(".pub") || name == "known_hosts";
     name.starts_with(".env")

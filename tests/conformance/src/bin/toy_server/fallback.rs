@@ -15,13 +15,9 @@ impl Toy {
         if !self.asked.is_empty() {
             return;
         }
-        let Some(open) = self
-            .open_prompts()
-            .into_iter()
-            .find(|open| {
-                self.live.contains_key(&open.turn) && !self.put_off.contains(&open.prompt)
-            })
-        else {
+        let Some(open) = self.open_prompts().into_iter().find(|open| {
+            self.live.contains_key(&open.turn) && !self.put_off.contains(&open.prompt)
+        }) else {
             return;
         };
         let Some(call) = self.store.call(&open.prompt) else {
