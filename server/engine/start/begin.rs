@@ -112,7 +112,7 @@ impl Engine {
             front,
         };
         let model = setup.parts.rules.model.id.clone();
-        let driver = setup.driver(lease.take_state()).await;
+        let driver = Box::pin(setup.driver(lease.take_state())).await;
         if driver.is_err()
             && is_new
             && let Err(error) = store.delete(&conversation, Clock::start().now())

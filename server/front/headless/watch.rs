@@ -109,7 +109,7 @@ impl Watch {
         let out_is_terminal = io::stdout().is_terminal();
         // What has to fit a schema is data, and shown when it is whole.
         let streams = out_is_terminal && self.output == Some(Output::Text) && !config.has_schema();
-        let mut started = engine.begin(config).await?;
+        let mut started = Box::pin(engine.begin(config)).await?;
         let handle = started.handle.clone();
         let turn = TurnRef {
             conversation_id: handle.conversation.clone(),

@@ -107,7 +107,8 @@ pub async fn read_quietly(program: Quiet, holder: &Path) -> io::Result<(CommandE
 
 /// Reads a piece; false at the end.
 async fn more(from: &mut Output, output: &mut Vec<u8>, most: usize) -> bool {
-    let mut chunk = [0; 4096];
+    // On the heap: a future that holds it is a part of each turn that looks for a key or a sandbox.
+    let mut chunk = vec![0; 4096];
     match from.read(&mut chunk).await {
         Ok(0) | Err(_) => false,
         Ok(count) => {

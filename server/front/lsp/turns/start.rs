@@ -57,10 +57,10 @@ async fn begin(at: &Connection, request: TurnRequest) -> Result<StartedTurn> {
     if !config.knows_model() {
         // It may take some seconds.
         let_next_begin();
-        unless_withdrawn(config.find_model()).await??;
+        unless_withdrawn(Box::pin(config.find_model())).await??;
         if at.gone.is_cancelled() {
             return Err(RequestError::Withdrawn);
         }
     }
-    Ok(at.engine.begin(config).await?)
+    Ok(Box::pin(at.engine.begin(config)).await?)
 }
