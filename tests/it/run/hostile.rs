@@ -7,7 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::{
+    fs::{CWD, FileType, Mode, mknodat},
+    process::{Pid, Signal, kill_process},
+};
 
 use crate::world::{ASIDE, TestWorld, start, until};
 
@@ -229,6 +232,7 @@ fn what_blocks_in_a_thread_does_not_keep_the_program_from_leaving() {
     let run = ["run", "-m", &model, "Go", "--set", limit];
     let mut running = start(&mut world.within("setsid", &[&strace[..], &run[..]].concat()));
     let stat = format!("/proc/{}/stat", running.id());
+    let tracer = tracer(running.id());
     // The thread is still held by the tracer; what counts is that nobody waits for it.
     until("the program has left", || {
         let stat = fs::read_to_string(&stat).unwrap();
@@ -238,4 +242,22 @@ fn what_blocks_in_a_thread_does_not_keep_the_program_from_leaving() {
     let log = world.log();
     assert_eq!(log.one("turn_end")["outcome"], "completed");
     assert!(log.told("list").contains("ran longer than 1 s"));
+    // Without a tracer the thread goes on at once, and nobody has to wait for it.
+    kill_process(tracer, Signal::KILL).unwrap();
+    assert_eq!(running.end().code, 0);
+}
+
+/// The process that traces another, once one does.
+fn tracer(process: u32) -> Pid {
+    let status = format!("/proc/{process}/status");
+    let mut tracer = 0;
+    until("it is traced", || {
+        let status = fs::read_to_string(&status).unwrap();
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("TracerPid:"));
+        tracer = line.unwrap().trim().parse().unwrap();
+        tracer != 0
+    });
+    Pid::from_raw(tracer).unwrap()
 }
