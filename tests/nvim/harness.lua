@@ -66,6 +66,18 @@ function M.page()
   return view and table.concat(vim.api.nvim_buf_get_lines(view.buf, 0, -1, true), '\n') or ''
 end
 
+--- What stands beside the lines of the answer that stand for tools and questions, after the first word of each.
+---@return string[]
+function M.beside()
+  local buf, said = assert(require('aside.view').visible()).buf, {}
+  local namespace = vim.api.nvim_get_namespaces()['aside.view']
+  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, namespace, 0, -1, { details = true })) do
+    local virtual = mark[4].virt_text and mark[4].virt_text[1][1] or ''
+    said[#said + 1] = vim.fn.getbufline(buf, mark[2] + 1)[1]:match('^`%S+') .. virtual
+  end
+  return said
+end
+
 ---@return string
 function M.text(name) return table.concat(vim.fn.readfile(name), '\n') end
 

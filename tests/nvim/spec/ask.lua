@@ -25,6 +25,18 @@ say = [{ text = "It adds\n\n- one\n- two\n", pieces = 8 }]
   T.equal(#vim.fn.getbufinfo({ buflisted = 1 }), 1, 'nothing of it is in the buffer list')
 end)
 
+test('an answer in a narrow window stands below the lines that it is about, and keeps its title in a split', {
+  files = { ['a.txt'] = ('line\n'):rep(9) },
+  script = '[[reply]]\nsay = [{ text = "So it is." }]',
+}, function()
+  vim.cmd.edit('a.txt')
+  T.ask('2,3Aside ask Is it so?')
+  local view = assert(require('aside.view').visible())
+  T.equal({ vim.o.columns, vim.api.nvim_win_get_config(assert(view:window())).row }, { 80, 3 })
+  view:pin()
+  T.equal(vim.wo.winbar, ' Is it so?')
+end)
+
 test('a second question in an open answer goes on with its conversation, one with a bang does not', {
   files = { ['a.txt'] = 'one\n' },
   script = [=[
@@ -168,6 +180,7 @@ say = [{ text = "It failed." }]
   end
   T.ended()
   T.has(T.page(), '│ one\n│ two\n')
+  T.equal(T.beside()[1], '`run_command ✗ Exit status 3.')
   local view = assert(require('aside.view').visible())
   local row = vim.fn.search('dummy', 'n')
   vim.api.nvim_win_call(view:window(), function()

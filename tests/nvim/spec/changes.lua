@@ -211,6 +211,7 @@ test('a file that is not open is shown on a page, and is not opened', {
   turn_to_it()
   T.equal(T.buffer(vim.api.nvim_get_current_buf()), 'b\nnew')
   T.equal(drawn()[1], '1 AsideAdd')
+  T.equal(vim.api.nvim_win_get_height(0), vim.api.nvim_win_text_height(0, {}).all, 'all of it is seen at once')
   T.press('gy')
   T.ended()
   T.equal(T.text('b.txt'), 'b\nnew')

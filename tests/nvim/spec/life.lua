@@ -22,7 +22,11 @@ end)
 
 test('a server that is missing is said, with the reason for each place', { absent = true }, function()
   vim.cmd('Aside ask go')
-  last_said('no server: vim.g.aside.server (')
+  last_said('no server; :checkhealth aside says what to do; vim.g.')
+  T.has(
+    T.text(require('aside.log').path),
+    'vim.g.aside.server (' .. vim.g.aside.server .. '): there is no such program'
+  )
   vim.g.aside = nil
   vim.env.CARGO_HOME = T.workspace
   local path = vim.env.PATH
@@ -39,7 +43,7 @@ end)
 test('a program that is not the server is not started', { absent = true }, function()
   vim.g.aside = { server = '/bin/echo' }
   vim.cmd('Aside ask go')
-  last_said('no server: vim.g.aside.server (/bin/echo)')
+  last_said('no server; :checkhealth aside says what to do; vim.g.')
   T.has(T.text(require('aside.log').path), 'did not print a version of aside')
 end)
 
@@ -97,20 +101,21 @@ say = [{ text = "I went on." }]
   T.prompts(1)
   local client = require('aside.client')
   local first = client.client
-  vim.uv.kill(
-    vim.system({ 'pgrep', '-P', tostring(vim.uv.os_getpid()), '-x', 'aside' }, { text = true }):wait().stdout + 0,
-    'sigkill'
-  )
+  vim.uv.kill(T.server(), 'sigkill')
   T.wait('it is back', function() return client.client and client.client ~= first end)
   T.has(T.page(), 'The server crashed. :Aside resume goes on.')
   T.equal(T.prompts(1)[1].resumable, true)
   assert(vim.lsp.buf_is_attached(0, client.client.id))
+  T.equal(T.beside(), { '`Assistant: interrupted' })
+  vim.cmd('Aside resume')
+  T.wait('it waits again', function() return T.beside()[1] == '`Assistant: waits for you' end)
   T.choices = { 'Yes' }
   vim.cmd('Aside answer')
   T.asked()
   T.ended()
   T.has(T.page(), 'I went on.')
   T.equal(T.outcomes, { 'completed' })
+  T.equal(T.beside(), { '`Assistant: true' })
 end)
 
 test('a server that crashes again and again stays down', { script = '' }, function()
@@ -166,13 +171,13 @@ if vim.fn.has('nvim-0.11') == 1 then
     files = { ['a.lua'] = 'one\n' },
     script = '',
   }, function()
-    vim.lsp.config('aside', { settings = { mine = true } })
+    vim.lsp.config('aside', { settings = { aside = { config = { conversation = { mode = 'plan' } } } } })
     vim.lsp.enable('aside')
     vim.cmd.edit('a.lua')
     vim.bo.filetype = 'lua'
     local client = T.wait('it runs', function() return require('aside.client').client end)
     T.wait('it is attached', function() return vim.lsp.buf_is_attached(0, client.id) end)
-    T.equal(client.settings.mine, true)
+    T.equal(client.settings.aside.config.conversation.mode, 'plan')
     T.equal(#vim.lsp.get_clients({ name = 'aside' }), 1)
     vim.lsp.enable('aside', false)
   end)

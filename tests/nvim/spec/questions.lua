@@ -64,6 +64,22 @@ test('a question is a mark, a sign and one line; nothing opens until the person 
   T.equal(#vim.api.nvim_list_wins(), 2, 'its page is closed')
 end)
 
+test('a long question is said in one line, with how to answer it', {
+  script = asks(('{ id = "a", text = "%s", answer_type = { type = "boolean" } }'):format(('Is it so? '):rep(30))),
+  asking = true,
+}, function()
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  local said = T.wait(
+    'it is said',
+    function() return T.said[#T.said] and T.said[#T.said]:find('Is it') and T.said[#T.said] end
+  )
+  T.has(said, '… — :Aside answer')
+  assert(vim.fn.strdisplaywidth(said) <= vim.v.echospace, said)
+  answer('Yes')
+  T.ended()
+end)
+
 test('a boolean may hold for the rest of the turn', {
   script = asks('{ id = "a", text = "Push?", answer_type = { type = "boolean" }, remember = true }'),
   asking = true,
@@ -169,6 +185,7 @@ say = [{ text = "I ask Ada." }]
   T.ended()
   T.equal(decisions(), { { action = 'decline', note = 'ask Ada' } })
   T.has(T.page(), 'I ask Ada.')
+  T.equal(T.beside(), { '`Assistant: declined' })
 end)
 
 test('a question that is hidden stays open and is shown again', {
@@ -271,12 +288,7 @@ say = [{ text = "Done." }]
   T.has(shown(), '1 of 1\nrun_command\n')
   T.has(shown(), ('echo first\necho second # ␛[31m\nin %s'):format(T.workspace))
   T.has(T.page(), '│ first\n│ second\n')
-  local buf, said = assert(require('aside.view').visible()).buf, {}
-  local namespace = vim.api.nvim_get_namespaces()['aside.view']
-  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, namespace, 0, -1, { details = true })) do
-    said[#said + 1] = vim.fn.getbufline(buf, mark[2] + 1)[1]:match('^`%S+') .. mark[4].virt_text[1][1]
-  end
-  T.equal(said, { '`run_command ✓ Exit status 0.', '`run_command: "once"' }, 'how each of them ended')
+  T.equal(T.beside(), { '`run_command ✓ Exit status 0.', '`run_command: once' }, 'how each of them ended')
 end)
 
 test('a command that does not fit above its answers is scrolled first, and answered by a key', {

@@ -243,6 +243,12 @@ say = [{ text = "I know." }]
   })
 end)
 
+test('a list that a server may send to any editor opens nothing, and answers nothing', {}, function()
+  local ask = require('aside.handlers')['window/showMessageRequest']
+  T.equal(ask(nil, { type = 3, message = 'Run it?', actions = { { title = 'Yes' } } }), vim.NIL)
+  T.equal({ #T.shown, T.said }, { 0, { 'Aside: Run it?' } })
+end)
+
 test('the help file is made of the annotations', {}, function()
   local made = vim
     .system({ vim.v.progpath, '--clean', '-l', T.repository .. '/tests/nvim/help.lua' }, { text = true })
@@ -252,6 +258,74 @@ test('the help file is made of the annotations', {}, function()
     T.text(T.plugin .. '/doc/aside.txt') .. '\n',
     'run tests/nvim/help.lua > doc/aside.txt'
   )
+end)
+
+test('what the samples answer is shown, and each method of the plugin has samples', {}, function()
+  local samples, client = require('wire').samples(), require('aside.client')
+  local asked = {}
+  client.ready = function(act) act() end
+  client.request = function(method, params, done)
+    local name = method:gsub('^aside/', ''):gsub('/', '-')
+    asked[method] = params
+    if done then done(samples[name .. '-result.json'].result) end
+  end
+  picks('Aside conversations', function(texts)
+    T.equal(texts, { 'Tidy the imports · 3 turns · waiting', 'Why are imports sorted? · 1 turn' })
+    return texts[1]
+  end, 'Read, and go on with it')
+  T.equal(T.page(), '# Tidy the imports\n\n## 1. Tidy the imports of src/main.rs\n\nDone.')
+  picks('Aside conversations', 'Why are imports sorted? · 1 turn', 'Fork')
+  picks('Aside conversations', 'Why are imports sorted? · 1 turn', 'Rename', 'Sorting')
+  T.equal(asked['aside/conversation/rename'], { conversationId = 'c-1b7', title = 'Sorting' })
+  picks('Aside conversations', 'Why are imports sorted? · 1 turn', 'Delete', 'Delete it for good')
+  T.equal(asked['aside/conversation/delete'], { conversationId = 'c-1b7' })
+  picks('Aside model', function(texts)
+    T.equal(texts, { 'anthropic/claude-opus-5-5 · $4 in, $20 out', 'mine/tiny' })
+    return texts[2]
+  end)
+  local shown
+  local page = require('aside.page')
+  page.ask = function(_, _, lines, _, act)
+    shown = table.concat(lines, '\n')
+    act()
+  end
+  picks('Aside trust', 'Trust this folder')
+  for _, part in ipairs({
+    'tool lint: sh tools/lint.sh',
+    'mcpServer db: bin/db db.ini with DB_KEY',
+    'mcpServer docs: https://docs.example.org/mcp',
+    'assistant.reasoning = "high" (yours counts)',
+    'tools/lint.sh',
+    'sandbox',
+  }) do
+    T.has(shown, part)
+  end
+  T.equal(asked['aside/workspace/trust'].fingerprint, samples['workspace-preview-result.json'].result.fingerprint)
+  require('aside.turn').ask({ message = 'go' })
+  T.equal(require('aside.view').visible().conversation, 'c-2f1')
+  vim.cmd('Aside steer and this')
+  vim.cmd('Aside cancel')
+  vim.cmd('Aside undo')
+  said('put back /home/ada/demo/src/main.rs; what its commands')
+  require('aside.turn').resume('c-2f1')
+  require('aside.prompt').load()
+  T.equal(require('aside.prompt').open()[1].text, 'Ship it?')
+  require('aside.prompt').settle(require('aside.prompt').open()[1], { action = 'cancel' }, function() end)
+  T.prompts(0)
+  -- Whatever the plugin sends was sent, and is in the table of methods; whatever the server may send has a handler.
+  local known = {}
+  for _, row in ipairs(vim.json.decode(T.text(T.repository .. '/editors/methods.json'))) do
+    known[row.method] = row.to
+  end
+  for name in vim.fs.dir(T.plugin .. '/lua/aside') do
+    for method in T.text(T.plugin .. '/lua/aside/' .. name):gmatch("'(aside/[%w/]+)'") do
+      assert(known[method], method .. ' is no method')
+      assert(known[method] == 'client' or asked[method], method .. ' was not sent')
+    end
+  end
+  for method, params in pairs(asked) do
+    T.sent[#T.sent + 1] = { method = method, params = params }
+  end
 end)
 
 test('every message of the samples is shown or acted on', {

@@ -175,7 +175,7 @@ function M.ready(act)
   local found, reasons = server.find()
   if not found then
     vim.tbl_map(log.write, reasons)
-    return give_up(('no server: %s; :checkhealth aside says what to do'):format(reasons[#reasons]))
+    return give_up('no server; :checkhealth aside says what to do; ' .. reasons[#reasons])
   end
   log.write(('starting %s, found by %s, version %s'):format(found.path, found.source, found.version))
   starting = true

@@ -26,11 +26,12 @@ local function ask(message, range, options)
   local all = range and { attachments.range(buf, range[1], range[2]) } or {}
   vim.list_extend(all, options.also or {})
   vim.list_extend(all, attachments.named(message, buf))
-  local row = range and range[1] or vim.bo[buf].buftype == '' and vim.fn.line('.') or nil
+  local here = vim.fn.line('.')
+  local lines = range or vim.bo[buf].buftype == '' and { here, here } or nil
   require('aside.turn').ask({
     message = message,
     attachments = #all > 0 and all or nil,
-    anchor = row and { buf = buf, row = row - 1 } or nil,
+    anchor = lines and { buf = buf, row = lines[1] - 1, last = lines[2] - 1 } or nil,
     new = options.new,
   })
 end

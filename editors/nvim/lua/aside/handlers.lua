@@ -79,4 +79,10 @@ M['window/showMessage'] = function(_, params)
   log.say(params.message, params.type == 1 and 'ErrorMsg' or params.type == 2 and 'WarningMsg' or nil)
 end
 
+--- Nor does a list that a server may send to any editor. Nothing is answered.
+M['window/showMessageRequest'] = function(context, params)
+  M['window/showMessage'](context, params)
+  return vim.NIL
+end
+
 return M

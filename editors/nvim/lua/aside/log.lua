@@ -20,13 +20,18 @@ local later ---@type fun()?
 
 --- Says one line below. Two lines, or one that is too long, would wait for Enter and take keys that were meant for the
 --- text; so would a line where no row is left for it. While a command is typed it is said afterwards.
-function M.say(text, highlight)
+---@param text string
+---@param highlight? string
+---@param hint? string what follows the text, and is not cut
+function M.say(text, highlight, hint)
   if vim.o.cmdheight == 0 then return end
   local mode = vim.api.nvim_get_mode()
   if not mode.blocking and mode.mode:match('^[niv]$') then
     -- What was said before is written over, not pushed up.
     vim.cmd.redraw()
-    vim.api.nvim_echo({ { M.short('Aside: ' .. text, vim.v.echospace), highlight } }, true, {})
+    hint = hint or ''
+    local room = vim.v.echospace - vim.fn.strdisplaywidth(hint)
+    vim.api.nvim_echo({ { M.short('Aside: ' .. text, room) .. hint, highlight } }, true, {})
     return
   end
   if not later then
@@ -38,7 +43,7 @@ function M.say(text, highlight)
     local said = vim.schedule_wrap(say_it)
     vim.api.nvim_create_autocmd('ModeChanged', { pattern = { '*:n', '*:i' }, once = true, callback = said })
   end
-  later = function() M.say(text, highlight) end
+  later = function() M.say(text, highlight, hint) end
 end
 
 function M.fail(text)

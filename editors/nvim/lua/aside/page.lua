@@ -16,7 +16,7 @@ end
 ---@param id string
 ---@param title string
 ---@param lines string[]
----@param options { enter: boolean, footer?: string, height: integer, width?: integer }
+---@param options { enter: boolean, footer?: string, height: integer, width?: integer, above?: integer }
 ---@return integer buf
 function M.show(id, title, lines, options)
   M.close(id)
@@ -34,7 +34,7 @@ function M.show(id, title, lines, options)
     row = 1,
     col = math.floor((vim.o.columns - width) / 2) - 1,
     width = width,
-    height = math.max(1, math.min(rows(lines, width), options.height)),
+    height = math.max(1, math.min(rows(lines, width) + (options.above or 0), options.height)),
     border = 'rounded',
     title = (' Aside · %s '):format(title),
     footer = options.footer and (' %s '):format(options.footer) or '',

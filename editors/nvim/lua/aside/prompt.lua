@@ -59,7 +59,7 @@ local function add(prompt)
     wanted = nil
     M.answer()
   elseif config.get().notify then
-    log.say(('%s: %s — :Aside answer'):format(prompt.label, prompt.text), 'AsideWaiting')
+    log.say(('%s: %s'):format(prompt.label, prompt.text), 'AsideWaiting', ' — :Aside answer')
   end
 end
 

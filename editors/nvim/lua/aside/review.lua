@@ -276,9 +276,10 @@ end
 local function go(review, at)
   vim.cmd("normal! m'")
   vim.api.nvim_win_set_cursor(0, { row_of(review, math.min(math.max(at, 1), #review.hunks)) + 1, 0 })
-  -- What stands above the first line is seen only when it is scrolled to.
+  -- What stands above the first line is seen only when it is scrolled to. What fits is shown whole.
   vim.cmd('normal! zz')
-  if vim.fn.line('w0') == 1 then vim.fn.winrestview({ topline = 1, topfill = 9 }) end
+  local fits = vim.api.nvim_win_text_height(0, {}).all <= vim.api.nvim_win_get_height(0)
+  if fits or vim.fn.line('w0') == 1 then vim.fn.winrestview({ topline = 1, topfill = 9 }) end
 end
 
 ---@param review aside.Review
@@ -361,8 +362,9 @@ local function on_page(review, stale)
   local title = ('%s · %d of %d'):format(name, prompt.position.n, prompt.position.of)
   local footer = stale and 'the text changed since: taking it lets the model read it again' or nil
   erase(review)
-  local height = vim.o.lines - 6
-  local buf = page.show(prompt.promptId, title, lines, { enter = true, height = height, footer = footer, width = 72 })
+  -- What stands above each hunk takes rows too.
+  local options = { enter = true, height = vim.o.lines - 6, footer = footer, width = 72, above = 2 * #hunks }
+  local buf = page.show(prompt.promptId, title, lines, options)
   local kind = vim.filetype.match({ filename = name, buf = buf })
   if kind then pcall(vim.treesitter.start, buf, vim.treesitter.language.get_lang(kind)) end
   review.buf, review.inline = buf, false

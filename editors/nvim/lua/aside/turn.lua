@@ -65,7 +65,7 @@ end
 ---@class aside.Ask
 ---@field message string
 ---@field attachments? table[]
----@field anchor? { buf: integer, row: integer }
+---@field anchor? aside.Anchor
 ---@field new? boolean begin another conversation
 
 --- Starts a turn; or steers the one that runs.
@@ -181,14 +181,16 @@ local kinds = {
     if update.diff or #summary > 1 and not turn.printed[update.callId] then
       view:output(update.callId, (update.diff or update.summary):gsub('\n*$', '\n'))
     end
-    local sign = SIGNS[update.status] .. ' ' .. log.short(summary[1], 60)
-    view:finish(update.callId, sign, update.status ~= 'ok' and 'DiagnosticError' or nil)
+    local status = (update.exitStatus or 0) ~= 0 and 'error' or update.status
+    local sign = SIGNS[status] .. ' ' .. log.short(summary[1], 60)
+    view:finish(update.callId, sign, status ~= 'ok' and 'DiagnosticError' or nil)
   end,
   question = function(view, update)
     if not update.outcome then return view:line(update.promptId, ('%s: %s'):format(update.label, update.text), true) end
-    local said = update.answer ~= nil and vim.json.encode(update.answer) or update.reason or ''
-    local by = update.by and update.by ~= 'user' and ' by ' .. update.by or ''
-    view:finish(update.promptId, (said ~= '' and said or update.outcome) .. by)
+    local answer, by = update.answer, update.by
+    local said = type(answer) == 'string' and answer ~= '' and answer or answer ~= nil and vim.json.encode(answer)
+    said = said or update.reason == 'user' and 'declined' or update.reason or update.outcome
+    view:finish(update.promptId, said .. (by and by ~= 'user' and ' by ' .. by or ''))
   end,
   inquiry = function(view, update)
     for _, call in ipairs(update.callIds) do

@@ -20,11 +20,16 @@ local namespace = vim.api.nvim_create_namespace('aside.view')
 ---@field waits? boolean for a person
 ---@field partial string output without its line break
 
+---@class aside.Anchor
+---@field buf integer
+---@field row integer the first line, from 0
+---@field last integer the last line
+
 ---@class aside.View
 ---@field buf integer
 ---@field conversation? string
 ---@field title string
----@field anchor? { buf: integer, row: integer } the code that it is about
+---@field anchor? aside.Anchor the code that it is about
 ---@field busy boolean
 ---@field lines table<string, aside.Line>
 ---@field private folded integer lines that may be in a fold
@@ -117,11 +122,14 @@ function View:place()
   win = win > 0 and win or vim.api.nvim_get_current_win()
   if vim.api.nvim_win_get_config(win).relative ~= '' then win = vim.fn.win_getid(1) end
   local columns, rows = vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win)
-  local width = math.max(20, math.min(options.width, columns >= 90 and math.floor(columns / 2) or columns - 4))
+  local beside = columns >= 90
+  local width = math.max(20, math.min(options.width, beside and math.floor(columns / 2) or columns - 4))
   local page = self:window()
   local text = page and self:rows(page) or 1
   local height = math.max(1, math.min(math.max(text, 3), options.height, rows - 3))
-  local row = self.anchor and self.anchor.row - (vim.fn.line('w0', win) - 1) or 0
+  -- Where it would cover the lines that it is about, it stands below them.
+  local line = self.anchor and (beside and self.anchor.row or self.anchor.last + 1) or 0
+  local row = self.anchor and line - (vim.fn.line('w0', win) - 1) or 0
   local footer = config.hint({ { 'reply', 'reply' }, { 'pin', 'pin' }, { 'hide', 'hide' } })
   return {
     relative = 'win',
@@ -196,6 +204,7 @@ function View:pin()
   vim.cmd('botright vertical sbuffer ' .. self.buf)
   dress(0)
   vim.wo.winfixwidth = true
+  self:redraw()
   vim.cmd('normal! G')
 end
 
@@ -224,10 +233,15 @@ function View:change(change)
   end
 end
 
---- The float's size, title and footer. One of another tab page stays as it is until it is seen again.
+--- The float's size, title and footer; the title of a split. One of another tab page stays as it is until it is seen
+--- again.
 function View:redraw()
   local win = self:window()
-  if not win or not self:floats() or vim.fn.win_id2win(win) == 0 then return end
+  if not win or vim.fn.win_id2win(win) == 0 then return end
+  if not self:floats() then
+    vim.wo[win][0].winbar = ' ' .. self.title:gsub('%%', '%%%%')
+    return
+  end
   local place = self:place()
   if not vim.deep_equal(place, self.placed) then
     self.placed = place
@@ -301,7 +315,11 @@ end
 ---@param text string
 ---@param waits? boolean for a person
 function View:line(id, text, waits)
-  if self.lines[id] then return end
+  if self.lines[id] then
+    -- It was interrupted, and is asked again.
+    self.lines[id].running = true
+    return
+  end
   -- Beside it stands how it is.
   local win = self:window()
   local room = (win and vim.api.nvim_win_get_width(win) or config.get().width) - BESIDE
