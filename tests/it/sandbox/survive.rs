@@ -1,7 +1,10 @@
 //! Eight ways to survive what ends a command, all of them in one, and every way in which it is ended.
+//!
+//! `ASIDE_ENDS=100` plays each end a hundred times, on a machine that has nothing else to do: then nothing may be left
+//! after two seconds. Otherwise the machine may be busy, and only that nothing is left counts.
 
 use std::{
-    fs,
+    env, fs,
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
@@ -11,9 +14,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::ground::{SandboxGround, SandboxedCall, User, program, script, users};
 use crate::world::{RunningProgram, start, until};
 
-/// How long processes may live on after what held them.
+/// How long processes may live on after what held them, where time counts.
 const SOON: Duration = Duration::from_secs(2);
-/// How often each end is played.
+/// How often each end is played, where nothing else is said.
 const RUNS: usize = 10;
 
 /// A command that leaves eight processes behind and goes on: in a session of their own, forked twice, deaf to a
@@ -126,7 +129,10 @@ fn children(of: i32) -> Vec<i32> {
 
 fn check(user: User, ends: End) {
     let ground = SandboxGround::new(user);
-    for _ in 0..RUNS {
+    let said = env::var("ASIDE_ENDS").ok();
+    let runs = said.as_ref().map_or(RUNS, |runs| runs.parse().unwrap());
+    let mut longest = Duration::ZERO;
+    for _ in 0..runs {
         let mark = new_mark();
         let call = SandboxedCall {
             id: "run",
@@ -150,9 +156,11 @@ fn check(user: User, ends: End) {
         ends(&mut running);
         let begin = Instant::now();
         until("none is left", || marked(&mark).is_empty());
-        assert!(begin.elapsed() < SOON, "{:?}", begin.elapsed());
+        longest = longest.max(begin.elapsed());
         drop(running);
     }
+    println!("{runs} runs: nothing was left after {longest:?}");
+    assert!(said.is_none() || longest < SOON, "{longest:?}");
 }
 
 #[test]
