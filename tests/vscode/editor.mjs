@@ -76,13 +76,16 @@ export async function startBrowser() {
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: flags, timeout: 120_000 });
 }
 
-/** Runs a command by its title, as a person does. */
+/** Runs a command by its title, as a person does, who presses the key again where the list does not come. */
 export async function command(page, title) {
-  await page.keyboard.press('F1');
-  const input = page.locator('.quick-input-widget input.input');
-  await input.waitFor({ timeout: 60_000 });
-  await input.fill(`>${title}`);
-  await page.locator('.quick-input-list .monaco-list-row').filter({ hasText: title }).first().click({ timeout: 60_000 });
+  const widget = page.locator('.quick-input-widget');
+  const once = async () => {
+    await page.keyboard.press('F1');
+    await widget.locator('input.input').fill(`>${title}`, { timeout: 10_000 });
+    await widget.locator('.monaco-list-row').filter({ hasText: title }).first().click({ timeout: 10_000 });
+    return true;
+  };
+  await until(title, () => once().catch(() => page.keyboard.press('Escape')), 120_000);
 }
 
 /** Opens a page that reaches nothing but this machine. */

@@ -6,7 +6,7 @@ import { command, openPage, startBrowser, startEditor, until } from './editor.mj
 
 const [codeServer, folder, extension, lane] = process.argv.slice(2);
 const work = path.join(folder, `host-${lane}`);
-const workspace = path.join(folder, 'workspace');
+const workspace = path.join(folder, `workspace-${lane}`);
 const result = path.join(folder, `${lane}.txt`);
 fs.rmSync(result, { force: true });
 fs.rmSync(workspace, { recursive: true, force: true });

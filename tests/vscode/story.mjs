@@ -7,7 +7,7 @@ import path from 'node:path';
 import { command, openPage, startBrowser, startEditor, until } from './editor.mjs';
 
 const [codeServer, folder, extensions, lane] = process.argv.slice(2);
-const workspace = path.join(folder, 'demo');
+const workspace = path.join(folder, `story-${lane}`, 'demo');
 const media = path.join(folder, lane);
 fs.rmSync(workspace, { recursive: true, force: true });
 fs.mkdirSync(media, { recursive: true });

@@ -10,36 +10,31 @@ const WORDS = ['selection', 'diagnostics', 'open'];
 const MENTION = /(?<=^|\s)@(?:"([^"\n]+)"|([^\s"]*[^\s".,;:!?)]))/g;
 
 /** What a message mentions: files of the workspace, or of the folder of what was pasted. A word that is no file's name is only a word. */
-export async function readAttachments(message: string, pasted: vscode.Uri, uri: vscode.Uri, range?: vscode.Range): Promise<Attachment[]> {
+export async function readAttachments(message: string, pasted: vscode.Uri, uri: vscode.Uri, range: vscode.Range): Promise<Attachment[]> {
   const found = new Map<string, Attachment>();
   const add = (attachment: Attachment) => found.set(JSON.stringify([attachment.uri, attachment.range]), attachment);
   for (const [, quoted, bare] of message.matchAll(MENTION)) {
     const name = quoted ?? bare!;
     if (name === 'selection') add(place(uri, range));
-    else if (name === 'diagnostics') add({ uri: 'untitled:diagnostics', text: listDiagnostics(vscode.languages.getDiagnostics()) });
+    else if (name === 'diagnostics') add({ uri: 'untitled:diagnostics', text: listDiagnostics() });
     else if (name === 'open') openFiles().forEach((file) => add({ uri: file.toString() }));
-    else {
-      const file = await findFile(name, pasted);
-      if (file) add({ uri: file.toString() });
-    }
+    else (await findFiles(name, pasted)).forEach((file) => add({ uri: file.toString() }));
   }
   return [...found.values()];
 }
 
 /** A part of a document; the line of the cursor where nothing is selected. */
-export function place(uri: vscode.Uri, range?: vscode.Range): Attachment {
-  if (!range) return { uri: uri.toString() };
+export function place(uri: vscode.Uri, range: vscode.Range): Attachment {
   const { start, end } = range.isEmpty ? new vscode.Range(range.start.line, 0, range.start.line + 1, 0) : range;
   return { uri: uri.toString(), range: { start, end } };
 }
 
-async function findFile(name: string, pasted: vscode.Uri): Promise<vscode.Uri | undefined> {
+/** The first file of this name, if there is one. */
+async function findFiles(name: string, pasted: vscode.Uri): Promise<vscode.Uri[]> {
   const folders = [...(vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri), pasted];
-  for (const uri of path.isAbsolute(name) ? [vscode.Uri.file(name)] : folders.map((folder) => vscode.Uri.joinPath(folder, name))) {
-    const { type } = await vscode.workspace.fs.stat(uri).then((it) => it, () => ({ type: undefined }));
-    if (type === vscode.FileType.File) return uri;
-  }
-  return undefined;
+  const all = path.isAbsolute(name) ? [vscode.Uri.file(name)] : folders.map((folder) => vscode.Uri.joinPath(folder, name));
+  const types = await Promise.all(all.map((uri) => vscode.workspace.fs.stat(uri).then(({ type }) => type, () => vscode.FileType.Unknown)));
+  return all.filter((_, at) => types[at] === vscode.FileType.File).slice(0, 1);
 }
 
 /** Completes `@` in a reply. */

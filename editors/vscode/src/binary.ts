@@ -2,43 +2,30 @@
 import { execFile } from 'node:child_process';
 import * as os from 'node:os';
 import * as path from 'node:path';
+import * as vscode from 'vscode';
 
-export interface Places {
-  /** The setting `aside.server.path`. */
-  setting: string;
-  /** The folder of the extension. */
-  extension: string;
-  /** The environment's `PATH`. */
-  path: string;
-  trusted: boolean;
-}
+export type Binary = { origin: 'setting' | 'bundled' | 'PATH'; file: string; version: string };
 
-export interface Candidate {
-  origin: 'setting' | 'bundled' | 'PATH';
-  file: string;
-}
+type Place = Omit<Binary, 'version'>;
 
-/** The candidates in their order. An untrusted workspace gets the bundled program alone. */
-export function candidates(places: Places): Candidate[] {
+/** The places in their order. An untrusted workspace gets the program of the extension alone. */
+function places(extension: string): Place[] {
   const program = process.platform === 'win32' ? 'aside.exe' : 'aside';
-  const all: Candidate[] = [{ origin: 'bundled', file: path.join(places.extension, 'server', program) }];
-  if (!places.trusted) return all;
-  if (places.setting) all.unshift({ origin: 'setting', file: places.setting.replace(/^~(?=[/\\])/, os.homedir()) });
+  const all: Place[] = [{ origin: 'bundled', file: path.join(extension, 'server', program) }];
+  if (!vscode.workspace.isTrusted) return all;
+  const setting = vscode.workspace.getConfiguration('aside').get<string>('server.path');
+  if (setting) all.unshift({ origin: 'setting', file: setting.replace(/^~(?=[/\\])/, os.homedir()) });
   // A relative folder would be one of the workspace.
-  const folders = places.path.split(path.delimiter).filter((folder) => path.isAbsolute(folder));
+  const folders = (process.env.PATH ?? '').split(path.delimiter).filter((folder) => path.isAbsolute(folder));
   return all.concat(folders.map((folder) => ({ origin: 'PATH', file: path.join(folder, program) })));
 }
 
-export interface Binary extends Candidate {
-  version: string;
-}
-
-/** The first candidate that says its version; `tried` gets a line for each that was looked at, with the reason. */
-export async function findBinary(places: Places, tried: string[]): Promise<Binary | undefined> {
-  for (const candidate of candidates(places)) {
-    const { version, problem } = await prove(candidate.file);
-    tried.push(`${candidate.file} (${candidate.origin}): ${version ?? problem}`);
-    if (version) return { ...candidate, version };
+/** The first program that says its version; `tried` gets a line for each that was looked at, with the reason. */
+export async function findBinary(extension: string, tried: string[]): Promise<Binary | undefined> {
+  for (const place of places(extension)) {
+    const { version, problem } = await prove(place.file);
+    tried.push(`${place.file} (${place.origin}): ${version ?? problem}`);
+    if (version) return { ...place, version };
   }
   return undefined;
 }
@@ -49,7 +36,7 @@ function prove(file: string): Promise<{ version?: string; problem?: string }> {
     execFile(file, ['--version'], { timeout: 5_000, windowsHide: true }, (error, stdout) => {
       const version = /^aside (\S+)/.exec(stdout)?.[1];
       if (version) resolve({ version });
-      else if (error && 'code' in error && error.code === 'ENOENT') resolve({ problem: 'there is no such file' });
+      else if (error?.code === 'ENOENT') resolve({ problem: 'there is no such file' });
       else resolve({ problem: error?.killed ? 'it did not answer within 5 s' : (error?.message ?? 'it is not aside').trim() });
     });
   });

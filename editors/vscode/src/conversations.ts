@@ -24,15 +24,7 @@ export class Conversations implements vscode.TreeDataProvider<ConversationItem>,
   }
 
   async getChildren(): Promise<ConversationItem[]> {
-    const all: ConversationItem[] = [];
-    let cursor: string | undefined;
-    do {
-      if (!this.server.isRunning) return [];
-      const page = await this.server.request('aside/conversation/list', { cursor, limit: 200 });
-      all.push(...page.items);
-      cursor = page.nextCursor;
-    } while (cursor);
-    return all;
+    return this.server.isRunning ? this.list() : [];
   }
 
   getTreeItem({ conversationId, title, status, updatedAt }: ConversationItem): vscode.TreeItem {
@@ -40,15 +32,15 @@ export class Conversations implements vscode.TreeDataProvider<ConversationItem>,
     item.id = conversationId;
     item.contextValue = status;
     item.iconPath = new vscode.ThemeIcon(ICONS[status]);
-    item.description = new Date(updatedAt).toLocaleString();
+    item.description = new Date(updatedAt).toLocaleDateString();
     item.command = { command: 'aside.openConversation', title: 'Open', arguments: [{ conversationId, title }] };
     return item;
   }
 
   /** What a conversation cost is looked up when somebody points at it. */
-  async resolveTreeItem(item: vscode.TreeItem, { conversationId, title, status, turns, prompts }: ConversationItem): Promise<vscode.TreeItem> {
-    const usage = await this.usage(conversationId);
-    const told = [`**${escaped(title)}**`, `${status}, ${counted(turns, 'turn')}${prompts ? `, ${counted(prompts, 'question')}` : ''}`, spent(usage)];
+  async resolveTreeItem(item: vscode.TreeItem, { conversationId, title, updatedAt, status, turns, prompts }: ConversationItem): Promise<vscode.TreeItem> {
+    const about = `${status}, ${counted(turns, 'turn')}${prompts ? `, ${counted(prompts, 'question')}` : ''}, ${new Date(updatedAt).toLocaleString()}`;
+    const told = [`**${escaped(title)}**`, escaped(about), spent(...(await this.usage(conversationId)))];
     item.tooltip = new vscode.MarkdownString(told.join('\n\n'));
     return item;
   }
@@ -86,19 +78,15 @@ export class Conversations implements vscode.TreeDataProvider<ConversationItem>,
     return (await vscode.window.showQuickPick(items, { title: 'Conversation' }))?.item;
   }
 
-  private async usage(conversationId: string): Promise<Usage> {
-    const sum: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
-    let after: string | undefined;
-    do {
-      const page = await this.server.request('aside/conversation/read', { conversationId, after });
-      for (const { updates } of page.turns) {
-        const used = updates.findLast((update) => update.kind === 'usage');
-        if (!used) continue;
-        for (const key of ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens'] as const) sum[key] += used[key];
-        if (used.costUsd !== undefined) sum.costUsd = (sum.costUsd ?? 0) + used.costUsd;
-      }
-      after = page.next;
-    } while (after);
-    return sum;
+  private async list(cursor?: string): Promise<ConversationItem[]> {
+    const { items, nextCursor } = await this.server.request('aside/conversation/list', { cursor, limit: 200 });
+    return nextCursor ? [...items, ...(await this.list(nextCursor))] : items;
+  }
+
+  /** What each turn after one used. */
+  private async usage(conversationId: string, after?: string): Promise<Usage[]> {
+    const { turns, next } = await this.server.request('aside/conversation/read', { conversationId, after });
+    const used = turns.flatMap(({ updates }) => updates.findLast((update) => update.kind === 'usage') ?? []);
+    return next === undefined ? used : [...used, ...(await this.usage(conversationId, next))];
   }
 }

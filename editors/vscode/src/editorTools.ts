@@ -1,6 +1,7 @@
 // The tools that run in the editor: what it knows and files do not say.
 import * as vscode from 'vscode';
 
+import { sentence } from './text';
 import type { ClientTool } from './wire';
 
 /** Lines that a tool returns at the most. */
@@ -8,53 +9,36 @@ const LINES = 200;
 
 type Arguments = { path?: string; line?: number; column?: number; query?: string };
 type Run = (args: Arguments) => Promise<string> | string;
+type Tool = { declared: ClientTool; required: string[]; run: Run };
+
+function tool(name: string, description: string, properties: object, run: Run, required: string[] = []): Tool {
+  return { declared: { name, description, inputSchema: { type: 'object', properties, required } }, required, run };
+}
 
 const PATH = { path: { type: 'string', description: 'A path, relative to the workspace or absolute.' } };
+const PLACE = { ...PATH, line: { type: 'integer', minimum: 1 }, column: { type: 'integer', minimum: 1 } };
+const QUERY = { query: { type: 'string' } };
 
-const tools: { name: string; description: string; properties: object; required?: string[]; run: Run }[] = [
-  {
-    name: 'editor_diagnostics',
-    description: 'Errors and warnings that the editor shows: of one file, or of all.',
-    properties: PATH,
-    run: ({ path }) =>
-      listDiagnostics(path ? [[locate(path), vscode.languages.getDiagnostics(locate(path))]] : vscode.languages.getDiagnostics()),
-  },
-  {
-    name: 'editor_symbols',
-    description: 'Symbols of a file (path), or of the workspace (query), as the language’s own server knows them.',
-    properties: { ...PATH, query: { type: 'string' } },
-    run: async ({ path, query }) => (path ? symbolsOf(locate(path)) : symbolsLike(query ?? '')),
-  },
-  {
-    name: 'editor_references',
-    description: 'All places that refer to the symbol at a place. Lines and columns count from 1.',
-    properties: { ...PATH, line: { type: 'integer', minimum: 1 }, column: { type: 'integer', minimum: 1 } },
-    required: ['path', 'line', 'column'],
-    run: async ({ path, line, column }) => {
-      const at = new vscode.Position(line! - 1, column! - 1);
-      const found = await ask<vscode.Location[]>('vscode.executeReferenceProvider', locate(path!), at);
-      return lines((found ?? []).map(({ uri, range }) => where(uri, range)));
-    },
-  },
-  {
-    name: 'editor_selection',
-    description: 'The file in the active editor, where the cursor is, and what is selected.',
-    properties: {},
-    run: () => {
-      const editor = vscode.window.activeTextEditor;
-      if (!editor) return 'No editor is active.';
-      const { document, selection } = editor;
-      return `${where(document.uri, selection)}\n${document.getText(selection)}`;
-    },
-  },
-  {
-    name: 'editor_open_files',
-    description: 'The files that are open in the editor.',
-    properties: {},
-    run: () =>
-      lines(openFiles().map((uri) => `${vscode.workspace.asRelativePath(uri)}${openDocument(uri)?.isDirty ? ' (not saved)' : ''}`)),
-  },
+const tools: Tool[] = [
+  tool('editor_diagnostics', 'Errors and warnings that the editor shows: of one file, or of all.', PATH, ({ path }) =>
+    path ? listDiagnostics([[locate(path), vscode.languages.getDiagnostics(locate(path))]]) : listDiagnostics(),
+  ),
+  tool('editor_symbols', 'Symbols of a file (path), or of the workspace (query), as the language’s own server knows them.', { ...PATH, ...QUERY }, ({ path, query }) =>
+    path ? symbolsOf(locate(path)) : symbolsLike(query ?? ''),
+  ),
+  tool('editor_references', 'All places that refer to the symbol at a place. Lines and columns count from 1.', PLACE, ({ path, line, column }) =>
+    referencesTo(locate(path!), new vscode.Position(line! - 1, column! - 1)), ['path', 'line', 'column'],
+  ),
+  tool('editor_selection', 'The file in the active editor, where the cursor is, and what is selected.', {}, () => {
+    const { document, selection } = vscode.window.activeTextEditor ?? {};
+    return document && selection ? `${where(document.uri, selection)}\n${document.getText(selection)}` : 'No editor is active.';
+  }),
+  tool('editor_open_files', 'The files that are open in the editor.', {}, () =>
+    lines(openFiles().map((uri) => `${vscode.workspace.asRelativePath(uri)}${openDocument(uri)?.isDirty ? ' (not saved)' : ''}`)),
+  ),
 ];
+
+export const declared = tools.map((it) => it.declared);
 
 export const openTabs = (): vscode.Tab[] => vscode.window.tabGroups.all.flatMap((group) => group.tabs);
 
@@ -65,59 +49,52 @@ export const openFiles = (): vscode.Uri[] =>
 export const openDocument = (uri: vscode.Uri): vscode.TextDocument | undefined =>
   vscode.workspace.textDocuments.find((it) => it.uri.toString() === uri.toString());
 
-export const declared: ClientTool[] = tools.map(({ name, description, properties, required = [] }) => ({
-  name,
-  description,
-  inputSchema: { type: 'object', properties, required },
-}));
-
 export async function callTool(name: string, args: object): Promise<{ content: string; isError: boolean }> {
-  const tool = tools.find((it) => it.name === name);
+  const tool = tools.find((it) => it.declared.name === name);
   try {
     if (!tool) throw new Error(`There is no tool ${name} in this editor.`);
-    const missing = (tool.required ?? []).filter((key) => !(key in args));
+    const missing = tool.required.filter((key) => !(key in args));
     if (missing.length) throw new Error(`${name} needs ${missing.join(', ')}.`);
     return { content: await tool.run(args), isError: false };
   } catch (error) {
-    return { content: error instanceof Error ? error.message : String(error), isError: true };
+    return { content: sentence(error), isError: true };
   }
 }
 
-export function listDiagnostics(all: [vscode.Uri, vscode.Diagnostic[]][]): string {
-  const each = all.flatMap(([uri, diagnostics]) =>
-    diagnostics.map((it) => `${where(uri, it.range)}: ${vscode.DiagnosticSeverity[it.severity].toLowerCase()}: ${it.message}`),
-  );
-  return lines(each);
+export function listDiagnostics(all: [vscode.Uri, readonly vscode.Diagnostic[]][] = vscode.languages.getDiagnostics()): string {
+  const told = (uri: vscode.Uri, { range, severity, message }: vscode.Diagnostic) =>
+    `${where(uri, range)}: ${vscode.DiagnosticSeverity[severity].toLowerCase()}: ${message}`;
+  return lines(all.flatMap(([uri, diagnostics]) => diagnostics.map((it) => told(uri, it))));
+}
+
+async function referencesTo(uri: vscode.Uri, at: vscode.Position): Promise<string> {
+  const found = await ask<vscode.Location>('vscode.executeReferenceProvider', uri, at);
+  return lines(found.map((it) => where(it.uri, it.range)));
 }
 
 async function symbolsOf(uri: vscode.Uri): Promise<string> {
-  type Symbols = (vscode.DocumentSymbol | vscode.SymbolInformation)[];
-  const all = (await ask<Symbols>('vscode.executeDocumentSymbolProvider', uri)) ?? [];
-  const flat = (symbols: Symbols, indent = ''): string[] =>
-    symbols.flatMap((symbol) => [
-      `${indent}${('range' in symbol ? symbol.range : symbol.location.range).start.line + 1}: ${vscode.SymbolKind[symbol.kind]} ${symbol.name}`,
-      ...flat('children' in symbol ? symbol.children : [], `${indent}  `),
-    ]);
-  return lines(flat(all));
+  const told = (symbol: vscode.DocumentSymbol | vscode.SymbolInformation, indent = ''): string[] => {
+    const [range, children] = 'range' in symbol ? [symbol.range, symbol.children] : [symbol.location.range, []];
+    return [`${indent}${range.start.line + 1}: ${vscode.SymbolKind[symbol.kind]} ${symbol.name}`, ...children.flatMap((it) => told(it, `${indent}  `))];
+  };
+  return lines((await ask<vscode.DocumentSymbol | vscode.SymbolInformation>('vscode.executeDocumentSymbolProvider', uri)).flatMap((it) => told(it)));
 }
 
 async function symbolsLike(query: string): Promise<string> {
-  const all = (await ask<vscode.SymbolInformation[]>('vscode.executeWorkspaceSymbolProvider', query)) ?? [];
+  const all = await ask<vscode.SymbolInformation>('vscode.executeWorkspaceSymbolProvider', query);
   return lines(all.map(({ name, kind, location }) => `${where(location.uri, location.range)}: ${vscode.SymbolKind[kind]} ${name}`));
 }
 
-const ask = <T>(command: string, ...args: unknown[]): Thenable<T | undefined> => vscode.commands.executeCommand<T | undefined>(command, ...args);
+const ask = async <T>(command: string, ...args: unknown[]): Promise<T[]> => (await vscode.commands.executeCommand<T[] | undefined>(command, ...args)) ?? [];
 
 function locate(path: string): vscode.Uri {
   const folder = vscode.workspace.workspaceFolders?.[0];
   return path.startsWith('/') || /^[a-z]:/i.test(path) || !folder ? vscode.Uri.file(path) : vscode.Uri.joinPath(folder.uri, path);
 }
 
-function where(uri: vscode.Uri, { start }: vscode.Range): string {
-  return `${vscode.workspace.asRelativePath(uri)}:${start.line + 1}:${start.character + 1}`;
-}
+const where = (uri: vscode.Uri, { start }: vscode.Range): string => `${vscode.workspace.asRelativePath(uri)}:${start.line + 1}:${start.character + 1}`;
 
 function lines(all: string[]): string {
-  const more = all.length - LINES;
-  return [...all.slice(0, LINES), ...(more > 0 ? [`… and ${more} more`] : [])].join('\n') || 'There is nothing.';
+  const more = all.length > LINES ? [`… and ${all.length - LINES} more`] : [];
+  return [...all.slice(0, LINES), ...more].join('\n') || 'There is nothing.';
 }

@@ -6,68 +6,32 @@ import { Conversations } from './conversations';
 import { callTool, declared, listDiagnostics, openDocument } from './editorTools';
 import { pickMode, pickModel } from './pickers';
 import { Prompts } from './prompts';
-import { Review } from './review';
-import { sentence, Server } from './server';
+import { Review, type From } from './review';
+import { Server } from './server';
 import { StatusBar } from './status';
+import { sentence } from './text';
 import { Threads } from './threads';
-import { VERSION } from './wire';
-import type { ConversationItem, Prompt } from './wire';
+import { VERSION, type ConversationItem } from './wire';
 
 /** The reply boxes of comment threads. */
 const REPLY = { scheme: 'comment' };
 const FILES = [{ scheme: 'file' }, { scheme: 'untitled' }];
 
-/** What the command that asks may be given by others; without it, the person writes in the thread. */
-interface Ask {
-  uri: vscode.Uri;
-  range: vscode.Range;
-  message: string;
-}
+/** What the command that asks may be given by others; otherwise, the person writes in the thread. */
+type Ask = { uri: vscode.Uri; range: vscode.Range; message: string };
 
-/** What other extensions may know. */
-export interface Api {
-  /** What the status bar says; nothing while there is nothing to say. */
-  readonly status: string | undefined;
-  readonly threads: readonly vscode.CommentThread[];
-  readonly prompts: readonly Prompt[];
-}
-
-export async function activate(context: vscode.ExtensionContext): Promise<Api> {
+export async function activate(context: vscode.ExtensionContext) {
   const { subscriptions } = context;
   const server = new Server(context, { version: VERSION, prompt: true, secret: true, save: true, tools: declared });
-  subscriptions.push(server);
   const pasted = vscode.Uri.joinPath(context.globalStorageUri, 'pasted');
   const prompts = new Prompts(server, subscriptions);
   const threads = new Threads(server, prompts, pasted, subscriptions);
   const review = new Review(prompts, subscriptions);
   const conversations = new Conversations(server, subscriptions);
   const statusBar = new StatusBar(server, prompts, threads, subscriptions);
-
   server.onRequest('aside/tool/call', ({ name, arguments: args }) => callTool(name, args));
   server.onRequest('aside/document/save', ({ uri }) => save(vscode.Uri.parse(uri)));
 
-  const ask = async ({ uri, range, message }: Partial<Ask> = {}) => {
-    if (uri && range && message) return threads.ask(uri, range, message);
-    const editor = vscode.window.activeTextEditor;
-    if (!editor) throw new Error('Open a file first: Aside answers beside its lines.');
-    return threads.compose(editor);
-  };
-  const fix = async (uri: vscode.Uri, range: vscode.Range) => {
-    const diagnostics = vscode.languages.getDiagnostics(uri).filter((it) => it.range.intersection(range));
-    const text = listDiagnostics([[uri, diagnostics]]);
-    await threads.ask(uri, range, 'Fix this.', [{ uri: 'untitled:diagnostics', text }]);
-  };
-  const here = (uri?: vscode.Uri) => {
-    const editor = vscode.window.activeTextEditor;
-    return review.at(editor?.document.uri, editor?.selection.active.line) ?? review.at(uri);
-  };
-  /** The prompt of a note in a thread, of a diff's title, or the one by this id. */
-  const change = (from?: string | { promptId?: string } | vscode.Uri) =>
-    typeof from === 'string' ? from : from instanceof vscode.Uri ? here(from)?.promptId : (from?.promptId ?? here()?.promptId);
-  const decide = (taken: boolean) => async (promptId?: string | vscode.Uri, at?: number) => {
-    const found = typeof promptId === 'string' && at !== undefined ? { promptId, block: at } : here();
-    if (found) await review.decide(found.promptId, found.block, taken);
-  };
   const about = (act: (item: ConversationItem) => Promise<void>) => async (item?: ConversationItem) => {
     const chosen = item ?? (await conversations.choose());
     if (chosen) await act(chosen);
@@ -76,10 +40,13 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     act('thread' in from ? from.thread : from);
 
   const commands: Record<string, (...args: never[]) => unknown> = {
-    ask,
-    fix,
+    ask: (given?: Ask | vscode.Uri) => (given && 'message' in given ? threads.ask(given.uri, given.range, given.message) : threads.compose()),
+    fix: (uri: vscode.Uri, range: vscode.Range) => {
+      const diagnostics = vscode.languages.getDiagnostics(uri).filter((it) => it.range.intersection(range));
+      return threads.ask(uri, range, 'Fix this.', [{ uri: 'untitled:diagnostics', text: listDiagnostics([[uri, diagnostics]]) }]);
+    },
     reply: ({ thread, text }: vscode.CommentReply) => {
-      prompts.attend();
+      prompts.attends = true;
       return threads.say(thread, text);
     },
     stopTurn: on((thread) => threads.cancel(thread)),
@@ -88,12 +55,12 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     revealThread: () => threads.reveal(),
     answerQuestion: (note?: { promptId?: string }) => prompts.turnTo(note?.promptId),
     declineQuestion: ({ promptId }: { promptId: string }) => prompts.decline(promptId),
-    skipQuestion: ({ promptId }: { promptId: string }) => prompts.get(promptId)?.settle({ action: 'cancel' }),
-    reviewChanges: () => review.open(prompts.list().map(({ prompt }) => prompt)),
-    acceptChange: (from?: vscode.Uri) => withPrompt(change(from), (promptId) => review.accept(promptId)),
-    rejectChange: (from?: vscode.Uri) => withPrompt(change(from), (promptId) => review.reject(promptId)),
-    acceptBlock: decide(true),
-    rejectBlock: decide(false),
+    skipQuestion: (note: { promptId: string }) => prompts.cancel(note),
+    reviewChanges: () => review.open(prompts.list.map(({ prompt }) => prompt)),
+    acceptChange: (from: From) => review.accept(from),
+    rejectChange: (from: From) => review.reject(from),
+    acceptBlock: (from: From, at?: number) => review.decide(true, from, at),
+    rejectBlock: (from: From, at?: number) => review.decide(false, from, at),
     openConversation: about((item) => conversations.open(item)),
     forkConversation: about((item) => conversations.fork(item)),
     renameConversation: about((item) => conversations.rename(item)),
@@ -106,34 +73,21 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     showLogs: () => server.showLogs(),
     copyDebugInformation: () => vscode.env.clipboard.writeText(server.debugInformation()),
   };
+  const fail = (error: unknown) => void vscode.window.showErrorMessage(`Aside: ${sentence(error)}`);
   for (const [name, run] of Object.entries(commands)) {
-    const fail = (error: unknown) => void vscode.window.showErrorMessage(`Aside: ${sentence(error)}`);
     subscriptions.push(vscode.commands.registerCommand(`aside.${name}`, (...args: never[]) => Promise.resolve().then(() => run(...args)).catch(fail)));
   }
-  const pasting = { providedPasteEditKinds: [IMAGE_PASTE], pasteMimeTypes: ['image/*'] };
   subscriptions.push(
+    server,
     vscode.languages.registerCodeActionsProvider(FILES, { provideCodeActions: offerFix }, { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix] }),
     vscode.languages.registerCompletionItemProvider(REPLY, mentions, '@'),
-    vscode.languages.registerDocumentPasteEditProvider(REPLY, imagePaste(pasted), pasting),
+    vscode.languages.registerDocumentPasteEditProvider(REPLY, imagePaste(pasted), { providedPasteEditKinds: [IMAGE_PASTE], pasteMimeTypes: ['image/*'] }),
     vscode.workspace.onDidGrantWorkspaceTrust(() => (server.isRunning ? server.settingsChanged() : void server.restart())),
     vscode.workspace.onDidChangeConfiguration((event) => event.affectsConfiguration('aside.server.path') && void server.restart()),
   );
   await server.restart();
-  return {
-    get status() {
-      return statusBar.text;
-    },
-    get threads() {
-      return threads.list();
-    },
-    get prompts() {
-      return prompts.list().map(({ prompt }) => prompt);
-    },
-  };
-}
-
-function withPrompt(promptId: string | undefined, act: (promptId: string) => unknown): unknown {
-  return promptId === undefined ? undefined : act(promptId);
+  // What other extensions may know: what the status bar says, the threads, and the prompts that wait.
+  return { status: () => statusBar.text, threads: () => threads.list, prompts: () => prompts.list.map(({ prompt }) => prompt) };
 }
 
 async function save(uri: vscode.Uri): Promise<Record<string, never>> {
@@ -145,8 +99,6 @@ async function save(uri: vscode.Uri): Promise<Record<string, never>> {
 
 function offerFix(document: vscode.TextDocument, range: vscode.Range, { diagnostics }: vscode.CodeActionContext): vscode.CodeAction[] {
   if (!diagnostics.length) return [];
-  const action = new vscode.CodeAction('Aside: Fix', vscode.CodeActionKind.QuickFix);
-  action.diagnostics = [...diagnostics];
-  action.command = { command: 'aside.fix', title: 'Fix', arguments: [document.uri, range] };
-  return [action];
+  const command = { command: 'aside.fix', title: 'Fix', arguments: [document.uri, range] };
+  return [Object.assign(new vscode.CodeAction('Aside: Fix', vscode.CodeActionKind.QuickFix), { diagnostics: [...diagnostics], command })];
 }

@@ -15,21 +15,19 @@ export async function pickModel(server: Server, { extensionUri, globalStorageUri
     TOUR,
   ]);
   const chosen = await vscode.window.showQuickPick(items, { title: 'Model', matchOnDetail: true });
-  if (!chosen) return;
-  if (chosen !== TOUR) return set('assistant.model', chosen.label);
   // The setting outlives this version of the extension, so the script has a place of its own.
   const script = vscode.Uri.joinPath(globalStorageUri, 'tour.toml');
-  await vscode.workspace.fs.copy(vscode.Uri.joinPath(extensionUri, 'media/walkthrough/tour.toml'), script, { overwrite: true });
-  await set('assistant.model', `rehearsal/${script.fsPath}`);
+  if (chosen === TOUR) await vscode.workspace.fs.copy(vscode.Uri.joinPath(extensionUri, 'media/walkthrough/tour.toml'), script, { overwrite: true });
+  await set('assistant.model', chosen === TOUR ? `rehearsal/${script.fsPath}` : chosen?.label);
 }
 
 /** The modes are those of the setting, which has the server's words for them. */
 export async function pickMode(server: Server): Promise<void> {
   const { enum: modes = [], markdownEnumDescriptions: details = [] } = server.properties['aside.conversation.mode'] ?? {};
   const items = modes.map((label, at) => ({ label, detail: details[at] }));
-  const chosen = await vscode.window.showQuickPick(items, { title: 'What runs unasked' });
-  if (chosen) await set('conversation.mode', chosen.label);
+  await set('conversation.mode', (await vscode.window.showQuickPick(items, { title: 'What runs unasked' }))?.label);
 }
 
-const set = async (key: string, value: string): Promise<void> =>
-  vscode.workspace.getConfiguration('aside').update(key, value, vscode.ConfigurationTarget.Global);
+async function set(key: string, value?: string): Promise<void> {
+  if (value !== undefined) await vscode.workspace.getConfiguration('aside').update(key, value, vscode.ConfigurationTarget.Global);
+}

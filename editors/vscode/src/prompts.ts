@@ -1,11 +1,9 @@
 // The prompts that wait for the person, who turns to them when he likes. Each is answered exactly once.
 import * as vscode from 'vscode';
 
-import { sentence } from './server';
 import type { Server } from './server';
 import type { Answer, Prompt } from './wire';
-import { declineWithNote, show } from './widgets';
-import type { Showing } from './widgets';
+import { declineWithNote, show, type Showing } from './widgets';
 
 export interface Pending {
   prompt: Prompt;
@@ -15,11 +13,13 @@ export interface Pending {
   over: vscode.CancellationToken;
 }
 
+export const isChange = ({ preview }: Prompt): boolean => preview?.kind === 'diff';
+
 export class Prompts {
   private readonly open = new Map<string, Pending>();
   private readonly changed = new vscode.EventEmitter<void>();
   readonly onDidChange = this.changed.event;
-  /** Shows a change of files; it is decided there. */
+  /** Shows changes of files; they are decided there. */
   review: (prompts: Prompt[]) => Promise<void> = () => Promise.resolve();
   private readonly again = new vscode.EventEmitter<void>();
   /** The prompt that is on the screen. */
@@ -27,7 +27,7 @@ export class Prompts {
   /** A prompt of an interrupted turn that is shown as soon as the turn goes on. */
   private awaited?: string;
   /** The person wrote in a thread, or answered a prompt, and did nothing else since: only then may a question come up by itself. */
-  private attends = false;
+  attends = false;
 
   constructor(private readonly server: Server, subscriptions: vscode.ExtensionContext['subscriptions']) {
     const leave = () => (this.attends = false);
@@ -40,18 +40,13 @@ export class Prompts {
       vscode.window.onDidChangeWindowState(leave),
       // A reply box that is emptied was sent; one with a text is being typed in.
       vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => contentChanges.length && document.getText() && leave()),
-      server.onDidChangeRunning((running) => (running ? void this.recover() : this.clear())),
+      server.onDidChangeRunning((running) => (running ? void this.recover() : this.list.forEach(({ prompt }) => this.cancel(prompt)))),
     );
     server.onRequest('aside/prompt', (prompt, token) => this.ask(prompt, token));
-    server.onNotification('aside/prompt/dismiss', ({ promptId }) => this.open.get(promptId)?.settle({ action: 'cancel' }));
+    server.onNotification('aside/prompt/dismiss', (prompt) => this.cancel(prompt));
   }
 
-  /** The person has just turned to Aside. */
-  attend(): void {
-    this.attends = true;
-  }
-
-  list(): Pending[] {
+  get list(): Pending[] {
     return [...this.open.values()];
   }
 
@@ -59,8 +54,12 @@ export class Prompts {
     return this.open.get(promptId);
   }
 
+  cancel({ promptId }: Pick<Prompt, 'promptId'>): void {
+    this.open.get(promptId)?.settle({ action: 'cancel' });
+  }
+
   ofConversation(conversationId: string): Prompt[] {
-    return this.list().map((pending) => pending.prompt).filter((prompt) => prompt.conversationId === conversationId);
+    return this.list.flatMap(({ prompt }) => (prompt.conversationId === conversationId ? [prompt] : []));
   }
 
   /** Shows this prompt, or the waiting ones one after another; it ends where one is hidden. */
@@ -69,7 +68,7 @@ export class Prompts {
     if (this.shown !== undefined) this.again.fire();
     if (!first || this.shown !== undefined) return;
     const { turnId } = first.prompt;
-    const open = this.list().filter(({ prompt }) => prompt.turnId === turnId).length;
+    const open = this.list.filter(({ prompt }) => prompt.turnId === turnId).length;
     const position = { n: answered + 1, of: answered + open };
     const next = (await this.showOne(first, { unasked, position })) && this.next(turnId);
     if (next) return this.turnTo(next.prompt.promptId, false, next.prompt.turnId === turnId ? answered + 1 : 0);
@@ -83,34 +82,23 @@ export class Prompts {
 
   /** The next to ask: of this turn if it has one, and changes of files last, since they are decided elsewhere. */
   private next(turnId?: string): Pending | undefined {
-    const asked = this.list().filter(({ prompt }) => turnId === undefined || prompt.preview?.kind !== 'diff');
-    return asked.find(({ prompt }) => prompt.turnId === turnId) ?? asked.find(({ prompt }) => prompt.preview?.kind !== 'diff') ?? asked[0];
+    const asked = this.list.filter(({ prompt }) => turnId === undefined || !isChange(prompt));
+    return asked.find(({ prompt }) => prompt.turnId === turnId) ?? asked.find(({ prompt }) => !isChange(prompt)) ?? asked[0];
   }
 
+  /** Whether it was answered. */
   private async showOne({ prompt, settle, over }: Pending, how: Pick<Showing, 'unasked' | 'position'>): Promise<boolean> {
-    if (prompt.resumable) return this.resume(prompt);
-    if (prompt.preview?.kind === 'diff') {
-      const changes = this.ofConversation(prompt.conversationId).filter((it) => it.preview?.kind === 'diff' && !it.resumable);
-      await this.review(changes);
-      return false;
-    }
-    const showing: Showing = { over, again: this.again.event, ...how };
-    this.shown = prompt.promptId;
-    const answer = await show(prompt, showing).finally(() => (this.shown = undefined));
-    if (answer) {
-      settle(answer);
-      this.attend();
-    }
-    return answer !== undefined;
-  }
-
-  private async resume({ conversationId, promptId }: Prompt): Promise<boolean> {
-    this.awaited = promptId;
-    try {
+    const { conversationId, promptId } = prompt;
+    if (prompt.resumable) {
+      this.awaited = promptId;
       await this.server.request('aside/turn/resume', { conversationId });
-    } catch (error) {
-      this.awaited = undefined;
-      void vscode.window.showErrorMessage(`Aside could not go on with the turn: ${sentence(error)}`);
+    } else if (isChange(prompt)) {
+      await this.review(this.ofConversation(conversationId).filter((it) => isChange(it) && !it.resumable));
+    } else {
+      this.shown = promptId;
+      const answer = await show(prompt, { over, again: this.again.event, ...how }).finally(() => (this.shown = undefined));
+      if (answer) settle(answer);
+      if (answer) return (this.attends = true);
     }
     return false;
   }
@@ -118,30 +106,24 @@ export class Prompts {
   private ask(prompt: Prompt, token: vscode.CancellationToken): Promise<Answer> {
     return new Promise((resolve) => {
       this.add(prompt, resolve);
-      token.onCancellationRequested(() => this.open.get(prompt.promptId)?.settle({ action: 'cancel' }));
-      if (this.awaited === prompt.promptId) {
-        this.awaited = undefined;
-        void this.turnTo(prompt.promptId);
-      } else if (prompt.kind === 'question' && this.attends) {
-        void this.turnTo(prompt.promptId, true);
-      }
+      token.onCancellationRequested(() => this.cancel(prompt));
+      const awaited = this.awaited === prompt.promptId;
+      if (awaited) this.awaited = undefined;
+      if (awaited || (prompt.kind === 'question' && this.attends)) void this.turnTo(prompt.promptId, !awaited);
     });
   }
 
   private add(prompt: Prompt, resolve: (answer: Answer) => void): void {
     const over = new vscode.CancellationTokenSource();
-    const pending: Pending = {
-      prompt,
-      over: over.token,
-      settle: (answer) => {
-        if (this.open.get(prompt.promptId) !== pending) return;
-        this.open.delete(prompt.promptId);
-        resolve(answer);
-        over.cancel();
-        this.changed.fire();
-      },
+    const settle = (answer: Answer) => {
+      if (this.open.get(prompt.promptId) !== pending) return;
+      this.open.delete(prompt.promptId);
+      resolve(answer);
+      over.cancel();
+      this.changed.fire();
     };
-    this.open.get(prompt.promptId)?.settle({ action: 'cancel' });
+    const pending: Pending = { prompt, over: over.token, settle };
+    this.cancel(prompt);
     this.open.set(prompt.promptId, pending);
     this.changed.fire();
   }
@@ -150,9 +132,5 @@ export class Prompts {
   private async recover(): Promise<void> {
     const { prompts } = await this.server.request('aside/prompt/pending', {});
     for (const prompt of prompts) if (prompt.resumable && !this.open.has(prompt.promptId)) this.add(prompt, () => undefined);
-  }
-
-  private clear(): void {
-    for (const pending of this.list()) pending.settle({ action: 'cancel' });
   }
 }

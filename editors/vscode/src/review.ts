@@ -2,8 +2,7 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 
-import { compose, diffBlocks, linesOf } from './blocks';
-import type { Block } from './blocks';
+import { compose, diffBlocks, linesOf, type Block } from './blocks';
 import { openDocument, openTabs } from './editorTools';
 import type { Pending, Prompts } from './prompts';
 import type { Diff, Prompt } from './wire';
@@ -18,6 +17,9 @@ interface Change {
   /** What was decided; a block that is not here is still open. */
   decided: Map<Block, boolean>;
 }
+
+/** What a command is about: a note in a thread or a block's line, a side of a diff, or what the active editor shows. */
+export type From = { promptId?: string } | vscode.Uri | undefined;
 
 export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLensProvider {
   private readonly changes = new Map<string, Change>();
@@ -42,63 +44,50 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
     const all = waiting.flatMap(({ promptId }) => this.change(promptId) ?? []);
     const [first] = all;
     if (!first) return;
-    const title = `${name(first)} – Aside’s change`;
+    const title = `${path.basename(vscode.Uri.parse(first.preview.uri).path)} – Aside’s change`;
     if (all.length === 1) return vscode.commands.executeCommand('vscode.diff', side(first, 'old'), side(first, 'new'), title, { preview: false });
     const files = all.map((it) => [vscode.Uri.parse(it.preview.uri), side(it, 'old'), side(it, 'new')]);
     await vscode.commands.executeCommand('vscode.changes', `${all.length} changes of Aside`, files);
   }
 
   /** Takes all blocks that were not rejected. */
-  async accept(promptId: string): Promise<void> {
-    const change = this.change(promptId);
+  async accept(from: From): Promise<void> {
+    const change = this.find(from);
     if (!change || !(await this.isCurrent(change))) return;
     const rejected = [...change.decided.values()].includes(false);
     change.pending.settle({ action: 'answer', answer: 'once', newText: rejected ? this.composed(change).text : undefined });
   }
 
-  reject(promptId: string): void {
-    this.prompts.get(promptId)?.settle({ action: 'answer', answer: 'no' });
+  reject(from: From): void {
+    this.find(from)?.pending.settle({ action: 'answer', answer: 'no' });
   }
 
-  /** Decides one block, by its number; with the last one the change is decided. */
-  async decide(promptId: string, at: number, taken: boolean): Promise<void> {
-    const change = this.change(promptId);
-    const block = change?.blocks[at];
-    if (!change || !block) return;
-    change.decided.set(block, taken);
+  /** Decides one block, the one at the cursor where no number says which; with the last one the change is decided. */
+  async decide(taken: boolean, from: From, at?: number): Promise<void> {
+    const change = this.find(from);
+    if (!change) return;
+    const line = vscode.window.activeTextEditor?.selection.active.line ?? 0;
+    const block = change.blocks[at ?? Math.max(0, this.composed(change).at.findLastIndex((start) => start <= line))];
+    if (block) change.decided.set(block, taken);
     if (change.decided.size === change.blocks.length) {
-      if ([...change.decided.values()].includes(true)) return this.accept(promptId);
-      this.reject(promptId);
-      return;
+      if ([...change.decided.values()].includes(true)) await this.accept(change.pending.prompt);
+      else this.reject(change.pending.prompt);
     }
     this.content.fire(side(change, 'new'));
     this.lenses.fire();
   }
 
-  /** The change that a document shows, and its block at a line. */
-  at(uri: vscode.Uri | undefined, line?: number): { promptId: string; block: number } | undefined {
-    if (uri?.scheme !== SCHEME) return undefined;
-    const promptId = uri.query.slice('old:'.length);
-    const change = this.change(promptId);
-    if (!change) return undefined;
-    const starts = this.composed(change).at;
-    return { promptId, block: Math.max(0, starts.findLastIndex((start) => start <= (line ?? 0))) };
-  }
-
   provideTextDocumentContent(uri: vscode.Uri): string {
-    const found = this.at(uri);
-    const change = found && this.change(found.promptId);
-    if (!change) return '';
-    return uri.query.startsWith('old:') ? change.preview.old : this.composed(change).text;
+    const change = this.shownIn(uri);
+    return !change ? '' : uri.query.startsWith('old:') ? change.preview.old : this.composed(change).text;
   }
 
-  provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
-    const found = this.at(document.uri);
-    const change = found && this.change(found.promptId);
-    if (!change || !document.uri.query.startsWith('new:')) return [];
+  provideCodeLenses({ uri }: vscode.TextDocument): vscode.CodeLens[] {
+    const change = this.shownIn(uri);
+    if (!change || uri.query.startsWith('old:')) return [];
     return this.composed(change).at.flatMap((line, at) => {
-      const range = new vscode.Range(line, 0, line, 0);
-      const lens = (title: string, command: string) => new vscode.CodeLens(range, { title, command, arguments: [found.promptId, at] });
+      const args = [{ promptId: change.pending.prompt.promptId }, at];
+      const lens = (title: string, command: string) => new vscode.CodeLens(new vscode.Range(line, 0, line, 0), { title, command, arguments: args });
       const decided = change.decided.get(change.blocks[at]!);
       return [
         lens(decided ? '✓ Accepted' : 'Accept Block', 'aside.acceptBlock'),
@@ -107,14 +96,23 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
     });
   }
 
-  private change(promptId: string): Change | undefined {
+  private find(from: From): Change | undefined {
+    if (from && 'promptId' in from) return this.change(from.promptId);
+    return this.shownIn(vscode.window.activeTextEditor?.document.uri) ?? this.shownIn(from as vscode.Uri | undefined);
+  }
+
+  private shownIn(uri: vscode.Uri | undefined): Change | undefined {
+    return uri?.scheme === SCHEME ? this.change(uri.query.slice('old:'.length)) : undefined;
+  }
+
+  private change(promptId = ''): Change | undefined {
     const pending = this.prompts.get(promptId);
     const preview = pending?.prompt.preview;
-    if (!pending || preview?.kind !== 'diff') return undefined;
+    if (preview?.kind !== 'diff') return undefined;
     let change = this.changes.get(promptId);
     if (change?.pending !== pending) {
       const before = linesOf(preview.old);
-      change = { pending, preview, before, blocks: diffBlocks(before, linesOf(preview.new)), decided: new Map() };
+      change = { pending: pending!, preview, before, blocks: diffBlocks(before, linesOf(preview.new)), decided: new Map() };
       this.changes.set(promptId, change);
     }
     return change;
@@ -150,8 +148,6 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
 }
 
 const close = (shows: (tab: vscode.Tab) => boolean): unknown => vscode.window.tabGroups.close(openTabs().filter(shows));
-
-const name = ({ preview }: Change): string => path.basename(vscode.Uri.parse(preview.uri).path);
 
 /** A side of a change. Its path is the file's own, so that an editor takes both for the same file. */
 function side({ pending, preview }: Change, which: 'old' | 'new'): vscode.Uri {

@@ -1,21 +1,17 @@
 // The life of the server: found, started, restarted after a crash, stopped; and its messages, typed by method.
 import * as vscode from 'vscode';
-import { CloseAction, LanguageClient, RevealOutputChannelOn, State } from 'vscode-languageclient/node';
-import type { InitializeParams } from 'vscode-languageclient/node';
+import { CloseAction, LanguageClient, RevealOutputChannelOn, State, type InitializeParams } from 'vscode-languageclient/node';
 
-import { findBinary } from './binary';
-import type { Binary } from './binary';
+import { findBinary, type Binary } from './binary';
 import { readSettings } from './settings';
-import { traced } from './text';
+import { sentence, traced } from './text';
 import type { Capability, ClientNotifications, ClientRequests, ServerRequests } from './wire';
 
 /** Restarts after crashes within three minutes that nobody is told of. */
 const SILENT_RESTARTS = 5;
 
-type Handler<M extends keyof ClientRequests> = (
-  params: ClientRequests[M][0],
-  token: vscode.CancellationToken,
-) => Promise<ClientRequests[M][1]>;
+type Handler<M extends keyof ClientRequests> = (params: ClientRequests[M][0], token: vscode.CancellationToken) => Promise<ClientRequests[M][1]>;
+type Properties = Record<string, { enum?: string[]; markdownEnumDescriptions?: string[] }>;
 
 export class Server implements vscode.Disposable {
   private client?: LanguageClient;
@@ -31,10 +27,7 @@ export class Server implements vscode.Disposable {
   /** Tells whether the server has just become ready, or is gone. */
   readonly onDidChangeRunning = this.running.event;
 
-  constructor(
-    private readonly context: vscode.ExtensionContext,
-    private readonly capability: Capability,
-  ) {}
+  constructor(private readonly context: vscode.ExtensionContext, private readonly capability: Capability) {}
 
   get isRunning(): boolean {
     return this.client?.state === State.Running;
@@ -50,10 +43,8 @@ export class Server implements vscode.Disposable {
 
   /** @throws an error whose message is a sentence for the user */
   async request<M extends keyof ServerRequests>(method: M, params: ServerRequests[M][0]): Promise<ServerRequests[M][1]> {
-    if (this.client?.state !== State.Running && this.client?.state !== State.Starting) {
-      throw new Error('The Aside server does not run; start it with the command “Aside: Restart Server”.');
-    }
-    return this.client.sendRequest(method, params);
+    if (this.client?.isRunning() || this.client?.state === State.Starting) return this.client.sendRequest(method, params);
+    throw new Error('The Aside server does not run; start it with the command “Aside: Restart Server”.');
   }
 
   restart(): Promise<void> {
@@ -84,9 +75,9 @@ export class Server implements vscode.Disposable {
   }
 
   /** The settings that are declared, which are made from the server's own. */
-  get properties(): Record<string, { enum?: string[]; markdownEnumDescriptions?: string[] }> {
-    const { contributes } = this.context.extension.packageJSON as { contributes: { configuration: { properties: Server['properties'] }[] } };
-    return Object.assign({}, ...contributes.configuration.map((group) => group.properties)) as Server['properties'];
+  get properties(): Properties {
+    const { contributes } = this.context.extension.packageJSON as { contributes: { configuration: { properties: Properties }[] } };
+    return Object.assign({}, ...contributes.configuration.map((group) => group.properties)) as Properties;
   }
 
   /** The server reads the settings anew; it is told of a trust that was granted in this way, too. */
@@ -111,23 +102,11 @@ export class Server implements vscode.Disposable {
 
   private async begin(): Promise<void> {
     this.tried = [];
-    this.binary = await findBinary(
-      {
-        setting: vscode.workspace.getConfiguration('aside').get('server.path', ''),
-        extension: this.context.extensionPath,
-        path: process.env.PATH ?? '',
-        trusted: vscode.workspace.isTrusted,
-      },
-      this.tried,
-    );
+    this.binary = await findBinary(this.context.extensionPath, this.tried);
     for (const line of this.tried) this.log.info(line);
-    if (!this.binary) {
-      const where = vscode.workspace.isTrusted ? 'Set aside.server.path, or put aside on your PATH.' : 'Trust the workspace to use another one.';
-      this.complain(`Aside found no server that runs. ${where}`);
-      return;
-    }
-    this.client = this.newClient(this.binary);
-    await this.client.start();
+    const where = vscode.workspace.isTrusted ? 'Set aside.server.path, or put aside on your PATH.' : 'Trust the workspace to use another one.';
+    if (!this.binary) this.complain(`Aside found no server that runs. ${where}`);
+    else await (this.client = this.newClient(this.binary)).start();
   }
 
   private async end(): Promise<void> {
@@ -138,21 +117,16 @@ export class Server implements vscode.Disposable {
   }
 
   private newClient(binary: Binary): LanguageClient {
-    const client: Client = new Client(
-      'aside',
-      'Aside',
-      { command: binary.file, args: ['lsp', '--stdio'] },
-      {
-        documentSelector: [{ scheme: 'file' }, { scheme: 'untitled' }],
-        outputChannel: this.log,
-        traceOutputChannel: withoutAnswers(this.protocol),
-        revealOutputChannelOn: RevealOutputChannelOn.Never,
-        initializationOptions: () => this.settings(),
-        initializationFailedHandler: () => false,
-        errorHandler: { error: (...what) => usual.error(...what), closed: () => closed() },
-        middleware: { workspace: { configuration: () => [this.settings()] } },
-      },
-    );
+    const client: Client = new Client('aside', 'Aside', { command: binary.file, args: ['lsp', '--stdio'] }, {
+      documentSelector: [{ scheme: 'file' }, { scheme: 'untitled' }],
+      outputChannel: this.log,
+      traceOutputChannel: withoutAnswers(this.protocol),
+      revealOutputChannelOn: RevealOutputChannelOn.Never,
+      initializationOptions: () => this.settings(),
+      initializationFailedHandler: () => false,
+      errorHandler: { error: (...what) => usual.error(...what), closed: () => closed() },
+      middleware: { workspace: { configuration: () => [this.settings()] } },
+    });
     const usual = client.createDefaultErrorHandler(SILENT_RESTARTS);
     const closed = async () => {
       this.ends.push(new Date());
@@ -177,9 +151,6 @@ export class Server implements vscode.Disposable {
     void vscode.window.showErrorMessage(message, ...Object.keys(actions)).then((chosen) => chosen && actions[chosen as keyof typeof actions]());
   }
 }
-
-/** What a request that failed has to say to the user. */
-export const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 class Client extends LanguageClient {
   capability?: Capability;

@@ -8,15 +8,12 @@ const OWN = new Set(['server.path', 'trace.server']);
 
 /** The settings of the user and those of the workspace, as the server's configuration is written. */
 export function readSettings(properties: string[]): Settings {
-  const trusted = vscode.workspace.isTrusted;
-  const layers: Settings = { config: {}, workspaceConfig: {}, trusted };
+  const layers: Settings = { config: {}, workspaceConfig: {}, trusted: vscode.workspace.isTrusted };
   const all = vscode.workspace.getConfiguration('aside');
-  for (const property of properties) {
-    const key = property.slice('aside.'.length);
+  for (const key of properties.map((property) => property.slice('aside.'.length)).filter((it) => !OWN.has(it))) {
     const values = all.inspect(key);
-    if (OWN.has(key) || !values) continue;
-    put(layers.config, key, values.globalValue);
-    if (trusted) put(layers.workspaceConfig, key, values.workspaceFolderValue ?? values.workspaceValue);
+    put(layers.config, key, values?.globalValue);
+    if (layers.trusted) put(layers.workspaceConfig, key, values?.workspaceFolderValue ?? values?.workspaceValue);
   }
   return layers;
 }

@@ -6,45 +6,37 @@ import type { Server } from './server';
 import { counted, visible } from './text';
 import type { Threads } from './threads';
 
-const SEVERITY = {
-  ok: vscode.LanguageStatusSeverity.Information,
-  warning: vscode.LanguageStatusSeverity.Warning,
-  error: vscode.LanguageStatusSeverity.Error,
-};
+const { Information: ok, Warning: warning, Error: error } = vscode.LanguageStatusSeverity;
+const SEVERITY = { ok, warning, error };
 
 export class StatusBar {
   private readonly item = vscode.window.createStatusBarItem('aside.status', vscode.StatusBarAlignment.Left);
-  private readonly health = vscode.languages.createLanguageStatusItem('aside.health', [{ scheme: 'file' }, { scheme: 'untitled' }]);
 
   constructor(server: Server, private readonly prompts: Prompts, private readonly threads: Threads, subscriptions: vscode.ExtensionContext['subscriptions']) {
     this.item.name = 'Aside';
-    this.health.name = 'Aside';
-    this.health.text = 'Aside';
-    this.health.command = { command: 'aside.showLogs', title: 'Show Logs' };
-    server.onNotification('aside/status', ({ health, message, model }) => {
-      this.health.severity = SEVERITY[health];
-      this.health.text = `Aside: ${model ?? 'no model'}`;
-      this.health.detail = message ?? '';
+    const health = vscode.languages.createLanguageStatusItem('aside.health', [{ scheme: 'file' }, { scheme: 'untitled' }]);
+    Object.assign(health, { name: 'Aside', text: 'Aside', command: { command: 'aside.showLogs', title: 'Show Logs' } });
+    server.onNotification('aside/status', (status) => {
+      health.severity = SEVERITY[status.health];
+      health.text = `Aside: ${status.model ?? 'no model'}`;
+      health.detail = status.message ?? '';
     });
-    subscriptions.push(this.item, this.health, prompts.onDidChange(() => this.paint()), threads.onDidChange(() => this.paint()));
+    subscriptions.push(this.item, health, prompts.onDidChange(() => this.paint()), threads.onDidChange(() => this.paint()));
   }
 
   /** What the item says; nothing while it is hidden. */
   get text(): string | undefined {
-    const waiting = this.prompts.list().length;
     const { busy, tools } = this.threads.work;
-    if (waiting) return `$(question) Aside: ${counted(waiting, 'question')}`;
+    if (this.prompts.list.length) return `$(question) Aside: ${counted(this.prompts.list.length, 'question')}`;
     return busy ? `$(loading~spin) Aside: ${tools.at(-1)?.slice(0, 40) ?? 'works'}` : undefined;
   }
 
   private paint(): void {
-    const text = this.text;
-    if (text === undefined) return this.item.hide();
-    const waiting = this.prompts.list();
-    this.item.text = text;
-    this.item.command = waiting.length ? 'aside.answerQuestion' : 'aside.revealThread';
-    const lines = waiting.map(({ prompt }) => visible(`${prompt.label}: ${prompt.text}`));
-    this.item.tooltip = [...lines, ...this.threads.work.tools].join('\n') || 'Aside works';
+    if (this.text === undefined) return this.item.hide();
+    this.item.text = this.text;
+    this.item.command = this.prompts.list.length ? 'aside.answerQuestion' : 'aside.revealThread';
+    const waiting = this.prompts.list.map(({ prompt }) => visible(`${prompt.label}: ${prompt.text}`));
+    this.item.tooltip = [...waiting, ...this.threads.work.tools].join('\n') || 'Aside works';
     this.item.show();
   }
 }

@@ -27,34 +27,20 @@ export function fenced(text: string, language = 'text'): string {
   return `${fence}${language}\n${visible(text)}\n${fence}`;
 }
 
+/** A block of code whose fence begins a line, or lines between two empty ones. */
+const BLOCK = /^(`{3,}(?=[^`\n]*$)|~{3,}).*(?:\n(?! {0,3}\1[`~]*[ \t]*$).*)*(?:\n.*)?|(?:^(?!`{3,}[^`\n]*$|~{3,}).*\S.*(?:\n|$))+/gm;
+
 /**
  * A model's markdown in which no image is loaded; nothing else is taken away. Outside of fences, what could begin a block of HTML, a
  * definition of a link or a remote image is written so that it does not; only fences that begin a line count, so that no other
  * reading of the text finds more outside of them.
  */
-export function harmless(markdown: string): string {
-  let fence: RegExp | undefined;
-  let paragraphHasTarget = false;
-  const lines = markdown.replace(/\r\n?/g, '\n').split('\n');
-  // From the end, since an image's target follows it.
-  const targets = new Array<boolean>(lines.length);
-  for (let at = lines.length - 1; at >= 0; at--) {
-    paragraphHasTarget = lines[at]!.trim() !== '' && (paragraphHasTarget || lines[at]!.includes(']('));
-    targets[at] = paragraphHasTarget;
-  }
-  return lines
-    .map((line, at) => {
-      if (fence) {
-        if (fence.test(line)) fence = undefined;
-        return line;
-      }
-      const [, run] = /^(`{3,}(?=[^`]*$)|~{3,})/.exec(line) ?? [];
-      if (run) {
-        fence = new RegExp(`^ {0,3}${run[0]}{${run.length},}[ \\t]*$`);
-        return line;
-      }
-      const inert = line.replace(/^([\s>*+\-\d.)]*)(<|\[[^\n]*\]:)/, '$1\\$2');
-      return targets[at] ? inert.replace(/!\[/g, '!\u2060[') : inert;
-    })
-    .join('\n');
-}
+export const harmless = (markdown: string): string =>
+  markdown.replace(/\r\n?/g, '\n').replace(BLOCK, (block: string, fence?: string) => {
+    if (fence) return block;
+    const inert = block.replace(/^([\s>*+\-\d.)]*?)(<|\[[^\n]*\]:)/gm, '$1\\$2');
+    return inert.includes('](') ? inert.replace(/!\[/g, '!\u2060[') : inert;
+  });
+
+/** What went wrong, to be told to the user. */
+export const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -3,22 +3,19 @@ import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
 
 import { place, readAttachments } from './attachments';
-import type { Prompts } from './prompts';
-import { sentence } from './server';
+import { isChange, type Prompts } from './prompts';
 import type { Server } from './server';
-import { escaped, fenced, harmless, visible } from './text';
+import { escaped, fenced, harmless, sentence, visible } from './text';
 import { spent, TurnText } from './turnText';
 import { details } from './widgets';
-import type { Attachment, Prompt, TurnCompleted, TurnUpdate } from './wire';
+import type { Attachment, Prompt } from './wire';
 
 /** Milliseconds between two renderings, and one more for so many characters: a long text is not worth twenty a second. */
 const RENDER_MS = 50;
 const RENDER_CHARACTERS = 1_000;
 
-interface Note extends vscode.Comment {
-  /** The prompt that the note is about. */
-  promptId?: string;
-}
+/** A comment; `promptId` is that of the prompt that it is about. */
+type Note = vscode.Comment & { promptId?: string };
 
 interface Thread {
   readonly on: vscode.CommentThread;
@@ -33,6 +30,7 @@ interface Thread {
 
 const ASIDE = { name: 'Aside' };
 const YOU = { name: 'You' };
+const { Expanded } = vscode.CommentThreadCollapsibleState;
 
 export class Threads {
   private readonly controller = vscode.comments.createCommentController('aside', 'Aside');
@@ -40,18 +38,21 @@ export class Threads {
   private readonly changed = new vscode.EventEmitter<void>();
   readonly onDidChange = this.changed.event;
   /** What the person was last let begin a thread about. */
-  private asked?: { uri: vscode.Uri; range: vscode.Range };
+  private asked?: vscode.Location;
 
-  constructor(
-    private readonly server: Server,
-    private readonly prompts: Prompts,
-    /** The folder of what was pasted. */
-    private readonly pasted: vscode.Uri,
-    subscriptions: vscode.ExtensionContext['subscriptions'],
-  ) {
+  /** @param pasted the folder of what was pasted */
+  constructor(private readonly server: Server, private readonly prompts: Prompts, private readonly pasted: vscode.Uri, subscriptions: vscode.ExtensionContext['subscriptions']) {
     this.controller.options = { prompt: 'Ask, or add to what Aside is doing', placeHolder: 'Message, with @path, @selection, @diagnostics or @open' };
-    server.onNotification('aside/turn/update', (params) => this.update(params));
-    server.onNotification('aside/turn/completed', (params) => this.completed(params));
+    server.onNotification('aside/turn/update', ({ conversationId, turnId, update }) => {
+      const thread = this.of(conversationId, turnId);
+      thread?.turn?.text.apply(update);
+      this.render(thread);
+    });
+    server.onNotification('aside/turn/completed', (completed) => {
+      const thread = this.of(completed.conversationId, completed.turnId);
+      thread?.turn?.text.complete(completed);
+      this.render(thread);
+    });
     subscriptions.push(
       this.controller,
       this.changed,
@@ -62,18 +63,20 @@ export class Threads {
   }
 
   /** Opens the box of a new thread at the end of what is selected, or of the thread that is there. */
-  async compose(editor: vscode.TextEditor): Promise<void> {
-    const { document: { uri }, selection } = editor;
+  async compose(): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    if (!editor) throw new Error('Open a file first: Aside answers beside its lines.');
     if (!vscode.workspace.getConfiguration('comments').get('visible')) throw new Error('The setting comments.visible hides its threads; turn it on.');
+    const { document: { uri }, selection } = editor;
     const range = reach(selection);
     const there = this.find(({ on }) => on.uri.toString() === uri.toString() && on.range?.end.line === range.end.line);
     if (there) {
-      there.on.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
+      there.on.collapsibleState = Expanded;
       editor.selection = new vscode.Selection(range.end, range.end);
       await vscode.commands.executeCommand('workbench.action.focusCommentOnCurrentLine');
       return;
     }
-    this.asked = { uri, range: selection };
+    this.asked = new vscode.Location(uri, selection);
     // VS Code lets a person begin a thread only where it may be, so it is told of the place, and asks what it is.
     await new Promise<void>((resolve) => {
       const provideCommentingRanges = (document: vscode.TextDocument) => {
@@ -94,38 +97,20 @@ export class Threads {
     return this.start(this.open(uri, range), message, more);
   }
 
-  private open(uri: vscode.Uri, range: vscode.Range): Thread {
-    return this.adopt(this.controller.createCommentThread(uri, reach(range), []), range);
-  }
-
-  private adopt(on: vscode.CommentThread, about: vscode.Range): Thread {
-    on.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
-    on.label = 'Aside';
-    on.range = reach(about);
-    const thread: Thread = { on, about, past: [] };
-    this.threads.add(thread);
-    return thread;
-  }
-
-  /** The thread; one that the person has just begun is new here. */
-  private known(on: vscode.CommentThread): Thread {
-    const { uri, range } = this.asked ?? {};
-    const about = uri?.toString() === on.uri.toString() && range ? range : on.range;
-    return this.find((it) => it.on === on) ?? this.adopt(on, about ?? new vscode.Range(0, 0, 0, 0));
-  }
-
   /** A message in a thread: it begins a turn, or is added to the one that runs. */
   async say(on: vscode.CommentThread, message: string): Promise<void> {
     if (!message.trim()) return;
-    const thread = this.known(on);
+    const about = this.asked?.uri.toString() === on.uri.toString() ? this.asked.range : on.range;
+    // One that the person has just begun is new here.
+    const thread = this.find((it) => it.on === on) ?? this.adopt(on, about ?? new vscode.Range(0, 0, 0, 0));
     const running = thread.turn?.text.outcome === undefined && thread.turn;
-    if (running && (await this.steer(running.id, message))) return;
-    await this.start(thread, message, []);
+    const steered = running && this.server.request('aside/turn/steer', { turnId: running.id, message }).then(() => true, () => false);
+    if (!(await steered)) await this.start(thread, message, []);
   }
 
   async cancel(on: vscode.CommentThread): Promise<void> {
-    const id = this.find((it) => it.on === on)?.turn?.id;
-    if (id) await this.server.request('aside/turn/cancel', { turnId: id });
+    const turn = this.find((it) => it.on === on)?.turn;
+    if (turn) await this.server.request('aside/turn/cancel', { turnId: turn.id });
   }
 
   async undo(on: vscode.CommentThread): Promise<void> {
@@ -139,86 +124,71 @@ export class Threads {
 
   async resume(conversationId: string): Promise<void> {
     const { turnId } = await this.server.request('aside/turn/resume', { conversationId });
-    const thread = this.of(conversationId, turnId);
-    if (thread) this.render(thread);
+    this.render(this.of(conversationId, turnId));
   }
 
   remove(on: vscode.CommentThread): void {
     const thread = this.find((it) => it.on === on);
-    if (!thread) return;
-    clearTimeout(thread.timer);
-    this.threads.delete(thread);
+    clearTimeout(thread?.timer);
+    if (thread) this.threads.delete(thread);
     on.dispose();
   }
 
-  /** Shows the thread of a conversation, or of the first that works or waits. */
-  async reveal(conversationId?: string): Promise<void> {
-    const busy = (it: Thread) => it.turn !== undefined && it.turn.text.outcome === undefined;
-    const thread = this.find((it) => (conversationId ? it.conversationId === conversationId : busy(it)));
-    if (!thread) return;
-    thread.on.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
-    await vscode.window.showTextDocument(thread.on.uri, { preview: false, selection: thread.on.range });
+  /** Shows the first thread that works or waits. */
+  async reveal(): Promise<void> {
+    const on = this.find(({ turn }) => turn !== undefined && turn.text.outcome === undefined)?.on;
+    if (!on) return;
+    on.collapsibleState = Expanded;
+    await vscode.window.showTextDocument(on.uri, { preview: false, selection: on.range });
   }
 
-  list(): vscode.CommentThread[] {
+  get list(): vscode.CommentThread[] {
     return [...this.threads].map(({ on }) => on);
   }
 
   /** The titles of what runs, and whether anything does. */
   get work(): { busy: boolean; tools: string[] } {
     const turns = [...this.threads].flatMap(({ turn }) => (turn && turn.text.outcome === undefined ? [turn.text] : []));
-    return { busy: turns.length > 0, tools: turns.flatMap((turn) => [...turn.running.values()]) };
+    return { busy: turns.length > 0, tools: turns.flatMap((turn) => turn.running) };
+  }
+
+  private open(uri: vscode.Uri, range: vscode.Range): Thread {
+    return this.adopt(this.controller.createCommentThread(uri, reach(range), []), range);
+  }
+
+  private adopt(on: vscode.CommentThread, about: vscode.Range): Thread {
+    Object.assign(on, { collapsibleState: Expanded, label: 'Aside', range: reach(about) });
+    const thread: Thread = { on, about, past: [] };
+    this.threads.add(thread);
+    return thread;
   }
 
   private find(matches: (thread: Thread) => boolean): Thread | undefined {
     return [...this.threads].find(matches);
   }
 
-  private async steer(turnId: string, message: string): Promise<boolean> {
-    return this.server.request('aside/turn/steer', { turnId, message }).then(
-      () => true,
-      () => false,
-    );
-  }
-
   private async start(thread: Thread, message: string, more: Attachment[]): Promise<void> {
-    const id = randomUUID();
-    if (!thread.turn) more = [place(thread.on.uri, thread.about), ...more];
-    else thread.past.push(thread.turn.said, this.answer(thread.turn.text, thread.turn.text.markdown()));
-    const turn = { id, said: note(message, YOU), text: new TurnText() };
-    thread.turn = turn;
+    const { on, about, turn: last, conversationId } = thread;
+    if (last) thread.past.push(last.said, answerNote(last.text));
+    const { id, text } = (thread.turn = { id: randomUUID(), said: note(message, YOU), text: new TurnText() });
     this.render(thread);
     try {
-      const attachments = [...more, ...(await readAttachments(message, this.pasted, thread.on.uri, thread.about))];
-      const { conversationId } = thread;
+      const attachments = [...(last ? [] : [place(on.uri, about)]), ...more, ...(await readAttachments(message, this.pasted, on.uri, about))];
       const started = await this.server.request('aside/turn/start', { conversationId, turnId: id, message, attachments });
       thread.conversationId = started.conversationId;
     } catch (error) {
-      turn.text.note(`**${escaped(sentence(error))}**`);
-      turn.text.outcome = 'failed';
+      text.note(`**${escaped(sentence(error))}**`);
+      text.outcome = 'failed';
     }
     this.render(thread);
-  }
-
-  private update({ conversationId, turnId, update }: TurnUpdate): void {
-    const thread = this.of(conversationId, turnId);
-    thread?.turn?.text.apply(update);
-    if (thread && update.kind === 'title') thread.on.label = update.title;
-    if (thread) this.render(thread);
-  }
-
-  private completed(params: TurnCompleted): void {
-    const thread = this.of(params.conversationId, params.turnId);
-    thread?.turn?.text.complete(params);
-    if (thread) this.render(thread);
   }
 
   /** The thread of a turn; one that was resumed from the list gets a new one beside the cursor. */
   private of(conversationId: string, turnId: string): Thread | undefined {
     const known = this.find((it) => it.turn?.id === turnId) ?? this.find((it) => it.conversationId === conversationId);
     const editor = vscode.window.activeTextEditor;
-    if (!known && !editor) return undefined;
-    const thread = known ?? this.open(editor!.document.uri, editor!.selection);
+    const thread = known ?? (editor && this.open(editor.document.uri, editor.selection));
+    if (!thread) return undefined;
     thread.conversationId = conversationId;
     if (thread.turn?.id !== turnId) thread.turn = { id: turnId, said: note('(resumed)', YOU), text: new TurnText() };
     if (thread.turn.text.outcome === 'interrupted') delete thread.turn.text.outcome;
@@ -234,29 +204,24 @@ export class Threads {
     }
   }
 
-  private render(thread: Thread): void {
-    if (thread.timer) return;
-    const delay = RENDER_MS + (thread.turn?.text.length ?? 0) / RENDER_CHARACTERS;
-    thread.timer = setTimeout(() => {
+  private render(thread: Thread | undefined): void {
+    if (!thread || thread.timer) return;
+    const draw = () => {
       delete thread.timer;
       this.draw(thread);
-    }, delay);
+    };
+    thread.timer = setTimeout(draw, RENDER_MS + (thread.turn?.text.length ?? 0) / RENDER_CHARACTERS);
   }
 
   private draw({ on, past, turn, conversationId }: Thread): void {
     if (!turn) return;
     const waiting = conversationId ? this.prompts.ofConversation(conversationId) : [];
     const { outcome, usage } = turn.text;
-    const text = turn.text.markdown() || (outcome === undefined ? '…' : '');
-    on.comments = [...past, turn.said, ...(text ? [this.answer(turn.text, text)] : []), ...waiting.map(promptNote)];
-    on.contextValue = `${outcome ?? 'working'}${waiting.some((prompt) => prompt.preview?.kind === 'diff') ? ' changes' : ''}`;
+    on.comments = [...past, turn.said, answerNote(turn.text), ...waiting.map(promptNote)].filter(({ body }) => typeof body === 'string' || body.value);
+    on.contextValue = `${outcome ?? 'working'}${waiting.some(isChange) ? ' changes' : ''}`;
     const state = waiting.length ? 'waits for you' : outcome === undefined ? 'works' : outcome === 'completed' ? 'done' : outcome;
     on.label = `Aside: ${state}${usage && outcome ? ` · ${spent(usage)}` : ''}`;
     this.changed.fire();
-  }
-
-  private answer(text: TurnText, markdown: string): Note {
-    return note(new vscode.MarkdownString(harmless(markdown)), ASIDE, text.outcome);
   }
 }
 
@@ -269,14 +234,20 @@ function note(body: string | vscode.MarkdownString, author: vscode.CommentAuthor
   return { body, author, mode: vscode.CommentMode.Preview, label: label === 'completed' ? undefined : label };
 }
 
+function answerNote(text: TurnText): Note {
+  const markdown = text.markdown() || (text.outcome === undefined ? '…' : '');
+  return note(new vscode.MarkdownString(harmless(markdown)), ASIDE, text.outcome);
+}
+
 /** A prompt that waits, with its actions in the note's title. */
 function promptNote(prompt: Prompt): Note {
+  const { kind, preview, answerType, context, label } = prompt;
   const body = [`**${escaped(prompt.text)}**`];
-  if (prompt.preview?.kind === 'diff') body.push(escaped(vscode.workspace.asRelativePath(vscode.Uri.parse(prompt.preview.uri))));
-  else if (prompt.kind !== 'question') body.push(fenced(details(prompt)));
-  else if (prompt.context) body.push(fenced(prompt.context));
-  if (prompt.answerType.type === 'select' && prompt.kind === 'question') body.push(prompt.answerType.options.map((it) => `- ${escaped(it)}`).join('\n'));
-  const contextValue = prompt.resumable ? 'resumable' : prompt.preview?.kind === 'diff' ? 'change' : 'question';
-  const author = { name: visible(prompt.label) };
-  return { ...note(new vscode.MarkdownString(body.join('\n\n')), author, 'waits'), contextValue, promptId: prompt.promptId };
+  if (preview?.kind === 'diff') body.push(escaped(vscode.workspace.asRelativePath(vscode.Uri.parse(preview.uri))));
+  else if (kind !== 'question') body.push(fenced(details(prompt)));
+  else if (context) body.push(fenced(context));
+  const option = (it: string) => `- ${escaped(it)}${[prompt.default].flat().includes(it) ? ' *(default)*' : ''}`;
+  if ('options' in answerType && kind === 'question') body.push(answerType.options.map(option).join('\n'));
+  const contextValue = prompt.resumable ? 'resumable' : isChange(prompt) ? 'change' : 'question';
+  return { ...note(new vscode.MarkdownString(body.join('\n\n')), { name: visible(label) }, 'waits'), contextValue, promptId: prompt.promptId };
 }

@@ -2,39 +2,33 @@
 import { escaped, fenced } from './text';
 import type { Outcome, TurnCompleted, Update, Usage } from './wire';
 
-type Part = { text: string; step?: number; call?: string };
-
 const RESULTS = { ok: '✓', error: '✗', cancelled: '–', denied: '⊘' };
+const INQUIRIES = { asked: 'A model is asked.', answered: 'The model answered.', failed: 'The model did not answer.' };
 
 export class TurnText {
-  private parts: Part[] = [];
-  private readonly titles = new Map<string, string>();
+  private parts: { text: string; step?: number; call?: string }[] = [];
+  private readonly calls = new Map<string, { title: string; running: boolean }>();
   private readonly questions = new Map<string, string>();
-  /** The titles of the running tools. */
-  readonly running = new Map<string, string>();
   usage?: Usage;
   outcome?: Outcome;
+
+  /** The titles of the running tools. */
+  get running(): string[] {
+    return [...this.calls.values()].flatMap(({ title, running }) => (running ? [title] : []));
+  }
 
   apply(update: Update): void {
     switch (update.kind) {
       case 'text':
         return this.say(update.text, update.step);
       case 'toolCall':
-        this.titles.set(update.callId, update.title);
-        if (update.status === 'running') this.running.set(update.callId, update.title);
-        return this.mark(update.callId, `… ${escaped(update.title)}`, update.step);
+        return this.call(update.callId, '…', update.title, { step: update.step, running: update.status === 'running' });
       case 'toolResult':
-        this.running.delete(update.callId);
-        this.mark(update.callId, `${RESULTS[update.status]} ${escaped(this.titles.get(update.callId) ?? update.callId)}`);
-        if (update.diff) this.note(fenced(update.diff, 'diff'));
-        else if (update.status === 'error') this.note(escaped(update.summary));
-        return;
+        return this.result(update);
       case 'question':
-        if ('text' in update) this.questions.set(update.promptId, `${update.label}: ${update.text}`);
-        else this.settled(update);
-        return;
+        return 'text' in update ? this.asked(update) : this.settled(update);
       case 'inquiry':
-        return this.note(`*${{ asked: 'A model is asked.', answered: 'The model answered.', failed: 'The model did not answer.' }[update.status]}*`);
+        return this.note(`*${INQUIRIES[update.status]}*`);
       case 'steered':
         return this.note(`> ${escaped(update.text)}`);
       case 'retry':
@@ -54,7 +48,6 @@ export class TurnText {
   complete({ outcome, error, refusals, usage }: TurnCompleted): void {
     this.outcome = outcome;
     this.usage = usage;
-    this.running.clear();
     for (const { text } of refusals) this.note(`⊘ ${escaped(text)}`);
     if (error) this.note(`**${escaped(error.message)}**`);
   }
@@ -78,23 +71,39 @@ export class TurnText {
     else this.parts.push({ text, step });
   }
 
-  private mark(call: string, line: string, step?: number): void {
-    const text = `\n\n- ${line}\n\n`;
+  /** A call has one line, whatever becomes of it, and what it did below. */
+  private call(call: string, sign: string, title: string, { step, running = false, more = '' }: { step?: number; running?: boolean; more?: string } = {}): void {
+    this.calls.set(call, { title, running });
+    const text = `\n\n- ${sign} ${escaped(title)}\n\n${more}\n\n`;
     const there = this.parts.find((part) => part.call === call);
     if (there) there.text = text;
     else this.parts.push({ text, call, step });
   }
 
-  private settled({ promptId, outcome, by, reason, answer }: Extract<Update, { outcome: unknown }>): void {
-    const question = escaped(this.questions.get(promptId) ?? 'A question');
-    const told = { answered: JSON.stringify(answer), redacted: '(hidden)', cancelled: `(${reason ?? 'cancelled'})` }[outcome];
-    this.note(`- ${question} → ${escaped(told)}${by ? ` *(${escaped(by)})*` : ''}`);
+  private result({ callId, status, summary, diff }: Extract<Update, { kind: 'toolResult' }>): void {
+    const more = diff ? fenced(diff, 'diff') : status === 'error' ? escaped(summary) : '';
+    this.call(callId, RESULTS[status], this.calls.get(callId)?.title ?? callId, { more });
+  }
+
+  /** A permission is asked for in the words of the call's own line, which tells later what was decided. */
+  private asked({ promptId, callId, promptKind, label, text }: Extract<Update, { promptKind: unknown }>): void {
+    if (promptKind === 'runTool') this.call(callId, '…', text.replace(/\?$/, ''));
+    this.questions.set(promptId, promptKind === 'runTool' ? '' : `${label}: ${text}`);
+  }
+
+  private settled({ promptId, outcome, by = 'user', reason, answer }: Extract<Update, { outcome: unknown }>): void {
+    const question = this.questions.get(promptId) ?? 'A question';
+    const words = new Map<unknown, string>([[null, '(left out)'], [true, 'Yes'], [false, 'No']]);
+    const said = words.get(answer) ?? (Array.isArray(answer) ? answer.join(', ') : `${answer as string | number}`);
+    const told = { answered: said, redacted: '(hidden)', cancelled: `(${reason ?? 'cancelled'})` }[outcome];
+    if (question) this.note(`- ${escaped(question)} → ${escaped(told)}${by === 'user' ? '' : ` *(${escaped(by)})*`}`);
   }
 }
 
 /** Tokens and US dollars, in a few words. */
-export function spent(usage: Usage): string {
-  const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
-  const cost = usage.costUsd === undefined ? '' : ` · $${usage.costUsd.toFixed(4)}`;
-  return `${input} tokens in, ${usage.outputTokens} out${cost}`;
+export function spent(...all: Usage[]): string {
+  const sum = (of: (usage: Usage) => number) => all.reduce((total, it) => total + of(it), 0);
+  const input = sum((it) => it.inputTokens + it.cacheReadTokens + it.cacheWriteTokens);
+  const cost = all.some((it) => it.costUsd !== undefined) ? ` · $${sum((it) => it.costUsd ?? 0).toFixed(4)}` : '';
+  return `${input} tokens in, ${sum((it) => it.outputTokens)} out${cost}`;
 }

@@ -1,12 +1,10 @@
 // Shows one prompt and gives back what the person did; nothing where it was only hidden.
 import * as vscode from 'vscode';
 
-import { isLong, visible } from './text';
+import { counted, isLong, visible } from './text';
 import type { Answer, AnswerType, Prompt } from './wire';
 
-type Of<K extends AnswerType['type']> = Prompt & { answerType: Extract<AnswerType, { type: K }> };
 type Shown = Promise<Answer | undefined>;
-type Widget<K extends AnswerType['type']> = (prompt: Of<K>, showing: Showing) => Shown;
 
 export interface Showing {
   /** Takes the prompt off the screen. */
@@ -22,29 +20,19 @@ export interface Showing {
 /** Milliseconds in which a prompt that came by itself takes no answer. */
 const GRACE = 500;
 
-const questions: { [K in AnswerType['type']]: Widget<K> } = {
-  boolean: (prompt, showing) => pick(prompt, showing, [choice('Yes', true, prompt), choice('No', false, prompt)]),
-  select: (prompt, showing) => pick(prompt, showing, prompt.answerType.options.map((option) => choice(option, option, prompt))),
-  multi_select: (prompt, showing) => pickMany(prompt, showing),
-  number: (prompt, showing) => type(prompt, showing, readNumber(prompt.answerType)),
-  text: (prompt, showing) => type(prompt, showing, readText(prompt.answerType)),
-  secret: (prompt, showing) => type(prompt, showing, (value) => (value ? { value } : { problem: 'It cannot be empty.' })),
-};
-
 /** Asks a question, or for a permission that is not about a diff. */
 export function show(prompt: Prompt, showing: Showing): Shown {
-  if (prompt.kind !== 'question') return permit(prompt, showing);
-  // The table has a widget for each type of answer; the compiler cannot see that a prompt's own is taken.
-  return (questions[prompt.answerType.type] as Widget<AnswerType['type']>)(prompt, showing);
+  const { kind, answerType } = prompt;
+  if (kind !== 'question') return permit(prompt, showing);
+  if (answerType.type === 'boolean') return pick(prompt, showing, [['Yes', true], ['No', false]]);
+  if ('options' in answerType) return pick(prompt, showing, answerType.options.map((it) => [it, it]));
+  return type(prompt, showing);
 }
 
 /** Asks for the note of a refusal; Escape takes the refusal back. */
 export async function declineWithNote(): Shown {
-  const note = await vscode.window.showInputBox({
-    title: 'Decline',
-    prompt: 'What shall the assistant know? (may be empty)',
-    ignoreFocusOut: true,
-  });
+  const about = 'What shall the assistant know? (may be empty)';
+  const note = await vscode.window.showInputBox({ title: 'Decline', prompt: about, ignoreFocusOut: true });
   return note === undefined ? undefined : { action: 'decline', note: note.trim() || undefined };
 }
 
@@ -54,26 +42,22 @@ const REFUSED_WITH_NOTE = 'No, with a Note…';
 
 /** A modal message with all that would run or be delivered; what is too long for one is opened beside a list. */
 async function permit(prompt: Prompt, showing: Showing): Shown {
-  const answers = new Map<string, unknown>();
+  const offered = prompt.answerType.type === 'select' ? prompt.answerType.options : [];
+  const answers = new Map<string, unknown>(offered.flatMap((it) => (PERMISSIONS[it] ? [[PERMISSIONS[it], it]] : [])));
   if (prompt.answerType.type === 'boolean') answers.set('Yes', true);
-  else for (const [option, label] of Object.entries(PERMISSIONS)) if (offers(prompt, option)) answers.set(label, option);
   const detail = details(prompt);
   const title = asked(prompt, showing);
-  const buttons = [...answers.keys(), REFUSED, REFUSED_WITH_NOTE];
   let chosen: string | undefined;
   if (isLong(detail)) {
-    const document = await vscode.workspace.openTextDocument({ content: detail });
-    await vscode.window.showTextDocument(document, { preview: true });
+    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ content: detail }), { preview: true });
     chosen = await vscode.window.showQuickPick([REFUSED, REFUSED_WITH_NOTE, ...answers.keys()], { title, ignoreFocusOut: true }, showing.over);
   } else {
-    chosen = await vscode.window.showWarningMessage(title, { modal: true, detail }, ...buttons);
+    chosen = await vscode.window.showWarningMessage(title, { modal: true, detail }, ...answers.keys(), REFUSED, REFUSED_WITH_NOTE);
   }
   if (chosen === REFUSED_WITH_NOTE) return declineWithNote();
   if (chosen === REFUSED) return { action: 'answer', answer: prompt.answerType.type === 'boolean' ? false : 'no' };
   return chosen === undefined ? undefined : { action: 'answer', answer: answers.get(chosen) };
 }
-
-const offers = ({ answerType }: Prompt, option: string): boolean => answerType.type === 'select' && answerType.options.includes(option);
 
 /** What would run or be delivered, whole. */
 export function details({ preview, context, tool }: Prompt): string {
@@ -89,96 +73,71 @@ function asked({ label, text }: Prompt, { position: { n, of } }: Showing): strin
 
 const oneLine = (text = ''): string => visible(text).trim().replace(/\s*\n\s*/g, ' · ');
 
-interface Choice extends vscode.QuickPickItem {
-  answer: unknown;
-}
+type Choice = vscode.QuickPickItem & { answer: unknown };
 
-function choice(label: string, answer: unknown, prompt: Prompt): Choice {
-  return { label: visible(label), answer, description: answer === prompt.default ? 'default' : undefined };
-}
-
-function picker(prompt: Prompt, choices: Choice[]): vscode.QuickPick<Choice> {
+function pick(prompt: Prompt, showing: Showing, options: [label: string, answer: unknown][]): Shown {
   const input = vscode.window.createQuickPick<Choice>();
-  input.items = choices;
+  const isDefault = (answer: unknown) => [prompt.default].flat().includes(answer);
+  input.items = options.map(([label, answer]) => ({ label: visible(label), answer, description: isDefault(answer) ? 'default' : '' }));
   input.placeholder = oneLine(prompt.context) || 'Escape hides it and leaves it open';
-  return input;
-}
-
-function pick(prompt: Prompt, showing: Showing, choices: Choice[]): Shown {
-  const input = picker(prompt, choices);
-  // Without a default nothing is active: Enter alone says nothing then.
-  input.activeItems = choices.filter((it) => it.answer === prompt.default);
-  return settle(input, prompt, showing, () => input.selectedItems[0] && { value: input.selectedItems[0].answer });
-}
-
-function pickMany(prompt: Of<'multi_select'>, showing: Showing): Shown {
-  const { options, minimum = 0, maximum = options.length } = prompt.answerType;
-  const choices = options.map((option) => choice(option, option, { ...prompt, default: undefined }));
-  const input = picker(prompt, choices);
+  const chosen = input.items.filter(({ description }) => description);
+  const { answerType } = prompt;
+  if (answerType.type !== 'multi_select') {
+    // Without a default nothing is active: Enter alone says nothing then.
+    input.activeItems = chosen;
+    return settle(input, prompt, showing, () => input.selectedItems[0] && { value: input.selectedItems[0].answer });
+  }
+  const { minimum = 0, maximum = answerType.options.length } = answerType;
   input.canSelectMany = true;
-  const chosen = Array.isArray(prompt.default) ? prompt.default : [];
-  input.selectedItems = choices.filter((it) => chosen.includes(it.answer));
+  input.selectedItems = chosen;
+  input.placeholder = `Choose ${minimum} to ${maximum}. ${oneLine(prompt.context)}`;
   return settle(input, prompt, showing, () => {
-    const value = input.selectedItems.map((it) => it.answer);
+    const value = input.selectedItems.map(({ answer }) => answer);
     if (value.length >= minimum && value.length <= maximum) return { value };
-    input.placeholder = `Choose ${minimum} to ${maximum}.`;
+    // What was typed to find something hides how many it has to be.
+    input.value = '';
     return undefined;
   });
 }
 
-type Read = (value: string) => { value: unknown } | { problem: string };
-
-function type(prompt: Prompt, showing: Showing, read: Read): Shown {
+function type(prompt: Prompt, showing: Showing): Shown {
   const input = vscode.window.createInputBox();
   input.password = prompt.answerType.type === 'secret';
   input.prompt = oneLine(prompt.context);
   input.ignoreFocusOut = true;
   if (typeof prompt.default === 'string' || typeof prompt.default === 'number') input.value = `${prompt.default}`;
-  const problem = () => {
-    const result = read(input.value);
-    return 'problem' in result ? result.problem : undefined;
-  };
-  input.onDidChangeValue(() => (input.validationMessage = input.value ? problem() : undefined));
+  input.onDidChangeValue((value) => (input.validationMessage = value ? read(prompt.answerType, value).problem : undefined));
   return settle(input, prompt, showing, () => {
-    const result = read(input.value);
-    if ('value' in result) return result;
-    input.validationMessage = result.problem;
-    return undefined;
+    const { value, problem } = read(prompt.answerType, input.value);
+    input.validationMessage = problem;
+    return problem ? undefined : { value };
   });
 }
 
-function readNumber({ integer, minimum, maximum }: Extract<AnswerType, { type: 'number' }>): Read {
-  const bounds = [...(minimum === undefined ? [] : [`at least ${minimum}`]), ...(maximum === undefined ? [] : [`at most ${maximum}`])];
-  const wanted = `It has to be a ${integer ? 'whole ' : ''}number${bounds.length ? ', ' : ''}${bounds.join(' and ')}.`;
-  return (text) => {
+/** What was typed, as an answer. The format of a text is the server's to check; it says so, and the prompt stays open. */
+function read(type: AnswerType, text: string): { value?: unknown; problem?: string } {
+  if (type.type === 'number') {
+    const { integer, minimum = -Infinity, maximum = Infinity } = type;
     const value = text.trim() ? Number(text) : NaN;
-    const fits = Number.isFinite(value) && value >= (minimum ?? -Infinity) && value <= (maximum ?? Infinity) && (!integer || Number.isInteger(value));
-    return fits ? { value } : { problem: wanted };
-  };
+    if (Number.isFinite(value) && value >= minimum && value <= maximum && (!integer || Number.isInteger(value))) return { value };
+    const bounds = [...(minimum > -Infinity ? [`at least ${minimum}`] : []), ...(maximum < Infinity ? [`at most ${maximum}`] : [])].join(' and ');
+    return { problem: `It has to be a ${integer ? 'whole ' : ''}number${bounds && `, ${bounds}`}.` };
+  }
+  const { minimum = 0, maximum = Infinity } = type.type === 'text' ? type : { minimum: 1 };
+  const { length } = Array.from(text);
+  if (length < minimum) return { problem: `It has to have at least ${counted(minimum, 'character')}.` };
+  return length > maximum ? { problem: `It may have ${counted(maximum, 'character')} at the most.` } : { value: text };
 }
 
-/** The format is the server's to check; it says so, and the prompt stays open. */
-function readText({ minimum = 0, maximum = Infinity }: Extract<AnswerType, { type: 'text' }>): Read {
-  return (value) => {
-    const { length } = Array.from(value);
-    if (length < minimum) return { problem: `It has to have at least ${minimum} characters.` };
-    return length > maximum ? { problem: `It may have ${maximum} characters at the most.` } : { value };
-  };
-}
-
-const SKIP = { iconPath: new vscode.ThemeIcon('debug-step-over'), tooltip: 'Skip' };
-const DECLINE = { iconPath: new vscode.ThemeIcon('circle-slash'), tooltip: 'Decline with a note' };
-const LEAVE_OUT = { iconPath: new vscode.ThemeIcon('dash'), tooltip: 'Leave it out' };
-const REMEMBER = { iconPath: new vscode.ThemeIcon('pin'), tooltip: 'Answer for the rest of this turn' };
-const REMEMBERED = { iconPath: new vscode.ThemeIcon('pinned'), tooltip: 'Answer only this time' };
+const button = (icon: string, tooltip: string): vscode.QuickInputButton => ({ iconPath: new vscode.ThemeIcon(icon), tooltip });
+const SKIP = button('debug-step-over', 'Skip');
+const DECLINE = button('circle-slash', 'Decline with a note');
+const LEAVE_OUT = button('dash', 'Leave it out');
+const REMEMBER = button('pin', 'Answer for the rest of this turn');
+const REMEMBERED = button('pinned', 'Answer only this time');
 
 /** Shows an input with the actions that all prompts have, and waits for what becomes of it. */
-function settle(
-  input: vscode.InputBox | vscode.QuickPick<Choice>,
-  prompt: Prompt,
-  showing: Showing,
-  accept: () => { value: unknown } | undefined,
-): Shown {
+function settle(input: vscode.InputBox | vscode.QuickPick<Choice>, prompt: Prompt, showing: Showing, accept: () => { value?: unknown } | undefined): Shown {
   let remember = false;
   const shownAt = Date.now();
   const title = () => {
@@ -188,7 +147,7 @@ function settle(
   };
   title();
   return new Promise<Answer | undefined>((resolve) => {
-    const done = (answer?: Answer) => {
+    const done = (answer?: Answer | Shown) => {
       resolve(answer);
       input.dispose();
     };
@@ -200,14 +159,12 @@ function settle(
       const accepted = accept();
       if (accepted) done({ action: 'answer', answer: accepted.value, remember: remember || undefined });
     });
-    input.onDidTriggerButton((button) => {
-      if (button === SKIP) done({ action: 'cancel' });
-      else if (button === LEAVE_OUT) done({ action: 'answer', answer: null });
-      else if (button === DECLINE) {
-        // The note's own box takes this one off the screen, which must not count as hidden.
-        resolve(declineWithNote());
-        input.dispose();
-      } else {
+    input.onDidTriggerButton((pressed) => {
+      if (pressed === SKIP) done({ action: 'cancel' });
+      else if (pressed === LEAVE_OUT) done({ action: 'answer', answer: null });
+      // The note's own box takes this one off the screen, which must not count as hidden.
+      else if (pressed === DECLINE) done(declineWithNote());
+      else {
         remember = !remember;
         title();
       }

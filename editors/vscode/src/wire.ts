@@ -3,98 +3,42 @@ import type { Range } from 'vscode-languageclient/node';
 
 export const VERSION = 1;
 
-export type Mode = 'ask' | 'edits' | 'plan' | 'auto';
 export type Outcome = 'completed' | 'cancelled' | 'failed' | 'interrupted';
-export type Health = 'ok' | 'warning' | 'error';
 
-export interface ClientTool {
-  name: string;
-  description: string;
-  inputSchema: object;
-}
+export type ClientTool = { name: string; description: string; inputSchema: object };
 
 /** `capabilities.experimental.aside` of this client. */
-export interface Capability {
-  version: number;
-  prompt: boolean;
-  secret: boolean;
-  save: boolean;
-  tools: ClientTool[];
-}
+export type Capability = { version: number; prompt: boolean; secret: boolean; save: boolean; tools: ClientTool[] };
 
 /** Settings by who made them; a setting of the workspace never counts as the user's. */
-export interface Settings {
-  config: object;
-  workspaceConfig: object;
-  trusted: boolean;
-}
+export type Settings = { config: object; workspaceConfig: object; trusted: boolean };
 
-export interface Attachment {
-  uri: string;
-  range?: Range;
-  text?: string;
-}
+export type Attachment = { uri: string; range?: Range; text?: string };
 
-export interface StartTurn {
-  message: string;
-  conversationId?: string;
-  turnId?: string;
-  attachments?: Attachment[];
-  model?: string;
-  mode?: Mode;
-  toolChoice?: string;
-  schema?: object;
-  root?: string;
-}
+/** What a turn may be told beside its message; this editor leaves it to the settings. */
+type TurnOptions = { model?: string; mode?: 'ask' | 'edits' | 'plan' | 'auto'; toolChoice?: string; schema?: object; root?: string };
+type StartTurn = Partial<OfTurn> & TurnOptions & { message: string; attachments?: Attachment[] };
 
-export interface ConversationItem {
-  conversationId: string;
-  title: string;
-  createdAt: string;
-  updatedAt: string;
-  turns: number;
-  status: 'idle' | 'running' | 'waiting' | 'interrupted';
-  prompts: number;
-}
+type ConversationStatus = 'idle' | 'running' | 'waiting' | 'interrupted';
+type Counts = { turns: number; prompts: number };
+export type ConversationItem = OfConversation & Counts & { title: string; createdAt: string; updatedAt: string; status: ConversationStatus };
+type ReadTurn = { turnId: string; startedAt: string; message: string; updates: Update[]; outcome?: Outcome };
+type Prices = { input: number; output: number; cacheRead?: number; cacheWrite?: number };
+type Model = { id: string; contextWindow?: number; maxOutput?: number; reasoning: boolean; prices?: Prices };
 
-export interface ReadTurn {
-  turnId: string;
-  startedAt: string;
-  message: string;
-  updates: Update[];
-  outcome?: Outcome;
-}
-
-export interface Model {
-  id: string;
-  contextWindow?: number;
-  maxOutput?: number;
-  reasoning: boolean;
-  prices?: { input: number; output: number; cacheRead?: number; cacheWrite?: number };
-}
-
+type Bounds = { minimum?: number; maximum?: number };
 export type AnswerType =
   | { type: 'boolean' }
   | { type: 'select'; options: string[] }
-  | { type: 'multi_select'; options: string[]; minimum?: number; maximum?: number }
-  | { type: 'number'; integer?: boolean; minimum?: number; maximum?: number }
-  | { type: 'text'; minimum?: number; maximum?: number; format?: 'email' | 'uri' | 'date' | 'date-time' }
+  | ({ type: 'multi_select'; options: string[] } & Bounds)
+  | ({ type: 'number'; integer?: boolean } & Bounds)
+  | ({ type: 'text'; format?: 'email' | 'uri' | 'date' | 'date-time' } & Bounds)
   | { type: 'secret' };
 
-export interface Diff {
-  kind: 'diff';
-  uri: string;
-  version?: number;
-  old: string;
-  new: string;
-}
+export type Diff = { kind: 'diff'; uri: string; version?: number; old: string; new: string };
 
-export type Preview = { kind: 'command'; text: string; cwd: string } | Diff | { kind: 'text'; text: string };
-
-export interface Prompt {
+export interface Prompt extends OfTurn {
   promptId: string;
-  conversationId: string;
-  turnId: string;
   tool: { name: string; callId: string; arguments: object; server?: string };
   kind: 'question' | 'runTool' | 'deliverResult';
   label: string;
@@ -106,7 +50,7 @@ export interface Prompt {
   remember: boolean;
   exclusive: boolean;
   source: { type: 'assistant' } | { type: 'tool'; name: string };
-  preview?: Preview;
+  preview?: { kind: 'command'; text: string; cwd: string } | Diff | { kind: 'text'; text: string };
   position: { n: number; of: number };
   resumable?: boolean;
 }
@@ -116,14 +60,8 @@ export type Answer =
   | { action: 'decline'; note?: string }
   | { action: 'cancel' };
 
-export interface Usage {
-  inputTokens: number;
-  outputTokens: number;
-  cacheReadTokens: number;
-  cacheWriteTokens: number;
-  costUsd?: number;
-  contextWindow?: number;
-}
+type Tokens = { inputTokens: number; outputTokens: number; cacheReadTokens: number; cacheWriteTokens: number };
+export type Usage = Tokens & { costUsd?: number; contextWindow?: number };
 
 export type Update =
   | { kind: 'text' | 'reasoning'; step: number; text: string }
@@ -140,15 +78,11 @@ export type Update =
   | ({ kind: 'usage' } & Usage)
   | { kind: 'title'; title: string };
 
-interface OfTurn {
-  conversationId: string;
-  turnId: string;
-}
+type OfConversation = { conversationId: string };
+type OfTurn = OfConversation & { turnId: string };
+type Nothing = Record<string, never>;
 
-export interface TurnUpdate extends OfTurn {
-  seq: number;
-  update: Update;
-}
+export type TurnUpdate = OfTurn & { seq: number; update: Update };
 
 export interface TurnCompleted extends OfTurn {
   outcome: Outcome;
@@ -160,16 +94,7 @@ export interface TurnCompleted extends OfTurn {
   prompts: Prompt[];
 }
 
-export interface Status {
-  health: Health;
-  busy: boolean;
-  message?: string;
-  model?: string;
-  pendingPrompts: number;
-}
-
-type OfConversation = { conversationId: string };
-type Nothing = Record<string, never>;
+type Status = { health: 'ok' | 'warning' | 'error'; busy: boolean; message?: string; model?: string; pendingPrompts: number };
 
 /** Requests of this editor: what each sends and gets. */
 export interface ServerRequests {

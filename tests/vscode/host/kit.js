@@ -4,7 +4,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const vscode = require('vscode');
 
-const DEADLINE = 60_000;
+const DEADLINE = 120_000;
 const tests = [];
 
 /** A test of its own name; they run in the order in which they are written. */
@@ -26,7 +26,10 @@ const complaints = [];
 const realError = vscode.window.showErrorMessage;
 vscode.window.showErrorMessage = (message, ...more) => (complaints.push(message), realError(message, ...more));
 
-const aside = () => vscode.extensions.getExtension('aside.aside').exports;
+const aside = () => {
+  const { status, threads, prompts } = vscode.extensions.getExtension('aside.aside').exports ?? {};
+  return { status: status?.(), threads: threads?.(), prompts: prompts?.() };
+};
 const root = () => vscode.workspace.workspaceFolders[0].uri;
 const uri = (name) => vscode.Uri.joinPath(root(), name);
 const read = (name) => fs.readFileSync(uri(name).fsPath, 'utf8');
@@ -36,7 +39,7 @@ const body = (comment) => (typeof comment.body === 'string' ? comment.body : com
 const textOf = (thread) => thread.comments.map(body).join('\n');
 
 function state() {
-  const { status, prompts, threads } = aside() ?? {};
+  const { status, prompts, threads } = aside();
   return { complaints, status, prompts: prompts?.map(({ text }) => text), threads: threads?.map((it) => [it.label, textOf(it).slice(-400)]) };
 }
 
@@ -64,7 +67,7 @@ async function ask(message, name = 'notes.md', line = 0) {
 }
 
 const ended = (thread, how = 'done') => until(`the end of “${thread.label}”`, () => thread.label.startsWith(`Aside: ${how}`));
-const says = (thread, text) => until(`“${text}” in the thread`, () => textOf(thread).includes(text) || text.test?.(textOf(thread)));
+const says = (thread, text) => until(`“${text}” in the thread`, () => (text.test ? text.test(textOf(thread)) : textOf(thread).includes(text)));
 const prompt = (text) => until(`the prompt “${text}”`, () => aside().prompts.find((it) => it.text.includes(text)));
 
 /** Puts something in place of a member of `vscode.window`, as long as `during` runs. */

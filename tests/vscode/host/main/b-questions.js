@@ -19,7 +19,7 @@ test('a question waits in the status bar and the thread, and takes nothing', asy
   assert.deepEqual(input.items.map((it) => it.label), ['Yes', 'No']);
   await accept();
   await told(thread, 'I heard you.');
-  assert.match(textOf(thread), /Push it\? → true \*\(user\)\*/);
+  assert.match(textOf(thread), /Push it\? → Yes/);
   assert.deepEqual([aside().prompts, aside().status], [[], undefined]);
 });
 
@@ -35,15 +35,19 @@ test('a select is answered with another option than the first', async () => {
   }
   await accept();
   await told(thread, 'I heard you.');
-  assert.match(textOf(thread), /Which one\? → "two"/);
+  assert.match(textOf(thread), /Which one\? → two/);
 });
 
 test('several are chosen, within their bounds', async () => {
   const thread = await ask('Ask me many');
   await prompt('Which parts?');
+  await says(thread, '- terminal');
   const input = await turnTo('pick');
+  assert.match(input.placeholder, /^Choose 1 to 2\./);
+  input.value = 'e';
   await accept();
-  await until('the bounds', () => input.placeholder.includes('Choose 1 to 2.'));
+  await until('the refusal', () => input.value === '');
+  assert.equal(aside().prompts.length, 1);
   await until('the answer', async () => {
     input.selectedItems = [input.items[0], input.items[2]];
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -51,7 +55,7 @@ test('several are chosen, within their bounds', async () => {
     return aside().prompts.length === 0;
   });
   await told(thread, 'I heard you.');
-  assert.match(textOf(thread), /Which parts\? → \\\["editor","server"\\\]/);
+  assert.match(textOf(thread), /Which parts\? → editor, server/);
 });
 
 test('a number that does not fit is not sent', async () => {
@@ -78,7 +82,7 @@ test('a text has its default, and may be another', async () => {
   input.value = 'für all 🥛';
   await accept();
   await told(thread, 'I heard you.');
-  assert.match(textOf(thread), /What name\? → "für all 🥛"/);
+  assert.match(textOf(thread), /What name\? → für all 🥛/);
 });
 
 test('a secret is hidden while it is typed, and nowhere afterwards', async () => {
@@ -140,7 +144,7 @@ test('an answer holds for the rest of the turn: the same question is not asked a
   await until('its first choice', () => input.activeItems[0]?.label === 'Yes');
   await accept();
   await told(thread, 'I was told twice.');
-  assert.match(textOf(thread), /All of it\? → true \*\(remembered\)\*/);
+  assert.match(textOf(thread), /All of it\? → Yes \*\(remembered\)\*/);
 });
 
 test('several come one after another, with their position', async () => {

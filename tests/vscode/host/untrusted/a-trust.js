@@ -13,7 +13,7 @@ test('an untrusted workspace gets the server of the extension, and only tools th
 
 test('trust that is granted reaches the server', async () => {
   require('node:fs').appendFileSync(process.env.ASIDE_TEST_RESULT, '# to be trusted\n');
-  await until('trust', () => vscode.workspace.isTrusted, 30_000);
+  await until('trust', () => vscode.workspace.isTrusted);
   await vscode.workspace.getConfiguration('aside').update('assistant.model', undefined, vscode.ConfigurationTarget.Workspace);
   const thread = await ask('Run it again');
   await until('the permission to ask for', () => aside().prompts.some((it) => it.preview?.kind === 'command'));
