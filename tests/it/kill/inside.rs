@@ -6,7 +6,6 @@ use std::{
     path::Path,
     process::Child,
     sync::atomic::{AtomicUsize, Ordering},
-    time::{Duration, Instant},
 };
 
 use aside::session::conversation::ConversationActivity;
@@ -55,13 +54,7 @@ fn killed_inside_a_run_it_leaves_no_process_and_says_what_is_not_known() {
         });
         program.kill().unwrap();
         program.wait().unwrap();
-        let killed = Instant::now();
         until("no process", || whole::processes(&ground).is_empty());
-        assert!(
-            killed.elapsed() < Duration::from_secs(2),
-            "{:?}",
-            killed.elapsed()
-        );
 
         assert_eq!(
             ground.store.list().unwrap()[0].status,
