@@ -359,6 +359,8 @@ test('a file that another program changed is not written over, and nothing is as
   local _, why = save(nil, { uri = vim.uri_from_bufnr(0) })
   T.equal(why and why.message, 'the file was changed by another program')
   T.equal(T.text('a.txt'), 'theirs')
+  local _, other = save(nil, { uri = vim.uri_from_fname(T.workspace .. '/a') })
+  T.equal(other and other.message, 'it is not open', 'a file whose name begins alike')
   vim.bo.readonly = true
   _, why = save(nil, { uri = vim.uri_from_bufnr(0) })
   T.equal(why and why.message, "'readonly' is set")

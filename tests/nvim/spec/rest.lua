@@ -18,7 +18,7 @@ local TALK = '[[reply]]\nrepeat = true\nsay = [{ text = "I answer." }]'
 test('conversations are picked, read and gone on with, forked, renamed and deleted', { script = TALK }, function()
   T.ask('Aside ask first question')
   T.ask('Aside! ask second question')
-  picks('Aside conversations', 'first question · 1 turn', 'Read, and go on with it')
+  picks('Aside conversations', 'first question · 1 turn', 'Read')
   T.wait('it is shown', function() return vim.bo.filetype == 'aside' and T.page():find('first question', 1, true) end)
   T.equal(vim.api.nvim_win_get_config(0).relative, '', 'in a split')
   T.ask('Aside ask more')
@@ -272,7 +272,7 @@ test('what the samples answer is shown, and each method of the plugin has sample
   picks('Aside conversations', function(texts)
     T.equal(texts, { 'Tidy the imports · 3 turns · waiting', 'Why are imports sorted? · 1 turn' })
     return texts[1]
-  end, 'Read, and go on with it')
+  end, 'Read')
   T.equal(T.page(), '# Tidy the imports\n\n## 1. Tidy the imports of src/main.rs\n\nDone.')
   picks('Aside conversations', 'Why are imports sorted? · 1 turn', 'Fork')
   picks('Aside conversations', 'Why are imports sorted? · 1 turn', 'Rename', 'Sorting')

@@ -5,11 +5,9 @@ local M = {}
 ---@type table<string, fun(buf: integer): table[]>
 local words = {
   buffers = function()
-    local function is_file(info) return info.name ~= '' and vim.bo[info.bufnr].buftype == '' end
-    return vim.tbl_map(
-      function(info) return { uri = vim.uri_from_bufnr(info.bufnr) } end,
-      vim.tbl_filter(is_file, vim.fn.getbufinfo({ buflisted = 1, bufloaded = 1 }))
-    )
+    local all = vim.fn.getbufinfo({ buflisted = 1, bufloaded = 1 })
+    local files = vim.tbl_filter(function(info) return info.name ~= '' and vim.bo[info.bufnr].buftype == '' end, all)
+    return vim.tbl_map(function(info) return { uri = vim.uri_from_bufnr(info.bufnr) } end, files)
   end,
   diagnostics = function(buf) return M.diagnostics(buf) end,
   selection = function(buf)
@@ -32,8 +30,7 @@ function M.path(buf) return vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), '
 ---@param last integer
 ---@return table attachment
 function M.range(buf, first, last)
-  local lines = vim.api.nvim_buf_get_lines(buf, first - 1, last, false)
-  local name = vim.api.nvim_buf_get_name(buf)
+  local lines, name = vim.api.nvim_buf_get_lines(buf, first - 1, last, false), vim.api.nvim_buf_get_name(buf)
   if name == '' or vim.bo[buf].buftype ~= '' then
     return { uri = 'untitled:' .. (name ~= '' and vim.fs.basename(name) or 'buffer'), text = table.concat(lines, '\n') }
   end
@@ -41,18 +38,15 @@ function M.range(buf, first, last)
   return { uri = vim.uri_from_bufnr(buf), range = { start = { line = first - 1, character = 0 }, ['end'] = stop } }
 end
 
---- The diagnostics of a buffer, or of some lines, as text.
+--- The diagnostics of a buffer, or of some of its lines, as text.
 ---@param buf integer
 ---@param first? integer
 ---@param last? integer
 ---@return table[] attachments
 function M.diagnostics(buf, first, last)
-  local found = vim.tbl_filter(
-    function(item) return not first or item.lnum + 1 >= first and item.lnum < last end,
-    vim.diagnostic.get(buf)
-  )
-  local text = table.concat(vim.tbl_map(M.diagnostic, found), '\n')
-  return #found > 0 and { { uri = 'untitled:diagnostics', text = text } } or {}
+  local function is_there(item) return not first or item.lnum + 1 >= first and item.lnum < last end
+  local found = vim.tbl_map(M.diagnostic, vim.tbl_filter(is_there, vim.diagnostic.get(buf)))
+  return #found > 0 and { { uri = 'untitled:diagnostics', text = table.concat(found, '\n') } } or {}
 end
 
 ---@param item vim.Diagnostic
@@ -65,18 +59,14 @@ function M.diagnostic(item)
 end
 
 --- What a message names with `@`. A word that is neither known nor a file is only a word.
----@param message string
----@param buf integer
 ---@return table[] attachments
 function M.named(message, buf)
   local all = {}
   for word in (' ' .. message):gmatch('%s@(%S+)') do
     local path = word:gsub('[,;:.?!)]+$', '')
-    if words[path] then
-      vim.list_extend(all, words[path](buf))
-    elseif vim.fn.filereadable(path) == 1 then
-      all[#all + 1] = { uri = vim.uri_from_fname(vim.fn.fnamemodify(path, ':p')) }
-    end
+    local is_file = vim.fn.filereadable(path) == 1
+    local file = is_file and { { uri = vim.uri_from_fname(vim.fn.fnamemodify(path, ':p')) } } or {}
+    vim.list_extend(all, words[path] and words[path](buf) or file)
   end
   return all
 end
@@ -88,20 +78,16 @@ function M.complete(lead)
   return vim.tbl_map(function(word) return '@' .. word end, vim.list_extend(vim.tbl_keys(words), files))
 end
 
---- Attachments as a part of a message, for a turn that runs already and takes text alone.
-function M.as_text(attachments)
-  local parts = {}
-  for _, item in ipairs(attachments or {}) do
-    local name, text, range = item.uri, item.text, item.range
-    if not vim.startswith(name, 'untitled:') then name = vim.uri_to_fname(name) end
-    if range then
-      local buf = vim.uri_to_bufnr(item.uri)
-      text = table.concat(vim.api.nvim_buf_get_lines(buf, range.start.line, range['end'].line + 1, false), '\n')
-      name = ('%s, from line %d'):format(name, range.start.line + 1)
-    end
-    parts[#parts + 1] = text and ('\n\n%s:\n\n%s'):format(name, text) or '\n\n' .. name
+--- An attachment as a part of a message, for a turn that runs already and takes text alone.
+function M.as_text(item)
+  local name, text, range = item.uri, item.text, item.range
+  if not vim.startswith(name, 'untitled:') then name = vim.uri_to_fname(name) end
+  if range then
+    local buf = vim.uri_to_bufnr(item.uri)
+    text = table.concat(vim.api.nvim_buf_get_lines(buf, range.start.line, range['end'].line + 1, false), '\n')
+    name = ('%s, from line %d'):format(name, range.start.line + 1)
   end
-  return table.concat(parts)
+  return text and ('\n\n%s:\n\n%s'):format(name, text) or '\n\n' .. name
 end
 
 return M

@@ -29,9 +29,7 @@ M.colours = {
 }
 
 local function define_colours()
-  for name, link in pairs(M.colours) do
-    vim.api.nvim_set_hl(0, name, { link = link, default = true })
-  end
+  vim.iter(M.colours):each(function(name, link) vim.api.nvim_set_hl(0, name, { link = link, default = true }) end)
 end
 
 --- Calls a method of a client, which in Neovim 0.10 is a function without a self.
@@ -53,11 +51,19 @@ local function is_file(buf)
   return vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == '' and vim.api.nvim_buf_get_name(buf) ~= ''
 end
 
+--- The buffer of a file, if it is loaded.
+---@param uri string
+---@return integer?
+function M.buffer(uri)
+  local name = vim.uri_to_fname(uri)
+  return vim
+    .iter(vim.api.nvim_list_bufs())
+    :find(function(buf) return vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_name(buf) == name end)
+end
+
 --- The folder to work in.
 function M.root(buf) return is_file(buf) and vim.fs.root(buf, config.get().root_markers) or vim.fn.getcwd() end
 
----@param client vim.lsp.Client
----@param path string
 local function add_folder(client, path)
   local folder = { uri = vim.uri_from_fname(path), name = vim.fs.basename(path) }
   client.workspace_folders = client.workspace_folders or {}
@@ -84,16 +90,13 @@ local function on_init(client)
     define_colours()
     local group = vim.api.nvim_create_augroup('aside', {})
     vim.api.nvim_create_autocmd('ColorScheme', { group = group, callback = define_colours })
-    vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile', 'BufFilePost' }, {
-      group = group,
-      callback = function(event) attach(event.buf) end,
-    })
+    local function opened(event) attach(event.buf) end
+    local events = { 'BufReadPost', 'BufNewFile', 'BufFilePost' }
+    vim.api.nvim_create_autocmd(events, { group = group, callback = opened })
     require('aside.prompt').load()
     local acts = waiting
     waiting = {}
-    for _, act in ipairs(acts) do
-      act()
-    end
+    vim.iter(acts):each(function(act) act() end)
   end)
 end
 
@@ -114,21 +117,15 @@ local function on_exit(code, signal)
   if not initialised then
     return give_up('the server did not start; :checkhealth aside says more, :LspLog has what it said')
   end
-  local now = os.time()
+  local now, often = os.time(), 'the server crashed %d times in %d s and stays down; :Aside ask starts it'
   crashes = vim.tbl_filter(function(at) return now - at < WITHIN end, crashes)
   crashes[#crashes + 1] = now
-  if #crashes > CRASHES then
-    return give_up(
-      ('the server crashed %d times in %d s and stays down; :Aside ask starts it'):format(#crashes, WITHIN)
-    )
-  end
-  M.ready(
-    function() log.say('the server crashed and is back; :Aside resume goes on with what it did', 'WarningMsg') end
-  )
+  if #crashes > CRASHES then return give_up(often:format(#crashes, WITHIN)) end
+  local back = 'the server crashed and is back; :Aside resume goes on with what it did'
+  M.ready(function() log.say(back, 'WarningMsg') end)
 end
 
 --- Starts the program, and tells of its end.
----@param dispatchers vim.lsp.rpc.Dispatchers
 local function start(dispatchers)
   local found = assert(server.find(), 'Aside: there is no server; ' .. server.advice)
   local exit = dispatchers.on_exit
@@ -143,8 +140,7 @@ end
 --- What `vim.lsp.start` and `vim.lsp.enable` take.
 ---@return vim.lsp.Config
 function M.config()
-  local settings = config.get().settings
-  local mine = { config = next(settings) and settings or vim.empty_dict() }
+  local mine = { config = vim.tbl_extend('force', vim.empty_dict(), config.get().settings) }
   local aside = { version = 1, prompt = true, secret = true, save = true, tools = require('aside.tools').declared() }
   local capabilities = vim.lsp.protocol.make_client_capabilities()
   return {
@@ -189,8 +185,6 @@ function M.ready(act)
 end
 
 --- Sends a request.
----@param method string
----@param params table
 ---@param done? fun(result: any)
 ---@param failed? fun(error: lsp.ResponseError) without it, the server's reason is said below
 function M.request(method, params, done, failed)
@@ -204,8 +198,6 @@ function M.request(method, params, done, failed)
 end
 
 --- Stops the server. What runs is interrupted and can be resumed.
-function M.stop()
-  if M.client then M.call(M.client, 'stop') end
-end
+function M.stop() return M.client and M.call(M.client, 'stop') end
 
 return M

@@ -1,14 +1,12 @@
 --- `:Aside`, one command with subcommands.
 local attachments = require('aside.attachments')
 local client = require('aside.client')
+local config = require('aside.config')
 local log = require('aside.log')
 
 local M = {}
 
 --- Gets a text: the one given, else the one that is typed.
----@param given? string
----@param prompt string
----@param act fun(text: string)
 local function text_of(given, prompt, act)
   if given then return act(given) end
   local completion = "customlist,v:lua.require'aside.command'.complete_input"
@@ -17,45 +15,30 @@ local function text_of(given, prompt, act)
   end)
 end
 
+--- The first and the last line that a command was given, if any.
+local function range_of(command) return command.range > 0 and { command.line1, command.line2 } or nil end
+
 --- Asks about a range, or about nothing in particular.
----@param message string
 ---@param range? integer[] first and last line
----@param options { buf: integer, new?: boolean, also?: table[] }
-local function ask(message, range, options)
-  local buf = options.buf
+---@param also? table[] more attachments
+local function ask(message, buf, range, new, also)
   local all = range and { attachments.range(buf, range[1], range[2]) } or {}
-  vim.list_extend(all, options.also or {})
-  vim.list_extend(all, attachments.named(message, buf))
+  vim.list_extend(vim.list_extend(all, also or {}), attachments.named(message, buf))
   local here = vim.fn.line('.')
   local lines = range or vim.bo[buf].buftype == '' and { here, here } or nil
-  require('aside.turn').ask({
-    message = message,
-    attachments = #all > 0 and all or nil,
-    anchor = lines and { buf = buf, row = lines[1] - 1, last = lines[2] - 1 } or nil,
-    new = options.new,
-  })
+  local anchor = lines and { buf = buf, row = lines[1] - 1, last = lines[2] - 1 } or nil
+  require('aside.turn').ask({ message = message, attachments = #all > 0 and all or nil, anchor = anchor, new = new })
 end
 
-local function range_of(command) return command.range > 0 and { command.line1, command.line2 } or nil end
+--- What another module carries out.
+local function of(module, name)
+  return function(text) require('aside.' .. module)[name](text) end
+end
 
 ---@class aside.Subcommand
 ---@field what string what it does, for the help
 ---@field run fun(text: string?, command: table)
 ---@field complete? fun(lead: string): string[]
-
---- A subcommand that another module carries out.
----@param what string
----@param module string
----@param name string
----@param list? string the member of the module with what its text may be
----@return aside.Subcommand
-local function of(what, module, name, list)
-  return {
-    what = what,
-    run = function(text) require(module)[name](text) end,
-    complete = list and function() return require(module)[list] end,
-  }
-end
 
 ---@type table<string, aside.Subcommand>
 M.subcommands = {
@@ -63,57 +46,54 @@ M.subcommands = {
     what = 'Asks; with a range, about these lines. While a turn runs it steers that; in an open answer it goes on with '
       .. 'its conversation, unless there is a `!`. `@path`, `@buffers`, `@diagnostics` and `@selection` go along.',
     run = function(text, command)
-      local options = { buf = vim.api.nvim_get_current_buf(), new = command.bang }
-      text_of(text, 'Ask: ', function(message) ask(message, range_of(command), options) end)
+      local buf = vim.api.nvim_get_current_buf()
+      text_of(text, 'Ask: ', function(message) ask(message, buf, range_of(command), command.bang) end)
     end,
     complete = attachments.complete,
   },
   fix = {
     what = 'Asks to fix what the diagnostics of these lines say, or those of the current line. A text says more.',
     run = function(text, command)
-      local buf = vim.api.nvim_get_current_buf()
-      local range = range_of(command) or { vim.fn.line('.'), vim.fn.line('.') }
+      local buf, range = vim.api.nvim_get_current_buf(), range_of(command) or { vim.fn.line('.'), vim.fn.line('.') }
       local also = attachments.diagnostics(buf, range[1], range[2])
       if #also == 0 and not text then return log.say('there are no diagnostics here; say what to fix', 'WarningMsg') end
-      ask(text or 'Fix these diagnostics.', range, { buf = buf, new = command.bang, also = also })
+      ask(text or 'Fix these diagnostics.', buf, range, command.bang, also)
     end,
   },
   steer = {
     what = 'Says more to the turn that runs.',
     run = function(text) text_of(text, 'Steer: ', require('aside.turn').steer) end,
   },
-  cancel = of('Cancels the turn that runs.', 'aside.turn', 'cancel'),
-  undo = of('Puts back what the last turn changed in files, all or nothing.', 'aside.turn', 'undo'),
+  cancel = { what = 'Cancels the turn that runs.', run = of('turn', 'cancel') },
+  undo = { what = 'Puts back what the last turn changed in files, all or nothing.', run = of('turn', 'undo') },
   resume = {
     what = 'Goes on with the newest turn that was interrupted.',
     run = function() require('aside.turn').resume() end,
   },
-  show = {
-    what = 'Goes to the answer.',
-    run = function()
-      local View = require('aside.view')
-      local view = View.visible() or View.of()
-      if not view then return log.say('there is no answer yet; :Aside ask asks') end
-      view:show(true)
-    end,
+  show = { what = 'Goes to the answer.', run = of('turn', 'show') },
+  answer = {
+    what = 'Shows what waits for an answer, one after another. Hiding it leaves it open.',
+    run = of('prompt', 'answer'),
   },
-  answer = of('Shows what waits for an answer, one after another. Hiding it leaves it open.', 'aside.prompt', 'answer'),
-  conversations = of(
-    'Picks a conversation, to read and go on with, fork, rename or delete it. A text filters by title.',
-    'aside.pick',
-    'conversations'
-  ),
-  model = of('Chooses the model of the next turns.', 'aside.pick', 'model', 'models'),
-  mode = of('Chooses the mode of the next turns: ask, edits, plan or auto.', 'aside.pick', 'mode', 'modes'),
-  trust = of('Shows what trust in this folder means, and asks for it or takes it back.', 'aside.pick', 'trust'),
-  log = {
-    what = 'Opens the log.',
-    run = function()
-      log.write('the log is looked at')
-      vim.cmd.split(vim.fn.fnameescape(log.path))
-      vim.bo.readonly = true
-    end,
+  conversations = {
+    what = 'Picks a conversation, to read and go on with, fork, rename or delete it. A text filters by title.',
+    run = of('pick', 'conversations'),
   },
+  model = {
+    what = 'Chooses the model of the next turns.',
+    run = of('pick', 'model'),
+    complete = function() return require('aside.pick').models end,
+  },
+  mode = {
+    what = 'Chooses the mode of the next turns: ask, edits, plan or auto.',
+    run = of('pick', 'mode'),
+    complete = function() return require('aside.pick').modes end,
+  },
+  trust = {
+    what = 'Shows what trust in this folder means, and asks for it or takes it back.',
+    run = of('pick', 'trust'),
+  },
+  log = { what = 'Opens the log.', run = of('log', 'open') },
   stop = { what = 'Stops the server; the next `:Aside ask` starts it.', run = client.stop },
 }
 
@@ -122,9 +102,7 @@ function M.run(command)
   local name, text = command.args:match('^%s*(%S*)%s*(.*)$')
   local subcommand = M.subcommands[name == '' and 'show' or name]
   if subcommand then return subcommand.run(text ~= '' and text or nil, command) end
-  local names = vim.tbl_keys(M.subcommands)
-  table.sort(names)
-  log.fail(('there is no :Aside %s; there are %s'):format(name, table.concat(names, ', ')))
+  log.fail(('there is no :Aside %s; there are %s'):format(name, config.names(M.subcommands)))
 end
 
 local function beginning(start, words)

@@ -50,18 +50,22 @@ M.defaults = {
   },
 }
 
+--- The names of what a table has, in their order.
+---@param all table<string, any>
+---@return string
+function M.names(all)
+  return vim.iter(vim.spairs(all)):map(function(name) return name end):join(', ')
+end
+
 --- What is wrong, a sentence each.
 ---@return string[]
 local function check(defaults, given, path)
   local wrong, is_key = {}, defaults == M.defaults.keys
   for name, value in vim.spairs(given) do
     local field, default = ('%s.%s'):format(path, name), defaults[name]
-    local fits = type(value) == type(default) or is_key and value == false
     if default == nil then
-      local names = vim.tbl_keys(defaults)
-      table.sort(names)
-      wrong[#wrong + 1] = ('%s: there is no such field; there are %s'):format(field, table.concat(names, ', '))
-    elseif not fits then
+      wrong[#wrong + 1] = ('%s: there is no such field; there are %s'):format(field, M.names(defaults))
+    elseif type(value) ~= type(default) and not (is_key and value == false) then
       local expected = is_key and 'a string or false' or type(default)
       wrong[#wrong + 1] = ('%s: expected %s, got %s'):format(field, expected, vim.inspect(value))
     elseif name == 'keys' then
@@ -79,14 +83,9 @@ function M.read()
   if type(given) == 'function' then
     ok, given = pcall(given)
   end
-  local wrong ---@type string[]
-  if not ok then
-    wrong = { 'vim.g.aside: the function failed: ' .. tostring(given) }
-  elseif type(given) ~= 'table' then
-    wrong = { 'vim.g.aside: expected a table or a function that returns one, got ' .. type(given) }
-  else
-    wrong = check(M.defaults, given, 'vim.g.aside')
-  end
+  local wrong = not ok and { 'vim.g.aside: the function failed: ' .. tostring(given) }
+    or type(given) ~= 'table' and { 'vim.g.aside: expected a table or a function that returns one, got ' .. type(given) }
+    or check(M.defaults, given, 'vim.g.aside')
   return #wrong == 0 and vim.tbl_deep_extend('force', M.defaults, given) or M.defaults, wrong
 end
 

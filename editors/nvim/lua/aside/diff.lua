@@ -10,15 +10,12 @@ local diff = vim.text and vim.text.diff or vim.diff
 ---@field take? boolean what the person decided
 
 --- Where two texts differ: line and count in the old one, line and count in the new one.
----@param old string
----@param new string
 ---@return integer[][]
 local function indices(old, new)
   return diff(old, new, { result_type = 'indices', algorithm = 'histogram' }) --[[@as integer[][] ]]
 end
 
 --- The lines of a text, and whether it ends with a line break.
----@param text string
 ---@return string[] lines
 ---@return boolean ends
 local function split(text)
@@ -31,7 +28,6 @@ end
 ---@param old string
 ---@param new string
 ---@return aside.Hunk[]
----@return string[] lines the old ones
 function M.hunks(old, new)
   local before, after = split(old), split(new)
   return vim.tbl_map(function(at)
@@ -41,26 +37,34 @@ function M.hunks(old, new)
       removed = vim.list_slice(before, from, from + removed - 1),
       added = vim.list_slice(after, to, to + added - 1),
     }
-  end, indices(old, new)),
-    before
+  end, indices(old, new))
 end
 
---- The old text with those hunks that were taken.
+--- The old lines, with others in the place of each hunk.
+---@param old string
+---@param hunks aside.Hunk[]
+---@param lines_of fun(hunk: aside.Hunk): string[]
+---@return string[]
+function M.weave(old, hunks, lines_of)
+  local before, out, at = split(old), {}, 1
+  for _, hunk in ipairs(hunks) do
+    vim.list_extend(out, before, at, hunk.first - 1)
+    vim.list_extend(out, lines_of(hunk))
+    at = hunk.first + #hunk.removed
+  end
+  return vim.list_extend(out, before, at)
+end
+
+--- The old text with those hunks that were taken. Who takes the last lines takes their end.
 ---@param old string
 ---@param new string
 ---@param hunks aside.Hunk[]
 ---@return string
 function M.compose(old, new, hunks)
   local before, ends = split(old)
-  local out, at = {}, 1
-  for _, hunk in ipairs(hunks) do
-    vim.list_extend(out, before, at, hunk.first - 1)
-    vim.list_extend(out, hunk.take and hunk.added or hunk.removed)
-    at = hunk.first + #hunk.removed
-    -- Who takes the last lines takes their end.
-    if hunk.take and at > #before then ends = select(2, split(new)) end
-  end
-  vim.list_extend(out, before, at)
+  local last = hunks[#hunks]
+  if last and last.take and last.first + #last.removed > #before then ends = select(2, split(new)) end
+  local out = M.weave(old, hunks, function(hunk) return hunk.take and hunk.added or hunk.removed end)
   return table.concat(out, '\n') .. (ends and #out > 0 and '\n' or '')
 end
 
@@ -74,23 +78,17 @@ local function words(line)
   return all
 end
 
---- The parts of two lines that differ, as byte ranges: of the old line, and of the new one.
----@param old string
----@param new string
----@return integer[][] in_old
----@return integer[][] in_new
-function M.inside(old, new)
-  local a, b = words(old), words(new)
-  local in_old, in_new = {}, {}
-  local function place(list, from, count, into)
-    local start = #table.concat(list, '', 1, from - 1)
-    if count > 0 then into[#into + 1] = { start, start + #table.concat(list, '', from, from + count - 1) } end
+--- The parts of a line that another one has not, as byte ranges.
+---@param line string
+---@param other string
+---@return integer[][]
+function M.inside(line, other)
+  local mine, theirs, ranges = words(line), words(other), {}
+  for _, at in ipairs(indices(table.concat(theirs, '\n') .. '\n', table.concat(mine, '\n') .. '\n')) do
+    local start = #table.concat(mine, '', 1, at[3] - 1)
+    if at[4] > 0 then ranges[#ranges + 1] = { start, start + #table.concat(mine, '', at[3], at[3] + at[4] - 1) } end
   end
-  for _, at in ipairs(indices(table.concat(a, '\n') .. '\n', table.concat(b, '\n') .. '\n')) do
-    place(a, at[1], at[2], in_old)
-    place(b, at[3], at[4], in_new)
-  end
-  return in_old, in_new
+  return ranges
 end
 
 return M

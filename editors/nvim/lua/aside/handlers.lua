@@ -4,16 +4,9 @@ local log = require('aside.log')
 
 local M = {}
 
----@param uri string
----@return integer? buf
-local function loaded(uri)
-  local buf = vim.fn.bufnr(vim.uri_to_fname(uri))
-  return buf > 0 and vim.api.nvim_buf_is_loaded(buf) and buf or nil
-end
-
 M['workspace/applyEdit'] = function(_, params, context)
   local edit = params.edit.documentChanges[1]
-  local buf, version = loaded(edit.textDocument.uri), edit.textDocument.version
+  local buf, version = client.buffer(edit.textDocument.uri), edit.textDocument.version
   local why = not buf and 'it is not open'
     or version and version ~= vim.lsp.util.buf_versions[buf] and 'it was changed meanwhile'
     or not vim.bo[buf].modifiable and "'modifiable' is off" ---@diagnostic disable-line: undefined-field
@@ -29,21 +22,16 @@ end
 --- Neovim itself would ask.
 local function changed_on_disk(buf)
   local changed = false
-  local watch = vim.api.nvim_create_autocmd('FileChangedShell', {
-    buffer = buf,
-    callback = function()
-      changed = true
-      vim.v.fcs_choice = ''
-    end,
-  })
+  local function note()
+    changed, vim.v.fcs_choice = true, ''
+  end
+  local watch = vim.api.nvim_create_autocmd('FileChangedShell', { buffer = buf, callback = note })
   vim.cmd.checktime({ args = { tostring(buf) }, mods = { silent = true } })
   vim.api.nvim_del_autocmd(watch)
   return changed
 end
 
---- Writes a buffer, and asks nothing.
----@param buf integer
----@return string? why it could not be
+--- Writes a buffer, and asks nothing. Gives back why it could not be written.
 local function save(buf)
   local confirm = vim.o.confirm
   vim.o.confirm = false
@@ -53,13 +41,12 @@ local function save(buf)
 end
 
 M['aside/document/save'] = function(_, params)
-  local buf = loaded(params.uri)
+  local buf = client.buffer(params.uri)
   local why = not buf and 'it is not open'
     or vim.bo[buf].readonly and "'readonly' is set"
     or changed_on_disk(buf) and 'the file was changed by another program'
     or save(buf)
-  if why then return nil, { code = vim.lsp.protocol.ErrorCodes.InternalError, message = why } end
-  return vim.empty_dict()
+  return not why and vim.empty_dict() or nil, why and { code = -32603, message = why } or nil
 end
 
 M['aside/status'] = function(_, params)

@@ -11,13 +11,9 @@ local health = vim.health
 --- The server's own checks, a line each: how it is, what was looked at, and after `; ` what to do.
 local function doctor(path)
   local folder = client.root(vim.api.nvim_get_current_buf())
-  local ok, result = pcall(
-    function() return vim.system({ path, 'doctor', '--cwd', folder }, { text = true, timeout = 20000 }):wait() end
-  )
-  if not ok or (result.stdout or '') == '' then
-    return health.error(('`%s doctor` says nothing'):format(path), { 'look at what it prints in a terminal' })
-  end
-  for line in result.stdout:gmatch('[^\n]+') do
+  local printed = server.run({ path, 'doctor', '--cwd', folder }, 20000).stdout or ''
+  if printed == '' then health.error(('`%s doctor` says nothing'):format(path), { 'run it in a terminal' }) end
+  for line in printed:gmatch('[^\n]+') do
     local state, text = line:match('^(%a+)%s+(.*)$')
     local say = state == 'ok' and health.ok or state == 'warning' and health.warn or health.error
     local found, advice = (text or line):match('^(.-); (.*)$')
@@ -30,7 +26,7 @@ local function connection()
   if not running then return health.info('the server does not run; :Aside ask starts it') end
   local folders = vim.tbl_map(function(folder) return vim.uri_to_fname(folder.uri) end, running.workspace_folders or {})
   health.ok('the server runs for ' .. table.concat(folders, ', '))
-  if status.health and status.health ~= 'ok' then
+  if (status.health or 'ok') ~= 'ok' then
     local untrusted = status.message:find('not trusted')
     health.warn(status.message, untrusted and { ':Aside trust shows what trust means' } or {})
   end
@@ -39,26 +35,19 @@ end
 
 function M.check()
   health.start('Neovim')
-  if vim.fn.has('nvim-0.10') == 1 then
-    health.ok(tostring(vim.version()))
-  else
-    health.error('Neovim is older than 0.10', { 'install a newer one' })
-  end
+  local say = vim.fn.has('nvim-0.10') == 1 and health.ok or health.error
+  say(tostring(vim.version()))
 
   health.start('Configuration')
   local _, wrong = config.read()
-  for _, sentence in ipairs(wrong) do
-    health.error(sentence, { ':help aside.Config has all fields' })
-  end
+  vim.iter(wrong):each(function(sentence) health.error(sentence, { ':help aside.Config has all fields' }) end)
   if #wrong == 0 then
-    health.ok(vim.g.aside and 'vim.g.aside is as it should be' or 'vim.g.aside is not set, and need not be')
+    health.ok('vim.g.aside is ' .. (vim.g.aside and 'as it should be' or 'not set, and need not be'))
   end
 
   health.start('Server')
   local found, reasons = server.find()
-  for _, reason in ipairs(reasons) do
-    health.error(reason, { server.advice })
-  end
+  vim.iter(reasons):each(function(reason) health.error(reason, { server.advice }) end)
   if found then
     health.ok(('%s, version %s, found by %s'):format(found.path, found.version, found.source))
     doctor(found.path)

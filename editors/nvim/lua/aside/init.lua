@@ -6,17 +6,13 @@ local M = {}
 function M.status()
   local client = package.loaded['aside.client']
   if not client or not client.client then return '' end
-  local parts, health = { 'Aside' }, client.status.health or 'ok'
-  local prompts = require('aside.prompt').open()
+  local prompts, health = require('aside.prompt').open(), client.status.health or 'ok'
   local interrupted = #vim.tbl_filter(function(prompt) return prompt.resumable end, prompts)
-  parts[2] = health ~= 'ok' and health or nil
-  if #prompts > interrupted then
-    parts[#parts + 1] = ('%d waiting'):format(#prompts - interrupted)
-  elseif require('aside.turn').running() then
-    parts[#parts + 1] = 'working'
-  elseif interrupted > 0 then
-    parts[#parts + 1] = ('%d interrupted'):format(interrupted)
-  end
+  local parts = { 'Aside', health ~= 'ok' and health or nil }
+  parts[#parts + 1] = #prompts > interrupted and ('%d waiting'):format(#prompts - interrupted)
+    or require('aside.turn').running() and 'working'
+    or interrupted > 0 and ('%d interrupted'):format(interrupted)
+    or nil
   return table.concat(parts, ' · ')
 end
 

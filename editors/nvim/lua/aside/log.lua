@@ -16,7 +16,19 @@ function M.short(text, width)
   return vim.fn.strcharpart(line, 0, math.max(width - 1, 0)) .. '…'
 end
 
+function M.open()
+  M.write('the log is looked at')
+  vim.cmd.split(vim.fn.fnameescape(M.path))
+  vim.bo.readonly = true
+end
+
 local later ---@type fun()?
+
+local function say_what_waits()
+  local say = later
+  later = nil
+  if say then say() end
+end
 
 --- Says one line below. Two lines, or one that is too long, would wait for Enter and take keys that were meant for the
 --- text; so would a line where no row is left for it. While a command is typed it is said afterwards.
@@ -29,20 +41,12 @@ function M.say(text, highlight, hint)
   if not mode.blocking and mode.mode:match('^[niv]$') then
     -- What was said before is written over, not pushed up.
     vim.cmd.redraw()
-    hint = hint or ''
-    local room = vim.v.echospace - vim.fn.strdisplaywidth(hint)
-    vim.api.nvim_echo({ { M.short('Aside: ' .. text, room) .. hint, highlight } }, true, {})
+    local room = vim.v.echospace - vim.fn.strdisplaywidth(hint or '')
+    vim.api.nvim_echo({ { M.short('Aside: ' .. text, room) .. (hint or ''), highlight } }, true, {})
     return
   end
-  if not later then
-    local function say_it()
-      local say = later
-      later = nil
-      if say then say() end
-    end
-    local said = vim.schedule_wrap(say_it)
-    vim.api.nvim_create_autocmd('ModeChanged', { pattern = { '*:n', '*:i' }, once = true, callback = said })
-  end
+  local ends = { pattern = { '*:n', '*:i' }, once = true, callback = vim.schedule_wrap(say_what_waits) }
+  if not later then vim.api.nvim_create_autocmd('ModeChanged', ends) end
   later = function() M.say(text, highlight, hint) end
 end
 

@@ -7,9 +7,8 @@ local wins = {} ---@type table<string, integer>
 
 --- Rows that lines take when they are wrapped.
 local function rows(lines, width)
-  return vim
-    .iter(lines)
-    :fold(0, function(sum, line) return sum + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / width)) end)
+  local function add(sum, line) return sum + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / width)) end
+  return vim.iter(lines):fold(0, add)
 end
 
 --- Shows a page in the middle.

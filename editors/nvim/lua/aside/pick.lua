@@ -20,9 +20,12 @@ local function pick(items, prompt, format, picked)
   end)
 end
 
---- Shows a conversation in a split; what is asked there goes on with it.
----@param item { conversationId: string, title: string }
-local function read(item)
+--- What can be done with a conversation.
+---@type table<string, fun(item: { conversationId: string, title: string })>
+local acts = { Resume = function(item) turn.resume(item.conversationId) end }
+
+--- Shows it in a split; what is asked there goes on with it.
+function acts.Read(item)
   client.request('aside/conversation/transcript', { conversationId = item.conversationId }, function(result)
     local view = View.of(item.conversationId) or View.new()
     view.conversation, view.title = item.conversationId, item.title
@@ -31,41 +34,25 @@ local function read(item)
   end)
 end
 
---- What can be done with a conversation.
----@type { name: string, run: fun(item: table) }[]
-local acts = {
-  { name = 'Read, and go on with it', run = read },
-  { name = 'Resume', run = function(item) turn.resume(item.conversationId) end },
-  {
-    name = 'Fork',
-    run = function(item)
-      client.request(
-        'aside/conversation/fork',
-        { conversationId = item.conversationId },
-        function(result) read({ conversationId = result.conversationId, title = item.title }) end
-      )
-    end,
-  },
-  {
-    name = 'Rename',
-    run = function(item)
-      vim.ui.input({ prompt = 'Title: ', default = item.title }, function(title)
-        if not title or title == '' then return end
-        client.request('aside/conversation/rename', { conversationId = item.conversationId, title = title })
-      end)
-    end,
-  },
-  {
-    name = 'Delete',
-    run = function(item)
-      pick({ 'Keep it', 'Delete it for good' }, ('Delete "%s"? '):format(item.title), tostring, function(choice)
-        if choice == 'Keep it' then return end
-        local function said() log.say('deleted ' .. item.title) end
-        client.request('aside/conversation/delete', { conversationId = item.conversationId }, said)
-      end)
-    end,
-  },
-}
+function acts.Fork(item)
+  local function read(result) acts.Read({ conversationId = result.conversationId, title = item.title }) end
+  client.request('aside/conversation/fork', { conversationId = item.conversationId }, read)
+end
+
+function acts.Rename(item)
+  vim.ui.input({ prompt = 'Title: ', default = item.title }, function(title)
+    if not title or title == '' then return end
+    client.request('aside/conversation/rename', { conversationId = item.conversationId, title = title })
+  end)
+end
+
+function acts.Delete(item)
+  pick({ 'Keep it', 'Delete it for good' }, ('Delete "%s"? '):format(item.title), tostring, function(choice)
+    if choice == 'Keep it' then return end
+    local function said() log.say('deleted ' .. item.title) end
+    client.request('aside/conversation/delete', { conversationId = item.conversationId }, said)
+  end)
+end
 
 --- Picks a conversation, and what to do with it.
 ---@param query? string a part of its title
@@ -75,9 +62,9 @@ function M.conversations(query)
     return ('%s · %d turn%s%s'):format(log.short(item.title, 60), item.turns, item.turns == 1 and '' or 's', state)
   end
   local function picked(item)
-    local possible = vim.tbl_filter(function(act) return act.name ~= 'Resume' or item.status == 'interrupted' end, acts)
-    local function name_of(act) return act.name end
-    pick(possible, log.short(item.title, 40) .. ': ', name_of, function(act) act.run(item) end)
+    local names = { 'Read', 'Fork', 'Rename', 'Delete' }
+    if item.status == 'interrupted' then table.insert(names, 2, 'Resume') end
+    pick(names, log.short(item.title, 40) .. ': ', tostring, function(name) acts[name](item) end)
   end
   client.ready(function()
     client.request('aside/conversation/list', { query = query, limit = 200 }, function(result)
@@ -97,13 +84,10 @@ end
 
 --- Chooses the mode of the next turns.
 function M.mode(mode)
-  local function picked(value) choose('mode', value) end
-  if not mode then
-    local prompt = ('Mode (now %s): '):format(turn.choice.mode or 'as configured')
-    return pick(M.modes, prompt, tostring, picked)
-  end
-  if vim.tbl_contains(M.modes, mode) then return picked(mode) end
-  log.fail(('there is no mode %s; there are %s'):format(mode, table.concat(M.modes, ', ')))
+  if vim.tbl_contains(M.modes, mode) then return choose('mode', mode) end
+  if mode then return log.fail(('there is no mode %s; there are %s'):format(mode, table.concat(M.modes, ', '))) end
+  local prompt = ('Mode (now %s): '):format(turn.choice.mode or 'as configured')
+  pick(M.modes, prompt, tostring, function(value) choose('mode', value) end)
 end
 
 --- Chooses the model of the next turns.
@@ -132,18 +116,15 @@ local function trust_lines(folder, preview)
       vim.list_extend(lines, vim.split('  ' .. format(item), '\n'))
     end
   end
-  section('Trusted, it may start', preview.starts, function(item)
-    local what = item.url or table.concat(item.command or {}, ' ')
+  local function start(item)
     local environment = item.environment and ' with ' .. table.concat(item.environment, ', ') or ''
-    return ('%s %s: %s%s'):format(item.kind, item.name, what, environment)
-  end)
-  section(
-    'Its settings',
-    preview.settings,
-    function(item)
-      return ('%s = %s%s'):format(item.key, vim.json.encode(item.value), item.overruled and ' (yours counts)' or '')
-    end
-  )
+    return ('%s %s: %s%s'):format(item.kind, item.name, item.url or table.concat(item.command, ' '), environment)
+  end
+  local function setting(item)
+    return ('%s = %s%s'):format(item.key, vim.json.encode(item.value), item.overruled and ' (yours counts)' or '')
+  end
+  section('Trusted, it may start', preview.starts, start)
+  section('Its settings', preview.settings, setting)
   section('Programs of the folder', preview.programs, tostring)
   section('Never counts', preview.ignored, tostring)
   lines[#lines + 1] = 'In a trusted folder tools may edit and run, as the mode says. It ends when these files change.'

@@ -22,26 +22,19 @@ local wanted ---@type string? a prompt that the person turned to before its turn
 --- Those that are not decided; what was interrupted, perhaps long ago, comes last.
 ---@return aside.Prompt[]
 function M.open()
-  local function those(resumable)
-    return vim.tbl_filter(
-      function(prompt) return not prompt.settling and (prompt.resumable or false) == resumable end,
-      open
-    )
+  local first, last = {}, {}
+  for _, prompt in ipairs(open) do
+    if not prompt.settling then table.insert(prompt.resumable and last or first, prompt) end
   end
-  return vim.list_extend(those(false), those(true))
-end
-
-local function without(prompt)
-  return vim.tbl_filter(function(other) return other ~= prompt end, open)
+  return vim.list_extend(first, last)
 end
 
 --- Where it is about, or else where its turn was asked.
 local function place_sign(prompt)
   local buf, row = require('aside.review').place(prompt)
-  if not buf then
-    local view = require('aside.view').of(prompt.conversationId)
-    local anchor = view and view.anchor or {}
-    buf, row = anchor.buf, anchor.row
+  local view = not buf and require('aside.view').of(prompt.conversationId)
+  if view and view.anchor then
+    buf, row = view.anchor.buf, view.anchor.row
   end
   if not buf or not vim.api.nvim_buf_is_loaded(buf) then return end
   row = math.min(row, vim.api.nvim_buf_line_count(buf) - 1)
@@ -64,9 +57,9 @@ local function add(prompt)
 end
 
 function M.remove(id)
-  local prompt = vim.iter(open):find(function(prompt) return prompt.promptId == id end)
+  local prompt = vim.iter(open):find(function(other) return other.promptId == id end)
   if not prompt then return end
-  open = without(prompt)
+  open = vim.tbl_filter(function(other) return other ~= prompt end, open)
   if prompt.sign and vim.api.nvim_buf_is_valid(prompt.sign.buf) then
     vim.api.nvim_buf_del_extmark(prompt.sign.buf, namespace, prompt.sign.mark)
   end
@@ -78,7 +71,6 @@ end
 
 --- The request `aside/prompt`. It is answered when the person has decided.
 ---@param prompt aside.Prompt
----@return table answer
 function M.arrive(prompt)
   local waiting = coroutine.running()
   prompt.reply = function(answer)
@@ -96,17 +88,13 @@ end
 
 --- The server is gone, and with it whom to answer.
 function M.abandon()
-  for _, prompt in ipairs(open) do
-    M.remove(prompt.promptId)
-  end
+  vim.iter(open):each(function(prompt) M.remove(prompt.promptId) end)
 end
 
 --- Finds out what waits since before the server was started.
 function M.load()
   client.request('aside/prompt/pending', {}, function(result)
-    for _, prompt in ipairs(result.prompts) do
-      if prompt.resumable then add(prompt) end
-    end
+    vim.iter(result.prompts):filter(function(prompt) return prompt.resumable end):each(add)
   end)
 end
 
@@ -153,7 +141,6 @@ local function given(value, remember) return { action = 'answer', answer = value
 ---@field text string
 ---@field answer? table|fun(prompt: aside.Prompt, done: aside.Done)
 
----@param prompt aside.Prompt
 ---@param choices aside.Choice[] those of its type
 ---@param done aside.Done
 local function choose(prompt, choices, done)
@@ -171,17 +158,14 @@ local function choose(prompt, choices, done)
   }, function(choice)
     local answer = choice and choice.answer
     if not answer then return done(false) end
-    if type(answer) == 'function' then return answer(prompt, done) end
-    M.settle(prompt, answer, done)
+    local act = type(answer) == 'function' and answer or function() M.settle(prompt, answer, done) end
+    act(prompt, done)
   end)
 end
 
 --- What an answer has to be, in brackets.
----@param wants table the type of the answer
----@return string
 local function bounds(wants)
-  local parts = {}
-  parts[1] = wants.type == 'number' and (wants.integer and 'a whole number' or 'a number') or wants.format
+  local parts = { wants.type == 'number' and (wants.integer and 'a whole number' or 'a number') or wants.format }
   parts[#parts + 1] = wants.minimum and 'at least ' .. wants.minimum
   parts[#parts + 1] = wants.maximum and 'at most ' .. wants.maximum
   return #parts > 0 and (' (%s)'):format(table.concat(parts, ', ')) or ''
@@ -204,7 +188,7 @@ local function type_in(prompt, done)
   typed(ok and secret ~= '' and secret or nil)
 end
 
---- Answers of a permission, in words.
+--- Answers that are not said as they are sent: of a permission, and yes or no.
 local WORDS = {
   once = 'Run once',
   turn = 'Run, and the like for the rest of this turn',
@@ -212,46 +196,46 @@ local WORDS = {
   no = 'No',
 }
 
+--- One of several, or yes or no.
+local function pick_one(prompt, done)
+  local choices = {}
+  for _, option in ipairs(prompt.answerType.options or { true, false }) do
+    local text = option == true and 'Yes' or option or 'No'
+    text = prompt.kind == 'runTool' and WORDS[text] or text
+    choices[#choices + 1] = { text = text, answer = given(option) }
+    local lasting = { text = text .. ', for the rest of this turn', answer = given(option, true) }
+    choices[#choices + 1] = prompt.remember and lasting or nil
+  end
+  choose(prompt, choices, done)
+end
+
+--- Any of several: each choice turns one of them over, until that is all.
+local function pick_many(prompt, done)
+  local options, picked = prompt.answerType.options, {}
+  for _, option in ipairs(prompt.default or {}) do
+    picked[option] = true
+  end
+  local function again()
+    local choices = vim.tbl_map(function(option)
+      local function turn_over()
+        picked[option] = not picked[option]
+        again()
+      end
+      return { text = (picked[option] and '[x] ' or '[ ] ') .. option, answer = turn_over }
+    end, options)
+    local all = vim.tbl_filter(function(option) return picked[option] end, options)
+    choices[#choices + 1] = { text = 'That is all', answer = given(all) }
+    choose(prompt, choices, done)
+  end
+  again()
+end
+
 --- How each type is asked.
 ---@type table<string, fun(prompt: aside.Prompt, done: aside.Done)>
 local widgets = {
-  select = function(prompt, done)
-    local choices = {}
-    for _, option in ipairs(prompt.answerType.options) do
-      local text = prompt.kind == 'runTool' and WORDS[option] or option
-      choices[#choices + 1] = { text = text, answer = given(option) }
-      local lasting = { text = text .. ', for the rest of this turn', answer = given(option, true) }
-      choices[#choices + 1] = prompt.remember and lasting or nil
-    end
-    choose(prompt, choices, done)
-  end,
-  boolean = function(prompt, done)
-    local choices = { { text = 'Yes', answer = given(true) }, { text = 'No', answer = given(false) } }
-    if prompt.remember then
-      choices[3] = { text = 'Yes, for the rest of this turn', answer = given(true, true) }
-      choices[4] = { text = 'No, for the rest of this turn', answer = given(false, true) }
-    end
-    choose(prompt, choices, done)
-  end,
-  multi_select = function(prompt, done)
-    local options, picked = prompt.answerType.options, {}
-    for _, option in ipairs(prompt.default or {}) do
-      picked[option] = true
-    end
-    local function again()
-      local choices = vim.tbl_map(function(option)
-        local function turn_over()
-          picked[option] = not picked[option]
-          again()
-        end
-        return { text = (picked[option] and '[x] ' or '[ ] ') .. option, answer = turn_over }
-      end, options)
-      local all = vim.tbl_filter(function(option) return picked[option] end, options)
-      choices[#choices + 1] = { text = 'That is all', answer = given(all) }
-      choose(prompt, choices, done)
-    end
-    again()
-  end,
+  select = pick_one,
+  boolean = pick_one,
+  multi_select = pick_many,
   number = type_in,
   text = type_in,
   secret = type_in,
@@ -299,7 +283,7 @@ function M.answer()
       if not prompt then return end
       if not vim.tbl_contains(open, prompt) then return following() end
       -- Next time the others come first, whether this one is hidden, left for later or only looked at.
-      open = vim.list_extend(without(prompt), { prompt })
+      open = vim.list_extend(vim.tbl_filter(function(other) return other ~= prompt end, open), { prompt })
       M.show(prompt, function(settled)
         if settled then vim.schedule(following) end
       end)

@@ -11,17 +11,13 @@ M.advice = 'install it with `cargo install --path . --profile dist` in its repos
 
 local found ---@type aside.Server?
 
----@param path string
----@return string? version
----@return string why it is not the server
-local function prove(path)
-  if vim.fn.executable(path) ~= 1 then return nil, 'there is no such program' end
-  local ok, done = pcall(
-    function() return vim.system({ path, '--version' }, { text = true, timeout = 5000 }):wait() end
-  )
-  if not ok then return nil, 'it cannot be started: ' .. tostring(done) end
-  local why = ('`--version` ended with code %d and did not print a version of aside'):format(done.code)
-  return done.stdout:match('^aside (%S+)'), why
+--- Runs a program to its end, which Neovim waits for.
+---@param command string[]
+---@param timeout integer milliseconds
+---@return vim.SystemCompleted
+function M.run(command, timeout)
+  local started, process = pcall(vim.system, command, { text = true, timeout = timeout })
+  return started and process:wait() or { code = -1, signal = 0, stdout = '', stderr = tostring(process) }
 end
 
 --- The program, proven by `aside --version`, or nothing and the reason for each place where it was looked for.
@@ -30,20 +26,18 @@ end
 function M.find()
   local set = require('aside.config').get().server
   local cargo = vim.env.CARGO_HOME or vim.fs.joinpath(vim.env.HOME or '', '.cargo')
-  local places ---@type string[][]
-  places = {
-    { 'PATH', vim.fn.exepath('aside') },
-    { 'where cargo installs', vim.fs.joinpath(cargo, 'bin', 'aside') },
-  }
-  if set ~= '' then places = { { 'vim.g.aside.server', vim.fn.expand(set) } } end
+  local places = { PATH = vim.fn.exepath('aside'), ['where cargo installs'] = vim.fs.joinpath(cargo, 'bin', 'aside') }
+  if set ~= '' then places = { ['vim.g.aside.server'] = vim.fn.expand(set) } end
   local reasons = {}
-  for _, place in ipairs(places) do
-    local source, path = unpack(place)
+  for source, path in vim.spairs(places) do
     if found and found.path == path then return found, {} end
-    local version, why = prove(path)
-    if version then
-      found = { path = path, version = version, source = source }
-      return found, {}
+    local why = 'there is no such program'
+    if vim.fn.executable(path) == 1 then
+      local done = M.run({ path, '--version' }, 5000)
+      local version = done.stdout:match('^aside (%S+)')
+      found = version and { path = path, version = version, source = source }
+      if found then return found, {} end
+      why = ('`--version` ended with code %d and did not print a version of aside'):format(done.code)
     end
     reasons[#reasons + 1] = ('%s%s: %s'):format(source, path ~= '' and (' (%s)'):format(path) or '', why)
   end

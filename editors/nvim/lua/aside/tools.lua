@@ -4,8 +4,6 @@ local client = require('aside.client')
 
 local M = {}
 
-local path = { type = 'string', description = 'Path of a file, absolute or from the folder of the workspace.' }
-
 --- The buffer of a file, opened without a window where it is not; language servers look at it then.
 local function open(name)
   local full = vim.fn.fnamemodify(name, ':p')
@@ -41,95 +39,90 @@ end
 
 local function outline(symbols, depth, lines)
   for _, symbol in ipairs(symbols) do
-    local range = symbol.range or symbol.location.range
+    local row = (symbol.range or symbol.location.range).start.line + 1
     local kind = vim.lsp.protocol.SymbolKind[symbol.kind] or 'Symbol'
-    lines[#lines + 1] = ('%s%d: %s %s'):format(('  '):rep(depth), range.start.line + 1, kind, symbol.name)
+    lines[#lines + 1] = ('%s%d: %s %s'):format(('  '):rep(depth), row, kind, symbol.name)
     outline(symbol.children or {}, depth + 1, lines)
   end
 end
 
----@class aside.Tool
----@field description string
----@field properties table<string, table> of its arguments
----@field required? string[]
----@field run fun(arguments: table): string[] lines
+--- What each tool does with its arguments: gives back lines.
+---@type table<string, fun(arguments: table): string[]>
+local tools = {}
 
----@type table<string, aside.Tool>
-local tools = {
-  editor_diagnostics = {
-    description = 'Errors and warnings that language servers and linters show, of one file or of all open ones.',
-    properties = { path = path },
-    run = function(arguments)
-      local buf = arguments.path and open(arguments.path) or nil
-      return vim.tbl_map(attachments.diagnostic, vim.diagnostic.get(buf))
-    end,
-  },
-  editor_symbols = {
-    description = 'The outline of a file by its language server: functions, types and so on, each with its line.',
-    properties = { path = path },
-    required = { 'path' },
-    run = function(arguments)
-      local buf, lines = open(arguments.path), {}
-      local function params() return { textDocument = { uri = vim.uri_from_bufnr(buf) } } end
-      for _, answer in ipairs(ask(buf, 'textDocument/documentSymbol', params)) do
-        outline(answer.result, 0, lines)
-      end
-      return lines
-    end,
-  },
-  editor_references = {
-    description = 'Where a symbol is used, by the language server.',
-    properties = {
-      path = path,
-      line = { type = 'integer', minimum = 1, description = 'A line on which the symbol stands.' },
-      symbol = { type = 'string', description = 'The name, as it stands on that line.' },
-    },
-    required = { 'path', 'line', 'symbol' },
-    run = function(arguments)
-      local buf, row, lines = open(arguments.path), arguments.line - 1, {}
-      local text = vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ''
-      local at = text:find(arguments.symbol, 1, true)
-      if not at then error(('line %d of %s has no %s in it'):format(row + 1, arguments.path, arguments.symbol), 0) end
-      local function params(one)
-        return {
-          textDocument = { uri = vim.uri_from_bufnr(buf) },
-          position = { line = row, character = vim.lsp.util.character_offset(buf, row, at - 1, one.offset_encoding) },
-          context = { includeDeclaration = true },
-        }
-      end
-      for _, answer in ipairs(ask(buf, 'textDocument/references', params)) do
-        for _, item in ipairs(vim.lsp.util.locations_to_items(answer.result, answer.client.offset_encoding)) do
-          local name = vim.fn.fnamemodify(item.filename, ':.')
-          lines[#lines + 1] = ('%s:%d:%d: %s'):format(name, item.lnum, item.col, vim.trim(item.text))
-        end
-      end
-      return lines
-    end,
-  },
-  editor_selection = {
-    description = 'The file and the line at which the user is, and what the user selected last in it.',
-    properties = vim.empty_dict(),
-    run = function()
-      local first, last = attachments.selection()
-      local lines = { ('%s, line %d.'):format(attachments.path(0), vim.fn.line('.')) }
-      if first > 0 then
-        lines[2] = ('Selected are lines %d to %d:'):format(first, last)
-        vim.list_extend(lines, vim.api.nvim_buf_get_lines(0, first - 1, last, false))
-      end
-      return lines
-    end,
-  },
-}
+function tools.editor_diagnostics(arguments)
+  return vim.tbl_map(attachments.diagnostic, vim.diagnostic.get(arguments.path and open(arguments.path) or nil))
+end
+
+function tools.editor_symbols(arguments)
+  local buf, lines = open(arguments.path), {}
+  local function params() return { textDocument = { uri = vim.uri_from_bufnr(buf) } } end
+  for _, answer in ipairs(ask(buf, 'textDocument/documentSymbol', params)) do
+    outline(answer.result, 0, lines)
+  end
+  return lines
+end
+
+function tools.editor_references(arguments)
+  local buf, row, lines = open(arguments.path), arguments.line - 1, {}
+  local text = vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ''
+  local at = text:find(arguments.symbol, 1, true)
+  if not at then error(('line %d of %s has no %s in it'):format(row + 1, arguments.path, arguments.symbol), 0) end
+  local function params(one)
+    return {
+      textDocument = { uri = vim.uri_from_bufnr(buf) },
+      position = { line = row, character = vim.lsp.util.character_offset(buf, row, at - 1, one.offset_encoding) },
+      context = { includeDeclaration = true },
+    }
+  end
+  for _, answer in ipairs(ask(buf, 'textDocument/references', params)) do
+    for _, item in ipairs(vim.lsp.util.locations_to_items(answer.result, answer.client.offset_encoding)) do
+      local name = vim.fn.fnamemodify(item.filename, ':.')
+      lines[#lines + 1] = ('%s:%d:%d: %s'):format(name, item.lnum, item.col, vim.trim(item.text))
+    end
+  end
+  return lines
+end
+
+function tools.editor_selection()
+  local first, last = attachments.selection()
+  local lines = { ('%s, line %d.'):format(attachments.path(0), vim.fn.line('.')) }
+  if first == 0 then return lines end
+  lines[2] = ('Selected are lines %d to %d:'):format(first, last)
+  return vim.list_extend(lines, vim.api.nvim_buf_get_lines(0, first - 1, last, false))
+end
+
+local function schema(properties, required)
+  return { type = 'object', properties = properties, required = required, additionalProperties = false }
+end
 
 --- What the client says of its tools when it starts the server.
 function M.declared()
-  local all = {}
-  for name, tool in vim.spairs(tools) do
-    local schema =
-      { type = 'object', properties = tool.properties, required = tool.required, additionalProperties = false }
-    all[#all + 1] = { name = name, description = tool.description, inputSchema = schema }
-  end
-  return all
+  local path = { type = 'string', description = 'Path of a file, absolute or from the folder of the workspace.' }
+  local line = { type = 'integer', minimum = 1, description = 'A line on which the symbol stands.' }
+  local symbol = { type = 'string', description = 'The name, as it stands on that line.' }
+  return {
+    {
+      name = 'editor_diagnostics',
+      description = 'Errors and warnings that language servers and linters show, of one file or of all open ones.',
+      inputSchema = schema({ path = path }),
+    },
+    {
+      name = 'editor_references',
+      description = 'Where a symbol is used, by the language server.',
+      inputSchema = schema({ path = path, line = line, symbol = symbol }, { 'path', 'line', 'symbol' }),
+    },
+    {
+      name = 'editor_selection',
+      description = 'The file and the line at which the user is, and what the user selected last in it.',
+      inputSchema = schema(vim.empty_dict()),
+    },
+    {
+      name = 'editor_symbols',
+      description = 'The outline of a file by its language server: functions, types and so on, each with its line.',
+      inputSchema = schema({ path = path }, { 'path' }),
+    },
+  }
 end
 
 --- The request `aside/tool/call`.
@@ -138,7 +131,7 @@ end
 function M.call(params)
   local tool = tools[params.name]
   if not tool then return { content = ('There is no tool %s.'):format(params.name), isError = true } end
-  local ok, lines = pcall(tool.run, params.arguments)
+  local ok, lines = pcall(tool, params.arguments)
   if not ok then return { content = tostring(lines), isError = true } end
   return { content = #lines > 0 and table.concat(lines, '\n') or 'There are none.', isError = false }
 end

@@ -19,9 +19,6 @@ local turns = {} ---@type table<string, aside.Turn>
 local latest ---@type aside.Turn?
 
 --- A turn that runs; one that was interrupted runs again.
----@param view aside.View
----@param id string
----@param conversation? string
 ---@return aside.Turn
 local function begin(view, id, conversation)
   local turn = turns[id] or { id = id, conversation = conversation, view = view, printed = {} }
@@ -32,7 +29,6 @@ local function begin(view, id, conversation)
 end
 
 ---@param turn aside.Turn
----@param outcome string
 local function over(turn, outcome)
   turn.running = false
   for id, line in pairs(turn.view.lines) do
@@ -42,19 +38,21 @@ local function over(turn, outcome)
   client.emit('AsideTurnEnded', { turnId = turn.id, conversationId = turn.conversation, outcome = outcome })
 end
 
+---@param turn aside.Turn
+local function fail(turn, why)
+  turn.view:note('Failed: ' .. why)
+  log.say('failed: ' .. why, 'ErrorMsg')
+  over(turn, 'failed')
+end
+
 --- The turn that runs in the answer on the screen, else any that runs.
 ---@return aside.Turn?
 function M.running()
-  local visible, found = View.visible(), nil
-  for _, turn in pairs(turns) do
-    if turn.running and (not found or turn.view == visible) then found = turn end
-  end
-  return found
+  local visible, all = View.visible(), vim.tbl_filter(function(turn) return turn.running end, vim.tbl_values(turns))
+  return vim.iter(all):find(function(turn) return turn.view == visible end) or all[1]
 end
 
 --- The view of a conversation; one that began elsewhere gets one.
----@param conversation string
----@return aside.View
 local function view_of(conversation)
   local view = View.of(conversation) or View.new()
   view.conversation = conversation
@@ -74,7 +72,8 @@ function M.ask(ask)
   local root = client.root(ask.anchor and ask.anchor.buf or vim.api.nvim_get_current_buf())
   client.ready(function()
     if not ask.new and M.running() then
-      return M.steer(ask.message .. require('aside.attachments').as_text(ask.attachments))
+      local more = vim.tbl_map(require('aside.attachments').as_text, ask.attachments or {})
+      return M.steer(ask.message .. table.concat(more))
     end
     local view = not ask.new and View.visible() or View.new()
     view.anchor = ask.anchor or view.anchor
@@ -92,26 +91,28 @@ function M.ask(ask)
       root = vim.uri_from_fname(root),
     }, function(result)
       turn.conversation, view.conversation = result.conversationId, result.conversationId
-    end, function(err)
-      view:note(err.message)
-      over(turn, 'failed')
-      log.fail(err.message)
-    end)
+    end, function(err) fail(turn, err.message) end)
   end)
 end
 
---- Adds to the turn that runs.
-function M.steer(message)
-  local turn = M.running()
-  if not turn then return log.say('no turn runs; :Aside ask starts one', 'WarningMsg') end
-  client.request('aside/turn/steer', { turnId = turn.id, message = message })
+--- Goes to the answer.
+function M.show()
+  local view = View.visible() or View.of()
+  if not view then return log.say('there is no answer yet; :Aside ask asks') end
+  view:show(true)
 end
 
-function M.cancel()
+--- Tells the turn that runs something.
+local function tell(method, message)
   local turn = M.running()
-  if not turn then return log.say('no turn runs', 'WarningMsg') end
-  client.request('aside/turn/cancel', { turnId = turn.id })
+  if not turn then return log.say('no turn runs; :Aside ask starts one', 'WarningMsg') end
+  client.request(method, { turnId = turn.id, message = message })
 end
+
+--- Adds to the turn that runs.
+function M.steer(message) tell('aside/turn/steer', message) end
+
+function M.cancel() tell('aside/turn/cancel') end
 
 --- Takes back what the last turn changed in files.
 function M.undo()
@@ -125,11 +126,8 @@ function M.undo()
 end
 
 local function resume(conversation)
-  client.request(
-    'aside/turn/resume',
-    { conversationId = conversation },
-    function(result) begin(view_of(conversation), result.turnId, conversation) end
-  )
+  local function begun(result) begin(view_of(conversation), result.turnId, conversation) end
+  client.request('aside/turn/resume', { conversationId = conversation }, begun)
 end
 
 --- Goes on with the interrupted turn of a conversation, or with the newest that there is.
@@ -157,8 +155,6 @@ end
 local SIGNS = { ok = '✓', error = '✗', cancelled = 'cancelled', denied = 'denied' }
 
 --- What a call is about, in a few words.
----@param call { name: string, title: string, arguments: table }
----@return string
 local function about(call)
   for _, name in ipairs({ 'command', 'path', 'pattern', 'question', 'url' }) do
     if type(call.arguments[name]) == 'string' then return call.arguments[name] end
@@ -222,15 +218,12 @@ end
 function M.complete(params)
   local turn, outcome = turns[params.turnId], params.outcome
   if not turn then return end
-  if outcome == 'failed' then
-    turn.view:note('Failed: ' .. params.error.message)
-    log.say('failed: ' .. params.error.message, 'ErrorMsg')
-  elseif outcome ~= 'completed' then
-    turn.view:note(outcome == 'cancelled' and 'Cancelled.' or 'Interrupted. :Aside resume goes on.')
-  end
+  local notes = { cancelled = 'Cancelled.', interrupted = 'Interrupted. :Aside resume goes on.' }
+  if notes[outcome] then turn.view:note(notes[outcome]) end
   for _, refusal in ipairs(params.refusals) do
     turn.view:note(refusal.text or ('%s was refused: %s'):format(refusal.tool, refusal.reason))
   end
+  if outcome == 'failed' then return fail(turn, params.error.message) end
   over(turn, outcome)
 end
 

@@ -20,7 +20,7 @@ local namespace = vim.api.nvim_create_namespace('aside.view')
 ---@field waits? boolean for a person
 ---@field partial string output without its line break
 
----@class aside.Anchor
+---@class aside.Anchor the code that an answer is about
 ---@field buf integer
 ---@field row integer the first line, from 0
 ---@field last integer the last line
@@ -29,7 +29,7 @@ local namespace = vim.api.nvim_create_namespace('aside.view')
 ---@field buf integer
 ---@field conversation? string
 ---@field title string
----@field anchor? aside.Anchor the code that it is about
+---@field anchor? aside.Anchor
 ---@field busy boolean
 ---@field lines table<string, aside.Line>
 ---@field private folded integer lines that may be in a fold
@@ -53,26 +53,19 @@ function View.new()
     end
   end
   local buf = vim.api.nvim_create_buf(false, true)
-  local self =
-    setmetatable({ buf = buf, title = 'Aside', busy = false, folded = 0, pieces = {}, lines = {}, steps = {} }, View)
+  local fields = { buf = buf, title = 'Aside', busy = false, folded = 0, pieces = {}, lines = {}, steps = {} }
+  local self = setmetatable(fields, View)
   views[buf] = self
-  vim.bo[buf].bufhidden = 'hide'
-  vim.bo[buf].undolevels = -1
-  vim.bo[buf].modifiable = false
+  vim.bo[buf].bufhidden, vim.bo[buf].undolevels, vim.bo[buf].modifiable = 'hide', -1, false
   vim.treesitter.language.register('markdown', 'aside')
   vim.bo[buf].filetype = 'aside'
   pcall(vim.treesitter.start, buf, 'markdown')
   -- Who wipes the page out wants no more of it; the turn goes on.
   local function forget() views[buf] = nil end
   vim.api.nvim_create_autocmd('BufUnload', { buffer = buf, once = true, callback = forget })
-  local acts = {
-    hide = function() self:hide() end,
-    pin = function() self:pin() end,
-    reply = function() vim.cmd('Aside ask') end,
-  }
-  for name, act in pairs(acts) do
-    config.map(name, buf, act)
-  end
+  config.map('hide', buf, function() self:hide() end)
+  config.map('pin', buf, function() self:pin() end)
+  config.map('reply', buf, function() vim.cmd('Aside ask') end)
   return self
 end
 
@@ -114,22 +107,19 @@ function View:floats()
   return win and vim.api.nvim_win_get_config(win).relative ~= '' or false
 end
 
---- Where the float stands: at the right of the window with the code, level with it.
+--- Where the float stands: at the right of the window with the code, level with it. Where it would cover that, it stands
+--- below.
 ---@return vim.api.keyset.win_config
 function View:place()
-  local options = config.get()
-  local win = self.anchor and vim.fn.bufwinid(self.anchor.buf) or -1
+  local options, anchor = config.get(), self.anchor
+  local win = anchor and vim.fn.bufwinid(anchor.buf) or -1
   win = win > 0 and win or vim.api.nvim_get_current_win()
   if vim.api.nvim_win_get_config(win).relative ~= '' then win = vim.fn.win_getid(1) end
   local columns, rows = vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win)
-  local beside = columns >= 90
+  local beside, page = columns >= 90, self:window()
   local width = math.max(20, math.min(options.width, beside and math.floor(columns / 2) or columns - 4))
-  local page = self:window()
-  local text = page and self:rows(page) or 1
-  local height = math.max(1, math.min(math.max(text, 3), options.height, rows - 3))
-  -- Where it would cover the lines that it is about, it stands below them.
-  local line = self.anchor and (beside and self.anchor.row or self.anchor.last + 1) or 0
-  local row = self.anchor and line - (vim.fn.line('w0', win) - 1) or 0
+  local height = math.max(1, math.min(math.max(page and self:rows(page) or 1, 3), options.height, rows - 3))
+  local row = anchor and (beside and anchor.row or anchor.last + 1) - vim.fn.line('w0', win) + 1 or 0
   local footer = config.hint({ { 'reply', 'reply' }, { 'pin', 'pin' }, { 'hide', 'hide' } })
   return {
     relative = 'win',
@@ -173,28 +163,20 @@ function View:show(enter)
     dress(vim.api.nvim_open_win(self.buf, false, place))
     self:redraw()
   end
-  if enter then
-    vim.api.nvim_set_current_win(self:window() --[[@as integer]])
-  end
+  if enter then vim.fn.win_gotoid(self:window() or 0) end
 end
 
 --- Closes its windows; the page is kept.
 function View:hide()
-  for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
-    pcall(vim.api.nvim_win_close, win, true)
-  end
+  vim.iter(vim.fn.win_findbuf(self.buf)):each(function(win) pcall(vim.api.nvim_win_close, win, true) end)
 end
 
 --- Closes the float of an answer; one that is pinned stays. Gives back how to show it again.
 function View.clear()
-  local shown = vim.tbl_filter(function(view) return view:floats() end, vim.tbl_values(views))
-  for _, view in ipairs(shown) do
-    view:hide()
-  end
+  local shown = vim.iter(vim.tbl_values(views)):filter(View.floats):totable()
+  vim.iter(shown):each(View.hide)
   return function()
-    for _, view in ipairs(shown) do
-      if view:exists() then view:show() end
-    end
+    vim.iter(shown):filter(View.exists):each(function(view) view:show() end)
   end
 end
 
@@ -209,17 +191,14 @@ function View:pin()
 end
 
 --- Changes the page, and follows its end in each window where the cursor is there.
----@param change fun(last: integer) gets the number of the last line
 function View:change(change)
   if not self:exists() then return end
   local buf = self.buf
   local last = vim.api.nvim_buf_line_count(buf)
-  local follow = vim.tbl_filter(
-    function(win) return vim.api.nvim_win_get_cursor(win)[1] == last end,
-    vim.fn.win_findbuf(buf)
-  )
+  local function at_end(win) return vim.api.nvim_win_get_cursor(win)[1] == last end
+  local follow = vim.tbl_filter(at_end, vim.fn.win_findbuf(buf))
   vim.bo[buf].modifiable = true
-  change(last)
+  change()
   vim.bo[buf].modifiable = false
   -- All of it is parsed with each tick, which Neovim waits for.
   if vim.api.nvim_buf_line_count(buf) > COLOURED then vim.treesitter.stop(buf) end
@@ -227,9 +206,8 @@ function View:change(change)
   for _, win in ipairs(follow) do
     vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(buf), 0 })
     -- What fits is shown from its beginning, also when the window has just grown.
-    if self:rows(win) <= vim.api.nvim_win_get_height(win) then
-      vim.api.nvim_win_call(win, function() vim.fn.winrestview({ topline = 1 }) end)
-    end
+    local fits = self:rows(win) <= vim.api.nvim_win_get_height(win)
+    if fits then vim.api.nvim_win_call(win, function() vim.fn.winrestview({ topline = 1 }) end) end
   end
 end
 
@@ -243,10 +221,9 @@ function View:redraw()
     return
   end
   local place = self:place()
-  if not vim.deep_equal(place, self.placed) then
-    self.placed = place
-    vim.api.nvim_win_set_config(win, place)
-  end
+  if vim.deep_equal(place, self.placed) then return end
+  self.placed = place
+  vim.api.nvim_win_set_config(win, place)
 end
 
 --- Writes what waits.
@@ -310,13 +287,12 @@ function View:set(text)
   self.tail = 'paragraph'
 end
 
---- A line that stands for something which runs: a tool, or a question.
+--- A line that stands for something which runs: a tool, or a question. One that was interrupted runs again.
 ---@param id string
 ---@param text string
 ---@param waits? boolean for a person
 function View:line(id, text, waits)
   if self.lines[id] then
-    -- It was interrupted, and is asked again.
     self.lines[id].running = true
     return
   end
@@ -325,8 +301,7 @@ function View:line(id, text, waits)
   local room = (win and vim.api.nvim_win_get_width(win) or config.get().width) - BESIDE
   self:put('line', '`' .. log.short(text:gsub('`', ''), math.max(room, 20)) .. '`')
   self:flush()
-  local row = vim.api.nvim_buf_line_count(self.buf) - 1
-  local mark = vim.api.nvim_buf_set_extmark(self.buf, namespace, row, 0, {})
+  local mark = vim.api.nvim_buf_set_extmark(self.buf, namespace, vim.api.nvim_buf_line_count(self.buf) - 1, 0, {})
   self.lines[id] = { mark = mark, started = vim.uv.now(), lines = 0, running = true, partial = '', waits = waits }
 end
 
@@ -363,13 +338,9 @@ end
 
 --- Says beside a line how it is.
 ---@param line aside.Line
----@param text string
----@param highlight string
 function View:remark(line, text, highlight)
-  vim.api.nvim_buf_set_extmark(self.buf, namespace, self:row(line), 0, {
-    id = line.mark,
-    virt_text = { { ' ' .. log.short(text, BESIDE - 2), highlight } },
-  })
+  local virtual = { { ' ' .. log.short(text, BESIDE - 2), highlight } }
+  vim.api.nvim_buf_set_extmark(self.buf, namespace, self:row(line), 0, { id = line.mark, virt_text = virtual })
 end
 
 --- A spinner turns beside what runs; where a person is waited for, nothing turns.
