@@ -125,7 +125,8 @@ export class Server implements vscode.Disposable {
       initializationOptions: () => this.settings(),
       initializationFailedHandler: () => false,
       errorHandler: { error: (...what) => usual.error(...what), closed: () => closed() },
-      middleware: { workspace: { configuration: () => [this.settings()] } },
+      // The server's own code actions are for editors without an extension.
+      middleware: { provideCodeActions: () => [], workspace: { configuration: () => [this.settings()] } },
     });
     const usual = client.createDefaultErrorHandler(SILENT_RESTARTS);
     const closed = async () => {

@@ -95,7 +95,8 @@ export class TurnText {
     const question = this.questions.get(promptId) ?? 'A question';
     const words = new Map<unknown, string>([[null, '(left out)'], [true, 'Yes'], [false, 'No']]);
     const said = words.get(answer) ?? (Array.isArray(answer) ? answer.join(', ') : `${answer as string | number}`);
-    const told = { answered: said, redacted: '(hidden)', cancelled: `(${reason ?? 'cancelled'})` }[outcome];
+    const unanswered = reason === 'user' ? 'not answered' : (reason ?? 'cancelled').replaceAll('_', ' ');
+    const told = { answered: said, redacted: '(hidden)', cancelled: `(${unanswered})` }[outcome];
     if (question) this.note(`- ${escaped(question)} → ${escaped(told)}${by === 'user' ? '' : ` *(${escaped(by)})*`}`);
   }
 }

@@ -103,7 +103,8 @@ function pick(prompt: Prompt, showing: Showing, options: [label: string, answer:
 function type(prompt: Prompt, showing: Showing): Shown {
   const input = vscode.window.createInputBox();
   input.password = prompt.answerType.type === 'secret';
-  input.prompt = oneLine(prompt.context);
+  // Where nothing says more, it says what is wanted.
+  input.prompt = oneLine(prompt.context) || read(prompt.answerType, '').problem;
   input.ignoreFocusOut = true;
   if (typeof prompt.default === 'string' || typeof prompt.default === 'number') input.value = `${prompt.default}`;
   input.onDidChangeValue((value) => (input.validationMessage = value ? read(prompt.answerType, value).problem : undefined));
@@ -123,7 +124,8 @@ function read(type: AnswerType, text: string): { value?: unknown; problem?: stri
     const bounds = [...(minimum > -Infinity ? [`at least ${minimum}`] : []), ...(maximum < Infinity ? [`at most ${maximum}`] : [])].join(' and ');
     return { problem: `It has to be a ${integer ? 'whole ' : ''}number${bounds && `, ${bounds}`}.` };
   }
-  const { minimum = 0, maximum = Infinity } = type.type === 'text' ? type : { minimum: 1 };
+  if (type.type === 'secret') return text ? { value: text } : { problem: 'It cannot be empty.' };
+  const { minimum = 0, maximum = Infinity } = type as { minimum?: number; maximum?: number };
   const { length } = Array.from(text);
   if (length < minimum) return { problem: `It has to have at least ${counted(minimum, 'character')}.` };
   return length > maximum ? { problem: `It may have ${counted(maximum, 'character')} at the most.` } : { value: text };

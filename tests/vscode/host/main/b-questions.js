@@ -62,6 +62,7 @@ test('a number that does not fit is not sent', async () => {
   const thread = await ask('Ask me a number');
   await prompt('How severe?');
   const input = await turnTo('text');
+  assert.equal(input.prompt, 'It has to be a whole number, at least 1 and at most 5.');
   for (const wrong of ['six', '6', '2.5', '']) {
     input.value = wrong;
     input.validationMessage = undefined;
@@ -123,6 +124,7 @@ test('a question is skipped', async () => {
   await prompt('What name?');
   press(await turnTo('text'), 'Skip');
   await told(thread, 'You skipped it.');
+  assert.match(textOf(thread), /What name\? → \\\(not answered\\\)$/m);
 });
 
 test('an answer is left out, where it may be', async () => {
