@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-
 import { listDiagnostics, openFiles } from './editorTools';
 import type { Attachment } from './wire';
 

@@ -1,6 +1,5 @@
 // The list of conversations, and what can be done with one.
 import * as vscode from 'vscode';
-
 import type { Server } from './server';
 import { counted, escaped } from './text';
 import { spent } from './turnText';

@@ -1,6 +1,5 @@
 // The tools that run in the editor: what it knows and files do not say.
 import * as vscode from 'vscode';
-
 import { sentence } from './text';
 import type { ClientTool } from './wire';
 

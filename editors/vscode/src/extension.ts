@@ -1,13 +1,12 @@
 // Puts the parts together, and has the commands.
 import * as vscode from 'vscode';
-
 import { IMAGE_PASTE, imagePaste, mentions } from './attachments';
 import { Conversations } from './conversations';
 import { callTool, declared, listDiagnostics, openDocument } from './editorTools';
-import { pickMode, pickModel } from './pickers';
 import { Prompts } from './prompts';
 import { Review, type From } from './review';
 import { Server } from './server';
+import { pickMode, pickModel } from './settings';
 import { StatusBar } from './status';
 import { sentence } from './text';
 import { Threads } from './threads';

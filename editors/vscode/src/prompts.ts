@@ -1,6 +1,5 @@
 // The prompts that wait for the person, who turns to them when he likes. Each is answered exactly once.
 import * as vscode from 'vscode';
-
 import type { Server } from './server';
 import type { Answer, Prompt } from './wire';
 import { declineWithNote, show, type Showing } from './widgets';

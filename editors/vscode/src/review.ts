@@ -1,7 +1,6 @@
 // Changes of files that wait for a permission: a diff, in which blocks are accepted and rejected one by one.
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-
 import { compose, diffBlocks, linesOf, type Block } from './blocks';
 import { openDocument, openTabs } from './editorTools';
 import type { Pending, Prompts } from './prompts';

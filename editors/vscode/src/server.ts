@@ -1,7 +1,6 @@
 // The life of the server: found, started, restarted after a crash, stopped; and its messages, typed by method.
 import * as vscode from 'vscode';
 import { CloseAction, LanguageClient, RevealOutputChannelOn, State, type InitializeParams } from 'vscode-languageclient/node';
-
 import { findBinary, type Binary } from './binary';
 import { readSettings } from './settings';
 import { sentence, traced } from './text';

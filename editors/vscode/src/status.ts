@@ -1,6 +1,5 @@
 // The item of the status bar, while Aside works or waits; and its health, where the language's is shown.
 import * as vscode from 'vscode';
-
 import type { Prompts } from './prompts';
 import type { Server } from './server';
 import { counted, visible } from './text';

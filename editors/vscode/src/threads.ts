@@ -1,7 +1,6 @@
 // Conversations where they were asked: a comment thread each, with the answer as it is written and the prompts that wait.
 import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
-
 import { place, readAttachments } from './attachments';
 import { isChange, type Prompts } from './prompts';
 import type { Server } from './server';

@@ -1,6 +1,5 @@
 // Shows one prompt and gives back what the person did; nothing where it was only hidden.
 import * as vscode from 'vscode';
-
 import { counted, isLong, visible } from './text';
 import type { Answer, AnswerType, Prompt } from './wire';
 
