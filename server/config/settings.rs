@@ -248,6 +248,8 @@ pub struct ToolSettings {
     /// The program of a local tool and its arguments. No shell reads it.
     #[schemars(length(min = 1))]
     pub command: Option<Vec<String>>,
+    /// What the program of a local tool is given at each call, as it is.
+    pub options: Option<Map<String, Value>>,
 }
 
 /// Where a tool comes from.

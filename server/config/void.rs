@@ -1,10 +1,13 @@
 //! What is set and could not count: a setting that is accepted and ignored would pass for one that holds. Pure.
 
+use serde_json::{Map, Value};
+
 use super::{
     Configuration, Origin, Problem,
     names::dotted,
     settings::{AssistantSettings, Settings, StrategySetting, Target, ToolSettings, ToolSource},
 };
+use crate::visible::short_line;
 
 /// A key that does not count, and why, with what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,21 +56,10 @@ fn path(parts: &[&str]) -> Vec<String> {
 
 fn of_tool(settings: &Settings, name: &str, tool: &ToolSettings) -> Vec<VoidKey> {
     let at = |key: &str| path(&["conversation", "tools", name, key]);
-    let missing = match tool.source {
-        Some(ToolSource::Local | ToolSource::Mcp) => Some("source"),
-        _ if tool.command.is_some() => Some("command"),
-        _ if tool.parameters.is_some() => Some("parameters"),
-        _ => None,
-    };
-    let mut void = Vec::new();
-    if let Some(key) = missing {
-        let why =
-            "makes no tool: tools other than the built-in ones are not there yet; take it out";
-        void.push(VoidKey {
-            path: at(key),
-            why: why.into(),
-        });
-    }
+    let mut void: Vec<VoidKey> = of_definition(name, tool)
+        .into_iter()
+        .map(|(key, why)| VoidKey { path: at(key), why })
+        .collect();
     for (id, question) in &tool.questions {
         if let Some(Target::Assistant(assistant)) = &question.target {
             let target = [at("questions"), path(&[id, "target"])].concat();
@@ -75,6 +67,62 @@ fn of_tool(settings: &Settings, name: &str, tool: &ToolSettings) -> Vec<VoidKey>
         }
     }
     void
+}
+
+/// What makes no tool of what defines one: its key, and why.
+fn of_definition(name: &str, tool: &ToolSettings) -> Option<(&'static str, String)> {
+    let has_program = tool
+        .command
+        .as_ref()
+        .is_some_and(|command| command.iter().any(|word| !word.is_empty()));
+    let defining = [
+        ("command", tool.command.is_some()),
+        ("parameters", tool.parameters.is_some()),
+        ("options", tool.options.is_some()),
+    ];
+    let first = defining.iter().find(|(_, is_set)| *is_set);
+    match tool.source {
+        Some(ToolSource::Local) if !has_program => Some((
+            "source",
+            format!(
+                "makes no tool: it names no program; set conversation.tools.{name}.command to a list of the program \
+                 and its arguments"
+            ),
+        )),
+        Some(ToolSource::Local) => {
+            let why = not_a_schema(tool.parameters.as_ref()?)?;
+            Some((
+                "parameters",
+                format!("is no JSON schema of an object: {why}; correct it"),
+            ))
+        }
+        Some(ToolSource::Mcp) => Some((
+            "source",
+            "makes no tool: tools of MCP servers are not there yet; take it out".to_owned(),
+        )),
+        Some(ToolSource::Builtin) => first.map(|(key, _)| {
+            (
+                *key,
+                format!("changes nothing: `{name}` is part of Aside; give the tool another name"),
+            )
+        }),
+        None => first.map(|(key, _)| {
+            (
+                *key,
+                "makes no tool: add `source = \"local\"` beside it, or take it out".to_owned(),
+            )
+        }),
+    }
+}
+
+/// Why arguments cannot be checked against this, if they cannot.
+fn not_a_schema(parameters: &Map<String, Value>) -> Option<String> {
+    if parameters.get("type").and_then(Value::as_str) != Some("object") {
+        return Some("its `type` is not \"object\"".to_owned());
+    }
+    let schema = Value::Object(parameters.clone());
+    let error = jsonschema::validator_for(&schema).err()?;
+    Some(short_line(&error.to_string(), 200))
 }
 
 fn inquiries(settings: &Settings) -> Vec<VoidKey> {
@@ -149,15 +197,35 @@ mod tests {
             "[mcp.servers.db]\ncommand = 'db'\n",
             &["`mcp.servers.db` starts nothing"],
         );
+        check("", &[]);
+    }
+
+    #[test]
+    fn what_makes_no_tool_is_an_error() {
+        let tool = |keys: &str| format!("[conversation.tools.mine]\n{keys}\n");
+        let local = |keys: &str| tool(&format!("source = 'local'\ncommand = ['mine']\n{keys}"));
+        check(&local(""), &[]);
+        check(&local("parameters = { type = 'object' }"), &[]);
+        check(&local("options = { deep = { a = 1 } }"), &[]);
+        let no_schema = ["`conversation.tools.mine.parameters` is no JSON schema of an object"];
+        check(&local("parameters = { }"), &no_schema);
+        check(&local("parameters = { type = 'array' }"), &no_schema);
         check(
-            "[conversation.tools.mine]\nsource = 'local'\ncommand = ['mine']\n",
-            &["`conversation.tools.mine.source` makes no tool"],
+            &local("parameters = { type = 'object', properties = 3 }"),
+            &no_schema,
         );
+        let no_program = ["`conversation.tools.mine.source` makes no tool"];
+        check(&tool("source = 'local'"), &no_program);
+        check(&tool("source = 'local'\ncommand = ['']"), &no_program);
+        check(&tool("source = 'mcp'"), &no_program);
         check(
-            "[conversation.tools.mine]\nparameters = { type = 'object' }\n",
+            &tool("parameters = { type = 'object' }"),
             &["`conversation.tools.mine.parameters` makes no tool"],
         );
-        check("", &[]);
+        check(
+            &tool("source = 'builtin'\ncommand = ['x']"),
+            &["`conversation.tools.mine.command` changes nothing"],
+        );
     }
 
     #[test]

@@ -191,9 +191,10 @@ impl Weaker<'_> {
                 (self.of_tool(tool, &["enable", "allow_toggle"]) != Some("never")).into()
             }
             ["source"] if value == "builtin" => KeyVerdict::Ignore,
-            ["source" | "command" | "parameters" | "description"] if !self.is_defined(tool) => {
-                KeyVerdict::Define(DefinitionKind::Tool, tool)
-            }
+            [
+                "source" | "command" | "parameters" | "description" | "options",
+                ..,
+            ] if !self.is_defined(tool) => KeyVerdict::Define(DefinitionKind::Tool, tool),
             _ => self.is_tightening(tool, key, value).into(),
         }
     }

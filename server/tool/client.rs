@@ -16,10 +16,7 @@ use crate::{
     visible::{short_line, visible},
 };
 
-use super::{Tool, ToolContext, ToolSpec, host::PreparedCall, off_thread, outcome};
-
-/// Bytes of a result that are kept for `read_output`.
-const KEPT: usize = 16 << 20;
+use super::{Tool, ToolContext, ToolSpec, host::PreparedCall, off_thread, outcome, output::fitted};
 
 /// A call on its way to the client.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,6 +58,7 @@ impl ClientTool {
         about.questions = None;
         // What it changes is not on record.
         about.runs_commands = true;
+        about.outside = true;
         Self { about, call }
     }
 }
@@ -139,29 +137,6 @@ async fn outcome_of(
         true => ToolOutcome::Error(output),
         false => ToolOutcome::Success(output),
     })
-}
-
-/// The text for the model: whole where it fits, else its beginning and its end, and where the rest is.
-fn fitted(host: &ToolContext, text: String) -> Result<String, String> {
-    let (head, tail) = (host.limits.head, host.limits.tail);
-    if text.len() <= head + tail {
-        return Ok(text);
-    }
-    let kept = &text.as_bytes()[..text.len().min(KEPT)];
-    let id = (host.keep_blob)(kept)
-        .map_err(|error| format!("The result is too long and cannot be kept: {error}."))?;
-    let (start, end) = (
-        text.floor_char_boundary(head),
-        text.ceil_char_boundary(text.len() - tail),
-    );
-    let call = format!("read_output {{\"id\":\"{id}\",\"from\":{start}}}");
-    let left_out = end - start;
-    Ok(format!(
-        "{}\n[{left_out} of {} bytes are left out here: {call}]\n{}",
-        &text[..start],
-        text.len(),
-        &text[end..]
-    ))
 }
 
 #[cfg(test)]

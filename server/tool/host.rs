@@ -45,6 +45,10 @@ pub struct ToolContext {
     pub limits: ToolLimits,
     /// All tools of the conversation: name and full description.
     pub tools: IndexMap<String, String>,
+    /// The id of the conversation.
+    pub conversation: String,
+    /// The id of the turn.
+    pub turn: String,
     /// The program that holds child processes: `aside` itself. See [`super::supervisor`].
     pub supervisor: PathBuf,
 }

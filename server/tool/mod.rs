@@ -3,13 +3,14 @@
 //! | module | what lives there |
 //! |---|---|
 //! | a file each | the tools that are part of Aside: `built_in!` below is their list |
-//! | [`client`] | tools that run in the client |
+//! | [`client`], [`local`] | tools that run in the client, and those that are programs of the user's |
 //! | `change` | a change of files, which the tools that edit share |
 //! | `registry` | the tools of a conversation by name, and their arguments checked |
 //! | `host` | what a tool may use |
 //! | [`workspace`], `walk`, `ignored`, [`editor`] | the path gate; a walk through the files, and what it leaves out; files that are open in an editor |
 //! | [`process`], [`supervisor`] | the one way to start a child process, and to end it with all its children |
 //! | [`sandbox`], [`probe`] | the walls around a command, and whether they stand here |
+//! | `hold` | how a program is held that a call starts, and what it made |
 //! | `output` | how tools word and bound what they return |
 //!
 //! Invariant: nothing here knows the engine, a session or a client. A tool sees its call and its [`ToolContext`];
@@ -32,8 +33,10 @@ use crate::turn::{
 mod change;
 pub mod client;
 pub mod editor;
+mod hold;
 mod host;
 mod ignored;
+pub mod local;
 mod output;
 pub mod probe;
 pub mod process;
@@ -80,6 +83,7 @@ built_in! {
 }
 
 pub use host::{FileEdit, FileSnapshots, ToolContext, ToolLimits};
+pub use output::without_secrets;
 pub use registry::{BadName, Registry};
 
 /// Something that the model may call. One file a tool, with its schema, behaviour and tests.
@@ -131,6 +135,8 @@ pub struct ToolSpec {
     pub default_targets: &'static [&'static str],
     /// It starts processes.
     pub runs_commands: bool,
+    /// It is no part of Aside.
+    pub outside: bool,
 }
 
 /// Whether a tool is on, and what may turn it on or off.
@@ -186,6 +192,7 @@ impl ToolSpec {
             prompt_labels: &[],
             default_targets: &[],
             runs_commands: false,
+            outside: false,
         }
     }
 }

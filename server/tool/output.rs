@@ -1,5 +1,42 @@
 //! How tools word and bound what they return.
 
+use super::ToolContext;
+use crate::turn::question::Secret;
+
+/// Bytes of a result that are kept for `read_output`.
+const KEPT: usize = 16 << 20;
+/// What stands for a secret in what a tool says.
+const REDACTED: &str = "[secret]";
+
+/// What a tool says, without the secrets that it was given.
+pub fn without_secrets(text: String, secrets: &[Secret]) -> String {
+    let cut = |text: String, secret: &Secret| text.replace(secret.reveal(), REDACTED);
+    secrets.iter().fold(text, cut)
+}
+
+/// The text for the model: whole where it fits, else its beginning and its end, and where the rest is.
+pub(super) fn fitted(host: &ToolContext, text: String) -> Result<String, String> {
+    let (head, tail) = (host.limits.head, host.limits.tail);
+    if text.len() <= head + tail {
+        return Ok(text);
+    }
+    let kept = &text.as_bytes()[..text.len().min(KEPT)];
+    let id = (host.keep_blob)(kept)
+        .map_err(|error| format!("The result is too long and cannot be kept: {error}."))?;
+    let (start, end) = (
+        text.floor_char_boundary(head),
+        text.ceil_char_boundary(text.len() - tail),
+    );
+    let call = format!("read_output {{\"id\":\"{id}\",\"from\":{start}}}");
+    let left_out = end - start;
+    Ok(format!(
+        "{}\n[{left_out} of {} bytes are left out here: {call}]\n{}",
+        &text[..start],
+        text.len(),
+        &text[end..]
+    ))
+}
+
 /// Cuts a text to at most `bytes` and appends the note; a text that fits stays as it is.
 pub(super) fn cut(text: &mut String, bytes: usize, note: &str) {
     if text.len() <= bytes {

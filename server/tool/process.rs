@@ -5,11 +5,13 @@
 //! and its output — both streams in the order of writing — is kept within bounds while it is read, so that
 //! neither a flood nor a process that never closes it can hold a call up.
 
+mod kept;
 mod quiet;
 
 use std::{
     ffi::OsString,
-    io::{self, Read},
+    fs::File,
+    io::{self, Read, Seek, Write},
     os::{fd::OwnedFd, unix::net::UnixStream},
     path::{Path, PathBuf},
     process::{ChildStdout, Stdio},
@@ -17,6 +19,7 @@ use std::{
     time::Duration,
 };
 
+use rustix::fs::{MemfdFlags, memfd_create};
 use tokio::{
     io::AsyncReadExt,
     process::{Child, ChildStdout as Output, Command},
@@ -24,17 +27,20 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+pub(super) use self::kept::BoundedOutput;
 pub use self::quiet::{Quiet, read_quietly};
 use crate::{environment, turn::record::CallKey, visible::printable};
 
 use super::{
     ToolContext,
     sandbox::Walls,
-    supervisor::{self, Report},
+    supervisor::{self, Report, handed},
 };
 
 /// Bytes of an output that are kept for `read_output`.
 const KEPT: usize = 8 << 20;
+/// Bytes of what a program says on its standard error, where that is read apart.
+const KEPT_ERRORS: usize = 64 << 10;
 /// Bytes that are read at once.
 const CHUNK: usize = 64 << 10;
 /// Bytes of an output that clients are shown while it comes.
@@ -111,42 +117,14 @@ pub async fn run(
     host: &Arc<ToolContext>,
     cancelled: &CancellationToken,
 ) -> io::Result<Ended> {
-    let mark = format!("ASIDE_CHILD={:016x}", fastrand::u64(..));
-    let mut running = start(job, &host.supervisor, &mark, true)?;
-    let deadline = Instant::now() + job.time;
-    let mut capture = Capture::new(host, job.call);
-    let why = loop {
-        tokio::select! {
-            status = running.child.wait() => break status.map(|_| None)?,
-            () = cancelled.cancelled() => break Some(CommandEnd::Cancelled),
-            () = sleep_until(deadline) => break Some(CommandEnd::TimedOut),
-            // Nothing more comes: only the end of the process ends this.
-            true = capture.more(&mut running.output) => {}
-        }
+    let mut heard = Heard {
+        output: Capture::new(host, job.call, KEPT),
+        errors: None,
     };
-    let report = match why {
-        None => running.report(),
-        Some(_) => running.stop(&mut capture).await,
-    };
-    if report.is_none() {
-        let mark = mark.clone();
-        let supervisor = running.id;
-        let _ = tokio::task::spawn_blocking(move || supervisor::sweep(supervisor, &mark)).await;
-    }
-    // What is in the pipe already is read; nobody is waited for.
-    let _ = timeout(job.drain, async {
-        while capture.more(&mut running.output).await {}
-    })
-    .await;
-    let how = why.unwrap_or(match report {
-        Some(Report::Exit(code)) => CommandEnd::Exit(code),
-        Some(Report::Signal(signal)) => CommandEnd::Signal(signal),
-        Some(Report::Failed(error)) => CommandEnd::NotStarted(error),
-        Some(Report::Stopped) | None => CommandEnd::Lost,
-    });
+    let how = attend(job, None, &mut heard, cancelled).await?;
     let finish = {
         let host = host.clone();
-        let kept = capture.kept;
+        let kept = heard.output.kept;
         move || kept.finish(&host)
     };
     let output = tokio::task::spawn_blocking(finish)
@@ -155,24 +133,167 @@ pub async fn run(
     Ok(Ended { how, output })
 }
 
+/// What a program made of its input.
+pub(super) struct Answered {
+    /// The exit status, or why there is none.
+    pub(super) how: CommandEnd,
+    /// Its standard output.
+    pub(super) output: BoundedOutput,
+    /// Its standard error, which clients are shown while it comes.
+    pub(super) errors: BoundedOutput,
+}
+
+/// Runs a program to its end with this on its standard input, which is a file that it need not read. Dropping the
+/// future ends it too.
+///
+/// # Errors
+/// Where the supervisor cannot be started, or there is no room for the input.
+pub(super) async fn answer(
+    job: &Job,
+    input: &[u8],
+    host: &Arc<ToolContext>,
+    cancelled: &CancellationToken,
+) -> io::Result<Answered> {
+    let mut heard = Heard {
+        output: Capture {
+            live: 0,
+            ..Capture::new(host, job.call, KEPT)
+        },
+        errors: Some(Capture::new(host, job.call, KEPT_ERRORS)),
+    };
+    let file = File::from(memfd_create("input", MemfdFlags::CLOEXEC)?);
+    let mut writer = &file;
+    writer.write_all(input)?;
+    writer.rewind()?;
+    let how = attend(job, Some(file.into()), &mut heard, cancelled).await?;
+    let Heard { output, errors } = heard;
+    Ok(Answered {
+        how,
+        output: output.kept,
+        errors: errors.map_or_else(|| BoundedOutput::new(0, 0, 0), |errors| errors.kept),
+    })
+}
+
+/// What is heard of a command.
+struct Heard<'a> {
+    output: Capture<'a>,
+    /// Its standard error, where that is no part of its output.
+    errors: Option<Capture<'a>>,
+}
+
+impl Heard<'_> {
+    /// Reads a piece of either; false at the end of both.
+    async fn more(&mut self, pipes: &mut OutputPipes) -> bool {
+        let errors = async {
+            match (&mut self.errors, &mut pipes.errors) {
+                (Some(errors), Some(pipe)) => errors.more(pipe).await,
+                _ => false,
+            }
+        };
+        tokio::select! {
+            true = self.output.more(&mut pipes.output) => true,
+            true = errors => true,
+            else => false,
+        }
+    }
+}
+
+/// Runs a command to its end, and hears what it says.
+async fn attend(
+    job: &Job,
+    input: Option<OwnedFd>,
+    heard: &mut Heard<'_>,
+    cancelled: &CancellationToken,
+) -> io::Result<CommandEnd> {
+    let mark = format!("ASIDE_CHILD={:016x}", fastrand::u64(..));
+    let errors = match heard.errors {
+        Some(_) => Errors::Apart,
+        None => Errors::Together,
+    };
+    let host = heard.output.host;
+    let mut running = start(job, &host.supervisor, &mark, Wires { input, errors })?;
+    let deadline = Instant::now() + job.time;
+    let why = loop {
+        tokio::select! {
+            status = running.child.wait() => break status.map(|_| None)?,
+            () = cancelled.cancelled() => break Some(CommandEnd::Cancelled),
+            () = sleep_until(deadline) => break Some(CommandEnd::TimedOut),
+            // Nothing more comes: only the end of the process ends this.
+            true = heard.more(&mut running.pipes) => {}
+        }
+    };
+    let report = match why {
+        None => running.report(),
+        Some(_) => running.stop(heard).await,
+    };
+    if report.is_none() {
+        let supervisor = running.id;
+        let _ = tokio::task::spawn_blocking(move || supervisor::sweep(supervisor, &mark)).await;
+    }
+    // What is in the pipe already is read; nobody is waited for.
+    let _ = timeout(job.drain, async {
+        while heard.more(&mut running.pipes).await {}
+    })
+    .await;
+    Ok(why.unwrap_or(match report {
+        Some(Report::Exit(code)) => CommandEnd::Exit(code),
+        Some(Report::Signal(signal)) => CommandEnd::Signal(signal),
+        Some(Report::Failed(error)) => CommandEnd::NotStarted(error),
+        Some(Report::Stopped) | None => CommandEnd::Lost,
+    }))
+}
+
 /// A supervisor and its command.
 struct RunningCommand {
     child: Child,
     id: i32,
-    output: Output,
+    pipes: OutputPipes,
     /// Our end; the command lives no longer than this.
     lifeline: UnixStream,
 }
 
-/// `errors`: what the command says on its standard error belongs to its output; else nobody reads it.
-fn start(job: &Job, supervisor: &Path, mark: &str, errors: bool) -> io::Result<RunningCommand> {
+/// Where a command's output comes from.
+struct OutputPipes {
+    output: Output,
+    /// Its standard error, where that is read apart.
+    errors: Option<Output>,
+}
+
+/// What a command's standard streams are.
+struct Wires {
+    /// Its standard input; none is an empty one.
+    input: Option<OwnedFd>,
+    errors: Errors,
+}
+
+/// What becomes of what a command says on its standard error.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Errors {
+    /// It belongs to its output.
+    Together,
+    /// It is read by itself.
+    Apart,
+    /// Nobody reads it.
+    Nowhere,
+}
+
+fn start(job: &Job, supervisor: &Path, mark: &str, wires: Wires) -> io::Result<RunningCommand> {
     let (ours, theirs) = UnixStream::pair()?;
     let (output, write) = io::pipe()?;
+    let (errors, write_errors) = match wires.errors {
+        Errors::Apart => io::pipe().map(|(read, write)| (Some(read), Stdio::from(write)))?,
+        Errors::Together => (None, Stdio::from(write.try_clone()?)),
+        Errors::Nowhere => (None, Stdio::null()),
+    };
     let (name, value) = mark.split_once('=').unwrap_or((mark, ""));
     let mut command = Command::new(supervisor);
     command
         .arg(supervisor::ARGUMENT)
         .arg(job.drain.as_millis().to_string());
+    if let Some(input) = &wires.input {
+        handed::give(&ours, input)?;
+        command.arg(supervisor::INPUT);
+    }
     if let Some(walls) = &job.walls {
         command
             .arg(supervisor::WALLS)
@@ -188,11 +309,7 @@ fn start(job: &Job, supervisor: &Path, mark: &str, errors: bool) -> io::Result<R
         .envs(job.env.iter().cloned())
         .env(name, value)
         .stdin(Stdio::from(OwnedFd::from(theirs)))
-        .stderr(if errors {
-            Stdio::from(OwnedFd::from(write.try_clone()?))
-        } else {
-            Stdio::null()
-        })
+        .stderr(write_errors)
         .stdout(Stdio::from(OwnedFd::from(write)));
     let child = command.spawn()?;
     // `command` holds the child's ends; the output could not end while it lives.
@@ -202,11 +319,14 @@ fn start(job: &Job, supervisor: &Path, mark: &str, errors: bool) -> io::Result<R
         .and_then(|id| i32::try_from(id).ok())
         .unwrap_or_default();
     ours.set_nonblocking(true)?;
-    let output = Output::from_std(ChildStdout::from(OwnedFd::from(output)))?;
+    let reading = |pipe| Output::from_std(ChildStdout::from(OwnedFd::from(pipe)));
     Ok(RunningCommand {
         child,
         id,
-        output,
+        pipes: OutputPipes {
+            output: reading(output)?,
+            errors: errors.map(reading).transpose()?,
+        },
         lifeline: ours,
     })
 }
@@ -221,7 +341,7 @@ impl RunningCommand {
     }
 
     /// Ends the command. The output is read on meanwhile, because a process may need that to end.
-    async fn stop(&mut self, capture: &mut Capture<'_>) -> Option<Report> {
+    async fn stop(&mut self, heard: &mut Heard<'_>) -> Option<Report> {
         // The supervisor reads this as the end; it can still tell how it went.
         let _ = self.lifeline.shutdown(std::net::Shutdown::Write);
         let patience = Instant::now() + PATIENCE;
@@ -232,7 +352,7 @@ impl RunningCommand {
                     let _ = self.child.kill().await;
                     break;
                 }
-                true = capture.more(&mut self.output) => {}
+                true = heard.more(&mut self.pipes) => {}
             }
         }
         self.report()
@@ -244,18 +364,20 @@ struct Capture<'a> {
     host: &'a ToolContext,
     call: CallKey,
     kept: BoundedOutput,
+    /// Bytes that clients are shown while they come.
+    live: u64,
     /// The beginning of a character whose rest has not come yet.
     partial: Vec<u8>,
     chunk: Vec<u8>,
 }
 
 impl<'a> Capture<'a> {
-    fn new(host: &'a ToolContext, call: CallKey) -> Self {
-        let kept = BoundedOutput::new(host.limits.head, host.limits.tail);
+    fn new(host: &'a ToolContext, call: CallKey, most: usize) -> Self {
         Self {
             host,
             call,
-            kept,
+            kept: BoundedOutput::new(host.limits.head, host.limits.tail, most),
+            live: LIVE,
             partial: vec![],
             chunk: vec![0; CHUNK],
         }
@@ -266,7 +388,7 @@ impl<'a> Capture<'a> {
         match output.read(&mut self.chunk).await {
             Ok(0) | Err(_) => false,
             Ok(count) => {
-                if self.kept.total < LIVE {
+                if self.kept.total() < self.live {
                     self.show(count);
                 }
                 self.kept.take(&self.chunk[..count]);
@@ -286,70 +408,9 @@ impl<'a> Capture<'a> {
         if !text.is_empty() {
             (self.host.output)(self.call, &text);
         }
-        if self.kept.total + count as u64 >= LIVE {
+        if self.kept.total() + count as u64 >= self.live {
             (self.host.output)(self.call, "\n[The rest is not shown while it runs.]\n");
         }
-    }
-}
-
-/// An output as far as it is kept: its beginning and its last bytes.
-struct BoundedOutput {
-    head: usize,
-    tail: usize,
-    start: Vec<u8>,
-    end: Vec<u8>,
-    total: u64,
-}
-
-impl BoundedOutput {
-    fn new(head: usize, tail: usize) -> Self {
-        let (head, tail) = (head.min(KEPT / 2), tail.min(KEPT / 2));
-        Self {
-            head,
-            tail,
-            start: vec![],
-            end: vec![],
-            total: 0,
-        }
-    }
-
-    fn take(&mut self, bytes: &[u8]) {
-        self.total += bytes.len() as u64;
-        let room = KEPT - self.start.len();
-        let (first, rest) = bytes.split_at(room.min(bytes.len()));
-        self.start.extend_from_slice(first);
-        self.end.extend_from_slice(rest);
-        // Cut in steps, so that each byte is moved about once.
-        if self.end.len() > self.tail + 4 * CHUNK {
-            self.end.drain(..self.end.len() - self.tail);
-        }
-    }
-
-    /// The text for the model: whole where it fits, else its two ends, and where the rest is.
-    fn finish(mut self, host: &ToolContext) -> io::Result<String> {
-        let (head, tail) = (self.head, self.tail);
-        let shown = (head + tail) as u64;
-        if self.total <= shown {
-            return Ok(printable(&self.start));
-        }
-        let id = (host.keep_blob)(&self.start)?;
-        let cut = self.end.len().saturating_sub(tail);
-        let mut last = self
-            .start
-            .split_off(self.start.len() - (tail - (self.end.len() - cut)));
-        last.extend_from_slice(&self.end[cut..]);
-        let kept = match self.total > KEPT as u64 {
-            true => format!("; its first {} MiB are kept", KEPT >> 20),
-            false => String::new(),
-        };
-        let (total, left_out) = (self.total, self.total - shown);
-        let call = format!("read_output {{\"id\":\"{id}\",\"from\":{head}}}");
-        let note = format!("[{left_out} of {total} bytes are left out here{kept}: {call}]");
-        Ok(format!(
-            "{}\n{note}\n{}",
-            printable(&self.start[..head]),
-            printable(&last)
-        ))
     }
 }
 

@@ -1,6 +1,6 @@
 //! `run_command`: a command line, through `sh -c`.
 
-use std::{ffi::OsString, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use serde::Deserialize;
@@ -18,13 +18,11 @@ use crate::{
 
 use super::{
     Tool, ToolContext, ToolSpec, arguments,
+    hold::{Hold, not_seen},
     host::PreparedCall,
     off_thread, outcome, preparation, probe,
     process::{self, CommandEnd, Ended, Job},
-    sandbox::{
-        self, CommandDecision, Confinement,
-        places::{self, Places},
-    },
+    sandbox::{self, CommandDecision, Confinement},
     workspace::Folder,
 };
 
@@ -158,20 +156,12 @@ async fn run(
         .args
         .timeout_seconds
         .map_or(host.limits.time, Duration::from_secs);
-    let (held, cwd) = (plan.decision.held, plan.cwd.real.clone());
-    let walls = off_thread(work, host, move |_, host| {
-        let (rules, root) = (&host.sandbox.rules, host.workspace.root());
-        Ok(match held {
-            Confinement::Inside(means) => {
-                let places = rules.places(root);
-                let walls = rules.walls(&means, root, &cwd, &places);
-                (OsString::from(means.shell), Some((walls, places)))
-            }
-            Confinement::Outside(_) | Confinement::Free => (sandbox::shell(root), None),
-        })
-    });
-    let (program, inside) = walls.await?;
-    let (walls, places) = inside.unzip();
+    let held = plan.decision.held;
+    let hold = Hold::new(work, host, held.clone(), plan.cwd.real.clone()).await?;
+    let program = match held {
+        Confinement::Inside(means) => means.shell.into(),
+        Confinement::Outside(_) | Confinement::Free => sandbox::shell(host.workspace.root()),
+    };
     let job = Job {
         call: work.call,
         program,
@@ -180,47 +170,14 @@ async fn run(
         env: vec![],
         time: time.min(host.limits.time),
         drain: host.limits.drain,
-        walls,
+        walls: hold.walls.clone(),
     };
     let unsaved = off_thread(work, host, |_, host| Ok(host.unsaved())).await?;
     let ended = process::run(&job, host, cancelled).await;
     let ended = ended.map_err(|error| format!("The command could not be run: {error}."))?;
-    let made = off_thread(work, host, move |_, host| {
-        Ok(places.map_or_else(Vec::new, |before| made(host, &before)))
-    });
     let unsaved = not_seen(&unsaved).map_or_else(String::new, |line| line + "\n");
-    let notes = [unsaved, warning(&made.await?)].concat();
+    let notes = [unsaved, hold.warning(work, host).await?].concat();
     Ok(result_of(&ended, job.time, &notes))
-}
-
-/// The places from which other programs take code that a command inside the sandbox made, from the root.
-fn made(host: &ToolContext, before: &Places) -> Vec<String> {
-    let root = host.workspace.root();
-    let made = places::made(before, &host.sandbox.rules.places(root));
-    let names = made.iter().map(|path| {
-        let path = path.strip_prefix(root).unwrap_or(path);
-        path.to_string_lossy().into_owned()
-    });
-    let names: Vec<String> = names.collect();
-    host.sandbox.note_made(&names);
-    names
-}
-
-/// What a command left that could run something later, as the result begins with it.
-fn warning(made: &[String]) -> String {
-    if made.is_empty() {
-        return String::new();
-    }
-    format!(
-        "Other programs take code from what this made or replaced, so tell the user: {}\n",
-        short_line(&made.join(", "), 1000)
-    )
-}
-
-/// What the command does not see, for people and for the model.
-fn not_seen(unsaved: &[String]) -> Option<String> {
-    let names = short_line(&unsaved.join(", "), 1000);
-    (!unsaved.is_empty()).then(|| format!("Unsaved in the editor: {names}"))
 }
 
 /// A failing command is a result like any other: the model reads it and goes on.

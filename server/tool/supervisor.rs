@@ -41,8 +41,13 @@ use super::sandbox::{
     layout::{FILTER_FD, STATUS_FD},
 };
 
+pub(super) mod handed;
+
 /// The hidden first argument under which the program is a supervisor.
 pub const ARGUMENT: &str = "__child";
+
+/// The argument that says that the lifeline hands over the command's standard input, before all else.
+pub(super) const INPUT: &str = "--input";
 
 /// The argument after which the program is bubblewrap.
 pub(super) const WALLS: &str = "--walls";
@@ -139,7 +144,11 @@ fn supervise(args: Vec<OsString>) -> Report {
     let Some(drain) = drain.map(Duration::from_millis) else {
         return Report::Failed("no milliseconds".into());
     };
-    let first = args.next();
+    let mut first = args.next();
+    let has_input = first.as_ref().is_some_and(|first| first == INPUT);
+    if has_input {
+        first = args.next();
+    }
     let in_walls = first.as_ref().is_some_and(|first| first == WALLS);
     let program = if in_walls { args.next() } else { first };
     let Some(program) = program else {
@@ -149,6 +158,12 @@ fn supervise(args: Vec<OsString>) -> Report {
         Ok(walls) => walls,
         Err(error) => return Report::Failed(format!("its walls cannot be built: {error}")),
     };
+    // After the walls' own descriptors, whose numbers are settled.
+    let input = match has_input.then(|| handed::take(rustix::stdio::stdin())) {
+        None => Stdio::null(),
+        Some(Ok(input)) => Stdio::from(input),
+        Some(Err(error)) => return Report::Failed(format!("its input did not come: {error}")),
+    };
     // No terminal: nothing that the command starts can ask or read there.
     let _ = rustix::process::setsid();
     #[cfg(target_os = "linux")]
@@ -157,11 +172,13 @@ fn supervise(args: Vec<OsString>) -> Report {
     }
     let mut command = Command::new(program);
     // A group of its own: `kill 0` in a script must not reach us.
-    command.args(args).stdin(Stdio::null()).process_group(0);
+    command.args(args).stdin(input).process_group(0);
     let main = match command.spawn() {
         Ok(child) => Pid::from_child(&child),
         Err(error) => return Report::Failed(error.to_string()),
     };
+    // Our end of its input: it could not end while that lives.
+    drop(command);
     let status = walls.map(WallPipes::started);
     let (wake, woken) = channel();
     let lifeline = wake.clone();

@@ -187,6 +187,8 @@ fn host(folder: &TempDir, edits: Arc<Mutex<Edits>>) -> ToolContext {
         tools: [("first".to_owned(), "The first tool.".to_owned())]
             .into_iter()
             .collect(),
+        conversation: "c1".into(),
+        turn: "t1".into(),
         supervisor: "aside".into(),
     }
 }

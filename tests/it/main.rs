@@ -6,6 +6,7 @@ mod cost;
 mod grown;
 mod keys;
 mod kill;
+mod local;
 mod logs;
 mod lsp;
 mod models;

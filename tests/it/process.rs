@@ -64,6 +64,8 @@ impl ProcessFixture {
             sandbox: Sandbox::unsandboxed(),
             limits,
             tools: [].into_iter().collect(),
+            conversation: "c1".into(),
+            turn: "t1".into(),
             supervisor: ASIDE.into(),
         });
         let cancelled = CancellationToken::new();

@@ -5,4 +5,5 @@ mod decided;
 mod escape;
 mod ground;
 mod job;
+mod local;
 mod survive;

@@ -9,6 +9,7 @@ mod asking;
 mod edits;
 mod ending;
 mod live;
+mod local;
 mod person;
 mod picture;
 mod questions;

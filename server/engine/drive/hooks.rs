@@ -7,12 +7,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::{tasks::Happening, writer::LogWriter};
 use crate::{
     session::record::{self, Entry},
-    tool::{FileEdit, workspace::file_uri},
+    tool::{FileEdit, without_secrets, workspace::file_uri},
     turn::{
         effect::CallWork,
         input::{ToolOutcome, ToolOutput},
@@ -20,9 +21,6 @@ use crate::{
         record::CallKey,
     },
 };
-
-/// What stands for a secret in what a tool says.
-const REDACTED: &str = "[secret]";
 
 /// The secrets that calls were given. Never printed.
 #[derive(Clone, Default)]
@@ -51,34 +49,43 @@ impl Secrets {
         let Some(secrets) = self.lock().get(&call).cloned() else {
             return outcome;
         };
-        let clean = |text: String| {
-            secrets
-                .iter()
-                .fold(text, |text, secret| text.replace(secret.reveal(), REDACTED))
-        };
+        let clean = |text: String| without_secrets(text, &secrets);
         let output = |output: ToolOutput| ToolOutput {
             content: clean(output.content),
             summary: clean(output.summary),
-            details: output.details.map(|details| {
-                let text = clean(details.to_string());
-                serde_json::from_str(&text).unwrap_or(serde_json::Value::Null)
-            }),
+            details: output.details.map(|details| cleaned(details, &clean)),
             diff: output.diff.map(clean),
         };
         match outcome {
             ToolOutcome::Success(done) => ToolOutcome::Success(output(done)),
             ToolOutcome::Error(done) => ToolOutcome::Error(output(done)),
-            ToolOutcome::NeedsInput(question) => ToolOutcome::NeedsInput(Question {
-                text: clean(question.text),
-                context: question.context.map(clean),
-                ..question
-            }),
+            ToolOutcome::NeedsInput(question) => {
+                let written = serde_json::to_value(&question).unwrap_or_default();
+                let cleaned = Question::read(&cleaned(written, &clean));
+                ToolOutcome::NeedsInput(Question {
+                    broken: question.broken.or(cleaned.broken),
+                    ..cleaned
+                })
+            }
             ToolOutcome::Stopped => ToolOutcome::Stopped,
         }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<CallKey, Vec<Secret>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A value with all of its texts cleaned, wherever they are.
+fn cleaned(value: Value, clean: &impl Fn(String) -> String) -> Value {
+    match value {
+        Value::String(text) => Value::String(clean(text)),
+        Value::Array(list) => list.into_iter().map(|it| cleaned(it, clean)).collect(),
+        Value::Object(map) => {
+            let member = |(key, value)| (clean(key), cleaned(value, clean));
+            Value::Object(map.into_iter().map(member).collect())
+        }
+        other => other,
     }
 }
 

@@ -30,6 +30,11 @@ impl LogWriter {
         }
     }
 
+    /// The id of the turn.
+    pub(in crate::engine) fn turn(&self) -> &str {
+        &self.turn
+    }
+
     /// The time that events are given, since the Unix epoch.
     pub(in crate::engine) fn now(&self) -> Duration {
         self.clock.now()

@@ -339,7 +339,7 @@ impl DriverSetup {
         let blobs = self.conversation.blobs();
         let (keep, read) = (blobs.clone(), blobs);
         let root = self.request.root.clone();
-        let edits = hooks.clone();
+        let (edits, live) = (hooks.clone(), hooks.clone());
         ToolContext {
             workspace,
             editor: self.request.editor.clone(),
@@ -347,11 +347,13 @@ impl DriverSetup {
             record_edit: Box::new(move |edit| edits.record_edit(&root, edit)),
             keep_blob: Box::new(move |bytes| keep.keep(bytes)),
             read_blob: Box::new(move |id, range| read.read(id, range)),
-            output: Box::new(move |call, text| hooks.output(call, text)),
+            output: Box::new(move |call, text| live.output(call, text)),
             approved: Box::new(move |hash| approved.contains(hash)),
             sandbox: Sandbox::new(self.parts.sandbox.clone()),
             limits: self.parts.limits,
             tools: self.parts.tools.descriptions.clone(),
+            conversation: self.conversation.id().to_owned(),
+            turn: hooks.writer.turn().to_owned(),
             supervisor: self.program.clone(),
         }
     }

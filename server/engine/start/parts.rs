@@ -88,17 +88,11 @@ impl TurnParts {
 }
 
 fn rules(settings: &Settings, config: &TurnConfig, tools: &ToolSet, model: &Model) -> Rules {
-    let is_outside = |name: &str| {
-        config
-            .client_tools
-            .iter()
-            .any(|tool| tool.about().name == name)
-    };
     let facts = tools.enabled.iter().filter_map(|name| {
         let about = tools.registry.get(name)?.about();
         let facts = ToolFacts {
             class: about.class,
-            outside: is_outside(name),
+            outside: about.outside,
             asks_for_assistant: about.asks_for_assistant,
             ..ToolFacts::default()
         };

@@ -7,9 +7,16 @@ use serde_json::{Value, json};
 
 use super::error::StartError;
 use crate::{
-    config::{self, Toggle, enabled_tools, flags::AnswerFlag, settings::Settings},
+    config::{
+        self, Toggle, enabled_tools,
+        flags::AnswerFlag,
+        settings::{Settings, ToolSource},
+    },
     provider::ToolDeclaration,
-    tool::{self, Registry, Tool},
+    tool::{
+        self, Registry, Tool,
+        local::{LocalDefinition, LocalTool},
+    },
     turn::inquiry::ANSWER_INQUIRY,
 };
 
@@ -26,7 +33,8 @@ pub(super) struct ToolSet {
 }
 
 impl ToolSet {
-    /// The built-in tools and these, as far as settings and toggles have them.
+    /// The built-in tools, these, and the programs that are configured as tools, as far as settings and toggles have
+    /// them.
     ///
     /// # Errors
     /// [`StartError::Usage`]: a name that is taken or not known, an answer for a tool that is not there.
@@ -37,8 +45,8 @@ impl ToolSet {
         answers: &[AnswerFlag],
     ) -> Result<Self, StartError> {
         let mut registry = Registry::builtin();
-        for tool in more {
-            let added = registry.add(tool.clone());
+        for tool in more.cloned().chain(local_tools(settings)) {
+            let added = registry.add(tool);
             added.map_err(|bad| StartError::Usage(bad.to_string()))?;
         }
         let enabled = tools_that_are_on(settings, &registry, toggles).map_err(StartError::Usage)?;
@@ -60,6 +68,31 @@ impl ToolSet {
         self.specs.clear();
         self.descriptions.clear();
     }
+}
+
+/// The programs that are tools. Nothing is started to know them.
+fn local_tools(settings: &Settings) -> impl Iterator<Item = Arc<dyn Tool>> {
+    let named = settings.conversation.tools.named.iter();
+    named.filter_map(|(name, tool)| {
+        let is_local = tool.source == Some(ToolSource::Local);
+        let command = tool.command.clone().filter(|_| is_local)?;
+        let program = command.join(" ");
+        let parameters = tool.parameters.clone().map(Value::Object);
+        let definition = LocalDefinition {
+            name: name.clone(),
+            description: tool
+                .description
+                .clone()
+                .unwrap_or_else(|| format!("Runs `{program}`.")),
+            command,
+            parameters: parameters.unwrap_or_else(
+                || json!({"type": "object", "properties": {}, "additionalProperties": false}),
+            ),
+            options: tool.options.clone().unwrap_or_default(),
+        };
+        let tool: Arc<dyn Tool> = Arc::new(LocalTool::new(definition));
+        Some(tool)
+    })
 }
 
 /// The built-in layer of `conversation.tools`: what the tools say of themselves.

@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use super::{
-    CommandEnd, Job, Output, PATIENCE, Report, Walls, start,
+    CommandEnd, Errors, Job, Output, PATIENCE, Report, Walls, Wires, start,
     supervisor::{self, DRAIN},
 };
 use crate::turn::record::CallKey;
@@ -52,7 +52,13 @@ pub async fn read_quietly(program: Quiet, holder: &Path) -> io::Result<(CommandE
         most,
         walls,
     } = program;
-    let errors = walls.is_some();
+    let wires = Wires {
+        input: None,
+        errors: match walls {
+            Some(_) => Errors::Together,
+            None => Errors::Nowhere,
+        },
+    };
     let job = Job {
         // It belongs to none, and none is told of it.
         call: CallKey(0),
@@ -65,7 +71,7 @@ pub async fn read_quietly(program: Quiet, holder: &Path) -> io::Result<(CommandE
         walls,
     };
     let mark = format!("ASIDE_CHILD={:016x}", fastrand::u64(..));
-    let mut running = start(&job, holder, &mark, errors)?;
+    let mut running = start(&job, holder, &mark, wires)?;
     let deadline = Instant::now() + time;
     let mut output = Vec::new();
     let ended = loop {
@@ -75,7 +81,7 @@ pub async fn read_quietly(program: Quiet, holder: &Path) -> io::Result<(CommandE
                 break true;
             }
             () = sleep_until(deadline) => break false,
-            true = more(&mut running.output, &mut output, most) => {}
+            true = more(&mut running.pipes.output, &mut output, most) => {}
         }
     };
     let report = if ended {
@@ -92,7 +98,7 @@ pub async fn read_quietly(program: Quiet, holder: &Path) -> io::Result<(CommandE
         let _ = tokio::task::spawn_blocking(move || supervisor::sweep(id, &mark)).await;
     }
     let _ = timeout(DRAIN, async {
-        while more(&mut running.output, &mut output, most).await {}
+        while more(&mut running.pipes.output, &mut output, most).await {}
     })
     .await;
     let how = match report {

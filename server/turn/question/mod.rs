@@ -39,6 +39,9 @@ pub struct Question {
     /// Whether an answer may be remembered for the rest of the turn.
     #[serde(default, skip_serializing_if = "Persistence::is_turn")]
     pub persistence: Persistence,
+    /// Why it could not be read whole, where it could not: see [`Question::read`].
+    #[serde(skip)]
+    pub broken: Option<QuestionFault>,
 }
 
 /// May an answer be remembered for the rest of the turn?
@@ -78,7 +81,21 @@ impl Question {
             default: None,
             exclusive: false,
             persistence: Persistence::Turn,
+            broken: None,
         }
+    }
+
+    /// The question that a program wrote. One that cannot be read is broken, so that nobody is asked it, and goes on
+    /// record with what there is of it.
+    #[must_use]
+    pub fn read(written: &Value) -> Self {
+        Self::deserialize(written).unwrap_or_else(|_| {
+            let text = |key| written.get(key).and_then(Value::as_str).unwrap_or_default();
+            Self {
+                broken: Some(QuestionFault::of(written)),
+                ..Self::new(text("id"), text("text"), AnswerType::text())
+            }
+        })
     }
 
     /// The question of a tool that is not part of Aside: lines after the first move to the top of the context.
@@ -128,6 +145,9 @@ impl Question {
     /// # Errors
     /// What is wrong, for the text `<tool> asked an invalid question (<what>)`.
     pub fn check(&self) -> Result<(), &'static str> {
+        if let Some(what) = self.broken {
+            return Err(what.phrase());
+        }
         if self.id.is_empty() {
             return Err("it has no id");
         }
@@ -191,6 +211,53 @@ impl Question {
 impl Persistence {
     fn is_turn(&self) -> bool {
         *self == Self::Turn
+    }
+}
+
+/// Why what a program wrote is no question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuestionFault {
+    /// It is no JSON object.
+    NoObject,
+    /// It has no id.
+    NoId,
+    /// There is no text in it.
+    NoText,
+    /// It does not say what an answer is.
+    NoType,
+    /// What it says an answer is, nobody knows.
+    UnknownType,
+    /// One of its members is of another type.
+    Member,
+    /// It is longer than a question may be.
+    TooLong,
+}
+
+impl QuestionFault {
+    /// What is wrong, as a clause.
+    fn phrase(self) -> &'static str {
+        match self {
+            Self::NoObject => "it is no object",
+            Self::NoId => "it has no id",
+            Self::NoText => "it has no text",
+            Self::NoType => "it has no answer type",
+            Self::UnknownType => "its answer type is not known",
+            Self::Member => "one of its members is of another type",
+            Self::TooLong => "it is longer than 256 KiB",
+        }
+    }
+
+    /// What is wrong with what cannot be read as a question.
+    fn of(written: &Value) -> Self {
+        let is_text = |key| written.get(key).is_some_and(Value::is_string);
+        match written.get("answer_type") {
+            _ if !written.is_object() => Self::NoObject,
+            _ if !is_text("id") => Self::NoId,
+            _ if !is_text("text") => Self::NoText,
+            None => Self::NoType,
+            Some(of) if AnswerType::deserialize(of).is_err() => Self::UnknownType,
+            Some(_) => Self::Member,
+        }
     }
 }
 

@@ -25,8 +25,18 @@ fn what_is_not_there_yet_says_so_wherever_the_configuration_is_read() {
     world.aside(&["config", "show"]).exits(2).says(says);
     let doctor = world.aside(&["doctor"]).exits(1);
     assert!(doctor.stdout.contains(says), "{doctor:?}");
-    let tool = "[conversation.tools.mine]\nsource = 'local'\ncommand = ['true']\n";
-    refused(tool, &[], "`conversation.tools.mine.source` makes no tool");
+    let tool = "[conversation.tools.mine]\nsource = 'local'\n";
+    refused(
+        tool,
+        &[],
+        "`conversation.tools.mine.source` makes no tool: it names no program",
+    );
+    let taken = "[conversation.tools.search]\nsource = 'local'\ncommand = ['true']\n";
+    refused(
+        taken,
+        &[],
+        "there are two tools `search`; rename one of them",
+    );
 }
 
 #[test]

@@ -1,0 +1,89 @@
+//! How a program is held that a call starts: what it runs inside of, what it made there, and what it does not see.
+
+use std::{path::PathBuf, sync::Arc};
+
+use crate::{turn::effect::CallWork, visible::short_line};
+
+use super::{
+    ToolContext, off_thread,
+    sandbox::{
+        Confinement, Walls,
+        places::{self, Places},
+    },
+};
+
+/// What a program runs inside of, if anything.
+pub(super) struct Hold {
+    pub(super) walls: Option<Walls>,
+    /// What other programs take code from, as it was before.
+    before: Option<Places>,
+}
+
+impl Hold {
+    /// Makes it for a program that runs in this folder of the workspace.
+    pub(super) async fn new(
+        work: &CallWork,
+        host: &Arc<ToolContext>,
+        held: Confinement,
+        cwd: PathBuf,
+    ) -> Result<Self, String> {
+        let Confinement::Inside(means) = held else {
+            return Ok(Self {
+                walls: None,
+                before: None,
+            });
+        };
+        let walls = off_thread(work, host, move |_, host| {
+            let (rules, root) = (&host.sandbox.rules, host.workspace.root());
+            let places = rules.places(root);
+            Ok((rules.walls(&means, root, &cwd, &places), places))
+        });
+        let (walls, places) = walls.await?;
+        Ok(Self {
+            walls: Some(walls),
+            before: Some(places),
+        })
+    }
+
+    /// What the program left that could run something later, as a result begins with it; empty where there is nothing.
+    pub(super) async fn warning(
+        self,
+        work: &CallWork,
+        host: &Arc<ToolContext>,
+    ) -> Result<String, String> {
+        let Some(before) = self.before else {
+            return Ok(String::new());
+        };
+        let made = off_thread(work, host, move |_, host| Ok(made(host, &before)));
+        Ok(warning(&made.await?))
+    }
+}
+
+/// The places from which other programs take code that a program inside the sandbox made, from the root.
+fn made(host: &ToolContext, before: &Places) -> Vec<String> {
+    let root = host.workspace.root();
+    let made = places::made(before, &host.sandbox.rules.places(root));
+    let names = made.iter().map(|path| {
+        let path = path.strip_prefix(root).unwrap_or(path);
+        path.to_string_lossy().into_owned()
+    });
+    let names: Vec<String> = names.collect();
+    host.sandbox.note_made(&names);
+    names
+}
+
+fn warning(made: &[String]) -> String {
+    if made.is_empty() {
+        return String::new();
+    }
+    format!(
+        "Other programs take code from what this made or replaced, so tell the user: {}\n",
+        short_line(&made.join(", "), 1000)
+    )
+}
+
+/// What a program does not see, for people and for the model.
+pub(super) fn not_seen(unsaved: &[String]) -> Option<String> {
+    let names = short_line(&unsaved.join(", "), 1000);
+    (!unsaved.is_empty()).then(|| format!("Unsaved in the editor: {names}"))
+}

@@ -1,0 +1,85 @@
+//! An output of which the beginning and the end are kept, however long it gets.
+
+use std::io;
+
+use super::CHUNK;
+use crate::{tool::ToolContext, visible::printable};
+
+/// An output as far as it is kept: its beginning and its last bytes.
+pub(in crate::tool) struct BoundedOutput {
+    head: usize,
+    tail: usize,
+    /// Bytes of its beginning that are kept.
+    most: usize,
+    start: Vec<u8>,
+    end: Vec<u8>,
+    total: u64,
+}
+
+impl BoundedOutput {
+    /// Of one that is too long, the model is shown `head` and `tail` bytes; `most` are kept of its beginning.
+    pub(super) fn new(head: usize, tail: usize, most: usize) -> Self {
+        Self {
+            head: head.min(most / 2),
+            tail: tail.min(most / 2),
+            most,
+            start: vec![],
+            end: vec![],
+            total: 0,
+        }
+    }
+
+    /// Bytes that came so far.
+    pub(in crate::tool) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// What is kept of the beginning: all of it, where no more came.
+    pub(in crate::tool) fn start(&self) -> &[u8] {
+        &self.start
+    }
+
+    /// Whether all that came is kept.
+    pub(in crate::tool) fn is_whole(&self) -> bool {
+        self.total == self.start.len() as u64
+    }
+
+    pub(super) fn take(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        let room = self.most - self.start.len();
+        let (first, rest) = bytes.split_at(room.min(bytes.len()));
+        self.start.extend_from_slice(first);
+        self.end.extend_from_slice(rest);
+        // Cut in steps, so that each byte is moved about once.
+        if self.end.len() > self.tail + 4 * CHUNK {
+            self.end.drain(..self.end.len() - self.tail);
+        }
+    }
+
+    /// The text for the model: whole where it fits, else its two ends, and where the rest is.
+    pub(in crate::tool) fn finish(mut self, host: &ToolContext) -> io::Result<String> {
+        let (head, tail) = (self.head, self.tail);
+        let shown = (head + tail) as u64;
+        if self.total <= shown {
+            return Ok(printable(&self.start));
+        }
+        let id = (host.keep_blob)(&self.start)?;
+        let cut = self.end.len().saturating_sub(tail);
+        let mut last = self
+            .start
+            .split_off(self.start.len() - (tail - (self.end.len() - cut)));
+        last.extend_from_slice(&self.end[cut..]);
+        let kept = match self.total > self.most as u64 {
+            true => format!("; its first {} MiB are kept", self.most >> 20),
+            false => String::new(),
+        };
+        let (total, left_out) = (self.total, self.total - shown);
+        let call = format!("read_output {{\"id\":\"{id}\",\"from\":{head}}}");
+        let note = format!("[{left_out} of {total} bytes are left out here{kept}: {call}]");
+        Ok(format!(
+            "{}\n{note}\n{}",
+            printable(&self.start[..head]),
+            printable(&last)
+        ))
+    }
+}
