@@ -112,15 +112,32 @@ end
 
 test('plain packages, as the page says', function() return shell() end)
 
-if vim.fn.has('nvim-0.12') == 1 then
-  test('vim.pack, as the page says', function(home)
-    local lines, last = shell()
-    vim.fn.mkdir(home .. '/.config/nvim', 'p')
-    vim.fn.writefile(vim.split(blocks[3].text, '\n'), home .. '/.config/nvim/init.lua')
-    local export = vim.iter(lines):find(function(line) return vim.startswith(line, 'export') end)
-    export = export:gsub('site/pack/aside/opt', 'site/pack/core/opt')
-    return { export }, last
-  end)
+--- A configuration, and the variable of the page with the folder in which a manager puts the repository.
+local function configure(home, lines, folder)
+  vim.fn.mkdir(home .. '/.config/nvim', 'p')
+  vim.fn.writefile(lines, home .. '/.config/nvim/init.lua')
+  local all, last = shell()
+  local export = vim.iter(all):find(function(line) return vim.startswith(line, 'export') end)
+  return { (export:gsub('site/pack/aside/opt', folder)) }, last
 end
+
+if vim.fn.has('nvim-0.12') == 1 then
+  test(
+    'vim.pack, as the page says',
+    function(home) return configure(home, vim.split(blocks[3].text, '\n'), 'site/pack/core/opt') end
+  )
+end
+
+-- The manager itself is not here: what it does with such a table is done in its place.
+test('lazy.nvim, as the page says', function(home)
+  local lines = vim.split('local plugin = ' .. blocks[4].text, '\n')
+  vim.list_extend(lines, {
+    'plugin.dir = vim.fn.stdpath("data") .. "/lazy/" .. plugin.name',
+    'vim.fn.system({ "git", "clone", "--quiet", plugin.url, plugin.dir })',
+    'vim.opt.rtp:prepend(plugin.dir)',
+    'plugin.config(plugin)',
+  })
+  return configure(home, lines, 'lazy')
+end)
 io.stdout:write(('%d passed, %d failed\n'):format(passed, failed))
 os.exit(failed == 0 and 0 or 1)

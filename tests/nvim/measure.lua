@@ -44,7 +44,7 @@ local function script(name, pieces, delay)
   vim.fn.writefile({ '[[reply]]', 'repeat = true', 'piece_delay_ms = ' .. delay, say }, folder .. '/' .. name)
   return ('rehearsal/%s/%s'):format(folder, name)
 end
-local burst, steady = script('burst.toml', PIECES, 0), script('steady.toml', PIECES / 4, 1)
+local burst, steady = script('burst.toml', PIECES, 0), script('steady.toml', PIECES, 1)
 
 --- Milliseconds until Neovim has started.
 local function start_time(arguments)
@@ -89,7 +89,7 @@ vim.cmd('runtime plugin/aside.lua')
 vim.g.aside = { server = vim.env.ASIDE }
 local turn = require('aside.turn')
 for name, model in
-  vim.spairs({ ['while 20,000 pieces come at once'] = burst, ['while a piece comes each ms'] = steady })
+  vim.spairs({ ['while 20,000 pieces come at once'] = burst, ['while 20,000 pieces come, one each ms'] = steady })
 do
   report('a 10 ms timer is late ' .. name, function()
     local ended = false
@@ -100,7 +100,11 @@ do
     })
     turn.choice.model = model
     turn.ask({ message = 'go', new = true })
-    return slips(function() return ended end)
+    local late = slips(function() return ended end)
+    -- What the person said, and two lines for each three pieces.
+    local lines = vim.api.nvim_buf_line_count(assert(require('aside.view').of()).buf)
+    assert(lines >= 2 * math.floor(PIECES / 3), ('only %d lines came'):format(lines))
+    return late
   end)
 end
 
