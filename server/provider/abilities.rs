@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::turn::response::Usage;
 
-pub use self::table::{abilities, built_in, default_model, known};
+pub use self::table::{KnownReasoning, abilities, built_in, default_model, known, reasoning};
 
 /// What a model can do.
 #[derive(Clone, Debug, PartialEq)]

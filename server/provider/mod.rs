@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `apis` | the table of all APIs: each one's word in `aside.toml`, where it is, how it is opened |
 //! | `anthropic`, `openai_responses`, `openai_chat`, `google`, `ollama` | a wire API each; what servers of Chat Completions do differently is a table, `openai_chat/server.rs` |
+//! | `tags`, `openai_list` | reasoning that stands in the text, told apart from it; lists of models as most servers give them |
 //! | `api`, `body`, `sse` | what the APIs share: the trait, bodies that grow, events of a stream |
 //! | [`ReadMedia`] (`attached`) | what is attached to a message, as a model is told it; where the bytes of images and PDFs come from |
 //! | `answer`, `openai_error`, `api_error`, `retry` | errors: how they are read, as data, and the one place that says what they mean |
@@ -37,6 +38,7 @@ mod list;
 mod ollama;
 mod openai_chat;
 mod openai_error;
+mod openai_list;
 mod openai_responses;
 pub mod options;
 pub mod rehearsal;
@@ -44,6 +46,7 @@ mod retry;
 mod schema;
 mod slots;
 mod sse;
+mod tags;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -6,6 +6,7 @@ use aside_model_server::{
     ServedApi as Wire,
     play::{ModelReply, ReplyItem},
 };
+use serde_json::json;
 
 use super::{
     ApiKind, FindKey,
@@ -129,6 +130,78 @@ fn a_server_that_does_not_stream_is_understood() {
         };
         assert_eq!((&call.kind, call.text.as_str()), (&expected, r#"{"p":1}"#));
         assert_eq!((response.usage.input, response.usage.output), (5, 6));
+    }
+}
+
+/// What the model says in a text, and what of it is reasoning and what words.
+const TAGGED: [(&str, &str, &str); 4] = [
+    (
+        "<think>\nHm. €</think>\n\nLook <think> twice.",
+        "Hm. €",
+        "Look <think> twice.",
+    ),
+    ("<think>All.</think>", "All.", ""),
+    ("Say <think>this</think>.", "", "Say <think>this</think>."),
+    ("<thin ice", "", "<thin ice"),
+];
+
+#[test]
+fn reasoning_in_the_text_is_told_apart_in_all_three_apis_of_llamacpp() {
+    for (kind, wire) in &ALL[..3] {
+        for (text, reasoning, words) in TAGGED {
+            let (api, mut trial) = talk(*kind);
+            let play = ModelReply::new("m").say(ReplyItem::text(text));
+            let body = play
+                .say(ReplyItem::call("call_1", "fs_grep", r#"{"path":"a"}"#))
+                .stream(*wire);
+            let mut response = Response::default();
+            for piece in trial.decode(api.as_ref(), &body).unwrap() {
+                response.add(piece);
+            }
+            let of = |wanted: Kind| -> String {
+                let items = response.items.iter().filter(|item| item.kind == wanted);
+                items.map(|item| item.text.as_str()).collect()
+            };
+            assert_eq!(
+                (of(Kind::Reasoning).as_str(), response.text().as_str()),
+                (reasoning, words),
+                "{kind:?}"
+            );
+            let call = response.complete_calls().next().unwrap();
+            assert_eq!(call.text, r#"{"path":"a"}"#, "{kind:?}");
+            // What was reasoning is no part of what the model hears that it said.
+            trial
+                .response(api.as_ref(), &body)
+                .results(&[(0, "Found.", false)]);
+            let sent = trial.body(api.as_ref()).to_string();
+            assert_eq!(
+                sent.contains("think>"),
+                words.contains("think>"),
+                "{kind:?}: {sent}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_a_server_says_of_a_context_is_read_whichever_api_is_spoken() {
+    for (said, expected) in [
+        (
+            json!({"id": "m", "meta": {"n_ctx": 4096, "n_ctx_train": 131_072}}),
+            Some(4096),
+        ),
+        (json!({"id": "m", "max_input_tokens": 32_768}), Some(32_768)),
+        (json!({"id": "m", "max_model_len": 8192}), Some(8192)),
+        (json!({"id": "m", "meta": null}), None),
+    ] {
+        for (kind, _) in &ALL[..3] {
+            let (api, _) = talk(*kind);
+            let (listed, _) = api.models(&json!({"data": [said]})).unwrap();
+            assert_eq!(
+                listed[0].abilities.context_window, expected,
+                "{kind:?}: {said}"
+            );
+        }
     }
 }
 

@@ -217,3 +217,51 @@ fn matcher(folder: &Path, glob: &str) -> Result<Override, String> {
     let built = builder.add(glob).and_then(|builder| builder.build());
     built.map_err(|error| format!("`{glob}` is not a glob: {error}."))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use super::*;
+
+    /// The paths that a walk shows where `inside` is exchanged for `outside` once `first` was shown.
+    fn exchanged(first: &str, inside: &str) -> Vec<String> {
+        let (root, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for path in ["a/one", "b/c/two", "b/three"] {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        fs::create_dir(outside.path().join("c")).unwrap();
+        fs::write(outside.path().join("c/secret"), "").unwrap();
+        fs::write(outside.path().join("secret"), "").unwrap();
+        let workspace = Workspace::open(root.path()).unwrap();
+        let walk = FileWalk {
+            workspace: &workspace,
+            folder: ".",
+            glob: None,
+            cancelled: &CancellationToken::new(),
+        };
+        let mut shown = Vec::new();
+        let walked = walk.each(|path| {
+            if path == first {
+                let inside = root.path().join(inside);
+                fs::rename(&inside, outside.path().join("moved")).unwrap();
+                symlink(outside.path(), &inside).unwrap();
+            }
+            shown.push(path.to_owned());
+            true
+        });
+        assert_eq!(walked.unwrap().end, WalkEnd::Complete);
+        shown
+    }
+
+    #[test]
+    fn folders_that_are_exchanged_for_links_during_the_walk_show_no_name_from_outside() {
+        // Before it is opened.
+        assert_eq!(exchanged("a/one", "b"), ["a/one"]);
+        // While a folder in it is walked: what was opened is looked at to its end.
+        assert_eq!(exchanged("b/c/two", "b"), ["a/one", "b/c/two", "b/three"]);
+        assert_eq!(exchanged("a/one", "b/c"), ["a/one", "b/three"]);
+    }
+}

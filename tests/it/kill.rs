@@ -5,6 +5,7 @@ mod commands;
 mod damage;
 mod faults;
 mod inside;
+mod moments;
 mod refused;
 mod story;
 mod strace;

@@ -17,12 +17,14 @@
 mod attached;
 mod cancel;
 mod column;
+mod connections;
 mod cuts;
 mod damaged;
 mod failures;
 mod heard;
 mod kept;
 mod limits;
+mod litellm;
 mod live;
 mod questions;
 mod refusals;

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 pub(crate) const ASIDE: &str = env!("CARGO_BIN_EXE_aside");
 
 /// How long anything may take before a test gives up on it.
-pub(crate) const LONG: Duration = Duration::from_secs(20);
+pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// A workspace, and a home that knows nothing of the user who runs the tests.
 pub(crate) struct TestWorld {

@@ -20,6 +20,10 @@ pub struct ProviderSettings {
     /// The program that prints the key, and its arguments.
     #[schemars(length(min = 1))]
     pub api_key_command: Option<Vec<String>>,
+    /// Headers that every request to it has besides its own, by their names; they win over its own. What stands in
+    /// them is not repeated, but this file is no place for a key.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
     /// What is to be believed of its models, by their ids, instead of what is known of them.
     pub models: BTreeMap<String, ModelSettings>,
 }

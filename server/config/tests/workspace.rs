@@ -95,6 +95,7 @@ fn what_a_workspace_may_set() {
         ("providers.a.api_key_env = 'HOME'", NEVER),
         ("providers.a.api_key_command = ['evil']", NEVER),
         ("providers.a.api = 'openai-chat'", NEVER),
+        ("providers.a.headers.x-team = 'y'", NEVER),
         ("providers.a.models.m.context_window = 1", NEVER),
         ("providers.a.models.m.prices.input = 0", NEVER),
         ("tls_roots = 'system'", NEVER),

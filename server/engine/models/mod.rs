@@ -3,10 +3,12 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`open`] | [`Models`]: from what is configured of a model to the model itself |
+//! | `headers` | the headers that the user wants in every request |
 //! | [`key`] | where a provider's key comes from |
 //! | [`listed`] | what providers said of their models when they were last asked |
 //! | [`known`] | the models of the usable providers, as far as they are known |
 
+mod headers;
 pub mod key;
 pub mod known;
 pub mod listed;

@@ -6,11 +6,11 @@ use std::{
     time::Duration,
 };
 
-use http::HeaderName;
 use tokio::time::timeout;
 use url::Url;
 
 use super::{
+    headers::headers,
     key::{Env, KeySource, Keys},
     listed::Lists,
 };
@@ -25,11 +25,9 @@ use crate::{
     },
     provider::{
         self, ApiKind, Provider,
-        abilities::{self, Abilities, Prices, StatedAbilities},
+        abilities::{self, Abilities, KnownReasoning, Prices, StatedAbilities},
         client::{HttpClient, Roots, is_this_computer},
-        describe_models,
-        key::Key,
-        list_models,
+        describe_models, list_models,
         options::{CacheRetention, ModelOptions, ReasoningEffort},
         rehearsal::Rehearsal,
     },
@@ -176,6 +174,27 @@ impl Models {
         ))
     }
 
+    /// What is known of a model's reasoning, by the same sources.
+    ///
+    /// # Errors
+    /// Where the configuration of the model cannot be used.
+    pub fn reasoning(
+        &self,
+        model: &ModelId,
+        listed: Option<&StatedAbilities>,
+        settings: &Settings,
+    ) -> Result<KnownReasoning, String> {
+        let own = settings.providers.get(&model.provider);
+        let own = own.and_then(|own| own.models.get(&model.model));
+        let own = own.map(stated).transpose()?;
+        Ok(abilities::reasoning(
+            model.api,
+            &model.model,
+            listed,
+            own.as_ref(),
+        ))
+    }
+
     /// What requests to a model cost, where that is known.
     #[must_use]
     pub fn prices(&self, model: &ModelId, settings: &Settings) -> Option<Prices> {
@@ -218,8 +237,7 @@ impl Models {
                 base,
                 key_source: key.words(),
                 bearer: key.bearer(),
-                headers: known
-                    .map_or_else(|| Ok(Vec::new()), |known| own_headers(known, &self.env))?,
+                headers: headers(&model.provider, own, known, &self.env)?,
                 abilities: abilities::built_in(model.api, &model.model),
                 reasoning: None,
                 max_output: None,
@@ -302,25 +320,6 @@ impl Models {
         let (model, _) = listed.find(|(_, stated)| stated.tools == Some(true))?;
         Some(ModelId { model, ..any })
     }
-}
-
-/// The headers that the user wants in every request, a line each: `Name: value`. What stands in them is not repeated.
-fn own_headers(known: &KnownProvider, env: &Env) -> Result<Vec<(HeaderName, Key)>, String> {
-    let Some((variable, text)) = known.headers_env.and_then(|name| Some((name, env(name)?))) else {
-        return Ok(Vec::new());
-    };
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let header = |line: &str| {
-        let (name, value) = line.split_once(':')?;
-        let value = Key::new(value);
-        value
-            .is_sendable()
-            .then_some((name.trim().parse().ok()?, value))
-    };
-    let headers: Option<Vec<_>> = lines.map(header).collect();
-    headers.ok_or_else(|| {
-        format!("{variable} has a line that is no header; write each as `Name: value`, or unset it")
-    })
 }
 
 const NO_MODEL: &str = "there is no model: no key is in ANTHROPIC_API_KEY, OPENAI_API_KEY or GOOGLE_API_KEY, and no \

@@ -12,7 +12,7 @@ use crate::{
     engine::models::{Models, listed::Lists},
     provider::{
         Provider as _,
-        abilities::{Abilities, ReasoningKind, StatedAbilities},
+        abilities::{Abilities, KnownReasoning, StatedAbilities},
         rehearsal::{self, Rehearsal},
     },
     visible::one_line,
@@ -79,7 +79,9 @@ async fn ask(name: &str, settings: &Settings, models: &Models) -> Result<ListAns
                 model: model.clone(),
                 ..id.clone()
             };
-            Ok(row(&id, &models.abilities(&id, stated, settings)?))
+            let reasoning = models.reasoning(&id, stated, settings)?;
+            let abilities = models.abilities(&id, stated, settings)?;
+            Ok(row(&id, reasoning, &abilities))
         })
         .collect::<Result<Vec<Row>, String>>()?;
     Ok(ListAnswer {
@@ -118,14 +120,15 @@ fn scripts() -> Result<Vec<Row>, CommandFailure> {
     rehearsal::built_in().map(script).collect()
 }
 
-fn row(id: &ModelId, abilities: &Abilities) -> Row {
+fn row(id: &ModelId, reasoning: KnownReasoning, abilities: &Abilities) -> Row {
     let price =
         |price: Option<f64>| price.map_or_else(|| UNKNOWN.to_owned(), |usd| usd.to_string());
     let prices = abilities.prices.as_ref();
-    let reasoning = match abilities.reasoning {
-        ReasoningKind::None => "no",
-        _ if abilities.reasoning_off => "yes",
-        _ => "always",
+    let reasoning = match reasoning {
+        KnownReasoning::Unknown => "unknown",
+        KnownReasoning::No => "no",
+        KnownReasoning::Yes => "yes",
+        KnownReasoning::Always => "always",
     };
     [
         one_line(&id.to_string()).to_string(),
@@ -169,7 +172,7 @@ fn table(rows: &[Row]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provider::{ApiKind, abilities::built_in};
+    use crate::provider::{ApiKind, abilities};
 
     #[test]
     fn models_are_listed_in_columns() {
@@ -186,7 +189,8 @@ mod tests {
                 model: model.into(),
                 api: ApiKind::Rehearsal,
             };
-            rows.push(row(&id, &built_in(kind, model)));
+            let reasoning = abilities::reasoning(kind, model, None, None);
+            rows.push(row(&id, reasoning, &abilities::built_in(kind, model)));
         }
         assert_eq!(
             table(&rows),
@@ -196,7 +200,7 @@ rehearsal/demo                200K       -          -       -        -
 rehearsal/hello                  -       -          -       -        -
 anthropic/claude-opus-5-5       1M    128K     always       4       20
 google/gemini-3.8-flash      1.05M     66K     always    0.75     3.75
-mine/tiny␛                       -       -     always       -        -
+mine/tiny␛                       -       -    unknown       -        -
 openai/gpt-6-sol             1.05M    128K        yes       2       10
 "
         );

@@ -37,6 +37,42 @@ pub fn abilities(
     abilities
 }
 
+/// What is known of whether a model reasons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KnownReasoning {
+    /// Nobody says anything of it: it is asked for what is usual in its API.
+    Unknown,
+    /// It does not.
+    No,
+    /// It does; nothing says that it cannot be turned off.
+    Yes,
+    /// It does, and cannot be turned off.
+    Always,
+}
+
+/// What is known of a model's reasoning, by the same sources as its [`abilities`].
+#[must_use]
+pub fn reasoning(
+    kind: ApiKind,
+    model: &str,
+    listed: Option<&StatedAbilities>,
+    configured: Option<&StatedAbilities>,
+) -> KnownReasoning {
+    let section = table().get(kind.traits().models);
+    let is_in_table = section.is_some_and(|section| section.row(model).is_some());
+    let stated = || listed.into_iter().chain(configured);
+    if !is_in_table && stated().all(|stated| stated.reasoning.is_none()) {
+        return KnownReasoning::Unknown;
+    }
+    let found = abilities(kind, model, listed, configured);
+    let says_of_off = is_in_table || stated().any(|stated| stated.reasoning_off.is_some());
+    match found.reasoning {
+        ReasoningKind::None => KnownReasoning::No,
+        _ if !found.reasoning_off && says_of_off => KnownReasoning::Always,
+        _ => KnownReasoning::Yes,
+    }
+}
+
 /// What the built-in table says of a model.
 #[must_use]
 pub fn built_in(kind: ApiKind, model: &str) -> Abilities {

@@ -7,6 +7,7 @@ use super::super::{
     abilities::{ReasoningKind, StatedAbilities},
     api::ListedModel,
     effort::WORDS,
+    openai_list,
 };
 
 /// Models of one page.
@@ -49,7 +50,7 @@ fn abilities(model: &Value) -> StatedAbilities {
         WORDS.into_iter().filter(has).map(str::to_owned).collect()
     });
     StatedAbilities {
-        context_window: model["max_input_tokens"].as_u64(),
+        context_window: openai_list::context_window(model),
         max_output: model["max_tokens"].as_u64(),
         strict: structured,
         schema: structured,

@@ -22,6 +22,7 @@ use super::{
     options::CacheRetention,
     retry::ApiError,
     schema,
+    tags::TaggedDecoder,
 };
 use crate::turn::{response::Feature, rules::ToolChoice, transcript::Item};
 
@@ -124,7 +125,8 @@ impl WireApi for Anthropic {
 
     fn decoder(&self, ask: &RequestContents<'_>, calls: CallIds) -> Box<dyn Decoder> {
         let prices = ask.options.abilities.prices.clone();
-        Box::new(response::AnthropicDecoder::new(prices, calls))
+        let decoder = Box::new(response::AnthropicDecoder::new(prices, calls));
+        TaggedDecoder::unless_at("api.anthropic.com", &ask.options.base, decoder)
     }
 
     fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError {

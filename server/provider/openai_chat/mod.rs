@@ -7,18 +7,16 @@
 //! |---|---|
 //! | `request` | a conversation → the body of a request |
 //! | `response`, `chunk` | the events of a stream, one by one → pieces of a response |
-//! | `reasoning`, `reasoned`, `tags` | how reasoning is asked for, kept for later requests, and cut out of text |
-//! | `server`, `models` | what servers do differently; the lists of models that they give |
+//! | `reasoning`, `reasoned` | how reasoning is asked for, and kept for later requests |
+//! | `server` | what servers do differently |
 //! | `tokens` | what a request and its response took |
 
 mod chunk;
-mod models;
 mod reasoned;
 mod reasoning;
 mod request;
 mod response;
 mod server;
-mod tags;
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -35,7 +33,7 @@ use super::{
     ToolDeclaration, answer,
     api::{Decoder, EncodedHead, Encoder, ListedModel, RequestContents, StreamFormat, WireApi},
     call_ids::CallIds,
-    openai_error,
+    openai_error, openai_list,
     options::CacheRetention,
     retry::ApiError,
     schema::for_openai,
@@ -198,7 +196,7 @@ impl WireApi for OpenaiChat {
     }
 
     fn models(&self, page: &Value) -> Result<(Vec<ListedModel>, Option<String>), String> {
-        models::read(page).map(|models| (models, None))
+        openai_list::read(page).map(|models| (models, None))
     }
 }
 

@@ -8,11 +8,17 @@ use serde_json::{Value, value::RawValue};
 use super::{
     chunk::{ChatChoice, ChatChunk, ChatDelta, Fragment, FunctionDelta, lenient, list, text},
     reasoned::{Reasoned, text_of, thought},
-    tags::{TaggedText, Tags},
     tokens::ChatUsage,
 };
 use crate::{
-    provider::{abilities::Prices, api::Decoder, call_ids::CallIds, openai_error, retry::ApiError},
+    provider::{
+        abilities::Prices,
+        api::Decoder,
+        call_ids::CallIds,
+        openai_error,
+        retry::ApiError,
+        tags::{TaggedText, Tags},
+    },
     turn::response::{Finish, Kind, Piece},
 };
 

@@ -13,12 +13,12 @@ use http::{
 use serde_json::Value;
 
 use super::{
-    abilities::StatedAbilities,
     answer,
     api::{Decoder, EncodedHead, Encoder, ListedModel, RequestContents, StreamFormat, WireApi},
     call_ids::CallIds,
-    openai_error,
+    openai_error, openai_list,
     retry::ApiError,
+    tags::TaggedDecoder,
 };
 use crate::turn::transcript::Item;
 
@@ -59,11 +59,12 @@ impl WireApi for OpenaiResponses {
     }
 
     fn decoder(&self, ask: &RequestContents<'_>, calls: CallIds) -> Box<dyn Decoder> {
-        Box::new(response::ResponsesDecoder::new(
+        let decoder = response::ResponsesDecoder::new(
             ask.options.abilities.prices.clone(),
             ask.options.cache,
             calls,
-        ))
+        );
+        TaggedDecoder::unless_at("api.openai.com", &ask.options.base, Box::new(decoder))
     }
 
     fn error(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ApiError {
@@ -74,16 +75,8 @@ impl WireApi for OpenaiResponses {
         "/models".to_owned()
     }
 
-    /// The list has one page, and says nothing of what models can do.
+    /// The list has one page.
     fn models(&self, page: &Value) -> Result<(Vec<ListedModel>, Option<String>), String> {
-        let data = page.get("data").and_then(Value::as_array);
-        let data = data.ok_or("the list of models has no member data")?;
-        let listed = |model: &Value| {
-            Some(ListedModel {
-                model: model.get("id")?.as_str()?.to_owned(),
-                abilities: StatedAbilities::default(),
-            })
-        };
-        Ok((data.iter().filter_map(listed).collect(), None))
+        openai_list::read(page).map(|models| (models, None))
     }
 }

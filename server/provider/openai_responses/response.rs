@@ -38,6 +38,8 @@ pub(super) struct ResponsesDecoder {
 struct StreamedItem {
     /// Its place in the provider's output.
     index: u64,
+    /// The provider's id of it, by which servers that number nothing name it; empty where there is none.
+    id: String,
     /// What came of it so far.
     text: String,
     /// The part of its reasoning that came last.
@@ -62,7 +64,7 @@ impl Decoder for ResponsesDecoder {
             }
             "response.output_item.added" => {
                 let ItemEvent { output_index, item } = read(data)?;
-                let known = output_index.and_then(|index| self.known(Some(index)));
+                let known = output_index.and_then(|index| self.known(Some(index), ""));
                 if known.is_none_or(|slot| !self.items[slot].open) {
                     self.open(output_index, item, out);
                 }
@@ -111,20 +113,21 @@ impl ResponsesDecoder {
         }
     }
 
-    /// The slot of an item; without an index the one that began last, unless it is done.
-    fn known(&self, index: Option<u64>) -> Option<usize> {
-        match index {
-            Some(index) => self.items.iter().rposition(|item| item.index == index),
-            None => {
-                let last = self.items.len().checked_sub(1)?;
-                self.items[last].open.then_some(last)
-            }
+    /// The slot of an item: by its index, else by its id, else the one that began last, unless it is done.
+    fn known(&self, index: Option<u64>, id: &str) -> Option<usize> {
+        if let Some(index) = index {
+            return self.items.iter().rposition(|item| item.index == index);
         }
+        let named = |item: &StreamedItem| !id.is_empty() && item.id == id;
+        self.items.iter().rposition(named).or_else(|| {
+            let last = self.items.len().checked_sub(1)?;
+            self.items[last].open.then_some(last)
+        })
     }
 
     fn begin(
         &mut self,
-        index: Option<u64>,
+        (index, id): (Option<u64>, String),
         kind: Kind,
         differs: bool,
         out: &mut Vec<Piece>,
@@ -132,6 +135,7 @@ impl ResponsesDecoder {
         let slot = self.items.len();
         self.items.push(StreamedItem {
             index: index.unwrap_or(slot as u64),
+            id,
             text: String::new(),
             part: None,
             differs,
@@ -145,20 +149,20 @@ impl ResponsesDecoder {
     }
 
     fn open(&mut self, index: Option<u64>, raw: &RawValue, out: &mut Vec<Piece>) -> usize {
-        let TypedEvent { r#type, .. } = read(raw.get()).unwrap_or_default();
+        let TypedEvent { r#type, id, .. } = read(raw.get()).unwrap_or_default();
         let mut differs = false;
         let kind = match r#type.as_str() {
             "message" => Kind::Text,
             "reasoning" => Kind::Reasoning,
             "function_call" => {
                 let Parts { call_id, name, .. } = read(raw.get()).unwrap_or_default();
-                let id = self.call_ids.next(&call_id);
-                differs = id != call_id;
-                Kind::ToolCall { id, name }
+                let own = self.call_ids.next(&call_id);
+                differs = own != call_id;
+                Kind::ToolCall { id: own, name }
             }
             _ => Kind::Opaque,
         };
-        self.begin(index, kind, differs, out)
+        self.begin((index, id), kind, differs, out)
     }
 
     fn delta(&mut self, kind: &str, data: &str, out: &mut Vec<Piece>) -> Result<(), ApiError> {
@@ -176,7 +180,7 @@ impl ResponsesDecoder {
         }
         let delta: DeltaEvent = read(data)?;
         let reasons = word.starts_with("reasoning");
-        let slot = match self.known(delta.output_index) {
+        let slot = match self.known(delta.output_index, &delta.item_id) {
             Some(slot) if self.items[slot].open => slot,
             // The whole item said it.
             Some(_) => return Ok(()),
@@ -184,7 +188,8 @@ impl ResponsesDecoder {
             None if word == "function_call_arguments.delta" => return Ok(()),
             None => {
                 let kind = if reasons { Kind::Reasoning } else { Kind::Text };
-                self.begin(delta.output_index, kind, false, out)
+                let place = (delta.output_index, delta.item_id.clone());
+                self.begin(place, kind, false, out)
             }
         };
         self.refused |= word == "refusal.delta";
@@ -206,12 +211,12 @@ impl ResponsesDecoder {
 
     /// An item is there whole.
     fn done(&mut self, index: Option<u64>, raw: &RawValue, out: &mut Vec<Piece>) {
-        let known = self.known(index);
+        let TypedEvent { r#type, status, id } = read(raw.get()).unwrap_or_default();
+        let known = self.known(index, &id);
         let slot = known.unwrap_or_else(|| self.open(index, raw, out));
         if !self.items[slot].open {
             return;
         }
-        let TypedEvent { r#type, status } = read(raw.get()).unwrap_or_default();
         let parts: Parts = read(raw.get()).unwrap_or_default();
         self.refused |= parts.refuses();
         let item = &mut self.items[slot];
@@ -254,7 +259,7 @@ impl ResponsesDecoder {
         // Some servers send no events for items, or not the last ones.
         let no_events = self.items.is_empty();
         for (index, item) in (0..).zip(response.output.iter().flatten()) {
-            if no_events || self.known(Some(index)).is_some() {
+            if no_events || self.known(Some(index), "").is_some() {
                 self.done(Some(index), item, out);
             }
         }

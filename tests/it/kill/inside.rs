@@ -3,7 +3,6 @@
 use std::{
     fs,
     io::{BufRead, BufReader},
-    path::Path,
     process::Child,
     sync::atomic::{AtomicUsize, Ordering},
 };
@@ -92,7 +91,7 @@ fn what_was_told_is_on_record_whenever_it_is_killed() {
         {
             told.fetch_min(heard.len(), Ordering::Relaxed);
         }
-        recorded(&heard, &ground.log());
+        recorded(&heard, &fs::read_to_string(ground.log()).unwrap());
         // A child that was not yet itself may hold the lock for a moment.
         until("no process", || whole::processes(&ground).is_empty());
         if !fs::read_to_string(ground.log())
@@ -108,8 +107,7 @@ fn what_was_told_is_on_record_whenever_it_is_killed() {
 }
 
 /// Whatever a client was told of calls and their results is in the log.
-fn recorded(heard: &[String], log: &Path) {
-    let log = fs::read_to_string(log).unwrap();
+pub(super) fn recorded(heard: &[String], log: &str) {
     let times = |text: &str| heard.iter().filter(|line| line.contains(text)).count();
     let events = |text: &str| log.matches(text).count();
     assert!(

@@ -1,7 +1,12 @@
 //! Exact kills: SIGKILL as the program enters a chosen system call, which then does not happen. Or it does not happen
 //! for another reason, and the program goes on.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs,
+    path::Path,
+    process::Command,
+};
 
 use super::story::StoryGround;
 use crate::world::{ASIDE, ProgramResult, start};
@@ -15,17 +20,36 @@ pub(super) enum At {
     /// As it is about to rename a file for the n-th time: an edit keeps the old text, is announced in the log, and
     /// then takes its place.
     Rename(usize),
-    /// As it is about to change anything on disk for the n-th time.
+    /// As a thread is about to change anything on disk, in any one way, for the n-th time.
     Change(usize),
-    /// Not at all: the n-th call that each thread makes on files fails with this error.
-    Fails(&'static str, usize),
+    /// As a thread is about to make this call for the n-th time.
+    Call(&'static str, usize),
+    /// Not at all: each thread's n-th call of this fails with this error.
+    Fails(&'static str, &'static str, usize),
     /// Not at all: each thread's n-th line to the log fails with this error.
     Refused(&'static str, usize),
 }
 
-/// What changes something on disk (and opens or writes what it may).
-const CHANGES: &str = "?openat,write,?mkdir,?mkdirat,?rename,renameat,renameat2,?link,linkat,?unlink,unlinkat,?rmdir,\
-                       ftruncate,?chmod,fchmod,fchmodat";
+/// What changes something on disk, and opens or writes what it may.
+pub(super) const CHANGES: [&str; 17] = [
+    "openat",
+    "write",
+    "mkdir",
+    "mkdirat",
+    "rename",
+    "renameat",
+    "renameat2",
+    "link",
+    "linkat",
+    "unlink",
+    "unlinkat",
+    "rmdir",
+    "ftruncate",
+    "chmod",
+    "fchmod",
+    "fchmodat",
+    "fdatasync",
+];
 
 /// What came of it.
 #[derive(Debug)]
@@ -62,22 +86,47 @@ pub(super) fn kill(ground: &StoryGround, args: &[String], at: At) -> TracedOutco
         At::Line(_) | At::Refused(..) => type_of_last(&said),
         At::Rename(1) => "edit".into(),
         At::Rename(_) => "tool_result".into(),
-        At::Change(_) | At::Fails(..) => said.lines().last().unwrap().to_owned(),
+        At::Change(_) | At::Call(..) | At::Fails(..) => said.lines().last().unwrap().to_owned(),
     });
     let failed = said.matches("(INJECTED)").count();
     TracedOutcome { next, done, failed }
+}
+
+/// The calls that a run makes on files, each with the most times that one of its threads makes it.
+pub(super) fn calls(ground: &StoryGround, args: &[String]) -> BTreeMap<&'static str, usize> {
+    need();
+    let report = ground.world.folder().join("strace");
+    let wanted = format!("trace=?{}", CHANGES.join(",?"));
+    let mut strace = vec!["strace", "-f", "-qqq", "-o", text(&report), "-e", &wanted];
+    strace.extend(["--", ASIDE]);
+    strace.extend(args.iter().map(String::as_str));
+    start(&mut ground.world.within("setsid", &strace)).end();
+    let said = fs::read_to_string(&report).unwrap();
+    fs::remove_file(&report).unwrap();
+    let mut counts: HashMap<(&str, &str), usize> = HashMap::new();
+    for line in said.lines() {
+        let (thread, call) = line.split_once(' ').unwrap();
+        if let Some((name, _)) = call.trim_start().split_once('(') {
+            *counts.entry((thread, name)).or_default() += 1;
+        }
+    }
+    let most = |name: &str| {
+        let of_threads = counts.iter().filter(|((_, call), _)| *call == name);
+        of_threads.map(|(_, count)| *count).max()
+    };
+    CHANGES
+        .iter()
+        .filter_map(|name| Some((*name, most(name)?)))
+        .collect()
 }
 
 fn inject(at: At) -> String {
     match at {
         At::Line(n) => format!("inject=write:signal=SIGKILL:when={n}"),
         At::Rename(n) => format!("inject=?rename,renameat,renameat2:signal=SIGKILL:when={n}"),
-        At::Fails(error, n) => {
-            // Threads are woken by writes, too; those to the log have tests of their own.
-            let changes = CHANGES.replace("write,", "");
-            format!("inject={changes},fdatasync:error={error}:when={n}")
-        }
-        At::Change(n) => format!("inject={CHANGES}:signal=SIGKILL:when={n}"),
+        At::Fails(error, call, n) => format!("inject=?{call}:error={error}:when={n}"),
+        At::Change(n) => format!("inject=?{}:signal=SIGKILL:when={n}", CHANGES.join(",?")),
+        At::Call(call, n) => format!("inject=?{call}:signal=SIGKILL:when={n}"),
         At::Refused(error, n) => format!("inject=write:error={error}:when={n}"),
     }
 }

@@ -2,19 +2,24 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
-    fs,
+    fs, thread,
+    time::Duration,
 };
 
 use aside::{
     session::{conversation::ConversationActivity, replay},
     turn::{Event, record::PromptSubject},
 };
+use rustix::process::Signal;
 
 use super::{
     between::{ENOUGH, Pair},
+    inside::recorded,
     story::{StoryGround, StoryTurn},
     strace::{At, kill},
+    whole::processes,
 };
+use crate::world::{ProgramResult, until};
 
 /// A conversation that is being told.
 pub(super) struct StoryTeller {
@@ -121,7 +126,33 @@ impl StoryTeller {
             // It stopped for a person before it came there.
             self.done.remove(&at);
         }
-        self.killed = next.map(|next| (last.clone(), next));
+        self.killed = next.map(|next| (last, next));
+        self.ended(&args, done) == 0
+    }
+
+    /// The same, killed after this time where it lasts so long. All that it told until then is on record. Returns its
+    /// exit code.
+    pub(super) fn go_for(&mut self, turn: &StoryTurn, time: Duration) -> i32 {
+        let mut args = self.args(turn);
+        args.extend(["--output".to_owned(), "jsonl".to_owned()]);
+        let before = fs::read_to_string(self.ground.log()).unwrap();
+        let told: Vec<&str> = args.iter().map(String::as_str).collect();
+        let mut program = self.ground.world.start(&told);
+        thread::park_timeout(time);
+        program.signal(Signal::KILL);
+        let done = program.end();
+        let now = fs::read_to_string(self.ground.log()).unwrap();
+        let added = now.strip_prefix(&before);
+        let added = added.expect("what was on record stays");
+        let heard: Vec<String> = done.stdout.lines().map(str::to_owned).collect();
+        recorded(&heard, added);
+        until("no process", || processes(&self.ground).is_empty());
+        self.ended(&args, done)
+    }
+
+    /// Checks how a run ended, and returns its exit code.
+    fn ended(&mut self, args: &[String], done: ProgramResult) -> i32 {
+        let last = self.kinds().pop().unwrap_or_default();
         assert!(
             [0, 4, -1].contains(&done.code),
             "{args:?} {done:#?} {:?}",
@@ -129,7 +160,7 @@ impl StoryTeller {
         );
         self.listed(&last);
         self.said = done.stderr;
-        done.code == 0
+        done.code
     }
 
     /// The arguments with which it goes on; each open prompt is answered if it was parked.

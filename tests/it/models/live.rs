@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::world::ProgramResult;
 
 /// How long anything may take before a test gives up on it.
-pub(super) const LONG: Duration = Duration::from_secs(20);
+pub(super) const LONG: Duration = Duration::from_secs(60);
 
 /// A run of the program. It is ended when this is dropped.
 pub(super) struct Live {

@@ -358,6 +358,43 @@ async fn ollama_is_asked_for_what_its_list_does_not_say() {
 }
 
 #[tokio::test]
+async fn headers_of_the_configuration_are_sent_and_win_over_the_providers_own() {
+    let server = ModelServer::start(|received| {
+        let own = received.header("x-team").unwrap_or("nothing");
+        let message = format!("no {own} here");
+        ServedReply::json(401, json!({"error": {"type": "x", "message": message}}))
+    });
+    let url = server.url(model_server::ServedApi::OpenaiChat);
+    let asked = |headers: &str| {
+        let text = format!(
+            "providers.work = {{ api = 'openai-chat', base_url = '{url}', headers = {headers} }}"
+        );
+        let settings = settings(&text);
+        let outside = outside(&[], std::path::Path::new("/nowhere"));
+        let any = ModelId::of_provider("work", &settings).unwrap();
+        let endpoint = outside.endpoint(&any, &settings);
+        async move {
+            match endpoint {
+                Ok(endpoint) => outside.list(&endpoint).await.unwrap_err(),
+                Err(why) => why,
+            }
+        }
+    };
+    let why = asked("{ X-Team = 'hunter2-hunter2', Content-Type = 'text/json' }").await;
+    assert!(why.contains("(no [hidden] here)"), "{why}");
+    assert_eq!(
+        server.received()[0].header("content-type"),
+        Some("text/json")
+    );
+    for broken in ["{ 'a b' = 'x' }", "{ 'a b' = \"x\\ny\" }"] {
+        assert_eq!(
+            asked(broken).await,
+            "providers.work.headers.\"a b\" is no header; correct its name or its value in your aside.toml"
+        );
+    }
+}
+
+#[tokio::test]
 async fn headers_of_the_users_own_are_sent_and_what_stands_in_them_is_not_repeated() {
     let server = ModelServer::start(|received| {
         let own = received.header("x-team").unwrap_or("nothing").to_owned();

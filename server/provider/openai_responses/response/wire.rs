@@ -13,12 +13,16 @@ pub(super) struct TypedEvent {
     pub(super) r#type: String,
     #[serde(deserialize_with = "lenient")]
     pub(super) status: String,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) id: String,
 }
 
 #[derive(Deserialize)]
 pub(super) struct DeltaEvent {
     #[serde(default, deserialize_with = "lenient")]
     pub(super) output_index: Option<u64>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) item_id: String,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) summary_index: u64,
     #[serde(default, deserialize_with = "lenient")]

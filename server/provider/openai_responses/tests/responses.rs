@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     provider::{api::WireApi as _, options::CacheRetention, retry::ApiError, trial::json_sample},
-    turn::response::{Finish, Kind, Piece},
+    turn::response::{Finish, Kind, Piece, Response},
 };
 
 /// The pieces of a response, a line each.
@@ -394,7 +394,7 @@ fn models_are_listed() {
     assert_eq!((names, next), (vec!["gpt-6.1-sol"], None));
     assert_eq!(
         API.models(&serde_json::json!({"object": "list"})),
-        Err("the list of models has no member data".to_owned())
+        Err("the list of models has no models in it".to_owned())
     );
 }
 
@@ -408,4 +408,51 @@ fn the_finish_is_the_last_piece() {
         .filter(|piece| matches!(piece, Piece::Finish(_)));
     assert_eq!(finishes.count(), 1);
     assert_eq!(pieces.last(), Some(&Piece::Finish(Finish::ToolUse)));
+}
+
+/// As llama.cpp streams: nothing is numbered, and all items end together.
+#[test]
+fn items_that_are_not_numbered_are_known_by_their_ids() {
+    let item = |state: &str, kind: &str, id: &str, rest: &str| {
+        format!(
+            "data: {{\"type\":\"response.output_item.{state}\",\"item\":{{\"type\":\"{kind}\",\"id\":\"{id}\"{rest}}}}}\n\n"
+        )
+    };
+    let delta = |kind: &str, id: &str, text: &str| {
+        format!(
+            "data: {{\"type\":\"response.{kind}.delta\",\"item_id\":\"{id}\",\"delta\":\"{text}\"}}\n\n"
+        )
+    };
+    let named = |id: &str| format!(r#","call_id":"{id}","name":"fs_grep""#);
+    let whole = |id: &str| format!(r#"{},"arguments":"{{\"a\":1}}""#, named(id));
+    let said = r#","content":[{"type":"output_text","text":"Look."}]"#;
+    let body = [
+        item("added", "message", "m", ""),
+        delta("output_text", "m", "Look."),
+        item("added", "function_call", "f1", &named("c1")),
+        item("added", "function_call", "f2", &named("c2")),
+        delta("function_call_arguments", "f2", r#"{\"a\":1}"#),
+        delta("function_call_arguments", "f1", r#"{\"a\":1}"#),
+        item("done", "message", "m", said),
+        item("done", "function_call", "f1", &whole("c1")),
+        item("done", "function_call", "f2", &whole("c2")),
+        "data: {\"type\":\"response.completed\",\"response\":{}}\n\n".to_owned(),
+    ];
+    let mut response = Response::default();
+    for piece in conversation(sol())
+        .decode(&API, body.concat().as_bytes())
+        .unwrap()
+    {
+        response.add(piece);
+    }
+    assert_eq!(response.text(), "Look.");
+    let calls: Vec<_> = response.complete_calls().collect();
+    assert_eq!(calls.len(), 2, "{calls:#?}");
+    for (call, id) in calls.iter().zip(["c1", "c2"]) {
+        let expected = Kind::ToolCall {
+            id: id.into(),
+            name: "fs_grep".into(),
+        };
+        assert_eq!((&call.kind, call.text.as_str()), (&expected, r#"{"a":1}"#));
+    }
 }

@@ -1,14 +1,37 @@
-//! What lists of models say: OpenAI's has names alone, others have more.
+//! What lists of models say where one of OpenAI's APIs is spoken: OpenAI's has names alone, others have more.
 
 use serde_json::Value;
 
-use crate::provider::{
+use super::{
     abilities::{ForcedToolSupport, Prices, ReasoningKind, StatedAbilities},
     api::ListedModel,
 };
 
 /// Efforts that every gateway maps to what its models know.
 const EFFORTS: [&str; 3] = ["low", "medium", "high"];
+
+/// Where servers say how many tokens of context a model has, whichever API is spoken: what they serve before what the
+/// model could have.
+const CONTEXT: [&str; 7] = [
+    "/top_provider/context_length",
+    "/context_length",
+    "/max_context_length",
+    "/max_model_len",
+    "/meta/n_ctx",
+    "/max_input_tokens",
+    "/meta/n_ctx_train",
+];
+
+/// How many tokens of context the entry of a list says that its model has.
+pub(super) fn context_window(model: &Value) -> Option<u64> {
+    count(model, &CONTEXT)
+}
+
+/// The first of these numbers that is there, and is one.
+fn count(model: &Value, places: &[&str]) -> Option<u64> {
+    let mut found = places.iter().filter_map(|place| model.pointer(place));
+    found.find_map(Value::as_u64).filter(|count| *count > 0)
+}
 
 /// Reads a list of models.
 ///
@@ -27,20 +50,9 @@ fn listed(model: &Value) -> Option<ListedModel> {
     if model["capabilities"]["completion_chat"] == false {
         return None;
     }
-    let count = |places: &[&str]| {
-        let mut found = places.iter().filter_map(|place| model.pointer(place));
-        found.find_map(Value::as_u64).filter(|count| *count > 0)
-    };
     let mut stated = StatedAbilities {
-        context_window: count(&[
-            "/top_provider/context_length",
-            "/context_length",
-            "/max_context_length",
-            "/max_model_len",
-            "/meta/n_ctx",
-            "/meta/n_ctx_train",
-        ]),
-        max_output: count(&["/top_provider/max_completion_tokens"]),
+        context_window: context_window(model),
+        max_output: count(model, &["/top_provider/max_completion_tokens"]),
         prices: prices(&model["pricing"]),
         ..StatedAbilities::default()
     };
