@@ -104,7 +104,8 @@ impl ModelId {
         let Some((provider, model)) = id.split_once('/').filter(|(_, model)| !model.is_empty())
         else {
             return Err(format!(
-                "`{shown}` is not a model; one is written `provider/model`"
+                "`{shown}` is not a model; one is written `provider/model`, and `aside model list` shows those that you \
+                 have"
             ));
         };
         let own = settings.providers.get(provider);
@@ -126,8 +127,12 @@ impl ModelId {
         names.extend(settings.providers.keys().map(String::as_str));
         let near = did_you_mean(provider, names.iter().copied());
         let names = names.join(", ");
+        let next = match near.is_empty() {
+            true => "; take one of them, or add yours to `providers` in your aside.toml",
+            false => "",
+        };
         Err(format!(
-            "there is no provider for the model `{shown}` among {names}{near}"
+            "there is no provider for the model `{shown}` among {names}{near}{next}"
         ))
     }
 }
@@ -235,8 +240,18 @@ mod tests {
             "there is no provider for the model `opnai/x` among anthropic, openai, google, ollama, openrouter, \
              deepseek, mistral, cerebras, llamacpp, vllm, lmstudio, rehearsal, mine; did you mean `openai`?",
         );
+        check(
+            "assistant.model = 'zzzzzz/x'",
+            &[],
+            "there is no provider for the model `zzzzzz/x` among anthropic, openai, google, ollama, openrouter, \
+             deepseek, mistral, cerebras, llamacpp, vllm, lmstudio, rehearsal; take one of them, or add yours to \
+             `providers` in your aside.toml",
+        );
         for id in ["openai", "openai/"] {
-            let expected = format!("`{id}` is not a model; one is written `provider/model`");
+            let expected = format!(
+                "`{id}` is not a model; one is written `provider/model`, and `aside model list` shows those that you \
+                 have"
+            );
             check(&format!("assistant.model = '{id}'"), &[], &expected);
         }
     }

@@ -88,6 +88,10 @@ pub struct TurnOptions {
     /// often it is resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<TurnLimits>,
+    /// Commands ran without a sandbox because the user said so. A resume has to be told again: what a person is asked
+    /// about then is a command without walls.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unsandboxed: bool,
     /// What other versions of the program wrote here.
     #[serde(flatten)]
     pub other: Map<String, Value>,

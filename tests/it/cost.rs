@@ -20,6 +20,7 @@ fn in_band(model: &str, before: Prelude, questions: usize) -> Bill {
         strategy: "in_band",
         assistant: None,
         questions,
+        breaks: 0,
     })
 }
 
@@ -67,6 +68,7 @@ fn questions_to_another_model_share_the_conversation_among_themselves() {
             strategy: "structured",
             assistant: Some(assistant),
             questions: 3,
+            breaks: 0,
         });
         let inquiries = bill.inquiries();
         assert_eq!(inquiries.len(), 3, "{assistant}");
@@ -93,4 +95,27 @@ fn a_turn_of_sixty_steps_and_its_inquiries_use_one_connection() {
         assert_eq!((bill.own().len(), bill.inquiries().len()), (60, 1));
         assert_eq!(bill.connections, 1, "{model}");
     }
+}
+
+/// Two replies break off behind their first words; the third comes whole.
+#[test]
+fn what_broke_and_was_sent_again_is_paid_for() {
+    let before = Prelude {
+        steps: 2,
+        lines: 314,
+        instructions: 52_000,
+    };
+    let case = CostCase {
+        before,
+        model: "anthropic/claude-opus-5-5",
+        strategy: "in_band",
+        assistant: None,
+        questions: 1,
+        breaks: 2,
+    };
+    let (whole, bill) = (play(CostCase { breaks: 0, ..case }), play(case));
+    assert_eq!((whole.broken().len(), bill.broken().len()), (0, 2));
+    // The input of each is read from the cache by then.
+    let more = bill.dollars() - whole.dollars();
+    assert!(more > 0.005, "{more} beside {}", whole.dollars());
 }

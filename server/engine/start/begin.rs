@@ -43,8 +43,8 @@ use crate::{
     },
     tool::{FileSnapshots, ToolContext, sandbox::Sandbox, workspace::Workspace},
     turn::{
-        Setup, Turn, attachment::Attachment, model_text::ModelText, response::Feature,
-        rules::Rules, transcript::Transcript,
+        Setup, Turn, attachment::Attachment, history::TurnHistory, model_text::ModelText,
+        response::Feature, rules::Rules, transcript::Transcript,
     },
 };
 
@@ -102,6 +102,7 @@ impl Engine {
                 model: Some(parts.rules.model.id.clone()),
                 root: Some(request.root.display().to_string()),
                 limits: TurnLimits::of(&parts.rules.limits),
+                unsandboxed: parts.sandbox.unsandboxed,
                 ..request.options.clone()
             },
             request,
@@ -265,18 +266,41 @@ impl DriverSetup {
             model_text: ModelText::default(),
         };
         match (&self.request.start, resumed) {
-            (TurnStart::Resume { answers }, Some(turn)) => Ok(Turn::resume(
-                setup,
-                turn.history(),
-                answers.clone(),
-                clock.now(),
-            )?),
+            (TurnStart::Resume { answers }, Some(turn)) => {
+                let history = turn.history();
+                self.refuse_walls(&turn.options, &history)?;
+                Ok(Turn::resume(setup, history, answers.clone(), clock.now())?)
+            }
             (TurnStart::Message { text, .. }, _) => {
                 Ok(Turn::start(setup, text.clone(), attachments, clock.now()))
             }
             (TurnStart::Resume { .. }, None) => Err(StartError::NothingToResume(
                 self.conversation.id().to_owned(),
             )),
+        }
+    }
+
+    /// Permission to run a command without a sandbox is none to run it inside of one, where it does something else. Where
+    /// nobody is there who could be asked anew, such a call waits on.
+    fn refuse_walls(&self, before: &TurnOptions, history: &TurnHistory) -> Result<(), StartError> {
+        let is_other = before.unsandboxed && !self.parts.sandbox.unsandboxed;
+        if !is_other || self.request.client.is_some() {
+            return Ok(());
+        }
+        let runs_commands = |tool: &str| {
+            let tool = self.parts.tools.registry.get(tool);
+            tool.is_some_and(|tool| tool.about().runs_commands)
+        };
+        match history
+            .permission_calls()
+            .find(|call| runs_commands(call.tool()))
+        {
+            None => Ok(()),
+            Some(call) => Err(StartError::Usage(format!(
+                "the turn was left as it is, for {} waits for an answer about a command without a sandbox; \
+                 say --unsandboxed again, or cancel it with a new message",
+                call.tool()
+            ))),
         }
     }
 

@@ -4,7 +4,9 @@
 //! Invariant: whoever writes anything else takes them away first, so that they stand below all else and leave nothing
 //! behind.
 
-use unicode_width::UnicodeWidthChar;
+use std::borrow::Cow;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::paint::Paint;
 
@@ -60,7 +62,7 @@ impl Drawn {
         }
         let mut out = self.erase();
         let lines = self.wanted.iter();
-        let lines = lines.map(|line| self.paint.dim(cut(line, width.saturating_sub(1))));
+        let lines = lines.map(|line| self.paint.dim(&fit(line, width.saturating_sub(1))));
         out += &lines.collect::<Vec<_>>().join("\n");
         self.shown.clone_from(&self.wanted);
         out
@@ -79,7 +81,24 @@ impl Drawn {
     }
 }
 
-/// As much of the line as has room in so many columns.
+/// As much of the line as has room in so many columns. For how long something runs is kept: it is the one thing that
+/// says that all is well.
+fn fit(line: &str, width: usize) -> Cow<'_, str> {
+    let kept = cut(line, width);
+    let is_output = line.starts_with(' ');
+    match line.rsplit_once(" · ").filter(|_| !is_output) {
+        Some((what, time)) if kept.len() < line.len() => {
+            let time = format!("… · {time}");
+            match width.checked_sub(time.width()) {
+                Some(room) if room > 1 => format!("{}{time}", cut(what, room)).into(),
+                _ => kept.into(),
+            }
+        }
+        _ => kept.into(),
+    }
+}
+
+/// The beginning of a text that has room in so many columns.
 fn cut(line: &str, width: usize) -> &str {
     let mut columns = 0;
     let end = line.char_indices().find(|(_, letter)| {
@@ -118,6 +137,19 @@ mod tests {
         let mut drawn = Drawn::new(true, Paint::OFF);
         drawn.wants(lines(&["12345", "1🥛🥛", ""]));
         assert_eq!(drawn.draw(5), "1234\n1🥛\n");
+    }
+
+    #[test]
+    fn of_a_long_line_the_time_stays() {
+        let runs = "⠹ run_command: Run `make` · 12.4 s";
+        let mut drawn = Drawn::new(true, Paint::OFF);
+        drawn.wants(lines(&[runs, "  │ a · b is what it prints"]));
+        assert_eq!(
+            drawn.draw(26),
+            "⠹ run_command:… · 12.4 s\n  │ a · b is what it pri"
+        );
+        assert_eq!(fit(runs, 34), runs);
+        assert_eq!(fit(runs, 8), "⠹ run_co");
     }
 
     #[test]

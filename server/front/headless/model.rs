@@ -39,7 +39,7 @@ pub async fn list(place: &CommandContext, streams: &mut Streams<'_>) -> Result<(
             }
             // It was only tried whether there is one.
             Err(_) if name == "ollama" && !models.expects_ollama(settings) => {}
-            Err(why) => streams.note(&format!("The models of {name} are not known: {why}.")),
+            Err(why) => streams.note(&not_known(name, &why)),
         }
     }
     streams.say(&table(&rows))?;
@@ -89,6 +89,14 @@ async fn ask(name: &str, settings: &Settings, models: &Models) -> Result<ListAns
         models: listed,
         rows,
     })
+}
+
+/// Why the models of a provider are not known. It was asked for none of them, so that none is named.
+fn not_known(provider: &str, why: &str) -> String {
+    let why = why
+        .strip_prefix(&format!("{provider}/any: "))
+        .unwrap_or(why);
+    format!("The models of {provider} are not known: {why}.")
 }
 
 /// Model, context, output, reasoning, price of input, of output.
@@ -173,6 +181,13 @@ fn table(rows: &[Row]) -> String {
 mod tests {
     use super::*;
     use crate::provider::{ApiKind, abilities};
+
+    #[test]
+    fn what_keeps_a_list_away_names_no_model() {
+        let expected = "The models of google are not known: nobody answers.";
+        assert_eq!(not_known("google", "google/any: nobody answers"), expected);
+        assert_eq!(not_known("google", "nobody answers"), expected);
+    }
 
     #[test]
     fn models_are_listed_in_columns() {

@@ -29,7 +29,7 @@ use crate::{
     input::{Preparation, Prepared, ToolOutcome, ToolOutput},
     inquiry::OpenCall,
     question::Answer,
-    record::{CallEnd, CallKey, Event, ResultReason},
+    record::{CallEnd, CallKey, Event, Level, ResultReason},
     rules::{RunRule, Time},
 };
 
@@ -207,7 +207,15 @@ impl Call {
         let permit = self.decide(cx, &prepared);
         let asks = matches!(permit, Permit::Ask | Permit::Park);
         let kept = self.kept.as_ref();
-        if !asks || kept.is_some_and(|kept| kept.hash != prepared.hash) {
+        let changed = kept.filter(|kept| kept.hash != prepared.hash);
+        if asks && changed.is_some_and(|kept| kept.forget_answer(cx)) {
+            let title = &prepared.title;
+            cx.notice(
+                Level::Warning,
+                format!("The answer was not used, for what it allows has changed since: {title}."),
+            );
+        }
+        if !asks || changed.is_some() {
             self.drop_kept(cx);
         }
         match permit {
@@ -231,8 +239,11 @@ impl Call {
 
     fn decide(&self, cx: &Context, prepared: &Prepared) -> Permit {
         let approved = self.approved.as_deref() == Some(&prepared.hash);
+        let kept = self.kept.as_ref();
+        let is_asked = matches!(self.state, State::Permission(_));
+        let was_asked = is_asked || kept.is_some() || self.approved.is_some();
         let tool = &self.identity.tool;
-        permission::decide(cx, tool, prepared, approved, self.kept.as_ref())
+        permission::decide(cx, tool, prepared, approved, kept, was_asked)
     }
 
     /// The mode or an approval widened: a permission that is still being asked for may not be needed any more.

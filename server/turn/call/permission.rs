@@ -51,9 +51,14 @@ pub(super) enum PermissionStep {
 }
 
 impl KeptPrompt {
+    /// Whether an answer to it was given beforehand, which is of no use now.
+    pub(super) fn forget_answer(&self, cx: &mut Context) -> bool {
+        cx.given.remove(&self.id).is_some()
+    }
+
     /// It need not be answered any more.
     pub(super) fn withdraw(self, cx: &mut Context) {
-        cx.given.remove(&self.id);
+        self.forget_answer(cx);
         WaitingPrompt::new(self.id, true, cx.now).withdraw(cx);
     }
 }
@@ -234,18 +239,19 @@ impl PermissionPrompt {
     }
 }
 
-/// Whether a call that was prepared may run. `approved`: a person approved exactly this for this call.
+/// Whether a call that was prepared may run. `approved`: a person approved exactly this for this call; `was_asked`: a
+/// person was asked of it, and goes on being waited for, whatever `detached` says now and whatever it came to be.
 pub(super) fn decide(
     cx: &Context,
     tool: &str,
     prepared: &Prepared,
     approved: bool,
     kept: Option<&KeptPrompt>,
+    was_asked: bool,
 ) -> Permit {
     let rules = cx.tool(tool);
-    // A prompt that waited for a person goes on waiting for one, whatever `detached` says now.
-    let waited = kept.filter(|kept| kept.hash == prepared.hash);
-    let given = waited.is_some_and(|kept| cx.given.contains_key(&kept.id));
+    let fits = |kept: &KeptPrompt| kept.hash == prepared.hash && cx.given.contains_key(&kept.id);
+    let given = kept.is_some_and(fits);
     permit::permit(&permit::Facts {
         mode: cx.mode(),
         run: rules.run,
@@ -256,7 +262,7 @@ pub(super) fn decide(
         approved: prepared.approved,
         permitted: approved || cx.memory().is_permitted(&prepared.hash),
         attached: cx.client.is_some() || given,
-        detached: if waited.is_some() {
+        detached: if was_asked {
             DetachedMode::Stop
         } else {
             rules.detached.run

@@ -127,6 +127,17 @@ impl TurnHistory {
         self.step_calls().filter(|call| call.is_open())
     }
 
+    /// The open calls that a person is asked to permit, or has permitted, and that did not run since.
+    pub fn permission_calls(&self) -> impl Iterator<Item = &CallHistory> {
+        self.open_calls().filter(|call| match call.state() {
+            CallState::Permission(_) => true,
+            CallState::Due => call
+                .details()
+                .is_some_and(|details| details.permitted.is_some()),
+            _ => false,
+        })
+    }
+
     /// The key of the next call that is made.
     #[must_use]
     pub fn next_call(&self) -> CallKey {

@@ -53,6 +53,8 @@ pub(crate) struct CostCase<'a> {
     pub(crate) assistant: Option<&'a str>,
     /// Questions that are open at once.
     pub(crate) questions: usize,
+    /// The reply to the turn's last request breaks off so often, before it comes whole.
+    pub(crate) breaks: usize,
 }
 
 /// One request, as the server saw it.
@@ -60,6 +62,8 @@ pub(crate) struct CostCase<'a> {
 pub(crate) struct Paid {
     /// It asks a question of a tool's.
     pub(crate) inquiry: bool,
+    /// Its reply broke off, and it was sent again.
+    pub(crate) broken: bool,
     /// How much of the input came from the cache.
     pub(crate) cached: CachedTokens,
     /// Tokens of its answer.
@@ -95,6 +99,16 @@ impl Bill {
         self.requests.iter().filter(|paid| !paid.inquiry).collect()
     }
 
+    /// The requests whose reply broke off.
+    pub(crate) fn broken(&self) -> Vec<&Paid> {
+        self.requests.iter().filter(|paid| paid.broken).collect()
+    }
+
+    /// US dollars of all of them.
+    pub(crate) fn dollars(&self) -> f64 {
+        self.requests.iter().map(|paid| paid.dollars).sum()
+    }
+
     /// The turn's own last request before the questions: what the inquiries have in common with it is cached.
     pub(crate) fn before(&self) -> &Paid {
         self.own()[self.steps]
@@ -118,7 +132,7 @@ pub(crate) fn play(case: CostCase<'_>) -> Bill {
     prepare(&world, case);
     let strategy = format!("conversation.inquiry.strategy={}", case.strategy);
     let mut args = vec!["run", "-m", case.model, "--trust", "--mode", "edits"];
-    args.extend(["--max-steps", "100"]);
+    args.extend(["--max-steps", "100", "--output", "json"]);
     args.extend(["--set", &strategy]);
     let assistant = case
         .assistant
@@ -128,7 +142,8 @@ pub(crate) fn play(case: CostCase<'_>) -> Bill {
     }
     args.push("Go");
     let done = start(world.command(&args).envs(places(&server))).end();
-    done.exits(0).writes("Done.\n");
+    let end = done.exits(0).json();
+    assert_eq!(end["answer"], "Done.");
     for file in 0..case.questions {
         assert_eq!(world.read(&format!("f{file}.txt")), "x = 2\ny\nx = 2\n");
     }
@@ -143,6 +158,9 @@ pub(crate) fn play(case: CostCase<'_>) -> Bill {
         connections: server.connections(),
     };
     agrees(&bill, &world.log());
+    // What is said of the turn is what the server reckoned, too.
+    let said = end["usage"]["costUsd"].as_f64().expect("a cost");
+    assert!((said - bill.dollars()).abs() < 1e-9, "{said}: {bill:?}");
     bill
 }
 
@@ -215,12 +233,16 @@ fn agrees(bill: &Bill, log: &EventLog) {
     assert_eq!(recorded("response_end"), reckoned(bill.own()));
 }
 
+/// The tokens of output that Anthropic tells of when a message begins: all that is known of one that breaks off.
+const BEGUN: u64 = 2;
+
 /// What the server keeps between requests.
 struct Book {
     cache: PromptCache,
     began: Instant,
     steps: usize,
     questions: usize,
+    breaks: usize,
     paid: Vec<Paid>,
 }
 
@@ -231,6 +253,7 @@ impl Book {
             began: Instant::now(),
             steps: case.before.steps,
             questions: case.questions,
+            breaks: case.breaks,
             paid: Vec::new(),
         }
     }
@@ -249,14 +272,22 @@ impl Book {
         self.cache.started(ticket);
 
         let asked = RequestedQuestions::read(body);
-        let own = self.paid.iter().filter(|paid| !paid.inquiry).count();
+        let counts = |paid: &&Paid| !paid.inquiry && !paid.broken;
+        let own = self.paid.iter().filter(counts).count();
         let said = match &asked {
             Some(asked) => asked.answers(),
             None => self.step(own),
         };
-        let output = said.iter().map(length).sum::<u64>().div_ceil(4);
+        let broken = own > self.steps && self.breaks > 0;
+        let output = if broken {
+            self.breaks -= 1;
+            BEGUN
+        } else {
+            said.iter().map(length).sum::<u64>().div_ceil(4)
+        };
         self.paid.push(Paid {
             inquiry: asked.is_some(),
+            broken,
             cached,
             output,
             dollars: dollars(&cached, output, prices(api, &model, cached)),
@@ -270,7 +301,14 @@ impl Book {
                 output,
                 reasoning: 0,
             });
-        said.into_iter().fold(play, ModelReply::say).reply(api)
+        let reply = said.into_iter().fold(play, ModelReply::say);
+        if !broken {
+            return reply.reply(api);
+        }
+        let stream = String::from_utf8_lossy(&reply.stream(api)).into_owned();
+        let begins = stream.find("content_block_delta");
+        let at = begins.expect("the first words in the stream");
+        reply.reply(api).cut_at(at)
     }
 
     /// What the turn's own request of this number is told.

@@ -137,6 +137,44 @@ fn trust_is_given_to_a_folder_and_taken_back() {
     assert_eq!(client.refused("aside/turn/start", edits).0, -32015);
 }
 
+/// The turn waits for a permission, its server goes away, and the workspace is not trusted any more.
+#[test]
+fn a_turn_whose_answer_would_be_in_vain_is_left_as_it_is() {
+    let script = r#"
+        [[reply]]
+        when = { step = 1 }
+        say = [{ call = "write_file", id = "write", arguments = { path = "a.txt", content = "a" } }]
+        [[reply]]
+        times = 9
+        say = [{ text = "Done." }]
+    "#;
+    let world = TestWorld::new();
+    let mut client = Client::start(&world, script, prompts());
+    let turn = client.turn(json!({ "message": "Go" }));
+    let prompt = client.expect("aside/prompt");
+    client.crash();
+    let before = world.log().events().to_vec();
+
+    let model = world.script(script);
+    let options = json!({ "config": { "assistant": { "model": model } } });
+    let mut client = Client::with(&world, prompts(), options);
+    let resume = json!({ "conversationId": turn["conversationId"] });
+    let (code, text) = client.refused("aside/turn/resume", resume.clone());
+    assert_eq!(code, -32015, "{text}");
+    assert!(text.contains("write_file"), "{text}");
+    assert_eq!(world.log().events(), before);
+    let pending = client.request("aside/prompt/pending", json!({}));
+    let still = &pending["prompts"][0];
+    assert_eq!(still["promptId"], prompt["params"]["promptId"]);
+
+    let trust = json!({ "folder": uri(&world, ""), "trusted": true });
+    client.request("aside/workspace/trust", trust);
+    client.request("aside/turn/resume", resume);
+    let (_, end) = client.play(&turn, |_| answer("once"));
+    assert_eq!(end["answer"], "Done.");
+    assert_eq!(world.read("a.txt"), "a");
+}
+
 #[test]
 fn settings_are_pulled_and_asked_for_where_the_client_says_so() {
     let world = TestWorld::new();

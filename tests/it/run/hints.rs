@@ -130,6 +130,26 @@ fn without_trust_no_answer_is_used_up() {
     }
 }
 
+/// A permission to run a command without a sandbox is none to run it inside of one, and the other way round.
+#[test]
+fn without_the_freedom_that_it_was_asked_with_no_answer_is_used_up() {
+    let world = TestWorld::new();
+    let flags = ["--trust", "--unsandboxed", "--detached", "stop"];
+    let done = world.run(RUNS, &flags).exits(4);
+    let line = hint(&done, "answer with: ").replace("VALUE", "once");
+    assert!(line.contains(" --unsandboxed"), "{line}");
+    let before = world.log().events().to_vec();
+    let (bare, _) = line.split_once(" --answer ").unwrap();
+    for line in [&line, bare] {
+        let refused = world.types(&line.replace(" --unsandboxed", "")).exits(2);
+        let refused = refused.writes("").says("say --unsandboxed again");
+        assert_eq!(refused.stderr.lines().count(), 1, "{refused:?}");
+        assert_eq!(world.log().events(), before);
+    }
+    world.types(&line).exits(0).writes("Over.\n");
+    assert!(world.at("ran.txt").exists());
+}
+
 #[test]
 fn a_resume_has_mode_limits_and_model_of_the_log() {
     let world = TestWorld::new();

@@ -70,3 +70,64 @@ fn tokens_of_responses_and_inquiries_are_counted_from_the_record() {
     };
     assert_eq!(usage, expected, "{}", played.out);
 }
+
+/// A command that waits for a person's word, in a turn that was left; what is recorded of a resume with this answer, in a
+/// world that is other by these lines.
+fn left_and_resumed(other: &str, answer: &str) -> (Play, Vec<Event>) {
+    let mut play = Play::of("client\ntool run class=more manual\ndo a run {}\nready a hash=walled");
+    let recorded = play.events.len();
+    play.line("crash");
+    play.line("no-client");
+    for line in other.lines() {
+        play.line(line);
+    }
+    play.line(&format!("resume {answer}"));
+    let more = play.events[recorded..].to_vec();
+    (play, more)
+}
+
+#[test]
+fn without_the_trust_that_its_answer_needs_a_resume_uses_nothing_up() {
+    for answer in ["p1=once", ""] {
+        let (mut play, more) = left_and_resumed("untrusted", answer);
+        assert_eq!(more, [], "{}", play.out);
+        let why = "cannot resume: the turn was left as it is, for run waits for an answer that would be in vain: the \
+                   workspace is not trusted";
+        assert!(play.out.contains(why), "{}", play.out);
+        // The prompt is open still.
+        play.world.rules.trusted = true;
+        play.line("tool run detached.run=deny");
+        play.line("resume");
+        play.line("ready a hash=walled");
+        assert!(play.is_parked(), "{}", play.out);
+    }
+    let (play, more) = left_and_resumed("mode plan", "p1=once");
+    assert_eq!(more, [], "{}", play.out);
+}
+
+/// A command that would run outside the sandbox now is not the one that was asked about.
+#[test]
+fn an_answer_to_what_has_changed_since_is_not_used_and_the_call_waits_on() {
+    for detached in ["deny", "auto", "defaults", "stop"] {
+        let other = format!("tool run detached.run={detached}");
+        let (mut play, _) = left_and_resumed(&other, "p1=once");
+        play.line("ready a hash=bare");
+        assert!(play.is_parked(), "{}", play.out);
+        assert_eq!(play.result("a"), None, "{}", play.out);
+        assert!(play.out.contains("The answer was not used"), "{}", play.out);
+        play.line("resume p2=once");
+        play.line("ready a hash=bare");
+        play.line("done a ok");
+        assert_eq!(play.result("a"), Some(("ok", "ok")), "{}", play.out);
+    }
+}
+
+#[test]
+fn what_was_permitted_and_has_changed_before_it_ran_waits_for_a_person_again() {
+    let begin = "client\ntool run class=more manual\nlimit at_once=1\ndo a run {} & b run {}\n\
+                 ready a hash=h1\nready b hash=h2\nanswer a \"once\"\nanswer b \"once\"\n";
+    let left = "crash\nno-client\nresume\nready b hash=h3\n";
+    let play = Play::of(&(begin.to_owned() + left));
+    assert!(play.is_parked(), "{}", play.out);
+    assert_eq!(play.result("b"), None, "{}", play.out);
+}

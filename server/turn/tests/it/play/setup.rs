@@ -96,6 +96,7 @@ impl World {
                 panic!("`{key}` says nothing of a tool");
             }
         }
+        rules.class = found.class;
     }
 
     fn question(&mut self, name: &str, words: &[String]) {
