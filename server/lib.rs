@@ -1,7 +1,8 @@
 //! Aside: an assistant for the editor that asks good questions.
 //!
 //! One program, `aside`, runs an agent's turn — a model, tools, files — and asks where it must. This page is
-//! the map. Arrows point one way: `front → engine → {provider, tool, session} → turn`; a test keeps them so.
+//! the map. Arrows point one way: `front → engine → {provider, tool, mcp, session} → turn`, and
+//! `mcp → tool`; a test keeps them so.
 //! [`config`] is known to `front` and `engine`, and of the others knows only the table of APIs in [`provider`];
 //! [`digest`], [`environment`], [`folder`], [`regular`] and [`visible`] are known to all.
 //!
@@ -11,6 +12,7 @@
 //! | [`config`] | `aside.toml` and its layers, where each value comes from, trust, the JSON schema |
 //! | [`provider`] | models: the trait, five wire APIs behind it, what models can do and cost, and `rehearsal`, which plays a script |
 //! | [`tool`] | the built-in tools, the path gate, the one way to start a child process |
+//! | [`mcp`] | servers of the Model Context Protocol, whose tools join the others |
 //! | [`session`] | the log on disk: append, lock, repair, replay, export, undo |
 //! | [`engine`] | performs what the turn decides: the only owner of tasks, time and cancellation |
 //! | [`digest`] | SHA-256 in hex: what files, blobs and approvals are known by |
@@ -41,6 +43,7 @@ pub mod folder;
 pub mod front;
 #[cfg(test)]
 mod fuzz;
+pub mod mcp;
 pub mod provider;
 pub mod regular;
 pub mod session;

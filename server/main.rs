@@ -17,7 +17,7 @@ use aside::{
         args::{self, Cli, Command, Stop},
         config, conversation, demo, doctor,
         failure::CommandFailure,
-        model, output,
+        mcp, model, output,
         place::CommandContext,
         run,
         streams::Streams,
@@ -26,7 +26,11 @@ use aside::{
     front::lsp,
     tool::supervisor,
 };
-use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
+use tracing_subscriber::{
+    filter::{LevelFilter, Targets},
+    layer::SubscriberExt,
+    util::SubscriberInitExt,
+};
 
 fn main() -> ExitCode {
     let mut given = std::env::args_os();
@@ -125,6 +129,10 @@ fn dispatch(cli: Cli) -> Result<(u8, String), CommandFailure> {
             };
             with_streams(|streams| trust::run(revoke, consent, &place, streams))
         }
+        Command::Mcp(args::McpCommand::List) => {
+            let place = place()?;
+            with_streams(|streams| block_on(mcp::list(&place, streams))?)
+        }
         Command::Approvals(command) => {
             let place = place()?;
             with_streams(|streams| approvals::run(&command, &place, streams))
@@ -195,6 +203,8 @@ fn log(file: Option<&Path>) -> Result<(), CommandFailure> {
                 "ASIDE_LOG is not a level or a list of targets: {error}"
             ))
         })?;
+    // Whole messages of servers, and answers to them, would be in what the protocol's library logs below this.
+    let targets = targets.with_target("rmcp", LevelFilter::WARN);
     let layer = tracing_subscriber::fmt::layer().with_ansi(false);
     match file {
         None => tracing_subscriber::registry()

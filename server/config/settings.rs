@@ -452,8 +452,31 @@ pub struct McpServer {
     pub args: Vec<String>,
     /// What its environment holds besides the usual.
     pub env: BTreeMap<String, EnvValue>,
+    /// Names of variables of your environment that it gets too.
+    pub env_vars: Vec<String>,
+    /// Whether it is started; unset is yes.
+    pub enabled: Option<bool>,
+    /// Seconds until its tools are known; unset is 30.
+    #[schemars(range(min = 1, max = 600))]
+    pub startup_seconds: Option<u64>,
+    /// Which protocol is spoken with it; unset is `auto`.
+    pub protocol: Option<ProtocolSetting>,
     /// Where it is reached.
     pub url: Option<String>,
+}
+
+/// Which protocol is spoken with an MCP server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ProtocolSetting {
+    /// That of 2025-11-25, unless the server wants the newer one.
+    #[serde(rename = "auto")]
+    Auto,
+    /// Only this one.
+    #[serde(rename = "2025-11-25")]
+    Older,
+    /// Only this one; tools cannot ask while they run then.
+    #[serde(rename = "2026-07-28")]
+    Newer,
 }
 
 /// The value of an environment variable, which may be a secret: it is never printed.

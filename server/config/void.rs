@@ -38,12 +38,16 @@ fn void_keys(settings: &Settings) -> Vec<VoidKey> {
         .flat_map(|(name, tool)| of_tool(settings, name, tool))
         .collect();
     void.extend(inquiries(settings));
-    for name in settings.mcp.servers.keys() {
-        let path = path(&["mcp", "servers", name]);
-        let why =
-            "starts nothing: servers of the Model Context Protocol are not there yet; take it out";
+    for (name, server) in &settings.mcp.servers {
+        let why = match (&server.command, &server.url) {
+            (Some(_), None) => continue,
+            (_, Some(_)) => {
+                "connects to nothing: MCP servers on the network are not there yet; give it a `command`, or take it out"
+            }
+            (None, None) => "starts nothing: it has no `command`; give it one, or take it out",
+        };
         void.push(VoidKey {
-            path,
+            path: path(&["mcp", "servers", name]),
             why: why.into(),
         });
     }
@@ -98,7 +102,7 @@ fn of_definition(name: &str, tool: &ToolSettings) -> Option<(&'static str, Strin
         }
         Some(ToolSource::Mcp) => Some((
             "source",
-            "makes no tool: tools of MCP servers are not there yet; take it out".to_owned(),
+            "makes no tool: tools of MCP servers come with their server, `[mcp.servers.<name>]`; take it out".to_owned(),
         )),
         Some(ToolSource::Builtin) => first.map(|(key, _)| {
             (
@@ -194,9 +198,14 @@ mod tests {
     #[test]
     fn what_is_not_there_yet_is_an_error() {
         check(
-            "[mcp.servers.db]\ncommand = 'db'\n",
+            "[mcp.servers.db]\nurl = 'https://example.com'\n",
+            &["`mcp.servers.db` connects to nothing"],
+        );
+        check(
+            "[mcp.servers.db]\nargs = ['x']\n",
             &["`mcp.servers.db` starts nothing"],
         );
+        check("[mcp.servers.db]\ncommand = 'db'\n", &[]);
         check("", &[]);
     }
 

@@ -12,7 +12,7 @@ use super::{
     conversations::Conversations,
     models::{Models, key::Env},
 };
-use crate::{config::Settings, environment, tool::Tool};
+use crate::{config::Settings, environment, mcp::McpServers, tool::Tool};
 
 /// The folder that stands for the workspace where there is none. No workspace has a name with a dot in front.
 const NO_WORKSPACE: &str = ".no-workspace";
@@ -28,6 +28,7 @@ struct EngineParts {
     env: Env,
     models: OnceLock<Models>,
     conversations: Conversations,
+    mcp: McpServers,
 }
 
 impl Engine {
@@ -54,6 +55,7 @@ impl Engine {
             own_tools,
             env,
             models: OnceLock::new(),
+            mcp: McpServers::default(),
         }))
     }
 
@@ -104,6 +106,11 @@ impl Engine {
             )
         };
         inner.models.get_or_init(new).clone()
+    }
+
+    /// The servers of the process. None is started before somebody asks for its tools.
+    pub(super) fn mcp(&self) -> &McpServers {
+        &self.0.mcp
     }
 
     pub(super) fn program(&self) -> &Path {

@@ -18,6 +18,9 @@ use crate::{
 
 use super::{Tool, ToolContext, ToolSpec, host::PreparedCall, off_thread, outcome, output::fitted};
 
+/// What a person is told of a tool that only reads.
+const READS: &str = "The editor says that it only reads; what you allow for longer counts whatever its arguments are.";
+
 /// A call on its way to the client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientCall {
@@ -47,6 +50,8 @@ pub type CallClient =
 pub struct ClientTool {
     about: ToolSpec,
     call: CallClient,
+    /// The editor says that it only reads.
+    reads_only: bool,
 }
 
 impl ClientTool {
@@ -59,7 +64,32 @@ impl ClientTool {
         // What it changes is not on record.
         about.runs_commands = true;
         about.outside = true;
-        Self { about, call }
+        Self {
+            about,
+            call,
+            reads_only: false,
+        }
+    }
+
+    /// The same tool, of which the client says that it only reads: a permission is for the tool, whatever its arguments.
+    #[must_use]
+    pub fn reading_only(mut self) -> Self {
+        self.reads_only = true;
+        self
+    }
+
+    /// What an approval is bound to: all that is shown, or the tool itself, where that only reads.
+    fn hash(&self, work: &CallWork) -> String {
+        if !self.reads_only {
+            return crate::digest::of_parts(&["client", &work.tool, &work.arguments.to_string()]);
+        }
+        let ToolSpec {
+            name,
+            description,
+            parameters,
+            ..
+        } = &self.about;
+        crate::digest::of_parts(&["client reads", name, description, &parameters.to_string()])
     }
 }
 
@@ -70,7 +100,7 @@ impl Tool for ClientTool {
     }
 
     async fn prepare(&self, work: &CallWork, host: &Arc<ToolContext>) -> Preparation {
-        let hash = hash(work);
+        let hash = self.hash(work);
         let as_prepared = PreparedCall {
             hash: hash.clone(),
             ..PreparedCall::default()
@@ -83,10 +113,10 @@ impl Tool for ClientTool {
             preview: Some(Preview::Text {
                 text: visible(&shown).into_owned(),
             }),
-            approved: (host.approved)(&hash),
+            approved: host.allowed.contains(&work.tool) || (host.approved)(&hash),
             hash,
             must_ask: None,
-            note: None,
+            note: self.reads_only.then(|| READS.to_owned()),
             sandboxed: false,
         })
     }
@@ -119,11 +149,6 @@ impl Tool for ClientTool {
             Ok(Ok(result)) => outcome(outcome_of(work, host, result).await),
         }
     }
-}
-
-/// What an approval is bound to: all that is shown.
-fn hash(work: &CallWork) -> String {
-    crate::digest::of_parts(&["client", &work.tool, &work.arguments.to_string()])
 }
 
 async fn outcome_of(
@@ -238,6 +263,32 @@ mod tests {
             .prepare(&work(json!({"line": "3"})), &trial.host)
             .await;
         assert!(matches!(misfit, Preparation::Error(_)), "{misfit:?}");
+    }
+
+    #[tokio::test]
+    async fn a_tool_that_only_reads_is_allowed_whatever_its_arguments() {
+        let of = |description: &str| {
+            let parameters = json!({"type": "object"});
+            let call: CallClient = Arc::new(|_| Box::pin(pending()));
+            let tool = ClientTool::new("reveal", description, parameters, call).reading_only();
+            let mut registry = Registry::builtin();
+            registry.add(Arc::new(tool)).unwrap();
+            registry
+        };
+        let trial = ToolTrial::new(&[]);
+        let prepared = async |registry: &Registry, arguments| match registry
+            .prepare(&work(arguments), &trial.host)
+            .await
+        {
+            Preparation::Ready(prepared) => prepared,
+            other => panic!("{other:?}"),
+        };
+        let tool = of("Shows a line.");
+        let one = prepared(&tool, json!({"line": 3})).await;
+        assert_eq!(one.hash, prepared(&tool, json!({"line": 4})).await.hash);
+        assert_eq!((one.class, one.note.as_deref()), (Class::More, Some(READS)));
+        let other = prepared(&of("Does more."), json!({"line": 3})).await;
+        assert_ne!(one.hash, other.hash);
     }
 
     #[tokio::test]

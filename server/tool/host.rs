@@ -1,7 +1,7 @@
 //! What a tool may use: its host.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     fmt, io,
     ops::Range,
     path::PathBuf,
@@ -9,12 +9,20 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::BoxFuture;
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
-use crate::turn::record::CallKey;
+use crate::turn::{
+    question::{Answer, Question},
+    record::CallKey,
+};
 
 use super::{editor::Editor, sandbox::Sandbox, supervisor::DRAIN, workspace::Workspace};
+
+/// Asks a question while a call runs; none where there is no answer.
+pub type AskLive =
+    Box<dyn Fn(CallKey, Question) -> BoxFuture<'static, Option<Answer>> + Send + Sync>;
 
 /// What a tool may use besides its arguments. The engine makes one for a conversation and shares it among its
 /// calls.
@@ -39,6 +47,10 @@ pub struct ToolContext {
     pub output: Box<dyn Fn(CallKey, &str) + Send + Sync>,
     /// Whether an approval that was kept stands for a hash.
     pub approved: Box<dyn Fn(&str) -> bool + Send + Sync>,
+    /// Asks a question while a call runs on.
+    pub ask_live: AskLive,
+    /// Names of tools that run outside of the sandbox and that the user lets run unasked.
+    pub allowed: BTreeSet<String>,
     /// What commands run inside of.
     pub sandbox: Sandbox,
     /// Bounds of what a tool may return and how long it may take.
@@ -93,13 +105,13 @@ pub struct FileSnapshots {
 
 /// What a call was prepared as.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PreparedCall {
+pub struct PreparedCall {
     /// The hash of all that was shown.
-    pub(super) hash: String,
+    pub hash: String,
     /// For an edit, the content that it starts from.
-    pub(super) base: Option<String>,
+    pub base: Option<String>,
     /// It means the same after other edits of the same file: what it replaces was there once.
-    pub(super) follows: bool,
+    pub follows: bool,
 }
 
 impl ToolContext {
@@ -168,7 +180,7 @@ impl FileSnapshots {
     }
 
     /// Keeps what a call was prepared as.
-    pub(super) fn prepared(&mut self, call: CallKey, prepared: PreparedCall) {
+    pub fn prepared(&mut self, call: CallKey, prepared: PreparedCall) {
         self.prepared.insert(call, prepared);
     }
 

@@ -82,8 +82,8 @@ built_in! {
     mod describe_tools => DescribeTools;
 }
 
-pub use host::{FileEdit, FileSnapshots, ToolContext, ToolLimits};
-pub use output::without_secrets;
+pub use host::{AskLive, FileEdit, FileSnapshots, PreparedCall, ToolContext, ToolLimits};
+pub use output::{fitted, without_secrets};
 pub use registry::{BadName, Registry};
 
 /// Something that the model may call. One file a tool, with its schema, behaviour and tests.
@@ -137,6 +137,8 @@ pub struct ToolSpec {
     pub runs_commands: bool,
     /// It is no part of Aside.
     pub outside: bool,
+    /// The server that it comes from. Its questions are for people alone.
+    pub server: Option<String>,
 }
 
 /// Whether a tool is on, and what may turn it on or off.
@@ -193,6 +195,7 @@ impl ToolSpec {
             default_targets: &[],
             runs_commands: false,
             outside: false,
+            server: None,
         }
     }
 }

@@ -15,7 +15,9 @@ pub fn without_secrets(text: String, secrets: &[Secret]) -> String {
 }
 
 /// The text for the model: whole where it fits, else its beginning and its end, and where the rest is.
-pub(super) fn fitted(host: &ToolContext, text: String) -> Result<String, String> {
+/// # Errors
+/// Where it is too long and cannot be kept.
+pub fn fitted(host: &ToolContext, text: String) -> Result<String, String> {
     let (head, tail) = (host.limits.head, host.limits.tail);
     if text.len() <= head + tail {
         return Ok(text);

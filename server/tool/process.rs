@@ -7,6 +7,7 @@
 
 mod kept;
 mod quiet;
+mod spoken;
 
 use std::{
     ffi::OsString,
@@ -28,7 +29,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 pub(super) use self::kept::BoundedOutput;
-pub use self::quiet::{Quiet, read_quietly};
+pub use self::{
+    quiet::{Quiet, read_quietly},
+    spoken::{Spoken, SpokenPipes},
+};
 use crate::{environment, turn::record::CallKey, visible::printable};
 
 use super::{

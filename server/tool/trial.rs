@@ -179,6 +179,8 @@ fn host(folder: &TempDir, edits: Arc<Mutex<Edits>>) -> ToolContext {
         }),
         output: Box::new(|_, _| ()),
         approved: Box::new(|_| false),
+        ask_live: Box::new(|_, _| Box::pin(std::future::ready(None))),
+        allowed: [].into(),
         sandbox: Sandbox::new(SandboxRules {
             off: true,
             ..SandboxRules::default()

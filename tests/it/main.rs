@@ -9,6 +9,7 @@ mod kill;
 mod local;
 mod logs;
 mod lsp;
+mod mcp;
 mod models;
 mod process;
 mod readme;

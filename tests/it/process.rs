@@ -61,6 +61,8 @@ impl ProcessFixture {
             }),
             output: Box::new(move |_, text| shown.lock().unwrap().push_str(text)),
             approved: Box::new(|_| false),
+            ask_live: Box::new(|_, _| Box::pin(std::future::ready(None))),
+            allowed: [].into(),
             sandbox: Sandbox::unsandboxed(),
             limits,
             tools: [].into_iter().collect(),

@@ -15,42 +15,53 @@ pub(crate) use self::imports::{Crate, ModulePath, documentation, is_test};
 use self::{imports::Texts, rooms::Arrow};
 
 /// A module and those that it must not know. The turn is a crate of its own, which cannot use any of them.
-const ARROWS: [(&str, &[&str]); 10] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     (
         "digest",
-        &["config", "engine", "front", "provider", "session", "tool"],
+        &[
+            "config", "engine", "front", "mcp", "provider", "session", "tool",
+        ],
     ),
     (
         "environment",
-        &["config", "engine", "front", "provider", "session", "tool"],
+        &[
+            "config", "engine", "front", "mcp", "provider", "session", "tool",
+        ],
     ),
     (
         "folder",
-        &["config", "engine", "front", "provider", "session", "tool"],
+        &[
+            "config", "engine", "front", "mcp", "provider", "session", "tool",
+        ],
     ),
     (
         "regular",
-        &["config", "engine", "front", "provider", "session", "tool"],
+        &[
+            "config", "engine", "front", "mcp", "provider", "session", "tool",
+        ],
     ),
     (
         "visible",
-        &["config", "engine", "front", "provider", "session", "tool"],
+        &[
+            "config", "engine", "front", "mcp", "provider", "session", "tool",
+        ],
     ),
     (
         "provider",
-        &["config", "engine", "front", "session", "tool"],
+        &["config", "engine", "front", "mcp", "session", "tool"],
     ),
     (
         "tool",
-        &["config", "engine", "front", "provider", "session"],
+        &["config", "engine", "front", "mcp", "provider", "session"],
     ),
+    ("mcp", &["config", "engine", "front", "provider", "session"]),
     (
         "session",
-        &["config", "engine", "front", "provider", "tool"],
+        &["config", "engine", "front", "mcp", "provider", "tool"],
     ),
     (
         "config",
-        &["engine", "front", "provider", "session", "tool"],
+        &["engine", "front", "mcp", "provider", "session", "tool"],
     ),
     ("engine", &["front"]),
 ];

@@ -7,6 +7,7 @@
 //! | [`state`] | what is kept of a conversation between its turns |
 //! | `performer` | each effect: a line in the log, a task, a message to the front end |
 //! | [`assistants`] | the assistants of their own that answer inquiries |
+//! | `live` | questions that tools ask while they run |
 //! | `tasks` | the tasks of a turn; each ends with it |
 //! | `hooks` | what tools reach of the engine; secrets |
 //! | `trace`, `writer` | inquiries in the trace; the log that the turn is recorded in |
@@ -14,6 +15,7 @@
 pub mod assistants;
 pub mod handle;
 pub(super) mod hooks;
+pub(super) mod live;
 pub mod notice;
 pub(super) mod performer;
 pub mod state;

@@ -13,6 +13,7 @@ use super::{
     assistants::Assistants,
     handle::TurnMessage,
     hooks::Secrets,
+    live::LiveQuestions,
     notice::TurnNotice,
     state::ConversationState,
     tasks::{Happening, TurnTasks},
@@ -30,6 +31,7 @@ use crate::{
         Effect,
         effect::{self, CallWork, End, RequestKind},
         input::{Input, ToolOutcome},
+        question::Answer,
         record::{CallKey, Event, Outcome, Word},
         response::Feature,
         transcript::Transcript,
@@ -54,6 +56,7 @@ pub(in crate::engine) struct Performer {
     pub(in crate::engine) host: Arc<ToolContext>,
     pub(in crate::engine) approvals: Approvals,
     pub(in crate::engine) secrets: Secrets,
+    pub(in crate::engine) live: LiveQuestions,
     pub(in crate::engine) front: mpsc::Sender<TurnMessage>,
     pub(in crate::engine) happenings: mpsc::Receiver<Happening>,
     pub(in crate::engine) tasks: TurnTasks,
@@ -82,8 +85,12 @@ impl Performer {
             Effect::Stop(call) => self.tasks.stop(call),
             Effect::Send(request) => self.send(request),
             Effect::Abort(id) => self.tasks.abort(id),
-            // Tools that ask while they run come from outside; none does yet.
-            Effect::AnswerLive(..) => {}
+            Effect::AnswerLive(call, number, answer) => {
+                if let Some(Answer::Secret(secret)) = &answer {
+                    self.secrets.add(call, secret.clone());
+                }
+                self.live.answer(call, number, answer);
+            }
             Effect::OpenPrompt(prompt) => self.tell(TurnMessage::Prompt(prompt)).await,
             Effect::ClosePrompt(prompt, why) => self.tell(TurnMessage::Dismiss(prompt, why)).await,
             Effect::KeepApproval(approval) => {

@@ -26,6 +26,7 @@ use crate::{
             TurnDriver,
             handle::{QUEUE, TurnHandle, TurnMessage},
             hooks::{Hooks, Secrets},
+            live::LiveQuestions,
             notice::TurnNotice,
             performer::{Calls, Performer},
             state::ConversationState,
@@ -81,8 +82,8 @@ impl Engine {
     pub async fn begin(&self, mut config: TurnConfig) -> Result<StartedTurn, StartError> {
         let parts = TurnParts::new(self, &mut config).await?;
         let mut notices = config.notices();
-        let warning = parts.warning.clone();
-        notices.extend(warning.map(TurnNotice::Configuration));
+        let warnings = parts.warnings.iter().cloned();
+        notices.extend(warnings.map(TurnNotice::Configuration));
         let TurnConfig { request, lease, .. } = config;
         let store = self.conversations().store(&request.root)?;
         let (conversation, is_new) = match &request.target {
@@ -332,7 +333,8 @@ impl DriverSetup {
             happenings: say.clone(),
             secrets: secrets.clone(),
         };
-        let host = self.host(hooks, workspace, state.seen);
+        let live = LiveQuestions::default();
+        let host = self.host(hooks, live.clone(), workspace, state.seen);
         Performer {
             writer,
             transcript: state.transcript,
@@ -349,6 +351,7 @@ impl DriverSetup {
             host: Arc::new(host),
             approvals: self.approvals,
             secrets,
+            live,
             front: self.front,
             happenings,
             tasks: TurnTasks::new(say),
@@ -358,7 +361,14 @@ impl DriverSetup {
         }
     }
 
-    fn host(&self, hooks: Hooks, workspace: Workspace, seen: FileSnapshots) -> ToolContext {
+    fn host(
+        &self,
+        hooks: Hooks,
+        questions: LiveQuestions,
+        workspace: Workspace,
+        seen: FileSnapshots,
+    ) -> ToolContext {
+        let happenings = hooks.happenings.clone();
         let approved = self.approvals.read().unwrap_or_default();
         let blobs = self.conversation.blobs();
         let (keep, read) = (blobs.clone(), blobs);
@@ -373,6 +383,10 @@ impl DriverSetup {
             read_blob: Box::new(move |id, range| read.read(id, range)),
             output: Box::new(move |call, text| live.output(call, text)),
             approved: Box::new(move |hash| approved.contains(hash)),
+            ask_live: Box::new(move |call, question| {
+                questions.ask(happenings.clone(), call, question)
+            }),
+            allowed: self.parts.tools.allowed.clone(),
             sandbox: Sandbox::new(self.parts.sandbox.clone()),
             limits: self.parts.limits,
             tools: self.parts.tools.descriptions.clone(),

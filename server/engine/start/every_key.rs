@@ -30,11 +30,13 @@ const BASE: &str = r#"
 "#;
 
 /// What is made of these in another place than here.
-const ELSEWHERE: [&str; 4] = [
+const ELSEWHERE: [&str; 5] = [
     // `TurnConfig::unsandboxed` and `run_command`.
     "unsandboxed",
     "sandbox",
     "commands",
+    // `Engine::server_tools`.
+    "mcp",
     // `Models::new`.
     "tls_roots",
 ];

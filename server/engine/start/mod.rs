@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`begin`] | [`Engine::begin`](super::Engine::begin): opens the log and lets the turn run |
 //! | `parts` | rules, model, tools and system text of a turn |
+//! | `servers` | what configuration makes of MCP servers |
 //! | `sandbox` | what configuration makes of the sandbox |
 //! | [`config`] | what configuration and trust make of it: [`Engine::configure`](super::Engine::configure) |
 //! | [`trust`] | the configuration of a workspace, and whether it is trusted |
@@ -24,6 +25,7 @@ mod head;
 mod parts;
 pub mod request;
 mod sandbox;
+mod servers;
 mod system;
 pub mod tools;
 pub mod trust;

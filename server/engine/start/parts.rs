@@ -1,6 +1,6 @@
 //! Rules, model, tools and system text of a turn.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use super::{
     config::TurnConfig,
@@ -19,7 +19,7 @@ use crate::{
         models::Models,
     },
     provider::{Head, Provider},
-    tool::{ToolLimits, sandbox::SandboxRules},
+    tool::{Tool, ToolLimits, sandbox::SandboxRules},
     turn::rules::{Model, Rules, Target},
 };
 
@@ -39,8 +39,8 @@ pub(super) struct TurnParts {
     pub(super) limits: ToolLimits,
     /// What commands run inside of.
     pub(super) sandbox: SandboxRules,
-    /// What the user is to know of the provider.
-    pub(super) warning: Option<String>,
+    /// What the user is to know of the provider and of servers.
+    pub(super) warnings: Vec<String>,
 }
 
 impl TurnParts {
@@ -49,7 +49,14 @@ impl TurnParts {
     /// # Errors
     /// [`StartError::Usage`] and [`StartError::NoProvider`].
     pub(super) async fn new(engine: &Engine, config: &mut TurnConfig) -> Result<Self, StartError> {
+        // Before trust none is started.
+        let settings = &config.configuration.settings;
+        let (from_servers, mut warnings) = match config.trusted && config.is_workspace {
+            true => server_tools(engine, settings, &config.request.root).await,
+            false => (Vec::new(), Vec::new()),
+        };
         let more = engine.own_tools().iter().chain(&config.client_tools);
+        let more = more.chain(&from_servers);
         let run = &config.request.run;
         let mut tools = ToolSet::new(
             &config.configuration.settings,
@@ -70,7 +77,7 @@ impl TurnParts {
         know_prices(&mut rules, settings, &models)?;
         let (sandbox, _) = config.sandbox(engine).map_err(StartError::Usage)?;
         let endpoint = models.endpoint(&model, settings).ok();
-        let warning = endpoint.and_then(|endpoint| endpoint.exposed_key());
+        warnings.extend(endpoint.and_then(|endpoint| endpoint.exposed_key()));
         Ok(Self {
             rules,
             provider,
@@ -82,9 +89,31 @@ impl TurnParts {
             ),
             limits: tool_limits(&settings.conversation.limits),
             sandbox,
-            warning,
+            warnings,
         })
     }
+}
+
+/// The tools of servers, and what the user is to know of them.
+async fn server_tools(
+    engine: &Engine,
+    settings: &Settings,
+    root: &Path,
+) -> (Vec<Arc<dyn Tool>>, Vec<String>) {
+    let (mut all, mut warnings) = (Vec::new(), Vec::new());
+    for offered in engine.server_tools(settings, root).await {
+        let name = offered.name;
+        match offered.tools {
+            Ok((tools, faults)) => {
+                all.extend(tools);
+                warnings.extend(faults.iter().map(|fault| format!("The MCP server {name}: {fault}.")));
+            }
+            Err(why) => warnings.push(format!(
+                "The MCP server {name} is not there, so its tools are not: {why}. `aside mcp list` tries it again."
+            )),
+        }
+    }
+    (all, warnings)
 }
 
 fn rules(settings: &Settings, config: &TurnConfig, tools: &ToolSet, model: &Model) -> Rules {
@@ -94,7 +123,8 @@ fn rules(settings: &Settings, config: &TurnConfig, tools: &ToolSet, model: &Mode
             class: about.class,
             outside: about.outside,
             asks_for_assistant: about.asks_for_assistant,
-            ..ToolFacts::default()
+            always_exclusive: about.server.is_some(),
+            server: about.server.clone(),
         };
         Some((name.clone(), facts))
     });

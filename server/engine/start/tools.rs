@@ -1,6 +1,9 @@
 //! The tools of a turn, and what they say of themselves.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use indexmap::IndexMap;
 use serde_json::{Value, json};
@@ -10,7 +13,7 @@ use crate::{
     config::{
         self, Toggle, enabled_tools,
         flags::AnswerFlag,
-        settings::{Settings, ToolSource},
+        settings::{RunSetting, Settings, ToolSource},
     },
     provider::ToolDeclaration,
     tool::{
@@ -28,6 +31,8 @@ pub(super) struct ToolSet {
     pub(super) enabled: Vec<String>,
     /// Those that are on, as providers see them.
     pub(super) specs: Vec<ToolDeclaration>,
+    /// The names of those that run elsewhere than in the sandbox and that the user lets run unasked, each by its name.
+    pub(super) allowed: BTreeSet<String>,
     /// The names and full descriptions of those that are on.
     pub(super) descriptions: IndexMap<String, String>,
 }
@@ -55,6 +60,7 @@ impl ToolSet {
         Ok(Self {
             specs: specs(settings, &registry, &enabled),
             descriptions: descriptions(settings, &registry, &enabled),
+            allowed: allowed(settings),
             registry: Arc::new(registry),
             enabled,
         })
@@ -68,6 +74,13 @@ impl ToolSet {
         self.specs.clear();
         self.descriptions.clear();
     }
+}
+
+/// What the user lets run by its own name; what counts for all tools lets none run that is not Aside's.
+fn allowed(settings: &Settings) -> BTreeSet<String> {
+    let named = settings.conversation.tools.named.iter();
+    let named = named.filter(|(_, tool)| tool.run == Some(RunSetting::Unattended));
+    named.map(|(name, _)| name.clone()).collect()
 }
 
 /// The programs that are tools. Nothing is started to know them.

@@ -81,6 +81,9 @@ pub enum Command {
         #[arg(long, conflicts_with = "revoke")]
         yes: bool,
     },
+    /// List MCP servers and their tools
+    #[command(subcommand)]
+    Mcp(McpCommand),
     /// List and revoke what you approved for good in this workspace
     #[command(subcommand)]
     Approvals(Approvals),
@@ -234,6 +237,13 @@ pub enum ConversationCommand {
         /// Which
         id: String,
     },
+}
+
+/// `aside mcp`.
+#[derive(Debug, Subcommand)]
+pub enum McpCommand {
+    /// Start the servers of this workspace, once it is trusted, and list their tools
+    List,
 }
 
 /// `aside approvals`.

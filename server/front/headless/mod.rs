@@ -16,7 +16,7 @@
 //! | [`terminal`] | the terminal that a prompt is asked on |
 //! | [`lines`], [`drawn`] | what is written on it besides prompts; its last lines (pure) |
 //! | [`modes`], [`pager`] | the modes of a terminal; a long change, shown by the person's own pager |
-//! | [`approvals`], [`config`], [`conversation`], [`doctor`], [`model`], [`trust`] | a command each |
+//! | [`approvals`], [`config`], [`conversation`], [`doctor`], [`mcp`], [`model`], [`trust`] | a command each |
 //! | [`failure`], [`streams`], [`paint`] | why a command failed; where it writes; colours |
 
 pub mod approvals;
@@ -34,6 +34,7 @@ pub mod line;
 mod lines;
 pub mod live;
 pub mod markdown;
+pub mod mcp;
 pub mod message;
 pub mod model;
 pub mod modes;

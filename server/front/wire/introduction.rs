@@ -32,6 +32,9 @@ pub struct ClientTool {
     pub description: String,
     /// The JSON schema of its arguments.
     pub input_schema: Value,
+    /// It says that it only reads: what is allowed of it is allowed with any arguments.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_only: bool,
 }
 
 /// `capabilities.experimental.aside` of the server.

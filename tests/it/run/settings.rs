@@ -16,9 +16,8 @@ fn refused(config: &str, args: &[&str], says: &str) {
 
 #[test]
 fn what_is_not_there_yet_says_so_wherever_the_configuration_is_read() {
-    let server = "[mcp.servers.db]\ncommand = 'db'\n";
-    let says =
-        "`mcp.servers.db` starts nothing: servers of the Model Context Protocol are not there yet";
+    let server = "[mcp.servers.db]\nurl = 'https://example.com'\n";
+    let says = "`mcp.servers.db` connects to nothing: MCP servers on the network are not there yet";
     refused(server, &[], says);
     let world = TestWorld::new();
     world.user_config(server);

@@ -59,7 +59,12 @@ pub(in super::super) fn check(tools: &[introduction::ClientTool]) -> Result<()> 
 
 fn made(tool: &introduction::ClientTool, call: CallClient) -> Arc<dyn Tool> {
     let schema = tool.input_schema.clone();
-    Arc::new(ClientTool::new(&tool.name, &tool.description, schema, call))
+    let made = ClientTool::new(&tool.name, &tool.description, schema, call);
+    Arc::new(if tool.read_only {
+        made.reading_only()
+    } else {
+        made
+    })
 }
 
 impl LspClient {
@@ -125,6 +130,7 @@ mod tests {
                 name: name.into(),
                 description: "Shows a line.".into(),
                 input_schema: schema,
+                read_only: false,
             };
             let said = check(&[tool]).err().map(|error| error.to_string());
             let place = "capabilities.experimental.aside.tools[0].";

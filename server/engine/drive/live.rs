@@ -1,0 +1,64 @@
+//! Questions that tools ask while they run: each waits here for its answer.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use futures_util::future::BoxFuture;
+use tokio::sync::{mpsc, oneshot};
+
+use super::tasks::Happening;
+use crate::turn::{
+    input::Input,
+    question::{Answer, Question},
+    record::CallKey,
+};
+
+/// The live questions of a turn.
+#[derive(Clone, Default)]
+pub(in crate::engine) struct LiveQuestions(Arc<Mutex<WaitingQuestions>>);
+
+#[derive(Default)]
+struct WaitingQuestions {
+    next: u32,
+    open: HashMap<(CallKey, u32), oneshot::Sender<Option<Answer>>>,
+}
+
+impl LiveQuestions {
+    /// Puts a question to the turn, and waits for what comes of it.
+    pub(in crate::engine) fn ask(
+        &self,
+        happenings: mpsc::Sender<Happening>,
+        call: CallKey,
+        question: Question,
+    ) -> BoxFuture<'static, Option<Answer>> {
+        let (answer, answered) = oneshot::channel();
+        let number = {
+            let mut waiting = self.lock();
+            waiting.next += 1;
+            let number = waiting.next;
+            waiting.open.insert((call, number), answer);
+            number
+        };
+        Box::pin(async move {
+            let input = Input::LiveQuestion(call, number, question);
+            // Where the turn is over, nobody answers.
+            happenings.send(Happening::Turn(input)).await.ok()?;
+            answered.await.ok().flatten()
+        })
+    }
+
+    /// What came of a question.
+    pub(in crate::engine) fn answer(&self, call: CallKey, number: u32, answer: Option<Answer>) {
+        if let Some(waits) = self.lock().open.remove(&(call, number)) {
+            // The tool may be gone.
+            let _ = waits.send(answer);
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, WaitingQuestions> {
+        // Each change is whole.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,61 @@
+//! `aside mcp`.
+
+use super::{failure::CommandFailure, place::CommandContext, streams::Streams};
+use crate::{config::settings::McpServer, mcp::ServerTools, visible::one_line};
+
+/// Bytes of a tool's definition that make a token, roughly.
+const TOKEN: usize = 4;
+
+/// Lists the servers that are configured: how each is started, and its tools where the workspace is trusted.
+///
+/// # Errors
+/// Where the configuration cannot be used, or the list not be written.
+pub async fn list(place: &CommandContext, streams: &mut Streams<'_>) -> Result<(), CommandFailure> {
+    let (configuration, trusted) = place.configuration()?;
+    let settings = &configuration.settings;
+    if settings.mcp.servers.is_empty() {
+        streams.note("No MCP server is configured; `[mcp.servers.NAME]` with a `command` is one.");
+        return Ok(());
+    }
+    let offered = match trusted {
+        true => place.engine.server_tools(settings, &place.root).await,
+        false => Vec::new(),
+    };
+    for (name, server) in &settings.mcp.servers {
+        let tools = offered.iter().find(|it| it.name == *name);
+        streams.say(&entry(name, server, tools))?;
+    }
+    if !trusted {
+        streams.note(
+            "The workspace is not trusted, so none of them was started. Look at them, then run `aside trust`.",
+        );
+    }
+    Ok(())
+}
+
+/// A server as it is listed: its command, whole, then its tools.
+fn entry(name: &str, server: &McpServer, offered: Option<&ServerTools>) -> String {
+    let words = server.command.iter().chain(&server.args);
+    let words: Vec<&str> = words.map(String::as_str).collect();
+    let command = shlex::try_join(words.iter().copied()).unwrap_or_else(|_| words.join(" "));
+    let mut entry = format!("{name}  {}\n", one_line(&command));
+    match offered.map(|it| &it.tools) {
+        None if server.enabled == Some(false) => entry += "  it is turned off\n",
+        None => {}
+        Some(Err(why)) => entry += &format!("  not there: {}\n", one_line(why)),
+        Some(Ok((tools, faults))) => {
+            let size = |about: &crate::tool::ToolSpec| {
+                about.description.len() + about.parameters.to_string().len()
+            };
+            let tokens = tools.iter().map(|tool| size(tool.about())).sum::<usize>() / TOKEN;
+            entry += &format!("  {} tools, about {tokens} tokens\n", tools.len());
+            for tool in tools {
+                entry += &format!("  {}\n", tool.about().name);
+            }
+            for fault in faults {
+                entry += &format!("  {}\n", one_line(fault));
+            }
+        }
+    }
+    entry
+}

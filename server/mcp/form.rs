@@ -1,0 +1,407 @@
+//! Forms of servers as questions, and the answers to them as what a server is sent. Pure.
+
+use serde_json::{Map, Value, json};
+
+use crate::{
+    turn::question::{Answer, AnswerType, Question, TextFormat},
+    visible::without_hidden,
+};
+
+/// Bytes of a text of a form.
+const TEXT: usize = 2048;
+/// Fields of a form.
+const FIELDS: usize = 32;
+/// Words in the name or title of a field that ask for a secret.
+const SECRETS: [&str; 8] = [
+    "password",
+    "passphrase",
+    "secret",
+    "token",
+    "apikey",
+    "privatekey",
+    "otp",
+    "cvv",
+];
+
+/// What a server asks with one form.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Form {
+    fields: Vec<FormField>,
+    /// It has no fields: accepting it is all that is asked.
+    is_confirmation: bool,
+}
+
+/// One field of a form.
+#[derive(Clone, Debug, PartialEq)]
+struct FormField {
+    name: String,
+    question: Question,
+    /// What is shown of an option, and what is sent for it.
+    options: Vec<(String, Value)>,
+}
+
+/// Why a form is not shown to anybody, for the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum FormFault {
+    /// It asks for what no form may ask.
+    Secret(String),
+    /// It is not of a kind that Aside knows; why.
+    Unknown(String),
+}
+
+impl Form {
+    /// Reads the params of `elicitation/create`. `key` begins the ids of its questions.
+    pub(super) fn read(params: &Value, key: &str) -> Result<Self, FormFault> {
+        let unknown = |why: &str| Err(FormFault::Unknown(why.to_owned()));
+        if !matches!(params["mode"].as_str(), None | Some("form")) {
+            return unknown("it is no form, but asks to open an address");
+        }
+        let message = clean(params["message"].as_str().unwrap_or_default());
+        let schema = &params["requestedSchema"];
+        let empty = Map::new();
+        let properties = schema["properties"].as_object().unwrap_or(&empty);
+        if properties.len() > FIELDS {
+            return unknown("it has more than 32 fields");
+        }
+        let required: Vec<&str> = match schema["required"].as_array() {
+            Some(names) => names.iter().filter_map(Value::as_str).collect(),
+            None => Vec::new(),
+        };
+        if properties.is_empty() {
+            let question = Question::new(format!("{key}.accept"), message, AnswerType::Boolean);
+            let field = FormField {
+                name: String::new(),
+                question: exclusive(question),
+                options: Vec::new(),
+            };
+            return Ok(Self {
+                fields: vec![field],
+                is_confirmation: true,
+            });
+        }
+        let of_form = FormHead {
+            key,
+            message: &message,
+            is_single: properties.len() == 1,
+        };
+        let fields = properties
+            .iter()
+            .map(|(name, schema)| of_form.field(name, schema, required.contains(&name.as_str())));
+        Ok(Self {
+            fields: fields.collect::<Result<_, _>>()?,
+            is_confirmation: false,
+        })
+    }
+
+    /// The questions, in the order of the form.
+    pub(super) fn questions(&self) -> impl Iterator<Item = &Question> {
+        self.fields.iter().map(|field| &field.question)
+    }
+
+    /// What the server is sent for these answers, one for each question; a person's no to what has no fields declines.
+    pub(super) fn reply(&self, answers: &[Value]) -> Value {
+        if self.is_confirmation {
+            return match answers.first() {
+                Some(Value::Bool(true)) => json!({"action": "accept", "content": {}}),
+                _ => json!({"action": "decline"}),
+            };
+        }
+        let mut content = Map::new();
+        for (field, answer) in self.fields.iter().zip(answers) {
+            let sent = |shown: &Value| {
+                let option = field.options.iter().find(|(text, _)| shown == text);
+                option.map_or_else(|| shown.clone(), |(_, sent)| sent.clone())
+            };
+            let value = match answer {
+                Value::Null => continue,
+                Value::Array(chosen) => chosen.iter().map(sent).collect(),
+                one => sent(one),
+            };
+            content.insert(field.name.clone(), value);
+        }
+        json!({"action": "accept", "content": content})
+    }
+}
+
+/// What all fields of a form share.
+struct FormHead<'a> {
+    key: &'a str,
+    message: &'a str,
+    is_single: bool,
+}
+
+impl FormHead<'_> {
+    fn field(&self, name: &str, schema: &Value, is_required: bool) -> Result<FormField, FormFault> {
+        let title = schema["title"].as_str().unwrap_or(name);
+        if asks_for_secret(name, title, schema) {
+            return Err(FormFault::Secret(clean(title)));
+        }
+        let (answer_type, options) = answer_type(schema).ok_or_else(|| {
+            FormFault::Unknown(format!(
+                "its field `{}` is of no kind that Aside knows",
+                clean(name)
+            ))
+        })?;
+        let about = clean(schema["description"].as_str().unwrap_or_default());
+        let title = clean(title);
+        let (text, above) = match self.is_single {
+            true => (self.message.to_owned(), vec![title, about]),
+            false => (title, vec![self.message.to_owned(), about]),
+        };
+        let above: Vec<String> = above.into_iter().filter(|it| !it.is_empty()).collect();
+        let shown = |sent: &Value| {
+            let option = options.iter().find(|(_, it)| it == sent);
+            option.map_or_else(|| sent.clone(), |(text, _)| text.as_str().into())
+        };
+        let default = match &schema["default"] {
+            Value::Null => None,
+            Value::Array(chosen) => Some(chosen.iter().map(shown).collect()),
+            one => Some(shown(one)),
+        };
+        let mut question = Question::new(format!("{}.{name}", self.key), text, answer_type);
+        question.context = (!above.is_empty()).then(|| above.join("\n"));
+        question.optional = !is_required;
+        question.default = default.filter(|default| question.accept(default).is_ok());
+        Ok(FormField {
+            name: name.to_owned(),
+            question: exclusive(question),
+            options,
+        })
+    }
+}
+
+/// What counts as an answer to a field, and what is sent for each option that is shown.
+fn answer_type(schema: &Value) -> Option<(AnswerType, Vec<(String, Value)>)> {
+    let count = |key: &str| schema[key].as_u64().and_then(|it| u32::try_from(it).ok());
+    let number = |key: &str| schema[key].as_number().cloned();
+    let plain = |answer_type| Some((answer_type, Vec::new()));
+    match schema["type"].as_str()? {
+        "boolean" => plain(AnswerType::Boolean),
+        kind @ ("number" | "integer") => plain(AnswerType::Number {
+            integer: kind == "integer",
+            minimum: number("minimum"),
+            maximum: number("maximum"),
+        }),
+        "string" => match choices(schema) {
+            Some(choices) => {
+                let options = choices.iter().map(|(shown, _)| shown.clone()).collect();
+                Some((AnswerType::Select { options }, choices))
+            }
+            None => plain(AnswerType::Text {
+                minimum: count("minLength"),
+                maximum: count("maxLength"),
+                format: serde_json::from_value::<TextFormat>(schema["format"].clone()).ok(),
+            }),
+        },
+        "array" => {
+            let choices = choices(&schema["items"])?;
+            let options = choices.iter().map(|(shown, _)| shown.clone()).collect();
+            let answer_type = AnswerType::MultiSelect {
+                options,
+                minimum: count("minItems"),
+                maximum: count("maxItems"),
+            };
+            Some((answer_type, choices))
+        }
+        _ => None,
+    }
+}
+
+/// The options of a select: what is shown of each, and what is sent.
+fn choices(schema: &Value) -> Option<Vec<(String, Value)>> {
+    let list = |key: &str| schema[key].as_array();
+    let mut options: Vec<(String, Value)> = if let Some(values) = list("enum") {
+        let names = list("enumNames");
+        let name = |at: usize| names.and_then(|names| names.get(at)?.as_str());
+        let values = values.iter().enumerate();
+        let option = |(at, value): (usize, &Value)| {
+            Some((clean(name(at).or(value.as_str())?), value.clone()))
+        };
+        values.map(option).collect::<Option<_>>()?
+    } else {
+        let titled = list("oneOf").or_else(|| list("anyOf"))?;
+        let option = |it: &Value| {
+            let title = it["title"].as_str().or(it["const"].as_str())?;
+            Some((clean(title), it["const"].clone()))
+        };
+        titled.iter().map(option).collect::<Option<_>>()?
+    };
+    let titles: Vec<String> = options.iter().map(|(shown, _)| shown.clone()).collect();
+    for (shown, sent) in &mut options {
+        let same = titles.iter().filter(|title| *title == shown).count();
+        if same > 1 {
+            *shown = format!("{shown} ({})", clean(sent.as_str().unwrap_or_default()));
+        }
+    }
+    Some(options)
+}
+
+fn exclusive(mut question: Question) -> Question {
+    question.exclusive = true;
+    question
+}
+
+/// Names and titles alone tell: descriptions speak of pins and tokens where they ask for none.
+fn asks_for_secret(name: &str, title: &str, schema: &Value) -> bool {
+    let has = |text: &str| {
+        let words = words(text);
+        let pairs = words.windows(2).map(|two| two.concat());
+        let all = words.iter().cloned().chain(pairs);
+        all.into_iter().any(|word| SECRETS.contains(&word.as_str()))
+    };
+    has(name) || has(title) || schema["format"] == "password" || schema["writeOnly"] == true
+}
+
+/// The words of a name, whichever way it is written.
+fn words(text: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut before = ' ';
+    for c in text.chars() {
+        if !c.is_alphanumeric() || (c.is_uppercase() && before.is_lowercase()) {
+            words.push(String::new());
+        }
+        if let (true, Some(word)) = (c.is_alphanumeric(), words.last_mut()) {
+            word.extend(c.to_lowercase());
+        }
+        before = c;
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// A text of a stranger's: nothing hidden in it, and not too long.
+pub(super) fn clean(text: &str) -> String {
+    let text = without_hidden(text.trim());
+    text[..text.floor_char_boundary(TEXT)].to_owned()
+}
+
+/// The answers to these questions, as far as they are there; the latest counts.
+pub(super) fn answers_to<'a>(
+    questions: impl Iterator<Item = &'a Question>,
+    given: &[(String, Answer)],
+) -> Result<Vec<Value>, &'a Question> {
+    questions
+        .map(|question| {
+            let answer = given.iter().rev().find(|(id, _)| *id == question.id);
+            let value = answer.and_then(|(_, answer)| answer.value().cloned());
+            value.ok_or(question)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn form(properties: Value, required: &[&str]) -> Result<Form, FormFault> {
+        let schema = json!({"type": "object", "properties": properties, "required": required});
+        Form::read(
+            &json!({"message": "Fill in.", "requestedSchema": schema}),
+            "k",
+        )
+    }
+
+    #[test]
+    fn each_kind_of_field_is_a_question_and_its_answer_is_what_is_sent() {
+        let read = form(
+            json!({
+                "b": {"type": "boolean", "default": false},
+                "e": {"type": "string", "enum": ["a", "b"], "enumNames": ["A", "A"]},
+                "t": {"type": "string", "oneOf": [{"const": "#F00", "title": "Red"}], "default": "#F00"},
+                "s": {"type": "string", "title": "Name", "description": "Yours.", "minLength": 1, "format": "email"},
+                "n": {"type": "integer", "minimum": 0, "maximum": 9},
+                "m": {"type": "array", "minItems": 1, "items": {"anyOf": [{"const": "x", "title": "X"}, {"const": "y", "title": "Y"}]}},
+                "o": {"type": "number"},
+            }),
+            &["b", "e", "t", "s", "n", "m"],
+        )
+        .unwrap();
+        let questions: Vec<&Question> = read.questions().collect();
+        for question in &questions {
+            assert_eq!(question.check(), Ok(()), "{question:?}");
+            assert!(question.exclusive);
+        }
+        let options = |at: usize| match &questions[at].answer_type {
+            AnswerType::Select { options } | AnswerType::MultiSelect { options, .. } => {
+                options.clone()
+            }
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(options(1), ["A (a)", "A (b)"]);
+        assert_eq!(options(5), ["X", "Y"]);
+        assert_eq!(questions[2].default, Some("Red".into()));
+        assert_eq!(questions[3].text, "Name");
+        assert_eq!(questions[3].context.as_deref(), Some("Fill in.\nYours."));
+        assert!(questions[6].optional && !questions[5].optional);
+        let answers = [
+            json!(true),
+            json!("A (b)"),
+            json!("Red"),
+            json!("a@b.c"),
+            json!(3),
+            json!(["Y"]),
+            Value::Null,
+        ];
+        assert_eq!(
+            read.reply(&answers),
+            json!({"action": "accept", "content":
+                {"b": true, "e": "b", "t": "#F00", "s": "a@b.c", "n": 3, "m": ["y"]}})
+        );
+    }
+
+    #[test]
+    fn a_form_of_one_field_asks_with_its_message() {
+        let read = form(json!({"value": {"type": "string"}}), &["value"]).unwrap();
+        let question = read.questions().next().unwrap();
+        assert_eq!(
+            (question.id.as_str(), question.text.as_str()),
+            ("k.value", "Fill in.")
+        );
+    }
+
+    #[test]
+    fn a_form_without_fields_is_accepted_or_not() {
+        let read = form(json!({}), &[]).unwrap();
+        assert_eq!(read.questions().count(), 1);
+        assert_eq!(read.reply(&[json!(true)])["action"], "accept");
+        assert_eq!(read.reply(&[json!(false)])["action"], "decline");
+    }
+
+    #[test]
+    fn a_form_that_asks_for_a_secret_is_refused_whole() {
+        let asks = |name: &str, field: Value| {
+            let harmless = json!({"type": "string"});
+            matches!(
+                form(json!({"first": harmless, name: field}), &[]),
+                Err(FormFault::Secret(_))
+            )
+        };
+        let text = || json!({"type": "string"});
+        for name in [
+            "password",
+            "api_key",
+            "apiKey",
+            "GITHUB_TOKEN",
+            "privateKey",
+            "the otp",
+        ] {
+            assert!(asks(name, text()), "{name}");
+        }
+        assert!(asks("x", json!({"type": "string", "title": "API key"})));
+        assert!(asks("x", json!({"type": "string", "format": "password"})));
+        assert!(asks("x", json!({"type": "string", "writeOnly": true})));
+        for name in ["tokens_per_second", "secretary", "keyboard", "pin"] {
+            assert!(!asks(name, text()), "{name}");
+        }
+        let warns = json!({"type": "string", "description": "Do not give us your password."});
+        assert!(!asks("x", warns));
+    }
+
+    #[test]
+    fn what_is_no_form_is_shown_to_nobody() {
+        let url = json!({"mode": "url", "message": "Open.", "url": "https://example.com"});
+        assert!(matches!(Form::read(&url, "k"), Err(FormFault::Unknown(_))));
+        let nested = form(json!({"x": {"type": "object"}}), &[]);
+        assert!(matches!(nested, Err(FormFault::Unknown(_))));
+    }
+}

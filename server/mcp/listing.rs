@@ -1,0 +1,229 @@
+//! The tools that a server lists, as Aside takes them: one that is odd costs itself alone. Pure.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::form::clean;
+use crate::visible::short_line;
+
+/// Tools of one server.
+const TOOLS: usize = 512;
+/// How deep a schema may be.
+const DEPTH: usize = 16;
+/// Values in a schema.
+const NODES: usize = 5000;
+/// Characters of a tool's name, as every provider takes it.
+const NAME: usize = 64;
+
+/// A tool of a server.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ListedTool {
+    /// The name by which models call it: that of the server, two underscores, its own.
+    pub(super) name: String,
+    /// The name by which the server knows it.
+    pub(super) remote: String,
+    /// What it does, as the server says.
+    pub(super) description: String,
+    /// The JSON schema of its arguments.
+    pub(super) schema: Value,
+    /// It says that it destroys nothing. Nobody relies on that.
+    pub(super) is_harmless: bool,
+    /// SHA-256 of all that the server says of it.
+    pub(super) hash: String,
+}
+
+/// The tools that a server lists, in the order of their names, and what is wrong with the others.
+pub(super) fn tools(server: &str, listed: &[Value]) -> (Vec<ListedTool>, Vec<String>) {
+    let mut faults = Vec::new();
+    let mut tools: BTreeMap<String, ListedTool> = BTreeMap::new();
+    for value in listed.iter().take(TOOLS) {
+        let remote = value["name"].as_str().unwrap_or_default();
+        match tool(server, remote, value) {
+            Ok(tool) if tools.contains_key(&tool.name) => faults.push(format!(
+                "its tool `{}` has the name of another one, so it is left out",
+                short_line(remote, 80)
+            )),
+            Ok(tool) => drop(tools.insert(tool.name.clone(), tool)),
+            Err(why) => faults.push(format!(
+                "its tool `{}` is left out: {why}",
+                short_line(remote, 80)
+            )),
+        }
+    }
+    if listed.len() > TOOLS {
+        faults.push(format!("only the first {TOOLS} of its tools are there"));
+    }
+    (tools.into_values().collect(), faults)
+}
+
+fn tool(server: &str, remote: &str, value: &Value) -> Result<ListedTool, String> {
+    if remote.is_empty() || remote.len() > 128 {
+        return Err("its name is not one of 1 to 128 characters".to_owned());
+    }
+    if value["execution"]["taskSupport"] == "required" {
+        return Err("it runs as a task, which Aside does not do".to_owned());
+    }
+    let schema = &value["inputSchema"];
+    check(schema)?;
+    let said: Value = [
+        "name",
+        "title",
+        "description",
+        "inputSchema",
+        "outputSchema",
+        "annotations",
+    ]
+    .iter()
+    .map(|key| value[key].clone())
+    .collect();
+    let text = ["title", "description"].map(|key| clean(value[key].as_str().unwrap_or_default()));
+    let description = match text {
+        [title, description] if description.is_empty() => title,
+        [_, description] => description,
+    };
+    Ok(ListedTool {
+        name: name_of(server, remote),
+        remote: remote.to_owned(),
+        description: format!("(From the MCP server {server}.) {description}"),
+        schema: schema.clone(),
+        is_harmless: value["annotations"]["destructiveHint"] == false
+            || value["annotations"]["readOnlyHint"] == true,
+        hash: crate::digest::sha256(sorted(&said).to_string().as_bytes()),
+    })
+}
+
+/// Whether arguments can be checked against a schema, and every provider takes it.
+fn check(schema: &Value) -> Result<(), String> {
+    if schema["type"] != "object" {
+        return Err("its schema is not that of an object".to_owned());
+    }
+    if let Some(key) = ["anyOf", "oneOf", "allOf"]
+        .iter()
+        .find(|key| schema.get(**key).is_some())
+    {
+        return Err(format!(
+            "its schema has `{key}` at the top, which no provider takes"
+        ));
+    }
+    let mut left = NODES;
+    if !is_within(schema, DEPTH, &mut left) {
+        return Err("its schema is too large, or refers to another place".to_owned());
+    }
+    match jsonschema::validator_for(schema) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!(
+            "its schema is broken: {}",
+            short_line(&error.to_string(), 120)
+        )),
+    }
+}
+
+/// Whether a schema is small, and refers to nothing outside of it.
+fn is_within(value: &Value, depth: usize, left: &mut usize) -> bool {
+    if depth == 0 || *left == 0 {
+        return false;
+    }
+    *left -= 1;
+    match value {
+        Value::Array(list) => list.iter().all(|it| is_within(it, depth - 1, left)),
+        Value::Object(map) => map.iter().all(|(key, it)| {
+            let leaves = key == "$ref" && !it.as_str().is_some_and(|to| to.starts_with('#'));
+            !leaves && is_within(it, depth - 1, left)
+        }),
+        _ => true,
+    }
+}
+
+/// A name that every provider takes. It is never read back: the tool keeps the server's own.
+fn name_of(server: &str, remote: &str) -> String {
+    let own = |c: char| match c {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => c,
+        _ => '_',
+    };
+    let whole = format!("{server}__{remote}");
+    let name: String = whole.chars().map(own).collect();
+    if name.len() <= NAME {
+        return name;
+    }
+    let digest = crate::digest::sha256(whole.as_bytes());
+    format!("{}_{}", &name[..NAME - 9], &digest[..8])
+}
+
+/// The same value with the keys of its objects in order.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Array(list) => list.iter().map(sorted).collect(),
+        Value::Object(map) => {
+            let members: BTreeMap<&String, Value> = map
+                .iter()
+                .map(|(key, value)| (key, sorted(value)))
+                .collect();
+            let members: Map<String, Value> = members
+                .into_iter()
+                .map(|(key, value)| (key.clone(), value))
+                .collect();
+            json!(members)
+        }
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(name: &str, schema: Value) -> Value {
+        json!({"name": name, "description": "Does.", "inputSchema": schema})
+    }
+
+    #[test]
+    fn an_odd_tool_costs_itself_alone() {
+        let object = || json!({"type": "object"});
+        let deep = (0..20).fold(json!({}), |inner, _| json!({"properties": {"x": inner}}));
+        let all = [
+            listed("b", object()),
+            listed("a.b", object()),
+            listed("a b", object()),
+            listed("", object()),
+            listed("array", json!({"type": "array"})),
+            listed("any", json!({"type": "object", "anyOf": []})),
+            listed(
+                "far",
+                json!({"type": "object", "$ref": "https://example.com/x"}),
+            ),
+            listed("deep", json!({"type": "object", "properties": {"x": deep}})),
+            listed("broken", json!({"type": "object", "properties": 3})),
+            json!(7),
+        ];
+        let (tools, faults) = tools("s", &all);
+        let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!(names, ["s__a_b", "s__b"]);
+        assert_eq!(tools[0].remote, "a.b");
+        assert_eq!(faults.len(), 8, "{faults:#?}");
+    }
+
+    #[test]
+    fn a_long_name_stays_another_one() {
+        let long = |end: &str| name_of("server", &("x".repeat(100) + end));
+        assert_eq!(long("a").len(), NAME);
+        assert_ne!(long("a"), long("b"));
+        assert_eq!(name_of("s", "get-sum"), "s__get-sum");
+    }
+
+    #[test]
+    fn a_hash_is_of_all_that_is_said_in_whatever_order() {
+        let hash = |text: &str| {
+            let value: Value = serde_json::from_str(text).unwrap();
+            tools("s", &[value]).0[0].hash.clone()
+        };
+        let one =
+            r#"{"name":"a","description":"x","inputSchema":{"type":"object","properties":{}}}"#;
+        let same =
+            r#"{"inputSchema":{"properties":{},"type":"object"},"description":"x","name":"a"}"#;
+        assert_eq!(hash(one), hash(same));
+        assert_ne!(hash(one), hash(&one.replace("\"x\"", "\"y\"")));
+        let hinted = one.replace("\"name\"", r#""annotations":{"readOnlyHint":true},"name""#);
+        assert_ne!(hash(one), hash(&hinted));
+    }
+}

@@ -1,0 +1,106 @@
+//! Servers of the Model Context Protocol, whose tools join those of Aside.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `tool` | a tool of a server, as the machine of tools sees it |
+//! | `server` | one server: connected when it is needed, and again when it was lost |
+//! | `connection` | one connection: the process, the opening, lists and calls |
+//! | `questions` | what a server asks while a call runs |
+//! | `reply`, `listing` | what it answers, and the tools that it lists |
+//! | `form` | its forms as questions, and answers as what it is sent |
+//! | [`settings`] | a server as it is configured |
+//!
+//! Each uses only those below it.
+//!
+//! Invariant: everything that a server says is a stranger's: bounded, checked, and never believed. Nothing is started
+//! but by [`McpServers::tools`], which is asked for trusted workspaces alone.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use futures_util::{StreamExt, stream};
+
+mod connection;
+mod form;
+mod listing;
+mod questions;
+mod reply;
+mod server;
+pub mod settings;
+mod tool;
+
+use self::{server::HeldServer, settings::McpDefinition, tool::McpTool};
+use crate::tool::Tool;
+
+/// Servers that are started at once.
+const AT_ONCE: usize = 4;
+
+/// The servers of a process, shared by its conversations.
+#[derive(Default)]
+pub struct McpServers {
+    /// By workspace and definition.
+    running: Mutex<HashMap<(PathBuf, String), Arc<HeldServer>>>,
+}
+
+/// What a server offers, or why it does not.
+pub struct ServerTools {
+    /// The name of the server.
+    pub name: String,
+    /// Its tools, in the order of their names, and what is wrong with others of them; or why there are none.
+    pub tools: Result<(Vec<Arc<dyn Tool>>, Vec<String>), String>,
+}
+
+impl McpServers {
+    /// The tools of these servers, in order. What is not running yet is started, each within its own time; servers of
+    /// the workspace that are not among them are ended.
+    pub async fn tools(
+        &self,
+        definitions: Vec<McpDefinition>,
+        root: &Path,
+        holder: &Path,
+    ) -> Vec<ServerTools> {
+        let servers = self.servers(definitions, root, holder);
+        let tools = stream::iter(servers).map(|server| async move {
+            let tools = server.tools().await.map(|(tools, faults)| {
+                let made = tools.into_iter().map(|listed| {
+                    let tool: Arc<dyn Tool> = Arc::new(McpTool::new(listed, server.clone()));
+                    tool
+                });
+                (made.collect(), faults)
+            });
+            ServerTools {
+                name: server.definition.name.clone(),
+                tools,
+            }
+        });
+        tools.buffered(AT_ONCE).collect().await
+    }
+
+    fn servers(
+        &self,
+        definitions: Vec<McpDefinition>,
+        root: &Path,
+        holder: &Path,
+    ) -> Vec<Arc<HeldServer>> {
+        // Each change of the map is whole.
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted: Vec<(PathBuf, String)> = definitions
+            .iter()
+            .map(|definition| (root.to_owned(), definition.hash()))
+            .collect();
+        running.retain(|key, _| key.0 != root || wanted.contains(key));
+        let new = |definition| Arc::new(HeldServer::new(definition, root.into(), holder.into()));
+        let servers = wanted.into_iter().zip(definitions);
+        servers
+            .map(|(key, definition)| {
+                running
+                    .entry(key)
+                    .or_insert_with(|| new(definition))
+                    .clone()
+            })
+            .collect()
+    }
+}

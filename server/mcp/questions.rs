@@ -1,0 +1,127 @@
+//! The questions that a server asks while a call runs, put to the person of that call.
+
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
+use futures_util::future::BoxFuture;
+use rmcp::{
+    ClientHandler, ErrorData, RoleClient,
+    model::{
+        ClientCapabilities, ClientConfig, CustomRequest, CustomResult, ElicitRequestParams,
+        ElicitResult, ElicitationCapability, ErrorCode, FormElicitationCapability, Implementation,
+        ProtocolVersion,
+    },
+    service::{NotificationContext, RequestContext},
+};
+use serde_json::{Value, json};
+
+use super::form::{Form, FormFault};
+use crate::turn::question::{Answer, Question};
+
+/// Asks the person of a call; none where there is no answer.
+pub(super) type AskPerson =
+    Arc<dyn Fn(Question) -> BoxFuture<'static, Option<Answer>> + Send + Sync>;
+
+/// What a connection's server may ask, and what it said besides.
+#[derive(Default)]
+pub(super) struct ServerQuestions {
+    /// The call that runs. Of the older protocol no request says which call it belongs to, so that one runs at a time.
+    asks: Mutex<Option<AskPerson>>,
+    /// What was wrong with what it asked in this call.
+    fault: Mutex<Option<FormFault>>,
+    /// It said that its tools are others now.
+    changed: AtomicBool,
+}
+
+impl ServerQuestions {
+    /// From now on this person is asked; nobody, where it is none.
+    pub(super) fn ask_through(&self, person: Option<AskPerson>) {
+        *lock(&self.fault) = None;
+        *lock(&self.asks) = person;
+    }
+
+    /// What was wrong with what it asked.
+    pub(super) fn take_fault(&self) -> Option<FormFault> {
+        lock(&self.fault).take()
+    }
+
+    /// Whether its tools changed since this was asked last.
+    pub(super) fn take_changed(&self) -> bool {
+        self.changed.swap(false, Ordering::Relaxed)
+    }
+
+    /// What the server is answered to `elicitation/create`.
+    async fn answer(&self, params: Value) -> Value {
+        let decline = || json!({"action": "decline"});
+        let Some(person) = lock(&self.asks).clone() else {
+            return decline();
+        };
+        let form = match Form::read(&params, "form") {
+            Ok(form) => form,
+            Err(fault) => {
+                *lock(&self.fault) = Some(fault);
+                return decline();
+            }
+        };
+        let mut answers = Vec::new();
+        for question in form.questions() {
+            match person(question.clone()).await {
+                Some(Answer::Value(value)) => answers.push(value),
+                Some(Answer::Secret(_)) | None => return decline(),
+            }
+        }
+        form.reply(&answers)
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Each holds one value, which is whole after every change.
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Aside as a server sees it.
+pub(super) struct AsideClient {
+    pub(super) questions: Arc<ServerQuestions>,
+    pub(super) version: ProtocolVersion,
+}
+
+impl ClientHandler for AsideClient {
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _context: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let params = serde_json::to_value(&request).unwrap_or_default();
+        let answer = self.questions.answer(params).await;
+        serde_json::from_value(answer)
+            .map_err(|error| ErrorData::internal_error(error.to_string(), None))
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleClient>,
+    ) -> Result<CustomResult, ErrorData> {
+        let CustomRequest { method, params, .. } = request;
+        if method == "elicitation/create" {
+            // A form of a kind that the typed request does not have.
+            let answer = self.questions.answer(params.unwrap_or_default()).await;
+            return Ok(CustomResult(answer));
+        }
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
+    }
+
+    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.questions.changed.store(true, Ordering::Relaxed);
+    }
+
+    fn get_info(&self) -> ClientConfig {
+        let mut can = ClientCapabilities::default();
+        let forms = FormElicitationCapability::default();
+        can.elicitation = Some(ElicitationCapability::default().with_form(forms));
+        let about = Implementation::new("aside", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(can, about).with_protocol_version(self.version.clone())
+    }
+}

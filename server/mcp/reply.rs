@@ -1,0 +1,164 @@
+//! What a server answered to a call. It is read from the JSON itself, so that one part of a kind that nobody knows
+//! loses itself alone. Pure.
+
+use serde_json::Value;
+
+use super::form::clean;
+use crate::visible::{printable, short_line};
+
+/// What came of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum CallReply {
+    /// It is done.
+    Done {
+        /// The text for the model.
+        text: String,
+        /// The server says that it failed.
+        is_error: bool,
+    },
+    /// It needs answers, and is called again with them.
+    Asks {
+        /// The params of each form, by the server's key.
+        forms: Vec<(String, Value)>,
+        /// What the server wants back.
+        state: Option<String>,
+    },
+    /// It is nothing that Aside knows; why.
+    Unknown(String),
+}
+
+/// Reads the result of a call.
+pub(super) fn read(result: &Value) -> CallReply {
+    match result["resultType"].as_str() {
+        Some("input_required") => asks(result),
+        None | Some("complete") => CallReply::Done {
+            text: text_of(result),
+            is_error: result["isError"] == true,
+        },
+        Some(other) => CallReply::Unknown(format!(
+            "it answered with a result of the kind `{}`, which Aside does not know",
+            short_line(other, 40)
+        )),
+    }
+}
+
+fn asks(result: &Value) -> CallReply {
+    let requests = result["inputRequests"].as_object();
+    let mut forms = Vec::new();
+    for (key, request) in requests.into_iter().flatten() {
+        if request["method"] != "elicitation/create" {
+            let method = request["method"].as_str().unwrap_or_default();
+            return CallReply::Unknown(format!(
+                "it asks for `{}`, which Aside does not do",
+                short_line(method, 40)
+            ));
+        }
+        forms.push((key.clone(), request["params"].clone()));
+    }
+    CallReply::Asks {
+        forms,
+        state: result["requestState"].as_str().map(ToOwned::to_owned),
+    }
+}
+
+fn text_of(result: &Value) -> String {
+    let parts = result["content"].as_array();
+    let parts: Vec<String> = parts.into_iter().flatten().map(part).collect();
+    if !parts.is_empty() {
+        return parts.join("\n");
+    }
+    match result.get("structuredContent") {
+        None => "(no output)".to_owned(),
+        Some(value) => printable(value.to_string().as_bytes()),
+    }
+}
+
+/// A part of a result as text. Nothing is fetched.
+fn part(part: &Value) -> String {
+    let media = |kind: &str, of: &Value| {
+        let bytes = of["data"].as_str().or(of["blob"].as_str());
+        let size = bytes.map_or(0, str::len) / 4 * 3;
+        let mime = clean(of["mimeType"].as_str().unwrap_or("of an unknown type"));
+        format!("[{kind} {mime}, {size} bytes, left out]")
+    };
+    let text = |of: &Value| printable(of.as_str().unwrap_or_default().as_bytes());
+    match part["type"].as_str() {
+        Some("text") => text(&part["text"]),
+        Some(kind @ ("image" | "audio")) => media(kind, part),
+        Some("resource_link") => {
+            let name = clean(part["name"].as_str().unwrap_or_default());
+            format!(
+                "[{name}: {}]",
+                clean(part["uri"].as_str().unwrap_or_default())
+            )
+        }
+        Some("resource") => {
+            let resource = &part["resource"];
+            let uri = clean(resource["uri"].as_str().unwrap_or_default());
+            match resource["text"].is_string() {
+                true => format!("[{uri}]\n{}", text(&resource["text"])),
+                false => format!("[{uri}] {}", media("content", resource)),
+            }
+        }
+        kind => format!(
+            "[a part of the kind `{}`, which Aside does not know]",
+            short_line(kind.unwrap_or_default(), 40)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(result: Value, text: &str, is_error: bool) {
+        let expected = CallReply::Done {
+            text: text.into(),
+            is_error,
+        };
+        assert_eq!(read(&result), expected, "{result}");
+    }
+
+    #[test]
+    fn each_part_is_text_and_an_odd_one_loses_itself_alone() {
+        check(
+            json!({"content": [
+                {"type": "text", "text": "a\u{1b}[31mb"},
+                {"type": "image", "data": "AAAA", "mimeType": "image/png"},
+                {"type": "resource_link", "name": "n", "uri": "file:///x"},
+                {"type": "resource", "resource": {"uri": "u", "text": "t"}},
+                {"type": "hologram"},
+            ]}),
+            "ab\n[image image/png, 3 bytes, left out]\n[n: file:///x]\n[u]\nt\n\
+             [a part of the kind `hologram`, which Aside does not know]",
+            false,
+        );
+        let structured = json!({"content": [], "structuredContent": {"n": 1}, "isError": true});
+        check(structured, "{\"n\":1}", true);
+        check(json!({}), "(no output)", false);
+    }
+
+    #[test]
+    fn what_it_asks_for_is_a_form_or_refused() {
+        let asks = |method: &str| {
+            read(&json!({"resultType": "input_required", "requestState": "s",
+                "inputRequests": {"k": {"method": method, "params": {"message": "m"}}}}))
+        };
+        assert_eq!(
+            asks("elicitation/create"),
+            CallReply::Asks {
+                forms: vec![("k".into(), json!({"message": "m"}))],
+                state: Some("s".into()),
+            }
+        );
+        assert!(matches!(
+            asks("sampling/createMessage"),
+            CallReply::Unknown(_)
+        ));
+        let task = read(&json!({"resultType": "task"}));
+        assert!(matches!(task, CallReply::Unknown(_)));
+    }
+}

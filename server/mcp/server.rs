@@ -1,0 +1,147 @@
+//! One server: its connection, opened when it is needed, and again when it was lost.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use tokio::{
+    sync::{Mutex, MutexGuard},
+    time::{Instant, timeout},
+};
+
+use super::{
+    connection::Connection,
+    listing::{self, ListedTool},
+    settings::McpDefinition,
+};
+
+/// How long a server that failed is left alone, by how often it failed in a row. After that it stays off.
+const BACK_OFF: [Duration; 4] = [
+    Duration::from_secs(1),
+    Duration::from_secs(5),
+    Duration::from_secs(30),
+    Duration::from_secs(30),
+];
+/// Several notices that the tools changed are one.
+const SETTLED: Duration = Duration::from_millis(100);
+
+/// A server, and what is known of it.
+pub(super) struct HeldServer {
+    pub(super) definition: McpDefinition,
+    root: PathBuf,
+    /// Holds child processes: `aside` itself.
+    holder: PathBuf,
+    state: Mutex<ServerState>,
+    /// Calls on a connection of the older protocol, one at a time.
+    pub(super) turns: Mutex<()>,
+}
+
+#[derive(Default)]
+struct ServerState {
+    connection: Option<Arc<Connection>>,
+    tools: Vec<ListedTool>,
+    faults: Vec<String>,
+    /// Times in a row that it could not be opened.
+    failed: usize,
+    /// When it was last tried in vain, and why that failed.
+    last: Option<(Instant, String)>,
+}
+
+impl HeldServer {
+    pub(super) fn new(definition: McpDefinition, root: PathBuf, holder: PathBuf) -> Self {
+        Self {
+            definition,
+            root,
+            holder,
+            state: Mutex::default(),
+            turns: Mutex::default(),
+        }
+    }
+
+    /// The tools of the server as they are now, and what is wrong with others of its tools.
+    ///
+    /// # Errors
+    /// Where it cannot be reached; why.
+    pub(super) async fn tools(&self) -> Result<(Vec<ListedTool>, Vec<String>), String> {
+        let within = self.definition.startup;
+        let tools = async {
+            let mut state = self.state.lock().await;
+            let connection = self.open(&mut state).await?;
+            if connection.questions.take_changed() {
+                tokio::time::sleep(SETTLED).await;
+                connection.questions.take_changed();
+                let listed = connection.tools().await?;
+                (state.tools, state.faults) = listing::tools(&self.definition.name, &listed);
+            }
+            Ok((state.tools.clone(), state.faults.clone()))
+        };
+        let late = || format!("it did not answer within {} s", within.as_secs());
+        match timeout(within, tools).await {
+            Ok(tools) => tools,
+            Err(_) => {
+                let why = late();
+                if let Ok(mut state) = self.state.try_lock() {
+                    state.failed += 1;
+                    state.last = Some((Instant::now(), why.clone()));
+                }
+                Err(why)
+            }
+        }
+    }
+
+    /// An open connection on which the tool is what it was.
+    ///
+    /// # Errors
+    /// Where it cannot be reached, or the tool changed; why.
+    pub(super) async fn connection(&self, tool: &ListedTool) -> Result<Arc<Connection>, String> {
+        let opened = async {
+            let mut state = self.state.lock().await;
+            let connection = self.open(&mut state).await?;
+            let is_same = state.tools.iter().any(|it| it.hash == tool.hash);
+            is_same.then_some(connection).ok_or_else(|| {
+                "the tool is another one since the server was started again; it counts from the next turn on".to_owned()
+            })
+        };
+        let within = self.definition.startup;
+        timeout(within, opened)
+            .await
+            .unwrap_or_else(|_| Err(format!("it did not answer within {} s", within.as_secs())))
+    }
+
+    async fn open(
+        &self,
+        state: &mut MutexGuard<'_, ServerState>,
+    ) -> Result<Arc<Connection>, String> {
+        if let Some(open) = state.connection.as_ref().filter(|it| !it.is_closed()) {
+            return Ok(open.clone());
+        }
+        state.connection = None;
+        if let Some((at, why)) = &state.last {
+            match BACK_OFF.get(state.failed.saturating_sub(1)) {
+                _ if state.failed == 0 => {}
+                None => return Err(format!("it failed {} times in a row: {why}", state.failed)),
+                Some(wait) if at.elapsed() < *wait => {
+                    return Err(format!("it failed a moment ago: {why}"));
+                }
+                Some(_) => {}
+            }
+        }
+        let opened = Connection::open(&self.definition, &self.root, &self.holder).await;
+        let listed = match opened {
+            Ok(connection) => connection.tools().await.map(|tools| (connection, tools)),
+            Err(why) => Err(why),
+        };
+        match listed {
+            Ok((connection, listed)) => {
+                (state.tools, state.faults) = listing::tools(&self.definition.name, &listed);
+                state.failed = 0;
+                let connection = Arc::new(connection);
+                state.connection = Some(connection.clone());
+                Ok(connection)
+            }
+            Err(why) => {
+                state.failed += 1;
+                state.last = Some((Instant::now(), why.clone()));
+                Err(why)
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! A program that is spoken with while it runs, such as a server: all of its streams are ours.
+
+use std::{
+    io,
+    os::{fd::OwnedFd, unix::net::UnixStream},
+    path::Path,
+    time::Duration,
+};
+
+use tokio::{
+    process::{Child, ChildStdin, ChildStdout},
+    time::timeout,
+};
+
+use super::{Errors, Job, OutputPipes, PATIENCE, RunningCommand, Wires, start, supervisor};
+
+/// How long it has to end by itself once its standard input has ended.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// A program that is spoken with. It ends with Aside, with all of its processes, and when this is dropped.
+#[derive(Debug)]
+pub struct Spoken {
+    child: Child,
+    id: i32,
+    lifeline: UnixStream,
+    mark: String,
+}
+
+/// Its streams.
+#[derive(Debug)]
+pub struct SpokenPipes {
+    /// What it reads.
+    pub input: ChildStdin,
+    /// What it says.
+    pub output: ChildStdout,
+    /// What it says on standard error.
+    pub errors: ChildStdout,
+}
+
+impl Spoken {
+    /// Starts it. Its time is not bounded.
+    ///
+    /// # Errors
+    /// Where the supervisor cannot be started.
+    pub fn start(job: &Job, holder: &Path) -> io::Result<(Self, SpokenPipes)> {
+        let (read, write) = io::pipe()?;
+        let mark = format!("ASIDE_CHILD={:016x}", fastrand::u64(..));
+        let wires = Wires {
+            input: Some(read.into()),
+            errors: Errors::Apart,
+        };
+        let RunningCommand {
+            child,
+            id,
+            pipes: OutputPipes { output, errors },
+            lifeline,
+        } = start(job, holder, &mark, wires)?;
+        let input = std::process::ChildStdin::from(OwnedFd::from(write));
+        let pipes = SpokenPipes {
+            input: ChildStdin::from_std(input)?,
+            output,
+            errors: errors.ok_or(io::ErrorKind::BrokenPipe)?,
+        };
+        let spoken = Self {
+            child,
+            id,
+            lifeline,
+            mark,
+        };
+        Ok((spoken, pipes))
+    }
+
+    /// Ends it, once its input is closed: it may leave by itself, and is made to after a while.
+    pub async fn end(mut self) {
+        if timeout(FAREWELL, self.child.wait()).await.is_ok() {
+            return;
+        }
+        // The supervisor reads this as the end.
+        let _ = self.lifeline.shutdown(std::net::Shutdown::Write);
+        if timeout(PATIENCE, self.child.wait()).await.is_err() {
+            let _ = self.child.kill().await;
+            let (id, mark) = (self.id, self.mark);
+            let _ = tokio::task::spawn_blocking(move || supervisor::sweep(id, &mark)).await;
+        }
+    }
+}

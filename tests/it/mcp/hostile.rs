@@ -1,0 +1,90 @@
+//! Servers that are slow, crash, babble, flood, never come to an end or want secrets: each costs itself alone.
+
+use serde_json::json;
+
+use super::{ALLOWED, calls, left, told, world};
+use crate::world::until;
+
+#[test]
+fn a_server_that_does_not_start_is_said_to_be_missing_and_the_turn_goes_on() {
+    let check = |mode: &str, keys: &str, why: &str| {
+        let world = world(mode, keys);
+        let script = calls("echo", &json!({}));
+        let done = world.run(&script, &ALLOWED).exits(0).writes("Done.\n");
+        done.says("The MCP server srv is not there, so its tools are not: ")
+            .says(why);
+        assert_eq!(
+            world.log().told("call"),
+            "There is no tool srv__echo.",
+            "{mode}"
+        );
+        until("the server has ended", || left(&world).is_empty());
+    };
+    check(
+        "silent",
+        "startup_seconds = 1",
+        "it did not answer within 1 s",
+    );
+    check("endless", "", "its list of tools has more than 64 pages");
+    let world = world("plain", "");
+    world.user_config(
+        "[mcp.servers.srv]\ncommand = 'sh'\nargs = ['-c', 'echo no licence >&2; exit 1']\n",
+    );
+    let done = world.run(&calls("echo", &json!({})), &ALLOWED).exits(0);
+    done.says("it ended before it answered; it says \"no licence\"");
+}
+
+#[test]
+fn an_odd_tool_costs_itself_alone_and_an_odd_part_of_a_result_too() {
+    let odd = world("odd", "");
+    let script = calls("echo", &json!({"n": 1}));
+    let done = odd.run(&script, &ALLOWED).exits(0);
+    done.says(
+        "The MCP server srv: its tool `bad` is left out: its schema is not that of an object.",
+    );
+    assert_eq!(odd.log().told("call"), "{\"n\": 1}");
+    let kinds = world("kinds", "");
+    let expected = "[a part of the kind `hologram`, which Aside does not know]\nand text";
+    assert_eq!(told(&kinds, "echo", &[]), expected);
+}
+
+#[test]
+fn noise_on_its_output_is_passed_over() {
+    assert_eq!(told(&world("noise", ""), "echo", &[]), "{\"n\": 1}");
+}
+
+#[test]
+fn a_server_that_crashes_in_a_call_ends_it() {
+    let told = told(&world("crash", ""), "echo", &[]);
+    assert!(
+        told.starts_with("srv__echo: the server srv failed: it ended while the call ran; its effects are unknown."),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_call_that_hangs_ends_with_its_time() {
+    let world = world("hang", "");
+    let told = told(
+        &world,
+        "echo",
+        &["--set", "conversation.limits.tool_seconds=1"],
+    );
+    assert!(
+        told.contains("ran longer than 1 s and was stopped"),
+        "{told}"
+    );
+    until("the server has ended", || left(&world).is_empty());
+}
+
+#[test]
+fn a_line_that_is_too_long_is_dropped() {
+    assert_eq!(told(&world("flood", ""), "echo", &[]), "after the flood");
+}
+
+#[test]
+fn a_form_for_a_secret_is_refused_whole() {
+    let told = told(&world("secret", ""), "ask", &[]);
+    let refused = "srv__ask: the server srv failed: it asks for a secret (`password`) in a form, which is refused;";
+    assert!(told.starts_with(refused), "{told}");
+}
