@@ -77,15 +77,7 @@ pub(super) fn unusable(proxy: &http::Uri) -> Option<ApiError> {
 /// Why nothing came of a request, where this proxy is in between.
 pub(super) fn failed(error: &reqwest::Error, proxy: Option<&http::Uri>) -> ApiError {
     let why = innermost(error);
-    let is_certificate = causes(error).any(|cause| {
-        let held = cause
-            .downcast_ref::<io::Error>()
-            .and_then(io::Error::get_ref);
-        let held = held.and_then(|held| held.downcast_ref::<rustls::Error>());
-        let own = cause.downcast_ref::<rustls::Error>().or(held);
-        matches!(own, Some(rustls::Error::InvalidCertificate(_)))
-    });
-    if is_certificate {
+    if causes(error).any(is_certificate) {
         return ApiError::certificate(why);
     }
     let Some(proxy) = proxy.filter(|_| error.is_connect()) else {
@@ -96,6 +88,18 @@ pub(super) fn failed(error: &reqwest::Error, proxy: Option<&http::Uri>) -> ApiEr
     match says("proxy authorization required") {
         true => ApiError::proxy_login(proxy),
         false => ApiError::proxy(proxy, why),
+    }
+}
+
+/// An error that says that a certificate is not trusted, or one of the system's that holds such an error, however deep.
+fn is_certificate(cause: &(dyn Error + 'static)) -> bool {
+    match cause.downcast_ref::<io::Error>() {
+        // What it holds is no cause of it.
+        Some(system) => system.get_ref().is_some_and(|held| is_certificate(held)),
+        None => matches!(
+            cause.downcast_ref(),
+            Some(rustls::Error::InvalidCertificate(_))
+        ),
     }
 }
 

@@ -28,18 +28,17 @@ fn longest() -> Duration {
 /// Tells the story and kills it until there were enough kills.
 fn tell(longest: Duration, kills: &AtomicUsize, wanted: usize) {
     let mut teller = StoryTeller::new(false);
-    for turn in &STORY {
+    for (number, turn) in STORY.iter().enumerate() {
         teller.begin();
-        loop {
+        // It may be killed behind the end of the turn.
+        while teller.ended_turns() <= number {
             if kills.load(Ordering::Relaxed) >= wanted {
-                while !teller.go(turn, None) {}
-                break;
+                teller.go(turn, None);
+                continue;
             }
             let moment = longest.mul_f64(fastrand::f64());
-            match teller.go_for(turn, moment) {
-                0 => break,
-                -1 => drop(kills.fetch_add(1, Ordering::Relaxed)),
-                _ => {}
+            if teller.go_for(turn, moment) == -1 {
+                kills.fetch_add(1, Ordering::Relaxed);
             }
         }
     }

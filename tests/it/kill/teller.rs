@@ -8,7 +8,10 @@ use std::{
 
 use aside::{
     session::{conversation::ConversationActivity, replay},
-    turn::{Event, record::PromptSubject},
+    turn::{
+        Event,
+        record::{Outcome, PromptSubject},
+    },
 };
 use rustix::process::Signal;
 
@@ -148,6 +151,16 @@ impl StoryTeller {
         recorded(&heard, added);
         until("no process", || processes(&self.ground).is_empty());
         self.ended(&args, done)
+    }
+
+    /// How many turns came to their end.
+    pub(super) fn ended_turns(&self) -> usize {
+        let lines = self.ground.conversation.read_all().unwrap();
+        let turns = replay::turns(&lines.records);
+        let ended = turns
+            .iter()
+            .filter(|turn| turn.standing.outcome == Some(Outcome::Completed));
+        ended.count()
     }
 
     /// Checks how a run ended, and returns its exit code.
