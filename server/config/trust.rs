@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File, OpenOptions},
+    fs::{self, OpenOptions},
     io::{self, Read, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
@@ -198,7 +198,7 @@ impl TrustStore {
     }
 
     fn read(&self) -> io::Result<Stored> {
-        let file = match File::open(self.path()) {
+        let file = match regular::open(&self.path()) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Stored::default()),
             Err(error) => return Err(error),
@@ -224,7 +224,9 @@ impl TrustStore {
             .truncate(false)
             .write(true)
             .mode(0o600)
+            .custom_flags(regular::CAUTIOUS.bits().cast_signed())
             .open(lock)?;
+        regular::check(&lock.metadata()?)?;
         flock(&lock, FlockOperation::LockExclusive)?;
         let mut stored = self.read()?;
         change(&mut stored.folders);

@@ -83,7 +83,9 @@ impl Approvals {
             .append(true)
             .create(true)
             .mode(0o600)
+            .custom_flags(regular::CAUTIOUS.bits().cast_signed())
             .open(&self.path)?;
+        regular::check(&file.metadata()?)?;
         // One write, so that lines of two processes never mix. The newline before it ends a torn line.
         let kept = KeptApproval {
             folder: Some(self.folder.clone()),
@@ -169,7 +171,9 @@ impl Approvals {
             .truncate(false)
             .write(true)
             .mode(0o600)
+            .custom_flags(regular::CAUTIOUS.bits().cast_signed())
             .open(self.path.with_extension("lock"))?;
+        regular::check(&lock.metadata()?)?;
         flock(&lock, operation)?;
         Ok(lock)
     }

@@ -10,13 +10,16 @@ use std::{
     path::Path,
 };
 
-use cap_std::{ambient_authority, fs::Dir};
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, OpenOptions, OpenOptionsExt},
+};
 
 use super::{
     blobs::Blobs,
     record::{Edit, Entry, Record},
 };
-use crate::{digest::sha256, turn::history::TurnHistory};
+use crate::{digest::sha256, regular, turn::history::TurnHistory};
 
 mod staged;
 
@@ -338,12 +341,19 @@ fn open_root(root: &Path) -> Result<Dir, UndoError> {
 
 /// The content of a file; none where it is not there.
 fn read(folder: &Dir, path: &str) -> io::Result<Option<Vec<u8>>> {
-    let mut bytes = Vec::new();
-    match folder
-        .open(path)
-        .and_then(|mut file| file.read_to_end(&mut bytes))
-    {
-        Ok(_) => Ok(Some(bytes)),
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .custom_flags(regular::CAUTIOUS.bits().cast_signed());
+    let read = || -> io::Result<Vec<u8>> {
+        let mut file = folder.open_with(path, &options)?.into_std();
+        regular::check(&file.metadata()?)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    match read() {
+        Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }

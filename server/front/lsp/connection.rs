@@ -14,11 +14,12 @@ use super::{
     documents::Documents,
     fallback::state::Fallback,
     handles::Handles,
+    pending::PendingTurns,
     settings::{ClientSettings, EditorWorkspace},
     status::StatusLine,
 };
 use crate::{
-    engine::Engine,
+    engine::{Engine, blocking},
     front::{
         error::{RequestError, Result, internal, invalid},
         relay::prompts::{AnswerError, PendingPrompt, Prompts},
@@ -90,8 +91,12 @@ pub(super) struct Connection {
     pub(super) tasks: Tasks,
     /// The order in which conversations are read and written, one lane each.
     pub(super) lanes: Lanes,
+    /// Turns that are about to begin.
+    pub(super) pending: PendingTurns,
     /// How much is read and written at once for requests of the client's.
     pub(super) disk: Arc<Semaphore>,
+    /// Cancelled when the client wants the server to end: turns that begin later are interrupted at once.
+    pub(super) ending: CancellationToken,
     /// Cancelled when the client went: nothing waits for the editor any more.
     pub(super) gone: CancellationToken,
     /// Providers are being asked for their models.
@@ -147,6 +152,7 @@ impl Server {
     /// ended.
     pub(super) async fn leave(&self) {
         if let Some(connection) = self.connected() {
+            connection.ending.cancel();
             connection.gone.cancel();
             connection.engine.conversations().running().leave().await;
         }
@@ -194,11 +200,30 @@ impl Connection {
             workspace: handles.workspace,
             tasks: handles.tasks,
             lanes: Lanes::default(),
+            pending: PendingTurns::default(),
             disk: Arc::new(Semaphore::new(DISK)),
             documents: Arc::default(),
+            ending: CancellationToken::new(),
             gone: CancellationToken::new(),
             asks_for_models: Arc::default(),
         })
+    }
+
+    /// Does work that waits for a disk on a thread that may wait. Only so much is done at once.
+    ///
+    /// # Errors
+    /// The work's own.
+    pub(super) async fn on_disk<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let room = self.disk.clone().acquire_owned().await.map_err(internal)?;
+        blocking(move || {
+            // Held to the end, also where the request is withdrawn.
+            let _room = room;
+            work()
+        })
+        .await
     }
 
     /// Answers an open prompt in another way than where it was shown, and takes it off the client's screen.

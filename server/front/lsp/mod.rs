@@ -8,6 +8,7 @@
 //! | `connection` | the connection by its parts; empty before `initialize` |
 //! | `fallback` | prompts and turns for a client without the `aside` capability |
 //! | `status` | how the server is, for a status line |
+//! | `pending` | turns that are about to begin |
 //! | `handles` | the parts of the connection that the rooms above share |
 //! | `documents` | open documents: what tools read, saved or not, and change |
 //! | `settings` | the workspace as the client has it: folders and layers of settings |
@@ -27,6 +28,7 @@ mod fallback;
 mod handles;
 mod lock;
 mod methods;
+mod pending;
 mod server;
 mod settings;
 mod status;

@@ -119,6 +119,7 @@ impl LanguageServer for Server {
 
     async fn shutdown(&self) -> jsonrpc::Result<()> {
         if let Some(at) = self.connected() {
+            at.ending.cancel();
             // The turns end on their own time; that they have is waited for at the end of the connection.
             for turn in at.engine.conversations().running().all() {
                 turn.leave().await;

@@ -4,7 +4,10 @@ use std::{
     cmp::Reverse,
     fmt,
     path::{Path, PathBuf},
-    sync::Mutex,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use serde_json::Value;
@@ -25,14 +28,14 @@ use crate::{
 };
 
 /// The client's layers of settings. They may hold secrets, so they cannot be printed.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct ClientSettings {
     /// Settings of the user's scope.
     pub(super) config: Option<Value>,
     /// Settings that the workspace has a say in.
     pub(super) workspace_config: Option<Value>,
-    /// The client says that the user trusts the workspace.
-    pub(super) trusted: bool,
+    /// The client says that the user trusts the workspace. Clones are one: trust that ends, ends for all.
+    pub(super) trusted: Arc<AtomicBool>,
 }
 
 /// The folders that are open in the client, and the client's settings.
@@ -53,6 +56,13 @@ impl EditorWorkspace {
         }
     }
 
+    /// The workspace as it is now. What the client says later does not change it, but trust in it may end.
+    pub(super) fn as_of_now(&self) -> Arc<Self> {
+        let settings = lock(&self.settings).clone();
+        let folders = lock(&self.folders).clone();
+        Arc::new(Self::new(self.engine.clone(), settings, folders))
+    }
+
     /// Folders were opened or closed.
     pub(super) fn folders_changed(&self, event: WorkspaceFoldersChangeEvent) {
         let mut folders = lock(&self.folders);
@@ -70,7 +80,7 @@ impl EditorWorkspace {
 
     /// The client's word that the workspace is trusted counts no more.
     pub(super) fn revoke_trust(&self) {
-        lock(&self.settings).trusted = false;
+        lock(&self.settings).trusted.store(false, Ordering::Relaxed);
     }
 
     /// The first folder of the workspace.
@@ -78,14 +88,14 @@ impl EditorWorkspace {
         self.folders().into_iter().next()
     }
 
-    /// The real path of this folder, else of the workspace's first, else of the one that stands for none.
+    /// The real path of this folder, else of the workspace's first, else of the one that stands for none. Reads links.
     pub(super) fn root(&self, folder: Option<&Path>) -> PathBuf {
         let root = folder.map(Path::to_owned).or_else(|| self.first_folder());
         let root = root.unwrap_or_else(|| self.engine.no_workspace());
         root.canonicalize().unwrap_or(root)
     }
 
-    /// The folders of the workspace, each by its real path; at least one.
+    /// The folders of the workspace, each by its real path; at least one. Reads links.
     pub(super) fn roots(&self) -> Vec<PathBuf> {
         let folders = self.folders();
         if folders.is_empty() {
@@ -107,7 +117,7 @@ impl EditorWorkspace {
             flags,
             client_config: settings.config.clone(),
             workspace_config: settings.workspace_config.clone(),
-            trusted_by: if settings.trusted && is_open {
+            trusted_by: if settings.trusted.load(Ordering::Relaxed) && is_open {
                 TrustedBy::Client
             } else {
                 TrustedBy::Store
@@ -174,12 +184,12 @@ impl ClientSettings {
             true => Self {
                 config,
                 workspace_config,
-                trusted,
+                trusted: Arc::new(trusted.into()),
             },
             false => Self {
                 config: None,
                 workspace_config: workspace_config.or(config),
-                trusted: false,
+                trusted: Arc::default(),
             },
         }
     }

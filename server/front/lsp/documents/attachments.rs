@@ -1,5 +1,5 @@
-//! What goes along with a message: as it is when the request comes, read away from the thread that carries
-//! everything.
+//! What goes along with a message: as it is when the request comes; files are read on a thread that
+//! may wait.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,6 @@ use super::{
     positions::{lsp_range, span},
 };
 use crate::{
-    engine::blocking,
     front::{
         error::{Result, invalid},
         wire::requests::AttachmentParam,
@@ -71,10 +70,14 @@ pub(in super::super) fn source(
         utf8,
     })
 }
-/// Reads what is still to be read.
-pub(in super::super) async fn read(sources: Vec<Source>) -> Result<Vec<AttachedFile>> {
-    let each = move || together(sources.into_iter().map(Source::read));
-    blocking(move || each().map_err(|why| invalid(format!("attachments: {why}")))).await
+
+/// Reads what is still to be read. Blocks on files.
+///
+/// # Errors
+/// Where something cannot be read, or is too much.
+pub(in super::super) fn read(sources: Vec<Source>) -> Result<Vec<AttachedFile>> {
+    together(sources.into_iter().map(Source::read))
+        .map_err(|why| invalid(format!("attachments: {why}")))
 }
 
 impl Source {

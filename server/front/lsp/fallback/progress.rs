@@ -11,7 +11,11 @@ use tower_lsp::lsp_types::{
 
 use super::{messages::cut, state::Fallback};
 use crate::{
-    front::wire::{CallStatus, QuestionUpdate, TurnRef, Update},
+    engine::blocking,
+    front::{
+        error::{Result, internal},
+        wire::{CallStatus, QuestionUpdate, TurnRef, Update},
+    },
     visible::one_line,
 };
 
@@ -58,7 +62,7 @@ async fn show(at: Arc<Fallback>, turn: TurnRef, mut line: watch::Receiver<String
         return;
     }
     let begin = WorkDoneProgressBegin {
-        title: title(&at, &turn.conversation_id),
+        title: title(&at, turn.conversation_id.clone()).await,
         cancellable: Some(true),
         ..WorkDoneProgressBegin::default()
     };
@@ -88,10 +92,17 @@ async fn tell(at: &Arc<Fallback>, token: &ProgressToken, value: WorkDoneProgress
         .await;
 }
 
-fn title(at: &Fallback, conversation: &str) -> String {
-    let found = at.handles.workspace.conversation(conversation).ok();
-    let listed = found.and_then(|(conversation, _)| conversation.listed().ok());
-    match listed.map(|listed| cut(&one_line(&listed.title), WIDTH / 2)) {
+async fn title(at: &Fallback, conversation: String) -> String {
+    let workspace = at.handles.workspace.clone();
+    let listed = blocking(move || -> Result<_> {
+        let (conversation, _) = workspace.conversation(&conversation)?;
+        conversation.listed().map_err(internal)
+    });
+    match listed
+        .await
+        .ok()
+        .map(|listed| cut(&one_line(&listed.title), WIDTH / 2))
+    {
         Some(title) if !title.is_empty() => format!("Aside: {title}"),
         _ => "Aside".to_owned(),
     }

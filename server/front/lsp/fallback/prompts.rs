@@ -70,7 +70,7 @@ async fn put(at: &Arc<Fallback>, open: &PendingPrompt) -> ReplyMeaning {
         let why = "this client cannot hide what is typed";
         return ReplyMeaning::Settles(PromptAnswer::Failed(why.into()));
     }
-    let open = &named(at, open);
+    let open = &named(at, open).await;
     let prompt = &open.prompt;
     let place = if at.handles.client.can().shows_messages_beside() {
         MessagePlace::Beside
@@ -139,7 +139,7 @@ async fn review(at: &Arc<Fallback>, open: &PendingPrompt) {
 }
 
 /// The prompt as it is shown now.
-fn named(at: &Arc<Fallback>, open: &PendingPrompt) -> PendingPrompt {
+async fn named(at: &Arc<Fallback>, open: &PendingPrompt) -> PendingPrompt {
     let id = &open.prompt.conversation_id;
     let title = at
         .titles
@@ -147,10 +147,12 @@ fn named(at: &Arc<Fallback>, open: &PendingPrompt) -> PendingPrompt {
     let has_file = matches!(open.prompt.preview, Some(Preview::Diff { .. }));
     let mut shown = open.clone();
     if title.is_some() || has_file {
-        let place = has_file
-            .then(|| at.handles.workspace.conversation(id).ok())
-            .flatten();
-        let root = place.map(|(_, root)| root).unwrap_or_default();
+        let (workspace, id) = (at.handles.workspace.clone(), id.clone());
+        let place = blocking(move || match has_file {
+            true => workspace.conversation(&id).map(|(_, root)| root),
+            false => Ok(PathBuf::new()),
+        });
+        let root = place.await.unwrap_or_default();
         shown.prompt = Arc::new(in_words(&open.prompt, title.as_deref(), &root));
     }
     shown

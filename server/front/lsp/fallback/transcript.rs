@@ -34,10 +34,10 @@ pub(in crate::front::lsp) struct FallbackTurn {
 impl FallbackTurn {
     /// A turn begins. `None` for a client that is told in the protocol's own way.
     pub(in crate::front::lsp) async fn start(at: &Arc<Fallback>, turn: &TurnRef) -> Option<Self> {
-        if !at.handles.client.can().shows_prompts()
-            && let Ok((conversation, _)) = at.handles.workspace.conversation(&turn.conversation_id)
-        {
+        if !at.handles.client.can().shows_prompts() {
+            let (workspace, id) = (at.handles.workspace.clone(), turn.conversation_id.clone());
             let read = blocking(move || -> Result<_> {
+                let (conversation, _) = workspace.conversation(&id)?;
                 if let Err(why) = pages::clear(&conversation) {
                     tracing::warn!(%why, "old pages cannot be removed");
                 }
@@ -122,7 +122,9 @@ pub(in crate::front::lsp) async fn show_transcript(
     id: &str,
     extent: Extent,
 ) -> Result<()> {
-    let (conversation, _) = at.handles.workspace.conversation(id)?;
+    let (workspace, of) = (at.handles.workspace.clone(), id.to_owned());
+    let found = blocking(move || workspace.conversation(&of));
+    let (conversation, _) = found.await?;
     if at.handles.client.can().shows_pages() {
         let of = conversation.clone();
         let write = move || -> Result<_> {

@@ -2,9 +2,12 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use super::{super::connection::Connection, raw_params::folder};
+use super::{
+    super::{connection::Connection, settings::EditorWorkspace},
+    on_disk,
+    raw_params::folder,
+};
 use crate::{
-    engine::blocking,
     front::{
         error::{Result, internal, invalid},
         wire::{
@@ -20,9 +23,9 @@ pub(in super::super) async fn list(
     at: Arc<Connection>,
     params: ApprovalListParams,
 ) -> Result<ApprovalListResult> {
-    let root = workspace(&at, params.folder.as_deref())?;
-    let engine = at.engine.clone();
-    blocking(move || -> Result<_> {
+    let (engine, open) = (at.engine.clone(), at.workspace.as_of_now());
+    on_disk::of_all(&at, move || {
+        let root = workspace(&open, params.folder.as_deref())?;
         let approvals = engine.conversations().store(&root)?.approvals();
         let kept = approvals.list().map_err(internal)?;
         Ok(ApprovalListResult {
@@ -37,9 +40,10 @@ pub(in super::super) async fn revoke(
     at: Arc<Connection>,
     params: ApprovalRevokeParams,
 ) -> Result<Empty> {
-    let root = workspace(&at, params.folder.as_deref())?;
-    let (engine, id) = (at.engine.clone(), params.approval_id);
-    blocking(move || -> Result<_> {
+    let (engine, open) = (at.engine.clone(), at.workspace.as_of_now());
+    let id = params.approval_id;
+    on_disk::between_all(&at, move || {
+        let root = workspace(&open, params.folder.as_deref())?;
         let approvals = engine.conversations().store(&root)?.approvals();
         if approvals.revoke(&id).map_err(internal)? {
             return Ok(Empty {});
@@ -52,10 +56,10 @@ pub(in super::super) async fn revoke(
 }
 
 /// The folder that is named, else the first of the client's.
-fn workspace(at: &Connection, name: Option<&str>) -> Result<PathBuf> {
+fn workspace(open: &EditorWorkspace, name: Option<&str>) -> Result<PathBuf> {
     let named = name.map(folder).transpose();
     let named = named.map_err(|error| invalid(format!("folder: {error}")))?;
-    Ok(at.workspace.root(named.as_deref()))
+    Ok(open.root(named.as_deref()))
 }
 
 impl From<KeptApproval> for ApprovalItem {

@@ -22,7 +22,8 @@ use super::{
         tower::error::text,
         turns::start::begin_turn,
     },
-    turns::{resume_request, turn_request},
+    on_disk,
+    turns::{asked_resume, asked_turn},
     undo::take_back,
 };
 use crate::{
@@ -117,10 +118,14 @@ async fn ask(at: &Arc<Connection>, ask: AskArguments) -> Result<Option<Value>> {
 }
 
 async fn cancel(at: &Arc<Connection>, about: TargetArguments) -> Result<Option<Value>> {
+    if let Some(turn) = &about.turn_id {
+        at.pending.cancel(turn);
+    }
     let turns = at.engine.conversations().running();
     let turns = match (&about.turn_id, &about.conversation_id) {
         (Some(id), _) => turns.get(id).into_iter().collect(),
         (None, id) => {
+            at.pending.cancel_all(id.as_deref());
             let mut all = turns.all();
             all.retain(|turn| id.as_ref().is_none_or(|id| *id == turn.conversation));
             all
@@ -185,8 +190,7 @@ async fn resume(at: &Arc<Connection>, about: TargetArguments) -> Result<Option<V
         .await?
         .ok_or(RequestError::NothingToResume)?,
     };
-    let request = resume_request(at, &id)?;
-    let handle = begin_turn(at, request).await?;
+    let handle = begin_turn(at, asked_resume(at, id)).await?;
     Ok(Some(json!({ "turnId": handle.turn })))
 }
 
@@ -223,7 +227,8 @@ async fn transcript(at: &Arc<Connection>, about: TargetArguments) -> Result<Opti
             .ok_or(RequestError::NoConversation)?,
     };
     // That there is one is said here; that it cannot be shown is said later.
-    at.workspace.conversation(&id)?;
+    let (workspace, of) = (at.workspace.as_of_now(), id.clone());
+    on_disk::of_conversation(at, &id, move || workspace.conversation(&of)).await?;
     let fallback = at.fallback.clone();
     at.tasks.spawn("transcript", async move {
         if let Err(failed) = show_transcript(&fallback, &id, Extent::All).await {
@@ -235,8 +240,9 @@ async fn transcript(at: &Arc<Connection>, about: TargetArguments) -> Result<Opti
 
 /// The last turn of a conversation.
 async fn last_turn(at: &Connection, id: &str) -> Result<String> {
-    let (conversation, _) = at.workspace.conversation(id)?;
-    let last = blocking(move || -> Result<_> {
+    let (workspace, of) = (at.workspace.as_of_now(), id.to_owned());
+    let last = on_disk::of_conversation(at, id, move || {
+        let (conversation, _) = workspace.conversation(&of)?;
         let lines = conversation.read_last_turn().map_err(internal)?;
         Ok(replay::turns(&lines.records).pop())
     });
@@ -272,8 +278,8 @@ async fn begin(at: &Arc<Connection>, ask: AskArguments) -> Result<Value> {
         schema: None,
         root: None,
     };
-    let request = turn_request(at, params).await?;
-    let handle = begin_turn(at, request).await?;
+    let asked = asked_turn(at, params)?;
+    let handle = begin_turn(at, asked).await?;
     Ok(json!({ "conversationId": handle.conversation, "turnId": handle.turn }))
 }
 
@@ -281,8 +287,9 @@ async fn begin(at: &Arc<Connection>, ask: AskArguments) -> Result<Value> {
 async fn write_and_ask(at: Arc<Connection>, folder: std::path::PathBuf, ask: AskArguments) {
     let unwanted = at.fallback.begin_writing();
     let given = at.workspace.first_folder().unwrap_or_default();
-    let (root, uri) = (at.workspace.root(None), ask.uri.clone());
+    let (workspace, uri) = (at.workspace.as_of_now(), ask.uri.clone());
     let page = blocking(move || -> Result<_> {
+        let root = workspace.root(None);
         let about = uri.map(|uri| format!(" about {}", shown::file(&uri, &[&given, &root])));
         let text = written::message_page(&about.unwrap_or_default());
         let path = pages::create(&folder, "ask-", ".txt", &text).map_err(internal)?;
@@ -328,7 +335,7 @@ async fn newest(
     at: &Connection,
     wanted: fn(&ConversationSummary) -> bool,
 ) -> Result<Option<String>> {
-    let workspace = at.workspace.clone();
-    let all = blocking(move || workspace.conversations_by_age()).await?;
+    let workspace = at.workspace.as_of_now();
+    let all = on_disk::of_all(at, move || workspace.conversations_by_age()).await?;
     Ok(all.into_iter().find(wanted).map(|listed| listed.id))
 }

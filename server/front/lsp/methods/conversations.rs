@@ -35,9 +35,9 @@ pub(in super::super) async fn create(
     at: Arc<Connection>,
     params: CreateParams,
 ) -> Result<ConversationRef> {
-    let (engine, root) = (at.engine.clone(), at.workspace.root(None));
+    let (engine, workspace) = (at.engine.clone(), at.workspace.as_of_now());
     let conversation_id = on_disk::of_conversation(&at, "", move || {
-        let store = engine.conversations().store(&root)?;
+        let store = engine.conversations().store(&workspace.root(None))?;
         let title = params.title.as_deref();
         let title = title.filter(|title| !title.trim().is_empty());
         let created = store.create(title, Clock::start().now())?;
@@ -50,8 +50,11 @@ pub(in super::super) async fn create(
 
 /// Serves the method `aside/conversation/list`.
 pub(in super::super) async fn list(at: Arc<Connection>, params: ListParams) -> Result<ListResult> {
-    let (engine, roots) = (at.engine.clone(), at.workspace.roots());
-    let list = on_disk::of_all(&at, move || Ok(engine.conversations().list(roots)?)).await?;
+    let (engine, workspace) = (at.engine.clone(), at.workspace.as_of_now());
+    let list = on_disk::of_all(&at, move || {
+        Ok(engine.conversations().list(workspace.roots())?)
+    });
+    let list = list.await?;
     let query = params.query.unwrap_or_default().to_lowercase();
     // A page ends with a time and an id; the next one has what is older.
     let cursor = params

@@ -1,11 +1,11 @@
 //! Work on files for a request: the next handlers do not wait for it, and what it is about keeps its order.
 
 use super::super::connection::Connection;
-use crate::{
-    engine::blocking,
-    front::{
-        error::{Result, internal},
-        transport::in_order::let_next_begin,
+use crate::front::{
+    error::Result,
+    transport::{
+        in_order::{let_next_begin, unless_withdrawn},
+        lanes::LanePlace,
     },
 };
 
@@ -18,15 +18,7 @@ pub(super) async fn of_conversation<T: Send + 'static>(
     conversation: &str,
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    let place = at.lanes.enter(conversation);
-    let_next_begin();
-    let place = place.await;
-    on_disk(at, move || {
-        // Held to the end, also where the request is withdrawn.
-        let _place = place;
-        work()
-    })
-    .await
+    in_place(at, at.lanes.enter(conversation), work).await
 }
 
 /// Reads what all conversations have a part in, behind all that was asked of any before.
@@ -37,19 +29,30 @@ pub(super) async fn of_all<T: Send + 'static>(
     at: &Connection,
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    let passed = at.lanes.passed();
-    let_next_begin();
-    passed.await;
-    on_disk(at, work).await
+    in_place(at, at.lanes.passed(), work).await
 }
 
-async fn on_disk<T: Send + 'static>(
+/// Writes what all conversations have a part in, behind all that was asked before and before all that is asked later.
+///
+/// # Errors
+/// The work's own.
+pub(super) async fn between_all<T: Send + 'static>(
     at: &Connection,
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    let room = at.disk.clone().acquire_owned().await.map_err(internal)?;
-    blocking(move || {
-        let _room = room;
+    in_place(at, at.lanes.enter_all(), work).await
+}
+
+async fn in_place<T: Send + 'static>(
+    at: &Connection,
+    place: impl Future<Output = LanePlace>,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let_next_begin();
+    let place = unless_withdrawn(place).await?;
+    at.on_disk(move || {
+        // Held to the end, also where the request is withdrawn.
+        let _place = place;
         work()
     })
     .await

@@ -20,8 +20,10 @@ pub(in super::super) async fn pending(at: Arc<Connection>, _: Empty) -> Result<P
     let open = at.prompts.all();
     let open = open.iter().map(|open| open.prompt.as_ref().clone());
     let mut prompts: Vec<Prompt> = open.collect();
-    let (engine, roots) = (at.engine.clone(), at.workspace.roots());
-    let interrupted = on_disk::of_all(&at, move || Ok(resumable(engine.conversations(), roots)?));
+    let (engine, workspace) = (at.engine.clone(), at.workspace.as_of_now());
+    let interrupted = on_disk::of_all(&at, move || {
+        Ok(resumable(engine.conversations(), workspace.roots())?)
+    });
     prompts.extend(interrupted.await?);
     Ok(PendingResult { prompts })
 }

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use serde_json::Value;
 use tower_lsp::lsp_types::DidChangeConfigurationParams;
 
-use super::super::{connection::Connection, settings::ClientSettings};
+use super::{
+    super::{connection::Connection, settings::ClientSettings},
+    on_disk,
+};
 use crate::{
     config,
-    engine::blocking,
     front::{
         error::{Result, invalid},
         wire::{
@@ -23,8 +25,8 @@ pub(in super::super) async fn read(
     at: Arc<Connection>,
     params: ConfigReadParams,
 ) -> Result<ConfigReadResult> {
-    let workspace = at.workspace.clone();
-    blocking(move || {
+    let workspace = at.workspace.as_of_now();
+    on_disk::of_all(&at, move || {
         let read = workspace.configuration(&workspace.root(None))?;
         let values = read.configuration.values(params.key.as_deref());
         let values = values.map_err(|why| invalid(format!("key: {why}")))?;

@@ -1,9 +1,13 @@
 //! `aside/workspace/preview` and `aside/workspace/trust`: what trust in a folder would change, and that the user trusts it,
 //! or no more.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
-use super::{super::connection::Connection, raw_params::folder};
+use super::{
+    super::{connection::Connection, settings::EditorWorkspace},
+    on_disk,
+    raw_params::folder,
+};
 use crate::{
     config::{
         self, Sources,
@@ -11,7 +15,7 @@ use crate::{
         trust::{Trust, TrustStore},
         workspace::DefinitionKind,
     },
-    engine::{blocking, start::tools::tool_defaults},
+    engine::start::tools::tool_defaults,
     front::{
         error::{RequestError, Result, internal, invalid},
         wire::{
@@ -27,10 +31,9 @@ pub(in super::super) async fn preview(
     at: Arc<Connection>,
     params: PreviewParams,
 ) -> Result<PreviewResult> {
-    let root = folder(&params.folder).map_err(|error| invalid(format!("folder: {error}")))?;
-    let root = at.workspace.root(Some(&root));
-    let engine = at.engine.clone();
-    blocking(move || -> Result<_> {
+    let (engine, workspace) = (at.engine.clone(), at.workspace.as_of_now());
+    on_disk::of_all(&at, move || {
+        let root = root(&workspace, &params.folder)?;
         let sources = Sources::from_process(Some(&root)).map_err(broken)?;
         let preview = TrustPreview::of(&sources, &tool_defaults()).map_err(broken)?;
         let (status, now) = engine.trust(&root, &sources)?;
@@ -51,14 +54,13 @@ pub(in super::super) async fn preview(
 /// Trusts a folder as it is now, or no more. It counts from the next turn on.
 pub(in super::super) async fn trust(at: Arc<Connection>, params: TrustParams) -> Result<Empty> {
     let (trusted, shown) = (params.trusted, params.fingerprint);
-    let root = folder(&params.folder).map_err(|error| invalid(format!("folder: {error}")))?;
-    let root = at.workspace.root(Some(&root));
-    if !trusted && at.workspace.roots().contains(&root) {
-        at.workspace.revoke_trust();
-    }
-    let engine = at.engine.clone();
-    blocking(move || -> Result<_> {
+    let (engine, workspace) = (at.engine.clone(), at.workspace.as_of_now());
+    on_disk::between_all(&at, move || {
+        let root = root(&workspace, &params.folder)?;
         if !trusted {
+            if workspace.roots().contains(&root) {
+                workspace.revoke_trust();
+            }
             return engine.revoke_trust(&root).map_err(internal);
         }
         let store = TrustStore::new(engine.state_dir());
@@ -76,6 +78,11 @@ pub(in super::super) async fn trust(at: Arc<Connection>, params: TrustParams) ->
     .await?;
     at.status.look_again();
     Ok(Empty {})
+}
+
+fn root(workspace: &EditorWorkspace, name: &str) -> Result<PathBuf> {
+    let root = folder(name).map_err(|error| invalid(format!("folder: {error}")))?;
+    Ok(workspace.root(Some(&root)))
 }
 
 fn broken(problems: config::Problems) -> RequestError {

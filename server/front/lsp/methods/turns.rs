@@ -10,7 +10,9 @@ use super::{
         connection::Connection,
         documents::{attachments, editor::OpenEditor},
         fallback::progress::cancelled_turn,
-        turns::start::begin_turn,
+        pending::ExpectedId,
+        settings::EditorWorkspace,
+        turns::start::{AskedTurn, begin_turn},
     },
     raw_params::{folder, is_turn_id},
 };
@@ -19,13 +21,13 @@ use crate::{
     engine::{ConversationTarget, TurnHandle, TurnRequest, TurnStart},
     front::{
         error::{RequestError, Result, internal, invalid},
-        transport::in_order::to_the_end,
+        transport::in_order::{let_next_begin, to_the_end},
         wire::requests::{ConversationRef, Empty, StartParams, StartResult, SteerParams, TurnId},
     },
     session::{record::TurnOptions, replay},
     turn::{
         record::{Vocabulary, Word},
-        rules::Mode,
+        rules::{Client, Mode},
     },
 };
 
@@ -35,8 +37,8 @@ pub(in super::super) async fn start(
     params: StartParams,
 ) -> Result<StartResult> {
     let handle = to_the_end(async move {
-        let request = turn_request(&at, params).await?;
-        begin_turn(&at, request).await
+        let asked = asked_turn(&at, params)?;
+        begin_turn(&at, asked).await
     })
     .await?;
     Ok(StartResult {
@@ -51,8 +53,8 @@ pub(in super::super) async fn resume(
     params: ConversationRef,
 ) -> Result<TurnId> {
     let handle = to_the_end(async move {
-        let request = resume_request(&at, &params.conversation_id)?;
-        begin_turn(&at, request).await
+        let asked = asked_resume(&at, params.conversation_id);
+        begin_turn(&at, asked).await
     })
     .await?;
     Ok(TurnId {
@@ -62,6 +64,14 @@ pub(in super::super) async fn resume(
 
 /// Serves the method `aside/turn/steer`.
 pub(in super::super) async fn steer(at: Arc<Connection>, params: SteerParams) -> Result<Empty> {
+    if let (None, Some(lane)) = (
+        running(&at, &params.turn_id),
+        at.pending.lane(&params.turn_id),
+    ) {
+        let begins = at.lanes.enter(&lane);
+        let_next_begin();
+        drop(begins.await);
+    }
     let turn = running(&at, &params.turn_id);
     let turn = turn.ok_or(RequestError::UnknownTurn(params.turn_id))?;
     turn.steer(params.message).await;
@@ -70,9 +80,12 @@ pub(in super::super) async fn steer(at: Arc<Connection>, params: SteerParams) ->
 
 /// Serves the method `aside/turn/cancel`.
 pub(in super::super) async fn cancel(at: Arc<Connection>, params: TurnId) -> Result<Empty> {
+    // One that is about to begin hears of it when it does.
+    let is_pending = at.pending.cancel(&params.turn_id);
     let turns = at.engine.conversations().running();
     match turns.get(&params.turn_id) {
         Some(turn) => turn.cancel().await,
+        None if is_pending => {}
         // Cancelling a finished turn does nothing.
         None if turns.conversation_of(&params.turn_id).is_some() => {}
         None => return Err(RequestError::UnknownTurn(params.turn_id)),
@@ -91,11 +104,8 @@ fn running(at: &Connection, turn: &str) -> Option<TurnHandle> {
     at.engine.conversations().running().get(turn)
 }
 
-/// What the params ask for. Reads what is attached; nothing is changed yet.
-pub(super) async fn turn_request(at: &Connection, params: StartParams) -> Result<TurnRequest> {
-    let named = params.root.as_deref().map(folder).transpose();
-    let named = named.map_err(|error| invalid(format!("root: {error}")))?;
-    let mut root = at.workspace.root(named.as_deref());
+/// What the params ask for, with the client's documents and settings as they are now.
+pub(super) fn asked_turn(at: &Connection, params: StartParams) -> Result<AskedTurn> {
     if let Some(id) = params.turn_id.as_deref().filter(|id| !is_turn_id(id)) {
         return Err(invalid(format!(
             "turnId: {id:?} cannot be a turn's id; it has 1 to 64 letters, digits, `-` and `_`"
@@ -110,68 +120,108 @@ pub(super) async fn turn_request(at: &Connection, params: StartParams) -> Result
     let sources = params.attachments.iter();
     let sources = sources.map(|param| attachments::source(&at.documents, utf8, param));
     let sources = sources.collect::<Result<Vec<_>>>()?;
-    let target = match &params.conversation_id {
-        Some(id) => {
-            let (found, place) = at.workspace.conversation(id)?;
-            // It belongs to its folder; another root is not its workspace.
-            if named.is_some() && place != root {
-                return Err(RequestError::UnknownConversation(id.clone()));
-            }
-            root = place;
-            ConversationTarget::Existing(found)
-        }
-        None => ConversationTarget::New,
-    };
-    let start = TurnStart::Message {
-        text: params.message,
-        attachments: match sources.is_empty() {
-            true => Vec::new(),
-            false => attachments::read(sources).await?,
-        },
-    };
-    let options = TurnOptions {
-        mode: mode.map(Word::Known),
-        model: params.model,
-        tool_choice: params.tool_choice,
-        schema: params.schema,
-        ..TurnOptions::default()
-    };
-    Ok(TurnRequest {
-        turn: params.turn_id,
-        ..request(at, root, target, start, options)
+    let asker = TurnAsker::now(at);
+    Ok(AskedTurn {
+        conversation: params.conversation_id.clone(),
+        id: params
+            .turn_id
+            .clone()
+            .map_or(ExpectedId::Unknown, ExpectedId::Given),
+        read: Box::new(move || {
+            let (root, target) = asker.target(params.root.as_deref(), params.conversation_id)?;
+            let start = TurnStart::Message {
+                text: params.message,
+                attachments: attachments::read(sources)?,
+            };
+            let options = TurnOptions {
+                mode: mode.map(Word::Known),
+                model: params.model,
+                tool_choice: params.tool_choice,
+                schema: params.schema,
+                ..TurnOptions::default()
+            };
+            Ok(TurnRequest {
+                turn: params.turn_id,
+                ..asker.request(root, target, start, options)
+            })
+        }),
     })
 }
 
 /// The interrupted turn of a conversation, to go on as it was started.
-pub(super) fn resume_request(at: &Connection, id: &str) -> Result<TurnRequest> {
-    let (conversation, root) = at.workspace.conversation(id)?;
-    let lines = conversation.read_last_turn().map_err(internal)?;
-    let options = replay::turns(&lines.records).pop().map(|turn| turn.options);
-    let options = options.unwrap_or_default();
-    let root = options.root.as_ref().map_or(root, PathBuf::from);
-    let start = TurnStart::Resume {
-        answers: Vec::new(),
-    };
-    let target = ConversationTarget::Existing(conversation);
-    Ok(request(at, root, target, start, options))
+pub(super) fn asked_resume(at: &Connection, id: String) -> AskedTurn {
+    let asker = TurnAsker::now(at);
+    AskedTurn {
+        conversation: Some(id.clone()),
+        id: ExpectedId::OnRecord,
+        read: Box::new(move || {
+            let (conversation, root) = asker.workspace.conversation(&id)?;
+            let lines = conversation.read_last_turn().map_err(internal)?;
+            let options = replay::turns(&lines.records).pop().map(|turn| turn.options);
+            let options = options.unwrap_or_default();
+            let root = options.root.as_ref().map_or(root, PathBuf::from);
+            let start = TurnStart::Resume {
+                answers: Vec::new(),
+            };
+            let target = ConversationTarget::Existing(conversation);
+            Ok(asker.request(root, target, start, options))
+        }),
+    }
 }
 
-fn request(
-    at: &Connection,
-    root: PathBuf,
-    target: ConversationTarget,
-    start: TurnStart,
-    options: TurnOptions,
-) -> TurnRequest {
-    TurnRequest {
-        layers: at.workspace.layers(&root, flags(&options)),
-        options,
-        client: Some(at.client.can().client.clone()),
-        editor: Some(Arc::new(OpenEditor {
-            client: at.client.clone(),
-            documents: at.documents.clone(),
-        })),
-        ..TurnRequest::new(root, target, start)
+/// The client that asks for a turn, and its workspace as it is then.
+struct TurnAsker {
+    workspace: Arc<EditorWorkspace>,
+    client: Client,
+    editor: Arc<OpenEditor>,
+}
+
+impl TurnAsker {
+    fn now(at: &Connection) -> Self {
+        Self {
+            workspace: at.workspace.as_of_now(),
+            client: at.client.can().client.clone(),
+            editor: Arc::new(OpenEditor {
+                client: at.client.clone(),
+                documents: at.documents.clone(),
+            }),
+        }
+    }
+
+    /// Where the turn works, and its conversation. Reads files.
+    fn target(
+        &self,
+        root: Option<&str>,
+        conversation: Option<String>,
+    ) -> Result<(PathBuf, ConversationTarget)> {
+        let named = root.map(folder).transpose();
+        let named = named.map_err(|error| invalid(format!("root: {error}")))?;
+        let root = self.workspace.root(named.as_deref());
+        let Some(id) = conversation else {
+            return Ok((root, ConversationTarget::New));
+        };
+        let (found, place) = self.workspace.conversation(&id)?;
+        // It belongs to its folder; another root is not its workspace.
+        if named.is_some() && place != root {
+            return Err(RequestError::UnknownConversation(id));
+        }
+        Ok((place, ConversationTarget::Existing(found)))
+    }
+
+    fn request(
+        self,
+        root: PathBuf,
+        target: ConversationTarget,
+        start: TurnStart,
+        options: TurnOptions,
+    ) -> TurnRequest {
+        TurnRequest {
+            layers: self.workspace.layers(&root, flags(&options)),
+            options,
+            client: Some(self.client),
+            editor: Some(self.editor),
+            ..TurnRequest::new(root, target, start)
+        }
     }
 }
 

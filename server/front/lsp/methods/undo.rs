@@ -1,14 +1,12 @@
 //! `aside/turn/undo`: takes back what a turn changed in files, all of it or nothing.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::Path, sync::Arc};
 
 use tower_lsp::lsp_types::Url;
 
 use super::{
     super::{connection::Connection, documents::editor::OpenEditor, settings::file_uri},
+    on_disk,
     raw_params::is_turn_id,
 };
 use crate::{
@@ -19,10 +17,9 @@ use crate::{
     },
     front::{
         error::{RequestError, Result, internal, invalid},
-        transport::in_order::{let_next_begin, to_the_end},
+        transport::in_order::to_the_end,
         wire::requests::{UndoParams, UndoResult},
     },
-    session::conversation::Conversation,
 };
 
 /// Serves the method `aside/turn/undo`.
@@ -36,30 +33,16 @@ pub(super) async fn take_back(
     at: &Arc<Connection>,
     params: UndoParams,
 ) -> Result<(UndoneTurn, UndoResult)> {
-    let UndoParams { turn_id, uris } = params;
-    let (conversation, root) = of_turn(at, &turn_id).await?;
-    let paths = |uris: Vec<String>| {
-        let paths = uris.iter().enumerate();
-        let paths = paths.map(|(n, uri)| {
-            relative(uri, &root)
-                .ok_or_else(|| invalid(format!("uris[{n}]: {uri:?} is no file of the workspace")))
-        });
-        paths.collect::<Result<Vec<String>>>()
-    };
-    let only = uris.map(paths).transpose()?;
-    let lease = at.engine.conversations().reserve(conversation.id())?;
-    let (at, turn) = (at.clone(), turn_id);
-    let undo = TurnToUndo {
-        conversation,
-        root: root.clone(),
-        turn,
-        only,
-    };
+    if !is_turn_id(&params.turn_id) {
+        return Err(RequestError::UnknownTurn(params.turn_id));
+    }
+    let at = at.clone();
     let undone = to_the_end(async move {
-        let_next_begin();
-        carry_out(&at, undo, lease).await
+        let (undo, lease) = reserve(&at, params).await?;
+        let root = undo.root.clone();
+        Ok((carry_out(&at, undo, lease).await?, root))
     });
-    let undone = undone.await?;
+    let (undone, root) = undone.await?;
     let files = undone.files.iter().map(|path| file_uri(&root, path));
     let result = UndoResult {
         files: files.collect(),
@@ -68,17 +51,46 @@ pub(super) async fn take_back(
     Ok((undone, result))
 }
 
-/// The conversation of a turn: of those that have it, as a fork does, the one in which this process ran it, else the
-/// newest.
-async fn of_turn(at: &Connection, turn: &str) -> Result<(Conversation, PathBuf)> {
-    if !is_turn_id(turn) {
-        return Err(RequestError::UnknownTurn(turn.to_owned()));
+/// Finds the turn, and takes its conversation: of those that have it, as a fork does, the one in which this process ran
+/// it, else the newest.
+async fn reserve(at: &Connection, params: UndoParams) -> Result<(TurnToUndo, Lease)> {
+    let UndoParams { turn_id, uris } = params;
+    let (engine, workspace) = (at.engine.clone(), at.workspace.as_of_now());
+    let of = at
+        .engine
+        .conversations()
+        .running()
+        .conversation_of(&turn_id);
+    let reserve = move || {
+        let conversations = engine.conversations();
+        let found = conversations.of_turn(workspace.roots(), &turn_id)?;
+        let (conversation, root) =
+            found.ok_or_else(|| RequestError::UnknownTurn(turn_id.clone()))?;
+        let only = uris.map(|uris| paths(&uris, &root)).transpose()?;
+        let lease = conversations.reserve(conversation.id())?;
+        let undo = TurnToUndo {
+            conversation,
+            root,
+            turn: turn_id,
+            only,
+        };
+        Ok((undo, lease))
+    };
+    match of {
+        Some(conversation) => on_disk::of_conversation(at, &conversation, reserve).await,
+        // Which conversation it is about shows when it is found.
+        None => on_disk::between_all(at, reserve).await,
     }
-    let (engine, roots) = (at.engine.clone(), at.workspace.roots());
-    let id = turn.to_owned();
-    let found = blocking(move || -> Result<_> { Ok(engine.conversations().of_turn(roots, &id)?) });
-    let found = found.await?;
-    found.ok_or_else(|| RequestError::UnknownTurn(turn.to_owned()))
+}
+
+/// Paths from the workspace's root.
+fn paths(uris: &[String], root: &Path) -> Result<Vec<String>> {
+    let paths = uris.iter().enumerate();
+    let paths = paths.map(|(n, uri)| {
+        relative(uri, root)
+            .ok_or_else(|| invalid(format!("uris[{n}]: {uri:?} is no file of the workspace")))
+    });
+    paths.collect()
 }
 
 /// Takes the turn back on a thread that may wait, and tells the client what changed.

@@ -2,12 +2,17 @@
 
 use std::sync::Arc;
 
+use tokio::runtime::Handle;
+
 use super::view::ClientView;
 use crate::{
-    engine::{StartedTurn, TurnHandle, TurnRequest},
+    engine::{StartedTurn, TurnConfig, TurnHandle, TurnRequest},
     front::{
         error::{RequestError, Result},
-        lsp::connection::Connection,
+        lsp::{
+            connection::Connection,
+            pending::{ExpectedId, PendingTurn},
+        },
         relay::relay,
         transport::in_order::{let_next_begin, unless_withdrawn},
         wire::TurnRef,
@@ -15,15 +20,27 @@ use crate::{
     turn::rules::Mode,
 };
 
-/// Begins a turn. It runs on, and is shown, in tasks of its own.
+/// A turn that is asked for: what of it is known without a look at the disk.
+pub(in crate::front::lsp) struct AskedTurn {
+    /// Its conversation; a new one without.
+    pub(in crate::front::lsp) conversation: Option<String>,
+    /// What is known of its id.
+    pub(in crate::front::lsp) id: ExpectedId,
+    /// Reads the rest. Blocks on files.
+    pub(in crate::front::lsp) read: Box<dyn FnOnce() -> Result<TurnRequest> + Send>,
+}
+
+/// Begins a turn, behind all that was asked of its conversation before. The next handlers do not wait for it. It runs on,
+/// and is shown, in tasks of its own.
 ///
 /// # Errors
 /// Where it cannot begin; nothing of it stays then.
 pub(in crate::front::lsp) async fn begin_turn(
     at: &Arc<Connection>,
-    request: TurnRequest,
+    asked: AskedTurn,
 ) -> Result<TurnHandle> {
-    let turn = match begin(at, request).await {
+    let pending = at.pending.add(asked.id.clone(), asked.conversation.clone());
+    let turn = match begin(at, asked).await {
         Ok(turn) => turn,
         Err(failed) => {
             if !matches!(failed, RequestError::TurnRuns(_)) {
@@ -43,24 +60,56 @@ pub(in crate::front::lsp) async fn begin_turn(
         let view = ClientView::start(shown.clone(), of).await;
         relay(turn, &shown.prompts, view).await;
     });
+    settle(at, &handle, pending).await;
     at.status.tell(Some(model)).await;
     Ok(handle)
 }
 
-async fn begin(at: &Connection, request: TurnRequest) -> Result<StartedTurn> {
+/// What was said of the turn before it began, is done to it now.
+async fn settle(at: &Connection, handle: &TurnHandle, pending: PendingTurn) {
+    if pending.is_cancelled(&handle.turn) {
+        handle.cancel().await;
+    }
+    if at.ending.is_cancelled() {
+        handle.leave().await;
+    }
+}
+
+async fn begin(at: &Arc<Connection>, asked: AskedTurn) -> Result<StartedTurn> {
+    let lane = asked.conversation.unwrap_or_default();
+    let place = at.lanes.enter(&lane);
+    let_next_begin();
+    let mut place = unless_withdrawn(place).await?;
+    let (connection, read) = (at.clone(), asked.read);
+    let configured = at.on_disk(move || {
+        let config = configure(&connection, read()?)?;
+        Ok((config.knows_model(), config))
+    });
+    let (knows_model, mut config) = configured.await?;
+    if !knows_model {
+        // It may take some seconds, for which the conversation can be read; no other turn begins in it.
+        drop(place);
+        unless_withdrawn(Box::pin(config.find_model())).await??;
+        if at.gone.is_cancelled() {
+            return Err(RequestError::Withdrawn);
+        }
+        place = at.lanes.enter(&lane).await;
+    }
+    let (engine, runtime) = (at.engine.clone(), Handle::current());
+    at.on_disk(move || {
+        let _place = place;
+        Ok(runtime.block_on(Box::pin(engine.begin(config)))?)
+    })
+    .await
+}
+
+/// Reads the configuration of a turn. Blocks on files.
+fn configure(at: &Connection, request: TurnRequest) -> Result<TurnConfig> {
     let mut config = at.engine.configure(request)?;
     if !config.trusted && matches!(config.mode(), Some(Mode::Edits | Mode::Auto)) {
         return Err(RequestError::NotTrusted("mode edits or auto".into()));
     }
     let forced = config.configuration.settings.forced_tool();
     config.client_tools = at.client.tools(config.trusted, forced)?;
-    if !config.knows_model() {
-        // It may take some seconds.
-        let_next_begin();
-        unless_withdrawn(Box::pin(config.find_model())).await??;
-        if at.gone.is_cancelled() {
-            return Err(RequestError::Withdrawn);
-        }
-    }
-    Ok(Box::pin(at.engine.begin(config)).await?)
+    Ok(config)
 }

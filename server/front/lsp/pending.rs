@@ -1,0 +1,146 @@
+//! Turns that are about to begin: their files are still being read, and they can be cancelled already.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex},
+};
+
+use super::lock::lock;
+
+/// The turns that are about to begin. Clones are one.
+#[derive(Clone, Default)]
+pub(super) struct PendingTurns(Arc<Mutex<PendingList>>);
+
+#[derive(Default)]
+struct PendingList {
+    next: u64,
+    turns: Vec<ExpectedTurn>,
+}
+
+/// What is known of a turn before it begins.
+struct ExpectedTurn {
+    number: u64,
+    id: ExpectedId,
+    conversation: Option<String>,
+    /// It is to be cancelled, whatever its id.
+    is_cancelled: bool,
+    /// The ids under which it was cancelled.
+    cancelled: HashSet<String>,
+}
+
+/// What is known of the id of a turn that is about to begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ExpectedId {
+    /// The client chose it.
+    Given(String),
+    /// It is on record: the turn is resumed.
+    OnRecord,
+    /// It is chosen when the turn begins: nobody can know it yet.
+    Unknown,
+}
+
+/// A turn that is about to begin, until this is dropped.
+pub(super) struct PendingTurn {
+    all: PendingTurns,
+    number: u64,
+}
+
+impl PendingTurns {
+    /// A turn is about to begin, in this conversation or a new one.
+    pub(super) fn add(&self, id: ExpectedId, conversation: Option<String>) -> PendingTurn {
+        let mut list = lock(&self.0);
+        list.next += 1;
+        let number = list.next;
+        list.turns.push(ExpectedTurn {
+            number,
+            id,
+            conversation,
+            is_cancelled: false,
+            cancelled: HashSet::new(),
+        });
+        PendingTurn {
+            all: self.clone(),
+            number,
+        }
+    }
+
+    /// Has the turn of this id cancelled as soon as it begins. False where none is about to that could have it.
+    pub(super) fn cancel(&self, turn: &str) -> bool {
+        let mut list = lock(&self.0);
+        let mut may_be = false;
+        for expected in list.turns.iter_mut().filter(|it| it.may_be(turn)) {
+            expected.cancelled.insert(turn.to_owned());
+            may_be = true;
+        }
+        may_be
+    }
+
+    /// Has all turns cancelled as soon as they begin, or those of a conversation.
+    pub(super) fn cancel_all(&self, conversation: Option<&str>) {
+        for expected in &mut lock(&self.0).turns {
+            if conversation.is_none() || expected.conversation.as_deref() == conversation {
+                expected.is_cancelled = true;
+            }
+        }
+    }
+
+    /// The lane in which a turn of this id may be about to begin.
+    pub(super) fn lane(&self, turn: &str) -> Option<String> {
+        let list = lock(&self.0);
+        let found = list.turns.iter().find(|it| it.may_be(turn))?;
+        Some(found.conversation.clone().unwrap_or_default())
+    }
+}
+
+impl PendingTurn {
+    /// Whether the turn, which has this id, was cancelled before it began.
+    pub(super) fn is_cancelled(&self, turn: &str) -> bool {
+        let list = lock(&self.all.0);
+        let mut own = list.turns.iter().filter(|it| it.number == self.number);
+        own.any(|it| it.is_cancelled || it.cancelled.contains(turn))
+    }
+}
+
+impl Drop for PendingTurn {
+    fn drop(&mut self) {
+        lock(&self.all.0)
+            .turns
+            .retain(|it| it.number != self.number);
+    }
+}
+
+impl ExpectedTurn {
+    fn may_be(&self, turn: &str) -> bool {
+        match &self.id {
+            ExpectedId::Given(id) => id == turn,
+            ExpectedId::OnRecord => true,
+            ExpectedId::Unknown => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_can_be_cancelled_before_it_begins() {
+        let turns = PendingTurns::default();
+        let given = turns.add(ExpectedId::Given("mine".into()), None);
+        let unknown = turns.add(ExpectedId::Unknown, Some("c1".into()));
+        assert!(!turns.cancel("other") && turns.lane("other").is_none());
+        assert!(turns.cancel("mine"));
+        assert_eq!(turns.lane("mine").as_deref(), Some(""));
+        assert!(given.is_cancelled("mine") && !unknown.is_cancelled("mine"));
+        let resumed = turns.add(ExpectedId::OnRecord, Some("c2".into()));
+        assert!(turns.cancel("other"));
+        assert_eq!(turns.lane("other").as_deref(), Some("c2"));
+        assert!(resumed.is_cancelled("other") && !resumed.is_cancelled("another"));
+        turns.cancel_all(Some("c1"));
+        assert!(unknown.is_cancelled("any") && !resumed.is_cancelled("any"));
+        turns.cancel_all(None);
+        assert!(resumed.is_cancelled("any"));
+        drop((given, unknown, resumed));
+        assert!(!turns.cancel("mine"));
+    }
+}
