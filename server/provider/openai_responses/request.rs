@@ -164,11 +164,20 @@ pub(super) fn frozen(ask: &RequestContents<'_>) -> EncodedHead {
 /// Adds input items.
 pub(super) fn encode(items: &[Item], native: bool, ask: &RequestContents<'_>, out: &mut Encoder) {
     // Reasoning must be followed by what it led to. Where that came to nothing, or goes back without its id, the
-    // reasoning stays out.
+    // reasoning stays out. What else it led to then goes back without its id, too: the server knows by that which
+    // reasoning an item belongs to, and refuses the one without the other.
     let mut reasoning: Vec<&str> = Vec::new();
+    let mut is_bereft = false;
     for item in items {
+        if !is_said_by_model(item) {
+            is_bereft = false;
+        }
         match verbatim(item).filter(|_| native) {
-            Some(raw) if is_reasoning(raw) => reasoning.push(raw),
+            Some(raw) if is_reasoning(raw) => {
+                is_bereft = false;
+                reasoning.push(raw);
+            }
+            Some(_) if is_bereft => in_words(item, native, ask, out),
             Some(raw) => {
                 for raw in reasoning.drain(..).chain([raw]) {
                     out.element();
@@ -178,6 +187,7 @@ pub(super) fn encode(items: &[Item], native: bool, ask: &RequestContents<'_>, ou
             }
             None => {
                 if !matches!(item, Item::Reasoning { .. }) {
+                    is_bereft |= !reasoning.is_empty();
                     reasoning.clear();
                 }
                 in_words(item, native, ask, out);
@@ -194,6 +204,13 @@ fn verbatim(item: &Item) -> Option<&str> {
         | Item::ToolCall { opaque, .. } => opaque.as_deref(),
         _ => None,
     }
+}
+
+fn is_said_by_model(item: &Item) -> bool {
+    matches!(
+        item,
+        Item::Text { .. } | Item::Reasoning { .. } | Item::ToolCall { .. }
+    )
 }
 
 fn is_reasoning(raw: &str) -> bool {

@@ -120,7 +120,17 @@ fn reasoning_stays_out_where_what_it_led_to_does_not_follow() {
         (vec![reasoning("r1"), words("A", None)], "assistant"),
         (
             vec![reasoning("r1"), words("", None), words("B", Some("m2"))],
-            "m2",
+            "assistant",
+        ),
+        (
+            vec![
+                reasoning("r1"),
+                words("A", None),
+                words("B", Some("m2")),
+                reasoning("r2"),
+                words("C", Some("m3")),
+            ],
+            "assistant assistant r2 m3",
         ),
         (vec![reasoning("r1")], ""),
     ];
