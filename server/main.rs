@@ -7,6 +7,7 @@ use std::{
     path::Path,
     process::ExitCode,
     sync::Mutex,
+    thread,
 };
 
 use aside::{
@@ -175,6 +176,14 @@ fn with_streams(
 /// Runs something to its end. One thread carries everything; what blocks goes to threads of its own, and one that is
 /// still held up at the end is not waited for.
 fn block_on<T>(future: impl Future<Output = T>) -> Result<T, CommandFailure> {
+    // What blocks would find out halfway that there is no thread for it.
+    let thread = thread::Builder::new().spawn(|| {}).map_err(|error| {
+        CommandFailure::internal(format!(
+            "the system gives this program no thread: {error}; end other programs, or raise the limit of processes \
+             (ulimit -u)"
+        ))
+    })?;
+    let _ = thread.join();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

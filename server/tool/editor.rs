@@ -3,7 +3,11 @@
 //! The path gate comes first: a path is checked as that of any file, and only then the document of the real
 //! path is taken instead of the file's bytes.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsStr,
+    os::fd::AsFd,
+    path::{Path, PathBuf},
+};
 
 use tokio_util::sync::CancellationToken;
 
@@ -159,6 +163,27 @@ impl ToolContext {
         }
     }
 
+    /// Opens a file that a walk came to, or the document that stands for it.
+    ///
+    /// # Errors
+    /// Where it is no regular file any more.
+    pub(super) fn readable_in(
+        &self,
+        folder: &impl AsFd,
+        name: &OsStr,
+        path: &str,
+    ) -> Result<Readable, PathError> {
+        let opened = self.workspace.file_in(folder, name, path)?;
+        Ok(Readable {
+            path: path.to_owned(),
+            secret: opened.secret,
+            source: match self.document(path) {
+                Some(document) => TextSource::Document(document),
+                None => TextSource::File(opened),
+            },
+        })
+    }
+
     /// The open document of a file, by its real path from the root.
     pub(super) fn document(&self, path: &str) -> Option<OpenDocument> {
         let editor = self.editor.as_ref()?;
@@ -177,6 +202,11 @@ impl ToolContext {
 }
 
 impl Readable {
+    /// Whether it is a file that is too large to be held.
+    pub(super) fn is_large(&self) -> bool {
+        matches!(&self.source, TextSource::File(file) if file.is_large())
+    }
+
     /// The whole text.
     ///
     /// # Errors

@@ -19,7 +19,7 @@ use super::{
     Tool, ToolContext, ToolSpec, arguments, off_thread, outcome,
     output::counted,
     preparation,
-    walk::{FileWalk, RULES_CUT, WalkEnd},
+    walk::{FileWalk, RULES_CUT, WalkEnd, WalkedFile},
 };
 
 /// Files that are listed at once.
@@ -66,7 +66,7 @@ fn run(
     };
     let mut content = String::new();
     let mut count = 0;
-    let walked = walk.each(|path| {
+    let walked = walk.each(|WalkedFile { path, .. }| {
         let line = visible(path);
         if count >= FILES || content.len() + line.len() > host.room() {
             return false;

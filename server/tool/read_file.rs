@@ -1,6 +1,10 @@
 //! `read_file`: a text file, or some of its lines.
 
-use std::sync::Arc;
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read},
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use serde::Deserialize;
@@ -16,8 +20,14 @@ use crate::{
 };
 
 use super::{
-    Tool, ToolContext, ToolSpec, arguments, change::sentence, editor::Readable, host::PreparedCall,
-    invalid, off_thread, outcome, output::cut, preparation, workspace::TextFile,
+    Tool, ToolContext, ToolSpec, arguments,
+    change::sentence,
+    editor::{Readable, TextSource},
+    host::PreparedCall,
+    invalid, off_thread, outcome,
+    output::cut,
+    preparation,
+    workspace::{PathError, TextFile},
 };
 
 /// What follows a line that was cut.
@@ -94,13 +104,26 @@ fn prepare(work: &CallWork, host: &ToolContext) -> Result<Preparation, String> {
     }))
 }
 
-fn run(work: &CallWork, host: &ToolContext) -> Result<ToolOutcome, String> {
+fn run(
+    work: &CallWork,
+    host: &ToolContext,
+    cancelled: &CancellationToken,
+) -> Result<ToolOutcome, String> {
     let (args, opened, hash) = open(work, host)?;
     if !host.seen().is_as_prepared(work.call, &hash) {
         return Err(format!(
             "`{}` leads to another file by now; try again.",
             args.path
         ));
+    }
+    if opened.is_large() {
+        let (content, summary) = lines_of_large(&args, opened, host.room(), cancelled)?;
+        // Nothing is noted: no tool changes such a file.
+        return Ok(ToolOutcome::Success(ToolOutput {
+            content,
+            summary,
+            ..ToolOutput::default()
+        }));
     }
     let file = opened.text().map_err(sentence)?;
     let (content, summary) = excerpt(&args, &file, host.room())?;
@@ -156,6 +179,116 @@ fn excerpt(
     Ok((content, format!("lines {from} to {to} of {total}")))
 }
 
+/// The lines that are wanted of a file that is too large to be held, as far as there is room. How many it has is not
+/// known.
+fn lines_of_large(
+    args: &ReadFileArguments,
+    opened: Readable,
+    room: usize,
+    cancelled: &CancellationToken,
+) -> Result<(String, String), String> {
+    let path = opened.path.clone();
+    let mut lines = LargeText::new(opened).map_err(sentence)?;
+    let from = args.from_line.unwrap_or(1);
+    let failed = |error: io::Error| format!("`{path}` cannot be read: {error}.");
+    let skipped = lines.skip(from - 1, cancelled).map_err(failed)?;
+    if skipped < from - 1 {
+        return Err(format!("`{path}` has {skipped} lines only."));
+    }
+    let (mut content, mut is_last) = (Vec::new(), false);
+    let mut to = from - 1;
+    while to < args.to_line.unwrap_or(usize::MAX) && content.len() < room {
+        let number = match args.line_numbers {
+            true => format!("{}\t", to + 1),
+            false => String::new(),
+        };
+        let Some(line) = lines.next(room).map_err(failed)? else {
+            is_last = true;
+            break;
+        };
+        if content.len() + number.len() + line.len() > room && to >= from {
+            break;
+        }
+        content.extend_from_slice(number.as_bytes());
+        content.extend_from_slice(&line);
+        to += 1;
+    }
+    if to < from {
+        return Err(format!("`{path}` has {to} lines only."));
+    }
+    let mut content = text_of(content).ok_or_else(|| sentence(PathError::Binary(path.clone())))?;
+    cut(&mut content, room, LONG_LINE);
+    let end = if content.ends_with('\n') { "" } else { "\n" };
+    let further = match is_last {
+        true => "there are no more".to_owned(),
+        false => format!("go on with from_line={}", to + 1),
+    };
+    content.push_str(&format!(
+        "{end}[lines {from} to {to} of a file larger than 16 MiB; {further}]"
+    ));
+    Ok((content, format!("lines {from} to {to}")))
+}
+
+/// Text, where it is any; a letter that was cut at the end does not count.
+fn text_of(mut bytes: Vec<u8>) -> Option<String> {
+    if let Err(error) = std::str::from_utf8(&bytes)
+        && error.error_len().is_none()
+    {
+        bytes.truncate(error.valid_up_to());
+    }
+    let text = String::from_utf8(bytes).ok()?;
+    (!text.contains('\0')).then_some(text)
+}
+
+/// A large file, read from its beginning and never held.
+struct LargeText(BufReader<File>);
+
+impl LargeText {
+    fn new(opened: Readable) -> Result<Self, PathError> {
+        match opened.source {
+            TextSource::File(file) => Ok(Self(BufReader::with_capacity(1 << 18, file.into_file()))),
+            TextSource::Document(_) => Err(PathError::TooLarge(opened.path)),
+        }
+    }
+
+    /// Passes over so many lines; fewer where the file ends or the call is cancelled.
+    fn skip(&mut self, lines: usize, cancelled: &CancellationToken) -> io::Result<usize> {
+        let (mut left, mut within) = (lines, false);
+        while left > 0 && !cancelled.is_cancelled() {
+            let bytes = self.0.fill_buf()?;
+            if bytes.is_empty() {
+                break;
+            }
+            let count = bytes.iter().filter(|byte| **byte == b'\n').count();
+            let passed = match count < left {
+                true => bytes.len(),
+                false => {
+                    let mut ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+                    ends.nth(left - 1).map_or(bytes.len(), |(at, _)| at + 1)
+                }
+            };
+            within = passed == bytes.len() && bytes.last() != Some(&b'\n');
+            left -= count.min(left);
+            self.0.consume(passed);
+        }
+        // What the last line has no end of is a line, too.
+        Ok(lines - left + usize::from(within && left > 0))
+    }
+
+    /// The next line, none at the end. One that is longer than there is room for is cut, and passed over.
+    fn next(&mut self, room: usize) -> io::Result<Option<Vec<u8>>> {
+        let mut line = Vec::new();
+        let most = room as u64 + 1;
+        if self.0.by_ref().take(most).read_until(b'\n', &mut line)? == 0 {
+            return Ok(None);
+        }
+        if !line.ends_with(b"\n") {
+            self.skip(1, &CancellationToken::new())?;
+        }
+        Ok(Some(line))
+    }
+}
+
 #[async_trait]
 impl Tool for ReadFile {
     fn about(&self) -> &ToolSpec {
@@ -170,9 +303,10 @@ impl Tool for ReadFile {
         &self,
         work: &CallWork,
         host: &Arc<ToolContext>,
-        _cancelled: &CancellationToken,
+        cancelled: &CancellationToken,
     ) -> ToolOutcome {
-        outcome(off_thread(work, host, run).await)
+        let token = cancelled.clone();
+        outcome(off_thread(work, host, move |work, host| run(work, host, &token)).await)
     }
 }
 
@@ -240,6 +374,48 @@ mod tests {
             .call("read_file", json!({"path": "a.txt", "from_line": 90}))
             .await;
         assert_eq!(text, format!("ok: {}", line.repeat(11)));
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_too_large_to_be_held_is_read_by_lines() {
+        let trial = ToolTrial::new(&[("a.txt", "one\n")]);
+        let path = trial.host.workspace.root().join("a.txt");
+        let line = "x".repeat(1023) + "\n";
+        let mut text = line.repeat(17 << 10);
+        text.push_str("the last");
+        std::fs::write(&path, &text).unwrap();
+        let read = async |from: usize, to: usize| {
+            let args = json!({"path": "a.txt", "from_line": from, "to_line": to});
+            trial.call("read_file", args).await
+        };
+        let of = |from, to| {
+            format!(
+                "[lines {from} to {to} of a file larger than 16 MiB; go on with from_line={}]",
+                to + 1
+            )
+        };
+        assert_eq!(
+            read(17_000, 17_001).await,
+            format!("ok: {}{}", line.repeat(2), of(17_000, 17_001))
+        );
+        assert_eq!(
+            read(17_409, 99_999).await,
+            "ok: the last\n[lines 17409 to 17409 of a file larger than 16 MiB; there are no more]"
+        );
+        assert_eq!(
+            read(17_410, 17_410).await,
+            "error: `a.txt` has 17409 lines only."
+        );
+        let text = trial.call("read_file", json!({"path": "a.txt"})).await;
+        assert!(
+            text.ends_with(&of(1, 32)) && text.len() < trial.host.room() + 100,
+            "{}",
+            text.len()
+        );
+        std::fs::write(&path, vec![b'x'; 17 << 20]).unwrap();
+        let text = trial.call("read_file", json!({"path": "a.txt"})).await;
+        assert!(text.len() < trial.host.room() + 200, "{}", text.len());
+        assert!(text.ends_with(&of(1, 1)), "{}", &text[text.len() - 200..]);
     }
 
     #[tokio::test]

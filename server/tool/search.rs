@@ -1,10 +1,8 @@
 //! `search`: lines that match a regular expression, by ripgrep's libraries.
 
-use std::{fmt::Write, io, sync::Arc};
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -14,13 +12,20 @@ use crate::{
         effect::CallWork,
         input::{Preparation, Prepared, ToolOutcome, ToolOutput},
     },
-    visible::{short_line, visible},
+    visible::short_line,
 };
 
+mod found;
+mod walked;
+
+use self::{
+    found::{CONTEXT, FileFindings, FileSearcher, MATCHES, matcher},
+    walked::search_walked,
+};
 use super::{
     Tool, ToolContext, ToolSpec, arguments,
     change::sentence,
-    editor::{Readable, TextSource},
+    editor::Readable,
     host::PreparedCall,
     off_thread, outcome,
     output::counted,
@@ -28,15 +33,6 @@ use super::{
     walk::{FileWalk, RULES_CUT, WalkEnd},
     workspace::PathError,
 };
-
-/// Lines that match, of all files.
-const MATCHES: usize = 200;
-/// Characters of a line that are shown.
-const WIDTH: usize = 400;
-/// Lines of context before and after.
-const CONTEXT: usize = 10;
-/// Bytes of a line that are held.
-const HEAP: usize = 16 << 20;
 
 /// The tool `search`.
 pub(super) struct Search(ToolSpec);
@@ -122,16 +118,12 @@ fn run(
     {
         return Err("What is searched leads to another file by now; try again.".into());
     }
-    let mut search = SearchOutput::new(&args, host)?;
+    let mut search = SearchOutput::new(host);
     let end = match file {
-        Some(opened) => {
-            search.file(opened);
-            if search.is_full() {
-                WalkEnd::Cut
-            } else {
-                WalkEnd::Complete
-            }
-        }
+        Some(opened) => match search.take(FileSearcher::new(&args, host)?.in_text(opened)) {
+            true => WalkEnd::Complete,
+            false => WalkEnd::Cut,
+        },
         None => search.folder(&args, host, cancelled)?,
     };
     if end == WalkEnd::Cancelled {
@@ -140,18 +132,8 @@ fn run(
     Ok(ToolOutcome::Success(search.output(end)))
 }
 
-fn matcher(pattern: &str) -> Result<RegexMatcher, String> {
-    RegexMatcherBuilder::new()
-        .line_terminator(Some(b'\n'))
-        .size_limit(10 << 20)
-        .build(pattern)
-        .map_err(|error| format!("`pattern` is not a regular expression: {error}."))
-}
-
 /// What was found so far.
 struct SearchOutput {
-    matcher: RegexMatcher,
-    searcher: Searcher,
     room: usize,
     text: String,
     matches: usize,
@@ -162,17 +144,8 @@ struct SearchOutput {
 }
 
 impl SearchOutput {
-    fn new(args: &SearchArguments, host: &ToolContext) -> Result<Self, String> {
-        let around = args.context.min(CONTEXT);
-        let searcher = SearcherBuilder::new()
-            .before_context(around)
-            .after_context(around)
-            .binary_detection(BinaryDetection::quit(0))
-            .heap_limit(Some(HEAP))
-            .build();
-        Ok(Self {
-            matcher: matcher(&args.pattern)?,
-            searcher,
+    fn new(host: &ToolContext) -> Self {
+        Self {
             room: host.room(),
             text: String::new(),
             matches: 0,
@@ -180,7 +153,7 @@ impl SearchOutput {
             secrets: 0,
             unread: 0,
             rules_cut: false,
-        })
+        }
     }
 
     fn folder(
@@ -197,7 +170,8 @@ impl SearchOutput {
             glob,
             cancelled,
         };
-        let walked = walk.each(|path| self.readable(host.readable(path)))?;
+        let searcher = FileSearcher::new(args, host)?;
+        let walked = search_walked(&walk, &searcher, host, |found| self.take(found))?;
         self.rules_cut = walked.rules_cut;
         let end = walked.end;
         if end != WalkEnd::Complete {
@@ -206,53 +180,39 @@ impl SearchOutput {
         // The walk does not come to documents whose files were never saved.
         for path in host.unsaved() {
             let is_file = host.workspace.file(&path).is_ok();
-            if !is_file && walk.covers(&path)? && !self.readable(host.readable(&path)) {
-                return Ok(WalkEnd::Cut);
+            if !is_file && walk.covers(&path)? {
+                let found = searcher.clone().in_readable(host.readable(&path));
+                if !self.take(found) {
+                    return Ok(WalkEnd::Cut);
+                }
             }
         }
         Ok(end)
     }
 
-    /// Searches what could be opened. False once it is enough.
-    fn readable(&mut self, opened: Result<Readable, PathError>) -> bool {
-        match opened {
-            // Nobody was asked for it.
-            Ok(opened) if opened.secret => self.secrets += 1,
-            Ok(opened) => self.file(opened),
-            Err(_) => self.unread += 1,
-        }
-        !self.is_full()
-    }
-
-    fn file(&mut self, opened: Readable) {
+    /// Takes in what was found in a file. False once it is enough.
+    fn take(&mut self, found: FileFindings) -> bool {
         let before = self.matches;
-        let path = visible(&opened.path).into_owned();
-        let (matcher, mut searcher) = (self.matcher.clone(), self.searcher.clone());
-        let lines = LineSink {
-            found: self,
-            path: &path,
-        };
-        let searched = match opened.source {
-            TextSource::File(file) => searcher.search_file(&matcher, &file.into_file(), lines),
-            TextSource::Document(document) => {
-                searcher.search_slice(&matcher, document.text.as_bytes(), lines)
+        match found {
+            FileFindings::Secret => self.secrets += 1,
+            FileFindings::Unread => self.unread += 1,
+            FileFindings::Lines { lines, whole } => {
+                for line in lines {
+                    if self.is_full() {
+                        break;
+                    }
+                    self.matches += usize::from(line.is_match);
+                    self.text.push_str(&line.text);
+                }
+                self.unread += usize::from(!whole);
             }
-        };
-        self.unread += usize::from(searched.is_err());
+        }
         self.files += usize::from(self.matches > before);
+        !self.is_full()
     }
 
     fn is_full(&self) -> bool {
         self.matches >= MATCHES || self.text.len() >= self.room
-    }
-
-    fn line(&mut self, path: &str, mark: char, number: Option<u64>, bytes: &[u8]) {
-        let text = String::from_utf8_lossy(bytes);
-        let text = visible(text.trim_end_matches(['\r', '\n']));
-        let number = number.unwrap_or_default();
-        let shown: String = text.chars().take(WIDTH).collect();
-        let cut = if shown.len() < text.len() { "…" } else { "" };
-        let _ = writeln!(self.text, "{path}{mark}{number}{mark}{shown}{cut}");
     }
 
     fn output(mut self, end: WalkEnd) -> ToolOutput {
@@ -285,34 +245,6 @@ impl SearchOutput {
             summary,
             ..ToolOutput::default()
         }
-    }
-}
-
-/// Takes the lines of one file.
-struct LineSink<'a> {
-    found: &'a mut SearchOutput,
-    path: &'a str,
-}
-
-impl Sink for LineSink<'_> {
-    type Error = io::Error;
-
-    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
-        self.found.matches += 1;
-        self.found
-            .line(self.path, ':', found.line_number(), found.bytes());
-        Ok(!self.found.is_full())
-    }
-
-    fn context(&mut self, _: &Searcher, around: &SinkContext<'_>) -> Result<bool, io::Error> {
-        self.found
-            .line(self.path, '-', around.line_number(), around.bytes());
-        Ok(!self.found.is_full())
-    }
-
-    fn context_break(&mut self, _: &Searcher) -> Result<bool, io::Error> {
-        self.found.text.push_str("--\n");
-        Ok(true)
     }
 }
 
@@ -424,7 +356,41 @@ mod tests {
         let text = trial
             .call("search", json!({"pattern": "w+", "path": "wide"}))
             .await;
-        assert_eq!(text, format!("ok: wide:1:{}…\n", "w".repeat(WIDTH)));
+        assert_eq!(text, format!("ok: wide:1:{}…\n", "w".repeat(400)));
+    }
+
+    #[tokio::test]
+    async fn many_files_are_searched_side_by_side_and_told_in_order() {
+        let names: Vec<String> = (0..700)
+            .map(|n| format!("folder-{:02}/file-{n:03}", n % 40))
+            .collect();
+        let files: Vec<(&str, &str)> = names
+            .iter()
+            .map(|name| (name.as_str(), "x\nfound\n"))
+            .collect();
+        let trial = ToolTrial::new(&files);
+        let mut sorted = names.clone();
+        sorted.sort();
+        let lines = |names: &[String]| -> String {
+            names
+                .iter()
+                .map(|name| format!("{name}:2:found\n"))
+                .collect()
+        };
+        let text = trial.call("search", json!({"pattern": "found"})).await;
+        let cut = "[there may be more; narrow it by path, glob or pattern]\n";
+        assert_eq!(text, format!("ok: {}{cut}", lines(&sorted[..MATCHES])));
+        let text = trial
+            .call(
+                "search",
+                json!({"pattern": "found", "glob": "folder-3*/**"}),
+            )
+            .await;
+        let few: Vec<String> = sorted
+            .into_iter()
+            .filter(|name| name.starts_with("folder-3"))
+            .collect();
+        assert_eq!(text, format!("ok: {}", lines(&few)));
     }
 
     #[tokio::test]

@@ -170,6 +170,13 @@ fn supervise(args: Vec<OsString>) -> Report {
     if let Err(error) = rustix::process::set_child_subreaper(Some(rustix::process::getpid())) {
         return Report::Failed(format!("its processes could not be held: {error}"));
     }
+    let (wake, woken) = channel();
+    let (begun, main) = channel();
+    if let Err(error) = start_watching(wake, main) {
+        return Report::Failed(format!(
+            "its processes could not be held, as the system gives no thread for that: {error}"
+        ));
+    }
     let mut command = Command::new(program);
     // A group of its own: `kill 0` in a script must not reach us.
     command.args(args).stdin(input).process_group(0);
@@ -180,10 +187,8 @@ fn supervise(args: Vec<OsString>) -> Report {
     // Our end of its input: it could not end while that lives.
     drop(command);
     let status = walls.map(WallPipes::started);
-    let (wake, woken) = channel();
-    let lifeline = wake.clone();
-    thread::spawn(move || watch_lifeline(&lifeline));
-    thread::spawn(move || reap(main, &wake));
+    // Its thread is there, and waits for this.
+    let _ = begun.send(main);
     let held = Held {
         main,
         walled: status.is_some(),
@@ -295,6 +300,18 @@ fn is_alone(woken: &Receiver<Wake>, patience: Duration) -> bool {
             Ok(Wake::Stop) | Err(RecvTimeoutError::Timeout) => return false,
         }
     }
+}
+
+/// Starts the threads that watch the lifeline and, once it is there, the command.
+fn start_watching(wake: Sender<Wake>, main: Receiver<Pid>) -> io::Result<()> {
+    let lifeline = wake.clone();
+    thread::Builder::new().spawn(move || watch_lifeline(&lifeline))?;
+    thread::Builder::new().spawn(move || {
+        if let Ok(main) = main.recv() {
+            reap(main, &wake);
+        }
+    })?;
+    Ok(())
 }
 
 fn watch_lifeline(wake: &Sender<Wake>) {

@@ -4,12 +4,13 @@
 //! Each folder is opened in the one above it, so that nothing that is exchanged meanwhile leads outside.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     os::{
         fd::{AsFd, OwnedFd},
         unix::ffi::{OsStrExt, OsStringExt},
     },
     path::{Path, PathBuf},
+    sync::Arc,
     vec,
 };
 
@@ -63,19 +64,32 @@ pub(super) struct FileWalk<'a> {
     pub(super) cancelled: &'a CancellationToken,
 }
 
+/// A file that a walk came to.
+pub(super) struct WalkedFile<'a> {
+    /// Its path from the root, with `/`.
+    pub(super) path: &'a str,
+    /// The folder that it was found in, opened.
+    pub(super) folder: &'a Arc<OwnedFd>,
+    /// What it is called there.
+    pub(super) name: &'a OsStr,
+}
+
 /// A folder that is being looked through.
 struct OpenFolder {
-    folder: OwnedFd,
+    folder: Arc<OwnedFd>,
     path: PathBuf,
     entries: vec::IntoIter<(OsString, FileType)>,
 }
 
 impl FileWalk<'_> {
-    /// Shows the visitor the path of each file, from the root, until it says false.
+    /// Shows the visitor each file, until it says false.
     ///
     /// # Errors
     /// The sentence for the model: the folder or the glob cannot be used.
-    pub(super) fn each(&self, mut visit: impl FnMut(&str) -> bool) -> Result<WalkReport, String> {
+    pub(super) fn each(
+        &self,
+        mut visit: impl FnMut(WalkedFile<'_>) -> bool,
+    ) -> Result<WalkReport, String> {
         let (opened, folder) = self.workspace.open_folder(self.folder).map_err(sentence)?;
         let glob = self
             .glob
@@ -133,7 +147,12 @@ impl FileWalk<'_> {
             let Some(from_root) = from_root.ok().and_then(Path::to_str) else {
                 continue;
             };
-            if counts(&path) && !visit(from_root) {
+            let file = WalkedFile {
+                path: from_root,
+                folder: &at.folder,
+                name: &name,
+            };
+            if counts(&path) && !visit(file) {
                 end = WalkEnd::Cut;
                 break;
             }
@@ -192,7 +211,7 @@ impl OpenFolder {
         }
         entries.sort_by(|(one, _), (other, _)| one.as_bytes().cmp(other.as_bytes()));
         Some(Self {
-            folder,
+            folder: Arc::new(folder),
             path,
             entries: entries.into_iter(),
         })

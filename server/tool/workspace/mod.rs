@@ -20,6 +20,8 @@ use cap_std::{
     fs::{Dir, OpenOptions, OpenOptionsExt},
 };
 
+use rustix::fs::{Mode, OFlags, openat};
+
 use super::editor::Buffer;
 
 mod guard;
@@ -108,7 +110,7 @@ pub enum PathError {
     #[error("`{0}` is not a regular file and cannot be used")]
     Special(String),
     /// The file has more than [`MAX_FILE`] bytes.
-    #[error("`{0}` is larger than 16 MiB; use search to find what you need in it")]
+    #[error("`{0}` is larger than 16 MiB, and no tool changes it; change it with a command")]
     TooLarge(String),
     /// No UTF-8, or zero bytes.
     #[error("`{0}` is binary, not UTF-8 text")]
@@ -211,6 +213,32 @@ impl Workspace {
             secret,
             file,
             mode,
+        })
+    }
+
+    /// Opens a regular file in an open folder, for reading, by its name there; `path` is where it is, from the root. A
+    /// link is not followed.
+    ///
+    /// # Errors
+    /// A [`PathError`]; pipes and devices are never waited for.
+    pub(super) fn file_in(
+        &self,
+        folder: &impl AsFd,
+        name: &OsStr,
+        path: &str,
+    ) -> Result<OpenedFile, PathError> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | regular::CAUTIOUS;
+        let opened = openat(folder, name, flags, Mode::empty());
+        let file = fs::File::from(opened.map_err(|error| refusal(path, &error.into()))?);
+        let about = file.metadata().map_err(|error| refusal(path, &error))?;
+        if !about.is_file() {
+            return Err(PathError::Special(path.to_owned()));
+        }
+        Ok(OpenedFile {
+            secret: self.is_secret(Path::new(path), path),
+            path: path.to_owned(),
+            file,
+            mode: about.permissions(),
         })
     }
 
@@ -433,6 +461,14 @@ impl OpenedFile {
             }),
             _ => Err(PathError::Binary(self.path)),
         }
+    }
+
+    /// Whether it has more than [`MAX_FILE`] bytes.
+    #[must_use]
+    pub fn is_large(&self) -> bool {
+        self.file
+            .metadata()
+            .is_ok_and(|about| about.len() > MAX_FILE)
     }
 
     /// The file itself, to read from its beginning.

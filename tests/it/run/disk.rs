@@ -1,6 +1,13 @@
 //! State that cannot be written, and output that nobody takes.
 
-use std::fs::File;
+use std::{
+    fs::{self, File},
+    os::unix::{fs::chown, process::CommandExt},
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use rustix::process::geteuid;
 
 use crate::world::{ASIDE, ProgramResult, TestWorld, start};
 
@@ -141,4 +148,98 @@ fn a_disk_that_is_full_from_the_start_is_said() {
         .aside(&["run", "-m", &model, "Go"])
         .exits(0)
         .writes("An answer.\n");
+}
+
+#[test]
+fn what_a_full_disk_left_is_resumed_where_the_list_says_that_it_was_interrupted() {
+    let script = r#"
+        [[reply]]
+        when = { step = 1 }
+        times = 9
+        say = [{ call = "read_file", id = "read", arguments = { path = "a.txt" } }]
+        [[reply]]
+        repeat = true
+        say = [{ text = "Read." }]
+    "#;
+    // From not even a line to all of the turn.
+    for blocks in [1, 8, 16, 22, 24, 26, 28, 30, 34, 40, 64] {
+        let world = TestWorld::new();
+        world.write("a.txt", &"a line of the file\n".repeat(400));
+        let model = world.script(script);
+        on_a_small_disk(&world, blocks, &["run", "-m", &model, "Go"]);
+        let list = world.aside(&["conversation", "list"]).exits(0);
+        if list.stdout.contains("interrupted") {
+            world
+                .aside(&["run", "--resume", "-m", &model])
+                .exits(0)
+                .writes("Read.\n");
+        }
+        world
+            .aside(&["run", "-m", &model, "Another"])
+            .exits(0)
+            .writes("Read.\n");
+    }
+}
+
+/// A process with strace around it, in which each call that brings a file onto the disk fails.
+fn with_a_disk_that_forgets(world: &TestWorld, args: &[&str]) -> ProgramResult {
+    let strace = [
+        "-f",
+        "-qqq",
+        "-o",
+        "/dev/null",
+        "-e",
+        "trace=fdatasync",
+        "-e",
+        "inject=fdatasync:error=EIO",
+        "--",
+        ASIDE,
+    ];
+    start(&mut world.within("strace", &[&strace[..], args].concat())).end()
+}
+
+#[test]
+fn a_disk_that_may_not_have_kept_the_turn_is_told() {
+    let world = TestWorld::new();
+    let model = world.script(ANSWERS);
+    with_a_disk_that_forgets(&world, &["run", "-m", &model, "Go"])
+        .exits(0)
+        .writes("An answer.\n")
+        .says("Input/output error");
+}
+
+/// An ordinary user, for whom there need not be a name.
+const NOBODY: u32 = 65534;
+
+fn give(path: &Path) {
+    chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        give(&entry.path());
+    }
+}
+
+#[test]
+fn where_no_thread_can_be_had_the_program_says_so_and_ends() {
+    let world = TestWorld::new();
+    let model = world.script(ANSWERS);
+    let as_nobody = |command: &mut Command| {
+        if geteuid().is_root() {
+            give(world.folder());
+            command.uid(NOBODY).gid(NOBODY);
+        }
+    };
+    for args in [
+        &["run", "-m", &model, "Go"][..],
+        &["lsp", "--stdio"],
+        &["doctor"],
+    ] {
+        let bound = ["--nproc=1", ASIDE];
+        let mut command = world.within("prlimit", &[&bound[..], args].concat());
+        as_nobody(command.stdin(Stdio::null()));
+        let done = start(&mut command)
+            .end()
+            .exits(1)
+            .says("the system gives this program no thread: ");
+        assert_eq!(done.stderr.matches('\n').count(), 1, "{done:?}");
+    }
 }
