@@ -42,7 +42,7 @@ export class Server implements vscode.Disposable {
 
   /** @throws an error whose message is a sentence for the user */
   async request<M extends keyof ServerRequests>(method: M, params: ServerRequests[M][0]): Promise<ServerRequests[M][1]> {
-    if (this.client?.isRunning() || this.client?.state === State.Starting) return this.client.sendRequest(method, params);
+    if (this.client?.needsStop()) return this.client.sendRequest(method, params);
     throw new Error('The Aside server does not run; start it with the command “Aside: Restart Server”.');
   }
 

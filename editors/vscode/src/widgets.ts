@@ -148,11 +148,12 @@ function settle(input: vscode.InputBox | vscode.QuickPick<Choice>, prompt: Promp
   };
   title();
   return new Promise<Answer | undefined>((resolve) => {
+    const again = showing.again(() => input.show());
     const done = (answer?: Answer | Shown) => {
       resolve(answer);
       input.dispose();
+      again.dispose();
     };
-    showing.again(() => input.show());
     input.onDidHide(() => done());
     showing.over.onCancellationRequested(() => done());
     input.onDidAccept(() => {
