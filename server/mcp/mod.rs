@@ -45,12 +45,15 @@ pub struct McpServers {
     running: Mutex<HashMap<(PathBuf, String), Arc<HeldServer>>>,
 }
 
+/// The tools of a server, and what is wrong with others of them.
+pub type OfferedTools = (Vec<Arc<dyn Tool>>, Vec<String>);
+
 /// What a server offers, or why it does not.
 pub struct ServerTools {
     /// The name of the server.
     pub name: String,
     /// Its tools, in the order of their names, and what is wrong with others of them; or why there are none.
-    pub tools: Result<(Vec<Arc<dyn Tool>>, Vec<String>), String>,
+    pub tools: Result<OfferedTools, String>,
 }
 
 impl McpServers {

@@ -163,7 +163,13 @@ impl TaggedDecoder {
     fn pass(&mut self, pieces: Vec<Piece>, out: &mut Vec<Piece>) {
         for piece in pieces {
             match (piece, self.first) {
-                (Piece::Open { slot, kind }, FirstText::None) if kind == Kind::Text => {
+                (
+                    Piece::Open {
+                        slot,
+                        kind: Kind::Text,
+                    },
+                    FirstText::None,
+                ) => {
                     self.first = FirstText::Begun(slot);
                 }
                 (Piece::Open { slot, kind }, _) => {
