@@ -262,13 +262,13 @@ mod tests {
             cancelled: &CancellationToken::new(),
         };
         let mut shown = Vec::new();
-        let walked = walk.each(|path| {
-            if path == first {
+        let walked = walk.each(|file| {
+            if file.path == first {
                 let inside = root.path().join(inside);
                 fs::rename(&inside, outside.path().join("moved")).unwrap();
                 symlink(outside.path(), &inside).unwrap();
             }
-            shown.push(path.to_owned());
+            shown.push(file.path.to_owned());
             true
         });
         assert_eq!(walked.unwrap().end, WalkEnd::Complete);

@@ -51,6 +51,7 @@ fn main() {
                     strategy,
                     assistant,
                     questions,
+                    breaks: 0,
                 };
                 line(case, &play(case));
             }
@@ -67,6 +68,7 @@ fn main() {
         strategy: "in_band",
         assistant: None,
         questions: 3,
+        breaks: 0,
     });
     println!(
         "\n{} connection for a turn of {} steps with {} inquiry   (wanted: 1)",
