@@ -99,11 +99,6 @@ impl Bill {
         self.requests.iter().filter(|paid| !paid.inquiry).collect()
     }
 
-    /// The requests whose reply broke off.
-    pub(crate) fn broken(&self) -> Vec<&Paid> {
-        self.requests.iter().filter(|paid| paid.broken).collect()
-    }
-
     /// US dollars of all of them.
     pub(crate) fn dollars(&self) -> f64 {
         self.requests.iter().map(|paid| paid.dollars).sum()
