@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn many_files_are_searched_side_by_side_and_told_in_order() {
+    async fn many_files_are_searched_side_by_side_and_named_in_order() {
         let names: Vec<String> = (0..700)
             .map(|n| format!("folder-{:02}/file-{n:03}", n % 40))
             .collect();

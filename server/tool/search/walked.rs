@@ -90,7 +90,7 @@ pub(super) fn search_walked(
                 files: Vec::new(),
             },
             waiting: BTreeMap::new(),
-            told: 0,
+            taken: 0,
             take,
         };
         let mut report = walk.each(|file| findings.add(&file))?;
@@ -137,8 +137,8 @@ struct OrderedBatches<'a, F> {
     next: Batch,
     /// What was found earlier than what comes before it.
     waiting: BTreeMap<usize, Vec<FileFindings>>,
-    /// Batches that were told.
-    told: usize,
+    /// Batches whose findings were taken.
+    taken: usize,
     take: F,
 }
 
@@ -192,8 +192,8 @@ impl<F: FnMut(FileFindings) -> bool> OrderedBatches<'_, F> {
 
     fn tell(&mut self, (number, found): BatchFindings) -> bool {
         self.waiting.insert(number, found);
-        while let Some(found) = self.waiting.remove(&self.told) {
-            self.told += 1;
+        while let Some(found) = self.waiting.remove(&self.taken) {
+            self.taken += 1;
             for one in found {
                 if !(self.take)(one) {
                     return false;
