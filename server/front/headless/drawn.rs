@@ -146,7 +146,7 @@ mod tests {
         drawn.wants(lines(&[runs, "  │ a · b is what it prints"]));
         assert_eq!(
             drawn.draw(26),
-            "⠹ run_command:… · 12.4 s\n  │ a · b is what it pri"
+            "⠹ run_command: … · 12.4 s\n  │ a · b is what it prin"
         );
         assert_eq!(fit(runs, 34), runs);
         assert_eq!(fit(runs, 8), "⠹ run_co");
