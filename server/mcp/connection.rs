@@ -76,8 +76,8 @@ impl Connection {
         root: &Path,
         holder: &Path,
     ) -> Result<Self, String> {
-        let older = || Opening::new(definition, root, holder, ProtocolVersion::V_2025_11_25);
-        let newer = || Opening::new(definition, root, holder, ProtocolVersion::V_2026_07_28);
+        let older = || ServerOpening::new(definition, root, holder, ProtocolVersion::V_2025_11_25);
+        let newer = || ServerOpening::new(definition, root, holder, ProtocolVersion::V_2026_07_28);
         match definition.protocol {
             ProtocolChoice::Older => older().open().await.map_err(|(_, why)| why),
             ProtocolChoice::Newer => newer().open().await.map_err(|(_, why)| why),
@@ -166,14 +166,14 @@ fn value_of(result: &ServerResult) -> Value {
 }
 
 /// A server that is being started.
-struct Opening<'a> {
+struct ServerOpening<'a> {
     definition: &'a McpDefinition,
     root: &'a Path,
     holder: &'a Path,
     version: ProtocolVersion,
 }
 
-impl<'a> Opening<'a> {
+impl<'a> ServerOpening<'a> {
     fn new(
         definition: &'a McpDefinition,
         root: &'a Path,

@@ -51,11 +51,18 @@ fn a_server_asks_in_the_editor_while_its_call_runs_and_in_place_of_a_result() {
 
 #[test]
 fn where_nobody_is_there_its_question_fails_and_the_turn_goes_on() {
-    for mode in ["plain", "modern"] {
+    let nobody = "srv__ask cannot run because no interactive client is attached.";
+    // What it asks while it runs is declined, and the server says what comes of that.
+    for (mode, expected) in [("plain", "{\"action\": \"decline\"}"), ("modern", nobody)] {
         let world = world(mode, "");
         let told = told(&world, "ask", &[]);
-        let nobody = "srv__ask cannot run because no interactive client is attached.";
-        assert!(told.starts_with(nobody), "{mode}: {told}");
+        assert!(told.starts_with(expected), "{mode}: {told}");
+        let log = world.log();
+        assert_eq!(
+            log.one("inquiry_response")["reason"],
+            "no_prompt_backend",
+            "{mode}"
+        );
         until("the server has ended", || left(&world).is_empty());
     }
 }
