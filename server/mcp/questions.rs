@@ -31,6 +31,8 @@ pub(super) struct ServerQuestions {
     asks: Mutex<Option<AskPerson>>,
     /// What was wrong with what it asked in this call.
     fault: Mutex<Option<FormFault>>,
+    /// Something that it asked in this call was not answered.
+    unanswered: AtomicBool,
     /// It said that its tools are others now.
     changed: AtomicBool,
 }
@@ -39,12 +41,18 @@ impl ServerQuestions {
     /// From now on this person is asked; nobody, where it is none.
     pub(super) fn ask_through(&self, person: Option<AskPerson>) {
         *lock(&self.fault) = None;
+        self.unanswered.store(false, Ordering::Relaxed);
         *lock(&self.asks) = person;
     }
 
     /// What was wrong with what it asked.
     pub(super) fn take_fault(&self) -> Option<FormFault> {
         lock(&self.fault).take()
+    }
+
+    /// Whether something that it asked in this call was not answered.
+    pub(super) fn is_unanswered(&self) -> bool {
+        self.unanswered.load(Ordering::Relaxed)
     }
 
     /// Whether its tools changed since this was asked last.
@@ -69,7 +77,10 @@ impl ServerQuestions {
         for question in form.questions() {
             match person(question.clone()).await {
                 Some(Answer::Value(value)) => answers.push(value),
-                Some(Answer::Secret(_)) | None => return decline(),
+                Some(Answer::Secret(_)) | None => {
+                    self.unanswered.store(true, Ordering::Relaxed);
+                    return decline();
+                }
             }
         }
         form.reply(&answers)

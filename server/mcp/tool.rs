@@ -94,12 +94,26 @@ impl McpTool {
         connection.questions.ask_through(Some(person));
         let outcome = self.rounds(&connection, work, host, cancelled).await;
         let fault = connection.questions.take_fault();
+        let is_unanswered = connection.questions.is_unanswered();
         connection.questions.ask_through(None);
         drop(turn);
         match fault {
             Some(fault) => Err(faulty(&fault)),
+            None if is_unanswered => Ok(self.without_answer(outcome?)),
             None => outcome,
         }
+    }
+
+    /// The end of a call whose question nobody answered, whatever the server makes of that.
+    fn without_answer(&self, outcome: ToolOutcome) -> ToolOutcome {
+        let (ToolOutcome::Success(output) | ToolOutcome::Error(output)) = outcome else {
+            return outcome;
+        };
+        let (tool, said) = (&self.about.name, output.content);
+        ToolOutcome::Error(ToolOutput::text(format!(
+            "{tool} asked what was not answered, and the server was told so. Do not retry this tool call in this turn; \
+             continue without it or explain what is missing.\nThe server says: {said}"
+        )))
     }
 
     /// Calls the server, and again with answers, as long as they are there.
@@ -255,6 +269,7 @@ impl Tool for McpTool {
         let answered = self.answer(work, host, cancelled).await;
         answered.unwrap_or_else(|why| {
             let server = &self.server.definition.name;
+            let why = why.trim_end_matches('.');
             let text = format!("{}: the server {server} failed: {why}.", work.tool);
             ToolOutcome::Error(ToolOutput::text(text))
         })
