@@ -16,7 +16,7 @@ import model
 
 HERE = pathlib.Path(__file__).parent
 APIS = {"chat": ("openai-chat", "/v1"), "responses": ("openai-responses", "/v1"), "messages": ("anthropic", "")}
-LARGE, SMALL = 65_536, 24_576  # tokens of context; a byte of a prompt is a token
+LARGE, SMALL = 65_536, 12_288  # tokens of context; a byte of a prompt is a token
 
 
 class Llama:
@@ -61,7 +61,7 @@ class World:
             folder.mkdir(parents=True)
         (self.work / "notes.txt").write_text("".join(f"note {n}\n" for n in range(1, model.STEPS + 1)))
         (self.work / "twice.txt").write_text("old\nold\n")
-        (self.work / "big.txt").write_text("".join(f"line {n} of a long file\n" for n in range(1000)))
+        (self.work / "big.txt").write_text("".join(f"line {n} of a long file\n" for n in range(250)))
         providers = ""
         for size, port in [("", large.port), ("small-", small.port)]:
             for name, (api, path) in APIS.items():
@@ -79,7 +79,7 @@ class World:
     def aside(self, *arguments):
         command = [os.environ["ASIDE"], *arguments]
         return subprocess.run(
-            command, cwd=self.work, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+            command, cwd=self.work, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
         )
 
 
@@ -161,7 +161,7 @@ class Aside(unittest.TestCase):
         rows = {row[0]: row[1:4] for row in (line.split() for line in done.stdout.splitlines())}
         for provider in APIS:
             self.assertEqual(rows[f"{provider}/scripted"], ["66K", "-", "unknown"], done.stdout)
-            self.assertEqual(rows[f"small-{provider}/scripted"], ["25K", "-", "unknown"], done.stdout)
+            self.assertEqual(rows[f"small-{provider}/scripted"], ["12K", "-", "unknown"], done.stdout)
 
 
 if __name__ == "__main__":
