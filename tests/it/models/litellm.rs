@@ -79,6 +79,11 @@ fn start(program: &str, world: &TestWorld, server: &ModelServer) -> (Gateway, u1
         .args(["--port", &port.to_string()])
         .current_dir(world.folder())
         .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+        // It listens on this computer alone, and has no keys.
+        .env(
+            "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY",
+            "true",
+        )
         .env("NO_PROXY", "*")
         .stdout(said.try_clone().unwrap())
         .stderr(said);
