@@ -118,6 +118,35 @@ say = [{ text = "I went on." }]
   T.equal(T.beside(), { '`Assistant: true' })
 end)
 
+test('an answer to one question does not resume what was interrupted in another conversation', {
+  script = [=[
+[[reply]]
+when = { step = 1 }
+repeat = true
+say = [{ call = "ask_user", arguments = { question = "Go on?", answer_type = "boolean" } }]
+[[reply]]
+say = [{ text = "I went on." }]
+]=],
+}, function()
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  vim.uv.kill(T.server(), 'sigkill')
+  T.wait('it can be resumed', function()
+    local open = require('aside.prompt').open()[1]
+    return open and open.resumable
+  end)
+  vim.cmd('Aside! ask again')
+  T.prompts(2)
+  T.choices = { 'Yes' }
+  vim.cmd('Aside answer')
+  T.asked()
+  T.ended()
+  T.equal(T.prompts(1)[1].resumable, true)
+  for _, message in ipairs(T.sent) do
+    assert(message.method ~= 'aside/turn/resume', 'it was resumed')
+  end
+end)
+
 test('a server that crashes again and again stays down', { script = '' }, function()
   local client = require('aside.client')
   local program, reply = T.workspace .. '/crashing', '{"jsonrpc":"2.0","id":1,"result":{"capabilities":{}}}'

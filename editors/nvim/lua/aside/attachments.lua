@@ -25,7 +25,6 @@ function M.selection() return vim.fn.getpos("'<")[2], vim.fn.getpos("'>")[2] end
 function M.path(buf) return vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ':.') end
 
 --- Lines of a buffer. The text of one without a file goes along as it is.
----@param buf integer
 ---@param first integer 1 and up
 ---@param last integer
 ---@return table attachment
@@ -39,7 +38,6 @@ function M.range(buf, first, last)
 end
 
 --- The diagnostics of a buffer, or of some of its lines, as text.
----@param buf integer
 ---@param first? integer
 ---@param last? integer
 ---@return table[] attachments
@@ -49,7 +47,6 @@ function M.diagnostics(buf, first, last)
   return #found > 0 and { { uri = 'untitled:diagnostics', text = table.concat(found, '\n') } } or {}
 end
 
----@param item vim.Diagnostic
 ---@return string
 function M.diagnostic(item)
   local severity = tostring(vim.diagnostic.severity[item.severity or 1]):lower()

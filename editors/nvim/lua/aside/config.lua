@@ -103,8 +103,6 @@ end
 
 --- Maps a key of a buffer, unless the person left it out.
 ---@param name string of `aside.Keys`
----@param buf integer
----@param act fun()
 function M.map(name, buf, act)
   local key = M.get().keys[name]
   if key then vim.keymap.set('n', key, act, { buffer = buf, nowait = true, desc = 'Aside: ' .. name }) end

@@ -25,8 +25,6 @@ local function split(text)
   return lines, ends
 end
 
----@param old string
----@param new string
 ---@return aside.Hunk[]
 function M.hunks(old, new)
   local before, after = split(old), split(new)
@@ -41,7 +39,6 @@ function M.hunks(old, new)
 end
 
 --- The old lines, with others in the place of each hunk.
----@param old string
 ---@param hunks aside.Hunk[]
 ---@param lines_of fun(hunk: aside.Hunk): string[]
 ---@return string[]
@@ -56,8 +53,6 @@ function M.weave(old, hunks, lines_of)
 end
 
 --- The old text with those hunks that were taken. Who takes the last lines takes their end.
----@param old string
----@param new string
 ---@param hunks aside.Hunk[]
 ---@return string
 function M.compose(old, new, hunks)
@@ -79,8 +74,6 @@ local function words(line)
 end
 
 --- The parts of a line that another one has not, as byte ranges.
----@param line string
----@param other string
 ---@return integer[][]
 function M.inside(line, other)
   local mine, theirs, ranges = words(line), words(other), {}

@@ -32,8 +32,6 @@ end
 
 --- Says one line below. Two lines, or one that is too long, would wait for Enter and take keys that were meant for the
 --- text; so would a line where no row is left for it. While a command is typed it is said afterwards.
----@param text string
----@param highlight? string
 ---@param hint? string what follows the text, and is not cut
 function M.say(text, highlight, hint)
   if vim.o.cmdheight == 0 then return end

@@ -12,9 +12,6 @@ local function rows(lines, width)
 end
 
 --- Shows a page in the middle.
----@param id string
----@param title string
----@param lines string[]
 ---@param options { enter: boolean, footer?: string, height: integer, width?: integer, above?: integer }
 ---@return integer buf
 function M.show(id, title, lines, options)
@@ -46,11 +43,7 @@ function M.show(id, title, lines, options)
 end
 
 --- Shows what is asked, and lets the person answer: at once where all of it is on the screen, else by a key.
----@param id string
----@param title string
----@param lines string[]
 ---@param choices integer how many there are below
----@param answer fun()
 function M.ask(id, title, lines, choices, answer)
   -- Below stand the question again, its answers and a line to type in; around it a border.
   local room = vim.o.lines - vim.o.cmdheight - choices - 5

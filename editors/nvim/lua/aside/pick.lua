@@ -10,9 +10,6 @@ local M = {
   models = {}, ---@type string[] those of the last list, for completion
 }
 
----@param items any[]
----@param prompt string
----@param format fun(item: any): string
 ---@param picked fun(item: any)
 local function pick(items, prompt, format, picked)
   vim.ui.select(items, { prompt = prompt, kind = 'aside', format_item = format }, function(item)
@@ -75,7 +72,6 @@ function M.conversations(query)
 end
 
 ---@param what 'model'|'mode'
----@param value string
 local function choose(what, value)
   turn.choice[what] = value
   log.say(('the next turns have %s %s'):format(what, value))

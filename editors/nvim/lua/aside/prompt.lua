@@ -188,7 +188,9 @@ local function type_in(prompt, done)
   typed(ok and secret ~= '' and secret or nil)
 end
 
---- Answers that are not said as they are sent: of a permission, and yes or no.
+local YES_NO = { true, false }
+
+--- Answers of a permission, in words.
 local WORDS = {
   once = 'Run once',
   turn = 'Run, and the like for the rest of this turn',
@@ -199,7 +201,7 @@ local WORDS = {
 --- One of several, or yes or no.
 local function pick_one(prompt, done)
   local choices = {}
-  for _, option in ipairs(prompt.answerType.options or { true, false }) do
+  for _, option in ipairs(prompt.answerType.options or YES_NO) do
     local text = option == true and 'Yes' or option or 'No'
     text = prompt.kind == 'runTool' and WORDS[text] or text
     choices[#choices + 1] = { text = text, answer = given(option) }
@@ -262,7 +264,7 @@ function M.show(prompt, done)
   end
   if prompt.preview and prompt.preview.kind == 'diff' then return require('aside.review').start(prompt, done) end
   local title = ('%d of %d'):format(prompt.position.n, prompt.position.of)
-  local choices = #(prompt.answerType.options or {}) * (prompt.remember and 2 or 1) + 5
+  local choices = #(prompt.answerType.options or YES_NO) * (prompt.remember and 2 or 1) + 5
   page.ask(prompt.promptId, title, lines_of(prompt), choices, function()
     widgets[prompt.answerType.type](prompt, function(settled)
       page.close(prompt.promptId)
@@ -275,8 +277,10 @@ end
 --- is the first.
 function M.answer()
   client.ready(function()
-    local queue = M.open()
-    if #queue == 0 then return log.say('nothing waits for an answer') end
+    local all = M.open()
+    if #all == 0 then return log.say('nothing waits for an answer') end
+    -- What was interrupted is resumed only where nothing else waits.
+    local queue = vim.tbl_filter(function(prompt) return prompt.resumable == all[1].resumable end, all)
     require('aside.review').list(queue)
     local function following()
       local prompt = table.remove(queue, 1)

@@ -203,7 +203,6 @@ function M.list(prompts, careful)
 end
 
 --- Gives the decision to the server.
----@param answer string
 ---@param text? string the new text, where it is not the one that was proposed
 function Review:settle(answer, text)
   local decision = { action = 'answer', answer = answer, newText = text }
@@ -243,7 +242,6 @@ function Review:go(at)
   if fits or vim.fn.line('w0') == 1 then vim.fn.winrestview({ topline = 1, topfill = 9 }) end
 end
 
----@param take boolean
 function Review:decide(take)
   local here, count = self:hunk_here(), #self.hunks
   self.hunks[here].take = take
@@ -300,7 +298,6 @@ function Review:set_keys()
 end
 
 --- A page of its own, where added lines are lines: for a file that is not open, and for what virtual lines cannot show.
----@param stale boolean
 function Review:on_page(stale)
   local prompt = self.prompt
   local function both(hunk) return vim.list_extend(vim.list_slice(hunk.removed), hunk.added) end

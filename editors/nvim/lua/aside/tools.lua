@@ -14,8 +14,6 @@ local function open(name)
 end
 
 --- Asks the language servers of a buffer, without keeping Neovim waiting.
----@param buf integer
----@param method string
 ---@param params fun(client: vim.lsp.Client): table
 ---@return { client: vim.lsp.Client, result: any }[]
 local function ask(buf, method, params)

@@ -244,8 +244,6 @@ end
 
 --- A piece of the answer, or of what the model thinks.
 ---@param kind 'text'|'reasoning'
----@param step integer
----@param text string
 function View:piece(kind, step, text)
   local part = kind .. step
   if kind == 'reasoning' then
@@ -288,8 +286,6 @@ function View:set(text)
 end
 
 --- A line that stands for something which runs: a tool, or a question. One that was interrupted runs again.
----@param id string
----@param text string
 ---@param waits? boolean for a person
 function View:line(id, text, waits)
   if self.lines[id] then
