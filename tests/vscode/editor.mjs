@@ -45,9 +45,15 @@ export async function startEditor({ codeServer, folder, extensions, settings = {
   const args = [path.join(codeServer, 'out/node/entry.js'), '--bind-addr', `127.0.0.1:${port}`, ...flags];
   const log = fs.openSync(path.join(folder, 'code-server.log'), 'w');
   const env = { PATH: process.env.PATH, HOME: folder, LANG: 'C.UTF-8', ...environment };
-  const child = spawn(node, [...args, '--user-data-dir', data, '--extensions-dir', extensions], { env, cwd: folder, stdio: ['ignore', log, log], detached: true });
+  const start = () => spawn(node, [...args, '--user-data-dir', data, '--extensions-dir', extensions], { env, cwd: folder, stdio: ['ignore', log, log], detached: true });
   const origin = `127.0.0.1:${port}`;
-  await until('code-server', () => fetch(`http://${origin}/healthz`).then((it) => it.ok, () => false), 120_000);
+  let child = start();
+  const answers = () => {
+    // It gives up where its own process is not ready within ten seconds.
+    if (child.exitCode !== null) child = start();
+    return fetch(`http://${origin}/healthz`).then((it) => it.ok, () => false);
+  };
+  await until('code-server', answers, 120_000);
   const end = () => {
     try {
       // All that it started: the extension host, and the server in it.
