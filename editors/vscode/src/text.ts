@@ -27,8 +27,8 @@ export function fenced(text: string, language = 'text'): string {
   return `${fence}${language}\n${visible(text)}\n${fence}`;
 }
 
-/** A block of code whose fence begins a line, or lines between two empty ones. */
-const BLOCK = /^(`{3,}(?=[^`\n]*$)|~{3,}).*(?:\n(?! {0,3}\1[`~]*[ \t]*$).*)*(?:\n.*)?|(?:^(?!`{3,}[^`\n]*$|~{3,}).*\S.*(?:\n|$))+/gm;
+/** A block of code whose fence begins a line, and not the last one, which fences nothing; or lines between two empty ones. */
+const BLOCK = /^(`{3,}(?=[^`\n]*\n)|~{3,}(?=.*\n)).*(?:\n(?! {0,3}\1[`~]*[ \t]*$).*)*(?:\n.*)?|(?:^(?!`{3,}[^`\n]*\n|~{3,}.*\n).*\S.*(?:\n|$))+/gm;
 
 /**
  * A model's markdown in which no image is loaded; nothing else is taken away. Outside of fences, what could begin a block of HTML, a
