@@ -22,7 +22,7 @@ assert.equal(diffBlocks(lines(3_000, 'old'), lines(3_000, 'new')).length, 1, 'to
 
 // No image is loaded, however it is written; code stays as it is.
 const remote = ['![x](https://e.org/a.png)', '![a[b]c](https://e.org/a.png)', '> ![x](//e.org/a.png)', '![x]\n(https://e.org)\n![y](z)', '![\n~~~x](https://e.org/a.png)'];
-for (const text of remote) assert.ok(!harmless(text).includes('![x](') && !/!\[[^\]]*\]\(/.test(harmless(text)), text);
+for (const text of remote) assert.ok(!harmless(text).includes('![x](') && !/!\[[^]*\]\(/.test(harmless(text)), text);
 assert.equal(harmless('[a]: https://e.org/a.png\n\n![a]'), '\\[a]: https://e.org/a.png\n\n![a]');
 const hidden = '<!--\n```\n-->\n\n![x](https://e.org/a.png)\n```\n';
 assert.match(harmless(hidden), /^\\<!--/, 'a comment hides no fence');
