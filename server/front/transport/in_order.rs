@@ -31,12 +31,26 @@ tokio::task_local! {
     static HOLDS_UP: RefCell<Option<oneshot::Sender<()>>>;
     /// Cancelled when the client has withdrawn its request.
     static WITHDRAWN: CancellationToken;
+    /// Cancelled when the handler's answer is on its way out.
+    static ANSWERED: CancellationToken;
 }
 
 /// From here on the handler that calls this only waits: the next one begins.
 pub(in crate::front) fn let_next_begin() {
     // Outside of a handler nobody waits.
     let _ = HOLDS_UP.try_with(RefCell::take);
+}
+
+/// Ends when the answer of the handler that calls this is on its way out, so that what the handler began is told of
+/// behind it. An answer for whose handler there was no place among the late ones may still come behind.
+pub(in crate::front) fn answered() -> impl Future<Output = ()> + Send + 'static {
+    let answered = ANSWERED.try_with(CancellationToken::clone).ok();
+    async move {
+        // Outside of a handler there is no answer.
+        if let Some(answered) = answered {
+            answered.cancelled().await;
+        }
+    }
 }
 
 /// Does a handler's work in a task, in the handler's place in the order: it is done to its end, also where the client
@@ -52,7 +66,11 @@ pub(in crate::front) async fn to_the_end<T: Send + 'static>(
     let _dropped = withdrawn.clone().drop_guard();
     let holds_up = HOLDS_UP.try_with(RefCell::take).ok().flatten();
     let work = HOLDS_UP.scope(RefCell::new(holds_up), work);
-    detached(WITHDRAWN.scope(withdrawn, work)).await?
+    let work = WITHDRAWN.scope(withdrawn, work);
+    match ANSWERED.try_with(CancellationToken::clone) {
+        Ok(answered) => detached(ANSWERED.scope(answered, work)).await?,
+        Err(_) => detached(work).await?,
+    }
 }
 
 /// Does a part of [`to_the_end`] that may be left out where the client has withdrawn its request.
@@ -107,7 +125,10 @@ where
     fn call(&mut self, request: Request) -> Self::Future {
         let (holds_up, next) = oneshot::channel();
         let handled = self.inner.call(request);
+        let answered = CancellationToken::new();
+        let handled = ANSWERED.scope(answered.clone(), handled);
         let mut handled = Box::pin(HOLDS_UP.scope(RefCell::new(Some(holds_up)), handled));
+        let answered = answered.drop_guard();
         let (output, tasks) = (self.output.clone(), self.tasks.clone());
         let places = self.places.clone();
         async move {
@@ -127,7 +148,7 @@ where
                 if let Ok(Some(response)) = response {
                     output.say(&response);
                 }
-                drop(place);
+                drop((place, answered));
             });
             Ok(None)
         }
@@ -189,6 +210,13 @@ mod tests {
                 noting.note("begins", name);
                 if name.starts_with("later") {
                     let_next_begin();
+                }
+                if name.ends_with("begins more") {
+                    let (noting, answered, name) = (noting.clone(), answered(), name.to_owned());
+                    tokio::spawn(async move {
+                        answered.await;
+                        noting.note("goes on behind", &name);
+                    });
                 }
                 if !name.starts_with("at once") {
                     noting.signal(name).notified().await;
@@ -281,6 +309,22 @@ mod tests {
         noting.signal("later 3").notify_one();
         let framed = |id| format!("{{\"jsonrpc\":\"2.0\",\"result\":null,\"id\":{id}}}\n");
         assert_eq!(trial.said().await, framed(4) + &framed(3));
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn what_a_handler_began_goes_on_behind_its_answer() {
+        let mut trial = Trial::new();
+        let noting = trial.noting.clone();
+        let served = trial.serve(&["later begins more"]);
+        settle().await;
+        assert_eq!(noting.taken(), "begins later begins more");
+        noting.signal("later begins more").notify_one();
+        served.await.unwrap();
+        settle().await;
+        assert_eq!(
+            noting.taken(),
+            "ends later begins more, goes on behind later begins more"
+        );
     }
 
     #[tokio::test(flavor = "current_thread")]

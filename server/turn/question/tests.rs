@@ -79,6 +79,37 @@ fn a_broken_question_says_what_is_wrong() {
 }
 
 #[test]
+fn a_question_that_cannot_be_read_says_what_is_wrong() {
+    let check = |written: Value, what: &str, of: (&str, &str)| {
+        let question = Question::read(&written);
+        assert_eq!(question.check(), Err(what), "{written}");
+        assert_eq!((question.id.as_str(), question.text.as_str()), of);
+    };
+    check(json!("Go on?"), "it is no object", ("", ""));
+    check(json!({"text": "?"}), "it has no id", ("", "?"));
+    check(json!({"id": 1, "text": "?"}), "it has no id", ("", "?"));
+    check(json!({"id": "a"}), "it has no text", ("a", ""));
+    let some = ("a", "?");
+    check(
+        json!({"id": "a", "text": "?"}),
+        "it has no answer type",
+        some,
+    );
+    check(
+        json!({"id": "a", "text": "?", "answer_type": {"type": "mood"}}),
+        "its answer type is not known",
+        some,
+    );
+    check(
+        json!({"id": "a", "text": "?", "answer_type": {"type": "boolean"}, "optional": 3}),
+        "one of its members is of another type",
+        some,
+    );
+    let whole = json!({"id": "a", "text": "?", "answer_type": {"type": "boolean"}});
+    assert_eq!(Question::read(&whole).check(), Ok(()));
+}
+
+#[test]
 fn an_answer_fits_or_is_none() {
     let boolean = || question(json!({"type": "boolean"}));
     let select = || question(json!({"type": "select", "options": ["Backup", "none", "NONE"]}));

@@ -14,7 +14,7 @@ use crate::{
             pending::{ExpectedId, PendingTurn},
         },
         relay::relay,
-        transport::in_order::{let_next_begin, unless_withdrawn},
+        transport::in_order::{answered, let_next_begin, unless_withdrawn},
         wire::TurnRef,
     },
     turn::rules::Mode,
@@ -55,8 +55,10 @@ pub(in crate::front::lsp) async fn begin_turn(
         conversation_id: handle.conversation.clone(),
         turn_id: handle.turn.clone(),
     };
-    let shown = at.clone();
+    let (shown, answered) = (at.clone(), answered());
     at.tasks.spawn("relay", async move {
+        // A client that knows which turn it asked for knows whose updates and prompts these are.
+        answered.await;
         let view = ClientView::start(shown.clone(), of).await;
         relay(turn, &shown.prompts, view).await;
     });

@@ -3,13 +3,15 @@
 use aside_turn::{
     Event,
     history::{CallState, OpenPrompt, PendingEnd, QuestionState, TurnHistory},
+    input::ToolOutput,
     question::{AnswerType, Question, Source},
     record::{
-        By, CallEnd, CallKey, Closed, DirectiveKind, InquiryResponse, Level, Outcome, PromptId,
-        PromptSubject, Reason,
+        By, CallEnd, CallKey, Closed, DirectiveKind, InquiryResponse, Level, Outcome, Permission,
+        PromptId, PromptSubject, Reason,
     },
     response::{Finish, Usage},
 };
+use serde_json::json;
 
 const CALL: CallKey = CallKey(0);
 
@@ -290,6 +292,52 @@ fn a_prompt_is_open_until_anything_settles_it() {
         let expected = if is_open { vec![open] } else { Vec::new() };
         assert_eq!(history.standing().open, expected, "{event:?}");
     }
+}
+
+#[test]
+fn a_result_says_with_which_status_its_command_exited() {
+    let status = |details| ToolOutput::exit_status(Some(&details));
+    assert_eq!(status(json!({"exit_status": 0})), Some(0));
+    assert_eq!(status(json!({"exit_status": 137})), Some(137));
+    assert_eq!(status(json!({"exit_status": "0"})), None);
+    assert_eq!(status(json!({"lines": 3})), None);
+    assert_eq!(ToolOutput::exit_status(None), None);
+}
+
+#[test]
+fn a_permission_is_waited_for_or_given_until_the_call_runs() {
+    let prompt = PromptId("turn-1".into());
+    let opened = Event::PromptOpened {
+        prompt: prompt.clone(),
+        call: CALL,
+        subject: PromptSubject::RunTool {
+            hash: "h".into(),
+            diff: false,
+            title: "Run it".into(),
+        },
+    };
+    let closed = |permission| Event::PromptClosed {
+        prompt: prompt.clone(),
+        closed: Closed::Permitted {
+            permission,
+            new_text: None,
+            shown: None,
+        },
+    };
+    let check = |events: &[&Event], calls: usize| {
+        let events: Vec<Event> = events.iter().copied().cloned().collect();
+        assert_eq!(
+            after(&events).permission_calls().count(),
+            calls,
+            "{events:?}"
+        );
+    };
+    let (once, no) = (closed(Permission::Once), closed(Permission::No));
+    check(&[], 0);
+    check(&[&opened], 1);
+    check(&[&opened, &once], 1);
+    check(&[&opened, &once, &started("it")], 0);
+    check(&[&opened, &no], 0);
 }
 
 #[test]
