@@ -35,11 +35,10 @@ use tracing_subscriber::{
 
 fn main() -> ExitCode {
     let mut given = std::env::args_os();
-    if given
-        .nth(1)
-        .is_some_and(|first| first == supervisor::ARGUMENT)
-    {
-        supervisor::child_main(given);
+    match given.nth(1) {
+        Some(first) if first == supervisor::ARGUMENT => supervisor::child_main(given),
+        Some(first) if first == supervisor::INSIDE => supervisor::inside_main(given),
+        _ => {}
     }
     keep_to_itself();
     let given: Vec<_> = std::env::args_os().collect();

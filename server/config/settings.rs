@@ -406,6 +406,9 @@ pub struct SandboxSettings {
     pub state: SandboxState,
     /// Commands inside may use the network.
     pub network: bool,
+    /// Hosts that commands inside may reach where the network is off, by HTTP and TLS through a proxy of their own, such as
+    /// `crates.io`, `*.npmjs.org` or `git.example.com:8443`. A name without a port stands for 80 and 443.
+    pub hosts: Vec<String>,
     /// Folders beside the workspace that commands inside may write in, such as `~/.cargo/registry`. Each is absolute
     /// or begins with `~/`.
     pub writable: Vec<String>,

@@ -52,7 +52,7 @@ pub(super) async fn confinement(host: &Arc<ToolContext>) -> Confinement {
 /// # Errors
 /// Where they do not.
 pub async fn stands(rules: &SandboxRules, root: &Path, holder: &Path) -> Result<Means, Missing> {
-    let means = rules.find_means(root)?;
+    let means = rules.find_means(root, holder)?;
     let failed = |why: String| Missing {
         mend: mend(&why, setting),
         why,

@@ -1,4 +1,5 @@
-//! The process between Aside and a command: `aside __child <milliseconds> [--walls] <program> <arguments>`.
+//! The process between Aside and a command:
+//! `aside __child <milliseconds> [--input] [--hosts <names>] [--walls] <program> <arguments>`.
 //!
 //! The milliseconds say how long what the command leaves behind may go on after it. With `--walls` the program is
 //! bubblewrap, which starts the command in a world of its own: it finds the filter of system calls at one descriptor,
@@ -15,13 +16,12 @@
 //! without code between `fork` and `exec`.
 
 use std::{
-    collections::HashMap,
     ffi::OsString,
     fs::{self, File},
     io::{self, Read, Seek, Write},
     os::{
         fd::{AsRawFd, OwnedFd},
-        unix::process::CommandExt,
+        unix::{net::UnixStream, process::CommandExt},
     },
     process::{Command, Stdio, exit},
     sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
@@ -38,16 +38,27 @@ use rustix::{
 
 use super::sandbox::{
     filter,
+    hosts::AllowedHost,
     layout::{FILTER_FD, STATUS_FD},
 };
 
 pub(super) mod handed;
+mod inside;
+mod processes;
+mod proxy;
+
+pub use self::inside::{INSIDE, inside_main};
+pub(super) use self::processes::sweep;
+use self::processes::{descendants, processes};
 
 /// The hidden first argument under which the program is a supervisor.
 pub const ARGUMENT: &str = "__child";
 
 /// The argument that says that the lifeline hands over the command's standard input, before all else.
 pub(super) const INPUT: &str = "--input";
+
+/// The argument after which the hosts stand, with commas between them, that a command inside walls is let to.
+pub(super) const HOSTS: &str = "--hosts";
 
 /// The argument after which the program is bubblewrap.
 pub(super) const WALLS: &str = "--walls";
@@ -138,31 +149,65 @@ enum Wake {
     Stop,
 }
 
-fn supervise(args: Vec<OsString>) -> Report {
-    let mut args = args.into_iter();
-    let drain = args.next().and_then(|it| it.to_str()?.parse().ok());
-    let Some(drain) = drain.map(Duration::from_millis) else {
-        return Report::Failed("no milliseconds".into());
-    };
-    let mut first = args.next();
-    let has_input = first.as_ref().is_some_and(|first| first == INPUT);
-    if has_input {
-        first = args.next();
+/// What is to be run, as the arguments say it.
+struct Order {
+    drain: Duration,
+    /// The lifeline hands over its standard input.
+    has_input: bool,
+    /// The hosts that it is let to, if it has no other way out.
+    hosts: Option<Vec<AllowedHost>>,
+    /// The program is bubblewrap.
+    in_walls: bool,
+    program: OsString,
+    args: Vec<OsString>,
+}
+
+impl Order {
+    fn read(args: Vec<OsString>) -> Result<Self, &'static str> {
+        let mut args = args.into_iter().peekable();
+        let drain = args.next().and_then(|it| it.to_str()?.parse().ok());
+        let drain = drain.ok_or("no milliseconds")?;
+        let has_input = args.next_if(|it| it == INPUT).is_some();
+        let hosts = match args.next_if(|it| it == HOSTS) {
+            None => None,
+            Some(_) => {
+                let names = args.next().unwrap_or_default();
+                let names = names.to_str().ok_or("no hosts")?.split(',');
+                Some(names.map(AllowedHost::parse).collect::<Result<_, _>>()?)
+            }
+        };
+        let in_walls = args.next_if(|it| it == WALLS).is_some();
+        Ok(Self {
+            drain: Duration::from_millis(drain),
+            has_input,
+            hosts,
+            in_walls,
+            program: args.next().ok_or("no program")?,
+            args: args.collect(),
+        })
     }
-    let in_walls = first.as_ref().is_some_and(|first| first == WALLS);
-    let program = if in_walls { args.next() } else { first };
-    let Some(program) = program else {
-        return Report::Failed("no program".into());
+}
+
+fn supervise(args: Vec<OsString>) -> Report {
+    let order = match Order::read(args) {
+        Ok(order) => order,
+        Err(what) => return Report::Failed(what.into()),
     };
-    let walls = match in_walls.then(WallPipes::open).transpose() {
+    let walls = match order.in_walls.then(WallPipes::open).transpose() {
         Ok(walls) => walls,
         Err(error) => return Report::Failed(format!("its walls cannot be built: {error}")),
     };
     // After the walls' own descriptors, whose numbers are settled.
-    let input = match has_input.then(|| handed::take(rustix::stdio::stdin())) {
-        None => Stdio::null(),
-        Some(Ok(input)) => Stdio::from(input),
-        Some(Err(error)) => return Report::Failed(format!("its input did not come: {error}")),
+    let input = match input(&order) {
+        Ok(input) => input,
+        Err(error) => return Report::Failed(format!("its input did not come: {error}")),
+    };
+    let input = match order.hosts {
+        None => Stdio::from(input),
+        Some(hosts) => match let_out(input, hosts) {
+            Ok(wire) => Stdio::from(wire),
+            Err(error) => return Report::Failed(format!("its proxy does not start: {error}")),
+        },
     };
     // No terminal: nothing that the command starts can ask or read there.
     let _ = rustix::process::setsid();
@@ -177,9 +222,9 @@ fn supervise(args: Vec<OsString>) -> Report {
             "its processes could not be held, as the system gives no thread for that: {error}"
         ));
     }
-    let mut command = Command::new(program);
+    let mut command = Command::new(order.program);
     // A group of its own: `kill 0` in a script must not reach us.
-    command.args(args).stdin(input).process_group(0);
+    command.args(order.args).stdin(input).process_group(0);
     let main = match command.spawn() {
         Ok(child) => Pid::from_child(&child),
         Err(error) => return Report::Failed(error.to_string()),
@@ -193,11 +238,34 @@ fn supervise(args: Vec<OsString>) -> Report {
         main,
         walled: status.is_some(),
     };
-    let report = held.hold(drain, &woken);
+    let report = held.hold(order.drain, &woken);
     match status {
         Some(status) => report.of_walls(status),
         None => report,
     }
+}
+
+/// The command's standard input.
+fn input(order: &Order) -> io::Result<OwnedFd> {
+    match order.has_input {
+        true => handed::take(rustix::stdio::stdin()),
+        false => File::open("/dev/null").map(OwnedFd::from),
+    }
+}
+
+/// Serves the command's way to some hosts, once [`inside`] hands out where it listens. Returns the standard input of that,
+/// over which it is given the command's.
+fn let_out(input: OwnedFd, hosts: Vec<AllowedHost>) -> io::Result<OwnedFd> {
+    let (ours, theirs) = UnixStream::pair()?;
+    handed::give(&ours, &input)?;
+    thread::Builder::new().spawn(move || {
+        // Nothing comes where the walls could not be built.
+        if let Ok(socket) = handed::take(&ours) {
+            drop(ours);
+            proxy::serve(socket, hosts);
+        }
+    })?;
+    Ok(theirs.into())
 }
 
 /// What bubblewrap gets from us besides its arguments.
@@ -345,56 +413,6 @@ fn reap(main: Pid, wake: &Sender<Wake>) {
     let _ = wake.send(Wake::Alone);
 }
 
-/// One process as `/proc` tells of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ProcessStat {
-    pub(super) pid: i32,
-    pub(super) parent: i32,
-    pub(super) session: i32,
-}
-
-/// All processes that have not ended.
-pub(super) fn processes() -> Vec<ProcessStat> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter_map(|pid: i32| parse_stat(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?))
-        .collect()
-}
-
-/// The name of a process stands in parentheses and may hold anything; what follows the last one is plain.
-fn parse_stat(pid: i32, stat: &[u8]) -> Option<ProcessStat> {
-    let end = stat.iter().rposition(|byte| *byte == b')')?;
-    let rest = String::from_utf8_lossy(&stat[end + 1..]);
-    let mut fields = rest.split_ascii_whitespace();
-    let state = fields.next()?;
-    let parent = fields.next()?.parse().ok()?;
-    let session = fields.nth(1)?.parse().ok()?;
-    (state != "Z" && state != "X").then_some(ProcessStat {
-        pid,
-        parent,
-        session,
-    })
-}
-
-fn descendants(root: Pid, all: &[ProcessStat]) -> Vec<Pid> {
-    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
-    for process in all {
-        children
-            .entry(process.parent)
-            .or_default()
-            .push(process.pid);
-    }
-    let mut found = Vec::new();
-    let mut open = vec![root.as_raw_nonzero().get()];
-    while let Some(pid) = open.pop() {
-        let next = children.remove(&pid).unwrap_or_default();
-        found.extend(next.iter().filter_map(|pid| Pid::from_raw(*pid)));
-        open.extend(next);
-    }
-    found
-}
-
 /// Closes what an editor or a shell may have left open in us: the command gets 0, 1 and 2 alone.
 fn close_inherited() {
     let Ok(entries) = fs::read_dir("/proc/self/fd") else {
@@ -408,36 +426,6 @@ fn close_inherited() {
         // The listing's own descriptor is closed already; that error is the expected one.
         let _ = nix::unistd::close(descriptor);
     }
-}
-
-/// Ends what is left of a supervisor that came to harm itself: what is in its session, and what carries
-/// its mark in its environment.
-pub(super) fn sweep(supervisor: i32, mark: &str) {
-    let last = Instant::now() + LAST;
-    let own = rustix::process::getpid().as_raw_nonzero().get();
-    while Instant::now() < last {
-        let left: Vec<_> = processes()
-            .into_iter()
-            .filter(|process| process.pid != own)
-            .filter(|process| process.session == supervisor || is_marked(process.pid, mark))
-            .filter_map(|process| Pid::from_raw(process.pid))
-            .collect();
-        if left.is_empty() {
-            return;
-        }
-        for pid in left {
-            let _ = rustix::process::kill_process(pid, Signal::KILL);
-        }
-        thread::sleep(STEP);
-    }
-}
-
-fn is_marked(pid: i32, mark: &str) -> bool {
-    let environment: io::Result<Vec<u8>> = fs::read(format!("/proc/{pid}/environ"));
-    environment.is_ok_and(|all| {
-        all.split(|byte| *byte == 0)
-            .any(|one| one == mark.as_bytes())
-    })
 }
 
 #[cfg(test)]
@@ -456,36 +444,5 @@ mod tests {
         }
         assert_eq!(Report::parse(""), None, "it was killed");
         assert_eq!(Report::parse("exit 1"), None, "cut short");
-    }
-
-    #[test]
-    fn a_name_cannot_pose_as_a_state() {
-        let process = ProcessStat {
-            pid: 7,
-            parent: 5,
-            session: 3,
-        };
-        assert_eq!(
-            parse_stat(7, b"7 (a) Z 1 1 (b) S 5 4 3 0 -1"),
-            Some(process)
-        );
-        assert_eq!(parse_stat(7, b"7 (sh) Z 5 4 3 0 -1"), None);
-        assert_eq!(parse_stat(7, b"7 (sh"), None);
-    }
-
-    #[test]
-    fn descendants_are_all_of_them() {
-        let all = [(2, 1), (3, 2), (4, 3), (5, 1), (6, 9)];
-        let all = all.map(|(pid, parent)| ProcessStat {
-            pid,
-            parent,
-            session: 0,
-        });
-        let mut found: Vec<_> = descendants(Pid::from_raw(2).unwrap(), &all)
-            .into_iter()
-            .map(|pid| pid.as_raw_nonzero().get())
-            .collect();
-        found.sort_unstable();
-        assert_eq!(found, [3, 4]);
     }
 }

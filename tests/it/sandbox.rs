@@ -6,4 +6,5 @@ mod escape;
 mod ground;
 mod job;
 mod local;
+mod network;
 mod survive;

@@ -15,7 +15,7 @@ use crate::{
     session::store::default_state_dir,
     tool::{
         probe,
-        sandbox::{CommandRules, Missing, SandboxRules},
+        sandbox::{CommandRules, Missing, SandboxRules, hosts::AllowedHost},
     },
 };
 
@@ -23,7 +23,7 @@ impl Engine {
     /// What the user set about the sandbox.
     ///
     /// # Errors
-    /// A folder of which is not said where it is.
+    /// A folder of which is not said where it is, or a host that is none.
     pub fn sandbox_rules(
         &self,
         settings: &Settings,
@@ -37,6 +37,11 @@ impl Engine {
             unsandboxed,
             off: settings.state == SandboxState::Off,
             network: settings.network,
+            hosts: settings
+                .hosts
+                .iter()
+                .map(|host| allowed(host))
+                .collect::<Result<_, _>>()?,
             writable: folders.collect::<Result<_, _>>()?,
             own: own_folders(self.state_dir()),
             commands: CommandRules {
@@ -71,6 +76,10 @@ impl TurnConfig {
         rules.off |= !self.trusted;
         Ok((rules, self.request.root.clone()))
     }
+}
+
+fn allowed(host: &str) -> Result<AllowedHost, String> {
+    AllowedHost::parse(host).map_err(|what| format!("sandbox.hosts: `{host}` {what}"))
 }
 
 fn place(folder: &str, home: Option<&Path>) -> Result<PathBuf, String> {

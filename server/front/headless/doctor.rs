@@ -267,15 +267,21 @@ fn sandbox_finding(rules: &SandboxRules, stands: Result<(), &Missing>) -> Findin
     match stands {
         Ok(()) => Finding::ok(format!(
             "sandbox: commands run inside one by bubblewrap, {}",
-            match rules.network {
-                true => "with the network, as your configuration says",
-                false => "without a network",
-            }
+            network(rules)
         )),
         Err(Missing { why, mend }) => Finding::warning(format!(
             "sandbox: it does not work here: {why}; so each command asks, is refused where nobody can be asked, and \
              what it leaves behind is ended only while Aside itself can see to it; {mend}"
         )),
+    }
+}
+
+fn network(rules: &SandboxRules) -> String {
+    let hosts: Vec<String> = rules.hosts.iter().map(ToString::to_string).collect();
+    match (rules.network, hosts.is_empty()) {
+        (true, _) => "with the network, as your configuration says".to_owned(),
+        (false, true) => "without a network".to_owned(),
+        (false, false) => format!("with a way to these hosts alone: {}", hosts.join(", ")),
     }
 }
 

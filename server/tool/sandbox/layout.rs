@@ -11,6 +11,15 @@ pub(in crate::tool) const FILTER_FD: i32 = 3;
 /// The descriptor to which bubblewrap writes how it went.
 pub(in crate::tool) const STATUS_FD: i32 = 5;
 
+/// The hidden first argument under which Aside opens a way to some hosts inside walls, and becomes the command.
+pub(in crate::tool) const INSIDE: &str = "__inside";
+
+/// By what programs find a proxy.
+const PROXY_VARIABLES: [&str; 4] = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
+
+/// Where a command finds the proxy to the hosts that it is let to, in a network of its own.
+pub(in crate::tool) const PROXY_PORT: u16 = 3128;
+
 /// The world of a command. All paths are real ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::tool) struct Layout {
@@ -28,6 +37,8 @@ pub(in crate::tool) struct Layout {
     pub(in crate::tool) readable: Vec<PathBuf>,
     /// It may use the network.
     pub(in crate::tool) network: bool,
+    /// The program that opens a way to some hosts before it becomes the command.
+    pub(in crate::tool) opener: Option<PathBuf>,
     /// Where it runs.
     pub(in crate::tool) cwd: PathBuf,
 }
@@ -69,9 +80,20 @@ impl Layout {
         }
         all.words(&["--unsetenv", "XDG_RUNTIME_DIR"]);
         all.words(&["--setenv", "TMPDIR", "/tmp"]);
+        if self.opener.is_some() {
+            let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
+            for name in PROXY_VARIABLES {
+                all.words(&["--setenv", name, &proxy]);
+            }
+            // Node reads the others only where it is told to.
+            all.words(&["--setenv", "NODE_USE_ENV_PROXY", "1"]);
+        }
         all.one("--chdir", &self.cwd);
         all.words(&["--seccomp", &FILTER_FD.to_string()]);
         all.words(&["--json-status-fd", &STATUS_FD.to_string(), "--"]);
+        if let Some(opener) = &self.opener {
+            all.0.extend([opener.into(), INSIDE.into()]);
+        }
         all.0
     }
 

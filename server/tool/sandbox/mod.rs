@@ -10,6 +10,7 @@
 //! | `layout` | the world of a command, as arguments for bubblewrap |
 //! | `places` | what in a folder other programs take code from |
 //! | `filter` | the filter of system calls |
+//! | [`hosts`] | which hosts a command may reach that has no network |
 //! | `program` | programs found outside of the workspace |
 //! | `commands`, `line` | the user's rules for commands, and the simple commands that a line is made of |
 
@@ -26,13 +27,14 @@ use tokio::sync::OnceCell;
 
 pub(super) mod commands;
 pub(super) mod filter;
+pub mod hosts;
 pub(super) mod layout;
 mod line;
 pub(super) mod places;
 pub(super) mod program;
 
 pub use self::commands::CommandRules;
-use self::{commands::Verdict, layout::Layout, places::Places};
+use self::{commands::Verdict, hosts::AllowedHost, layout::Layout, places::Places};
 use super::workspace::secret_places;
 use crate::visible::short_line;
 
@@ -45,6 +47,8 @@ pub struct SandboxRules {
     pub off: bool,
     /// Commands may use the network.
     pub network: bool,
+    /// Where they may not, the hosts that they are let to.
+    pub hosts: Vec<AllowedHost>,
     /// Folders beside the workspace that commands may write in. Those that are not there do not count.
     pub writable: Vec<PathBuf>,
     /// Folders of Aside's own, its state first.
@@ -71,6 +75,8 @@ pub struct Means {
     pub(super) bubblewrap: PathBuf,
     /// The shell that reads command lines.
     pub(super) shell: PathBuf,
+    /// The program that holds commands: `aside` itself.
+    pub(super) holder: PathBuf,
 }
 
 /// Why there is no sandbox, and how to mend it.
@@ -140,6 +146,8 @@ pub struct Walls {
     pub program: PathBuf,
     /// Its arguments, up to the program that it is to start.
     pub args: Vec<OsString>,
+    /// The hosts that what it starts is let to, where it has no network.
+    pub hosts: Vec<AllowedHost>,
 }
 
 impl Sandbox {
@@ -211,7 +219,7 @@ impl SandboxRules {
     ///
     /// # Errors
     /// Where one is missing, or the workspace cannot be confined.
-    pub(super) fn find_means(&self, root: &Path) -> Result<Means, Missing> {
+    pub(super) fn find_means(&self, root: &Path, holder: &Path) -> Result<Means, Missing> {
         let missing = |why: &str, mend: String| Missing {
             why: why.to_owned(),
             mend,
@@ -247,7 +255,11 @@ impl SandboxRules {
             let mend = "put the folder of `sh` into PATH".to_owned();
             return Err(missing("there is no `sh` outside the workspace", mend));
         };
-        Ok(Means { bubblewrap, shell })
+        Ok(Means {
+            bubblewrap,
+            shell,
+            holder: real(holder),
+        })
     }
 
     /// The walls around a command that runs in a folder of the workspace. `places` stay as they are. Makes folders of
@@ -255,7 +267,11 @@ impl SandboxRules {
     pub(super) fn walls(&self, means: &Means, root: &Path, cwd: &Path, places: &Places) -> Walls {
         Walls {
             program: means.bubblewrap.clone(),
-            args: self.layout(root, cwd, places).arguments(),
+            args: self.layout(means, root, cwd, places).arguments(),
+            hosts: match self.network {
+                true => Vec::new(),
+                false => self.hosts.clone(),
+            },
         }
     }
 
@@ -266,13 +282,15 @@ impl SandboxRules {
         each.flatten().collect()
     }
 
-    fn layout(&self, root: &Path, cwd: &Path, places: &Places) -> Layout {
+    fn layout(&self, means: &Means, root: &Path, cwd: &Path, places: &Places) -> Layout {
         let writable = self.writable(root);
         let is_writable = |path: &Path| writable.iter().any(|folder| path.starts_with(folder));
         let is_above = |path: &Path| writable.iter().any(|folder| folder.starts_with(path));
         let protected = places
             .keys()
             .filter_map(|place| fs::canonicalize(place).ok())
+            // What Aside starts outside of the walls.
+            .chain(std::iter::once(means.holder.clone()))
             .filter(|place| is_writable(place) && !is_above(place));
         let is_in_another = |own: &Path| {
             own.ancestors()
@@ -306,13 +324,17 @@ impl SandboxRules {
             .cloned()
             .partition(|place| place.is_dir());
         let names = self.network.then(|| real(Path::new("/etc/resolv.conf")));
+        let opens = !self.network && !self.hosts.is_empty();
+        let opener = opens.then(|| means.holder.clone());
+        let readable = names.into_iter().chain(opener.clone());
         Layout {
             protected: protected.filter(is_seen).collect(),
             hidden: folders,
             masked: files,
-            readable: names.into_iter().filter(lies_in_fresh).collect(),
+            readable: readable.filter(lies_in_fresh).collect(),
             fresh: fresh.clone(),
             network: self.network,
+            opener,
             cwd: cwd.to_owned(),
             writable,
         }

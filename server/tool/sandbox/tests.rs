@@ -9,12 +9,17 @@ fn missing(why: &str) -> Missing {
     }
 }
 
-#[test]
-fn how_a_command_is_held() {
-    let means = Means {
+fn means() -> Means {
+    Means {
         bubblewrap: "/usr/bin/bwrap".into(),
         shell: "/bin/sh".into(),
-    };
+        holder: "/usr/bin/aside".into(),
+    }
+}
+
+#[test]
+fn how_a_command_is_held() {
+    let means = means();
     let none = missing("bubblewrap is not installed");
     let outside = |why: &str| Confinement::Outside(why.into());
     let off = "there is no sandbox here, so commands ask";
@@ -47,10 +52,7 @@ fn how_a_command_is_held() {
 
 #[test]
 fn what_the_rules_change() {
-    let inside = Confinement::Inside(Means {
-        bubblewrap: "/usr/bin/bwrap".into(),
-        shell: "/bin/sh".into(),
-    });
+    let inside = Confinement::Inside(means());
     let outside = Confinement::Outside("why".into());
     let free = Confinement::Free;
     let by_rule = "your rule `x` lets it run outside the sandbox";
@@ -153,7 +155,11 @@ fn a_workspace_that_cannot_be_confined_has_no_sandbox() {
         own: vec![root.join("state")],
         ..SandboxRules::default()
     };
-    let why = |root: &Path| rules.find_means(root).map_err(|missing| missing.why);
+    let why = |root: &Path| {
+        rules
+            .find_means(root, Path::new("/usr/bin/aside"))
+            .map_err(|missing| missing.why)
+    };
     assert_eq!(
         why(Path::new("/")),
         Err("the workspace is the whole file system".into())
@@ -171,7 +177,7 @@ fn own_folders_are_there_before_a_command_could_make_them() {
         own: vec![own.clone(), "/nonesuch/aside".into()],
         ..SandboxRules::default()
     };
-    let layout = rules.layout(&root, &root, &Places::new());
+    let layout = rules.layout(&means(), &root, &root, &Places::new());
     assert!(own.is_dir());
     assert!(layout.hidden.contains(&own));
     assert!(!Path::new("/nonesuch").exists());
@@ -187,6 +193,6 @@ fn links_are_protected_where_they_lead() {
     std::os::unix::fs::symlink("/etc", root.join(".claude")).unwrap();
     std::os::unix::fs::symlink(".", root.join(".husky")).unwrap();
     let rules = SandboxRules::default();
-    let layout = rules.layout(&root, &root, &rules.places(&root));
+    let layout = rules.layout(&means(), &root, &root, &rules.places(&root));
     assert_eq!(layout.protected, [root.join("real")].into());
 }

@@ -3,10 +3,7 @@
 use std::{
     io::{self, IoSlice, IoSliceMut},
     mem::MaybeUninit,
-    os::{
-        fd::{AsFd, OwnedFd},
-        unix::net::UnixStream,
-    },
+    os::fd::{AsFd, OwnedFd},
 };
 
 use rustix::net::{
@@ -15,7 +12,7 @@ use rustix::net::{
 };
 
 /// Gives a descriptor to whoever reads the other end. It waits there until it is taken.
-pub(in crate::tool) fn give(to: &UnixStream, what: &OwnedFd) -> io::Result<()> {
+pub(in crate::tool) fn give(to: impl AsFd, what: &OwnedFd) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     let descriptors = [what.as_fd()];

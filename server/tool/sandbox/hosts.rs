@@ -1,0 +1,248 @@
+//! The hosts that a command may reach where it has no network: by which names, and at which of their addresses.
+
+use std::{
+    fmt,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+};
+
+use url::Host;
+
+/// Ports that a name without one stands for: those of HTTP and of TLS.
+const PORTS: [u16; 2] = [80, 443];
+
+/// Where clouds tell a machine its keys, beside the addresses of the link.
+const METADATA: [IpAddr; 4] = [
+    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
+    IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
+    IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0254)),
+];
+
+/// A host that commands may reach, or all hosts below one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllowedHost {
+    host: Host,
+    /// Not the host itself, but all that are below it.
+    below: bool,
+    /// The only port, where one is said.
+    port: Option<u16>,
+}
+
+impl AllowedHost {
+    /// Reads `crates.io`, `*.npmjs.org`, `git.example.com:8443`, `192.0.2.7` or `[2001:db8::7]:443`.
+    ///
+    /// # Errors
+    /// Where it is none of these, or an address that no command is let to; what is wrong, as a clause.
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
+        const NO_HOST: &str = "is not the name of a host, such as `crates.io` or `*.npmjs.org`";
+        let (below, rest) = match text.strip_prefix("*.") {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let (host, port) = split(rest).ok_or(NO_HOST)?;
+        let host = host_of(host).ok_or(NO_HOST)?;
+        match &host {
+            Host::Ipv4(_) | Host::Ipv6(_) if below => return Err(NO_HOST),
+            host if address_of(host).is_some_and(is_refused) => {
+                return Err(
+                    "is an address of this machine, of its link or of a cloud's metadata, which no command reaches",
+                );
+            }
+            _ => {}
+        }
+        Ok(Self { host, below, port })
+    }
+
+    /// Whether this is the host, at this port.
+    pub(in crate::tool) fn fits(&self, host: &Host, port: u16) -> bool {
+        let is_port = match self.port {
+            Some(only) => only == port,
+            None => PORTS.contains(&port),
+        };
+        let is_host = match (&self.host, host) {
+            (Host::Domain(above), Host::Domain(name)) if self.below => name
+                .strip_suffix(above.as_str())
+                .is_some_and(|rest| rest.len() > 1 && rest.ends_with('.')),
+            (own, host) => !self.below && own == host,
+        };
+        is_port && is_host
+    }
+}
+
+impl fmt::Display for AllowedHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let below = if self.below { "*." } else { "" };
+        write!(f, "{below}{}", self.host)?;
+        self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
+    }
+}
+
+/// A host as it is written in a name, a URL or a request, without a dot at its end.
+pub(in crate::tool) fn host_of(text: &str) -> Option<Host> {
+    let host = Host::parse(text).ok()?;
+    match host {
+        Host::Domain(name) => {
+            let name = name.strip_suffix('.').unwrap_or(&name);
+            let is_name = !name.is_empty() && !name.contains('*');
+            is_name.then(|| Host::Domain(name.to_owned()))
+        }
+        host => Some(host),
+    }
+}
+
+/// Splits what follows the last colon, where that is a port.
+pub(in crate::tool) fn split(text: &str) -> Option<(&str, Option<u16>)> {
+    match text.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => Some((host, Some(port.parse().ok()?))),
+        _ => Some((text, None)),
+    }
+}
+
+fn address_of(host: &Host) -> Option<IpAddr> {
+    match host {
+        Host::Domain(_) => None,
+        Host::Ipv4(address) => Some(IpAddr::V4(*address)),
+        Host::Ipv6(address) => Some(IpAddr::V6(*address)),
+    }
+}
+
+/// Whether no command is let to an address, whatever name leads there: it is this machine, its link, many at once, or where
+/// a cloud tells a machine its keys.
+pub(in crate::tool) fn is_refused(address: IpAddr) -> bool {
+    let address = plain(address);
+    if METADATA.contains(&address) || address.is_loopback() || address.is_multicast() {
+        return true;
+    }
+    match address {
+        // All of 0.0.0.0/8 is this machine on Linux.
+        IpAddr::V4(address) => {
+            address.octets()[0] == 0 || address.is_link_local() || address.is_broadcast()
+        }
+        IpAddr::V6(address) => address.is_unspecified() || address.is_unicast_link_local(),
+    }
+}
+
+/// The address of the older protocol that one of the newer stands for, by whatever way of translation.
+fn plain(address: IpAddr) -> IpAddr {
+    let IpAddr::V6(of) = address else {
+        return address;
+    };
+    let [a, b, c, d, e, f, g, h] = of.segments();
+    let four = |high: u16, low: u16| {
+        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
+        IpAddr::V4(Ipv4Addr::new(a, b, c, d))
+    };
+    match [a, b, c, d, e, f] {
+        [0, 0, 0, 0, 0, 0xffff] | [0, 0, 0, 0, 0xffff, 0] | [0x64, 0xff9b, 0, 0, 0, 0] => {
+            four(g, h)
+        }
+        [0, 0, 0, 0, 0, 0] if g != 0 => four(g, h),
+        [0x2002, high, low, ..] => four(high, low),
+        _ => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_allowed_by_its_name_and_port() {
+        let check = |rule: &str, host: &str, port, expected| {
+            let rule = AllowedHost::parse(rule).unwrap();
+            let host = host_of(host).unwrap();
+            assert_eq!(rule.fits(&host, port), expected, "{rule} {host}:{port}");
+        };
+        check("crates.io", "crates.io", 443, true);
+        check("crates.io", "CRATES.IO.", 80, true);
+        check("crates.io", "crates.io", 22, false);
+        check("crates.io", "static.crates.io", 443, false);
+        check("crates.io", "crates.io.example.com", 443, false);
+        check("*.npmjs.org", "registry.npmjs.org", 443, true);
+        check("*.npmjs.org", "a.b.npmjs.org", 443, true);
+        check("*.npmjs.org", "npmjs.org", 443, false);
+        check("*.npmjs.org", "evilnpmjs.org", 443, false);
+        check("git.example.com:8443", "git.example.com", 8443, true);
+        check("git.example.com:8443", "git.example.com", 443, false);
+        check("192.0.2.7", "192.0.2.7", 80, true);
+        check("192.0.2.7", "0xc0000207", 80, true);
+        check("[2001:db8::7]:1", "[2001:db8::7]", 1, true);
+        check("büro.example", "xn--bro-hoa.example", 443, true);
+    }
+
+    #[test]
+    fn what_is_no_host_is_said() {
+        for text in [
+            "",
+            "*",
+            "*.",
+            "https://x",
+            "a/b",
+            "a b",
+            "*.1.2.3.4",
+            "x:y",
+            "x:70000",
+            "a.*.b",
+        ] {
+            assert!(AllowedHost::parse(text).is_err(), "{text}");
+        }
+        for text in [
+            "127.0.0.1:80",
+            "[::1]",
+            "169.254.169.254",
+            "0.0.0.0",
+            "0x7f.1",
+        ] {
+            let why = AllowedHost::parse(text).unwrap_err();
+            assert!(why.contains("which no command reaches"), "{text}");
+        }
+        assert!(
+            AllowedHost::parse("localhost").is_ok(),
+            "its addresses are refused"
+        );
+    }
+
+    #[test]
+    fn addresses_of_the_machine_and_of_its_link_are_refused() {
+        let refused = |text: &str| is_refused(text.parse().unwrap());
+        for text in [
+            "127.0.0.1",
+            "127.9.9.9",
+            "0.0.0.0",
+            "0.1.2.3",
+            "169.254.169.254",
+            "169.254.0.1",
+            "224.0.0.1",
+            "255.255.255.255",
+            "100.100.100.200",
+            "168.63.129.16",
+            "192.0.0.192",
+            "::",
+            "::1",
+            "fe80::1",
+            "febf::1",
+            "ff02::1",
+            "fd00:ec2::254",
+            "::ffff:127.0.0.1",
+            "::ffff:169.254.169.254",
+            "::ffff:0:127.0.0.1",
+            "64:ff9b::127.0.0.1",
+            "::127.0.0.1",
+            "2002:7f00:1::",
+            "2002:a9fe:a9fe::",
+        ] {
+            assert!(refused(text), "{text}");
+        }
+        for text in [
+            "192.0.2.7",
+            "10.0.0.7",
+            "192.168.1.1",
+            "fd12::1",
+            "2001:db8::1",
+            "::ffff:192.0.2.7",
+            "64:ff9b::192.0.2.7",
+        ] {
+            assert!(!refused(text), "{text}");
+        }
+    }
+}

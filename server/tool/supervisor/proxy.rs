@@ -1,0 +1,362 @@
+//! The way to a few hosts for a command that has no network.
+//!
+//! It listens at a socket that belongs to the command's own network, which nothing else is in, and was handed out of it:
+//! no other process can reach it. Who asks for a host that the user named is connected with one of its addresses, which
+//! are looked up once: what is looked at is what is connected with.
+
+use std::{
+    collections::BTreeSet,
+    io::{self, Read, Write},
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs},
+    os::fd::OwnedFd,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use rustix::net::{AddressFamily, SocketType, sockopt};
+use url::{Host, Url};
+
+use crate::tool::sandbox::hosts::{AllowedHost, host_of, is_refused, split};
+
+/// Bytes of a request before its body.
+const HEAD: usize = 8 << 10;
+/// Headers of a request.
+const HEADERS: usize = 100;
+/// Connections at once.
+const MOST: usize = 64;
+/// Hosts whose refusal is named in the command's output.
+const NAMED: usize = 10;
+/// How long a request may take to come, and a connection to be made.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What the command's connections share.
+struct Proxy {
+    allowed: Vec<AllowedHost>,
+    open: AtomicUsize,
+    named: Mutex<BTreeSet<String>>,
+}
+
+/// Where a request goes.
+#[derive(Debug, PartialEq, Eq)]
+struct ProxyRequest {
+    host: Host,
+    port: u16,
+    /// What is sent there first; none where what comes next is passed on as it is.
+    first: Option<Vec<u8>>,
+}
+
+/// Why a request goes nowhere: a status, and what it means.
+#[derive(Debug, PartialEq, Eq)]
+struct Denial {
+    status: &'static str,
+    why: String,
+}
+
+/// Serves a command at the socket that was handed out of its network. Returns at once where it is none that listens.
+pub(super) fn serve(socket: OwnedFd, allowed: Vec<AllowedHost>) {
+    let listens = sockopt::socket_acceptconn(&socket) == Ok(true)
+        && sockopt::socket_domain(&socket) == Ok(AddressFamily::INET)
+        && sockopt::socket_type(&socket) == Ok(SocketType::STREAM);
+    if !listens {
+        return;
+    }
+    let proxy = Arc::new(Proxy {
+        allowed,
+        open: AtomicUsize::new(0),
+        named: Mutex::default(),
+    });
+    let listener = TcpListener::from(socket);
+    for client in listener.incoming() {
+        let Ok(client) = client else {
+            // Such as too many open files: those that are there end at some time.
+            thread::sleep(Duration::from_millis(50));
+            continue;
+        };
+        let proxy = proxy.clone();
+        if proxy.open.fetch_add(1, Ordering::Relaxed) >= MOST {
+            proxy.open.fetch_sub(1, Ordering::Relaxed);
+            continue;
+        }
+        let begun = thread::Builder::new().spawn({
+            let proxy = proxy.clone();
+            move || {
+                // Who hangs up knows.
+                let _ = proxy.attend(client);
+                proxy.open.fetch_sub(1, Ordering::Relaxed);
+            }
+        });
+        if begun.is_err() {
+            proxy.open.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Proxy {
+    /// One connection, to its end.
+    fn attend(&self, mut client: TcpStream) -> io::Result<()> {
+        client.set_read_timeout(Some(PATIENCE))?;
+        let reached = read_head(&mut client).and_then(|(head, rest)| {
+            let wanted = wanted(&head, rest)?;
+            let server = self.reach(&wanted.host, wanted.port)?;
+            Ok((wanted, server))
+        });
+        let (wanted, mut server) = match reached {
+            Ok(reached) => reached,
+            Err(denial) => return client.write_all(denial.response().as_bytes()),
+        };
+        client.set_read_timeout(None)?;
+        match wanted.first {
+            Some(first) => server.write_all(&first)?,
+            None => client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?,
+        }
+        let (mut from, mut to) = (client.try_clone()?, server.try_clone()?);
+        let up = thread::Builder::new().spawn(move || pass(&mut from, &mut to))?;
+        pass(&mut server, &mut client);
+        let _ = up.join();
+        Ok(())
+    }
+
+    /// Connects with a host, if it is one that the user named.
+    fn reach(&self, host: &Host, port: u16) -> Result<TcpStream, Denial> {
+        let name = format!("{host}:{port}");
+        let look_up = || {
+            let text = host.to_string();
+            let found = (text.trim_matches(['[', ']']), port).to_socket_addrs();
+            found.map(Iterator::collect)
+        };
+        let addresses =
+            addresses(&self.allowed, host, port, look_up).inspect_err(|_| self.tell(&name))?;
+        let mut last = None;
+        for address in addresses {
+            match TcpStream::connect_timeout(&address, PATIENCE) {
+                Ok(server) => return Ok(server),
+                Err(error) => last = Some(error),
+            }
+        }
+        let why = last.map_or_else(|| "it has no address".to_owned(), |error| error.to_string());
+        Err(Denial::unreached(&name, &why))
+    }
+
+    /// Tells in the command's output that a host was refused, so that who reads that knows why.
+    fn tell(&self, name: &str) {
+        let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        if named.len() < NAMED && named.insert(name.to_owned()) {
+            let line = format!("[The sandbox lets nothing reach {name}.]\n");
+            let _ = io::stderr().lock().write_all(line.as_bytes());
+        }
+    }
+}
+
+impl Denial {
+    fn forbidden(why: String) -> Self {
+        let status = "403 Forbidden";
+        Self { status, why }
+    }
+
+    fn malformed(why: &str) -> Self {
+        let status = "400 Bad Request";
+        let why = format!("this proxy reads HTTP/1 alone: {why}");
+        Self { status, why }
+    }
+
+    fn unreached(name: &str, why: &str) -> Self {
+        Self {
+            status: "502 Bad Gateway",
+            why: format!("{name} was not reached: {why}"),
+        }
+    }
+
+    fn response(&self) -> String {
+        let (status, why) = (self.status, &self.why);
+        let length = why.len() + 1;
+        format!(
+            "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {length}\r\n\
+             Connection: close\r\n\r\n{why}\n"
+        )
+    }
+}
+
+/// The addresses of a host that may be connected with.
+fn addresses(
+    allowed: &[AllowedHost],
+    host: &Host,
+    port: u16,
+    look_up: impl FnOnce() -> io::Result<Vec<SocketAddr>>,
+) -> Result<Vec<SocketAddr>, Denial> {
+    if !allowed.iter().any(|rule| rule.fits(host, port)) {
+        let why = format!("{host}:{port} is none of the hosts that the user lets commands reach");
+        return Err(Denial::forbidden(why));
+    }
+    let name = format!("{host}:{port}");
+    let mut found = look_up().map_err(|error| Denial::unreached(&name, &error.to_string()))?;
+    found.retain(|address| !is_refused(address.ip()));
+    if found.is_empty() {
+        let why = format!(
+            "{name} leads to this machine, to its link or nowhere, where no command is let"
+        );
+        return Err(Denial::forbidden(why));
+    }
+    Ok(found)
+}
+
+/// Reads up to the empty line, and what came with it.
+fn read_head(client: &mut impl Read) -> Result<(Vec<u8>, Vec<u8>), Denial> {
+    let mut read = Vec::new();
+    let mut chunk = [0; 1024];
+    loop {
+        if let Some(end) = read.windows(4).position(|four| four == b"\r\n\r\n") {
+            let rest = read.split_off(end + 4);
+            return Ok((read, rest));
+        }
+        if read.len() >= HEAD {
+            return Err(Denial::malformed("its headers are over 8 KiB"));
+        }
+        match client.read(&mut chunk) {
+            Ok(0) => return Err(Denial::malformed("it ended within its headers")),
+            Ok(count) => read.extend_from_slice(&chunk[..count]),
+            Err(error) => return Err(Denial::malformed(&error.to_string())),
+        }
+    }
+}
+
+/// Where a request goes, and how it begins there.
+fn wanted(head: &[u8], rest: Vec<u8>) -> Result<ProxyRequest, Denial> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS];
+    let mut request = httparse::Request::new(&mut headers);
+    let read = request.parse(head);
+    let (Ok(_), Some(method), Some(target)) = (read, request.method, request.path) else {
+        return Err(Denial::malformed("the request cannot be read"));
+    };
+    if method == "CONNECT" {
+        let parts = split(target).and_then(|(host, port)| Some((host_of(host)?, port?)));
+        let (host, port) = parts.ok_or_else(|| Denial::malformed("it names no host and port"))?;
+        if !rest.is_empty() {
+            return Err(Denial::malformed("it goes on before the tunnel is there"));
+        }
+        return Ok(ProxyRequest {
+            host,
+            port,
+            first: None,
+        });
+    }
+    let url = Url::parse(target).ok().filter(|url| url.scheme() == "http");
+    let url = url.ok_or_else(|| Denial::malformed("it names no URL with http"))?;
+    let host = url.host_str().and_then(host_of);
+    let host = host.ok_or_else(|| Denial::malformed("it names no host"))?;
+    let query = url
+        .query()
+        .map(|query| format!("?{query}"))
+        .unwrap_or_default();
+    let mut first = format!("{method} {}{query} HTTP/1.1\r\n", url.path()).into_bytes();
+    for header in request.headers.iter() {
+        if !is_for_us(header.name) {
+            first.extend([header.name.as_bytes(), b": ", header.value, b"\r\n"].concat());
+        }
+    }
+    // One request for each connection: the next one may be for another host.
+    first.extend_from_slice(b"Connection: close\r\n\r\n");
+    first.extend(rest);
+    Ok(ProxyRequest {
+        host,
+        port: url.port_or_known_default().unwrap_or(80),
+        first: Some(first),
+    })
+}
+
+/// Headers that are for the next program on the way alone.
+fn is_for_us(name: &str) -> bool {
+    let names = [
+        "connection",
+        "keep-alive",
+        "proxy-connection",
+        "proxy-authorization",
+        "te",
+        "upgrade",
+    ];
+    names.iter().any(|it| it.eq_ignore_ascii_case(name))
+}
+
+/// Passes on what comes until it ends, and then says so.
+fn pass(from: &mut TcpStream, to: &mut TcpStream) {
+    let _ = io::copy(from, to);
+    let _ = to.shutdown(Shutdown::Write);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(head: &str, rest: &str) -> Result<(String, Option<String>), String> {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let wanted = wanted(head.as_bytes(), rest.into());
+        let wanted = wanted.map_err(|denial| denial.why)?;
+        let place = format!("{}:{}", wanted.host, wanted.port);
+        Ok((place, wanted.first.map(text)))
+    }
+
+    #[test]
+    fn where_a_request_goes() {
+        let tunnel = "CONNECT crates.io:443 HTTP/1.1\r\nHost: x\r\n\r\n";
+        assert_eq!(text(tunnel, ""), Ok(("crates.io:443".into(), None)));
+        let plain = "POST http://Example.com/a?b=c HTTP/1.1\r\nHost: example.com\r\nProxy-Connection: keep-alive\r\n\
+                     connection: keep-alive\r\nContent-Length: 2\r\n\r\n";
+        let first = "POST /a?b=c HTTP/1.1\r\nHost: example.com\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi";
+        let expected = ("example.com:80".into(), Some(first.into()));
+        assert_eq!(text(plain, "hi"), Ok(expected));
+        for wrong in [
+            "GET / HTTP/1.1\r\n\r\n",
+            "GET https://x/ HTTP/1.1\r\n\r\n",
+            "CONNECT crates.io HTTP/1.1\r\n\r\n",
+            "CONNECT http://crates.io:443 HTTP/1.1\r\n\r\n",
+            "\u{5}\u{1}\r\n\r\n",
+        ] {
+            assert!(text(wrong, "").is_err(), "{wrong}");
+        }
+        assert!(text(tunnel, "early").is_err());
+    }
+
+    #[test]
+    fn a_head_is_read_to_its_end_and_no_further_than_its_bound() {
+        let read = |bytes: &[u8]| read_head(&mut &bytes[..]).map_err(|denial| denial.why);
+        let whole = read(b"GET x HTTP/1.1\r\n\r\nrest");
+        assert_eq!(
+            whole,
+            Ok((b"GET x HTTP/1.1\r\n\r\n".to_vec(), b"rest".to_vec()))
+        );
+        assert!(read(b"GET x").unwrap_err().contains("ended within"));
+        assert!(read(&[b'x'; 20_000]).unwrap_err().contains("over 8 KiB"));
+    }
+
+    #[test]
+    fn addresses_are_looked_up_once_and_looked_at() {
+        let allowed = [AllowedHost::parse("in.example").unwrap()];
+        let find = |host: &str, port, found: &[&str]| {
+            let found = found
+                .iter()
+                .map(|it| format!("{it}:{port}").parse().unwrap());
+            let found: Vec<SocketAddr> = found.collect();
+            let addresses = addresses(&allowed, &host_of(host).unwrap(), port, || Ok(found));
+            let addresses = addresses.map_err(|denial| denial.status);
+            addresses.map(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        let good = vec!["192.0.2.7:443".to_owned()];
+        assert_eq!(find("in.example", 443, &["192.0.2.7"]), Ok(good.clone()));
+        assert_eq!(
+            find("in.example", 443, &["127.0.0.1", "192.0.2.7"]),
+            Ok(good)
+        );
+        let forbidden = Err("403 Forbidden");
+        assert_eq!(find("in.example", 443, &["127.0.0.1"]), forbidden);
+        assert_eq!(find("in.example", 443, &["169.254.169.254"]), forbidden);
+        assert_eq!(find("in.example", 22, &["192.0.2.7"]), forbidden);
+        assert_eq!(find("out.example", 443, &["192.0.2.7"]), forbidden);
+        let not_looked_up = addresses(&allowed, &host_of("192.0.2.7").unwrap(), 443, || {
+            panic!("nobody asks for the address of a host that is not allowed")
+        });
+        assert!(not_looked_up.is_err());
+    }
+}
