@@ -119,7 +119,9 @@ fn is_for_children(name: &str) -> bool {
     !looks_secret(name) && (FOR_CHILDREN.contains(&name) || name.starts_with("LC_"))
 }
 
-fn looks_secret(name: &str) -> bool {
+/// Whether a variable holds a secret, by its name.
+#[must_use]
+pub fn looks_secret(name: &str) -> bool {
     SECRET.iter().any(|word| name.contains(word))
 }
 

@@ -236,11 +236,11 @@ fn unknown(path: &[String]) -> String {
     )
 }
 
-/// A value as it is shown. The environment of a server may hold secrets.
+/// A value as it is shown. The environment of a server may hold secrets, and so may its headers.
 fn shown(path: &[String], value: &Value) -> Value {
     let parts: Vec<&str> = path.iter().map(String::as_str).collect();
     match parts[..] {
-        ["mcp", "servers", _, "env", _] => HIDDEN.into(),
+        ["mcp", "servers", _, "env" | "headers", _] => HIDDEN.into(),
         _ => value.clone(),
     }
 }

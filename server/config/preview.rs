@@ -35,7 +35,7 @@ pub struct Startable {
     pub command: Vec<String>,
     /// The address of a server that runs elsewhere.
     pub url: Option<String>,
-    /// The names of the environment variables that the definition sets.
+    /// The names of the environment variables that the definition sets or passes on.
     pub environment: Vec<String>,
 }
 
@@ -106,6 +106,7 @@ impl Startable {
         let keys = definition.value.as_object().into_iter().flatten();
         let environment = keys.filter_map(|(key, value)| match (key.as_str(), value) {
             ("env", Value::Object(names)) => Some(names.keys().cloned().collect()),
+            ("env_vars", names) => Some(words(Some(names))),
             (key, _) => Some(vec![key.strip_prefix("env.")?.to_owned()]),
         });
         Some(Self {

@@ -464,8 +464,26 @@ pub struct McpServer {
     pub startup_seconds: Option<u64>,
     /// Which protocol is spoken with it; unset is `auto`.
     pub protocol: Option<ProtocolSetting>,
-    /// Where it is reached.
+    /// Where it is reached, in place of a program.
     pub url: Option<String>,
+    /// What every request to it says besides.
+    pub headers: BTreeMap<String, EnvValue>,
+    /// The same, with the names of variables of your environment in place of the values.
+    pub headers_env: BTreeMap<String, String>,
+    /// The variable of your environment with the token that it wants.
+    pub bearer_token_env: Option<String>,
+    /// Names of its tools that are there, `*` standing for any characters; unset is all.
+    pub include_tools: Option<Vec<String>>,
+    /// Names of its tools that are not there, `*` standing for any characters.
+    pub exclude_tools: Vec<String>,
+}
+
+impl McpServer {
+    /// The variables of the environment that hold its keys.
+    pub fn secret_variables(&self) -> impl Iterator<Item = &str> {
+        let headers = self.headers_env.values().map(String::as_str);
+        headers.chain(self.bearer_token_env.as_deref())
+    }
 }
 
 /// Which protocol is spoken with an MCP server.

@@ -5,7 +5,9 @@ use serde_json::{Map, Value};
 use super::{
     Configuration, Origin, Problem,
     names::dotted,
-    settings::{AssistantSettings, Settings, StrategySetting, Target, ToolSettings, ToolSource},
+    settings::{
+        AssistantSettings, McpServer, Settings, StrategySetting, Target, ToolSettings, ToolSource,
+    },
 };
 use crate::visible::short_line;
 
@@ -38,20 +40,50 @@ fn void_keys(settings: &Settings) -> Vec<VoidKey> {
         .flat_map(|(name, tool)| of_tool(settings, name, tool))
         .collect();
     void.extend(inquiries(settings));
-    for (name, server) in &settings.mcp.servers {
-        let why = match (&server.command, &server.url) {
-            (Some(_), None) => continue,
-            (_, Some(_)) => {
-                "connects to nothing: MCP servers on the network are not there yet; give it a `command`, or take it out"
-            }
-            (None, None) => "starts nothing: it has no `command`; give it one, or take it out",
-        };
-        void.push(VoidKey {
-            path: path(&["mcp", "servers", name]),
-            why: why.into(),
-        });
-    }
+    let servers = settings.mcp.servers.iter();
+    void.extend(servers.flat_map(|(name, server)| of_server(name, server)));
     void
+}
+
+fn of_server(name: &str, server: &McpServer) -> Option<VoidKey> {
+    let at = |key: &[&str]| path(&[&["mcp", "servers", name], key].concat());
+    let void = |key: &[&str], why: &str| {
+        let (path, why) = (at(key), why.to_owned());
+        Some(VoidKey { path, why })
+    };
+    let of_network = [
+        ("headers", !server.headers.is_empty()),
+        ("headers_env", !server.headers_env.is_empty()),
+        ("bearer_token_env", server.bearer_token_env.is_some()),
+    ];
+    let of_program = [
+        ("args", !server.args.is_empty()),
+        ("env", !server.env.is_empty()),
+        ("env_vars", !server.env_vars.is_empty()),
+    ];
+    let first = |keys: &[(&'static str, bool)]| keys.iter().find(|(_, is_set)| *is_set).copied();
+    match (&server.command, &server.url) {
+        (Some(_), Some(_)) => void(
+            &["url"],
+            "connects to nothing: the server is a program, its `command`; take one of the two out",
+        ),
+        (None, None) => void(
+            &[],
+            "is no server: it has neither a `command` nor a `url`; give it one, or take it out",
+        ),
+        (Some(_), None) => first(&of_network).and_then(|(key, _)| {
+            void(&[key], "is sent nowhere: the server is a program, which gets what it needs by `env` and `env_vars`; take it out")
+        }),
+        (None, Some(url)) => {
+            let is_web = url::Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+            if !is_web {
+                return void(&["url"], "is no address of a server: it has to begin with https:// or http://");
+            }
+            first(&of_program).and_then(|(key, _)| {
+                void(&[key], "counts for nothing: the server is on the network, which starts no program; take it out")
+            })
+        }
+    }
 }
 
 fn path(parts: &[&str]) -> Vec<String> {
@@ -196,17 +228,35 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_yet_is_an_error() {
-        check(
-            "[mcp.servers.db]\nurl = 'https://example.com'\n",
-            &["`mcp.servers.db` connects to nothing"],
-        );
-        check(
-            "[mcp.servers.db]\nargs = ['x']\n",
-            &["`mcp.servers.db` starts nothing"],
-        );
-        check("[mcp.servers.db]\ncommand = 'db'\n", &[]);
+    fn nothing_is_wrong_with_nothing() {
         check("", &[]);
+    }
+
+    #[test]
+    fn what_makes_no_server_is_an_error() {
+        let server = |keys: &str| format!("[mcp.servers.db]\n{keys}\n");
+        check(&server("command = 'db'\nargs = ['x']"), &[]);
+        check(
+            &server("url = 'https://example.com/mcp'\nbearer_token_env = 'T'"),
+            &[],
+        );
+        check(&server("args = ['x']"), &["`mcp.servers.db` is no server"]);
+        check(
+            &server("command = 'db'\nurl = 'https://example.com'"),
+            &["`mcp.servers.db.url` connects to nothing"],
+        );
+        for url in ["example.com", "ftp://example.com", "https://"] {
+            let no_address = ["`mcp.servers.db.url` is no address of a server"];
+            check(&server(&format!("url = '{url}'")), &no_address);
+        }
+        check(
+            &server("url = 'https://example.com'\nenv.A = 'b'"),
+            &["`mcp.servers.db.env` counts for nothing"],
+        );
+        check(
+            &server("command = 'db'\nheaders.A = 'b'"),
+            &["`mcp.servers.db.headers` is sent nowhere"],
+        );
     }
 
     #[test]

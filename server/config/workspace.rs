@@ -176,6 +176,14 @@ impl Weaker<'_> {
                 self.is_tightening("defaults", key, value).into()
             }
             ["conversation", "tools", tool, key @ ..] => self.tool(tool, key, value),
+            // What goes with a request may be a secret of the user's, and the place is the workspace's.
+            [
+                "mcp",
+                "servers",
+                _,
+                "headers" | "headers_env" | "bearer_token_env",
+                ..,
+            ] => KeyVerdict::Ignore,
             ["mcp", "servers", name, ..] if !self.is_set(&["mcp", "servers", name]) => {
                 KeyVerdict::Define(DefinitionKind::McpServer, name)
             }

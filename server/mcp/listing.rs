@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::form::clean;
+use super::{form::clean, settings::McpDefinition};
 use crate::visible::short_line;
 
 /// Tools of one server.
@@ -33,11 +33,25 @@ pub(super) struct ListedTool {
     pub(super) hash: String,
 }
 
-/// The tools that a server lists, in the order of their names, and what is wrong with the others.
-pub(super) fn tools(server: &str, listed: &[Value]) -> (Vec<ListedTool>, Vec<String>) {
+/// The tools that a server lists and that are wanted, in the order of their names, and what is wrong with the others.
+pub(super) fn tools(
+    definition: &McpDefinition,
+    listed: &[Value],
+) -> (Vec<ListedTool>, Vec<String>) {
+    let wanted = |value: &&Value| {
+        let name = value["name"].as_str();
+        name.is_none_or(|name| definition.offered.has(name))
+    };
+    checked(&definition.name, listed.iter().filter(wanted))
+}
+
+fn checked<'a>(
+    server: &str,
+    mut listed: impl Iterator<Item = &'a Value>,
+) -> (Vec<ListedTool>, Vec<String>) {
     let mut faults = Vec::new();
     let mut tools: BTreeMap<String, ListedTool> = BTreeMap::new();
-    for value in listed.iter().take(TOOLS) {
+    for value in listed.by_ref().take(TOOLS) {
         let remote = value["name"].as_str().unwrap_or_default();
         match tool(server, remote, value) {
             Ok(tool) if tools.contains_key(&tool.name) => faults.push(format!(
@@ -51,7 +65,7 @@ pub(super) fn tools(server: &str, listed: &[Value]) -> (Vec<ListedTool>, Vec<Str
             )),
         }
     }
-    if listed.len() > TOOLS {
+    if listed.next().is_some() {
         faults.push(format!("only the first {TOOLS} of its tools are there"));
     }
     (tools.into_values().collect(), faults)
@@ -196,7 +210,7 @@ mod tests {
             listed("broken", json!({"type": "object", "properties": 3})),
             json!(7),
         ];
-        let (tools, faults) = tools("s", &all);
+        let (tools, faults) = checked("s", all.iter());
         let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
         assert_eq!(names, ["s__a_b", "s__b"]);
         assert_eq!(tools[0].remote, "a.b");
@@ -215,7 +229,7 @@ mod tests {
     fn a_hash_is_of_all_that_is_said_in_whatever_order() {
         let hash = |text: &str| {
             let value: Value = serde_json::from_str(text).unwrap();
-            tools("s", &[value]).0[0].hash.clone()
+            checked("s", [value].iter()).0[0].hash.clone()
         };
         let one =
             r#"{"name":"a","description":"x","inputSchema":{"type":"object","properties":{}}}"#;

@@ -4,7 +4,9 @@
 //! |---|---|
 //! | `tool` | a tool of a server, as the machine of tools sees it |
 //! | `server` | one server: connected when it is needed, and again when it was lost |
-//! | `connection` | one connection: the process, the opening, lists and calls |
+//! | `program`, `network` | a server that is started here, one that is reached over HTTP: opening the protocol |
+//! | `connection` | one connection: lists and calls |
+//! | `faults` | what goes wrong over HTTP, in words |
 //! | `questions` | what a server asks while a call runs |
 //! | `reply`, `listing` | what it answers, and the tools that it lists |
 //! | `form` | its forms as questions, and answers as what it is sent |
@@ -24,8 +26,11 @@ use std::{
 use futures_util::{StreamExt, stream};
 
 mod connection;
+mod faults;
 mod form;
 mod listing;
+mod network;
+mod program;
 mod questions;
 mod reply;
 mod server;

@@ -17,7 +17,10 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-use super::form::{Form, FormFault};
+use super::{
+    form::{Form, FormFault},
+    settings::HideSecrets,
+};
 use crate::turn::question::{Answer, Question};
 
 /// Asks the person of a call; none where there is no answer.
@@ -25,8 +28,8 @@ pub(super) type AskPerson =
     Arc<dyn Fn(Question) -> BoxFuture<'static, Option<Answer>> + Send + Sync>;
 
 /// What a connection's server may ask, and what it said besides.
-#[derive(Default)]
 pub(super) struct ServerQuestions {
+    hide: HideSecrets,
     /// The call that runs. Of the older protocol no request says which call it belongs to, so that one runs at a time.
     asks: Mutex<Option<AskPerson>>,
     /// What was wrong with what it asked in this call.
@@ -38,6 +41,17 @@ pub(super) struct ServerQuestions {
 }
 
 impl ServerQuestions {
+    /// Nobody is asked so far.
+    pub(super) fn new(hide: HideSecrets) -> Self {
+        Self {
+            hide,
+            asks: Mutex::default(),
+            fault: Mutex::default(),
+            unanswered: AtomicBool::default(),
+            changed: AtomicBool::default(),
+        }
+    }
+
     /// From now on this person is asked; nobody, where it is none.
     pub(super) fn ask_through(&self, person: Option<AskPerson>) {
         *lock(&self.fault) = None;
@@ -61,8 +75,9 @@ impl ServerQuestions {
     }
 
     /// What the server is answered to `elicitation/create`.
-    async fn answer(&self, params: Value) -> Value {
+    async fn answer(&self, mut params: Value) -> Value {
         let decline = || json!({"action": "decline"});
+        self.hide.in_json(&mut params);
         let Some(person) = lock(&self.asks).clone() else {
             return decline();
         };

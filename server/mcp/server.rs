@@ -8,9 +8,11 @@ use tokio::{
 };
 
 use super::{
-    connection::Connection,
+    connection::{Connection, NotOpened},
     listing::{self, ListedTool},
-    settings::McpDefinition,
+    network,
+    program::{self, StartedIn},
+    settings::{McpDefinition, ServerPlace},
 };
 
 /// How long a server that failed is left alone, by how often it failed in a row. After that it stays off.
@@ -69,7 +71,7 @@ impl HeldServer {
                 tokio::time::sleep(SETTLED).await;
                 connection.questions.take_changed();
                 let listed = connection.tools().await?;
-                (state.tools, state.faults) = listing::tools(&self.definition.name, &listed);
+                (state.tools, state.faults) = listing::tools(&self.definition, &listed);
             }
             Ok((state.tools.clone(), state.faults.clone()))
         };
@@ -124,14 +126,18 @@ impl HeldServer {
                 Some(_) => {}
             }
         }
-        let opened = Connection::open(&self.definition, &self.root, &self.holder).await;
-        let listed = match opened {
-            Ok(connection) => connection.tools().await.map(|tools| (connection, tools)),
-            Err(why) => Err(why),
+        let listed = match self.connect().await {
+            Ok(connection) => {
+                let tools = connection.tools().await;
+                tools.map(|tools| (connection, tools))
+            }
+            // It is well, and a login elsewhere changes what it says.
+            Err(fault) if fault.wants_login => return Err(self.wants_login()),
+            Err(fault) => Err(fault.why),
         };
         match listed {
             Ok((connection, listed)) => {
-                (state.tools, state.faults) = listing::tools(&self.definition.name, &listed);
+                (state.tools, state.faults) = listing::tools(&self.definition, &listed);
                 state.failed = 0;
                 let connection = Arc::new(connection);
                 state.connection = Some(connection.clone());
@@ -143,5 +149,29 @@ impl HeldServer {
                 Err(why)
             }
         }
+    }
+
+    async fn connect(&self) -> Result<Connection, NotOpened> {
+        let McpDefinition {
+            place,
+            protocol,
+            hide,
+            ..
+        } = &self.definition;
+        match place {
+            ServerPlace::Program(program) => {
+                let place = StartedIn {
+                    root: &self.root,
+                    holder: &self.holder,
+                };
+                program::open(program, *protocol, hide, place).await
+            }
+            ServerPlace::Network(address) => network::open(address, *protocol, hide).await,
+        }
+    }
+
+    fn wants_login(&self) -> String {
+        let name = &self.definition.name;
+        format!("it wants you to log in; run `aside mcp login {name}`")
     }
 }

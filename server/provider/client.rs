@@ -66,6 +66,15 @@ impl HttpClient {
         let built = if is_local { &self.local } else { &self.built };
         built.get_or_try_init(build).await
     }
+
+    /// The client for a place, for what is no model. It follows no redirects.
+    ///
+    /// # Errors
+    /// Where it cannot be built, in words.
+    pub async fn plain(&self, place: &Url) -> Result<reqwest::Client, String> {
+        let built = self.get(place).await?;
+        Ok(built.client.clone())
+    }
 }
 
 /// Whether a place is on this computer, so that nobody else sees what is sent there.

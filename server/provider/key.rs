@@ -29,7 +29,8 @@ impl Key {
 
     /// A text without the key, should it be in there: whole, in base64, or as the beginning of it that a cut text ends
     /// with.
-    pub(super) fn hide(&self, text: &str) -> String {
+    #[must_use]
+    pub fn hide(&self, text: &str) -> String {
         if self.0.len() < SHORT {
             return text.to_owned();
         }
@@ -89,7 +90,8 @@ impl Key {
     }
 
     /// The value of a header; `None` for a key that no header can carry.
-    pub(super) fn header(&self, before: &str) -> Option<HeaderValue> {
+    #[must_use]
+    pub fn header(&self, before: &str) -> Option<HeaderValue> {
         let mut value = HeaderValue::from_str(&format!("{before}{}", self.0)).ok()?;
         value.set_sensitive(true);
         Some(value)

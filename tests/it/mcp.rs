@@ -2,6 +2,7 @@
 
 mod asks;
 mod hostile;
+mod network;
 
 use std::{fs, path::Path};
 

@@ -4,17 +4,13 @@ import json
 import os
 import sys
 
+sys.dont_write_bytecode = True
+from pieces import FORM, SECRET, asked, form, text, tools  # noqa: E402
+
 MODE = sys.argv[1] if len(sys.argv) > 1 else "plain"
 OPEN = open("started", "a")
 OPEN.write(f"{os.getpid()}\n")
 OPEN.close()
-FORM = {
-    "type": "object",
-    "properties": {"target": {"type": "string", "enum": ["staging", "production"]}, "sure": {"type": "boolean"}},
-    "required": ["target"],
-}
-SECRET = {"type": "object", "properties": {"password": {"type": "string"}}}
-VERSION = "io.modelcontextprotocol/protocolVersion"
 
 
 def send(message):
@@ -30,27 +26,8 @@ def receive():
     return json.loads(line)
 
 
-def tool(name, **more):
-    return {"name": name, "description": f"Does {name}.", "inputSchema": {"type": "object"}, **more}
-
-
-def tools(cursor):
-    if MODE == "endless":
-        return {"tools": [tool(f"t{cursor or 0}")], "nextCursor": str(int(cursor or 0) + 1)}
-    if MODE == "odd":
-        return {"tools": [tool("echo"), tool("bad", inputSchema={"type": "array"}), {"name": 7}]}
-    if MODE == "changing":
-        with open("started") as started:
-            return {"tools": [tool("echo", description=f"Start {len(started.readlines())}.")]}
-    return {"tools": [tool("echo"), tool("ask")]}
-
-
-def text(words, **more):
-    return {"resultType": "complete", "content": [{"type": "text", "text": words}], **more}
-
-
 def ask_live(schema):
-    send({"id": "q1", "method": "elicitation/create", "params": {"message": "Where to?", "requestedSchema": schema}})
+    send({"id": "q1", "method": "elicitation/create", "params": form(schema)})
     while True:
         message = receive()
         if message.get("id") == "q1":
@@ -77,12 +54,7 @@ def call(params):
         while True:
             ask_live(FORM)
     if MODE == "modern":
-        if "inputResponses" not in params:
-            asked = {"method": "elicitation/create", "params": {"message": "Where to?", "requestedSchema": FORM}}
-            return {"resultType": "input_required", "inputRequests": {"where": asked}, "requestState": "s1"}
-        if params.get("requestState") != "s1":
-            return text("no state", isError=True)
-        return text(json.dumps(params["inputResponses"]["where"]))
+        return asked(FORM, params) or text(json.dumps(params["inputResponses"]["where"]))
     return text(json.dumps(ask_live(FORM)))
 
 
@@ -103,7 +75,7 @@ while True:
         result = {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},
                   "ttlMs": 0, "cacheScope": "private"}
     elif method == "tools/list":
-        result = {"resultType": "complete", **tools(params.get("cursor"))}
+        result = {"resultType": "complete", **tools(MODE, len(open("started").readlines()), params.get("cursor"))}
     elif method == "tools/call":
         result = call(params)
     send({"id": request["id"], "result": result})

@@ -96,6 +96,15 @@ impl Models {
         }
     }
 
+    /// What sends requests to a place that is no model's: connections, certificate authorities and proxies are shared.
+    ///
+    /// # Errors
+    /// Where it cannot be built, in words.
+    pub async fn http_client(&self, place: &Url) -> Result<reqwest::Client, String> {
+        let client = self.client.plain(place).await;
+        client.map_err(|why| format!("no HTTP client can be made: {why}"))
+    }
+
     /// The environment in which keys are looked for.
     #[must_use]
     pub fn env(&self) -> &Env {

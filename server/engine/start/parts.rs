@@ -5,6 +5,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use super::{
     config::TurnConfig,
     error::StartError,
+    servers::exposed,
     system::{inquiry_system, system_text},
     tools::ToolSet,
 };
@@ -100,7 +101,7 @@ async fn server_tools(
     settings: &Settings,
     root: &Path,
 ) -> (Vec<Arc<dyn Tool>>, Vec<String>) {
-    let (mut all, mut warnings) = (Vec::new(), Vec::new());
+    let (mut all, mut warnings) = (Vec::new(), exposed(settings).collect::<Vec<_>>());
     for offered in engine.server_tools(settings, root).await {
         let name = offered.name;
         match offered.tools {

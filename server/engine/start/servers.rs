@@ -2,14 +2,20 @@
 
 use std::{path::Path, time::Duration};
 
+use http::{HeaderName, header::AUTHORIZATION};
+use url::Url;
+
 use crate::{
     config::settings::{McpServer, ProtocolSetting, Settings},
-    engine::Engine,
-    environment,
+    engine::{Engine, models::Models},
     mcp::{
         ServerTools,
-        settings::{McpDefinition, ProtocolChoice},
+        settings::{
+            HideSecrets, McpDefinition, OfferedNames, ProtocolChoice, ServerAddress, ServerHeader,
+            ServerPlace, ServerProgram,
+        },
     },
+    provider::{client::is_this_computer, key::Key},
 };
 
 /// How long a server may take until its tools are known, where nobody says.
@@ -19,29 +25,154 @@ impl Engine {
     /// The tools of the servers that are configured, which are started where they do not run yet. For trusted workspaces
     /// alone.
     pub async fn server_tools(&self, settings: &Settings, root: &Path) -> Vec<ServerTools> {
-        let servers = settings.mcp.servers.iter();
-        let servers = servers.filter(|(_, server)| server.enabled.unwrap_or(true));
-        let definitions = servers.filter_map(|(name, server)| definition(name, server));
-        let definitions = definitions.collect();
-        self.mcp().tools(definitions, root, self.program()).await
+        let models = self.models(settings);
+        let (mut definitions, mut broken) = (Vec::new(), Vec::new());
+        for (name, server) in &settings.mcp.servers {
+            if server.enabled == Some(false) {
+                continue;
+            }
+            match definition(name, server, &models).await {
+                Ok(definition) => definitions.push(definition),
+                Err(why) => broken.push(ServerTools {
+                    name: name.clone(),
+                    tools: Err(why),
+                }),
+            }
+        }
+        let mut offered = self.mcp().tools(definitions, root, self.program()).await;
+        offered.extend(broken);
+        offered.sort_by(|a, b| a.name.cmp(&b.name));
+        offered
     }
 }
 
-fn definition(name: &str, server: &McpServer) -> Option<McpDefinition> {
-    let named = server.env_vars.iter();
-    let named = named.filter_map(|name| Some((name.clone(), environment::variable(name)?)));
-    let own = server.env.iter();
-    let own = own.map(|(name, value)| (name.clone(), value.reveal().to_owned()));
-    Some(McpDefinition {
+async fn definition(
+    name: &str,
+    server: &McpServer,
+    models: &Models,
+) -> Result<McpDefinition, String> {
+    let mut secrets = Vec::new();
+    let place = match (&server.command, &server.url) {
+        (Some(command), _) => ServerPlace::Program(program(command, server, models, &mut secrets)),
+        (None, Some(url)) => {
+            let url = Url::parse(url).map_err(|error| format!("its `url` is none: {error}"))?;
+            ServerPlace::Network(ServerAddress {
+                headers: headers(server, models, &mut secrets)?,
+                client: models.http_client(&url).await?,
+                url,
+            })
+        }
+        (None, None) => return Err("it has neither a `command` nor a `url`".to_owned()),
+    };
+    Ok(McpDefinition {
         name: name.to_owned(),
-        command: server.command.clone()?,
-        args: server.args.clone(),
-        environment: named.chain(own).collect(),
+        place,
         protocol: match server.protocol {
             None | Some(ProtocolSetting::Auto) => ProtocolChoice::Auto,
             Some(ProtocolSetting::Older) => ProtocolChoice::Older,
             Some(ProtocolSetting::Newer) => ProtocolChoice::Newer,
         },
         startup: Duration::from_secs(server.startup_seconds.unwrap_or(STARTUP)),
+        offered: OfferedNames {
+            only: server.include_tools.clone(),
+            but: server.exclude_tools.clone(),
+        },
+        hide: HideSecrets::new(move |text| {
+            let hide = |text: String, secret: &Key| secret.hide(&text);
+            secrets.iter().fold(text.to_owned(), hide)
+        }),
+    })
+}
+
+fn program(
+    command: &str,
+    server: &McpServer,
+    models: &Models,
+    secrets: &mut Vec<Key>,
+) -> ServerProgram {
+    let env = models.env();
+    let named = server.env_vars.iter();
+    let named = named.filter_map(|name| Some((name.clone(), env(name)?)));
+    let own = server.env.iter();
+    let own = own.map(|(name, value)| (name.clone(), value.reveal().to_owned()));
+    let environment: Vec<(String, String)> = named.chain(own).collect();
+    let secret = environment
+        .iter()
+        .filter(|(name, _)| crate::environment::looks_secret(name));
+    let secret = secret.filter(|(_, value)| !is_word(value));
+    secrets.extend(secret.map(|(_, value)| Key::new(value)));
+    ServerProgram {
+        command: command.to_owned(),
+        args: server.args.clone(),
+        environment,
+    }
+}
+
+fn headers(
+    server: &McpServer,
+    models: &Models,
+    secrets: &mut Vec<Key>,
+) -> Result<Vec<ServerHeader>, String> {
+    let of_environment = |variable: &String| {
+        let value = (models.env())(variable).filter(|value| !value.trim().is_empty());
+        value.ok_or_else(|| {
+            format!("{variable}, which has its key, is not set; set it, or take it out of your aside.toml")
+        })
+    };
+    let mut all = Vec::new();
+    for (name, value) in &server.headers {
+        all.push((name.as_str(), "", value.reveal().to_owned(), None));
+    }
+    for (name, variable) in &server.headers_env {
+        all.push((name, "", of_environment(variable)?, Some(variable.clone())));
+    }
+    if let Some(variable) = &server.bearer_token_env {
+        let name = AUTHORIZATION.as_str();
+        let value = of_environment(variable)?;
+        all.push((name, "Bearer ", value, Some(variable.clone())));
+    }
+    let headers = all.into_iter().map(|(name, before, value, variable)| {
+        let broken = || match &variable {
+            Some(variable) => format!("what is in {variable} makes no header; correct it"),
+            None => format!(
+                "`headers.{name:?}` is no header; correct its name or its value in your aside.toml"
+            ),
+        };
+        let secret = Key::new(&value);
+        let header = ServerHeader {
+            name: name.trim().parse::<HeaderName>().map_err(|_| broken())?,
+            value: secret.header(before).ok_or_else(broken)?,
+            variable: variable.clone(),
+        };
+        if variable.is_some() || !is_word(&value) {
+            secrets.push(secret);
+        }
+        Ok(header)
+    });
+    headers.collect()
+}
+
+/// Whether a value is a plain word, as settings have them, which a text may have in it for other reasons.
+fn is_word(value: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || matches!(c, '-' | '_' | '.' | ' ');
+    value.chars().all(plain)
+}
+
+/// What the user is to know where anybody on the way to a server can read its keys.
+pub(super) fn exposed(settings: &Settings) -> impl Iterator<Item = String> {
+    let servers = settings.mcp.servers.iter();
+    servers.filter_map(|(name, server)| {
+        let url = Url::parse(server.url.as_deref()?).ok()?;
+        let is_read = url.scheme() == "http" && !is_this_computer(&url);
+        let has_key = server.bearer_token_env.is_some()
+            || !server.headers.is_empty()
+            || !server.headers_env.is_empty();
+        let host = url.host_str().unwrap_or_default();
+        (is_read && has_key).then(|| {
+            format!(
+                "The headers for the MCP server {name} go to {host} over plain http, where anybody on the way can read them; \
+                 set its url to https, or leave them out."
+            )
+        })
     })
 }

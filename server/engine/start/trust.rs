@@ -13,6 +13,7 @@ use super::{
 use crate::{
     config::{
         self, Configuration, Problems, Sources,
+        settings::McpServer,
         trust::{Fingerprint, Trust, TrustStore},
     },
     engine::Engine,
@@ -77,7 +78,9 @@ impl Engine {
         };
         let configuration = config::load(&sources, &tool_defaults())?;
         let providers = configuration.settings.providers.values();
-        let variables = providers.filter_map(|provider| provider.api_key_env.as_deref());
+        let of_providers = providers.filter_map(|provider| provider.api_key_env.as_deref());
+        let servers = configuration.settings.mcp.servers.values();
+        let variables = of_providers.chain(servers.flat_map(McpServer::secret_variables));
         if let Err(error) = environment::take_named(variables) {
             tracing::warn!(%error, "a key stays where other processes can read it");
         }

@@ -14,7 +14,9 @@ pub async fn list(place: &CommandContext, streams: &mut Streams<'_>) -> Result<(
     let (configuration, trusted) = place.configuration()?;
     let settings = &configuration.settings;
     if settings.mcp.servers.is_empty() {
-        streams.note("No MCP server is configured; `[mcp.servers.NAME]` with a `command` is one.");
+        streams.note(
+            "No MCP server is configured; `[mcp.servers.NAME]` with a `command` or a `url` is one.",
+        );
         return Ok(());
     }
     let offered = match trusted {
@@ -27,18 +29,15 @@ pub async fn list(place: &CommandContext, streams: &mut Streams<'_>) -> Result<(
     }
     if !trusted {
         streams.note(
-            "The workspace is not trusted, so none of them was started. Look at them, then run `aside trust`.",
+            "The workspace is not trusted, so none of them was started or asked. Look at them, then run `aside trust`.",
         );
     }
     Ok(())
 }
 
-/// A server as it is listed: its command, whole, then its tools.
+/// A server as it is listed: its command or its address, whole, then its tools.
 fn entry(name: &str, server: &McpServer, offered: Option<&ServerTools>) -> String {
-    let words = server.command.iter().chain(&server.args);
-    let words: Vec<&str> = words.map(String::as_str).collect();
-    let command = shlex::try_join(words.iter().copied()).unwrap_or_else(|_| words.join(" "));
-    let mut entry = format!("{name}  {}\n", one_line(&command));
+    let mut entry = format!("{name}  {}\n", one_line(&place_of(server)));
     match offered.map(|it| &it.tools) {
         None if server.enabled == Some(false) => entry += "  it is turned off\n",
         None => {}
@@ -58,4 +57,13 @@ fn entry(name: &str, server: &McpServer, offered: Option<&ServerTools>) -> Strin
         }
     }
     entry
+}
+
+fn place_of(server: &McpServer) -> String {
+    if let Some(url) = &server.url {
+        return url.clone();
+    }
+    let words = server.command.iter().chain(&server.args);
+    let words: Vec<&str> = words.map(String::as_str).collect();
+    shlex::try_join(words.iter().copied()).unwrap_or_else(|_| words.join(" "))
 }

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// A turn in the editor, with the questions answered; what was asked, and what the model is told.
-fn in_the_editor(world: &TestWorld, script: &str) -> (Vec<Value>, String) {
+pub(super) fn in_the_editor(world: &TestWorld, script: &str) -> (Vec<Value>, String) {
     let mut client = Client::start(world, script, prompts());
     let turn = client.turn(json!({ "message": "Go" }));
     let mut asked = Vec::new();

@@ -1,0 +1,108 @@
+//! A server on the network: the protocol opened over HTTP, and what failures there mean.
+
+use rmcp::{
+    model::ProtocolVersion,
+    service::ClientInitializeError,
+    transport::{
+        StreamableHttpClientTransport,
+        streamable_http_client::StreamableHttpClientTransportConfig as TransportConfig,
+    },
+};
+
+use super::{
+    connection::{Connection, MESSAGE, NotOpened},
+    faults::{HttpFault, fault_of, why},
+    settings::{HideSecrets, ProtocolChoice, ServerAddress},
+};
+use crate::visible::short_line;
+
+/// Bytes of the body of an error that are read.
+const ERROR: usize = 64 << 10;
+/// Codes of errors that only servers of the newer protocol know: headers that contradict the body, a capability that
+/// is missing, a version that is not taken.
+const OF_NEWER: [i32; 3] = [-32020, -32021, -32022];
+
+/// Opens the protocol with a server, the newer one first: over HTTP it is told apart by what it answers to that.
+///
+/// # Errors
+/// Why it did not open.
+pub(super) async fn open(
+    address: &ServerAddress,
+    protocol: ProtocolChoice,
+    hide: &HideSecrets,
+) -> Result<Connection, NotOpened> {
+    let with = |version| {
+        let client = address.client.clone();
+        let transport = StreamableHttpClientTransport::with_client(client, config(address));
+        Connection::over(transport, version, hide.clone())
+    };
+    let opened = match protocol {
+        ProtocolChoice::Older => with(ProtocolVersion::V_2025_11_25).await,
+        ProtocolChoice::Newer => with(ProtocolVersion::V_2026_07_28).await,
+        ProtocolChoice::Auto => match with(ProtocolVersion::V_2026_07_28).await {
+            Err(error) if may_be_older(&error) => with(ProtocolVersion::V_2025_11_25).await,
+            opened => opened,
+        },
+    };
+    opened.map_err(|error| NotOpened {
+        wants_login: error.is_authorization_required(),
+        why: hide.in_text(&why_not_opened(&error)),
+    })
+}
+
+fn config(address: &ServerAddress) -> TransportConfig {
+    let mut config = TransportConfig::with_uri(address.url.as_str());
+    config.custom_headers = address
+        .headers
+        .iter()
+        .map(|header| (header.name.clone(), header.value.clone()))
+        .collect();
+    config.max_sse_event_size = MESSAGE;
+    config.max_json_response_size = MESSAGE;
+    config.max_error_response_size = ERROR;
+    config
+}
+
+/// Whether a server that did not open might speak the older protocol. One that cannot be reached, wants a login or is
+/// out of order is asked nothing more.
+fn may_be_older(error: &ClientInitializeError) -> bool {
+    match error {
+        ClientInitializeError::JsonRpcError(error) => !OF_NEWER.contains(&error.code.0),
+        ClientInitializeError::NoCompatibleProtocolVersion {
+            server_supported, ..
+        } => server_supported.contains(&ProtocolVersion::V_2025_11_25),
+        ClientInitializeError::TransportError { error, .. } => {
+            let fault = fault_of(&*error.error);
+            matches!(
+                fault,
+                Some(HttpFault::UnexpectedServerResponse(_) | HttpFault::UnexpectedContentType(_))
+            )
+        }
+        ClientInitializeError::ConnectionClosed(_)
+        | ClientInitializeError::ConflictInitResponseId(..)
+        | ClientInitializeError::UncorrelatedErrorResponse { .. }
+        | ClientInitializeError::ExpectedInitResult(_) => true,
+        _ => false,
+    }
+}
+
+fn why_not_opened(error: &ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::ConnectionClosed(_) => {
+            "its answer cannot be read, or is longer than 4 MiB".to_owned()
+        }
+        ClientInitializeError::JsonRpcError(error) => {
+            format!("it refuses: {}", short_line(&error.message, 200))
+        }
+        ClientInitializeError::NoCompatibleProtocolVersion {
+            server_supported, ..
+        } => {
+            let versions = server_supported.iter().map(ProtocolVersion::as_str);
+            let versions: Vec<&str> = versions.take(8).collect();
+            let versions = short_line(&versions.join(", "), 120);
+            format!("it speaks only protocols that Aside does not know: {versions}")
+        }
+        ClientInitializeError::TransportError { error, .. } => why(&*error.error),
+        other => short_line(&other.to_string(), 200),
+    }
+}

@@ -1,0 +1,164 @@
+//! A server that is a program: how it is started, and the protocol opened with it.
+
+use std::{
+    io,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use rmcp::{
+    model::ProtocolVersion,
+    service::{ClientInitializeError, RoleClient},
+    transport::async_rw::AsyncRwTransport,
+};
+use tokio::{
+    io::AsyncReadExt,
+    process::{ChildStdin, ChildStdout},
+};
+
+use super::{
+    connection::{Connection, MESSAGE, NotOpened},
+    settings::{HideSecrets, ProtocolChoice, ServerProgram},
+};
+use crate::{
+    tool::process::{Job, Spoken, SpokenPipes},
+    turn::record::CallKey,
+    visible::{printable, short_line},
+};
+
+/// Bytes of what a server says on standard error that are kept.
+const SAID: usize = 64 << 10;
+/// The code of an error that says that the protocol's version is not taken.
+const VERSION: i32 = -32022;
+
+/// Where a program is started, and what holds it.
+#[derive(Clone, Copy)]
+pub(super) struct StartedIn<'a> {
+    /// The root of the workspace.
+    pub(super) root: &'a Path,
+    /// Holds child processes: `aside` itself.
+    pub(super) holder: &'a Path,
+}
+
+/// Starts a server and opens the protocol with it, the older one first: there a tool may ask while it runs.
+///
+/// # Errors
+/// Why it did not open.
+pub(super) async fn open(
+    program: &ServerProgram,
+    protocol: ProtocolChoice,
+    hide: &HideSecrets,
+    place: StartedIn<'_>,
+) -> Result<Connection, NotOpened> {
+    let with = |version| started(program, hide, place, version);
+    let opened = match protocol {
+        ProtocolChoice::Older => with(ProtocolVersion::V_2025_11_25).await,
+        ProtocolChoice::Newer => with(ProtocolVersion::V_2026_07_28).await,
+        ProtocolChoice::Auto => match with(ProtocolVersion::V_2025_11_25).await {
+            Err(fault) if fault.wants_newer => with(ProtocolVersion::V_2026_07_28).await,
+            opened => opened,
+        },
+    };
+    opened.map_err(|fault| NotOpened {
+        why: fault.why,
+        wants_login: false,
+    })
+}
+
+/// Why a server did not open.
+struct OpenFault {
+    /// It speaks the newer protocol.
+    wants_newer: bool,
+    why: String,
+}
+
+async fn started(
+    program: &ServerProgram,
+    hide: &HideSecrets,
+    place: StartedIn<'_>,
+    version: ProtocolVersion,
+) -> Result<Connection, OpenFault> {
+    let (process, pipes) = start(program, place).map_err(|error| OpenFault {
+        wants_newer: false,
+        why: format!("it cannot be started: {error}"),
+    })?;
+    let SpokenPipes {
+        input,
+        output,
+        errors,
+    } = pipes;
+    let said = Arc::new(Mutex::new(Vec::new()));
+    tokio::spawn(listen(errors, said.clone()));
+    let transport: AsyncRwTransport<RoleClient, ChildStdout, ChildStdin> =
+        AsyncRwTransport::new(output, input).with_max_line_length(MESSAGE);
+    match Connection::over(transport, version, hide.clone()).await {
+        Ok(connection) => Ok(connection.of_process(process)),
+        Err(error) => {
+            let why = hide.in_text(&why(&error, &said));
+            process.end().await;
+            Err(OpenFault {
+                wants_newer: wants_newer(&error),
+                why,
+            })
+        }
+    }
+}
+
+fn start(program: &ServerProgram, place: StartedIn<'_>) -> io::Result<(Spoken, SpokenPipes)> {
+    let env = program.environment.iter();
+    let job = Job {
+        // It belongs to none.
+        call: CallKey(0),
+        program: program.command.clone().into(),
+        args: program.args.iter().map(Into::into).collect(),
+        cwd: place.root.to_owned(),
+        env: env
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect(),
+        time: Duration::MAX,
+        drain: Duration::ZERO,
+        walls: None,
+    };
+    Spoken::start(&job, place.holder)
+}
+
+/// Whether a server that refuses the older protocol speaks the newer one.
+fn wants_newer(error: &ClientInitializeError) -> bool {
+    match error {
+        ClientInitializeError::JsonRpcError(error) => {
+            error.code.0 == VERSION || error.message.contains("2026-07-28")
+        }
+        _ => false,
+    }
+}
+
+/// Why a server could not be opened, with the last line that it said itself.
+fn why(error: &ClientInitializeError, said: &Mutex<Vec<u8>>) -> String {
+    let why = match error {
+        ClientInitializeError::ConnectionClosed(_) => "it ended before it answered".to_owned(),
+        ClientInitializeError::JsonRpcError(error) => {
+            format!("it refuses: {}", short_line(&error.message, 200))
+        }
+        other => short_line(&other.to_string(), 200),
+    };
+    let said = said.lock().unwrap_or_else(PoisonError::into_inner);
+    let said = printable(&said);
+    match said.lines().rev().find(|line| !line.trim().is_empty()) {
+        Some(last) => format!("{why}; it says \"{}\"", short_line(last, 200)),
+        None => why,
+    }
+}
+
+/// Keeps the last of what a server says on standard error, so that it can be told why it does not start.
+async fn listen(mut errors: ChildStdout, said: Arc<Mutex<Vec<u8>>>) {
+    let mut chunk = [0; 4096];
+    while let Ok(count @ 1..) = errors.read(&mut chunk).await {
+        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.extend_from_slice(&chunk[..count]);
+        if said.len() > SAID {
+            let cut = said.len() - SAID / 2;
+            said.drain(..cut);
+        }
+    }
+}

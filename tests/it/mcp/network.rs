@@ -1,0 +1,231 @@
+//! Servers over HTTP: both protocols, what they ask, keys, redirects, and each way in which they are hostile.
+
+use std::{
+    io::{BufRead, BufReader},
+    ops::Deref,
+    path::Path,
+    process::{Child, Command, Stdio},
+};
+
+use serde_json::json;
+
+use super::{ALLOWED, asks::in_the_editor, calls};
+use crate::world::{ProgramResult, TestWorld, start};
+
+const KEY: &str = "s3cret-of-the-user";
+
+/// A world in which the server `srv` is on the network.
+struct ServedWorld {
+    world: TestWorld,
+    server: Child,
+}
+
+impl ServedWorld {
+    /// With a server that behaves in this way, and these keys besides.
+    fn new(mode: &str, keys: &str) -> Self {
+        let world = TestWorld::new();
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/network.py");
+        let mut server = Command::new("python3")
+            .args([program.to_str().unwrap(), mode])
+            .current_dir(world.folder())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut port = String::new();
+        let mut said = BufReader::new(server.stdout.take().unwrap());
+        said.read_line(&mut port).unwrap();
+        let url = format!("http://127.0.0.1:{}/mcp", port.trim());
+        world.user_config(&format!("[mcp.servers.srv]\nurl = '{url}'\n{keys}\n"));
+        Self { world, server }
+    }
+
+    /// A run in which the model calls a tool.
+    fn calls(&self, tool: &str, args: &[&str]) -> ProgramResult {
+        let model = self.script(&calls(tool, &json!({"n": 1})));
+        let args = [&["run", "-m", &model, "Go"], &ALLOWED[..], args].concat();
+        start(self.command(&args).env("MCP_KEY", KEY)).end()
+    }
+
+    #[track_caller]
+    fn told(&self, tool: &str, args: &[&str]) -> String {
+        self.calls(tool, args).exits(0).writes("Done.\n");
+        self.log().told("call").to_owned()
+    }
+
+    /// What the server was asked, a line each: method, path, message, key.
+    fn requests(&self) -> String {
+        std::fs::read_to_string(self.folder().join("requests")).unwrap()
+    }
+}
+
+impl Deref for ServedWorld {
+    type Target = TestWorld;
+
+    fn deref(&self) -> &TestWorld {
+        &self.world
+    }
+}
+
+impl Drop for ServedWorld {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+#[test]
+fn both_protocols_are_spoken_and_a_server_asks_in_each() {
+    for mode in ["plain", "modern"] {
+        let served = ServedWorld::new(mode, "");
+        assert_eq!(served.told("echo", &[]), "{\"n\": 1}", "{mode}");
+        let served = ServedWorld::new(mode, "");
+        let (asked, told) = in_the_editor(&served, &calls("ask", &json!({})));
+        assert_eq!(asked.len(), 3, "{mode}: {asked:#?}");
+        assert_eq!(asked[1]["context"], "Where to?", "{mode}");
+        let sent = r#"{"action": "accept", "content": {"target": "production", "sure": true}}"#;
+        assert_eq!(told, sent, "{mode}");
+    }
+}
+
+#[test]
+fn the_older_protocol_is_asked_for_only_where_the_newer_is_not_known() {
+    let asked = |mode: &str, keys: &str| {
+        let served = ServedWorld::new(mode, keys);
+        served.told("echo", &[]);
+        let requests = served.requests();
+        let begun = ["server/discover", "initialize"].into_iter();
+        begun
+            .filter(|method| requests.contains(method))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(asked("modern", ""), ["server/discover"]);
+    assert_eq!(asked("plain", ""), ["server/discover", "initialize"]);
+    assert_eq!(asked("plain", "protocol = '2025-11-25'"), ["initialize"]);
+}
+
+#[test]
+fn a_key_goes_to_the_server_alone_and_appears_nowhere() {
+    let keys = [
+        "bearer_token_env = 'MCP_KEY'",
+        "headers.Authorization = 'Bearer s3cret-of-the-user'",
+    ];
+    for keys in keys {
+        let served = ServedWorld::new("key", keys);
+        let told = served.told("echo", &[]);
+        assert!(
+            told.starts_with("the key is ") && told.contains("[hidden]"),
+            "{told}"
+        );
+        let requests = served.requests();
+        assert!(
+            requests
+                .lines()
+                .all(|line| line.ends_with(&format!("Bearer_{KEY}"))),
+            "{requests}"
+        );
+        let shown = served.aside(&["config", "show"]).exits(0);
+        assert!(!format!("{shown:?}").contains(KEY), "{shown:?}");
+        let found = served.within("grep", &["-rl", KEY, "../state"]);
+        let found = start(&mut { found }).end();
+        assert_eq!(found.stdout, "", "{keys}");
+    }
+    let served = ServedWorld::new("key", "");
+    served.calls("echo", &[]).exits(0).says(
+        "The MCP server srv is not there, so its tools are not: it wants you to log in; run `aside mcp login srv`",
+    );
+    let unset = ServedWorld::new("key", "bearer_token_env = 'NO_SUCH_KEY'");
+    unset
+        .calls("echo", &[])
+        .exits(0)
+        .says("NO_SUCH_KEY, which has its key, is not set");
+}
+
+#[test]
+fn a_redirect_is_not_followed() {
+    let served = ServedWorld::new("redirect", "bearer_token_env = 'MCP_KEY'");
+    served
+        .calls("echo", &[])
+        .exits(0)
+        .says("it sends elsewhere (307 Temporary Redirect), where Aside does not follow");
+    assert!(
+        !served.requests().contains("/elsewhere"),
+        "{}",
+        served.requests()
+    );
+}
+
+#[test]
+fn a_server_that_does_not_open_is_said_to_be_missing_and_the_turn_goes_on() {
+    let check = |mode: &str, keys: &str, why: &str| {
+        let served = ServedWorld::new(mode, keys);
+        let done = served.calls("echo", &[]).exits(0).writes("Done.\n");
+        done.says("The MCP server srv is not there, so its tools are not: ")
+            .says(why);
+        assert_eq!(
+            served.log().told("call"),
+            "There is no tool srv__echo.",
+            "{mode}"
+        );
+    };
+    check(
+        "silent",
+        "startup_seconds = 1",
+        "it did not answer within 1 s",
+    );
+    check("busy", "", "it answers 503 Service Unavailable");
+    check(
+        "page",
+        "",
+        "it answers with text/html, which is not the Model Context Protocol",
+    );
+    check("endless", "", "its list of tools has more than 64 pages");
+    let world = TestWorld::new();
+    world.user_config("[mcp.servers.srv]\nurl = 'http://127.0.0.1:1/mcp'\n");
+    let done = world.run(&calls("echo", &json!({})), &ALLOWED).exits(0);
+    done.says("it cannot be reached: Connection refused");
+}
+
+#[test]
+fn what_goes_wrong_in_a_call_ends_that_call() {
+    let told = |mode: &str, args: &[&str]| ServedWorld::new(mode, "").told("echo", args);
+    for (mode, args, expected) in [
+        ("crash", &[][..], "its effects are unknown"),
+        (
+            "hang",
+            &["--set", "conversation.limits.tool_seconds=1"],
+            "ran longer than 1 s and was stopped",
+        ),
+        ("refuse", &[], "it answers 500 Internal Server Error"),
+        ("body", &[], "longer than 4 MiB"),
+        // What it did before it flooded, nobody knows.
+        ("flood", &[], "its effects are unknown"),
+    ] {
+        let told = told(mode, args);
+        assert!(told.contains(expected), "{mode}: {told}");
+    }
+    assert_eq!(told("noise", &[]), "{\"n\": 1}");
+    let secret = ServedWorld::new("secret", "").told("ask", &[]);
+    assert!(
+        secret.contains("it asks for a secret (`password`) in a form, which is refused"),
+        "{secret}"
+    );
+}
+
+#[test]
+fn only_the_tools_that_are_wanted_are_there() {
+    for (keys, echo, ask) in [
+        ("include_tools = ['ec*']", true, false),
+        ("exclude_tools = ['echo']", false, true),
+    ] {
+        let served = ServedWorld::new("plain", keys);
+        served.aside(&["trust", "--yes"]).exits(0);
+        let listed = served.aside(&["mcp", "list"]).exits(0).stdout;
+        assert!(listed.starts_with("srv  http://127.0.0.1:"), "{listed}");
+        assert_eq!(
+            [listed.contains("srv__echo"), listed.contains("srv__ask")],
+            [echo, ask],
+            "{listed}"
+        );
+    }
+}

@@ -1,0 +1,41 @@
+"""What the servers of the tests list and ask, over pipes and over HTTP alike."""
+
+FORM = {
+    "type": "object",
+    "properties": {"target": {"type": "string", "enum": ["staging", "production"]}, "sure": {"type": "boolean"}},
+    "required": ["target"],
+}
+SECRET = {"type": "object", "properties": {"password": {"type": "string"}}}
+
+
+def tool(name, **more):
+    return {"name": name, "description": f"Does {name}.", "inputSchema": {"type": "object"}, **more}
+
+
+def tools(mode, starts, cursor):
+    """A page of the list of tools of a server that was started so many times."""
+    if mode == "endless":
+        return {"tools": [tool(f"t{cursor or 0}")], "nextCursor": str(int(cursor or 0) + 1)}
+    if mode == "odd":
+        return {"tools": [tool("echo"), tool("bad", inputSchema={"type": "array"}), {"name": 7}]}
+    if mode == "changing":
+        return {"tools": [tool("echo", description=f"Start {starts}.")]}
+    return {"tools": [tool("echo"), tool("ask")]}
+
+
+def text(words, **more):
+    return {"resultType": "complete", "content": [{"type": "text", "text": words}], **more}
+
+
+def form(schema):
+    return {"message": "Where to?", "requestedSchema": schema}
+
+
+def asked(schema, params):
+    """A call of the newer protocol that asks first; nothing where the answers are there."""
+    if "inputResponses" not in params:
+        request = {"method": "elicitation/create", "params": form(schema)}
+        return {"resultType": "input_required", "inputRequests": {"where": request}, "requestState": "s1"}
+    if params.get("requestState") != "s1":
+        return text("no state", isError=True)
+    return None
