@@ -1,5 +1,6 @@
 --- Types a numbered list in insert mode into a Neovim that has no plugin, only its own client of language servers, while
---- Aside asks whether commands may run and files may change: nothing is allowed by it.
+--- Aside asks whether commands may run and files may change, and while it asks questions: nothing is allowed by it, and
+--- nothing answered.
 --- nvim --clean -n -l stock.lua, with ASIDE set. Prints `N passed, N failed`.
 
 --- How long anything may take that is waited for, in milliseconds.
@@ -9,21 +10,35 @@ local SCRIPT = [=[
 [[reply]]
 when = { step = 1 }
 say = [
-    { call = "run_command", id = "one", arguments = { command = "touch ran1" } },
-    { call = "run_command", id = "two", arguments = { command = "touch ran2" } },
-    { call = "write_file", id = "three", arguments = { path = "written", content = "x" } },
+%s
 ]
 [[reply]]
 repeat = true
 say = [{ text = "Over." }]
 ]=]
 
-local function workspace()
+--- What the model calls, and what is on record when all of it was asked.
+local PERMISSIONS = {
+  opened = '"type":"prompt_opened"',
+  calls = [=[
+    { call = "run_command", id = "one", arguments = { command = "touch ran1" } },
+    { call = "run_command", id = "two", arguments = { command = "touch ran2" } },
+    { call = "write_file", id = "three", arguments = { path = "written", content = "x" } },]=],
+}
+local QUESTIONS = {
+  opened = '"type":"inquiry_request"',
+  calls = [=[
+    { call = "ask_user", id = "one", arguments = { question = "Push?", answer_type = "boolean" } },
+    { call = "ask_user", id = "two", arguments = { question = "Which?", answer_type = "select", options = ["1", "2", "3"] } },
+    { call = "ask_user", id = "three", arguments = { question = "Name?", default = "main" } },]=],
+}
+
+local function workspace(calls)
   local folder = vim.fn.tempname()
   vim.fn.mkdir(folder .. '/work/.git', 'p')
   vim.fn.mkdir(folder .. '/home', 'p')
   vim.fn.writefile({ 'Shopping' }, folder .. '/work/a.txt')
-  vim.fn.writefile(vim.split(SCRIPT, '\n'), folder .. '/script.toml')
+  vim.fn.writefile(vim.split(SCRIPT:format(calls), '\n'), folder .. '/script.toml')
   local env = {
     HOME = folder .. '/home',
     TERM = 'xterm-256color',
@@ -62,10 +77,9 @@ local function log(folder)
   return #files == 0 and '' or table.concat(vim.fn.readfile(files[1]), '\n')
 end
 
-local function opened(folder) return select(2, log(folder):gsub('"type":"prompt_opened"', '')) end
-
-local function play()
-  local folder, env = workspace()
+--- Types a list that begins with this number while all of this is asked. Gives the folder, and what is on record then.
+local function typed(asked, first)
+  local folder, env = workspace(asked.calls)
   local terminal, channel = start(folder, env)
   lua(channel, "vim.lsp.start({ name = 'aside', cmd = { ... , 'lsp' }, root_dir = vim.fn.getcwd() })", vim.env.ASIDE)
   wait(
@@ -87,7 +101,7 @@ local function play()
   )
   -- Each message is met by a line of the list; between them it is typed on.
   local met = 0
-  for number = 1, 9 do
+  for number = first, 9 do
     if met < 3 then wait('a message comes', blocks) end
     met = met + (blocks() and 1 or 0)
     for key in (number .. '. eggs\r'):gmatch('.') do
@@ -95,20 +109,37 @@ local function play()
       vim.wait(2)
     end
   end
-  wait('all that is asked is on record', function() return opened(folder) >= 3 end)
+  local function opened() return select(2, log(folder):gsub(asked.opened, '')) end
+  wait('all that is asked is on record', function() return opened() >= 3 end)
+  assert(met >= 3, 'only ' .. met .. ' messages came')
+  vim.fn.jobstop(terminal)
+  return folder, log(folder)
+end
+
+local function allows_nothing(first)
+  local folder, record = typed(PERMISSIONS, first)
   for _, name in ipairs({ 'ran1', 'ran2', 'written' }) do
     assert(not vim.uv.fs_stat(folder .. '/work/' .. name), name .. ' is there')
   end
-  local record = log(folder)
   for _, word in ipairs({ 'once', 'turn', 'always' }) do
     assert(not record:find(('"answer":"%s"'):format(word), 1, true), 'allowed: ' .. word .. '\n' .. record)
   end
-  assert(met >= 3, 'only ' .. met .. ' messages came')
-  vim.fn.jobstop(terminal)
   vim.fn.delete(folder, 'rf')
 end
 
-local ok, why = xpcall(play, debug.traceback)
-if not ok then io.write('FAILED a numbered list allows nothing\n', why, '\n') end
-io.write(ok and '1 passed, 0 failed\n' or '0 passed, 1 failed\n')
-os.exit(ok and 0 or 1)
+local function answers_nothing(first)
+  local folder, record = typed(QUESTIONS, first)
+  assert(not record:find('"type":"inquiry_response"', 1, true), 'answered:\n' .. record)
+  vim.fn.delete(folder, 'rf')
+end
+
+local passed, failed = 0, 0
+for name, test in pairs({ allows = allows_nothing, answers = answers_nothing }) do
+  for first = 1, 3 do
+    local ok, why = xpcall(test, debug.traceback, first)
+    passed, failed = passed + (ok and 1 or 0), failed + (ok and 0 or 1)
+    if not ok then io.write(('FAILED a list that begins with %d %s nothing\n%s\n'):format(first, name, why)) end
+  end
+end
+io.write(('%d passed, %d failed\n'):format(passed, failed))
+os.exit(failed == 0 and 0 or 1)

@@ -39,6 +39,8 @@ pub enum Knows {
     Aside,
     /// The Language Server Protocol alone.
     LspAlone,
+    /// The same, in an editor that is known to show messages beside the text.
+    LspBeside,
 }
 
 /// A client in one session with a server.

@@ -165,9 +165,13 @@ impl Stage {
         if knows == Knows::Aside {
             capabilities["experimental"] = json!({"aside": {"version": 1, "prompt": true, "secret": true, "save": false, "tools": []}});
         }
+        let name = match knows {
+            Knows::LspBeside => "Visual Studio Code",
+            Knows::Aside | Knows::LspAlone => "conformance",
+        };
         json!({
             "processId": null,
-            "clientInfo": {"name": "conformance", "version": env!("CARGO_PKG_VERSION")},
+            "clientInfo": {"name": name, "version": env!("CARGO_PKG_VERSION")},
             "rootUri": root,
             "workspaceFolders": [{"uri": root, "name": "workspace"}],
             "capabilities": capabilities,

@@ -81,18 +81,27 @@ fn a_random_order_passes_whatever_the_seed() {
 }
 
 /// A wrong server, and the cases that fail on it: these and no others.
-const VARIANTS: [(&str, &[&str]); 17] = [
+const VARIANTS: [(&str, &[&str]); 18] = [
     ("late-counted", &["late_after_cancel"]),
     ("prompt-twice", &["prompts_sent_once"]),
     (
         "null-is-yes",
-        &["answer_null", "permission_null", "fallback_null"],
+        &[
+            "answer_null",
+            "permission_null",
+            "fallback_null",
+            "beside_null",
+        ],
     ),
     (
         "error-is-answer",
         &["answer_error", "permission_error", "fallback_error"],
     ),
     ("any-title-is-yes", &["fallback_wrong_title"]),
+    (
+        "answers-over-text",
+        &["fallback_offers", "fallback_wrong_title"],
+    ),
     (
         "any-answer-fits",
         &[
@@ -142,6 +151,8 @@ const VARIANTS: [(&str, &[&str]); 17] = [
             "resume_first",
             "flood",
             "random_order",
+            "fallback_null",
+            "fallback_later",
             "fallback_one_at_a_time",
         ],
     ),

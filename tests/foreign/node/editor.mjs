@@ -38,8 +38,8 @@ export class Editor {
   // What came, in the order in which it came: `[method, params]`.
   seen = [];
   documents = new Map();
-  // What the person is about to write: question and answer.
-  toWrite = new Map();
+  // What the person is about to answer, on a page: question and answer.
+  toAnswer = new Map();
   // What the person leaves open, by prompt or message: how to reply after all.
   leftOpen = new Map();
   waiting = new Set();
@@ -143,38 +143,38 @@ export class Editor {
   #onMessage(params) {
     this.note('window/showMessageRequest', params);
     const titles = params.actions.map((action) => action.title);
-    if (titles.includes('Review…')) return { title: 'Review…' };
+    if (titles[0] === 'Review…') {
+      assert.deepEqual(titles, ['Review…', 'No']);
+      return { title: 'Review…' };
+    }
+    assert.deepEqual(titles, ['Later', 'Answer…']);
     const question = Object.keys(this.answers).find((text) => params.message.endsWith(text));
     if (question === undefined) return this.#leaveOpen(params.message);
-    const answer = this.answers[question];
-    if (titles.includes(answer)) return { title: answer };
-    assert.deepEqual(titles, ['Later', 'Write an answer', 'Cancel']);
-    this.toWrite.set(question, answer);
-    return { title: 'Write an answer' };
+    this.toAnswer.set(question, this.answers[question]);
+    return { title: 'Answer…' };
   }
 
   #onShow({ uri }) {
     const path = fileURLToPath(uri);
     const text = readFileSync(path, 'utf8');
-    for (const [question, answer] of this.toWrite) {
-      if (!text.includes(question)) continue;
-      this.toWrite.delete(question);
-      writeFileSync(path, `${text}${answer}\n`);
-    }
+    const question = [...this.toAnswer.keys()].find((asked) => text.includes(asked));
+    const answer = this.toAnswer.get(question) ?? 'Run once';
+    this.toAnswer.delete(question);
     this.note('window/showDocument', text);
     // After the response: before, nobody can say that it was seen.
-    if (text.includes('Answer with a code action')) setImmediate(() => this.#approve(uri));
+    if (text.includes('Answer with a code action')) setImmediate(() => this.#take(uri, answer));
+    else if (question !== undefined) writeFileSync(path, `${text}${answer}\n`);
     return { success: true };
   }
 
-  // The person takes the code action on a page that lets a call run.
-  async #approve(uri) {
+  // The person takes a code action on a page: an answer, or to let a call run.
+  async #take(uri, wanted) {
     const start = { line: 0, character: 0 };
     const actions = await this.request('textDocument/codeAction', {
       textDocument: { uri }, range: { start, end: start }, context: { diagnostics: [] },
     });
-    const run = actions.find(({ title }) => title === 'Aside: Run once');
-    const { command, arguments: given } = typeof run.command === 'string' ? run : run.command;
+    const taken = actions.find(({ title }) => title === `Aside: ${wanted}`);
+    const { command, arguments: given } = typeof taken.command === 'string' ? taken : taken.command;
     await this.request('workspace/executeCommand', { command, arguments: given });
   }
 

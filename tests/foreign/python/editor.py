@@ -56,8 +56,8 @@ class Editor:
         # What came, in the order in which it came.
         self.seen = []
         self.documents = {}
-        # What the person is about to write: question and answer.
-        self.to_write = {}
+        # What the person is about to answer, on a page: question and answer.
+        self.to_answer = {}
         self.news = asyncio.Event()
         # What the person leaves open, by prompt or message.
         self.left_open = {}
@@ -102,39 +102,38 @@ class Editor:
     async def on_message(self, params):
         self.note("window/showMessageRequest", params)
         titles = [action.title for action in params.actions]
-        if "Review…" in titles:
+        if titles == ["Review…", "No"]:
             return types.MessageActionItem("Review…")
+        assert titles == ["Later", "Answer…"]
         question = next((text for text in self.answers if params.message.endswith(text)), None)
         if question is None:
             return await self.leave_open(params.message)
-        answer = self.answers[question]
-        if answer in titles:
-            return types.MessageActionItem(answer)
-        assert titles == ["Later", "Write an answer", "Cancel"]
-        self.to_write[question] = answer
-        return types.MessageActionItem("Write an answer")
+        self.to_answer[question] = self.answers[question]
+        return types.MessageActionItem("Answer…")
 
     def on_show(self, params):
         path = path_of(params.uri)
         text = path.read_text(encoding="utf-8")
-        for question in [question for question in self.to_write if question in text]:
-            path.write_text(text + self.to_write.pop(question) + "\n", encoding="utf-8")
+        question = next((question for question in self.to_answer if question in text), None)
+        answer = self.to_answer.pop(question, "Run once")
         self.note("window/showDocument", text)
         if "Answer with a code action" in text:
             # After the response: before, nobody can say that it was seen.
             loop = asyncio.get_running_loop()
-            loop.call_soon(lambda: self.tasks.append(loop.create_task(self.approve(params.uri))))
+            loop.call_soon(lambda: self.tasks.append(loop.create_task(self.take(params.uri, answer))))
+        elif question is not None:
+            path.write_text(text + answer + "\n", encoding="utf-8")
         return types.ShowDocumentResult(success=True)
 
-    async def approve(self, uri):
-        """The person takes the code action on a page that lets a call run."""
+    async def take(self, uri, title):
+        """The person takes a code action on a page: an answer, or to let a call run."""
         start = types.Position(0, 0)
         params = types.CodeActionParams(
             types.TextDocumentIdentifier(uri), types.Range(start, start), types.CodeActionContext([])
         )
         actions = await asyncio.wait_for(self.client.text_document_code_action_async(params), LONG)
-        run = next(action for action in actions if action.title == "Aside: Run once")
-        command = run if isinstance(run, types.Command) else run.command
+        taken = next(action for action in actions if action.title == f"Aside: {title}")
+        command = taken if isinstance(taken, types.Command) else taken.command
         await self.command(command.command, **command.arguments[0])
 
     def on_edit(self, params):

@@ -49,6 +49,10 @@ fn ask(client: &mut Client) -> Value {
     command(client, "ask", json!({ "message": "Go" }))
 }
 
+/// What the model is told of a question that was dismissed.
+const DISMISSED: &str = "The user dismissed the question. Do not ask it again in this turn; continue without it or \
+                         explain what is missing.";
+
 /// An editor that shows messages beside the text.
 const BESIDE: Option<&str> = Some("Visual Studio Code");
 
@@ -75,7 +79,7 @@ fn message(said: &Value) -> &str {
 
 /// The file that the client is to show next; it says that it does.
 #[track_caller]
-fn page(client: &mut Client) -> PathBuf {
+pub(super) fn page(client: &mut Client) -> PathBuf {
     let shown = client.expect("window/showDocument");
     shows(client, &shown)
 }
@@ -94,7 +98,7 @@ fn ends(client: &mut Client) -> String {
 }
 
 /// The code actions on a page, by their titles.
-fn actions_on(client: &mut Client, page: &std::path::Path) -> Vec<(String, Value)> {
+pub(super) fn actions_on(client: &mut Client, page: &std::path::Path) -> Vec<(String, Value)> {
     let start = json!({ "line": 0, "character": 0 });
     let actions = client.request(
         "textDocument/codeAction",
@@ -117,6 +121,15 @@ fn actions_on(client: &mut Client, page: &std::path::Path) -> Vec<(String, Value
             (title, command.clone())
         })
         .collect()
+}
+
+/// Takes the code action of this title on a page.
+#[track_caller]
+pub(super) fn take(client: &mut Client, page: &std::path::Path, title: &str) {
+    let actions = actions_on(client, page);
+    let found = actions.iter().find(|(it, _)| it == title);
+    let (_, command) = found.unwrap_or_else(|| panic!("{title} among {actions:?}"));
+    act(client, command);
 }
 
 /// Does what a code action says.
@@ -149,7 +162,12 @@ fn save(page: &std::path::Path, text: &str) {
 
 /// Plays a turn that asks this in a client that shows no files, up to the prompt.
 fn asked(world: &TestWorld, arguments: &str) -> (Client, Value) {
-    let mut client = Client::start(world, &asking(arguments), bare());
+    asked_in(None, world, arguments)
+}
+
+/// The same in a client of this name.
+fn asked_in(name: Option<&str>, world: &TestWorld, arguments: &str) -> (Client, Value) {
+    let mut client = Client::named(name, world, &asking(arguments), bare());
     ask(&mut client);
     let prompt = prompt(&mut client);
     (client, prompt)

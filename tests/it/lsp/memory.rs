@@ -1,10 +1,13 @@
 //! The Language Server in this process, on pipes in memory, with a tool that asks each kind of question.
 
-use std::fs;
+use std::{fs, path::PathBuf};
 
 use serde_json::{Value, json};
 
-use super::client::{Client, answer, initialize};
+use super::{
+    client::{Client, answer, initialize},
+    fallback::{actions_on, page, take},
+};
 use crate::{
     asker::Asker,
     world::{EventLog, TestWorld, conversations},
@@ -160,25 +163,17 @@ fn a_client_that_knows_nothing_of_the_protocol_is_asked_for_all_but_a_secret() {
     let mut client = client(&world, capabilities);
     let command = json!({ "command": "aside.server.ask", "arguments": [{ "message": "Go" }] });
     client.request("workspace/executeCommand", command);
-    for (text, title) in [
-        ("Push?", "Yes"),
-        ("Which?", "two"),
-        ("Why?", "Write an answer"),
+    for (text, action) in [
+        ("Push?", Some("Aside: Yes")),
+        ("Which?", Some("Aside: two")),
+        ("Why?", None),
     ] {
-        let prompt = client.expect("window/showMessageRequest");
-        let said = prompt["params"]["message"].as_str().unwrap();
-        assert!(said.ends_with(text), "{said}");
-        client.reply(&prompt, json!({ "title": title }));
+        let page = opened(&mut client, |said| said.ends_with(text));
+        match action {
+            Some(title) => take(&mut client, &page, title),
+            None => fs::write(&page, fs::read_to_string(&page).unwrap() + "because\n").unwrap(),
+        }
     }
-    let page = client.expect("window/showDocument");
-    client.reply(&page, json!({ "success": true }));
-    let page = page["params"]["uri"]
-        .as_str()
-        .unwrap()
-        .strip_prefix("file://")
-        .unwrap();
-    let written = fs::read_to_string(page).unwrap() + "because\n";
-    fs::write(page, written).unwrap();
     let transcript = client.expect("window/showDocument");
     client.reply(&transcript, json!({ "success": true }));
     assert_eq!(client.came("window/showMessageRequest"), 0);
@@ -256,6 +251,20 @@ fn numbers_several_options_and_an_answer_that_is_left_out_reach_the_tool() {
     assert_eq!(versions, [2, 2, 1, 1]);
 }
 
+const DISMISS: &str = "Aside: Dismiss the question";
+
+/// The next message, of which this holds, opens the page on which its question is answered.
+#[track_caller]
+fn opened(client: &mut Client, expected: impl Fn(&str) -> bool) -> PathBuf {
+    let prompt = client.expect("window/showMessageRequest");
+    let said = prompt["params"]["message"].as_str().unwrap();
+    assert!(expected(said), "{said}");
+    let actions = json!([{ "title": "Later" }, { "title": "Answer…" }]);
+    assert_eq!(prompt["params"]["actions"], actions);
+    client.reply(&prompt, json!({ "title": "Answer…" }));
+    page(client)
+}
+
 #[test]
 fn a_client_that_knows_nothing_of_the_protocol_writes_numbers_and_options() {
     let world = TestWorld::new();
@@ -266,47 +275,30 @@ fn a_client_that_knows_nothing_of_the_protocol_writes_numbers_and_options() {
     for (text, titles, written) in [
         (
             "asker: Write a whole number between 1 and 10.\nHow many?",
-            &["Later", "Use \"3\"", "Write an answer", "Cancel"][..],
+            &["Aside: Use \"3\"", DISMISS][..],
             Some(" 7\n"),
         ),
         (
             "asker: At least 1 of: one | two | three\nWhich?",
-            &["Later", "Write an answer", "Cancel"],
+            &[DISMISS],
             Some("Three\n1.\n"),
         ),
         (
             "asker: Write a date (YYYY-MM-DD).\nWhen?",
-            &["Later", "Write an answer", "Cancel"],
+            &[DISMISS],
             Some("2025-05-30\n"),
         ),
-        (
-            "asker: Who?",
-            &["Later", "Write an answer", "Leave it out", "Cancel"],
-            None,
-        ),
+        ("asker: Who?", &["Aside: Leave it out", DISMISS], None),
     ] {
-        let prompt = client.expect("window/showMessageRequest");
-        assert_eq!(prompt["params"]["message"], text);
-        let actions = prompt["params"]["actions"].as_array().unwrap();
-        let offered: Vec<_> = actions
-            .iter()
-            .map(|it| it["title"].as_str().unwrap())
-            .collect();
+        let page = opened(&mut client, |said| said == text);
+        let actions = actions_on(&mut client, &page);
+        let offered: Vec<&str> = actions.iter().map(|(title, _)| title.as_str()).collect();
         assert_eq!(offered, titles);
         let Some(written) = written else {
-            client.reply(&prompt, json!({ "title": "Leave it out" }));
+            take(&mut client, &page, "Aside: Leave it out");
             continue;
         };
-        client.reply(&prompt, json!({ "title": "Write an answer" }));
-        let page = client.expect("window/showDocument");
-        client.reply(&page, json!({ "success": true }));
-        let page = page["params"]["uri"]
-            .as_str()
-            .unwrap()
-            .strip_prefix("file://")
-            .unwrap();
-        let head = fs::read_to_string(page).unwrap();
-        fs::write(page, head + written).unwrap();
+        fs::write(&page, fs::read_to_string(&page).unwrap() + written).unwrap();
     }
     let transcript = client.expect("window/showDocument");
     client.reply(&transcript, json!({ "success": true }));

@@ -1,6 +1,6 @@
-//! The actions of a prompt's message: what a person can choose, and what each choice does. Pure.
+//! What a person can choose in the message of a prompt and on its page, and what each choice does. Pure.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     front::wire::{Prompt, PromptKind},
@@ -20,7 +20,11 @@ const CANCEL: &str = "Cancel";
 /// The title of the action that answers nothing.
 const LATER: &str = "Later";
 /// The title of the action that shows the whole of what a yes lets happen.
-const REVIEW: &str = "Review…";
+pub(super) const REVIEW: &str = "Review…";
+/// The title of the action that opens the page on which a question is answered.
+pub(super) const ANSWER_ON_PAGE: &str = "Answer…";
+/// What dismisses a question, on its page.
+const DISMISS: &str = "Dismiss the question";
 /// Actions of one message.
 const ACTIONS: usize = 8;
 
@@ -75,7 +79,7 @@ pub(super) enum ActionEffect {
     Write,
     /// It dismisses the prompt.
     Dismiss,
-    /// It shows the whole of what a yes lets happen, and how to say it.
+    /// It shows the whole of the prompt, and how to answer it.
     Review,
     /// It answers nothing: the prompt stays open.
     Later,
@@ -102,29 +106,76 @@ pub(super) fn needs_writing(prompt: &Prompt) -> bool {
                     && one_line(option) == *option
                     && option.chars().count() <= TITLE
                     && !(prompt.optional && option == LEFT_OUT)
-                    && ![CANCEL, LATER].contains(&option.as_str())
+                    && option != DISMISS
             };
             options.len() + usize::from(prompt.optional) > ACTIONS || !options.iter().all(is_title)
         }
     }
 }
 
-/// The actions of a prompt's message in a client that shows it over the text: nothing that a stray key may choose lets
-/// anything happen, and the first answers nothing.
+/// The actions of a prompt's message in a client that shows it over the text, where a stray key may choose any of them: none
+/// lets anything happen, none answers a question, and the first does nothing that cannot be done later.
 pub(super) fn careful_actions(prompt: &Prompt) -> Vec<MessageAction> {
     if needs_approval(prompt) {
         let mut actions = vec![action(REVIEW, ActionEffect::Review)];
         actions.extend(refusals(prompt));
         return actions;
     }
-    let mut actions = vec![action(LATER, ActionEffect::Later)];
-    if needs_writing(prompt) {
-        actions.extend(written_actions(prompt));
+    let on_page = if needs_writing(prompt) {
+        ActionEffect::Write
     } else {
-        actions.extend(choices(prompt));
-        actions.push(action(CANCEL, ActionEffect::Dismiss));
+        ActionEffect::Review
+    };
+    vec![
+        action(LATER, ActionEffect::Later),
+        action(ANSWER_ON_PAGE, on_page),
+    ]
+}
+
+/// A way to settle a prompt on its page, or by the command `aside.server.answer`.
+#[derive(Debug, PartialEq)]
+pub(in crate::front::lsp) struct PageAnswer {
+    pub(in crate::front::lsp) title: String,
+    /// The arguments of the command.
+    pub(in crate::front::lsp) arguments: Value,
+    /// It is the prompt's default.
+    pub(super) is_default: bool,
+}
+
+/// All that settles a prompt on its page, but what is written there.
+pub(in crate::front::lsp) fn page_answers(prompt: &Prompt) -> Vec<PageAnswer> {
+    let id = &prompt.prompt_id;
+    let offered = if needs_writing(prompt) {
+        written_actions(prompt)
+    } else {
+        choices(prompt)
+    };
+    let answers = offered.into_iter().filter_map(|action| {
+        let ActionEffect::Answer { value, remember } = action.does else {
+            return None;
+        };
+        let is_default = prompt.default.as_ref() == Some(&value);
+        // The command takes an empty text as what is left out: no answer shows what is open.
+        let answer = if value.is_null() { "".into() } else { value };
+        let mut arguments = json!({ "promptId": id, "answer": answer });
+        if remember {
+            arguments["remember"] = true.into();
+        }
+        Some(PageAnswer {
+            title: action.title,
+            arguments,
+            is_default: is_default && !remember,
+        })
+    });
+    let mut answers: Vec<PageAnswer> = answers.collect();
+    if !needs_approval(prompt) {
+        answers.push(PageAnswer {
+            title: DISMISS.to_owned(),
+            arguments: json!({ "promptId": id, "dismiss": true }),
+            is_default: false,
+        });
     }
-    actions
+    answers
 }
 
 /// The actions that settle a prompt with a no, and nothing more.

@@ -3,15 +3,15 @@
 //! Clients cut a message near 1,000 characters, show it on one line, and some make links of its text. What a
 //! person says yes to is therefore either in the message whole and unmistakable, or on a page; where neither is to be
 //! had, there is nothing but `No`. Most clients show a message over the text, under the hands of a person who types:
-//! there no action of a message says yes to what would run, and the first answers nothing.
+//! there no action of a message says yes to what would run or answers a question.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use similar::TextDiff;
 use tower_lsp::lsp_types::MessageActionItem;
 
 use super::actions::{
-    ActionEffect, MessageAction, MessagePlace, TITLE, careful_actions, choices, long_default,
-    needs_approval, needs_writing, refusals, written_actions,
+    ANSWER_ON_PAGE, ActionEffect, MessageAction, MessagePlace, REVIEW, TITLE, careful_actions,
+    choices, long_default, needs_approval, needs_writing, page_answers, refusals, written_actions,
 };
 use crate::{
     front::wire::{Preview, Prompt, PromptKind, methods::commands::ANSWER},
@@ -103,7 +103,7 @@ pub(super) fn page(prompt: &Prompt) -> PromptPage {
     PromptPage { ending, text }
 }
 
-/// The page on which a person says whether something may happen: the whole of it, and how to say so.
+/// The page on which a prompt is answered: the whole of it, and how to answer.
 pub(super) fn review_page(prompt: &Prompt) -> PromptPage {
     let mut page = page(prompt);
     let how = "\nAnswer with a code action on this page, or with one of these commands:\n\n";
@@ -114,29 +114,18 @@ pub(super) fn review_page(prompt: &Prompt) -> PromptPage {
     page
 }
 
-/// The titles of the answers of a prompt that needs approval, each with the command that gives it.
+/// The titles of the answers of a prompt, each with the command that gives it.
 fn answering_commands(prompt: &Prompt) -> Vec<(String, String)> {
-    let answers = review_answers(prompt).into_iter();
-    answers
-        .map(|(title, value)| {
-            let arguments = json!({ "promptId": prompt.prompt_id, "answer": value });
-            (title, format!("{ANSWER} {arguments}"))
-        })
-        .collect()
+    let written = needs_writing(prompt).then(|| ("Your answer".to_owned(), by_command(prompt)));
+    let others = page_answers(prompt).into_iter().map(|answer| {
+        let default = if answer.is_default { " (default)" } else { "" };
+        let command = format!("{ANSWER} {}", answer.arguments);
+        (format!("{}{default}", answer.title), command)
+    });
+    written.into_iter().chain(others).collect()
 }
 
-/// The answers of a prompt that needs approval, by their titles.
-pub(in crate::front::lsp) fn review_answers(prompt: &Prompt) -> Vec<(String, Value)> {
-    let answers = choices(prompt).into_iter();
-    answers
-        .filter_map(|action| match action.does {
-            ActionEffect::Answer { value, .. } => Some((action.title, value)),
-            _ => None,
-        })
-        .collect()
-}
-
-/// How a prompt that needs approval is answered in a client that shows no pages, in one line.
+/// How a prompt is answered in a client that shows no pages, a line each.
 pub(super) fn how_to_answer(prompt: &Prompt) -> String {
     let ways = answering_commands(prompt).into_iter();
     let ways: Vec<String> = ways.map(|(title, way)| format!("{title}: {way}")).collect();
@@ -176,7 +165,9 @@ pub(super) fn message(
         FullPrompt::Inline => inline(prompt),
         FullPrompt::Page(name) => beside_page(prompt, name),
         FullPrompt::OnReview if fits_inline(prompt) => inline(prompt),
-        FullPrompt::OnReview => cut_short(prompt, "(Review… shows all of it.)"),
+        FullPrompt::OnReview => {
+            cut_short(prompt, &format!("({} shows all of it.)", opener(prompt)))
+        }
         FullPrompt::Nowhere if needs_approval(prompt) => cut_short(
             prompt,
             "(It cannot be shown whole here, so it can only be refused.)",
@@ -184,7 +175,7 @@ pub(super) fn message(
         FullPrompt::Nowhere => cut_short(prompt, "(It was cut: it cannot be shown whole here.)"),
     };
     let written = needs_writing(prompt);
-    if written && !pages {
+    if written && !pages && place == MessagePlace::Beside {
         text.push_str(&how_by_command(prompt));
     }
     let actions = match whole {
@@ -197,13 +188,23 @@ pub(super) fn message(
     PromptMessage { text, actions }
 }
 
-/// The command that answers a prompt, with its arguments.
-pub(super) fn by_command(prompt: &str) -> String {
-    format!("the command {ANSWER} {{\"promptId\":\"{prompt}\",\"answer\":\"…\"}}")
+/// The title of the action that opens the page of a prompt.
+fn opener(prompt: &Prompt) -> &'static str {
+    if needs_approval(prompt) {
+        REVIEW
+    } else {
+        ANSWER_ON_PAGE
+    }
+}
+
+/// The command that gives a written answer.
+fn by_command(prompt: &Prompt) -> String {
+    let id = &prompt.prompt_id;
+    format!("{ANSWER} {{\"promptId\":\"{id}\",\"answer\":\"…\"}}")
 }
 
 fn how_by_command(prompt: &Prompt) -> String {
-    format!("\nAnswer it with {}.", by_command(&prompt.prompt_id))
+    format!("\nAnswer it with the command {}.", by_command(prompt))
 }
 
 /// UTF-16 units that a prompt itself may take in its message.

@@ -5,7 +5,7 @@
 //! | [`state`] | what is open in the client, and the parts of the connection that are used |
 //! | [`prompts`] | prompts as messages, from the first showing to the answer |
 //! | [`messages`] | a prompt as a message, and what a reply means (pure) |
-//! | [`actions`] | the actions of a message: what can be chosen, and what each choice does (pure) |
+//! | [`actions`] | what can be chosen in a message and on a page, and what each choice does (pure) |
 //! | [`shown`] | whose a prompt is, and files by their paths (pure) |
 //! | `gate` | one message at a time, and how long it holds up the next |
 //! | [`pages`] | files that the client is shown |

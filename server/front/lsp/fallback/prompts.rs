@@ -8,8 +8,8 @@ use tower_lsp::lsp_types::MessageType;
 use super::{
     actions::{MessagePlace, needs_approval},
     messages::{
-        FullPrompt, ReplyMeaning, asked, by_command, fits_inline, how_to_answer, meaning, message,
-        page, review_page,
+        FullPrompt, ReplyMeaning, asked, fits_inline, how_to_answer, meaning, message, page,
+        review_page,
     },
     pages::{self, PageShown},
     shown::in_words,
@@ -107,7 +107,7 @@ async fn put(at: &Arc<Fallback>, open: &PendingPrompt) -> ReplyMeaning {
     meaning
 }
 
-/// Shows the whole of a prompt, where it can be answered by code actions.
+/// Shows the whole of a prompt on a page, where it is answered by code actions.
 async fn review(at: &Arc<Fallback>, open: &PendingPrompt) {
     let prompt = &open.prompt;
     if !at.handles.client.can().shows_pages() {
@@ -126,7 +126,7 @@ async fn review(at: &Arc<Fallback>, open: &PendingPrompt) {
     };
     match shown {
         PageShown::Yes => open.sight.shown(true),
-        PageShown::No if open.sight.was_whole() => {
+        PageShown::No if open.sight.was_whole() || !needs_approval(prompt) => {
             at.say(MessageType::WARNING, &how_to_answer(prompt)).await;
         }
         PageShown::No => {
@@ -158,14 +158,13 @@ async fn named(at: &Arc<Fallback>, open: &PendingPrompt) -> PendingPrompt {
     shown
 }
 
-/// Opens what does not fit into the prompt's message; over the text, what would run is opened when the person wants to
-/// see it.
+/// Opens what does not fit into the prompt's message; over the text, a prompt is opened when the person wants to see it.
 async fn open_whole(at: &Arc<Fallback>, open: &PendingPrompt, place: MessagePlace) -> FullPrompt {
     let (pages, approval) = (
         at.handles.client.can().shows_pages(),
         needs_approval(&open.prompt),
     );
-    if pages && approval && place == MessagePlace::Over {
+    if pages && place == MessagePlace::Over {
         return FullPrompt::OnReview;
     }
     if fits_inline(&open.prompt) {
@@ -231,6 +230,7 @@ async fn write(at: &Arc<Fallback>, open: &PendingPrompt) {
         Ok(path) => {
             // What is saved from now on counts.
             let page = WritingPage::new(path.clone());
+            at.is_reviewed_on(path.clone(), &prompt.prompt_id);
             Some((at.show_page(&path, true, line).await, page))
         }
         Err(why) => {
@@ -239,8 +239,7 @@ async fn write(at: &Arc<Fallback>, open: &PendingPrompt) {
         }
     };
     if !matches!(page, Some((PageShown::Yes, _))) {
-        let text = format!("Answer it with {}.", by_command(&prompt.prompt_id));
-        at.say(MessageType::INFO, &text).await;
+        at.say(MessageType::INFO, &how_to_answer(prompt)).await;
     }
     let Some((PageShown::Yes | PageShown::Unsaid, mut page)) = page else {
         return;
@@ -250,7 +249,7 @@ async fn write(at: &Arc<Fallback>, open: &PendingPrompt) {
             Ok(value) => {
                 let is_wanted = !open.closed.is_cancelled();
                 if open
-                    .reply(answer(value), at.handles.engine.conversations())
+                    .reply(answer(value, false), at.handles.engine.conversations())
                     .await
                     && is_wanted
                 {
@@ -267,11 +266,11 @@ async fn write(at: &Arc<Fallback>, open: &PendingPrompt) {
     }
 }
 
-/// A value as an answer that is not remembered.
-pub(in crate::front::lsp) fn answer(value: Value) -> PromptAnswer {
+/// A value as an answer, which may hold for the rest of the turn.
+pub(in crate::front::lsp) fn answer(value: Value, remember: bool) -> PromptAnswer {
     PromptAnswer::Answer {
         value: SecretValue(value),
-        remember: false,
+        remember,
         new_text: None,
     }
 }

@@ -16,7 +16,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::actions::as_text;
+use super::actions::{as_text, page_answers};
 use crate::{
     front::wire::Prompt,
     regular,
@@ -64,6 +64,14 @@ pub(super) fn page(prompt: &Prompt) -> String {
     if let Some(default) = &prompt.default {
         head.push_str(&format!("\nDefault: {}\n", visible(&as_text(default))));
     }
+    let actions = page_answers(prompt).into_iter();
+    let titles: Vec<String> = actions
+        .map(|answer| format!("“{}”", answer.title))
+        .collect();
+    head.push_str(&format!(
+        "\nCode actions on this page: {}.\n",
+        titles.join(", ")
+    ));
     with_mark(&head)
 }
 

@@ -9,7 +9,7 @@ use tower_lsp::lsp_types::{
 
 use super::super::{
     connection::Connection,
-    fallback::messages::{cut, review_answers},
+    fallback::{actions::page_answers, messages::cut},
 };
 use crate::{
     front::wire::{
@@ -67,15 +67,15 @@ pub(in super::super) fn offered(
         .collect()
 }
 
-/// The answers of a prompt that needs approval.
+/// The answers of a prompt, on its page.
 fn answers(prompt: &Prompt) -> Vec<OfferedAction> {
-    let answers = review_answers(prompt).into_iter();
+    let answers = page_answers(prompt).into_iter();
     answers
-        .map(|(title, answer)| OfferedAction {
-            title: format!("Aside: {title}"),
+        .map(|answer| OfferedAction {
+            title: format!("Aside: {}", answer.title),
             kind: KIND,
             command: ANSWER,
-            argument: json!({ "promptId": prompt.prompt_id, "answer": answer }),
+            argument: answer.arguments,
         })
         .collect()
 }

@@ -30,6 +30,7 @@ use crate::{
     engine::blocking,
     front::{
         error::{RequestError, Result, internal, invalid},
+        relay::prompts::PendingPrompt,
         transport::in_order::to_the_end,
         wire::{
             PromptKind,
@@ -41,7 +42,7 @@ use crate::{
         conversation::{ConversationActivity, ConversationSummary},
         replay,
     },
-    turn::question::AnswerType,
+    turn::{input::PromptAnswer, question::AnswerType},
 };
 
 /// How long a message may be written on.
@@ -69,6 +70,10 @@ struct AnswerArguments {
     prompt_id: Option<String>,
     /// Without one, the open prompts are shown again.
     answer: Option<Value>,
+    /// The answer holds for the rest of the turn.
+    remember: bool,
+    /// The prompt is dismissed, without an answer.
+    dismiss: bool,
 }
 
 /// Arguments of the others: what they are about, if not what is nearest.
@@ -139,29 +144,19 @@ async fn cancel(at: &Arc<Connection>, about: TargetArguments) -> Result<Option<V
 
 async fn answer(at: &Arc<Connection>, given: AnswerArguments) -> Result<Option<Value>> {
     let Some(answer) = given.answer else {
-        if !prompts::show_again(&at.fallback) {
+        if given.dismiss {
+            let open = one_open(at, given.prompt_id)?;
+            at.answer(&open, PromptAnswer::Cancel).await?;
+        } else if !prompts::show_again(&at.fallback) {
             let text = "No prompt is open.";
             at.fallback.say(MessageType::INFO, text).await;
         }
         return Ok(None);
     };
-    let mut open = at.prompts.all();
-    if let Some(id) = &given.prompt_id {
-        open.retain(|open| open.prompt.prompt_id == *id);
+    if given.dismiss {
+        return Err(invalid("dismiss: who dismisses a prompt gives no answer"));
     }
-    let open = match (open.as_slice(), &given.prompt_id) {
-        ([only], _) => only,
-        ([], Some(id)) => return Err(RequestError::UnknownPrompt(id.clone())),
-        ([], None) => return Err(RequestError::NoPrompt),
-        (several, _) => {
-            let open = several
-                .iter()
-                .map(|open| format!("{} ({})", open.prompt.prompt_id, asked(&open.prompt.text)));
-            let open: Vec<String> = open.collect();
-            let open = open.join(", ");
-            return Err(invalid(format!("promptId: several are open: {open}")));
-        }
-    };
+    let open = one_open(at, given.prompt_id)?;
     let answer = match (&open.prompt.answer_type, answer) {
         (_, Value::String(text)) if open.prompt.optional && text.is_empty() => Value::Null,
         (
@@ -177,8 +172,30 @@ async fn answer(at: &Arc<Connection>, given: AnswerArguments) -> Result<Option<V
              aside.server.answer without arguments shows what is open",
         ));
     }
-    at.answer(open, prompts::answer(answer)).await?;
+    at.answer(&open, prompts::answer(answer, given.remember))
+        .await?;
     Ok(None)
+}
+
+/// The open prompt of this id, or the only one.
+fn one_open(at: &Connection, id: Option<String>) -> Result<PendingPrompt> {
+    let mut open = at.prompts.all();
+    if let Some(id) = &id {
+        open.retain(|open| open.prompt.prompt_id == *id);
+    }
+    match (open.len(), id) {
+        (0, Some(id)) => Err(RequestError::UnknownPrompt(id)),
+        (0, None) => Err(RequestError::NoPrompt),
+        (1, _) => Ok(open.remove(0)),
+        _ => {
+            let open = open
+                .iter()
+                .map(|open| format!("{} ({})", open.prompt.prompt_id, asked(&open.prompt.text)));
+            let open: Vec<String> = open.collect();
+            let open = open.join(", ");
+            Err(invalid(format!("promptId: several are open: {open}")))
+        }
+    }
 }
 
 async fn resume(at: &Arc<Connection>, about: TargetArguments) -> Result<Option<Value>> {

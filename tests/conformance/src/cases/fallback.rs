@@ -16,19 +16,19 @@ use crate::{
 
 pub(super) const CASES: &[Case] = &[
     Case {
-        name: "fallback_yes",
-        sentence: "`aside.server.ask` starts a turn; its question is a message that leads with Later and ends with Cancel, and Yes counts.",
-        play: fallback_yes,
+        name: "fallback_offers",
+        sentence: "`aside.server.ask` starts a turn; its question is a message that offers Later and Answer… alone, whatever its type.",
+        play: fallback_offers,
     },
     Case {
-        name: "fallback_no",
-        sentence: "No counts as false.",
-        play: fallback_no,
+        name: "fallback_answer",
+        sentence: "Answer… answers nothing and says how it is done: by `aside.server.answer`, whose answer counts.",
+        play: fallback_answer,
     },
     Case {
-        name: "fallback_select",
-        sentence: "The options of a select are the actions, and the chosen title is the answer.",
-        play: fallback_select,
+        name: "fallback_dismiss",
+        sentence: "`aside.server.answer` with `dismiss` is a dismissal.",
+        play: fallback_dismiss,
     },
     Case {
         name: "fallback_null",
@@ -41,13 +41,8 @@ pub(super) const CASES: &[Case] = &[
         play: fallback_later,
     },
     Case {
-        name: "fallback_cancel",
-        sentence: "Cancel is a dismissal.",
-        play: fallback_cancel,
-    },
-    Case {
         name: "fallback_wrong_title",
-        sentence: "A title that was not offered is no answer: it may be asked twice again, then the question could not be shown.",
+        sentence: "A title that was not offered, such as Yes, is no answer: it may be asked twice again, then the question could not be shown.",
         play: fallback_wrong_title,
     },
     Case {
@@ -60,12 +55,30 @@ pub(super) const CASES: &[Case] = &[
         sentence: "Of two questions one message is open at a time; the second comes after the reply to the first.",
         play: fallback_one_at_a_time,
     },
+    Case {
+        name: "beside_yes",
+        sentence: "In an editor that is known to show messages beside the text, Yes and No are the actions of a boolean, and Yes counts.",
+        play: beside_yes,
+    },
+    Case {
+        name: "beside_select",
+        sentence: "There the options of a select are the actions, and the chosen title is the answer.",
+        play: beside_select,
+    },
+    Case {
+        name: "beside_null",
+        sentence: "There null is a dismissal.",
+        play: beside_null,
+    },
 ];
 
+/// What is asked.
+const QUESTION: &str = "Ship it?";
+
 /// Starts a turn; the command has to be answered before anybody answers a question.
-fn ask(stage: &Stage, questions: &[Ask]) -> Step<Client> {
+fn ask(stage: &Stage, knows: Knows, questions: &[Ask]) -> Step<Client> {
     stage.script(&Script::asks(questions).told("\"answer\":\"soy\"", "The model was told soy."))?;
-    let mut client = stage.session(Knows::LspAlone)?;
+    let mut client = stage.session(knows)?;
     let params = json!({"command": "aside.server.ask", "arguments": [{"message": "Go"}]});
     client.call("workspace/executeCommand", params)?;
     Ok(client)
@@ -128,31 +141,64 @@ fn chooses(client: &mut Client, title: &str) -> Step {
     Ok(())
 }
 
-fn fallback_yes(stage: &Stage) -> Step {
-    let mut client = ask(stage, &[Ask::boolean("Ship it?")])?;
-    let (id, shown) = message(&mut client)?;
-    check(
-        shown.message.contains("Ship it?"),
-        format!("the message is {:?}", shown.message),
-    )?;
-    check(
-        titles(&shown) == ["Later", "Yes", "No", "Cancel"],
-        format!("the message offers {:?}", titles(&shown)),
-    )?;
-    client.respond(&id, json!({"title": "Yes"}));
-    says(&mut client, TOLD_YES)
+fn fallback_offers(stage: &Stage) -> Step {
+    for question in [
+        Ask::boolean(QUESTION),
+        Ask::select(QUESTION, &["oat", "soy"]),
+        Ask::text(QUESTION),
+    ] {
+        let mut client = ask(stage, Knows::LspAlone, &[question])?;
+        let (_, shown) = message(&mut client)?;
+        check(
+            shown.message.contains(QUESTION),
+            format!("the message is {:?}", shown.message),
+        )?;
+        check(
+            titles(&shown) == ["Later", "Answer…"],
+            format!("the message offers {:?}", titles(&shown)),
+        )?;
+    }
+    Ok(())
 }
 
-fn fallback_no(stage: &Stage) -> Step {
-    let mut client = ask(stage, &[Ask::boolean("Ship it?")])?;
-    chooses(&mut client, "No")?;
-    says(&mut client, TOLD_NO)
+/// Settles the only open prompt by the command.
+fn settles(client: &mut Client, mut by: Value) -> Step {
+    let pending = client.pending()?;
+    let [prompt] = pending.as_slice() else {
+        return Err(Failure(format!("{} prompts are pending", pending.len())));
+    };
+    by["promptId"] = prompt.prompt_id.clone().into();
+    let params = json!({"command": "aside.server.answer", "arguments": [by]});
+    client.call("workspace/executeCommand", params).map(drop)
 }
 
-fn fallback_select(stage: &Stage) -> Step {
-    let mut client = ask(stage, &[Ask::select("Which?", &["oat", "soy"])])?;
-    chooses(&mut client, "soy")?;
-    says(&mut client, "The model was told soy.")
+fn fallback_answer(stage: &Stage) -> Step {
+    for (question, answer, told) in [
+        (Ask::boolean(QUESTION), json!(true), TOLD_YES),
+        (Ask::boolean(QUESTION), json!(false), TOLD_NO),
+        (
+            Ask::select(QUESTION, &["oat", "soy"]),
+            json!("soy"),
+            "The model was told soy.",
+        ),
+    ] {
+        let mut client = ask(stage, Knows::LspAlone, &[question])?;
+        chooses(&mut client, "Answer…")?;
+        client.wait("a message that says how it is answered", |message| {
+            notification::<ShowMessage>(message, "window/showMessage")
+                .filter(|said| said.message.contains("aside.server.answer {"))
+        })?;
+        settles(&mut client, json!({"answer": answer}))?;
+        says(&mut client, told)?;
+    }
+    Ok(())
+}
+
+fn fallback_dismiss(stage: &Stage) -> Step {
+    let mut client = ask(stage, Knows::LspAlone, &[Ask::boolean(QUESTION)])?;
+    chooses(&mut client, "Later")?;
+    settles(&mut client, json!({"dismiss": true}))?;
+    says(&mut client, TOLD_DISMISSED)
 }
 
 fn fallback_null(stage: &Stage) -> Step {
@@ -165,7 +211,7 @@ fn fallback_later(stage: &Stage) -> Step {
 
 /// After this reply the question is as open as before, and can be shown and answered again.
 fn leaves_open(stage: &Stage, reply: &Value) -> Step {
-    let mut client = ask(stage, &[Ask::boolean("Ship it?")])?;
+    let mut client = ask(stage, Knows::LspAlone, &[Ask::boolean(QUESTION)])?;
     let (id, _) = message(&mut client)?;
     client.respond(&id, reply.clone());
     check(
@@ -176,21 +222,16 @@ fn leaves_open(stage: &Stage, reply: &Value) -> Step {
         "workspace/executeCommand",
         json!({"command": "aside.server.answer"}),
     )?;
-    chooses(&mut client, "Yes")?;
+    message(&mut client)?;
+    settles(&mut client, json!({"answer": true}))?;
     says(&mut client, TOLD_YES)
 }
 
-fn fallback_cancel(stage: &Stage) -> Step {
-    let mut client = ask(stage, &[Ask::boolean("Ship it?")])?;
-    chooses(&mut client, "Cancel")?;
-    says(&mut client, TOLD_DISMISSED)
-}
-
 fn fallback_wrong_title(stage: &Stage) -> Step {
-    let mut client = ask(stage, &[Ask::boolean("Ship it?")])?;
+    let mut client = ask(stage, Knows::LspAlone, &[Ask::boolean(QUESTION)])?;
     let (mut id, _) = message(&mut client)?;
     for _ in 0..3 {
-        client.respond(&id, json!({"title": "Perhaps"}));
+        client.respond(&id, json!({"title": "Yes"}));
         let next = client.wait("the message once more, or the model's answer", |message| {
             request(message).map(Ok).or_else(|| {
                 let said = notification::<ShowMessage>(message, "window/showMessage")
@@ -214,23 +255,21 @@ fn fallback_wrong_title(stage: &Stage) -> Step {
 }
 
 fn fallback_error(stage: &Stage) -> Step {
-    let mut client = ask(stage, &[Ask::boolean("Ship it?")])?;
+    let mut client = ask(stage, Knows::LspAlone, &[Ask::boolean(QUESTION)])?;
     let (id, _) = message(&mut client)?;
     client.respond_error(&id, "the window is gone");
     says(&mut client, TOLD_NOT_SHOWN)
 }
 
 fn fallback_one_at_a_time(stage: &Stage) -> Step {
-    let mut client = ask(
-        stage,
-        &[
-            Ask::boolean("Ship it?"),
-            Ask::select("Which?", &["oat", "soy"]),
-        ],
-    )?;
+    let questions = [
+        Ask::boolean(QUESTION),
+        Ask::select("Which?", &["oat", "soy"]),
+    ];
+    let mut client = ask(stage, Knows::LspBeside, &questions)?;
     let (id, first) = message(&mut client)?;
     check(
-        first.message.contains("Ship it?"),
+        first.message.contains(QUESTION),
         "the second question is asked first",
     )?;
     check(
@@ -244,4 +283,29 @@ fn fallback_one_at_a_time(stage: &Stage) -> Step {
     client.respond(&id, json!({"title": "Yes"}));
     chooses(&mut client, "soy")?;
     says(&mut client, "The model was told soy.")
+}
+
+fn beside_yes(stage: &Stage) -> Step {
+    let mut client = ask(stage, Knows::LspBeside, &[Ask::boolean(QUESTION)])?;
+    let (id, shown) = message(&mut client)?;
+    check(
+        titles(&shown) == ["Yes", "No"],
+        format!("the message offers {:?}", titles(&shown)),
+    )?;
+    client.respond(&id, json!({"title": "Yes"}));
+    says(&mut client, TOLD_YES)
+}
+
+fn beside_select(stage: &Stage) -> Step {
+    let question = Ask::select("Which?", &["oat", "soy"]);
+    let mut client = ask(stage, Knows::LspBeside, &[question])?;
+    chooses(&mut client, "soy")?;
+    says(&mut client, "The model was told soy.")
+}
+
+fn beside_null(stage: &Stage) -> Step {
+    let mut client = ask(stage, Knows::LspBeside, &[Ask::boolean(QUESTION)])?;
+    let (id, _) = message(&mut client)?;
+    client.respond(&id, Value::Null);
+    says(&mut client, TOLD_DISMISSED)
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    BESIDE, able, ask, asked, asking, bare, choose, command, ends, message, page, prompt, titles,
+    BESIDE, able, ask, asked, asked_in, asking, bare, choose, command, ends, message, page, prompt,
 };
 use crate::{
     lsp::client::{Client, uri},
@@ -42,14 +42,21 @@ fn they_are_declared() {
 
 #[test]
 fn an_answer_without_pages_is_given_by_command() {
+    for (name, open) in [(None, "Answer…"), (BESIDE, "Write an answer")] {
+        check_by_command(name, open);
+    }
+}
+
+/// An answer in a client of this name, whose action with this title says how it is given.
+#[track_caller]
+fn check_by_command(name: Option<&str>, open: &str) {
     let world = TestWorld::new();
-    let (mut client, asked) = asked(&world, "question = 'Name?'");
-    assert_eq!(titles(&asked), ["Later", "Write an answer", "Cancel"]);
-    choose(&mut client, &asked, "Write an answer");
+    let (mut client, asked) = asked_in(name, &world, "question = 'Name?'");
+    choose(&mut client, &asked, open);
     let how = ends(&mut client);
     let pending = client.request("aside/prompt/pending", json!({}));
     let id = &pending["prompts"][0]["promptId"];
-    let by = format!("the command aside.server.answer {{\"promptId\":{id},\"answer\":\"…\"}}");
+    let by = format!("Your answer: aside.server.answer {{\"promptId\":{id},\"answer\":\"…\"}}\n");
     assert!(how.contains(&by), "{how}");
     command(
         &mut client,
@@ -109,8 +116,8 @@ fn a_turn_is_cancelled_and_a_conversation_goes_on() {
         json!({ "message": "Go", "conversationId": begun["conversationId"] }),
     );
     assert_eq!(again["conversationId"], begun["conversationId"]);
-    let asked = prompt(&mut client);
-    choose(&mut client, &asked, "Yes");
+    prompt(&mut client);
+    command(&mut client, "answer", json!({ "answer": true }));
     let shown = page(&mut client);
     assert_eq!(
         shown.file_name().unwrap(),
@@ -136,8 +143,8 @@ fn an_interrupted_turn_goes_on() {
     let script = asking("question = 'Push?', answer_type = 'boolean'");
     let mut client = Client::start(&world, &script, bare());
     command(&mut client, "resume", json!({}));
-    let again = prompt(&mut client);
-    choose(&mut client, &again, "Yes");
+    prompt(&mut client);
+    command(&mut client, "answer", json!({ "answer": true }));
     let end = ends(&mut client);
     assert!(end.contains("\n\nDone.\n\n**Completed**."), "{end}");
     let params = json!({ "command": "aside.server.resume", "arguments": [] });

@@ -5,8 +5,8 @@ use std::{fs, os::unix::fs::PermissionsExt};
 use serde_json::json;
 
 use super::{
-    BESIDE, able, act, actions_on, answers_once_shown, ask, asking, calling, choose, command, ends,
-    message, page, prompt, save, shows, titles,
+    BESIDE, DISMISSED, able, actions_on, answers_once_shown, ask, asking, calling, choose, command,
+    ends, message, page, prompt, save, shows, take, titles,
 };
 use crate::{
     lsp::client::{Client, uri},
@@ -69,8 +69,7 @@ fn over_the_text_a_change_is_a_page_with_code_actions() {
             titles,
             ["Aside: No", "Aside: Run once", "Aside: Run in this turn"]
         );
-        let (_, chosen) = actions.iter().find(|(it, _)| it == title).unwrap();
-        act(&mut client, chosen);
+        take(&mut client, &diff, title);
         page(&mut client);
         assert_eq!(world.read("a.txt"), after);
         let left: Vec<String> = actions_on(&mut client, &diff)
@@ -136,11 +135,12 @@ fn an_answer_is_written_on_a_page_and_counts_when_it_is_saved() {
     ask(&mut client);
     let asked = prompt(&mut client);
     assert_eq!(message(&asked), "Assistant: For the branch.\nName?");
-    choose(&mut client, &asked, "Write an answer");
+    choose(&mut client, &asked, "Answer…");
     let answer = page(&mut client);
     assert_eq!(
         fs::read_to_string(&answer).unwrap(),
-        "# Assistant: Name?\n#\n# For the branch.\n\
+        "# Assistant: Name?\n#\n# For the branch.\n#\n\
+         # Code actions on this page: “Dismiss the question”.\n\
          -------- write below this line, then save --------\n\n"
     );
     // Nothing tells of this save.
@@ -164,8 +164,7 @@ fn what_is_written_has_to_fit() {
     let mut client = Client::start(&world, &script, able());
     ask(&mut client);
     let asked = prompt(&mut client);
-    assert_eq!(titles(&asked), ["Later", "Write an answer", "Cancel"]);
-    choose(&mut client, &asked, "Write an answer");
+    choose(&mut client, &asked, "Answer…");
     let answer = page(&mut client);
     let text = fs::read_to_string(&answer).unwrap();
     assert!(text.contains("# 9. way 9\n"), "{text}");
@@ -182,6 +181,58 @@ fn what_is_written_has_to_fit() {
         world.log().told("it"),
         r#"{"answer_type":"select","answer":"way 9"}"#
     );
+}
+
+#[test]
+fn over_the_text_a_question_is_answered_on_its_page() {
+    let boolean = "question = 'Push?', answer_type = 'boolean', context = 'Tests pass.'";
+    let select = "question = 'Which?', answer_type = 'select', options = ['1', '2']";
+    let text = "question = 'Name?', default = 'main'";
+    for (question, title, told) in [
+        (boolean, "Yes", r#"{"answer_type":"boolean","answer":true}"#),
+        (boolean, "Dismiss the question", DISMISSED),
+        (select, "2", r#"{"answer_type":"select","answer":"2"}"#),
+        (
+            text,
+            "Use \"main\"",
+            r#"{"answer_type":"text","answer":"main"}"#,
+        ),
+        (text, "Dismiss the question", DISMISSED),
+    ] {
+        let world = TestWorld::new();
+        let mut client = Client::start(&world, &asking(question), able());
+        ask(&mut client);
+        let asked = prompt(&mut client);
+        assert_eq!(titles(&asked), ["Later", "Answer…"]);
+        choose(&mut client, &asked, "Answer…");
+        let shown = page(&mut client);
+        let whole = fs::read_to_string(&shown).unwrap();
+        assert!(whole.contains(title), "{whole}");
+        assert!(
+            question != boolean || whole.contains("Tests pass."),
+            "{whole}"
+        );
+        take(&mut client, &shown, &format!("Aside: {title}"));
+        page(&mut client);
+        assert_eq!(world.log().told("it"), told);
+    }
+}
+
+#[test]
+fn where_the_page_of_a_question_is_not_shown_it_is_said_how_to_answer() {
+    let world = TestWorld::new();
+    let script = asking("question = 'Push?', answer_type = 'boolean'");
+    let mut client = Client::start(&world, &script, able());
+    ask(&mut client);
+    let asked = prompt(&mut client);
+    choose(&mut client, &asked, "Answer…");
+    let shown = client.expect("window/showDocument");
+    client.reply(&shown, json!({ "success": false }));
+    let how = ends(&mut client);
+    assert!(how.contains("\nYes: aside.server.answer {"), "{how}");
+    command(&mut client, "answer", json!({ "dismiss": true }));
+    page(&mut client);
+    assert_eq!(world.log().told("it"), DISMISSED);
 }
 
 #[test]

@@ -3,18 +3,16 @@
 use serde_json::{Value, json};
 
 use super::{
-    BESIDE, ask, asked, asking, bare, calling, choose, command, ends, message, prompt, titles,
+    BESIDE, DISMISSED, ask, asked, asked_in, asking, bare, calling, choose, command, ends, message,
+    prompt, titles,
 };
 use crate::{lsp::client::Client, world::TestWorld};
-
-const DISMISSED: &str = "The user dismissed the question. Do not ask it again in this turn; continue without it or \
-                         explain what is missing.";
 
 /// A question, its message and actions, and what the call comes to when this title is chosen.
 #[track_caller]
 fn check(question: &str, shown: &str, actions: &[&str], title: &str, told: &str) {
     let world = TestWorld::new();
-    let (mut client, prompt) = asked(&world, question);
+    let (mut client, prompt) = asked_in(BESIDE, &world, question);
     assert_eq!(message(&prompt), shown);
     assert_eq!(titles(&prompt), actions);
     choose(&mut client, &prompt, title);
@@ -24,28 +22,28 @@ fn check(question: &str, shown: &str, actions: &[&str], title: &str, told: &str)
 }
 
 #[test]
-fn a_question_is_a_message_with_its_answers() {
+fn beside_the_text_a_question_is_a_message_with_its_answers() {
     check(
         "question = 'Push?', answer_type = 'boolean', context = \"Tests pass.\\nNobody looked.\"",
         "Assistant: Tests pass.\nNobody looked.\nPush?",
-        &["Later", "Yes", "No", "Cancel"],
+        &["Yes", "No"],
         "No",
         r#"{"answer_type":"boolean","answer":false}"#,
     );
     check(
         "question = 'Which way?', answer_type = 'select', options = ['rebase', 'merge']",
         "Assistant: Which way?",
-        &["Later", "rebase", "merge", "Cancel"],
+        &["rebase", "merge"],
         "merge",
         r#"{"answer_type":"select","answer":"merge"}"#,
     );
     let world = TestWorld::new();
-    let (mut client, prompt) = asked(&world, "question = 'Name?', default = 'main'");
+    let (mut client, prompt) = asked_in(BESIDE, &world, "question = 'Name?', default = 'main'");
     let start = "Assistant: Name?\nAnswer it with the command aside.server.answer {\"promptId\":\"";
     assert!(message(&prompt).starts_with(start), "{prompt}");
     assert_eq!(
         titles(&prompt),
-        ["Later", "Use \"main\"", "Write an answer", "Cancel"]
+        ["Use \"main\"", "Write an answer", "Cancel"]
     );
     choose(&mut client, &prompt, "Use \"main\"");
     ends(&mut client);
@@ -118,7 +116,7 @@ fn a_title_that_was_not_offered_fits_no_question() {
     let world = TestWorld::new();
     let (mut client, first) = asked(&world, "question = 'Push?', answer_type = 'boolean'");
     choose(&mut client, &first, "yes");
-    for title in ["true", "Maybe"] {
+    for title in ["Yes", "No"] {
         // What does not fit is said, and the prompt is shown again.
         ends(&mut client);
         let again = prompt(&mut client);
@@ -230,11 +228,8 @@ fn one_message_is_open_at_a_time_over_all_conversations() {
         }
     };
     assert_eq!(client.came("window/showMessageRequest"), 0);
-    choose(&mut client, &first, "Yes");
-    let second = prompt(&mut client);
-    ends(&mut client);
-    choose(&mut client, &second, "Yes");
-    ends(&mut client);
+    choose(&mut client, &first, "Later");
+    prompt(&mut client);
     assert_eq!(pending["prompts"][0]["label"], "Assistant");
 }
 
@@ -268,7 +263,7 @@ fn a_late_reply_changes_nothing() {
     let world = TestWorld::new();
     let script = asking("question = 'Push?', answer_type = 'boolean'")
         + "\n[[reply]]\nwhen = { turn = 2 }\nsay = [{ text = 'Again.' }]";
-    let mut client = Client::start(&world, &script, bare());
+    let mut client = Client::named(BESIDE, &world, &script, bare());
     ask(&mut client);
     let shown = prompt(&mut client);
     command(&mut client, "answer", json!({ "answer": "no" }));
@@ -286,11 +281,14 @@ fn a_late_reply_changes_nothing() {
 #[test]
 fn open_prompts_are_shown_again_where_their_message_is_out_of_sight() {
     let world = TestWorld::new();
-    let (mut client, first) = asked(&world, "question = 'Push?', answer_type = 'boolean'");
+    let question = "question = 'Push?', answer_type = 'boolean'";
+    let (mut client, first) = asked_in(BESIDE, &world, question);
     command(&mut client, "answer", json!({}));
     let again = prompt(&mut client);
     assert_eq!(message(&again), message(&first));
     choose(&mut client, &again, "Yes");
+    // The first reply is late, whatever it says.
+    choose(&mut client, &first, "No");
     let end = ends(&mut client);
     assert!(end.contains("\n\nDone.\n\n**Completed**."), "{end}");
 }
@@ -305,7 +303,8 @@ fn a_client_of_the_protocol_may_have_plain_prompts() {
     client.request("aside/turn/start", json!({ "message": "Go" }));
     let prompt = prompt(&mut client);
     assert_eq!(client.update("question")["label"], "Assistant");
-    choose(&mut client, &prompt, "Yes");
+    assert_eq!(titles(&prompt), ["Later", "Answer…"]);
+    command(&mut client, "answer", json!({ "answer": true }));
     assert_eq!(client.completed()["answer"], "Done.");
     assert_eq!(client.came("window/showMessage"), 0);
 }

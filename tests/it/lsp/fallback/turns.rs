@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{able, ask, asking, bare, calling, choose, ends, message, prompt};
+use super::{able, ask, asking, bare, calling, command, ends, message, prompt};
 use crate::{lsp::client::Client, world::TestWorld};
 
 fn progress(client: &mut Client) -> Value {
@@ -25,8 +25,8 @@ fn a_turn_has_progress_that_ends_with_it() {
     );
     let report = progress(&mut client);
     assert_eq!(report["value"]["message"], "waits for you: Push?");
-    let asked = prompt(&mut client);
-    choose(&mut client, &asked, "Yes");
+    prompt(&mut client);
+    command(&mut client, "answer", json!({ "answer": true }));
     loop {
         let next = progress(&mut client);
         match next["value"]["kind"].as_str() {

@@ -329,8 +329,8 @@ fn options_that_are_no_titles_are_written() {
         (&["a", " a"], true),
         (&["a", "two\nlines"], true),
         (&["a", ""], true),
-        (&["Later", "Now"], true),
-        (&["Go on", "Cancel"], true),
+        (&["Later", "Cancel"], false),
+        (&["Go on", "Dismiss the question"], true),
     ] {
         let prompt = question(select(options));
         assert_eq!(needs_writing(&prompt), written, "{options:?}");
@@ -399,7 +399,7 @@ fn no_text_becomes_a_link() {
 }
 
 #[test]
-fn over_the_text_no_action_lets_anything_run_and_the_first_answers_nothing() {
+fn over_the_text_no_action_lets_anything_run_or_answers_a_question() {
     let review = "\n  [Review…] review\n  [No]";
     let command = run_tool(Some(Preview::Command {
         text: "make".into(),
@@ -433,22 +433,65 @@ fn over_the_text_no_action_lets_anything_run_and_the_first_answers_nothing() {
         let shown = written(&message);
         assert!(shown.ends_with(&format!("Run deploy?{actions}")), "{shown}");
     }
-    for (asks, actions) in [
-        (
-            question(AnswerType::Boolean),
-            "\n  [Yes] true\n  [No] false",
-        ),
-        (
-            question(select(&["one", "two"])),
-            "\n  [one] \"one\"\n  [two] \"two\"",
-        ),
-        (question(AnswerType::text()), "\n  [Write an answer] write"),
+    for (asks, does) in [
+        (question(AnswerType::Boolean), "review"),
+        (question(select(&["one", "two"])), "review"),
+        (question(AnswerType::text()), "write"),
     ] {
+        let actions = format!("\n  [Later] later\n  [Answer…] {does}");
         assert_eq!(
-            over(&asks, &FullPrompt::Inline),
-            format!("deploy: Go on?\n  [Later] later{actions}\n  [Cancel] dismiss")
+            over(&asks, &FullPrompt::OnReview),
+            format!("deploy: Go on?{actions}")
         );
+        // Nor without pages.
+        for whole in [FullPrompt::Inline, FullPrompt::Nowhere] {
+            let message = message(&asks, &whole, MessagePlace::Over, false);
+            let shown = written(&message);
+            assert!(shown.ends_with(&format!("Go on?{actions}")), "{shown}");
+        }
     }
+    let long = Prompt {
+        context: Some("why ".repeat(400)),
+        ..question(AnswerType::Boolean)
+    };
+    let shown = over(&long, &FullPrompt::OnReview);
+    assert!(
+        shown.contains("…\n(Answer… shows all of it.)\nGo on?"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn the_page_of_a_question_has_all_of_it_and_every_answer() {
+    let boolean = Prompt {
+        context: Some("Tests pass.\nNobody looked.".into()),
+        default: Some(json!(false)),
+        remember: true,
+        optional: true,
+        ..question(AnswerType::Boolean)
+    };
+    assert_eq!(
+        review_page(&boolean).text,
+        "deploy\n\nTests pass.\nNobody looked.\n\nGo on?\n\n\
+         Answer with a code action on this page, or with one of these commands:\n\n\
+         \x20 Yes: aside.server.answer {\"promptId\":\"p1\",\"answer\":true}\n\
+         \x20 No (default): aside.server.answer {\"promptId\":\"p1\",\"answer\":false}\n\
+         \x20 Yes, for this turn: aside.server.answer {\"promptId\":\"p1\",\"answer\":true,\"remember\":true}\n\
+         \x20 No, for this turn: aside.server.answer {\"promptId\":\"p1\",\"answer\":false,\"remember\":true}\n\
+         \x20 Leave it out: aside.server.answer {\"promptId\":\"p1\",\"answer\":\"\"}\n\
+         \x20 Dismiss the question: aside.server.answer {\"promptId\":\"p1\",\"dismiss\":true}\n"
+    );
+    let text = Prompt {
+        default: Some(json!("main")),
+        ..question(AnswerType::text())
+    };
+    assert_eq!(
+        how_to_answer(&text),
+        "Answer “Go on?” with one of these commands.\n\
+         Your answer: aside.server.answer {\"promptId\":\"p1\",\"answer\":\"…\"}\n\
+         Use \"main\" (default): aside.server.answer {\"promptId\":\"p1\",\"answer\":\"main\"}\n\
+         Dismiss the question: aside.server.answer {\"promptId\":\"p1\",\"dismiss\":true}"
+    );
 }
 
 #[test]

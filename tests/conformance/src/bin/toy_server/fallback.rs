@@ -6,8 +6,8 @@ use crate::{Toy, replies::Given, store::Call, wrong::Wrong};
 
 /// The action that answers nothing.
 const LATER: &str = "Later";
-/// The action that dismisses a prompt.
-const CANCEL: &str = "Cancel";
+/// The action that says how a question is answered.
+const ANSWER: &str = "Answer…";
 
 impl Toy {
     /// Shows the next open prompt as a message, if none is open.
@@ -23,7 +23,9 @@ impl Toy {
         let Some(call) = self.store.call(&open.prompt) else {
             return;
         };
-        let actions: Vec<_> = titles(call)
+        let call = call.clone();
+        let actions: Vec<_> = self
+            .titles(&call)
             .into_iter()
             .map(|(title, _)| json!({"title": title}))
             .collect();
@@ -43,41 +45,52 @@ impl Toy {
 
     /// What a reply to a message says. None where it answers nothing: the prompt stays open.
     pub(crate) fn chosen_title(&mut self, prompt: &str, result: &Value) -> Option<Given> {
+        if result.is_null() && self.beside {
+            return Some(Given::Dismissed(None));
+        }
         if result.is_null() || result["title"] == LATER {
             self.put_off.insert(prompt.to_owned());
             return None;
         }
-        let titles = self
-            .store
-            .call(prompt)
-            .map(|call| titles(call))
-            .unwrap_or_default();
-        Some(
-            match titles
-                .into_iter()
-                .find(|(title, _)| result["title"] == **title)
-            {
-                Some((title, _)) if title == CANCEL => Given::Dismissed(None),
-                Some((_, answer)) => Given::Answer(answer, None),
-                None if self.is(Wrong::AnyTitleIsYes) => self.yes(prompt),
-                None => Given::Unfit("there is no such title".into()),
-            },
-        )
+        if result["title"] == ANSWER && !self.beside {
+            self.put_off.insert(prompt.to_owned());
+            let how = format!(
+                "aside.server.answer {}",
+                json!({"promptId": prompt, "answer": "…"})
+            );
+            self.send("window/showMessage", json!({"type": 3, "message": how}));
+            return None;
+        }
+        let call = self.store.call(prompt)?.clone();
+        let mut titles = self.titles(&call).into_iter();
+        Some(match titles.find(|(title, _)| result["title"] == **title) {
+            Some((_, answer)) => Given::Answer(answer, None),
+            None if self.is(Wrong::AnyTitleIsYes) => self.yes(prompt),
+            None => Given::Unfit("there is no such title".into()),
+        })
+    }
+
+    /// The titles of a prompt's actions, and what each stands for: over the text, nothing.
+    fn titles(&self, call: &Call) -> Vec<(String, Value)> {
+        let mut titles = Vec::new();
+        if !self.beside {
+            titles.push((LATER.to_owned(), Value::Null));
+            titles.push((ANSWER.to_owned(), Value::Null));
+        }
+        if self.beside || self.is(Wrong::AnswersOverText) {
+            titles.extend(answers(call));
+        }
+        titles
     }
 }
 
-/// The titles of a prompt's actions, and what each stands for.
-fn titles(call: &Call) -> Vec<(String, Value)> {
+/// The answers of a boolean or a select, by their titles.
+fn answers(call: &Call) -> Vec<(String, Value)> {
     let kind = call.answer_type();
-    let answers = if kind["type"] == "boolean" {
-        vec![("Yes".into(), json!(true)), ("No".into(), json!(false))]
-    } else {
-        let options = kind["options"].as_array().cloned().unwrap_or_default();
-        let option = |option: Value| (option.as_str().unwrap_or_default().to_owned(), option);
-        options.into_iter().map(option).collect()
-    };
-    let mut titles = vec![(LATER.to_owned(), Value::Null)];
-    titles.extend(answers);
-    titles.push((CANCEL.to_owned(), Value::Null));
-    titles
+    if kind["type"] == "boolean" {
+        return vec![("Yes".into(), json!(true)), ("No".into(), json!(false))];
+    }
+    let options = kind["options"].as_array().cloned().unwrap_or_default();
+    let option = |option: Value| (option.as_str().unwrap_or_default().to_owned(), option);
+    options.into_iter().map(option).collect()
 }

@@ -39,6 +39,8 @@ struct Toy {
     ready: bool,
     /// The client answers `aside/prompt`; else it knows nothing of Aside.
     knows: bool,
+    /// It shows messages beside the text.
+    beside: bool,
     root: PathBuf,
     /// The fingerprint of the workspace that is trusted.
     trusted: Option<String>,
@@ -100,6 +102,7 @@ impl Toy {
             wrong,
             ready: false,
             knows: false,
+            beside: false,
             root: PathBuf::new(),
             trusted: None,
             script: Script::default(),

@@ -155,6 +155,7 @@ impl Toy {
             .unwrap_or_default();
         self.root = PathBuf::from(root.strip_prefix("file://").unwrap_or_default());
         self.knows = params["capabilities"]["experimental"]["aside"]["prompt"] == true;
+        self.beside = params["clientInfo"]["name"] == "Visual Studio Code";
         self.ready = true;
         let commands = ["ask", "cancel", "answer", "undo", "resume", "transcript"]
             .map(|name| format!("aside.server.{name}"));
@@ -172,7 +173,21 @@ impl Toy {
         match params["command"].as_str() {
             Some("aside.server.ask") => self.start(&params["arguments"][0]).map(|_| Value::Null),
             Some("aside.server.answer") => {
-                self.show_again();
+                let given = &params["arguments"][0];
+                let answer = match given.get("answer") {
+                    Some(answer) => Given::Answer(answer.clone(), None),
+                    None if given["dismiss"] == true => Given::Dismissed(None),
+                    None => {
+                        self.show_again();
+                        return Ok(Value::Null);
+                    }
+                };
+                let prompt = string(given, "promptId")?;
+                if !self.is_open(&prompt) {
+                    return refused(-32012, "this prompt is not open");
+                }
+                self.settle(&prompt, answer);
+                self.show_fallback();
                 Ok(Value::Null)
             }
             _ => refused(-32602, "`command` is not one of this server's"),

@@ -15,6 +15,8 @@ pub(crate) enum Wrong {
     ErrorIsAnswer,
     /// A title that was not offered is taken as yes.
     AnyTitleIsYes,
+    /// A message over the text offers answers.
+    AnswersOverText,
     /// Any answer fits.
     AnyAnswerFits,
     /// `aside/prompt/answer` never refuses a prompt that it does not know.
