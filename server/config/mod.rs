@@ -2,7 +2,7 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`settings`], `schema` | every key of `aside.toml` as a type, and the JSON schema of them |
+//! | [`settings`], `schema`, `shorthand` | every key of `aside.toml` as a type, and the JSON schema of them, with the shorter spellings |
 //! | `sources`, `layers`, `tree` | what is read, and how the layers are merged key by key, each value with its origin |
 //! | [`flags`], [`names`] | `--set`, `--answer` and their like; the nearest known name to a mistyped one |
 //! | `rules`, `enable` | settings → the rules of a turn, and which tools are on |
@@ -33,6 +33,7 @@ pub mod preview;
 mod rules;
 mod schema;
 pub mod settings;
+mod shorthand;
 mod sources;
 mod tree;
 pub mod trust;
@@ -59,10 +60,8 @@ pub use sources::{Flag, SourceFile, Sources, user_folders};
 
 use layers::{LayerValue, Merged};
 use names::dotted;
+use settings::HIDDEN;
 use tree::Node;
-
-/// What stands where a value may be a secret.
-pub(crate) const HIDDEN: &str = "[hidden]";
 
 /// A configuration: the settings, where each comes from, and what was left out.
 #[derive(Clone, Default)]

@@ -11,11 +11,9 @@ use super::{
     LayerValue, Origin, Problem,
     names::{dotted, is_name, nearest},
     settings::Settings,
+    shorthand::SHORTHAND,
     tree::Node,
 };
-
-/// Says what a value that is not a table stands for: each key, with `"$"` for the value itself.
-const SHORTHAND: &str = "x-shorthand";
 
 /// The JSON schema of `aside.toml`.
 #[must_use]
@@ -94,61 +92,6 @@ pub(crate) fn entries(
     };
     walk.node(schema(), node, &[], 0);
     walk.entries
-}
-
-/// A bool is a table too.
-pub(crate) fn or_bool(schema: &mut Schema) {
-    or(
-        schema,
-        &json!({"type": "boolean"}),
-        &json!({"state": "$", "allow_toggle": "any"}),
-    );
-}
-
-/// A detached mode is a table too.
-pub(crate) fn or_mode(schema: &mut Schema) {
-    let mode = schema
-        .pointer("/properties/run")
-        .cloned()
-        .unwrap_or(Value::Bool(true));
-    or(
-        schema,
-        &mode,
-        &json!({"run": "$", "deliver": "$", "tool": "$"}),
-    );
-}
-
-/// The state of a sandbox is a table too.
-pub(crate) fn or_state(schema: &mut Schema) {
-    let state = schema
-        .pointer("/properties/state")
-        .cloned()
-        .unwrap_or(Value::Bool(true));
-    or(schema, &state, &json!({"state": "$"}));
-}
-
-/// Objects say their defaults key by key; once is enough.
-pub(crate) fn without_defaults(schema: &mut Schema) {
-    schemars::transform::transform_subschemas(
-        &mut RecursiveTransform(|schema: &mut Schema| {
-            // `remove` would disturb the order of what stays.
-            if let Some(schema) = schema.as_object_mut() {
-                schema.retain(|key, value| {
-                    key != "default" || !matches!(value, Value::Object(_) | Value::Null)
-                });
-            }
-        }),
-        schema,
-    );
-}
-
-fn or(schema: &mut Schema, short: &Value, stands_for: &Value) {
-    let description = schema.remove("description");
-    *schema = schemars::json_schema!({ "anyOf": [short, schema.clone()] });
-    schema.insert(SHORTHAND.into(), stands_for.clone());
-    if let Some(description) = description {
-        schema.insert("description".into(), description);
-    }
 }
 
 /// TOML has no null: what may be left out is left out.

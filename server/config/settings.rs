@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::{
     names::NAME_PATTERN,
-    schema::{or_bool, or_mode, or_state, without_defaults},
+    shorthand::{or_bool, or_mode, or_state, without_defaults},
 };
 pub use provider::{
     ForcedTools, ModelPrices, ModelSettings, PricesBeyond, ProviderSettings, ReasoningKind,
@@ -505,6 +505,9 @@ pub enum ProtocolSetting {
 #[serde(transparent)]
 pub struct EnvValue(String);
 
+/// What stands where a value may be a secret.
+pub(crate) const HIDDEN: &str = "[hidden]";
+
 impl EnvValue {
     /// The value itself, for the process that it is meant for.
     #[must_use]
@@ -515,13 +518,13 @@ impl EnvValue {
 
 impl fmt::Debug for EnvValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(super::HIDDEN)
+        f.write_str(HIDDEN)
     }
 }
 
 impl Serialize for EnvValue {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(super::HIDDEN)
+        serializer.serialize_str(HIDDEN)
     }
 }
 

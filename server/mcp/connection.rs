@@ -21,7 +21,7 @@ use super::{
     questions::{AsideClient, ServerQuestions},
     settings::HideSecrets,
 };
-use crate::{tool::process::Spoken, visible::short_line};
+use crate::{tool::process::spoken::Spoken, visible::short_line};
 
 /// Bytes of one message of a server.
 pub(super) const MESSAGE: usize = 4 << 20;

@@ -22,7 +22,10 @@ use super::{
     settings::{HideSecrets, ProtocolChoice, ServerProgram},
 };
 use crate::{
-    tool::process::{Job, Spoken, SpokenPipes},
+    tool::process::{
+        Job,
+        spoken::{Spoken, SpokenPipes},
+    },
     turn::record::CallKey,
     visible::{printable, short_line},
 };

@@ -3,13 +3,9 @@
 //! The built-in table is `models.toml`. A provider's own list, and then the user's configuration, say more; what a
 //! model refuses in a conversation counts last.
 
-mod table;
-
 use serde::{Deserialize, Serialize};
 
 use crate::turn::response::Usage;
-
-pub use self::table::{KnownReasoning, abilities, built_in, default_model, known, reasoning};
 
 /// What a model can do.
 #[derive(Clone, Debug, PartialEq)]

@@ -15,8 +15,8 @@ use serde_json::{Value, value::RawValue};
 use super::{
     Head, ToolDeclaration,
     abilities::{ReasoningKind, StatedAbilities},
-    attached::ReadMedia,
     call_ids::CallIds,
+    media::ReadMedia,
     options::{ModelOptions, ReasoningEffort},
     retry::ApiError,
 };

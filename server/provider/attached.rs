@@ -1,42 +1,10 @@
 //! What is attached to a user's message, as a model is told it: text between tags that name it, images and PDFs as
 //! such, each behind a tag that names it.
 
-use std::{fmt, sync::Arc};
-
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 
 use super::api::{Encoder, RequestContents};
 use crate::turn::attachment::{Attachment, Content, Media, MediaType};
-
-/// Reads the bytes of the images and PDFs of one conversation.
-#[derive(Clone)]
-pub struct ReadMedia(Arc<ReadBlob>);
-
-type ReadBlob = dyn Fn(&Media) -> Option<Vec<u8>> + Send + Sync;
-
-impl ReadMedia {
-    /// `read` gives nothing where the bytes are gone, or are not what they were; it may wait for a disk.
-    pub fn new(read: impl Fn(&Media) -> Option<Vec<u8>> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(read))
-    }
-
-    fn read(&self, media: &Media) -> Option<Vec<u8>> {
-        (self.0)(media)
-    }
-}
-
-impl Default for ReadMedia {
-    /// There are none.
-    fn default() -> Self {
-        Self::new(|_| None)
-    }
-}
-
-impl fmt::Debug for ReadMedia {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ReadMedia")
-    }
-}
 
 /// A part of a user's message.
 #[derive(Debug, PartialEq)]

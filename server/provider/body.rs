@@ -14,8 +14,8 @@ use http_body::{Frame, SizeHint};
 use super::{
     Head,
     api::{EncodedHead, Encoder, RequestContents, Role, WireApi},
-    attached::ReadMedia,
     call_ids::{CallIds, EarlierCalls},
+    media::ReadMedia,
 };
 use crate::turn::{
     inquiry::{CallResult, Message},

@@ -4,9 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use reqwest::{Certificate, redirect};
 use tokio::sync::OnceCell;
-use url::{Host, Url};
+use url::Url;
 
-use super::connections::BegunConnections;
+use super::{connections::BegunConnections, this_computer::is_this_computer};
 
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -77,20 +77,6 @@ impl HttpClient {
     }
 }
 
-/// Whether a place is on this computer, so that nobody else sees what is sent there.
-#[must_use]
-pub fn is_this_computer(place: &Url) -> bool {
-    match place.host() {
-        Some(Host::Domain(name)) => {
-            let name = name.trim_end_matches('.').to_ascii_lowercase();
-            name == "localhost" || name.ends_with(".localhost")
-        }
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
-}
-
 fn build(roots: Roots, is_local: bool) -> Result<BuiltClient, String> {
     // Another part of the process may have been first: the same provider then.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -116,30 +102,4 @@ fn build(roots: Roots, is_local: bool) -> Result<BuiltClient, String> {
     }
     let client = builder.build().map_err(|error| error.to_string())?;
     Ok(BuiltClient { client, begun })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn this_computer_is_known_by_its_names_and_addresses() {
-        for (place, expected) in [
-            ("http://localhost:11434", true),
-            ("http://LocalHost./v1", true),
-            ("http://models.localhost", true),
-            ("http://127.0.0.1:8080/v1", true),
-            ("http://127.9.9.9", true),
-            ("http://[::1]:8080", true),
-            ("http://192.168.1.5:8000/v1", false),
-            ("http://localhost.example", false),
-            ("https://api.openai.com/v1", false),
-        ] {
-            assert_eq!(
-                is_this_computer(&Url::parse(place).unwrap()),
-                expected,
-                "{place}"
-            );
-        }
-    }
 }

@@ -15,7 +15,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 use url::Url;
 
-use super::{client::is_this_computer, retry::ApiError};
+use super::{retry::ApiError, this_computer::is_this_computer};
 
 /// How many connections a client has begun. Clones count together.
 #[derive(Clone, Debug, Default)]

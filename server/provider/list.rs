@@ -5,8 +5,13 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::{
-    ApiKind, FindKey, abilities::StatedAbilities, client::HttpClient, http, http::Http,
-    options::ModelOptions, retry::ApiError,
+    abilities::StatedAbilities,
+    apis::ApiKind,
+    client::HttpClient,
+    http::{FindKey, Http},
+    open::http,
+    options::ModelOptions,
+    retry::ApiError,
 };
 use crate::turn::response::{Failure, FailureClass};
 

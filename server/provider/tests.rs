@@ -10,10 +10,10 @@ use serde_json::json;
 
 use super::{
     ApiKind, FindKey,
-    abilities::built_in,
     api::WireApi,
     client::HttpClient,
-    http,
+    models::built_in,
+    open::http,
     trial::{ProviderTrial, grep_tool, options},
 };
 use crate::turn::response::{Finish, Kind, Piece, Response};

@@ -8,12 +8,13 @@ use std::{
 
 use super::{
     blobs::Blobs,
+    codec,
     lines::{self, EVENTS, LogLines},
     lock,
     log::{Log, OpenError},
     meta,
-    record::{self, Entry},
-    store::StoreError,
+    record::Entry,
+    store_error::StoreError,
 };
 use crate::{regular, turn::record::Outcome};
 
@@ -121,7 +122,7 @@ impl Conversation {
             let text = line.strip_suffix(b"\n").unwrap_or(&line);
             // Most lines need not be decoded to see that they are not of this turn.
             let may_be = text.windows(id.len()).any(|part| part == id.as_bytes());
-            if may_be && record::decode(text).is_ok_and(|it| it.turn.as_deref() == Some(id)) {
+            if may_be && codec::decode(text).is_ok_and(|it| it.turn.as_deref() == Some(id)) {
                 return Ok(true);
             }
             line.clear();
@@ -193,7 +194,7 @@ impl Conversation {
                 lines.truncate(start);
                 break;
             }
-            let Ok(record) = record::decode(&lines[start..lines.len() - 1]) else {
+            let Ok(record) = codec::decode(&lines[start..lines.len() - 1]) else {
                 continue;
             };
             if matches!(record.entry, Entry::TurnStart(_)) {

@@ -7,7 +7,10 @@ use std::{
     path::Path,
 };
 
-use super::record::{self, Entry, LineError, Record};
+use super::{
+    codec::{self, LineError},
+    record::{Entry, Record},
+};
 use crate::{regular, turn::record::FaultKind};
 
 /// The name of the log in a conversation's folder.
@@ -69,7 +72,7 @@ pub fn read_all(folder: &Path) -> io::Result<LogLines> {
         if reader.read_until(b'\n', &mut line)? == 0 {
             break;
         }
-        match whole(&line).and_then(record::decode) {
+        match whole(&line).and_then(codec::decode) {
             Ok(record) => {
                 let accounted = lines
                     .faults
@@ -116,7 +119,7 @@ pub fn read_last_turn(folder: &Path) -> io::Result<LogLines> {
     }
     let mut backwards = Backwards::new(&file, end);
     while let Some(line) = backwards.next_line()? {
-        match record::decode(&line) {
+        match codec::decode(&line) {
             Ok(record) => {
                 let starts = matches!(record.entry, Entry::TurnStart(_));
                 lines.records.push(record);

@@ -10,9 +10,10 @@ use std::{
 };
 
 use super::{
+    codec,
     lines::{Backwards, EVENTS, end_of_last_line},
     lock::{Lock, LockError},
-    record::{self, Entry},
+    record::Entry,
 };
 use crate::regular;
 
@@ -104,7 +105,7 @@ impl Log {
         if let Some((kind, text)) = &self.broken {
             return Err(io::Error::new(*kind, text.clone()));
         }
-        let line = record::encode(self.next, now, turn, entry)?;
+        let line = codec::encode(self.next, now, turn, entry)?;
         if let Err(error) = self.write(&line) {
             // What was written of the line goes; where even that fails, the next to open sets it aside.
             let _ = self.file.set_len(self.length);
@@ -189,7 +190,7 @@ fn next_number(file: &File, end: u64) -> io::Result<u64> {
     let (mut highest, mut unreadable) = (0, 0);
     let mut later = None;
     while let Some(line) = backwards.next_line()? {
-        let Ok(record) = record::decode(&line) else {
+        let Ok(record) = codec::decode(&line) else {
             unreadable += u64::from(later.is_none());
             continue;
         };

@@ -11,8 +11,9 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
+    codec,
     lines::EVENTS,
-    record::{self, Entry, Record},
+    record::{Entry, Record},
 };
 use crate::{
     regular,
@@ -102,7 +103,7 @@ impl Meta {
             self.length += line.len() as u64;
             line.pop();
             // What cannot be read is reported to those who read the conversation, not to those who list it.
-            if let Ok(record) = record::decode(&line) {
+            if let Ok(record) = codec::decode(&line) {
                 self.take(&record);
             }
             line.clear();

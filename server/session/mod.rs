@@ -14,11 +14,11 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`store`] | the conversations of one workspace: create, find, list, rename, fork, delete |
+//! | [`store`], `store_error` | the conversations of one workspace: create, find, list, rename, fork, delete |
 //! | [`conversation`] | one of them: its log, blobs and status |
 //! | [`log`], `lock` | one conversation, open for writing: lock, repair, append |
 //! | [`lines`] | one conversation, read: whole, with every fault, or its last turn alone |
-//! | [`record`], `disk`, `convert` | one line: its frame and checksum, its types, and these to and from the turn's |
+//! | [`record`], [`codec`], `disk`, `convert` | one line: what it says, its frame and checksum, its types, and these to and from the turn's |
 //! | [`replay`] | records → turns, the transcript, what is frozen, what was learned |
 //! | [`meta`], `index` | records → what the list shows, of one conversation and of all |
 //! | [`undo`] | records → which files a turn changed, and back |
@@ -32,6 +32,7 @@
 pub mod approvals;
 pub mod attach;
 pub mod blobs;
+pub mod codec;
 pub mod conversation;
 mod convert;
 mod disk;
@@ -44,4 +45,5 @@ pub mod meta;
 pub mod record;
 pub mod replay;
 pub mod store;
+mod store_error;
 pub mod undo;

@@ -1,18 +1,11 @@
-//! One line of the log: its frame, its checksum, and what may stand in it.
+//! What may stand in a line of the log.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::disk::Disk;
-use crate::turn::{
-    Event,
-    limits::Limits,
-    question::AnswerType,
-    record::{FaultKind, Word},
-    rules::Mode,
-};
+use crate::turn::{Event, limits::Limits, question::AnswerType, record::Word, rules::Mode};
 
 /// The newest version of a line that this program reads. A newer line is kept as it is where it is not understood.
 ///
@@ -253,7 +246,7 @@ impl Entry {
 
 impl Entry {
     /// The lowest version of a program that reads the entry whole.
-    fn version(&self) -> u64 {
+    pub(super) fn version(&self) -> u64 {
         match self {
             Self::Unknown { version, .. } => *version,
             Self::Turn(Event::InquiryRequest { question, .. }) => match question.answer_type {
@@ -274,145 +267,6 @@ impl From<Event> for Entry {
     }
 }
 
-/// What stands before the fields of an entry.
-#[derive(Serialize)]
-struct Line<'a, Body> {
-    v: u64,
-    seq: u64,
-    time: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    turn: Option<&'a str>,
-    #[serde(flatten)]
-    body: Body,
-}
-
-/// What is wrong with a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LineError {
-    /// What kind of fault.
-    pub kind: FaultKind,
-    /// In words that follow "line 7".
-    pub what: String,
-}
-
-impl LineError {
-    pub(super) fn new(kind: FaultKind, what: impl Into<String>) -> Self {
-        let what = what.into();
-        Self { kind, what }
-    }
-}
-
-/// `,"crc":"01234567"}`: the last member of each line, over all bytes before it.
-const CHECKSUM: usize = 18;
-
-/// A record as a line, newline included.
-///
-/// # Errors
-/// Where it cannot be written as JSON.
-pub fn encode(
-    seq: u64,
-    time: Duration,
-    turn: Option<&str>,
-    entry: &Entry,
-) -> serde_json::Result<Vec<u8>> {
-    let (v, time) = (entry.version(), time_text(time));
-    let mut line = match entry {
-        Entry::Unknown { body, .. } => serde_json::to_vec(&Line {
-            v,
-            seq,
-            time,
-            turn,
-            body,
-        })?,
-        known => {
-            let body = Disk::from(known);
-            serde_json::to_vec(&Line {
-                v,
-                seq,
-                time,
-                turn,
-                body,
-            })?
-        }
-    };
-    line.pop(); // the closing brace
-    let checksum = crc32fast::hash(&line);
-    line.extend_from_slice(format!(",\"crc\":\"{checksum:08x}\"}}\n").as_bytes());
-    Ok(line)
-}
-
-/// Reads a line, without its newline.
-///
-/// # Errors
-/// What is wrong with it.
-pub fn decode(line: &[u8]) -> Result<Record, LineError> {
-    check(line)?;
-    let mut fields: Map<String, Value> = serde_json::from_slice(line)
-        .map_err(|error| LineError::new(FaultKind::NotJson, format!("is not JSON: {error}")))?;
-    let mut take = |name: &str| fields.shift_remove(name);
-    let version = take("v")
-        .as_ref()
-        .and_then(Value::as_u64)
-        .ok_or_else(|| incomplete("has no version"))?;
-    let seq = take("seq")
-        .as_ref()
-        .and_then(Value::as_u64)
-        .ok_or_else(|| incomplete("has no number"))?;
-    let time = take("time");
-    let time = time
-        .as_ref()
-        .and_then(Value::as_str)
-        .and_then(time_of)
-        .ok_or_else(|| incomplete("has no time"))?;
-    let turn = match take("turn") {
-        Some(Value::String(turn)) => Some(turn),
-        None => None,
-        Some(_) => return Err(incomplete("has a turn that is no text")),
-    };
-    take("crc");
-    let body = Value::Object(fields);
-    let entry = match Disk::deserialize(&body) {
-        Ok(Disk::Unknown) => Entry::Unknown { version, body },
-        Ok(disk) => disk.entry().map_err(unreadable)?,
-        Err(_) if version > VERSION => Entry::Unknown { version, body },
-        Err(error) => {
-            let what = format!("is not an event that this version reads: {error}");
-            return Err(unreadable(what));
-        }
-    };
-    Ok(Record {
-        seq,
-        time,
-        turn,
-        entry,
-    })
-}
-
-fn incomplete(what: &str) -> LineError {
-    LineError::new(FaultKind::Incomplete, what)
-}
-
-fn unreadable(what: String) -> LineError {
-    LineError::new(FaultKind::Unreadable, what)
-}
-
-/// Whether a line, without its newline, is as it was written.
-pub(super) fn check(line: &[u8]) -> Result<(), LineError> {
-    let wrong = || {
-        let what = "does not match its checksum";
-        Err(LineError::new(FaultKind::Checksum, what))
-    };
-    let Some((text, checksum)) = line.split_last_chunk::<CHECKSUM>() else {
-        return wrong();
-    };
-    let expected = format!(",\"crc\":\"{:08x}\"}}", crc32fast::hash(text));
-    if checksum == expected.as_bytes() {
-        Ok(())
-    } else {
-        wrong()
-    }
-}
-
 /// RFC 3339 with milliseconds, in UTC.
 pub fn time_text(time: Duration) -> String {
     let millis = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
@@ -427,6 +281,3 @@ pub(super) fn time_of(text: &str) -> Option<Duration> {
         .ok()
         .map(Duration::from_millis)
 }
-
-#[cfg(test)]
-mod tests;

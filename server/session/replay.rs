@@ -9,10 +9,8 @@ use crate::turn::{
     resume::close,
 };
 
-mod conversation;
+pub mod conversation;
 mod mended;
-
-pub use conversation::{ConversationFold, FoldedConversation};
 
 /// One turn, as the log has it.
 #[derive(Clone, Debug, PartialEq)]

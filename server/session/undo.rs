@@ -21,9 +21,7 @@ use super::{
 };
 use crate::{digest::sha256, regular, turn::history::TurnHistory};
 
-mod staged;
-
-pub use staged::{Staged, stage};
+pub mod staged;
 
 /// What is to be done to take a turn's changes back.
 #[derive(Clone, Debug, PartialEq, Eq)]

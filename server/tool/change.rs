@@ -18,9 +18,10 @@ use crate::{
 
 use super::{
     FileEdit, ToolContext,
-    editor::{Buffer, BufferEdit, EditError, TextSource},
+    editor::{Buffer, BufferEdit, EditError},
     host::PreparedCall,
     output::cut,
+    readable::TextSource,
     workspace::{PathError, TextFile},
 };
 

@@ -172,7 +172,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        tool::{Registry, trial::ToolTrial},
+        tool::{registry::Registry, trial::ToolTrial},
         turn::record::CallKey,
     };
 

@@ -5,9 +5,10 @@
 //! | a file each | the tools that are part of Aside: `built_in!` below is their list |
 //! | [`client`], [`local`] | tools that run in the client, and those that are programs of the user's |
 //! | `change` | a change of files, which the tools that edit share |
-//! | `registry` | the tools of a conversation by name, and their arguments checked |
+//! | [`registry`] | the tools of a conversation by name, and their arguments checked |
 //! | `host` | what a tool may use |
-//! | [`workspace`], `walk`, `ignored`, [`editor`] | the path gate; a walk through the files, and what it leaves out; files that are open in an editor |
+//! | [`workspace`], `walk`, `ignored` | the path gate; a walk through the files, and what it leaves out |
+//! | [`editor`], `readable` | files that are open in an editor; what is read, a file or the open document in its place |
 //! | [`process`], [`supervisor`] | the one way to start a child process, and to end it with all its children |
 //! | [`sandbox`], [`probe`] | the walls around a command, and whether they stand here |
 //! | `hold` | how a program is held that a call starts, and what it made |
@@ -40,7 +41,8 @@ pub mod local;
 mod output;
 pub mod probe;
 pub mod process;
-mod registry;
+mod readable;
+pub mod registry;
 pub mod sandbox;
 pub mod supervisor;
 #[cfg(test)]
@@ -84,7 +86,6 @@ built_in! {
 
 pub use host::{AskLive, FileEdit, FileSnapshots, PreparedCall, ToolContext, ToolLimits};
 pub use output::{fitted, without_secrets};
-pub use registry::{BadName, Registry};
 
 /// Something that the model may call. One file a tool, with its schema, behaviour and tests.
 #[async_trait]
@@ -93,7 +94,7 @@ pub trait Tool: Send + Sync {
     fn about(&self) -> &ToolSpec;
 
     /// Looks at a call and changes nothing: what it would do, what a person is shown, whether it must ask.
-    /// The arguments fit the tool's schema: [`Registry::prepare`] has seen to it.
+    /// The arguments fit the tool's schema: [`registry::Registry::prepare`] has seen to it.
     async fn prepare(&self, work: &CallWork, host: &Arc<ToolContext>) -> Preparation;
 
     /// Does it. Run again from the start with every answer that it asked for. Ends soon after `cancelled`,

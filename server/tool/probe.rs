@@ -13,7 +13,7 @@ use std::{
 
 use super::{
     ToolContext,
-    process::{Quiet, read_quietly},
+    process::quiet::{Quiet, read_quietly},
     sandbox::{Confinement, Means, Missing, SandboxRules, mend, setting},
 };
 

@@ -6,8 +6,8 @@
 //! neither a flood nor a process that never closes it can hold a call up.
 
 mod kept;
-mod quiet;
-mod spoken;
+pub mod quiet;
+pub mod spoken;
 
 use std::{
     ffi::OsString,
@@ -29,10 +29,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 pub(super) use self::kept::BoundedOutput;
-pub use self::{
-    quiet::{Quiet, read_quietly},
-    spoken::{Spoken, SpokenPipes},
-};
+use self::kept::CHUNK;
 use crate::{environment, turn::record::CallKey, visible::printable};
 
 use super::{
@@ -45,8 +42,6 @@ use super::{
 const KEPT: usize = 8 << 20;
 /// Bytes of what a program says on its standard error, where that is read apart.
 const KEPT_ERRORS: usize = 64 << 10;
-/// Bytes that are read at once.
-const CHUNK: usize = 64 << 10;
 /// Bytes of an output that clients are shown while it comes.
 const LIVE: u64 = 256 << 10;
 /// How long a stopped supervisor has to end everything, before that is done without it.

@@ -22,7 +22,7 @@ use crate::{
 use super::{
     Tool, ToolContext, ToolSpec, arguments,
     change::sentence,
-    editor::{Readable, TextSource},
+    readable::{Readable, TextSource},
     host::PreparedCall,
     invalid, off_thread, outcome,
     output::cut,

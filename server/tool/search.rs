@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -19,13 +18,13 @@ mod found;
 mod walked;
 
 use self::{
-    found::{CONTEXT, FileFindings, FileSearcher, MATCHES, matcher},
+    found::{CONTEXT, FileFindings, FileSearcher, MATCHES, SearchArguments, matcher},
     walked::search_walked,
 };
 use super::{
     Tool, ToolContext, ToolSpec, arguments,
     change::sentence,
-    editor::Readable,
+    readable::Readable,
     host::PreparedCall,
     off_thread, outcome,
     output::counted,
@@ -36,15 +35,6 @@ use super::{
 
 /// The tool `search`.
 pub(super) struct Search(ToolSpec);
-
-#[derive(Deserialize)]
-struct SearchArguments {
-    pattern: String,
-    path: Option<String>,
-    glob: Option<String>,
-    #[serde(default)]
-    context: usize,
-}
 
 impl Search {
     pub(super) fn new() -> Self {

@@ -49,7 +49,7 @@ mod proxy;
 
 pub use self::inside::{INSIDE, inside_main};
 pub(super) use self::processes::sweep;
-use self::processes::{descendants, processes};
+use self::processes::{LAST, STEP, descendants, processes};
 
 /// The hidden first argument under which the program is a supervisor.
 pub const ARGUMENT: &str = "__child";
@@ -69,10 +69,6 @@ pub(super) const DRAIN: Duration = Duration::from_millis(200);
 pub(super) const GRACE: Duration = Duration::from_millis(500);
 /// What is said where bubblewrap ended without a command.
 const NO_WALLS: &str = "its sandbox could not be built";
-/// How long SIGKILL is repeated: a process that the kernel holds cannot keep us.
-const LAST: Duration = Duration::from_secs(1);
-/// Between two looks at what is left.
-const STEP: Duration = Duration::from_millis(10);
 
 /// How a command ended, as the lifeline tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,8 +19,9 @@ use crate::turn::{
 };
 
 use super::{
-    FileEdit, FileSnapshots, Registry, ToolContext, ToolLimits,
+    FileEdit, FileSnapshots, ToolContext, ToolLimits,
     editor::Editor,
+    registry::Registry,
     sandbox::{Sandbox, SandboxRules},
     workspace::Workspace,
 };

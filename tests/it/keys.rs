@@ -11,7 +11,10 @@ use std::{
 use aside::{
     engine::models::key::{Env, KeySource, Keys},
     provider::key::Key,
-    tool::process::{CommandEnd, Quiet, read_quietly},
+    tool::process::{
+        CommandEnd,
+        quiet::{Quiet, read_quietly},
+    },
 };
 use tempfile::TempDir;
 

@@ -14,7 +14,8 @@ use std::{
 use aside::{
     digest::sha256,
     tool::{
-        FileSnapshots, Registry, ToolContext, ToolLimits, sandbox::Sandbox, workspace::Workspace,
+        FileSnapshots, ToolContext, ToolLimits, registry::Registry, sandbox::Sandbox,
+        workspace::Workspace,
     },
     turn::{
         effect::CallWork,

@@ -377,10 +377,9 @@ fn tasks_and_requests_to_the_client_begin_in_one_place() {
     }
 }
 
-/// The arrows within `front`, `engine` and the turn.
+/// The arrows within each room of the program, and of the turn.
 fn in_rooms() -> rooms::Arrows {
     let mut all = rooms::arrows(&server());
-    all.retain(|it, _| ["front", "engine"].contains(&it.room.split("::").next().unwrap()));
     for (mut arrow, imports) in rooms::arrows(&turn()) {
         arrow.room = format!("turn::{}", arrow.room)
             .trim_end_matches("::")

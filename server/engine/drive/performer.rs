@@ -26,7 +26,7 @@ use crate::{
         approvals::Approvals,
         record::{Entry, Frozen, TurnOptions},
     },
-    tool::{Registry, ToolContext},
+    tool::{ToolContext, registry::Registry},
     turn::{
         Effect,
         effect::{self, CallWork, End, RequestKind},

@@ -13,7 +13,7 @@ use crate::{
         conversation::Conversation,
         lines::{LogLines, UnreadableLine},
         record::Frozen,
-        replay::{self, ConversationFold},
+        replay::{self, conversation::ConversationFold},
     },
     tool::FileSnapshots,
     turn::{

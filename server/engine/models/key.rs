@@ -11,7 +11,10 @@ use crate::{
         settings::ProviderSettings,
     },
     provider::{FindKey, key::Key},
-    tool::process::{CommandEnd, Quiet, read_quietly},
+    tool::process::{
+        CommandEnd,
+        quiet::{Quiet, read_quietly},
+    },
 };
 
 /// How long a program that prints a key may take: it may have to ask somebody.

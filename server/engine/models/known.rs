@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use super::{listed::Lists, open::Models};
 use crate::{
     config::{self, ModelId, Settings},
-    provider::abilities::{Abilities, known},
+    provider::{abilities::Abilities, models::known},
 };
 
 /// What is known of the models of the usable providers without asking any of them: what they said when they were
@@ -35,7 +35,7 @@ fn of_provider(
         .map(|(model, stated)| (model.as_str(), Some(stated)))
         .collect();
     // Providers of the same API have other models.
-    if listed.is_none() && crate::provider::abilities::default_model(name).is_some() {
+    if listed.is_none() && crate::provider::models::default_model(name).is_some() {
         names.extend(known(endpoint.kind).map(|model| (model, None)));
     }
     let own = settings.providers.get(name);

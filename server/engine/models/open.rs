@@ -25,11 +25,13 @@ use crate::{
     },
     provider::{
         self, ApiKind, Provider,
-        abilities::{self, Abilities, KnownReasoning, Prices, StatedAbilities},
-        client::{HttpClient, Roots, is_this_computer},
+        abilities::{Abilities, Prices, StatedAbilities},
+        client::{HttpClient, Roots},
         describe_models, list_models,
+        models::{self, KnownReasoning},
         options::{CacheRetention, ModelOptions, ReasoningEffort},
         rehearsal::Rehearsal,
+        this_computer::is_this_computer,
     },
 };
 
@@ -175,7 +177,7 @@ impl Models {
         let own = settings.providers.get(&model.provider);
         let own = own.and_then(|own| own.models.get(&model.model));
         let own = own.map(stated).transpose()?;
-        Ok(abilities::abilities(
+        Ok(models::abilities(
             model.api,
             &model.model,
             listed,
@@ -196,7 +198,7 @@ impl Models {
         let own = settings.providers.get(&model.provider);
         let own = own.and_then(|own| own.models.get(&model.model));
         let own = own.map(stated).transpose()?;
-        Ok(abilities::reasoning(
+        Ok(models::reasoning(
             model.api,
             &model.model,
             listed,
@@ -247,7 +249,7 @@ impl Models {
                 key_source: key.words(),
                 bearer: key.bearer(),
                 headers: headers(&model.provider, own, known, &self.env)?,
-                abilities: abilities::built_in(model.api, &model.model),
+                abilities: models::built_in(model.api, &model.model),
                 reasoning: None,
                 max_output: None,
                 cache: CacheRetention::default(),
@@ -296,7 +298,7 @@ impl Models {
         match choice {
             ModelChoice::Model(model) => Ok(model),
             ModelChoice::DefaultOf(provider) => {
-                let model = abilities::default_model(provider)
+                let model = models::default_model(provider)
                     .ok_or_else(|| format!("the provider {provider} has no default model"))?;
                 ModelId::parse(&format!("{provider}/{model}"), settings)
             }

@@ -15,7 +15,7 @@ use crate::{
             ServerPlace, ServerProgram,
         },
     },
-    provider::{client::is_this_computer, key::Key},
+    provider::{key::Key, this_computer::is_this_computer},
 };
 
 /// How long a server may take until its tools are known, where nobody says.

@@ -17,8 +17,9 @@ use crate::{
     },
     provider::ToolDeclaration,
     tool::{
-        self, Registry, Tool,
+        self, Tool,
         local::{LocalDefinition, LocalTool},
+        registry::Registry,
     },
     turn::inquiry::ANSWER_INQUIRY,
 };

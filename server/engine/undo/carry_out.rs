@@ -15,7 +15,7 @@ use crate::{
         record::{Entry, Undone},
         undo::{self, UndoError, UndoPlan, UndoRequest},
     },
-    tool::Registry,
+    tool::registry::Registry,
     turn::{
         model_text::ModelText,
         record::{DirectiveKind, Event},
@@ -75,7 +75,7 @@ impl TurnUndo<'_> {
     /// not be written is the one failure after the files were put back, and it says so.
     pub fn carry_out(&self, plan: &UndoPlan, log: &mut Log) -> Result<UndoReport, UndoFailure> {
         let blobs = self.conversation.blobs();
-        let staged = undo::stage(plan, self.root, &blobs)?;
+        let staged = undo::staged::stage(plan, self.root, &blobs)?;
         let documents = match self.editor {
             Some(it) => Some(Documents::of(plan, it, self.root, &blobs)?),
             None => None,

@@ -12,7 +12,8 @@ use crate::{
     engine::models::{Models, listed::Lists},
     provider::{
         Provider as _,
-        abilities::{Abilities, KnownReasoning, StatedAbilities},
+        abilities::{Abilities, StatedAbilities},
+        models::KnownReasoning,
         rehearsal::{self, Rehearsal},
     },
     visible::one_line,
@@ -180,7 +181,7 @@ fn table(rows: &[Row]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provider::{ApiKind, abilities};
+    use crate::provider::{ApiKind, models};
 
     #[test]
     fn what_keeps_a_list_away_names_no_model() {
@@ -204,8 +205,8 @@ mod tests {
                 model: model.into(),
                 api: ApiKind::Rehearsal,
             };
-            let reasoning = abilities::reasoning(kind, model, None, None);
-            rows.push(row(&id, reasoning, &abilities::built_in(kind, model)));
+            let reasoning = models::reasoning(kind, model, None, None);
+            rows.push(row(&id, reasoning, &models::built_in(kind, model)));
         }
         assert_eq!(
             table(&rows),

@@ -10,7 +10,7 @@ use crate::{
         replay,
         store::StoreError,
     },
-    tool::Registry,
+    tool::registry::Registry,
 };
 
 /// The open prompts of all interrupted turns of these workspaces, newest conversation first. Reads files.

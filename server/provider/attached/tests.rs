@@ -6,6 +6,7 @@ use super::super::{
     anthropic::Anthropic,
     api::WireApi,
     google::Google,
+    media::ReadMedia,
     ollama::Ollama,
     openai_chat::OpenaiChat,
     openai_responses::OpenaiResponses,

@@ -403,7 +403,7 @@ fn a_long_log_costs_what_a_short_one_does() {
     file.set_len(hole).unwrap();
     let mut lines = b"\n".to_vec();
     for (number, entry) in [(900, Event::TurnStart.into()), (901, steer("a"))] {
-        lines.extend(record::encode(number, NOW, Some("t9"), &entry).unwrap());
+        lines.extend(codec::encode(number, NOW, Some("t9"), &entry).unwrap());
     }
     file.write_all_at(&lines, hole).unwrap();
     let mut log = open(folder.path());

@@ -1,6 +1,9 @@
 use std::collections::{BTreeSet, HashSet};
 
-use super::*;
+use super::{
+    conversation::{ConversationFold, FoldedConversation},
+    *,
+};
 use crate::turn::{
     question::{AnswerType, Question, Source},
     record::{

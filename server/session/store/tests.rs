@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use super::{
     super::{
         conversation::ConversationActivity,
+        log::OpenError,
         record::{Edit, Record},
     },
     *,

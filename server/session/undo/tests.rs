@@ -1,6 +1,6 @@
 use std::{fs, os::unix::fs::symlink, path::PathBuf, time::Duration};
 
-use super::{super::record::Undone, *};
+use super::{super::record::Undone, staged::stage, *};
 use crate::turn::record::{CallKey, Event};
 
 /// A workspace, and the log of what turns did to it.

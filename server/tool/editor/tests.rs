@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{tool::trial::ToolTrial, turn::input::Preview};
+use crate::{digest::sha256, tool::trial::ToolTrial, turn::input::Preview};
 
 /// An editor that has one file open, and does what it is told.
 struct FakeEditor {

@@ -2,8 +2,10 @@
 
 use std::io;
 
-use super::CHUNK;
 use crate::{tool::ToolContext, visible::printable};
+
+/// Bytes that are read at once.
+pub(super) const CHUNK: usize = 64 << 10;
 
 /// An output as far as it is kept: its beginning and its last bytes.
 pub(in crate::tool) struct BoundedOutput {

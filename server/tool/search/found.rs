@@ -4,14 +4,12 @@ use std::{fmt::Write, io};
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use serde::Deserialize;
 
-use super::{
-    super::{
-        ToolContext,
-        editor::{Readable, TextSource},
-        workspace::PathError,
-    },
-    SearchArguments,
+use super::super::{
+    ToolContext,
+    readable::{Readable, TextSource},
+    workspace::PathError,
 };
 use crate::visible::visible;
 
@@ -23,6 +21,16 @@ const WIDTH: usize = 400;
 pub(super) const CONTEXT: usize = 10;
 /// Bytes of a line that are held.
 const HEAP: usize = 16 << 20;
+
+/// What a call of the tool says.
+#[derive(Deserialize)]
+pub(super) struct SearchArguments {
+    pub(super) pattern: String,
+    pub(super) path: Option<String>,
+    pub(super) glob: Option<String>,
+    #[serde(default)]
+    pub(super) context: usize,
+}
 
 /// The pattern of a search.
 ///

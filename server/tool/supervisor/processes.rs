@@ -1,10 +1,17 @@
 //! The processes of the machine, as `/proc` tells of them: those that descend from one, and those that are left of it.
 
-use std::{collections::HashMap, fs, io, thread, time::Instant};
+use std::{
+    collections::HashMap,
+    fs, io, thread,
+    time::{Duration, Instant},
+};
 
 use rustix::process::{Pid, Signal};
 
-use super::{LAST, STEP};
+/// How long SIGKILL is repeated: a process that the kernel holds cannot keep us.
+pub(super) const LAST: Duration = Duration::from_secs(1);
+/// Between two looks at what is left.
+pub(super) const STEP: Duration = Duration::from_millis(10);
 
 /// One process as `/proc` tells of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use std::{net::SocketAddr, sync::Arc};
 use aside::{
     provider::{
         self, ApiKind, FindKey, Head, ModelRequest, Provider, SharedBody, ToolDeclaration,
-        abilities,
         client::HttpClient,
         key::Key,
+        models,
         options::{CacheRetention, ModelOptions},
     },
     turn::{
@@ -172,7 +172,7 @@ pub(crate) fn provider(kind: ApiKind, model: &str, address: SocketAddr) -> Arc<d
         base: format!("http://{address}").parse().expect("an address"),
         key_source: "nowhere".to_owned(),
         bearer: false,
-        abilities: abilities::built_in(kind, model),
+        abilities: models::built_in(kind, model),
         reasoning: None,
         max_output: None,
         cache: CacheRetention::Short,

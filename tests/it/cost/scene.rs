@@ -10,7 +10,7 @@ use std::{
     time::Instant,
 };
 
-use aside::provider::{ApiKind, abilities};
+use aside::provider::{ApiKind, models};
 use aside_model_server::{
     ServedApi,
     cache::{CachePrices, CachedTokens, PromptCache, dollars},
@@ -421,7 +421,7 @@ fn prices(api: ServedApi, model: &str, cached: CachedTokens) -> CachePrices {
         ServedApi::Gemini => ApiKind::Google,
         ServedApi::Ollama => ApiKind::Ollama,
     };
-    let prices = abilities::built_in(kind, model).prices;
+    let prices = models::built_in(kind, model).prices;
     let mut prices = prices.expect("a model whose prices are known");
     let input = cached.read + cached.written + cached.new;
     if prices.up_to.is_some_and(|up_to| input > up_to) {

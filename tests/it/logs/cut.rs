@@ -9,7 +9,7 @@ use aside::{
     session::{
         lines::{EVENTS, read_all},
         log::Log,
-        replay::{ConversationFold, closing},
+        replay::{closing, conversation::ConversationFold},
     },
     turn::{
         Event,

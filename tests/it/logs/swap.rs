@@ -8,9 +8,9 @@ use std::{collections::BTreeSet, fmt::Debug, fs, path::Path};
 
 use aside::session::{
     blobs::Blobs,
-    lines, meta,
-    record::{self, Entry, Record},
-    replay::{self, ConversationFold, Turn},
+    codec, lines, meta,
+    record::{Entry, Record},
+    replay::{self, Turn, conversation::ConversationFold},
     undo::{self, UndoRequest},
 };
 use aside_turn::{
@@ -122,7 +122,7 @@ fn rewritten(log: &Log, mut change: impl FnMut(&mut String)) -> Vec<Vec<u8>> {
             texts(event).into_iter().for_each(&mut change);
         }
         let turn = record.turn.as_deref();
-        record::encode(record.seq, record.time, turn, &record.entry).expect("it can be written")
+        codec::encode(record.seq, record.time, turn, &record.entry).expect("it can be written")
     });
     lines.collect()
 }
@@ -148,7 +148,7 @@ fn texts(event: &mut Event) -> Vec<&mut String> {
 }
 
 fn decoded(line: &[u8]) -> Option<Record> {
-    record::decode(line.strip_suffix(b"\n")?).ok()
+    codec::decode(line.strip_suffix(b"\n")?).ok()
 }
 
 /// All that is decided of a conversation with these lines, without what models are told.

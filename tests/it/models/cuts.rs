@@ -13,8 +13,8 @@ use std::{
 use aside::{
     provider::{
         ApiKind, Head, ModelRequest, Provider, SharedBody,
-        abilities::built_in,
         client::HttpClient,
+        models::built_in,
         open,
         options::{CacheRetention, ModelOptions},
     },

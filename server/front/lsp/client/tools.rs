@@ -9,8 +9,9 @@ use crate::{
         wire::{introduction, methods::CallClientTool, requests::ToolCallParams},
     },
     tool::{
-        Registry, Tool,
+        Tool,
         client::{CallClient, ClientResult, ClientTool},
+        registry::Registry,
     },
 };
 

@@ -24,7 +24,7 @@ use crate::{
         record::time_text,
         replay,
     },
-    tool::Registry,
+    tool::registry::Registry,
 };
 
 /// Default page size of `conversation/list` and `conversation/read`.

@@ -5,16 +5,19 @@ mod reasons;
 use serde_json::json;
 
 use super::*;
+use crate::session::record::{Changed, Edit, Frozen, FrozenTool, TurnOptions, Undone};
 use crate::turn::{
+    Event,
     attachment::{Attachment, Content, Media, MediaType},
     question::{AnswerType, Persistence, Question, Source},
+    record::Word,
     record::{
         By, CallEnd, CallKey, Closed, DirectiveKind, Effort, ErrorCode, InquiryResponse, Level,
         Outcome, Permission, PromptId, PromptSubject, Reason, Refusal, RefusalReason, ResultReason,
         Showing, Status, TurnError,
     },
     response::{Feature, Finish, Usage},
-    rules::Client,
+    rules::{Client, Mode},
 };
 
 const TIME: Duration = Duration::from_millis(1_735_787_045_678);

@@ -4,10 +4,13 @@ use std::{collections::BTreeMap, sync::OnceLock};
 
 use serde::Deserialize;
 
-use super::{super::ApiKind, Abilities, ReasoningKind, StatedAbilities};
+use super::{
+    abilities::{Abilities, ReasoningKind, StatedAbilities},
+    apis::ApiKind,
+};
 
 /// See there what the rows mean.
-const TABLE: &str = include_str!("../models.toml");
+const TABLE: &str = include_str!("models.toml");
 
 /// What a model can do, as far as it is known: the built-in table, then what the provider's list said, then the
 /// user's word.
@@ -151,7 +154,7 @@ fn table() -> &'static BTreeMap<String, Section> {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{ForcedToolSupport, Prices, Tokens},
+        super::abilities::{ForcedToolSupport, Prices, Tokens},
         *,
     };
 

@@ -1,0 +1,46 @@
+//! Opening a model behind an API.
+
+use std::sync::Arc;
+
+use super::{
+    apis::{ApiKind, Opens},
+    client::HttpClient,
+    http::{FindKey, Http},
+    options::ModelOptions,
+    request::Provider,
+};
+
+/// Opens a model behind an API. Nothing is sent yet.
+///
+/// # Errors
+/// One sentence that says why it cannot be used.
+pub fn open(
+    kind: ApiKind,
+    options: ModelOptions,
+    client: HttpClient,
+    key: FindKey,
+) -> Result<Arc<dyn Provider>, String> {
+    Ok(Arc::new(http(kind, options, client, key)?))
+}
+
+/// The same, as what an API can be asked besides.
+pub(super) fn http(
+    kind: ApiKind,
+    options: ModelOptions,
+    client: HttpClient,
+    key: FindKey,
+) -> Result<Http, String> {
+    let Opens::Http(api) = kind.traits().opens else {
+        return Err("a script is played, and no provider is asked for it".to_owned());
+    };
+    let api = api(&options.base);
+    let model = options.to_model();
+    Ok(Http {
+        api,
+        options,
+        model,
+        client,
+        key,
+        sent: Arc::default(),
+    })
+}

@@ -1,0 +1,154 @@
+//! A record as a line of the log, and back.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{
+    disk::Disk,
+    record::{Entry, Record, VERSION, time_of, time_text},
+};
+use crate::turn::record::FaultKind;
+
+/// What stands before the fields of an entry.
+#[derive(Serialize)]
+struct Line<'a, Body> {
+    v: u64,
+    seq: u64,
+    time: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<&'a str>,
+    #[serde(flatten)]
+    body: Body,
+}
+
+/// What is wrong with a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineError {
+    /// What kind of fault.
+    pub kind: FaultKind,
+    /// In words that follow "line 7".
+    pub what: String,
+}
+
+impl LineError {
+    pub(super) fn new(kind: FaultKind, what: impl Into<String>) -> Self {
+        let what = what.into();
+        Self { kind, what }
+    }
+}
+
+/// `,"crc":"01234567"}`: the last member of each line, over all bytes before it.
+const CHECKSUM: usize = 18;
+
+/// A record as a line, newline included.
+///
+/// # Errors
+/// Where it cannot be written as JSON.
+pub fn encode(
+    seq: u64,
+    time: Duration,
+    turn: Option<&str>,
+    entry: &Entry,
+) -> serde_json::Result<Vec<u8>> {
+    let (v, time) = (entry.version(), time_text(time));
+    let mut line = match entry {
+        Entry::Unknown { body, .. } => serde_json::to_vec(&Line {
+            v,
+            seq,
+            time,
+            turn,
+            body,
+        })?,
+        known => {
+            let body = Disk::from(known);
+            serde_json::to_vec(&Line {
+                v,
+                seq,
+                time,
+                turn,
+                body,
+            })?
+        }
+    };
+    line.pop(); // the closing brace
+    let checksum = crc32fast::hash(&line);
+    line.extend_from_slice(format!(",\"crc\":\"{checksum:08x}\"}}\n").as_bytes());
+    Ok(line)
+}
+
+/// Reads a line, without its newline.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn decode(line: &[u8]) -> Result<Record, LineError> {
+    check(line)?;
+    let mut fields: Map<String, Value> = serde_json::from_slice(line)
+        .map_err(|error| LineError::new(FaultKind::NotJson, format!("is not JSON: {error}")))?;
+    let mut take = |name: &str| fields.shift_remove(name);
+    let version = take("v")
+        .as_ref()
+        .and_then(Value::as_u64)
+        .ok_or_else(|| incomplete("has no version"))?;
+    let seq = take("seq")
+        .as_ref()
+        .and_then(Value::as_u64)
+        .ok_or_else(|| incomplete("has no number"))?;
+    let time = take("time");
+    let time = time
+        .as_ref()
+        .and_then(Value::as_str)
+        .and_then(time_of)
+        .ok_or_else(|| incomplete("has no time"))?;
+    let turn = match take("turn") {
+        Some(Value::String(turn)) => Some(turn),
+        None => None,
+        Some(_) => return Err(incomplete("has a turn that is no text")),
+    };
+    take("crc");
+    let body = Value::Object(fields);
+    let entry = match Disk::deserialize(&body) {
+        Ok(Disk::Unknown) => Entry::Unknown { version, body },
+        Ok(disk) => disk.entry().map_err(unreadable)?,
+        Err(_) if version > VERSION => Entry::Unknown { version, body },
+        Err(error) => {
+            let what = format!("is not an event that this version reads: {error}");
+            return Err(unreadable(what));
+        }
+    };
+    Ok(Record {
+        seq,
+        time,
+        turn,
+        entry,
+    })
+}
+
+fn incomplete(what: &str) -> LineError {
+    LineError::new(FaultKind::Incomplete, what)
+}
+
+fn unreadable(what: String) -> LineError {
+    LineError::new(FaultKind::Unreadable, what)
+}
+
+/// Whether a line, without its newline, is as it was written.
+pub(super) fn check(line: &[u8]) -> Result<(), LineError> {
+    let wrong = || {
+        let what = "does not match its checksum";
+        Err(LineError::new(FaultKind::Checksum, what))
+    };
+    let Some((text, checksum)) = line.split_last_chunk::<CHECKSUM>() else {
+        return wrong();
+    };
+    let expected = format!(",\"crc\":\"{:08x}\"}}", crc32fast::hash(text));
+    if checksum == expected.as_bytes() {
+        Ok(())
+    } else {
+        wrong()
+    }
+}
+
+#[cfg(test)]
+mod tests;
