@@ -409,6 +409,9 @@ pub struct SandboxSettings {
     /// Hosts that commands inside may reach where the network is off, by HTTP and TLS through a proxy of their own, such as
     /// `crates.io`, `*.npmjs.org` or `git.example.com:8443`. A name without a port stands for 80 and 443.
     pub hosts: Vec<String>,
+    /// Commands inside may write in Git's folders, so that they can add, commit, stash and make worktrees. Hooks and
+    /// settings stay as they are.
+    pub git: bool,
     /// Folders beside the workspace that commands inside may write in, such as `~/.cargo/registry`. Each is absolute
     /// or begins with `~/`.
     pub writable: Vec<String>,

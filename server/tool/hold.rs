@@ -35,7 +35,7 @@ impl Hold {
         };
         let walls = off_thread(work, host, move |_, host| {
             let (rules, root) = (&host.sandbox.rules, host.workspace.root());
-            let places = rules.places(root);
+            let places = rules.places_before(root);
             Ok((rules.walls(&means, root, &cwd, &places), places))
         });
         let (walls, places) = walls.await?;

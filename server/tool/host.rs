@@ -14,6 +14,7 @@ use indexmap::IndexMap;
 use serde_json::{Value, json};
 
 use crate::turn::{
+    effect::Approval,
     question::{Answer, Question},
     record::CallKey,
 };
@@ -47,8 +48,12 @@ pub struct ToolContext {
     pub output: Box<dyn Fn(CallKey, &str) + Send + Sync>,
     /// Whether an approval that was kept stands for a hash.
     pub approved: Box<dyn Fn(&str) -> bool + Send + Sync>,
+    /// Keeps an approval for good.
+    pub keep_approval: Box<dyn Fn(Approval) + Send + Sync>,
     /// Asks a question while a call runs on.
     pub ask_live: AskLive,
+    /// Whether a person is there who could be asked.
+    pub attended: Box<dyn Fn() -> bool + Send + Sync>,
     /// Names of tools that run outside of the sandbox and that the user lets run unasked.
     pub allowed: BTreeSet<String>,
     /// What commands run inside of.

@@ -11,7 +11,7 @@
 //! | [`editor`], `readable` | files that are open in an editor; what is read, a file or the open document in its place |
 //! | [`process`], [`supervisor`] | the one way to start a child process, and to end it with all its children |
 //! | [`sandbox`], [`probe`] | the walls around a command, and whether they stand here |
-//! | `hold` | how a program is held that a call starts, and what it made |
+//! | `hold`, `outside` | how a program is held that a call starts, and what it made; a command that is offered to run outside |
 //! | `output` | how tools word and bound what they return |
 //!
 //! Invariant: nothing here knows the engine, a session or a client. A tool sees its call and its [`ToolContext`];
@@ -39,6 +39,7 @@ mod host;
 mod ignored;
 pub mod local;
 mod output;
+mod outside;
 pub mod probe;
 pub mod process;
 mod readable;
@@ -140,6 +141,8 @@ pub struct ToolSpec {
     pub outside: bool,
     /// The server that it comes from. Its questions are for people alone.
     pub server: Option<String>,
+    /// Its questions are for people alone, whatever is configured.
+    pub asks_people: bool,
 }
 
 /// Whether a tool is on, and what may turn it on or off.
@@ -197,6 +200,7 @@ impl ToolSpec {
             runs_commands: false,
             outside: false,
             server: None,
+            asks_people: false,
         }
     }
 }

@@ -8,6 +8,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    digest,
     turn::{
         effect::CallWork,
         input::{Preparation, Prepared, Preview, ToolOutcome, ToolOutput},
@@ -20,9 +21,11 @@ use super::{
     Tool, ToolContext, ToolSpec, arguments,
     hold::{Hold, not_seen},
     host::PreparedCall,
-    off_thread, outcome, preparation, probe,
+    off_thread, outcome,
+    outside::{self, OutsideCommand},
+    preparation, probe,
     process::{self, CommandEnd, Ended, Job},
-    sandbox::{self, CommandDecision, Confinement},
+    sandbox::{self, CommandDecision, Confinement, commands::Verdict},
     workspace::Folder,
 };
 
@@ -57,6 +60,9 @@ impl RunCommand {
         );
         about.class = Class::More;
         about.runs_commands = true;
+        about.questions = Some(&[outside::QUESTION]);
+        about.prompt_labels = &[(outside::QUESTION, "Outside the sandbox")];
+        about.asks_people = true;
         Self(about)
     }
 }
@@ -67,6 +73,28 @@ struct CommandPlan {
     cwd: Folder,
     decision: CommandDecision,
     hash: String,
+    /// A person let exactly this run outside of the sandbox before.
+    is_let_out: bool,
+    /// The rule that would let it run unasked, as a sentence.
+    sparing: Option<String>,
+}
+
+impl CommandPlan {
+    /// How long it may run: no argument widens what the user set.
+    fn time(&self, host: &ToolContext) -> Duration {
+        let wanted = self.args.timeout_seconds.map(Duration::from_secs);
+        wanted.map_or(host.limits.time, |wanted| wanted.min(host.limits.time))
+    }
+
+    /// The command as it would run outside of the sandbox.
+    fn outside(&self, host: &ToolContext) -> OutsideCommand<'_> {
+        let rules = &host.sandbox.rules.commands;
+        OutsideCommand {
+            command: &self.args.command,
+            cwd: &self.cwd.real,
+            rule: rules.sparing(&self.args.command, true),
+        }
+    }
 }
 
 async fn plan(work: &CallWork, host: &Arc<ToolContext>) -> Result<CommandPlan, String> {
@@ -80,22 +108,41 @@ async fn plan(work: &CallWork, host: &Arc<ToolContext>) -> Result<CommandPlan, S
         folder.map_err(|refusal| format!("{refusal}."))
     });
     let cwd = folder.await?;
-    let verdict = host.sandbox.rules.commands.verdict(&args.command);
-    let decision = CommandDecision::new(probe::confinement(host).await, &verdict);
+    let rules = &host.sandbox.rules.commands;
+    let verdict = rules.verdict(&args.command);
+    let mut held = probe::confinement(host).await;
+    let outside = OutsideCommand {
+        command: &args.command,
+        cwd: &cwd.real,
+        rule: None,
+    };
+    let is_let_out = matches!(held, Confinement::Inside(_)) && outside.is_allowed(host);
+    if is_let_out {
+        held = Confinement::Outside("you let it run outside the sandbox".to_owned());
+    }
+    let decision = CommandDecision::new(held, &verdict);
     let decision = decision
         .ok_or("A rule of the user's denies this command; do not try it in another way.")?;
-    // What is allowed inside the sandbox is not allowed outside of it.
-    let tool = match decision.held {
-        Confinement::Inside(_) => "run_command in the sandbox",
-        Confinement::Outside(_) | Confinement::Free => "run_command",
+    // What is allowed inside the sandbox is not allowed outside of it. Command, folder, and what the environment has
+    // beyond the allow-list: nothing.
+    let folder = cwd.real.to_string_lossy();
+    let hash = match decision.held {
+        Confinement::Inside(_) => digest::of_parts(&["run_command in the sandbox", &args.command, &folder]),
+        Confinement::Outside(_) if is_let_out => outside.hash(),
+        Confinement::Outside(_) | Confinement::Free => digest::of_parts(&["run_command", &args.command, &folder]),
     };
-    // Command, folder, and what the environment has beyond the allow-list: nothing.
-    let hash = crate::digest::of_parts(&[tool, &args.command, &cwd.real.to_string_lossy()]);
+    let is_outside = matches!(decision.held, Confinement::Outside(_));
+    let sparing = match verdict {
+        Verdict::Silent | Verdict::Allow => rules.sparing(&args.command, is_outside),
+        _ => None,
+    };
     Ok(CommandPlan {
         args,
         cwd,
         decision,
         hash,
+        is_let_out,
+        sparing,
     })
 }
 
@@ -113,6 +160,9 @@ impl Tool for RunCommand {
                 ..PreparedCall::default()
             };
             host.seen().prepared(work.call, as_prepared);
+            let notes = not_seen(&unsaved.unwrap_or_default()).into_iter();
+            let notes: Vec<String> = notes.chain(plan.sparing).collect();
+            let allowed = plan.decision.approved || plan.is_let_out;
             Preparation::Ready(Prepared {
                 class: Class::More,
                 title: format!("Run `{}`", short_line(&plan.args.command, 80)),
@@ -120,14 +170,14 @@ impl Tool for RunCommand {
                     text: visible(&plan.args.command).into_owned(),
                     cwd: visible(&plan.cwd.real.to_string_lossy()).into_owned(),
                 }),
-                approved: plan.decision.approved || (host.approved)(&plan.hash),
+                approved: allowed || (host.approved)(&plan.hash),
                 hash: plan.hash,
                 sandboxed: !matches!(plan.decision.held, Confinement::Outside(_)),
                 must_ask: plan
                     .decision
                     .must_ask
                     .map(|why| host.sandbox.with_made(why)),
-                note: not_seen(&unsaved.unwrap_or_default()),
+                note: (!notes.is_empty()).then(|| notes.join("\n")),
             })
         }))
     }
@@ -151,12 +201,55 @@ async fn run(
     if !host.seen().is_as_prepared(work.call, &plan.hash) {
         return Err("What this would run changed since it was approved; call it again.".into());
     }
-    // No argument widens what the user set.
-    let time = plan
-        .args
-        .timeout_seconds
-        .map_or(host.limits.time, Duration::from_secs);
-    let held = plan.decision.held;
+    let unsaved = off_thread(work, host, |_, host| Ok(host.unsaved())).await?;
+    let unsaved = not_seen(&unsaved).map_or_else(String::new, |line| line + "\n");
+    let held = plan.decision.held.clone();
+    let first = run_held(&plan, held, work, host, cancelled).await?;
+    let hindrance = outside::hindrance(&first.ended).filter(|_| first.was_inside);
+    let Some(why) = hindrance else {
+        let notes = [unsaved, first.warning].concat();
+        return Ok(result_of(&first.ended, plan.time(host), &notes));
+    };
+    let is_there = (host.attended)();
+    if !is_there || !plan.outside(host).ask(work, host, why).await {
+        let notes = [unsaved, first.warning].concat();
+        let said = if is_there { REFUSED } else { "" };
+        let output = format!("{}\n[The sandbox is why: {why}.{said}]", first.ended.output.trim_end());
+        let ended = Ended {
+            output,
+            ..first.ended
+        };
+        return Ok(result_of(&ended, plan.time(host), &notes));
+    }
+    let held = Confinement::Outside(why.to_owned());
+    let second = run_held(&plan, held, work, host, cancelled).await?;
+    let before = format!(
+        "Inside the sandbox it failed, and the user let it run outside. Inside: {}\n",
+        first.ended.how.line(plan.time(host))
+    );
+    let notes = [unsaved, first.warning, before].concat();
+    Ok(result_of(&second.ended, plan.time(host), &notes))
+}
+
+/// What is said where a person did not let a command run outside.
+const REFUSED: &str = " The user was asked and does not let it run outside; do not try it in another way.";
+
+/// A run of a command.
+struct HeldRun {
+    ended: Ended,
+    was_inside: bool,
+    /// What it left that could run something later, as a result begins with it.
+    warning: String,
+}
+
+async fn run_held(
+    plan: &CommandPlan,
+    held: Confinement,
+    work: &CallWork,
+    host: &Arc<ToolContext>,
+    cancelled: &CancellationToken,
+) -> Result<HeldRun, String> {
+    let was_inside = matches!(held, Confinement::Inside(_));
     let hold = Hold::new(work, host, held.clone(), plan.cwd.real.clone()).await?;
     let program = match held {
         Confinement::Inside(means) => means.shell.into(),
@@ -165,19 +258,20 @@ async fn run(
     let job = Job {
         call: work.call,
         program,
-        args: vec!["-c".into(), plan.args.command.into()],
-        cwd: plan.cwd.real,
+        args: vec!["-c".into(), plan.args.command.clone().into()],
+        cwd: plan.cwd.real.clone(),
         env: vec![],
-        time: time.min(host.limits.time),
+        time: plan.time(host),
         drain: host.limits.drain,
         walls: hold.walls.clone(),
     };
-    let unsaved = off_thread(work, host, |_, host| Ok(host.unsaved())).await?;
     let ended = process::run(&job, host, cancelled).await;
     let ended = ended.map_err(|error| format!("The command could not be run: {error}."))?;
-    let unsaved = not_seen(&unsaved).map_or_else(String::new, |line| line + "\n");
-    let notes = [unsaved, hold.warning(work, host).await?].concat();
-    Ok(result_of(&ended, job.time, &notes))
+    Ok(HeldRun {
+        ended,
+        was_inside,
+        warning: hold.warning(work, host).await?,
+    })
 }
 
 /// A failing command is a result like any other: the model reads it and goes on.

@@ -180,7 +180,9 @@ fn host(folder: &TempDir, edits: Arc<Mutex<Edits>>) -> ToolContext {
         }),
         output: Box::new(|_, _| ()),
         approved: Box::new(|_| false),
+        keep_approval: Box::new(|_| ()),
         ask_live: Box::new(|_, _| Box::pin(std::future::ready(None))),
+        attended: Box::new(|| false),
         allowed: [].into(),
         sandbox: Sandbox::new(SandboxRules {
             off: true,

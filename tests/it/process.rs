@@ -62,6 +62,8 @@ impl ProcessFixture {
             }),
             output: Box::new(move |_, text| shown.lock().unwrap().push_str(text)),
             approved: Box::new(|_| false),
+            keep_approval: Box::new(|_| ()),
+            attended: Box::new(|| false),
             ask_live: Box::new(|_, _| Box::pin(std::future::ready(None))),
             allowed: [].into(),
             sandbox: Sandbox::unsandboxed(),

@@ -3,6 +3,7 @@
 mod attacks;
 mod decided;
 mod escape;
+mod git;
 mod ground;
 mod job;
 mod local;

@@ -10,6 +10,7 @@ mod edits;
 mod ending;
 mod live;
 mod local;
+mod outside;
 mod person;
 mod picture;
 mod questions;

@@ -21,6 +21,8 @@ pub(in crate::engine) struct LiveQuestions(Arc<Mutex<WaitingQuestions>>);
 
 #[derive(Default)]
 struct WaitingQuestions {
+    /// A person is there who could be asked.
+    attended: bool,
     next: u32,
     open: HashMap<(CallKey, u32), oneshot::Sender<Option<Answer>>>,
 }
@@ -47,6 +49,16 @@ impl LiveQuestions {
             happenings.send(Happening::Turn(input)).await.ok()?;
             answered.await.ok().flatten()
         })
+    }
+
+    /// Takes in whether a person is there who could be asked.
+    pub(in crate::engine) fn attend(&self, attended: bool) {
+        self.lock().attended = attended;
+    }
+
+    /// Whether a person is there who could be asked.
+    pub(in crate::engine) fn is_attended(&self) -> bool {
+        self.lock().attended
     }
 
     /// What came of a question.

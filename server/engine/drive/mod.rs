@@ -76,6 +76,7 @@ impl TurnDriver {
                 return self.performer.close(end).await;
             }
             if let Some(input) = self.next_input().await {
+                self.performer.notice(&input);
                 self.turn.handle(self.clock.now(), input);
             }
         }

@@ -238,6 +238,15 @@ impl Performer {
         }
     }
 
+    /// Takes in what tools know of before the turn decides on it: whether a person is there.
+    pub(super) fn notice(&self, input: &Input) {
+        match input {
+            Input::ClientCame(_) => self.live.attend(true),
+            Input::ClientLeft => self.live.attend(false),
+            _ => {}
+        }
+    }
+
     /// What happens next, besides messages from the front end.
     pub(super) async fn next(&mut self) -> Happening {
         tokio::select! {

@@ -334,6 +334,7 @@ impl DriverSetup {
             secrets: secrets.clone(),
         };
         let live = LiveQuestions::default();
+        live.attend(self.request.client.is_some());
         let host = self.host(hooks, live.clone(), workspace, state.seen);
         Performer {
             writer,
@@ -374,6 +375,11 @@ impl DriverSetup {
         let (keep, read) = (blobs.clone(), blobs);
         let root = self.request.root.clone();
         let (edits, live) = (hooks.clone(), hooks.clone());
+        let (kept, writer, people) = (
+            self.approvals.clone(),
+            hooks.writer.clone(),
+            questions.clone(),
+        );
         ToolContext {
             workspace,
             editor: self.request.editor.clone(),
@@ -383,6 +389,12 @@ impl DriverSetup {
             read_blob: Box::new(move |id, range| read.read(id, range)),
             output: Box::new(move |call, text| live.output(call, text)),
             approved: Box::new(move |hash| approved.contains(hash)),
+            keep_approval: Box::new(move |approval| {
+                if let Err(error) = kept.keep(approval, writer.now()) {
+                    tracing::warn!(%error, "the approval was not kept; it holds for this turn");
+                }
+            }),
+            attended: Box::new(move || people.is_attended()),
             ask_live: Box::new(move |call, question| {
                 questions.ask(happenings.clone(), call, question)
             }),

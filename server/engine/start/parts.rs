@@ -124,7 +124,7 @@ fn rules(settings: &Settings, config: &TurnConfig, tools: &ToolSet, model: &Mode
             class: about.class,
             outside: about.outside,
             asks_for_assistant: about.asks_for_assistant,
-            always_exclusive: about.server.is_some(),
+            always_exclusive: about.server.is_some() || about.asks_people,
             server: about.server.clone(),
         };
         Some((name.clone(), facts))

@@ -42,6 +42,7 @@ impl Engine {
                 .iter()
                 .map(|host| allowed(host))
                 .collect::<Result<_, _>>()?,
+            git: settings.git,
             writable: folders.collect::<Result<_, _>>()?,
             own: own_folders(self.state_dir()),
             commands: CommandRules {

@@ -1,5 +1,7 @@
 //! The user's rules for commands: what is allowed, asked for or denied by its program and leading arguments.
 
+use std::collections::BTreeSet;
+
 use super::line::CommandLine;
 
 /// The user's rules. Each is a program and its leading arguments, with blanks between them.
@@ -61,6 +63,77 @@ impl CommandRules {
         }
         Verdict::Silent
     }
+
+    /// The rule that would have let a line of which none speaks run unasked, inside the sandbox or `outside` of it, as a
+    /// sentence. None where no rule could.
+    pub(in crate::tool) fn sparing(&self, command: &str, outside: bool) -> Option<String> {
+        let line = CommandLine::read(command);
+        let is_unnamed =
+            |words: &&Vec<String>| !self.allow.iter().any(|rule| speaks_of(rule, words));
+        if outside {
+            let rule = rule_for(line.commands.first().filter(|_| line.is_simple)?)?;
+            return Some(format!(
+                "The rule \"{rule}\" in commands.unsandboxed of your aside.toml would let it run unasked."
+            ));
+        }
+        if !line.is_read {
+            return None;
+        }
+        let rules = line
+            .commands
+            .iter()
+            .filter(is_unnamed)
+            .map(|words| rule_for(words));
+        let rules: BTreeSet<String> = rules.collect::<Option<_>>()?;
+        let rules: Vec<String> = rules.iter().map(|rule| format!("\"{rule}\"")).collect();
+        let (noun, rules) = match &rules[..] {
+            [] => return None,
+            [one] => ("rule", one.clone()),
+            [all @ .., last] => ("rules", format!("{} and {last}", all.join(", "))),
+        };
+        Some(format!(
+            "The {noun} {rules} in commands.allow of your aside.toml would let it run unasked inside the sandbox."
+        ))
+    }
+}
+
+/// Programs that do whatever their arguments say, so that a rule for their name alone would be one for everything.
+const RUNNERS: &[&str] = &[
+    "sh", "bash", "dash", "zsh", "fish", "ksh", "env", "xargs", "sudo", "doas", "exec", "eval",
+    "command", "nice", "nohup", "time", "timeout", "node", "deno", "bun", "python", "python3",
+    "ruby", "perl", "php", "lua", "awk",
+];
+
+/// The rule by which a command would have been let run: its program, and what it is to do.
+fn rule_for(words: &[String]) -> Option<String> {
+    let is_plain = |word: &&String| {
+        !word.is_empty()
+            && word
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "_-:@=+,.".contains(c))
+    };
+    let program = words
+        .first()
+        .filter(|it| !it.contains(char::is_whitespace) && !it.is_empty())?;
+    if RUNNERS.contains(&program.as_str()) {
+        let whole = words
+            .iter()
+            .skip(1)
+            .all(|word| !word.is_empty() && !word.contains(char::is_whitespace));
+        return (whole && words.len() > 1).then(|| words.join(" "));
+    }
+    let does = words.get(1).filter(|it| is_plain(it) && !it.contains('.'));
+    let which = words
+        .get(2)
+        .filter(|it| is_plain(it) && does.is_some_and(|does| does == "run"));
+    let all = [Some(program), does, which];
+    Some(
+        all.into_iter()
+            .flatten()
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(" "),
+    )
 }
 
 /// Whether a command begins with the words of a rule.
@@ -113,5 +186,45 @@ mod tests {
             CommandRules::default().verdict("cargo test"),
             Verdict::Silent
         );
+    }
+
+    #[test]
+    fn the_rule_that_would_spare_a_prompt_is_named() {
+        let rules = CommandRules {
+            allow: vec!["cd".into()],
+            ..CommandRules::default()
+        };
+        let quoted = |text: Option<String>| -> Vec<String> {
+            let text = text.unwrap_or_default();
+            text.split('"')
+                .skip(1)
+                .step_by(2)
+                .map(str::to_owned)
+                .collect()
+        };
+        let check = |command: &str, inside: &[&str], outside: &[&str]| {
+            assert_eq!(quoted(rules.sparing(command, false)), inside, "{command}");
+            assert_eq!(quoted(rules.sparing(command, true)), outside, "{command}");
+        };
+        check("cargo test --all", &["cargo test"], &["cargo test"]);
+        check(
+            "npm run build:all -- -v",
+            &["npm run build:all"],
+            &["npm run build:all"],
+        );
+        check("rm -rf target", &["rm -rf"], &["rm -rf"]);
+        check("cat a.txt", &["cat"], &["cat"]);
+        check("make", &["make"], &["make"]);
+        check("cd a && make && cargo fmt", &["cargo fmt", "make"], &[]);
+        check(
+            "python3 tests/all.py -v",
+            &["python3 tests/all.py -v"],
+            &["python3 tests/all.py -v"],
+        );
+        check("sh -c 'rm -rf x'", &[], &[]);
+        check("bash", &[], &[]);
+        check("cargo $X", &[], &[]);
+        check("cargo test $(x)", &[], &[]);
+        check("cd a", &[], &["cd a"]);
     }
 }

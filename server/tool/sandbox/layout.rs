@@ -27,6 +27,8 @@ pub(in crate::tool) struct Layout {
     pub(in crate::tool) writable: Vec<PathBuf>,
     /// Places below those that stay as they are.
     pub(in crate::tool) protected: BTreeSet<PathBuf>,
+    /// Folders below those that can be written, and not be moved away.
+    pub(in crate::tool) held: BTreeSet<PathBuf>,
     /// Folders that look empty.
     pub(in crate::tool) hidden: BTreeSet<PathBuf>,
     /// Files that look empty.
@@ -105,12 +107,17 @@ impl Layout {
             .iter()
             .chain(&self.hidden)
             .chain(&self.masked);
-        let mut pins = BTreeSet::new();
-        for place in places {
+        let is_below = |folder: &&PathBuf| !self.writable.contains(folder);
+        let held = self.held.iter().filter(is_below).map(PathBuf::as_path);
+        let mut pins: BTreeSet<&Path> = held.collect();
+        for place in places.chain(&self.held) {
             let above = place.ancestors().skip(1);
             let inside = above.take_while(|folder| !self.writable.iter().any(|it| it == folder));
             let inside: Vec<_> = inside.collect();
-            let is_below = self.writable.iter().any(|it| place.starts_with(it));
+            let is_below = self
+                .writable
+                .iter()
+                .any(|it| place != it && place.starts_with(it));
             if is_below {
                 pins.extend(inside);
             }
@@ -169,6 +176,28 @@ mod tests {
             --remount-ro /home/u/.state\n--ro-bind /dev/null /home/u/.netrc\n--unsetenv XDG_RUNTIME_DIR\n\
             --setenv TMPDIR /tmp\n--chdir /w/a\n--seccomp 3\n--json-status-fd 5\n--";
         assert_eq!(text(&layout), expected);
+    }
+
+    #[test]
+    fn nothing_above_what_can_be_written_becomes_a_mount() {
+        let layout = Layout {
+            writable: vec!["/w".into(), "/main/.git".into()],
+            held: ["/main/.git", "/w/sub/.git"].map(PathBuf::from).into(),
+            protected: ["/main/.git/config"].map(PathBuf::from).into(),
+            ..Layout::default()
+        };
+        let text = text(&layout);
+        let binds: Vec<_> = text
+            .lines()
+            .filter(|line| line.starts_with("--bind"))
+            .collect();
+        let expected = [
+            "--bind /w /w",
+            "--bind /main/.git /main/.git",
+            "--bind /w/sub /w/sub",
+            "--bind /w/sub/.git /w/sub/.git",
+        ];
+        assert_eq!(binds, expected);
     }
 
     #[test]

@@ -94,7 +94,11 @@ impl Walk<'_> {
             }
             match self.word(child) {
                 Some(word) => words.push(word),
-                None => break,
+                None => {
+                    // What a shell makes of it is not known.
+                    self.is_read = false;
+                    break;
+                }
             }
         }
         self.commands.push(words);
@@ -201,6 +205,11 @@ mod tests {
             "cargo test >$X",
             "cargo test & x",
             "! cargo test",
+            "rm *",
+            "ls ~",
+            "ls ~/x",
+            "echo {a,b}",
+            "echo [a]",
             "cargo 'test",
             "cargo test &&",
             "$'cargo' test",

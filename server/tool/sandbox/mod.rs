@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `layout` | the world of a command, as arguments for bubblewrap |
 //! | `places` | what in a folder other programs take code from |
+//! | `git` | what of Git's folders stays where commands may write in them |
 //! | `filter` | the filter of system calls |
 //! | [`hosts`] | which hosts a command may reach that has no network |
 //! | `program` | programs found outside of the workspace |
@@ -27,6 +28,7 @@ use tokio::sync::OnceCell;
 
 pub(super) mod commands;
 pub(super) mod filter;
+mod git;
 pub mod hosts;
 pub(super) mod layout;
 mod line;
@@ -49,6 +51,8 @@ pub struct SandboxRules {
     pub network: bool,
     /// Where they may not, the hosts that they are let to.
     pub hosts: Vec<AllowedHost>,
+    /// Commands may write in Git's folders, but for hooks, settings and the like.
+    pub git: bool,
     /// Folders beside the workspace that commands may write in. Those that are not there do not count.
     pub writable: Vec<PathBuf>,
     /// Folders of Aside's own, its state first.
@@ -66,6 +70,8 @@ pub struct Sandbox {
     pub(super) means: OnceCell<Result<Means, Missing>>,
     /// Places from which other programs take code that commands made in this turn.
     made: Mutex<BTreeSet<String>>,
+    /// Hashes of commands that a person let run outside for the rest of the turn.
+    let_out: Mutex<BTreeSet<String>>,
 }
 
 /// What a sandbox is made with.
@@ -158,6 +164,7 @@ impl Sandbox {
             rules,
             means: OnceCell::new(),
             made: Mutex::default(),
+            let_out: Mutex::default(),
         }
     }
 
@@ -175,6 +182,18 @@ impl Sandbox {
         let names: Vec<&str> = made.iter().map(String::as_str).collect();
         let names = short_line(&names.join(", "), 300);
         format!("{why}; commands made {names}, from which other programs take code")
+    }
+
+    /// A person lets what has this hash run outside for the rest of the turn.
+    pub(super) fn let_out(&self, hash: String) {
+        let mut all = self.let_out.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(hash);
+    }
+
+    /// Whether a person did.
+    pub(super) fn is_let_out(&self, hash: &str) -> bool {
+        let all = self.let_out.lock().unwrap_or_else(PoisonError::into_inner);
+        all.contains(hash)
     }
 
     fn made(&self) -> MutexGuard<'_, BTreeSet<String>> {
@@ -279,15 +298,44 @@ impl SandboxRules {
     pub(super) fn places(&self, root: &Path) -> Places {
         let writable = self.writable(root);
         let each = writable.iter().map(|folder| places::guarded(folder));
-        each.flatten().collect()
+        let mut places: Places = each.flatten().collect();
+        let repositories = self.repositories(&places, &writable);
+        places::add(
+            &mut places,
+            repositories.iter().flat_map(|it| git::kept(it)),
+        );
+        places
+    }
+
+    /// The same before a command runs, with what it could make in place of what is not there.
+    pub(super) fn places_before(&self, root: &Path) -> Places {
+        let places = self.places(root);
+        let repositories = self.repositories(&places, &self.writable(root));
+        repositories.iter().for_each(|it| git::close(it));
+        match repositories.is_empty() {
+            true => places,
+            false => self.places(root),
+        }
+    }
+
+    /// The repositories among these places that commands may write in: all, or those that are a writable folder themselves.
+    fn repositories(&self, places: &Places, writable: &[PathBuf]) -> Vec<PathBuf> {
+        let is_open = |place: &&PathBuf| self.git || writable.contains(place);
+        let found = places.keys().filter(is_open);
+        found
+            .filter(|place| git::is_repository(place))
+            .cloned()
+            .collect()
     }
 
     fn layout(&self, means: &Means, root: &Path, cwd: &Path, places: &Places) -> Layout {
         let writable = self.writable(root);
         let is_writable = |path: &Path| writable.iter().any(|folder| path.starts_with(folder));
         let is_above = |path: &Path| writable.iter().any(|folder| folder.starts_with(path));
+        let repositories = self.repositories(places, &writable);
         let protected = places
             .keys()
+            .filter(|place| !repositories.contains(place))
             .filter_map(|place| fs::canonicalize(place).ok())
             // What Aside starts outside of the walls.
             .chain(std::iter::once(means.holder.clone()))
@@ -329,6 +377,7 @@ impl SandboxRules {
         let readable = names.into_iter().chain(opener.clone());
         Layout {
             protected: protected.filter(is_seen).collect(),
+            held: repositories.into_iter().filter(is_seen).collect(),
             hidden: folders,
             masked: files,
             readable: readable.filter(lies_in_fresh).collect(),
@@ -345,7 +394,9 @@ impl SandboxRules {
         let more = self.writable.iter();
         let more = more.filter_map(|folder| fs::canonicalize(folder).ok());
         let more = more.filter(|folder| folder.is_dir() && folder.parent().is_some());
-        std::iter::once(root.to_owned()).chain(more).collect()
+        let repository = self.git.then(|| git::of_worktree(root)).flatten();
+        let own = std::iter::once(root.to_owned());
+        own.chain(repository).chain(more).collect()
     }
 }
 

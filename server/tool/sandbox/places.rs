@@ -28,29 +28,42 @@ pub(in crate::tool) fn made(before: &Places, after: &Places) -> Vec<PathBuf> {
         .collect()
 }
 
+/// Adds these.
+pub(in crate::tool) fn add(places: &mut Places, paths: impl IntoIterator<Item = PathBuf>) {
+    for path in paths {
+        let inode = fs::symlink_metadata(&path).map_or(0, |about| about.ino());
+        places.insert(path, inode);
+    }
+}
+
 /// Finds them, level by level. Nothing is followed or opened but folders.
 pub(in crate::tool) fn guarded(root: &Path) -> Places {
     let mut found = Places::new();
-    let mut add = |path: PathBuf| {
-        let inode = fs::symlink_metadata(&path).map_or(0, |about| about.ino());
-        found.insert(path, inode);
-    };
     let mut left = ENTRIES;
-    let mut level = vec![(root.to_owned(), Vec::new())];
-    for _ in 0..=DEPTH {
+    // A place may be known by the name of the folder itself, such as `.cargo`.
+    let own = root.file_name().map(folded_name);
+    let mut level = vec![(root.to_owned(), Vec::from_iter(own))];
+    for depth in 0..=DEPTH {
         let mut next = Vec::new();
         for (folder, names) in level {
             let entries = entries(&folder, &mut left);
-            if !names.is_empty() && is_git_folder(&entries) {
-                add(folder);
-                continue;
+            let is_git = is_git_folder(&entries);
+            if is_git {
+                add(&mut found, [folder.clone()]);
+                if depth > 0 {
+                    continue;
+                }
             }
             for (name, kind) in entries {
+                // The folders of its worktrees and submodules are a part of it.
+                if is_git && (name == *"worktrees" || name == *"modules") {
+                    continue;
+                }
                 let mut names: Vec<String> = names.clone();
                 names.push(folded_name(&name));
                 let path = folder.join(&name);
                 if is_guarded(&names) {
-                    add(path);
+                    add(&mut found, [path]);
                 } else if kind.is_dir() {
                     next.push((path, names));
                 }

@@ -357,7 +357,11 @@ fn a_command_is_told_of_unsaved_files_of_the_workspace() {
     let prompt = editor.allow();
     let context = prompt["context"].as_str().unwrap();
     assert!(
-        context.ends_with("\nUnsaved in the editor: a.txt, sub.txt"),
+        context.contains("\nUnsaved in the editor: a.txt, sub.txt\n"),
+        "{context}"
+    );
+    assert!(
+        context.ends_with("\nThe rule \"cat\" in commands.unsandboxed of your aside.toml would let it run unasked."),
         "{context}"
     );
     let told = editor.told("run_command");

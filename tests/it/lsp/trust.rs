@@ -103,7 +103,13 @@ fn an_editor_that_knows_nothing_of_aside_cannot_speak_for_the_user_later() {
     // Tests run their commands without one.
     assert_eq!(
         layers(&mut client, "sandbox"),
-        ["built-in", "environment ASIDE_SANDBOX", "built-in"]
+        [
+            "built-in",
+            "built-in",
+            "built-in",
+            "environment ASIDE_SANDBOX",
+            "built-in"
+        ]
     );
     assert_eq!(
         layers(&mut client, "assistant.instructions"),

@@ -1,0 +1,190 @@
+//! A command that failed inside the sandbox for want of what that keeps from it: a person may let it run outside.
+//!
+//! Nothing that a model writes asks for this. The prompt shows the command whole, and what is allowed is bound to a hash
+//! of its own: what may run inside may not run outside.
+
+use std::{path::Path, sync::Arc};
+
+use crate::turn::{
+    effect::{Approval, CallWork},
+    input::Preview,
+    question::{Answer, AnswerType, Persistence, Question},
+    record::{Permission, Vocabulary},
+};
+use crate::visible::{short_line, visible};
+
+use super::{
+    ToolContext,
+    process::{CommandEnd, Ended},
+};
+
+/// The id of the question.
+pub(super) const QUESTION: &str = "outside";
+
+/// What programs say where the sandbox is in their way, and what they want then.
+const SIGNS: &[(&str, &str)] = &[
+    ("read-only file system", WRITES),
+    ("erofs", WRITES),
+    ("network is unreachable", NETWORK),
+    ("enetunreach", NETWORK),
+    ("could not resolve", NETWORK),
+    ("couldn't resolve", NETWORK),
+    ("failure in name resolution", NETWORK),
+    ("name or service not known", NETWORK),
+    ("failed to lookup address", NETWORK),
+    ("eai_again", NETWORK),
+    ("[the sandbox lets nothing reach", NETWORK),
+    ("no new privileges", PRIVILEGES),
+    ("effective uid is not 0", PRIVILEGES),
+    ("docker daemon", SOCKETS),
+];
+
+const WRITES: &str = "it wants to write where the sandbox lets nothing write";
+const NETWORK: &str = "it wants to reach what the sandbox lets nothing reach";
+const PRIVILEGES: &str = "it wants privileges, of which there are none inside the sandbox";
+const SOCKETS: &str = "it wants to reach another program, which the sandbox lets nothing do";
+
+/// A command as it would run outside.
+#[derive(Clone, Debug)]
+pub(super) struct OutsideCommand<'a> {
+    /// The command line.
+    pub(super) command: &'a str,
+    /// The folder that it runs in.
+    pub(super) cwd: &'a Path,
+    /// A rule that would let it run outside unasked, as a sentence.
+    pub(super) rule: Option<String>,
+}
+
+/// What a command wanted that failed because of the sandbox, as far as its output says; none where it did not fail, or
+/// for another reason.
+pub(super) fn hindrance(ended: &Ended) -> Option<&'static str> {
+    if !matches!(ended.how, CommandEnd::Exit(1..)) {
+        return None;
+    }
+    let output = ended.output.to_lowercase();
+    let sign = SIGNS.iter().find(|(sign, _)| output.contains(sign));
+    sign.map(|(_, what)| *what)
+}
+
+impl OutsideCommand<'_> {
+    /// What an approval to run it outside is bound to.
+    pub(super) fn hash(&self) -> String {
+        let cwd = self.cwd.to_string_lossy();
+        crate::digest::of_parts(&["run_command outside the sandbox", self.command, &cwd])
+    }
+
+    /// Whether a person let it run outside before, for the turn or for good.
+    pub(super) fn is_allowed(&self, host: &ToolContext) -> bool {
+        let hash = self.hash();
+        host.sandbox.is_let_out(&hash) || (host.approved)(&hash)
+    }
+
+    /// Asks a person, if one is there, whether it may run outside, as inside it failed: `why`. False where nobody is
+    /// asked, or the answer is no.
+    pub(super) async fn ask(&self, work: &CallWork, host: &Arc<ToolContext>, why: &str) -> bool {
+        let answer = (host.ask_live)(work.call, self.question(host, why)).await;
+        let word = match &answer {
+            Some(Answer::Value(value)) => value.as_str().unwrap_or_default(),
+            _ => "",
+        };
+        match Permission::of(word) {
+            Some(Permission::Once) => {}
+            Some(Permission::Turn) => host.sandbox.let_out(self.hash()),
+            Some(Permission::Always) => {
+                host.sandbox.let_out(self.hash());
+                (host.keep_approval)(self.approval(&work.tool));
+            }
+            Some(Permission::No) | None => return false,
+        }
+        true
+    }
+
+    fn question(&self, host: &ToolContext, why: &str) -> Question {
+        let why = host.sandbox.with_made(why.to_owned());
+        let mut context = self.shown();
+        context += &format!("\nInside it failed: {why}.\nOutside it can do all that you can.");
+        if let Some(rule) = &self.rule {
+            context += &format!("\n{rule}");
+        }
+        Question {
+            context: Some(context),
+            exclusive: true,
+            persistence: Persistence::None,
+            ..Question::new(
+                QUESTION,
+                format!("{}?", self.title()),
+                AnswerType::Select {
+                    options: Permission::words(false),
+                },
+            )
+        }
+    }
+
+    fn approval(&self, tool: &str) -> Approval {
+        Approval {
+            hash: self.hash(),
+            tool: tool.to_owned(),
+            title: self.title(),
+            // As text, so that a list of approvals tells it from the same inside.
+            preview: Some(Preview::Text { text: self.shown() }),
+        }
+    }
+
+    fn title(&self) -> String {
+        format!("Run `{}` outside the sandbox", short_line(self.command, 80))
+    }
+
+    /// All that an approval is bound to, as a person sees it.
+    fn shown(&self) -> String {
+        let cwd = self.cwd.to_string_lossy();
+        let (command, cwd) = (visible(self.command), visible(&cwd));
+        format!("{command}\nin {cwd}\noutside the sandbox")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_failure_that_speaks_of_the_walls_counts() {
+        let check = |how: CommandEnd, output: &str, expected: Option<&str>| {
+            let output = output.to_owned();
+            let ended = Ended { how, output };
+            assert_eq!(hindrance(&ended), expected, "{ended:?}");
+        };
+        let failed = || CommandEnd::Exit(1);
+        check(
+            failed(),
+            "sh: cannot create /x: Read-only file system",
+            Some(WRITES),
+        );
+        check(failed(), "Error: EROFS: read-only", Some(WRITES));
+        check(failed(), "connect: Network is unreachable", Some(NETWORK));
+        check(
+            failed(),
+            "curl: (6) Could not resolve host: crates.io",
+            Some(NETWORK),
+        );
+        check(failed(), "npm error code EAI_AGAIN", Some(NETWORK));
+        check(
+            failed(),
+            "[The sandbox lets nothing reach x:443.]",
+            Some(NETWORK),
+        );
+        check(
+            failed(),
+            "Cannot connect to the Docker daemon at …",
+            Some(SOCKETS),
+        );
+        check(
+            failed(),
+            "sudo: The \"no new privileges\" flag is set",
+            Some(PRIVILEGES),
+        );
+        check(failed(), "error[E0308]: mismatched types", None);
+        check(failed(), "Permission denied", None);
+        check(CommandEnd::Exit(0), "Read-only file system", None);
+        check(CommandEnd::TimedOut, "Network is unreachable", None);
+    }
+}
