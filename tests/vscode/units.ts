@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 
 import { compose, diffBlocks, linesOf } from 'source/blocks';
-import { escaped, fenced, harmless, traced, visible } from 'source/text';
+import { boxed, escaped, fenced, harmless, isLong, traced, visible } from 'source/text';
 import { createMessageConnection, StreamMessageReader, StreamMessageWriter, Trace, TraceFormat } from 'vscode-jsonrpc/node';
 
 // Any two texts: all blocks make the new one, none the old one, and between two blocks a line stays.
@@ -34,6 +34,11 @@ assert.equal(harmless('~~~\n![x](y)\n~~~ \n![x](y)'), '~~~\n![x](y)\n~~~ \n!\u20
 assert.equal(visible('a\u202eb\u001b[31m\r\n\tc'), 'a\\u{202e}b\\u{1b}[31m\n\tc');
 assert.equal(escaped('rm *.md\n[x](command:y)'), 'rm \\*\\.md \\[x\\]\\(command:y\\)');
 assert.equal(fenced('a\n```\nb'), '````text\na\n```\nb\n````');
+
+// What fits into a message box, and how its lines keep their indent there.
+assert.deepEqual(['a\n'.repeat(20), `${'x'.repeat(80)}\n`.repeat(19), `${'牛'.repeat(40)}\n`.repeat(19)].map(isLong), [true, false, false]);
+assert.deepEqual([`${'x'.repeat(81)}\n`.repeat(10), `${'牛'.repeat(41)}\n`.repeat(10), 'x'.repeat(1_600), 'x'.repeat(1_601)].map(isLong), [true, true, false, true]);
+assert.equal(boxed('if x; then\n\ty\n  z  w v\nfi'), 'if x; then\n\u00a0\u00a0\u00a0\u00a0y\n\u00a0\u00a0z\u00a0\u00a0w v\nfi');
 
 // A secret is answered over a real connection, whose trace is as verbose as can be, in both of its formats.
 async function trace(traceFormat: TraceFormat): Promise<string> {

@@ -11,7 +11,7 @@ type Run = (args: Arguments) => Promise<string> | string;
 type Tool = { declared: ClientTool; required: string[]; run: Run };
 
 function tool(name: string, description: string, properties: object, run: Run, required: string[] = []): Tool {
-  return { declared: { name, description, inputSchema: { type: 'object', properties, required } }, required, run };
+  return { declared: { name, description, inputSchema: { type: 'object', properties, required }, readOnly: true }, required, run };
 }
 
 const PATH = { path: { type: 'string', description: 'A path, relative to the workspace or absolute.' } };
@@ -38,8 +38,23 @@ const tools: Tool[] = [
 ];
 
 export const declared = tools.map((it) => it.declared);
+export const names = declared.map(({ name }) => name);
+
+type ToolSettings = Record<string, { run?: string }>;
+const userTools = (): ToolSettings => vscode.workspace.getConfiguration('aside').inspect<ToolSettings>('conversation.tools')?.globalValue ?? {};
+
+/** Whether the user allowed a tool of the editor by its name. */
+export const isAllowed = (name: string): boolean => names.includes(name) && userTools()[name]?.run === 'unattended';
+
+/** Allows all tools of the editor by name, in the user's settings: they only read. */
+export async function allowAll(): Promise<void> {
+  const all = userTools();
+  const allowed = names.map((name) => [name, { ...all[name], run: 'unattended' }]);
+  await vscode.workspace.getConfiguration('aside').update('conversation.tools', { ...all, ...Object.fromEntries(allowed) }, vscode.ConfigurationTarget.Global);
+}
 
 export const openTabs = (): vscode.Tab[] => vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+export const closeTabs = (shows: (tab: vscode.Tab) => boolean): unknown => vscode.window.tabGroups.close(openTabs().filter(shows));
 
 /** The files that are open in tabs. */
 export const openFiles = (): vscode.Uri[] =>

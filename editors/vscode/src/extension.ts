@@ -89,11 +89,18 @@ export async function activate(context: vscode.ExtensionContext) {
   return { status: () => statusBar.text, threads: () => threads.list, prompts: () => prompts.list.map(({ prompt }) => prompt) };
 }
 
+/** Milliseconds that saving may take; the server waits no longer. */
+const SAVED = 5_000;
+
 async function save(uri: vscode.Uri): Promise<Record<string, never>> {
-  const document = openDocument(uri);
+  const name = vscode.workspace.asRelativePath(uri);
+  const warn = (why: string) => void vscode.window.showWarningMessage(`Aside changed ${name}, and it ${why}. Commands see the file as it was: save it yourself.`);
+  const late = setTimeout(() => warn('is still not saved after 5 s'), SAVED);
   // Right after an edit, this host may not have heard yet that the document is dirty.
-  if (document && !(await document.save())) throw new Error(`${uri.fsPath} could not be saved`);
-  return {};
+  const saved = await Promise.resolve(openDocument(uri)?.save() ?? true).finally(() => clearTimeout(late));
+  if (saved) return {};
+  warn('could not be saved');
+  throw new Error(`${name} could not be saved`);
 }
 
 function offerFix(document: vscode.TextDocument, range: vscode.Range, { diagnostics }: vscode.CodeActionContext): vscode.CodeAction[] {

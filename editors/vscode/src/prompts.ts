@@ -1,8 +1,9 @@
 // The prompts that wait for the person, who turns to them when he likes. Each is answered exactly once.
 import * as vscode from 'vscode';
 import type { Server } from './server';
+import { isAllowed } from './editorTools';
 import type { Answer, Prompt } from './wire';
-import { declineWithNote, show, type Showing } from './widgets';
+import { declineWithNote, PAGE, pageOf, show, type Showing } from './widgets';
 
 export interface Pending {
   prompt: Prompt;
@@ -20,9 +21,8 @@ export class Prompts {
   readonly onDidChange = this.changed.event;
   /** Shows changes of files; they are decided there. */
   review: (prompts: Prompt[]) => Promise<void> = () => Promise.resolve();
-  private readonly again = new vscode.EventEmitter<void>();
-  /** The prompt that is on the screen. */
-  private shown?: string;
+  /** What is on the screen, and what takes it off. */
+  private shown?: { done: Promise<Answer | undefined>; off: vscode.CancellationTokenSource };
   /** A prompt of an interrupted turn that is shown as soon as the turn goes on. */
   private awaited?: string;
   /** The person wrote in a thread, or answered a prompt, and did nothing else since: only then may a question come up by itself. */
@@ -32,13 +32,15 @@ export class Prompts {
     const leave = () => (this.attends = false);
     subscriptions.push(
       this.changed,
-      this.again,
       vscode.window.onDidChangeTextEditorSelection(leave),
       vscode.window.onDidChangeActiveTextEditor(leave),
       vscode.window.onDidChangeActiveTerminal(leave),
       vscode.window.onDidChangeWindowState(leave),
       // A reply box that is emptied was sent; one with a text is being typed in.
       vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => contentChanges.length && document.getText() && leave()),
+      vscode.workspace.registerTextDocumentContentProvider(PAGE, { provideTextDocumentContent: ({ query }) => this.textOf(query) }),
+      // What is allowed by name counts from the next turn on; in this one it is answered as the person did.
+      vscode.workspace.onDidChangeConfiguration(() => this.list.forEach((pending) => this.permit(pending))),
       server.onDidChangeRunning((running) => (running ? void this.recover() : this.list.forEach(({ prompt }) => this.cancel(prompt)))),
     );
     server.onRequest('aside/prompt', (prompt, token) => this.ask(prompt, token));
@@ -62,15 +64,17 @@ export class Prompts {
   }
 
   /** Shows this prompt, or the waiting ones one after another; it ends where one is hidden. */
-  async turnTo(promptId?: string, unasked = false, answered = 0): Promise<void> {
+  async turnTo(promptId?: string, sudden = false, answered = 0): Promise<void> {
+    // For a person what is on the screen makes room, though it may be what comes again: a click takes the focus from it.
+    if (!sudden) this.shown?.off.cancel();
+    if (!sudden) await this.shown?.done;
     const first = promptId === undefined ? this.next() : this.open.get(promptId);
-    if (this.shown !== undefined) this.again.fire();
-    if (!first || this.shown !== undefined) return;
+    if (!first || this.shown) return;
     const { turnId } = first.prompt;
     const open = this.list.filter(({ prompt }) => prompt.turnId === turnId).length;
     const position = { n: answered + 1, of: answered + open };
-    const next = (await this.showOne(first, { unasked, position })) && this.next(turnId);
-    if (next) return this.turnTo(next.prompt.promptId, false, next.prompt.turnId === turnId ? answered + 1 : 0);
+    const next = (await this.showOne(first, { sudden, position })) && this.next(turnId);
+    if (next) return this.turnTo(next.prompt.promptId, true, next.prompt.turnId === turnId ? answered + 1 : 0);
   }
 
   async decline(promptId: string): Promise<void> {
@@ -86,7 +90,7 @@ export class Prompts {
   }
 
   /** Whether it was answered. */
-  private async showOne({ prompt, settle, over }: Pending, how: Pick<Showing, 'unasked' | 'position'>): Promise<boolean> {
+  private async showOne({ prompt, settle, over }: Pending, how: Pick<Showing, 'sudden' | 'position'>): Promise<boolean> {
     const { conversationId, promptId } = prompt;
     if (prompt.resumable) {
       this.awaited = promptId;
@@ -94,8 +98,11 @@ export class Prompts {
     } else if (isChange(prompt)) {
       await this.review(this.ofConversation(conversationId).filter((it) => isChange(it) && !it.resumable));
     } else {
-      this.shown = promptId;
-      const answer = await show(prompt, { over, again: this.again.event, ...how }).finally(() => (this.shown = undefined));
+      const off = new vscode.CancellationTokenSource();
+      over.onCancellationRequested(() => off.cancel());
+      const done = show(prompt, { over: off.token, ...how }).finally(() => (this.shown = undefined));
+      this.shown = { done, off };
+      const answer = await done;
       if (answer) settle(answer);
       if (answer) return (this.attends = true);
     }
@@ -124,7 +131,18 @@ export class Prompts {
     const pending: Pending = { prompt, over: over.token, settle };
     this.cancel(prompt);
     this.open.set(prompt.promptId, pending);
+    this.permit(pending);
     this.changed.fire();
+  }
+
+  /** Answers what the person allowed by name. */
+  private permit({ prompt, settle }: Pending): void {
+    if (prompt.kind === 'runTool' && !prompt.resumable && isAllowed(prompt.tool.name)) settle({ action: 'answer', answer: 'turn' });
+  }
+
+  private textOf(promptId: string): string {
+    const pending = this.open.get(promptId);
+    return pending ? pageOf(pending.prompt) : '';
   }
 
   /** What interrupted turns wait for: of a server that crashed, or of an earlier day. */

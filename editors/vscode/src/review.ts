@@ -2,7 +2,7 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { compose, diffBlocks, linesOf, type Block } from './blocks';
-import { openDocument, openTabs } from './editorTools';
+import { closeTabs, openDocument } from './editorTools';
 import type { Pending, Prompts } from './prompts';
 import type { Diff, Prompt } from './wire';
 
@@ -139,14 +139,12 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.CodeLe
       if (this.prompts.get(promptId) === change.pending) continue;
       this.changes.delete(promptId);
       const shown = side(change, 'new').toString();
-      close(({ input }) => input instanceof vscode.TabInputTextDiff && input.modified.toString() === shown);
+      closeTabs(({ input }) => input instanceof vscode.TabInputTextDiff && input.modified.toString() === shown);
     }
     // A tab of several changes; its kind of input has no type in the API.
-    if (this.changes.size === 0) close(({ label }) => /^\d+ changes of Aside\b/.test(label));
+    if (this.changes.size === 0) closeTabs(({ label }) => /^\d+ changes of Aside\b/.test(label));
   }
 }
-
-const close = (shows: (tab: vscode.Tab) => boolean): unknown => vscode.window.tabGroups.close(openTabs().filter(shows));
 
 /** A side of a change. Its path is the file's own, so that an editor takes both for the same file. */
 function side({ pending, preview }: Change, which: 'old' | 'new'): vscode.Uri {

@@ -13,8 +13,17 @@ export const traced = (message: string): string =>
 /** A number of things, in words. */
 export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
-/** Whether a text is too long for a message box. */
-export const isLong = (text: string): boolean => text.length > 1500 || text.split('\n').length > 20;
+/** Lines that a message box shows, and about how many columns each has. */
+const BOX = { lines: 20, columns: 80 };
+
+/** Whether a text is too long for a message box, where its lines are wrapped; what is wide takes two columns. */
+export function isLong(text: string): boolean {
+  const rows = text.split('\n').map((line) => Math.ceil(line.replace(/[^\u0000-\u02ff]/g, 'xx').length / BOX.columns) || 1);
+  return rows.reduce((sum, it) => sum + it, 0) > BOX.lines;
+}
+
+/** The same text for a message box, which would leave out what indents its lines. */
+export const boxed = (text: string): string => text.replace(/^[ \t]+|[ \t]{2,}/gm, (gap) => gap.replaceAll('\t', '    ').replaceAll(' ', '\u00a0'));
 
 /** One line of plain text, as markdown. */
 export const escaped = (text: string): string =>

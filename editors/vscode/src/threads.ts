@@ -6,7 +6,7 @@ import { isChange, type Prompts } from './prompts';
 import type { Server } from './server';
 import { escaped, fenced, harmless, sentence, visible } from './text';
 import { spent, TurnText } from './turnText';
-import { details } from './widgets';
+import { details, question } from './widgets';
 import type { Attachment, Prompt } from './wire';
 
 /** Milliseconds between two renderings, and one more for so many characters: a long text is not worth twenty a second. */
@@ -241,7 +241,7 @@ function answerNote(text: TurnText): Note {
 /** A prompt that waits, with its actions in the note's title. */
 function promptNote(prompt: Prompt): Note {
   const { kind, preview, answerType, context, label } = prompt;
-  const body = [`**${escaped(prompt.text)}**`];
+  const body = [`**${escaped(question(prompt))}**`];
   if (preview?.kind === 'diff') body.push(escaped(vscode.workspace.asRelativePath(vscode.Uri.parse(preview.uri))));
   else if (kind !== 'question') body.push(fenced(details(prompt)));
   else if (context) body.push(fenced(context));

@@ -1,6 +1,7 @@
 // Shows one prompt and gives back what the person did; nothing where it was only hidden.
 import * as vscode from 'vscode';
-import { counted, isLong, visible } from './text';
+import { allowAll, closeTabs, names } from './editorTools';
+import { boxed, counted, isLong, visible } from './text';
 import type { Answer, AnswerType, Prompt } from './wire';
 
 type Shown = Promise<Answer | undefined>;
@@ -8,15 +9,13 @@ type Shown = Promise<Answer | undefined>;
 export interface Showing {
   /** Takes the prompt off the screen. */
   over: vscode.CancellationToken;
-  /** The person turns to it while it is on the screen. */
-  again: vscode.Event<void>;
   /** Which of the turn's prompts it is, with those that were just answered. */
   position: Prompt['position'];
-  /** It came by itself: a key that is on its way already answers nothing. */
-  unasked: boolean;
+  /** It came by itself, or right after another one was answered: a key that is on its way already answers nothing. */
+  sudden: boolean;
 }
 
-/** Milliseconds in which a prompt that came by itself takes no answer. */
+/** Milliseconds in which a prompt that came suddenly takes no answer. */
 const GRACE = 500;
 
 /** Asks a question, or for a permission that is not about a diff. */
@@ -36,23 +35,45 @@ export async function declineWithNote(): Shown {
 }
 
 const PERMISSIONS: Record<string, string> = { once: 'Run Once', turn: 'Run in This Turn', always: 'Always Run' };
+const ALL_THAT_READ = 'Always Run the Editor’s Tools';
 const REFUSED = 'No';
 const REFUSED_WITH_NOTE = 'No, with a Note…';
 
-/** A modal message with all that would run or be delivered; what is too long for one is opened beside a list. */
+/** Documents with what would run or be delivered, where that is long; the query is the prompt's. */
+export const PAGE = 'aside-prompt';
+/** Lines of such a page that the list of answers lies over. */
+const COVERED = 8;
+
+export const pageOf = (prompt: Prompt): string => '\n'.repeat(COVERED) + details(prompt);
+
+/** A modal message with all that would run or be delivered; what is too long for one is opened below a list. */
 async function permit(prompt: Prompt, showing: Showing): Shown {
   const offered = prompt.answerType.type === 'select' ? prompt.answerType.options : [];
   const answers = new Map<string, unknown>(offered.flatMap((it) => (PERMISSIONS[it] ? [[PERMISSIONS[it], it]] : [])));
   if (prompt.answerType.type === 'boolean') answers.set('Yes', true);
-  const detail = details(prompt);
+  let detail = details(prompt);
+  if (names.includes(prompt.tool.name)) {
+    answers.set(ALL_THAT_READ, 'turn');
+    detail += `\n\n“${ALL_THAT_READ}” allows by name, in your settings, all of them that only read: ${names.join(', ')}.`;
+  }
   const title = asked(prompt, showing);
   let chosen: string | undefined;
   if (isLong(detail)) {
-    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ content: detail }), { preview: true });
+    const name = `/${prompt.tool.name}.${prompt.preview?.kind === 'command' ? 'sh' : 'txt'}`;
+    const page = vscode.Uri.from({ scheme: PAGE, path: name, query: prompt.promptId });
+    const shows = ({ input }: vscode.Tab) => input instanceof vscode.TabInputText && input.uri.toString() === page.toString();
+    showing.over.onCancellationRequested(() => closeTabs(shows));
+    await vscode.window.showTextDocument(page);
     chosen = await vscode.window.showQuickPick([REFUSED, REFUSED_WITH_NOTE, ...answers.keys()], { title, ignoreFocusOut: true }, showing.over);
   } else {
-    chosen = await vscode.window.showWarningMessage(title, { modal: true, detail }, ...answers.keys(), REFUSED, REFUSED_WITH_NOTE);
+    const box = { modal: true, detail: boxed(detail) };
+    let shownAt: number;
+    do {
+      shownAt = Date.now();
+      chosen = await vscode.window.showWarningMessage(title, box, ...answers.keys(), REFUSED, REFUSED_WITH_NOTE);
+    } while (chosen !== undefined && showing.sudden && Date.now() - shownAt < GRACE);
   }
+  if (chosen === ALL_THAT_READ) await allowAll();
   if (chosen === REFUSED_WITH_NOTE) return declineWithNote();
   if (chosen === REFUSED) return { action: 'answer', answer: prompt.answerType.type === 'boolean' ? false : 'no' };
   return chosen === undefined ? undefined : { action: 'answer', answer: answers.get(chosen) };
@@ -62,12 +83,15 @@ async function permit(prompt: Prompt, showing: Showing): Shown {
 export function details({ preview, context, tool }: Prompt): string {
   const what = !preview ? JSON.stringify(tool.arguments, undefined, 2) : preview.kind === 'diff' ? preview.new : preview.text;
   const where = preview?.kind === 'command' ? [`in ${preview.cwd}`] : [];
-  return visible([...(context ? [context] : []), what, ...where].join('\n\n'));
+  return visible([...(context ? [context] : []), what.trimEnd(), ...where].join('\n\n'));
 }
 
+/** What is asked. The text about a command is the command once more, cut. */
+export const question = ({ preview, text }: Prompt): string => (preview?.kind === 'command' ? 'Run this command?' : text);
+
 /** Who asks, which of several prompts it is, and what is asked. */
-function asked({ label, text }: Prompt, { position: { n, of } }: Showing): string {
-  return visible(`${label}${of > 1 ? ` (${n} of ${of})` : ''}: ${text}`);
+function asked(prompt: Prompt, { position: { n, of } }: Showing): string {
+  return visible(`${prompt.label}${of > 1 ? ` (${n} of ${of})` : ''}: ${question(prompt)}`);
 }
 
 const oneLine = (text = ''): string => visible(text).trim().replace(/\s*\n\s*/g, ' · ');
@@ -148,16 +172,14 @@ function settle(input: vscode.InputBox | vscode.QuickPick<Choice>, prompt: Promp
   };
   title();
   return new Promise<Answer | undefined>((resolve) => {
-    const again = showing.again(() => input.show());
     const done = (answer?: Answer | Shown) => {
       resolve(answer);
       input.dispose();
-      again.dispose();
     };
     input.onDidHide(() => done());
     showing.over.onCancellationRequested(() => done());
     input.onDidAccept(() => {
-      if (showing.unasked && Date.now() - shownAt < GRACE) return;
+      if (showing.sudden && Date.now() - shownAt < GRACE) return;
       const accepted = accept();
       if (accepted) done({ action: 'answer', answer: accepted.value, remember: remember || undefined });
     });

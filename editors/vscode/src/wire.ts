@@ -5,7 +5,7 @@ export const VERSION = 1;
 
 export type Outcome = 'completed' | 'cancelled' | 'failed' | 'interrupted';
 
-export type ClientTool = { name: string; description: string; inputSchema: object };
+export type ClientTool = { name: string; description: string; inputSchema: object; readOnly: boolean };
 
 /** `capabilities.experimental.aside` of this client. */
 export type Capability = { version: number; prompt: boolean; secret: boolean; save: boolean; tools: ClientTool[] };

@@ -53,10 +53,10 @@ test('a change shows in its file, is taken as a whole, saved, and is one undo', 
   T.prompts(1)
   T.equal(drawn(), {
     '1 AsideDelete',
-    '1: 2',
+    '1: + 2',
     '1: write_file · 1 of 2 · :Aside answer',
     '6 AsideDelete',
-    '6: 7',
+    '6: + 7',
     '6: write_file · 2 of 2 · :Aside answer',
   })
   T.equal(vim.fn.maparg('gy', 'n'), '', 'no key is taken')
@@ -168,7 +168,7 @@ test("a change of text that is not saved keeps what is the person's own, and doe
   T.press('Gomine')
   vim.cmd('Aside ask go')
   turn_to_it()
-  T.equal(drawn()[2], '1: 2')
+  T.equal(drawn()[2], '1: + 2')
   T.press('gy')
   T.ended()
   T.equal(T.buffer('a.txt'), 'one\n2\nthree\nfour\nfive\nsix\nseven\neight\nmine')

@@ -221,8 +221,11 @@ say = [{ text = "I know." }]
   for _ = 1, 6 do
     T.wait('a tool asks, or the turn ends', function() return T.outcomes[1] or #require('aside.prompt').open() > 0 end)
     if not T.outcomes[1] then
-      local open = #require('aside.prompt').open()
-      picks('Aside answer', unpack(vim.fn['repeat']({ 'Run, and the like for the rest of this turn' }, open)))
+      -- What only reads is allowed whatever its arguments.
+      local open = vim.tbl_map(function(prompt) return prompt.label end, require('aside.prompt').open())
+      local choices =
+        vim.fn['repeat']({ 'Run, and the like for the rest of this turn' }, #vim.fn.uniq(vim.fn.sort(open)))
+      picks('Aside answer', unpack(choices))
     end
   end
   T.ended()
@@ -241,6 +244,41 @@ say = [{ text = "I know." }]
     'error: line 2 of a.lua has no inner in it',
     'error: there is no file b.lua',
   })
+end)
+
+test('the tools of the editor are allowed by name with one answer, for good', {
+  files = { ['a.txt'] = 'one\n' },
+  script = [=[
+[[reply]]
+when = { step = 1 }
+repeat = true
+say = [{ call = "editor_selection", id = "a", arguments = {} }, { call = "editor_diagnostics", id = "b", arguments = {} }]
+[[reply]]
+when = { step = 2 }
+repeat = true
+say = [{ call = "editor_selection", id = "c", arguments = {} }]
+[[reply]]
+repeat = true
+say = [{ text = "I looked." }]
+]=],
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.cmd('Aside ask go')
+  T.prompts(2)
+  picks('Aside answer', 'Run, always, as all that only read: diagnostics, references, selection, symbols')
+  T.ended()
+  T.equal(#T.shown, 1)
+  T.has(T.shown[1].prompt, 'editor_')
+  T.ask('Aside ask again')
+  vim.cmd('Aside stop')
+  T.wait('it is stopped', function() return require('aside.client').client == nil end)
+  T.ask('Aside! ask once more')
+  T.has(T.page(), 'I looked.')
+  local asked = vim.tbl_filter(function(message) return message.method == 'aside/prompt' end, T.sent)
+  T.equal(#asked, 2, 'none in the turns that follow')
+  local kept = require('aside.tools').allowed
+  T.has(T.text(kept), 'run unasked in the editor: diagnostics, references, selection, symbols; delete this file')
+  vim.fn.delete(kept)
 end)
 
 test('a list that a server may send to any editor opens nothing, and answers nothing', {}, function()

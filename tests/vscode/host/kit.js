@@ -117,7 +117,8 @@ async function withModal(answer, during) {
   const replacement = (real) => (message, options, ...buttons) => {
     if (!options?.modal) return real(message, options, ...buttons);
     seen.push({ message, detail: options.detail, buttons });
-    return Promise.resolve(answer);
+    // One that follows another takes no answer at once.
+    return new Promise((resolve) => setTimeout(resolve, seen.length > 1 ? 600 : 0, answer));
   };
   await instead('showWarningMessage', replacement, during);
   return seen;

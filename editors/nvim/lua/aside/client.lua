@@ -140,8 +140,9 @@ end
 --- What `vim.lsp.start` and `vim.lsp.enable` take.
 ---@return vim.lsp.Config
 function M.config()
+  local tools = require('aside.tools')
   local mine = { config = vim.tbl_extend('force', vim.empty_dict(), config.get().settings) }
-  local aside = { version = 1, prompt = true, secret = true, save = true, tools = require('aside.tools').declared() }
+  local aside = { version = 1, prompt = true, secret = true, save = true, tools = tools.declared() }
   local capabilities = vim.lsp.protocol.make_client_capabilities()
   return {
     name = 'aside',
@@ -156,7 +157,10 @@ function M.config()
       return same
     end,
     capabilities = vim.tbl_deep_extend('force', capabilities, { experimental = { aside = aside } }),
-    init_options = mine,
+    before_init = function(params, chosen)
+      tools.apply(chosen.settings)
+      params.initializationOptions = chosen.settings.aside
+    end,
     settings = { aside = mine },
     handlers = require('aside.handlers'),
     on_init = on_init,

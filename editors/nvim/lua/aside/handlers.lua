@@ -46,6 +46,7 @@ M['aside/document/save'] = function(_, params)
     or vim.bo[buf].readonly and "'readonly' is set"
     or changed_on_disk(buf) and 'the file was changed by another program'
     or save(buf)
+  if why then log.fail(('%s is changed and not saved: %s'):format(vim.fs.basename(params.uri), why)) end
   return not why and vim.empty_dict() or nil, why and { code = -32603, message = why } or nil
 end
 

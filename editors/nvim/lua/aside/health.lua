@@ -30,6 +30,10 @@ local function connection()
     local untrusted = status.message:find('not trusted')
     health.warn(status.message, untrusted and { ':Aside trust shows what trust means' } or {})
   end
+  local allowed = require('aside.tools').allowed
+  if vim.fn.filereadable(allowed) == 1 then
+    health.info(('%s says which tools of the editor run unasked'):format(allowed))
+  end
   health.info('model: ' .. (require('aside.turn').choice.model or status.model or 'none yet'))
 end
 

@@ -12,7 +12,7 @@ local function rows(lines, width)
 end
 
 --- Shows a page in the middle.
----@param options { enter: boolean, footer?: string, height: integer, width?: integer, above?: integer }
+---@param options { enter: boolean, footer?: string, height: integer, width?: integer, above?: integer, signs?: integer }
 ---@return integer buf
 function M.show(id, title, lines, options)
   M.close(id)
@@ -24,13 +24,14 @@ function M.show(id, title, lines, options)
   for _, line in ipairs(lines) do
     width = math.max(width, vim.fn.strdisplaywidth(line))
   end
-  width = math.min(width + 1, vim.o.columns - 4)
+  local signs = options.signs or 0
+  width = math.min(width + signs + 1, vim.o.columns - 4)
   wins[id] = vim.api.nvim_open_win(buf, options.enter, {
     relative = 'editor',
     row = 1,
     col = math.floor((vim.o.columns - width) / 2) - 1,
     width = width,
-    height = math.max(1, math.min(rows(lines, width) + (options.above or 0), options.height)),
+    height = math.max(1, math.min(rows(lines, width - signs) + (options.above or 0), options.height)),
     border = 'rounded',
     title = (' Aside · %s '):format(title),
     footer = options.footer and (' %s '):format(options.footer) or '',

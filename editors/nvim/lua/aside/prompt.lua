@@ -4,6 +4,7 @@ local client = require('aside.client')
 local config = require('aside.config')
 local log = require('aside.log')
 local page = require('aside.page')
+local tools = require('aside.tools')
 
 local M = {}
 
@@ -69,9 +70,13 @@ function M.remove(id)
   return prompt
 end
 
+local function given(value, remember) return { action = 'answer', answer = value, remember = remember } end
+
 --- The request `aside/prompt`. It is answered when the person has decided.
 ---@param prompt aside.Prompt
 function M.arrive(prompt)
+  -- What is allowed by name counts from the next turn on; in this one it is answered as the person did.
+  if tools.is_own(prompt) and vim.fn.filereadable(tools.allowed) == 1 then return given('turn') end
   local waiting = coroutine.running()
   prompt.reply = function(answer)
     prompt.reply = nil
@@ -135,8 +140,6 @@ function M.decline(prompt, done)
   end)
 end
 
-local function given(value, remember) return { action = 'answer', answer = value, remember = remember } end
-
 ---@class aside.Choice
 ---@field text string
 ---@field answer? table|fun(prompt: aside.Prompt, done: aside.Done)
@@ -198,6 +201,14 @@ local WORDS = {
   no = 'No',
 }
 
+--- Allows the editor's tools that only read, and with them all that wait for it.
+local function allow_tools(chosen, done)
+  tools.allow()
+  for _, prompt in ipairs(vim.tbl_filter(tools.is_own, M.open())) do
+    M.settle(prompt, given('turn'), prompt == chosen and done or function() end)
+  end
+end
+
 --- One of several, or yes or no.
 local function pick_one(prompt, done)
   local choices = {}
@@ -208,6 +219,8 @@ local function pick_one(prompt, done)
     local lasting = { text = text .. ', for the rest of this turn', answer = given(option, true) }
     choices[#choices + 1] = prompt.remember and lasting or nil
   end
+  local all = { text = 'Run, always, as all that only read: ' .. tools.names(), answer = allow_tools }
+  choices[#choices + 1] = tools.is_own(prompt) and all or nil
   choose(prompt, choices, done)
 end
 
@@ -248,7 +261,8 @@ local function lines_of(prompt)
   local tool, preview = prompt.tool.name, prompt.preview or {}
   if prompt.tool.server then tool = ('%s of %s'):format(tool, prompt.tool.server) end
   local parts = { tool == prompt.label and tool or ('%s (%s)'):format(prompt.label, tool) }
-  parts[2] = prompt.context and '\n' .. prompt.context
+  -- That these only read is said by their answers.
+  parts[2] = prompt.context and not tools.is_own(prompt) and '\n' .. prompt.context or nil
   -- The text of a command's prompt is the command once more, cut.
   parts[#parts + 1] = preview.kind ~= 'command' and '\n' .. prompt.text .. bounds(prompt.answerType) or nil
   parts[#parts + 1] = preview.text and '\n' .. preview.text

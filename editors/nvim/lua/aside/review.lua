@@ -67,12 +67,20 @@ function Review:header(at)
       { 'next', 'next' },
     })
   end
-  return { { { text, 'AsideHeader' } }, keys and { { keys, 'AsideHeader' } } }
+  local gutter = self.inline and self:gutter('') or ''
+  return { { { gutter .. text, 'AsideHeader' } }, keys and { { gutter .. keys, 'AsideHeader' } } }
+end
+
+--- What stands left of a virtual line, as wide as what stands left of the text.
+function Review:gutter(text)
+  local win = vim.fn.bufwinid(self.buf)
+  local width = win > 0 and vim.fn.getwininfo(win)[1].textoff or 0
+  return text .. (' '):rep(math.max(width, 2) - #text)
 end
 
 --- A line as a virtual one, coloured to its end: the parts that differ are in the second highlight.
-local function chunks(line, ranges)
-  local all, at = {}, 0
+function Review:chunks(line, ranges)
+  local all, at = { { self:gutter('+'), 'AsideAdd' } }, 0
   for _, range in ipairs(ranges) do
     all[#all + 1] = { line:sub(at + 1, range[1]), 'AsideAdd' }
     all[#all + 1] = { line:sub(range[1] + 1, range[2]), { 'AsideAdd', 'AsideWord' } }
@@ -88,9 +96,11 @@ function Review:mark(row, options, column)
   return vim.api.nvim_buf_set_extmark(self.buf, namespace, row, column or 0, options)
 end
 
---- Colours a line, and the parts of it that differ.
-function Review:paint(row, highlight, ranges)
+--- Colours a line, and the parts of it that differ. A sign tells removed from added without a colour; until the person
+--- turns to it, that of the prompt is above it.
+function Review:paint(row, sign, highlight, ranges)
   self:mark(row, { line_hl_group = highlight, priority = 150 })
+  self:mark(row, { sign_text = sign, sign_hl_group = highlight, priority = self.release and 5000 or 150 })
   for _, range in ipairs(ranges) do
     self:mark(row, { end_col = range[2], hl_group = 'AsideWord', priority = 160 }, range[1])
   end
@@ -104,24 +114,25 @@ function Review:draw_hunk(at, row)
   local alike = #removed == #added
   if self.hunks[at].take ~= false then
     for number, line in ipairs(removed) do
-      self:paint(row + number - 1, 'AsideDelete', alike and diff.inside(line, added[number]) or {})
+      self:paint(row + number - 1, '-', 'AsideDelete', alike and diff.inside(line, added[number]) or {})
     end
     for number, line in ipairs(added) do
       local ranges = alike and diff.inside(line, removed[number]) or {}
       if self.inline then
-        below[number] = chunks(line, ranges)
+        below[number] = self:chunks(line, ranges)
       else
-        self:paint(row + #removed + number - 1, 'AsideAdd', ranges)
+        self:paint(row + #removed + number - 1, '+', 'AsideAdd', ranges)
       end
     end
   end
   if #removed > 0 then
-    self:mark(row + #removed - 1, { virt_lines = below })
+    self:mark(row + #removed - 1, { virt_lines = below, virt_lines_leftcol = true })
   else
     vim.list_extend(above, below)
   end
   local last = vim.api.nvim_buf_line_count(self.buf) - 1
-  self.marks[at] = self:mark(math.min(row, last), { virt_lines = above, virt_lines_above = row <= last })
+  local options = { virt_lines = above, virt_lines_above = row <= last, virt_lines_leftcol = self.inline }
+  self.marks[at] = self:mark(math.min(row, last), options)
 end
 
 function Review:draw()
@@ -306,8 +317,9 @@ function Review:on_page(stale)
   local name = vim.fn.fnamemodify(vim.uri_to_fname(prompt.preview.uri), ':~:.')
   local footer = stale and 'the text changed since: taking it lets the model read it again' or nil
   self:erase()
-  -- What stands above each hunk takes rows too.
-  local options = { enter = true, height = vim.o.lines - 6, footer = footer, width = 72, above = 2 * #self.hunks }
+  -- What stands above each hunk takes rows too, and each line has a sign.
+  local options = { enter = true, height = vim.o.lines - 6, width = 70, above = 2 * #self.hunks, signs = 2 }
+  options.footer = footer
   local title = ('%s · %d of %d'):format(name, prompt.position.n, prompt.position.of)
   local buf = page.show(prompt.promptId, title, lines, options)
   local kind = vim.filetype.match({ filename = name, buf = buf })

@@ -1,6 +1,7 @@
 --- Tools that run in the editor: what the running language servers know, and what is selected.
 local attachments = require('aside.attachments')
 local client = require('aside.client')
+local config = require('aside.config')
 
 local M = {}
 
@@ -102,25 +103,57 @@ function M.declared()
   return {
     {
       name = 'editor_diagnostics',
+      readOnly = true,
       description = 'Errors and warnings that language servers and linters show, of one file or of all open ones.',
       inputSchema = schema({ path = path }),
     },
     {
       name = 'editor_references',
+      readOnly = true,
       description = 'Where a symbol is used, by the language server.',
       inputSchema = schema({ path = path, line = line, symbol = symbol }, { 'path', 'line', 'symbol' }),
     },
     {
       name = 'editor_selection',
+      readOnly = true,
       description = 'The file and the line at which the user is, and what the user selected last in it.',
       inputSchema = schema(vim.empty_dict()),
     },
     {
       name = 'editor_symbols',
+      readOnly = true,
       description = 'The outline of a file by its language server: functions, types and so on, each with its line.',
       inputSchema = schema({ path = path }, { 'path' }),
     },
   }
+end
+
+--- There when the person allowed these tools by name.
+M.allowed = vim.fs.joinpath(vim.fn.stdpath('state') --[[@as string]], 'aside-tools')
+
+--- Their names in a line, without what all of them begin with.
+function M.names() return (config.names(tools):gsub('editor_', '')) end
+
+--- Whether a prompt is about one of these tools, and about nothing else.
+---@param prompt aside.Prompt
+function M.is_own(prompt) return prompt.kind == 'runTool' and tools[prompt.tool.name] ~= nil end
+
+--- Lets these tools run unasked, where the person allowed that. What is configured counts more.
+---@param settings table those of the client
+function M.apply(settings)
+  if vim.fn.filereadable(M.allowed) == 0 then return end
+  local by_name = vim.tbl_map(function() return { run = 'unattended' } end, tools)
+  local mine = { conversation = { tools = by_name } }
+  settings.aside.config = vim.tbl_deep_extend('force', mine, settings.aside.config)
+end
+
+--- The person allows these tools by name: they only read.
+function M.allow()
+  local told = ('run unasked in the editor: %s; delete this file to be asked again'):format(M.names())
+  vim.fn.writefile({ told }, M.allowed)
+  local running = assert(client.client)
+  M.apply(running.settings)
+  client.call(running, 'notify', 'workspace/didChangeConfiguration', { settings = running.settings })
 end
 
 --- The request `aside/tool/call`.

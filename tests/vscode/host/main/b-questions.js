@@ -167,6 +167,11 @@ test('several come one after another, with their position', async () => {
       await run('workbench.action.quickOpenSelectNext');
       await until('its first choice', () => input.activeItems[0]?.label === 'Yes');
       await accept();
+      if (n > 1) assert.equal(aside().prompts.length, 4 - n, 'a key that is pressed twice answers one question');
+      await until(`answer ${n}`, async () => {
+        await accept();
+        return aside().prompts.length === 3 - n;
+      });
     }
   });
   await told(thread, 'I heard you.');

@@ -1,4 +1,4 @@
-const { ask, aside, assert, ended, instead, prompt, read, run, says, show, test, textOf, until, vscode, withModal } = require('../kit');
+const { ask, aside, assert, ended, instead, prompt, read, run, says, show, test, textOf, until, uri, vscode, withModal } = require('../kit');
 
 const NOTES = '# Shopping\n\n- milk\n- bread\n- apples\n- soap\n- candles\n- cheese\n';
 const DRAFT = '# Draft\n\nThe café sells milk.\n';
@@ -125,4 +125,54 @@ test('a command that is hidden waits, and one that is refused does not run', asy
   await withModal('No', () => run('aside.answerQuestion'));
   await ended(thread);
   assert.match(textOf(thread), /⊘/);
+});
+
+test('a command of several lines keeps their indent, and a right answer that came too soon after another is asked for again', async () => {
+  const thread = await ask('Run some lines');
+  await until('both commands', () => aside().prompts.length === 2);
+  const seen = [];
+  const modal = () => (message, { detail }) => new Promise((resolve) => setTimeout(resolve, seen.push({ message, detail }) > 2 ? 600 : 10, 'Run Once'));
+  await instead('showWarningMessage', modal, () => run('aside.answerQuestion'));
+  assert.equal(seen[0].message, 'run_command (1 of 2): Run this command?');
+  assert.match(seen[0].detail, /for one in 1 2; do\n\u00a0{4}echo "\$one"\u00a0{2}# [^\n]*\ndone\n\nin \//);
+  assert.deepEqual(seen.map(({ detail }) => detail.includes('echo three')), [false, true, true]);
+  await ended(thread);
+  await says(thread, 'Both ran.');
+});
+
+test('a long command is a page of its own below a list, which is there once, has nothing to be saved, and goes with it', async () => {
+  const thread = await ask('Run a whole script');
+  await prompt('echo');
+  const pages = () => tabs().filter(({ input }) => input instanceof vscode.TabInputText && input.uri.scheme === 'aside-prompt');
+  const offered = [];
+  const choose = (label) => () => (items) => (offered.push(...items), Promise.resolve(label));
+  for (let n = 0; n < 2; n++) await instead('showQuickPick', choose(undefined), () => run('aside.answerQuestion'));
+  assert.equal(aside().prompts.length, 1, 'Escape leaves it open');
+  assert.deepEqual(pages().map(({ label, isDirty }) => [label, isDirty]), [['run_command.sh', false]]);
+  const text = (await vscode.workspace.openTextDocument(pages()[0].input.uri)).getText();
+  assert.match(text, /^\n{8}[^]*echo line 1\n[^]*echo line 40\n\nin \//);
+  assert.deepEqual(offered.slice(0, 3), ['No', 'No, with a Note…', 'Run Once']);
+  await instead('showQuickPick', choose('No'), () => run('aside.answerQuestion'));
+  await ended(thread);
+  await until('the end of its page', () => pages().length === 0);
+});
+
+test('a save that takes too long is told of, and goes on', async () => {
+  const settings = vscode.workspace.getConfiguration('editor', uri('notes.md'));
+  const said = [];
+  const fix = () => new Promise((resolve) => setTimeout(resolve, 6_000));
+  const slow = vscode.languages.registerCodeActionsProvider('markdown', { provideCodeActions: fix }, { providedCodeActionKinds: [vscode.CodeActionKind.SourceFixAll] });
+  await settings.update('codeActionsOnSave', { 'source.fixAll': 'always' }, vscode.ConfigurationTarget.Workspace);
+  await show('notes.md', NOTES);
+  await instead('showWarningMessage', () => (message) => (said.push(message), Promise.resolve()), async () => {
+    const thread = await ask('Change one word slowly');
+    const [{ promptId }] = await change();
+    await run('aside.acceptChange', { promptId });
+    await until('the warning', () => said.length);
+    await ended(thread);
+    await until('it is saved', () => read('notes.md').includes('slow milk'));
+  });
+  assert.deepEqual(said, ['Aside changed notes.md, and it is still not saved after 5 s. Commands see the file as it was: save it yourself.']);
+  slow.dispose();
+  await settings.update('codeActionsOnSave', undefined, vscode.ConfigurationTarget.Workspace);
 });

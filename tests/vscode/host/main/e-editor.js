@@ -26,6 +26,24 @@ test('the tools of the editor tell of open files, the selection, symbols and dia
   references.dispose();
 });
 
+test('the tools of the editor are allowed by name with one answer, which holds in this turn too and later', async () => {
+  const settings = () => vscode.workspace.getConfiguration('aside');
+  await settings().update('conversation.tools', { editor_symbols: { summary: 'Symbols.' }, list_files: { run: 'ask' } }, vscode.ConfigurationTarget.Global);
+  const thread = await ask('Look everywhere');
+  await until('two prompts', () => aside().prompts.length === 2);
+  const [modal, ...others] = await withModal('Always Run the Editor’s Tools', () => run('aside.answerQuestion'));
+  assert.deepEqual(others, [], 'the other one is not asked');
+  assert.match(modal.detail, /only reads[^]*allows by name, in your settings, all of them that only read: editor_diagnostics, editor_symbols, editor_references, editor_selection, editor_open_files\.$/);
+  await ended(thread);
+  await says(thread, 'I looked twice.');
+  const tools = settings().inspect('conversation.tools').globalValue;
+  assert.deepEqual([tools.editor_symbols, tools.list_files], [{ summary: 'Symbols.', run: 'unattended' }, { run: 'ask' }]);
+  await run('aside.reply', { thread, text: 'Look once more' });
+  await ended(thread);
+  await says(thread, 'I looked again.');
+  await settings().update('conversation.tools', undefined, vscode.ConfigurationTarget.Global);
+});
+
 test('what a message mentions goes along', async () => {
   await withProblem();
   for (const [word, answer] of [['@draft.md', 'I see the draft.'], ['@selection', 'I see the selection.'], ['@diagnostics', 'I see the diagnostics.']]) {
