@@ -95,12 +95,12 @@ local function stub_person()
   local function following(kind, prompt, items)
     M.shown[#M.shown + 1] = { kind = kind, prompt = prompt, items = items }
     assert(#M.choices > 0, ('nobody expected this: %s, %s'):format(prompt, deep(items)))
-    return table.remove(M.choices, 1)
+    local choice = table.remove(M.choices, 1)
+    return type(choice) == 'function' and choice(items) or choice
   end
   vim.ui.select = function(items, options, done)
     local texts = vim.tbl_map(options.format_item or tostring, items)
     local choice = following('select', options.prompt, texts)
-    choice = type(choice) == 'function' and choice(texts) or choice
     for at, text in ipairs(texts) do
       if text == choice then return done(items[at], at) end
     end
@@ -230,11 +230,12 @@ function M.ended()
   M.wait('the turn ends', function() return M.outcomes[1] and not require('aside.turn').running() end)
 end
 
---- The process of the server: the one child that is called aside.
+--- The process of the server: the one child that is called aside, or asking.
 ---@return integer
 function M.server()
   for _, child in ipairs(vim.api.nvim_get_proc_children(vim.uv.os_getpid())) do
-    if vim.api.nvim_get_proc(child).name == 'aside' then return child end
+    local name = (vim.api.nvim_get_proc(child) or {}).name
+    if name == 'aside' or name == 'asking' then return child end
   end
   error('the server does not run')
 end

@@ -160,6 +160,30 @@ test('who types in the file has turned away: the keys are gone, and what was sho
   T.equal(T.text('a.txt') .. '\n', NEW)
 end)
 
+test('what was shown is dropped when the file is read anew, and shown on a page where its buffer is gone', {
+  files = { ['a.txt'] = OLD, ['b.txt'] = 'b\n' },
+  script = writes('a.txt', NEW),
+}, function()
+  vim.cmd.edit('a.txt')
+  vim.o.autoread = true
+  vim.cmd('Aside ask go')
+  turn_to_it()
+  local function change(text, seconds)
+    vim.fn.writefile(vim.split(text, '\n'), 'a.txt', 'b')
+    vim.uv.fs_utime('a.txt', os.time() + seconds, os.time() + seconds)
+    vim.cmd('checktime')
+  end
+  change('theirs\n', 10)
+  T.wait('it is dropped', function() return #drawn() == 0 end)
+  T.equal(vim.fn.maparg('gy', 'n'), '')
+  change(OLD, 20)
+  vim.cmd('edit b.txt | bwipeout! a.txt | Aside answer')
+  assert(vim.api.nvim_win_get_config(0).relative ~= '', 'a page shows it')
+  T.press('gY')
+  T.ended()
+  T.equal(T.text('a.txt') .. '\n', NEW)
+end)
+
 test("a change of text that is not saved keeps what is the person's own, and does not save it", {
   files = { ['a.txt'] = OLD },
   script = writes('a.txt', 'one\n2\nthree\nfour\nfive\nsix\nseven\neight\nmine\n'),

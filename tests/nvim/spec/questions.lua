@@ -65,7 +65,9 @@ test('a question is a mark, a sign and one line; nothing opens until the person 
 end)
 
 test('a long question is said in one line, with how to answer it', {
-  script = asks(('{ id = "a", text = "%s", answer_type = { type = "boolean" } }'):format(('Is it so? '):rep(30))),
+  script = asks(
+    ('{ id = "a", text = "%s", answer_type = { type = "boolean" } }'):format(('Is it so? 本当ですか🥛 '):rep(12))
+  ),
   asking = true,
 }, function()
   vim.cmd('Aside ask go')
@@ -218,6 +220,60 @@ test('a question is skipped', {
     ),
     true
   )
+end)
+
+for kind, given in pairs({ boolean = 'Yes', text = 'tidy', secret = 'hunter2' }) do
+  test('an answer of the type ' .. kind .. ' that comes when its server has ended is asked for again', {
+    script = asks(('{ id = "a", text = "What?", answer_type = { type = "%s" } }'):format(kind)):gsub(
+      'step = 1 }',
+      'step = 1 }\nrepeat = true'
+    ),
+    asking = true,
+  }, function()
+    vim.cmd('Aside ask go')
+    local before = T.prompts(1)[1]
+    local function crash()
+      vim.uv.kill(T.server(), 'sigkill')
+      T.wait('it waits again', function()
+        local now = require('aside.prompt').open()[1]
+        return now and now ~= before and now.resumable
+      end)
+      return given
+    end
+    answer(crash)
+    T.equal(T.said[#T.said], 'Aside: the server ended meanwhile; :Aside answer asks this again')
+    answer(given)
+    T.ended()
+    T.equal(decisions(), { { action = 'answer', answer = kind == 'boolean' or given } })
+    T.has(T.page(), 'Thanks.')
+  end)
+end
+
+test('a question that is answered twice has one answer', {
+  script = asks('{ id = "a", text = "Push?", answer_type = { type = "boolean" } }'),
+  asking = true,
+}, function()
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  local acts = {}
+  vim.ui.select = function(items, _, done)
+    local choice = items[#acts == 0 and 3 or 1]
+    acts[#acts + 1] = function() done(choice) end
+  end
+  vim.cmd('Aside answer')
+  vim.cmd('Aside answer')
+  vim.iter(acts):each(function(act) act() end)
+  T.ended()
+  T.equal(decisions(), { { action = 'answer', answer = false } })
+  T.equal(#vim.api.nvim_list_wins(), 2)
+  acts[1]()
+  T.equal(T.said[#T.said], 'Aside: this waits no more')
+end)
+
+test('a prompt whose type nobody knows is an error', {}, function()
+  local prompt = { promptId = 'p', kind = 'question', answerType = { type = 'colour' } }
+  local result, why = require('aside.handlers')['aside/prompt'](nil, prompt)
+  T.equal({ result, why }, { nil, { code = -32602, message = 'answerType.type: nobody knows colour' } })
 end)
 
 test('several are asked one after another, until one is left for later', {

@@ -70,6 +70,10 @@ local function check(defaults, given, path)
       wrong[#wrong + 1] = ('%s: expected %s, got %s'):format(field, expected, vim.inspect(value))
     elseif name == 'keys' then
       vim.list_extend(wrong, check(default, value, field))
+    elseif name == 'sign' and vim.fn.strdisplaywidth(value) > 2 then
+      wrong[#wrong + 1] = ('%s: expected at most two cells, got %s'):format(field, vim.inspect(value))
+    elseif name == 'root_markers' and vim.iter(value):any(function(marker) return type(marker) ~= 'string' end) then
+      wrong[#wrong + 1] = field .. ': expected names of files'
     end
   end
   return wrong

@@ -13,7 +13,7 @@ end
 function M.short(text, width)
   local line = vim.trim((text:gsub('%s+', ' ')))
   if vim.fn.strdisplaywidth(line) <= width then return line end
-  return vim.fn.strcharpart(line, 0, math.max(width - 1, 0)) .. '…'
+  return vim.fn.printf('%.' .. math.max(width - 1, 0) .. 'S…', line)
 end
 
 function M.open()

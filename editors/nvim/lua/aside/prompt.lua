@@ -18,6 +18,7 @@ local M = {}
 
 local namespace = vim.api.nvim_create_namespace('aside.prompt')
 local open = {} ---@type aside.Prompt[] as they came
+local widgets ---@type table<string, fun(prompt: aside.Prompt, done: aside.Done)> how each type is asked
 local wanted ---@type string? a prompt that the person turned to before its turn was resumed
 
 --- Those that are not decided; what was interrupted, perhaps long ago, comes last.
@@ -75,6 +76,8 @@ local function given(value, remember) return { action = 'answer', answer = value
 --- The request `aside/prompt`. It is answered when the person has decided.
 ---@param prompt aside.Prompt
 function M.arrive(prompt)
+  local kind = prompt.answerType.type
+  if not widgets[kind] then return nil, { code = -32602, message = 'answerType.type: nobody knows ' .. kind } end
   -- What is allowed by name counts from the next turn on; in this one it is answered as the person did.
   if tools.is_own(prompt) and vim.fn.filereadable(tools.allowed) == 1 then return given('turn') end
   local waiting = coroutine.running()
@@ -115,6 +118,12 @@ end
 
 --- Gives the server a decision. It says whether an answer fits; one that does not is asked for again.
 function M.settle(prompt, answer, done)
+  if prompt.settling or not vim.tbl_contains(open, prompt) then
+    local again = vim.iter(open):any(function(other) return other ~= prompt and other.promptId == prompt.promptId end)
+    local told = again and 'the server ended meanwhile; :Aside answer asks this again' or 'this waits no more'
+    log.say(told, 'WarningMsg')
+    return done(false)
+  end
   if prompt.answerType.type == 'secret' and answer.action == 'answer' then
     send_secret(prompt, answer)
     return done(true)
@@ -245,9 +254,7 @@ local function pick_many(prompt, done)
   again()
 end
 
---- How each type is asked.
----@type table<string, fun(prompt: aside.Prompt, done: aside.Done)>
-local widgets = {
+widgets = {
   select = pick_one,
   boolean = pick_one,
   multi_select = pick_many,

@@ -171,7 +171,7 @@ function Review:draw_inline()
     local check = vim.schedule_wrap(function()
       if self.buf == buf and buffer(self.prompt.preview) ~= buf then self:erase() end
     end)
-    vim.api.nvim_buf_attach(buf, false, { on_lines = function() return check() or true end })
+    vim.api.nvim_buf_attach(buf, false, { on_lines = function() return check() or true end, on_reload = check })
   end
   self:draw()
   return true
