@@ -19,6 +19,7 @@ use aside::{
         config, conversation, demo, doctor,
         failure::CommandFailure,
         mcp, model, output,
+        paint::Paint,
         place::CommandContext,
         run,
         streams::Streams,
@@ -167,6 +168,7 @@ fn with_streams(
     command(&mut Streams {
         out: &mut out,
         is_terminal,
+        paint: Paint::of(is_terminal, std::env::var_os("NO_COLOR").as_deref()),
         notes: &mut notes,
     })
     .map(|()| (0, String::new()))

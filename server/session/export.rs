@@ -8,8 +8,7 @@ use crate::turn::{
     history::TurnHistory,
     question::{AnswerType, Question, Source},
     record::{
-        By, CallEnd, CallKey, Closed, Event, InquiryResponse, Outcome, Reason, RefusalReason,
-        Status, Vocabulary,
+        By, CallEnd, CallKey, Closed, Event, InquiryResponse, Outcome, Reason, Status, Vocabulary,
     },
     response::Usage,
 };
@@ -25,6 +24,15 @@ use text::{
 /// The lines of a tool's result that are shown.
 const RESULT_LINES: usize = 20;
 
+/// Who reads a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageReader {
+    /// A program that shows markdown, which can fold the results of tools away.
+    Viewer,
+    /// A person who looks at the text itself.
+    Person,
+}
+
 /// Turns as a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MarkdownPage {
@@ -39,7 +47,7 @@ pub struct MarkdownPage {
 /// not on record, so they are not here. The first of the turns is the `first` of its conversation, counted
 /// from 1.
 #[must_use]
-pub fn markdown(title: &str, first: usize, turns: &[Turn]) -> MarkdownPage {
+pub fn markdown(title: &str, first: usize, turns: &[Turn], reader: PageReader) -> MarkdownPage {
     let title = if title.is_empty() {
         "Conversation"
     } else {
@@ -66,6 +74,7 @@ pub fn markdown(title: &str, first: usize, turns: &[Turn]) -> MarkdownPage {
             turn,
             questions: questions(&history),
             history: &history,
+            reader,
         }
         .write();
     }
@@ -82,6 +91,7 @@ struct TurnPage<'a> {
     history: &'a TurnHistory,
     /// The calls that are questions of the assistant's own.
     questions: HashSet<CallKey>,
+    reader: PageReader,
 }
 
 impl TurnPage<'_> {
@@ -225,9 +235,13 @@ impl TurnPage<'_> {
         let text = lines.join("\n");
         let fence = fence(&text);
         let tool = phrase(self.tool(call));
-        self.part(&format!(
-            "<details><summary>{tool}: {word}</summary>\n\n{fence}text\n{text}\n{fence}\n\n</details>"
-        ));
+        let text = format!("{fence}text\n{text}\n{fence}");
+        self.part(&match self.reader {
+            PageReader::Viewer => {
+                format!("<details><summary>{tool}: {word}</summary>\n\n{text}\n\n</details>")
+            }
+            PageReader::Person => format!("{tool}: {word}\n\n{text}"),
+        });
     }
 
     fn end(&mut self, event: &Event) {
@@ -242,17 +256,7 @@ impl TurnPage<'_> {
             return;
         };
         for refusal in refusals {
-            let why = match refusal.reason {
-                RefusalReason::NoPromptBackend => "nobody was there to answer",
-                RefusalReason::DetachedPolicy => "the policy did not allow an answer",
-                RefusalReason::InvalidStaticAnswer => "the configured answer does not fit",
-                RefusalReason::AssistantRoutingDenied => "only a person may answer",
-                RefusalReason::NotTrusted => "the workspace is not trusted",
-                RefusalReason::Mode => "the mode does not allow it",
-                RefusalReason::Configuration => "the configuration does not allow it",
-                RefusalReason::NeedsApproval => "nobody was there to approve it",
-                RefusalReason::Withheld => "nobody was there to release its result",
-            };
+            let why = refusal.reason.in_words();
             self.part(&format!("*Refused: {}, {why}.*", phrase(&refusal.tool)));
         }
         let word = match outcome {

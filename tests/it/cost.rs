@@ -2,7 +2,9 @@
 
 mod scene;
 
-use scene::{Bill, CostCase, LONG, Prelude, play};
+use scene::{Bill, CostCase, LONG, Prelude, play, play_by};
+
+use crate::{models::without_time, world::start};
 
 /// Of each API that says what it cached, models that take a forced tool and that refuse one.
 const MODELS: [&str; 5] = [
@@ -13,19 +15,25 @@ const MODELS: [&str; 5] = [
     "google/gemini-4-argon",
 ];
 
-fn in_band(model: &str, before: Prelude, questions: usize) -> Bill {
-    play(CostCase {
+/// A turn in which no time passes, so that questions that are asked at once go out together on every machine. The
+/// test of this name has become the program by then.
+fn in_band(test: &str, model: &str, before: Prelude, questions: usize) -> Bill {
+    let case = CostCase {
         before,
         model,
         strategy: "in_band",
         assistant: None,
         questions,
         breaks: 0,
+    };
+    play_by(case, |world, args, places| {
+        let mut program = without_time::command(world, test, args);
+        without_time::result(start(program.envs(places)).end())
     })
 }
 
-fn reads_what_it_shares(model: &str, questions: usize) {
-    let bill = in_band(model, LONG, questions);
+fn reads_what_it_shares(test: &str, model: &str, questions: usize) {
+    let bill = in_band(test, model, LONG, questions);
     let shared = bill.before().input();
     assert!(
         (94_000..=96_000).contains(&shared),
@@ -46,15 +54,18 @@ fn reads_what_it_shares(model: &str, questions: usize) {
 
 #[test]
 fn a_question_reads_the_conversation_from_the_cache() {
+    without_time::become_program();
     for model in MODELS {
-        reads_what_it_shares(model, 1);
+        let test = "cost::a_question_reads_the_conversation_from_the_cache";
+        reads_what_it_shares(test, model, 1);
     }
 }
 
 #[test]
 fn ten_questions_at_once_are_one_request() {
+    without_time::become_program();
     for model in MODELS {
-        reads_what_it_shares(model, 10);
+        reads_what_it_shares("cost::ten_questions_at_once_are_one_request", model, 10);
     }
 }
 
@@ -85,13 +96,15 @@ fn questions_to_another_model_share_the_conversation_among_themselves() {
 
 #[test]
 fn a_turn_of_sixty_steps_and_its_inquiries_use_one_connection() {
+    without_time::become_program();
     let before = Prelude {
         steps: 58,
         lines: 1,
         instructions: 0,
     };
     for model in MODELS {
-        let bill = in_band(model, before, 3);
+        let test = "cost::a_turn_of_sixty_steps_and_its_inquiries_use_one_connection";
+        let bill = in_band(test, model, before, 3);
         assert_eq!((bill.own().len(), bill.inquiries().len()), (60, 1));
         assert_eq!(bill.connections, 1, "{model}");
     }

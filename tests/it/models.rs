@@ -36,4 +36,4 @@ mod stage;
 mod steer;
 mod streams;
 mod switch;
-mod without_time;
+pub(crate) mod without_time;

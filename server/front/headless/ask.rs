@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
+use unicode_width::UnicodeWidthStr;
 
-use super::paint::Paint;
+use super::{paint::Paint, wrap::wrapped};
 use crate::{
     turn::{
         effect::{Prompt, PromptKind},
@@ -45,7 +46,7 @@ pub fn change(prompt: &Prompt, paint: Paint) -> Option<String> {
 
 /// The prompt as a person sees it who has seen the change that it asks about, and can see it again with `v`.
 #[must_use]
-pub fn render_after_change(prompt: &Prompt, paint: Paint) -> String {
+pub fn render_after_change(prompt: &Prompt, paint: Paint, columns: usize) -> String {
     let seen = Prompt {
         preview: match &prompt.preview {
             Some(Preview::Diff { uri, .. }) => Some(Preview::Text {
@@ -55,27 +56,38 @@ pub fn render_after_change(prompt: &Prompt, paint: Paint) -> String {
         },
         ..prompt.clone()
     };
-    render(&seen, paint)
+    render(&seen, paint, columns)
 }
 
-/// The prompt as a person sees it, up to where the typing begins.
+/// The prompt as a person sees it on so many columns, up to where the typing begins. What would run or change is never
+/// broken by us: where a line of it ends has to be seen.
 #[must_use]
-pub fn render(prompt: &Prompt, paint: Paint) -> String {
+pub fn render(prompt: &Prompt, paint: Paint, columns: usize) -> String {
     let mut shown = format!("\n{}\n", paint.bold(&header(prompt)));
     if let Some(context) = &prompt.context {
-        behind_bar(&mut shown, context, paint);
+        let bar = paint.dim("│");
+        for line in visible(context).lines() {
+            let line = wrapped(line, "", "", columns.saturating_sub(2));
+            let line = line.replace('\n', &format!("\n{bar} "));
+            shown.push_str(&format!("{bar} {line}\n"));
+        }
     }
     if let Some(preview) = preview(prompt) {
         show_preview(&mut shown, &preview, paint);
     }
-    shown.push_str(&one_line(&prompt.text));
+    shown.push_str(&wrapped(&one_line(&prompt.text), "", "", columns));
     shown.push('\n');
     for choice in choices(prompt) {
         let key = choice.key.as_deref().unwrap_or("-");
-        shown.push_str(&format!("  {}  {}\n", paint.bold(key), choice.says));
+        let behind = " ".repeat(key.width() + 4);
+        let says = wrapped(&choice.says, &behind, &behind, columns);
+        let says = &says[behind.len()..];
+        shown.push_str(&format!("  {}  {says}\n", paint.bold(key)));
     }
-    shown.push_str(&paint.dim(&format!("  {}", legend(prompt))));
-    shown.push_str("\n> ");
+    for line in wrapped(&legend(prompt), "  ", "  ", columns).lines() {
+        shown.push_str(&format!("{}\n", paint.dim(line)));
+    }
+    shown.push_str("> ");
     shown
 }
 

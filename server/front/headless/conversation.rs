@@ -14,7 +14,7 @@ use crate::{
     engine::clock::Clock,
     session::{
         conversation::{Conversation, ForkExtent},
-        export,
+        export::{self, PageReader},
         lines::LogLines,
         replay,
         store::Store,
@@ -43,11 +43,12 @@ pub fn run(
             } else {
                 all(&conversation)
             };
-            streams.say(&page(&conversation, &lines?)?)
+            let page = page(&conversation, &lines?, streams.reader())?;
+            streams.say_page(&page)
         }
         args::ConversationCommand::Export { id, output } => {
             let conversation = find(&store, id.as_deref())?;
-            let page = page(&conversation, &all(&conversation)?)?;
+            let page = page(&conversation, &all(&conversation)?, PageReader::Viewer)?;
             let Some(file) = output else {
                 return streams.say(&page);
             };
@@ -101,11 +102,15 @@ fn find(store: &Store, id: Option<&str>) -> Result<Conversation, CommandFailure>
 }
 
 /// A conversation as markdown. What of its log could not be read is said at the end.
-fn page(conversation: &Conversation, lines: &LogLines) -> Result<String, CommandFailure> {
+fn page(
+    conversation: &Conversation,
+    lines: &LogLines,
+    reader: PageReader,
+) -> Result<String, CommandFailure> {
     let listed = conversation.listed().map_err(unreadable(conversation))?;
     let turns = replay::turns(&lines.records);
     let first = (listed.turns as usize).saturating_sub(turns.len()) + 1;
-    let mut page = export::markdown(&listed.title, first, &turns).text;
+    let mut page = export::markdown(&listed.title, first, &turns, reader).text;
     for fault in &lines.faults {
         page += &format!("\n*Notice: {fault}; it was left out.*\n");
     }

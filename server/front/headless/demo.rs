@@ -7,14 +7,18 @@ use std::{
 };
 
 use super::{
-    exit::Strictness, failure::CommandFailure, paint::Paint, place::CommandContext,
-    run::open_terminal, watch::Watch,
+    exit::Strictness, failure::CommandFailure, markdown::rendered, paint::Paint,
+    place::CommandContext, run::open_terminal, watch::Watch,
 };
 use crate::{
     config::{Flag, Sources},
     engine::{ConversationTarget, Layers, TrustedBy, TurnRequest, TurnStart},
     provider::rehearsal::{DEMO_PROMPT, demo_files},
-    session::{conversation::Conversation, export, replay},
+    session::{
+        conversation::Conversation,
+        export::{self, PageReader},
+        replay,
+    },
     turn::rules::Client,
 };
 
@@ -50,8 +54,18 @@ pub async fn run(
     let config = place.engine.configure(request)?;
     let (code, turn) = watch.begin(&place.engine, config).await?;
     let conversation = place.store()?.find(&turn.conversation_id)?;
-    let account = account(&place, &conversation).map_err(cannot)?;
-    Ok((code, account))
+    let is_terminal = io::stdout().is_terminal();
+    let reader = if is_terminal {
+        PageReader::Person
+    } else {
+        PageReader::Viewer
+    };
+    let account = account(&place, &conversation, reader).map_err(cannot)?;
+    if !is_terminal {
+        return Ok((code, account));
+    }
+    let paint = Paint::of(true, std::env::var_os("NO_COLOR").as_deref());
+    Ok((code, rendered(&account, paint)))
 }
 
 fn cannot(error: io::Error) -> CommandFailure {
@@ -107,9 +121,13 @@ fn request(place: &CommandContext, script: Option<&Path>, attached: bool) -> Tur
 }
 
 /// What happened, as the log and the files have it.
-fn account(place: &CommandContext, conversation: &Conversation) -> io::Result<String> {
+fn account(
+    place: &CommandContext,
+    conversation: &Conversation,
+    reader: PageReader,
+) -> io::Result<String> {
     let turns = replay::turns(&conversation.read_all()?.records);
-    let mut text = export::markdown("The demo, as its log tells it", 1, &turns).text;
+    let mut text = export::markdown("The demo, as its log tells it", 1, &turns, reader).text;
     for path in turns
         .iter()
         .flat_map(|turn| &turn.edits)

@@ -20,6 +20,14 @@ const MARKS: [char; 4] = ['*', '`', '[', '\\'];
 /// What a part of a line is read behind, so that no beginning of a block is seen in it.
 const BEFORE: &str = "· ";
 
+/// A page as it is shown on a terminal.
+#[must_use]
+pub fn rendered(page: &str, paint: Paint) -> String {
+    let mut stream = MarkdownStream::new(paint);
+    let shown = stream.push(page);
+    shown + &stream.end()
+}
+
 /// The text of one step.
 #[derive(Debug)]
 pub struct MarkdownStream {

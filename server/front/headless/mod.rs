@@ -10,14 +10,14 @@
 //! | [`run`], [`demo`], [`message`] | the commands that begin a turn; the user's message |
 //! | [`watch`], [`exit`] | a turn from its beginning to its exit code |
 //! | [`hints`] | the command lines that go on with a turn |
-//! | [`show`], [`output`] | a turn on the terminal (pure); its answer on standard output |
+//! | [`show`], [`refused`], [`output`] | a turn on the terminal, and why a call was refused (both pure); its answer on standard output |
 //! | [`markdown`], [`live`] | text as it comes, and what is going on (both pure) |
 //! | [`ask`], [`line`] | a prompt as text, and what a typed line says; the line while it is typed (both pure) |
 //! | [`terminal`] | the terminal that a prompt is asked on |
 //! | [`lines`], [`drawn`] | what is written on it besides prompts; its last lines (pure) |
 //! | [`modes`], [`pager`] | the modes of a terminal; a long change, shown by the person's own pager |
 //! | [`approvals`], [`config`], [`conversation`], [`doctor`], [`mcp`], [`model`], [`trust`] | a command each |
-//! | [`failure`], [`streams`], [`paint`] | why a command failed; where it writes; colours |
+//! | [`failure`], [`streams`], [`paint`], [`wrap`] | why a command failed; where it writes; colours; lines that fit |
 
 pub mod approvals;
 pub mod args;
@@ -42,9 +42,11 @@ pub mod output;
 pub mod pager;
 pub mod paint;
 pub mod place;
+mod refused;
 pub mod run;
 pub mod show;
 pub mod streams;
 pub mod terminal;
 pub mod trust;
 pub mod watch;
+mod wrap;

@@ -15,14 +15,15 @@ use super::{
     hints::{self, Hints},
     markdown::MarkdownStream,
     paint::Paint,
+    refused::{for_a_person, refused},
 };
 use crate::{
     front::wire::{
         CallStatus, InquiryStatus, Prompt, PromptOutcome, QuestionUpdate, TurnCompleted, Update,
         Usage,
     },
-    turn::record::{By, Level, Outcome, Refusal, Status},
-    visible::{one_line, short_line, visible},
+    turn::record::{By, Level, Outcome, Status},
+    visible::{one_line, visible},
 };
 
 /// Something to be written as it is, and where.
@@ -195,8 +196,11 @@ impl Show {
             lines.push('\n');
         };
         for refusal in &end.refusals {
-            let (call, text) = (refused_call(refusal), one_line(&refusal.text));
-            say(format!("{} {call}: {text}", self.paint.yellow("refused:")));
+            say(format!(
+                "{} {}",
+                self.paint.yellow("refused:"),
+                refused(refusal)
+            ));
         }
         for prompt in &end.prompts {
             let (label, text) = (one_line(&prompt.label), one_line(&prompt.text));
@@ -327,7 +331,11 @@ impl Show {
     }
 
     fn result(&self, call_id: &str, status: Status, summary: &str, exit: Option<i32>) -> String {
-        let (tool, summary) = (self.tool(call_id), one_line(summary));
+        let tool = self.tool(call_id);
+        let summary = match status {
+            Status::Error | Status::Denied => one_line(for_a_person(tool, summary)),
+            Status::Ok | Status::Cancelled => one_line(summary),
+        };
         match status {
             Status::Ok if exit.is_some_and(|status| status != 0) => {
                 format!("  {} {tool}: {summary}", self.paint.red("failed"))
@@ -416,21 +424,6 @@ fn how_to_answer(hints: &Hints, conversation: &str, prompt: &Prompt) -> Vec<Stri
             hints.resume(conversation)
         )],
     }
-}
-
-/// A call that was refused: the tool and its arguments, of which a single text stands for itself.
-fn refused_call(refusal: &Refusal) -> String {
-    let tool = one_line(&refusal.tool);
-    let arguments = match &refusal.arguments {
-        Value::Object(members) if members.is_empty() => return tool,
-        Value::Object(members) if members.len() == 1 => match members.values().next() {
-            Some(Value::String(only)) => only.clone(),
-            _ => refusal.arguments.to_string(),
-        },
-        Value::Null => return tool,
-        other => other.to_string(),
-    };
-    format!("{tool} `{}`", short_line(&arguments, 200))
 }
 
 fn nothing_empty(mut shown: Vec<ShownText>) -> Vec<ShownText> {

@@ -2,9 +2,8 @@
 
 use std::io::{self, Write};
 
-use crate::visible::visible;
-
-use super::failure::CommandFailure;
+use super::{failure::CommandFailure, markdown::rendered, paint::Paint};
+use crate::{session::export::PageReader, visible::visible};
 
 /// Where a command writes.
 pub struct Streams<'a> {
@@ -12,6 +11,8 @@ pub struct Streams<'a> {
     pub out: &'a mut dyn Write,
     /// Standard output is a terminal.
     pub is_terminal: bool,
+    /// What is shown there has colours.
+    pub paint: Paint,
     /// Standard error: what else there is to know.
     pub notes: &'a mut dyn Write,
 }
@@ -23,11 +24,37 @@ impl Streams<'_> {
     /// # Errors
     /// A disk that is full, and the like.
     pub fn say(&mut self, text: &str) -> Result<(), CommandFailure> {
-        let written = if self.is_terminal {
-            self.out.write_all(visible(text).as_bytes())
+        if self.is_terminal {
+            self.write(&visible(text))
         } else {
-            self.out.write_all(text.as_bytes())
-        };
+            self.write(text)
+        }
+    }
+
+    /// The same of a page of markdown, which a terminal shows with its headings and code.
+    ///
+    /// # Errors
+    /// A disk that is full, and the like.
+    pub fn say_page(&mut self, page: &str) -> Result<(), CommandFailure> {
+        if self.is_terminal {
+            self.write(&rendered(page, self.paint))
+        } else {
+            self.write(page)
+        }
+    }
+
+    /// Who reads a page of markdown that is written here.
+    #[must_use]
+    pub fn reader(&self) -> PageReader {
+        if self.is_terminal {
+            PageReader::Person
+        } else {
+            PageReader::Viewer
+        }
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), CommandFailure> {
+        let written = self.out.write_all(text.as_bytes());
         match written.and_then(|()| self.out.flush()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 Err(CommandFailure::internal(format!(
@@ -57,6 +84,7 @@ pub(super) mod tests {
         let result = command(&mut Streams {
             out: &mut out,
             is_terminal: false,
+            paint: Paint::OFF,
             notes: &mut notes,
         });
         let mut said = String::from_utf8(out).expect("text");
@@ -87,6 +115,7 @@ pub(super) mod tests {
             let written = Streams {
                 out: &mut Broken(kind),
                 is_terminal: false,
+                paint: Paint::OFF,
                 notes: &mut Vec::new(),
             }
             .say("text");
@@ -106,6 +135,7 @@ pub(super) mod tests {
             let mut streams = Streams {
                 out: &mut out,
                 is_terminal,
+                paint: Paint::OFF,
                 notes: &mut notes,
             };
             streams.say("\x1b[2J\n").expect("written");

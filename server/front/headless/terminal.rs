@@ -327,8 +327,8 @@ impl Desk {
         };
         self.lines.erase()?;
         let shown = match self.in_pager(prompt) {
-            true => render_after_change(prompt, self.paint),
-            false => render(prompt, self.paint),
+            true => render_after_change(prompt, self.paint, self.width()),
+            false => render(prompt, self.paint, self.width()),
         };
         if prompt.answer_type == AnswerType::Secret {
             self.modes = Some(TypingModes::unseen(&self.tty)?);

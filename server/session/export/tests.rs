@@ -14,7 +14,8 @@ use super::{
 };
 use crate::turn::attachment::{Attachment, Content, Media, MediaType};
 use crate::turn::record::{
-    Effort, ErrorCode, Level, Permission, PromptId, PromptSubject, Refusal, ResultReason, TurnError,
+    Effort, ErrorCode, Level, Permission, PromptId, PromptSubject, Refusal, RefusalReason,
+    ResultReason, TurnError,
 };
 
 fn render(events: Vec<Entry>) -> String {
@@ -25,7 +26,7 @@ fn render(events: Vec<Entry>) -> String {
         entry,
     };
     let records: Vec<Record> = events.into_iter().map(record).collect();
-    let page = markdown("Tidy\nup", 1, &replay::turns(&records));
+    let page = markdown("Tidy\nup", 1, &replay::turns(&records), PageReader::Viewer);
     let lines: Vec<&str> = page.text.lines().collect();
     let heads = page.turn_lines.iter().map(|line| lines[*line]);
     assert!(heads.eq(["## Turn 1 (2025-01-02T03:04)"]), "{lines:?}");

@@ -89,6 +89,24 @@ pub enum RefusalReason {
     Configuration,
 }
 
+impl RefusalReason {
+    /// The same for a person.
+    #[must_use]
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::NoPromptBackend => "nobody was there to answer",
+            Self::DetachedPolicy => "the policy did not allow an answer",
+            Self::InvalidStaticAnswer => "the configured answer does not fit",
+            Self::AssistantRoutingDenied => "only a person may answer",
+            Self::NotTrusted => "the workspace is not trusted",
+            Self::Mode => "the mode does not allow it",
+            Self::Configuration => "the configuration does not allow it",
+            Self::NeedsApproval => "nobody was there to approve it",
+            Self::Withheld => "nobody was there to release its result",
+        }
+    }
+}
+
 /// Why something was refused, and by no person.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RefusalCause {

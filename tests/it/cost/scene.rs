@@ -20,7 +20,7 @@ use aside_model_server::{
 };
 use serde_json::{Value, json};
 
-use crate::world::{EventLog, TestWorld, start};
+use crate::world::{EventLog, ProgramResult, TestWorld, start};
 
 /// What was said before the questions.
 #[derive(Clone, Copy, Debug)]
@@ -115,8 +115,18 @@ impl Bill {
     }
 }
 
-/// Plays the turn. What the server reckoned and what the log records are the same, token for token.
+/// Plays the turn by the program. What the server reckoned and what the log records are the same, token for token.
 pub(crate) fn play(case: CostCase<'_>) -> Bill {
+    play_by(case, |world, args, places| {
+        start(world.command(args).envs(places)).end()
+    })
+}
+
+/// The same by whatever is started with these arguments and variables.
+pub(crate) fn play_by(
+    case: CostCase<'_>,
+    run: impl FnOnce(&TestWorld, &[&str], Vec<(&'static str, String)>) -> ProgramResult,
+) -> Bill {
     let book = Arc::new(Mutex::new(Book::new(case)));
     let served = book.clone();
     let server = ModelServer::start(move |received| {
@@ -136,7 +146,7 @@ pub(crate) fn play(case: CostCase<'_>) -> Bill {
         args.extend(["--set", assistant]);
     }
     args.push("Go");
-    let done = start(world.command(&args).envs(places(&server))).end();
+    let done = run(&world, &args, places(&server));
     let end = done.exits(0).json();
     assert_eq!(end["answer"], "Done.");
     for file in 0..case.questions {

@@ -18,7 +18,7 @@ const ARGS: &str = "ASIDE_TEST_WITHOUT_TIME";
 const HEAD: &str = "\nrunning 1 test\n";
 
 /// The program with these arguments. `test` is the name of the test that becomes it.
-pub(super) fn command(world: &TestWorld, test: &str, args: &[&str]) -> Command {
+pub(crate) fn command(world: &TestWorld, test: &str, args: &[&str]) -> Command {
     let own = std::env::current_exe().unwrap();
     let mut command = world.within(own.to_str().unwrap(), &["--exact", test, "--nocapture"]);
     command.env(ARGS, serde_json::to_string(args).unwrap());
@@ -27,14 +27,14 @@ pub(super) fn command(world: &TestWorld, test: &str, args: &[&str]) -> Command {
 
 /// How a run of the program ended, without what the test executable said.
 #[track_caller]
-pub(super) fn result(of: ProgramResult) -> ProgramResult {
+pub(crate) fn result(of: ProgramResult) -> ProgramResult {
     let said = of.stdout.strip_prefix(HEAD);
     let stdout = said.unwrap_or_else(|| panic!("{of:?}")).to_owned();
     ProgramResult { stdout, ..of }
 }
 
 /// Becomes the program, where this process was started to be it.
-pub(super) fn become_program() {
+pub(crate) fn become_program() {
     let Ok(args) = std::env::var(ARGS) else {
         return;
     };

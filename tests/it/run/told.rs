@@ -167,8 +167,15 @@ fn the_log_names_what_a_reader_of_it_wants_to_know() {
         panic!("{done:?}");
     };
     assert!(no_sandbox.contains("There is no sandbox"), "{done:?}");
-    assert!(ran.starts_with("refused: run_command `cargo test`: run_command needs approval"));
-    assert!(asked.starts_with("refused: ask_user `Which?`: ask_user cannot run"));
+    // In words for a person: what the model is told is for the model.
+    assert_eq!(
+        *ran,
+        "refused: run_command `cargo test`: nobody was there to approve it"
+    );
+    assert_eq!(
+        *asked,
+        "refused: ask_user `Which?`: nobody was there to answer"
+    );
     assert_eq!(*changed, "changed: a.txt");
     let conversation = world.conversation();
     let model = world.log().one("conversation")["model"]

@@ -136,3 +136,23 @@ fn the_demo_asks_and_tells_what_was_answered() {
     assert!(account.contains("+wait_seconds = 5\n"), "{account}");
     assert!(account.contains("+    attempts = 5\n"), "{account}");
 }
+
+/// A file takes the page for a program that shows markdown; a screen takes it for a person.
+#[test]
+fn on_a_screen_an_account_is_text_for_a_person() {
+    let world = TestWorld::new();
+    let on_screen = PtyStart {
+        shell: r#"exec "$@" 2>/dev/null"#,
+        env: vec![],
+        ..PtyStart::aside(&["demo"])
+    };
+    let screen = PtyPerson::starts(&world, &on_screen).ends(0);
+    let (_, account) = screen
+        .split_once("The demo, as its log tells it")
+        .expect("an account");
+    assert!(account.contains("read_file: result\n"), "{account}");
+    assert!(account.contains("+    attempts = 5\n"), "{account}");
+    for mark in ["<details>", "</summary>", "## "] {
+        assert!(!account.contains(mark), "{mark} in {account}");
+    }
+}

@@ -6,6 +6,9 @@ use crate::turn::{
     record::{CallKey, PromptId},
 };
 
+/// Columns on which no line is broken.
+const WIDE: usize = 1000;
+
 /// A tool's question.
 pub(in crate::front::headless) fn question(text: &str, answer_type: AnswerType) -> Prompt {
     Prompt {
@@ -71,7 +74,7 @@ fn change(old: &str, new: &str) -> Prompt {
 
 #[track_caller]
 fn shows(prompt: &Prompt, expected: &[&str]) {
-    let shown = render(prompt, Paint::OFF);
+    let shown = render(prompt, Paint::OFF, WIDE);
     assert_eq!(
         shown.trim_start_matches('\n').lines().collect::<Vec<_>>(),
         expected
@@ -134,7 +137,7 @@ fn a_yes_or_no() {
         ..prompt
     };
     check(&by_default, "", is(false));
-    assert!(render(&by_default, Paint::OFF).contains("Enter: no · "));
+    assert!(render(&by_default, Paint::OFF, WIDE).contains("Enter: no · "));
 }
 
 #[test]
@@ -205,7 +208,7 @@ fn one_of_several() {
 #[test]
 fn a_number_never_says_two_things() {
     let prompt = question("Which line?", select(&["2", "7", "all"]));
-    assert!(render(&prompt, Paint::OFF).contains("  -  2\n  -  7\n  -  all\n"));
+    assert!(render(&prompt, Paint::OFF, WIDE).contains("  -  2\n  -  7\n  -  all\n"));
     check(&prompt, "2", is("2"));
     check(
         &prompt,
@@ -327,7 +330,7 @@ fn a_change_may_be_made() {
         "a",
         again("That is none of the answers; type y, t or n."),
     );
-    let painted = render(&prompt, Paint { on: true });
+    let painted = render(&prompt, Paint { on: true }, WIDE);
     assert!(
         painted.contains("\x1b[31m-use a;\x1b[0m") && painted.contains("\x1b[32m+use a;\x1b[0m")
     );
@@ -335,7 +338,7 @@ fn a_change_may_be_made() {
 
 #[test]
 fn nothing_is_allowed_unseen() {
-    let shown = render(&permission(&["once", "no"], None), Paint::OFF);
+    let shown = render(&permission(&["once", "no"], None), Paint::OFF, WIDE);
     assert!(shown.contains("│   \"path\": \"src/main.rs\"\n"), "{shown}");
 }
 
@@ -349,7 +352,7 @@ fn a_result_may_be_delivered() {
         default: Some(true.into()),
         ..question("May the model see it?", AnswerType::Boolean)
     };
-    assert!(render(&prompt, Paint::OFF).contains("│ Call Ada.\nMay the model see it?\n"));
+    assert!(render(&prompt, Paint::OFF, WIDE).contains("│ Call Ada.\nMay the model see it?\n"));
     check(&prompt, "y", is(true));
     check(&prompt, "n", is(false));
     check(&prompt, "", again(NOTHING));
@@ -387,7 +390,7 @@ fn text_of_others_neither_acts_on_the_terminal_nor_looks_like_the_prompt() {
         text: "Sure\x1b[8m?".into(),
         ..run_command("ls \u{202e}x\rrm -rf ~")
     };
-    let shown = render(&prompt, Paint::OFF);
+    let shown = render(&prompt, Paint::OFF, WIDE);
     assert!(
         !shown.contains(['\x1b', '\x07', '\r', '\u{202e}']),
         "{shown}"
@@ -399,5 +402,42 @@ fn text_of_others_neither_acts_on_the_terminal_nor_looks_like_the_prompt() {
     assert!(shown.contains("│ ␛]0;title␇\n│ > y\n"), "{shown}");
     assert!(shown.contains("│ ls <U+202E>x␍rm -rf ~\n"), "{shown}");
     let options = question("?", select(&["a\x1b[2J"]));
-    assert!(!render(&options, Paint::OFF).contains('\x1b'));
+    assert!(!render(&options, Paint::OFF, WIDE).contains('\x1b'));
+}
+
+#[test]
+fn on_a_narrow_terminal_words_stay_whole_and_what_would_run_as_it_is() {
+    let asked = Prompt {
+        context: Some("The files are unreachable for a moment.\nNothing waits.".into()),
+        default: Some(json!("5 seconds")),
+        ..question(
+            "How long shall an upload wait before it tries again?",
+            select(&[
+                "5 seconds",
+                "as long as the server says, at the most a minute",
+            ]),
+        )
+    };
+    let shown = render(&asked, Paint::OFF, 40);
+    assert_eq!(
+        shown,
+        "\n── tidy ──\n\
+         │ The files are unreachable for a\n\
+         │ moment.\n\
+         │ Nothing waits.\n\
+         How long shall an upload wait before it\n\
+         tries again?\n\
+         \x20 1  5 seconds\n\
+         \x20 2  as long as the server says, at the\n\
+         \x20    most a minute\n\
+         \x20 Enter: 5 seconds · !: decline, !text:\n\
+         \x20 with a note · Ctrl-D: skip\n> "
+    );
+    let command = "git log --oneline --all --graph --decorate";
+    let preview = Preview::Command {
+        text: command.into(),
+        cwd: "/w".into(),
+    };
+    let shown = render(&permission(&["once", "no"], Some(preview)), Paint::OFF, 40);
+    assert!(shown.contains(&format!("\n│ {command}\n")), "{shown}");
 }

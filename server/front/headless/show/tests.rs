@@ -273,7 +273,7 @@ fn the_end_says_what_it_took_and_what_is_open() {
             ..completed(Outcome::Completed)
         },
         &[
-            "refused: run_command `cargo test`: run_command needs approval.",
+            "refused: run_command `cargo test`: nobody was there to approve it",
             TOKENS,
         ],
     );

@@ -14,7 +14,7 @@ use crate::{
     },
     session::{
         conversation::Conversation,
-        export::{MarkdownPage, markdown},
+        export::{MarkdownPage, PageReader, markdown},
         replay,
     },
     turn::record::{Level, Outcome},
@@ -161,7 +161,12 @@ pub(in crate::front::lsp) async fn show_transcript(
 pub(in crate::front::lsp) fn whole_transcript(conversation: &Conversation) -> Result<MarkdownPage> {
     let lines = conversation.read_all().map_err(internal)?;
     let title = conversation.listed().map_err(internal)?.title;
-    Ok(markdown(&title, 1, &replay::turns(&lines.records)))
+    Ok(markdown(
+        &title,
+        1,
+        &replay::turns(&lines.records),
+        PageReader::Viewer,
+    ))
 }
 
 fn last_turn(conversation: &Conversation) -> Result<String> {
@@ -169,7 +174,7 @@ fn last_turn(conversation: &Conversation) -> Result<String> {
     let title = conversation.listed().map_err(internal)?.title;
     let turns = replay::turns(&lines.records);
     let last = turns.len().saturating_sub(1);
-    Ok(markdown(&title, last + 1, &turns[last..]).text)
+    Ok(markdown(&title, last + 1, &turns[last..], PageReader::Viewer).text)
 }
 
 /// The text up to its end, and its end: whole lines, if one fits, of this many UTF-16 units at the most.
