@@ -265,9 +265,10 @@ impl TurnPage<'_> {
             Outcome::Failed => "Failed",
             Outcome::Interrupted => "Interrupted",
         };
-        let why = error
-            .as_ref()
-            .map(|error| format!(": {}.", phrase(&error.message).trim_end_matches('.')));
+        let why = error.as_ref().map(|error| match phrase(&error.message) {
+            cut if cut.ends_with('…') => format!(": {cut}"),
+            whole => format!(": {}.", whole.trim_end_matches('.')),
+        });
         let why = why.unwrap_or_else(|| ".".into());
         let end = format!("**{word}**{why} {}", tokens(usage));
         self.part(end.trim_end());

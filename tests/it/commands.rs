@@ -222,7 +222,7 @@ fn a_doctor_says_what_is_wrong() {
             "ok       state directory: ~/state/aside can be written\n",
             "ok       configuration: there is no aside.toml\n",
             "warning  workspace: ~/work is not trusted",
-            "warning  model: there is no model: no key is in ANTHROPIC_API_KEY",
+            "warning  model: there is no model: none of ANTHROPIC_API_KEY",
             "warning  sandbox: it does not work here: bubblewrap is not installed",
             "ok       conversations: 0 in this workspace\n",
         ],

@@ -333,9 +333,10 @@ impl Models {
     }
 }
 
-const NO_MODEL: &str = "there is no model: no key is in ANTHROPIC_API_KEY, OPENAI_API_KEY or GOOGLE_API_KEY, and no \
-                        Ollama with a model that takes tools answers; set one of them, or `assistant.model` in \
-                        aside.toml, or give `--model`, for example `rehearsal/demo`, which plays a script";
+const NO_MODEL: &str = "there is no model: none of ANTHROPIC_API_KEY, OPENAI_API_KEY and GOOGLE_API_KEY holds a key, and \
+                        no Ollama answers that has a model which takes tools; set one of these keys, or \
+                        `assistant.model` in aside.toml, or give `--model`, for example `rehearsal/demo`, which plays \
+                        a script";
 
 /// What is known of a provider by its name counts where it speaks an API of that provider.
 fn speaks(known: &KnownProvider, api: ApiKind) -> bool {

@@ -403,6 +403,10 @@ fn stop(error: &clap::Error) -> Stop {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             Stop::Usage("a command is missing, such as aside run; aside --help lists them".into())
         }
+        ErrorKind::UnknownArgument if value::is_word_of_a_message(error) => Stop::Usage(format!(
+            "{}; a message of several words is one argument, in quotes: aside run \"…\"",
+            sentence(&error.to_string())
+        )),
         _ => Stop::Usage(sentence(&error.to_string())),
     }
 }

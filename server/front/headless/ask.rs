@@ -146,6 +146,18 @@ pub fn parse_line(prompt: &Prompt, line: &str) -> TypedLine {
     }
 }
 
+/// Whether other prompts that are open may need no answer any more.
+pub(super) fn may_settle_others(answer: &PromptAnswer) -> bool {
+    let PromptAnswer::Answer {
+        value, remember, ..
+    } = answer
+    else {
+        return false;
+    };
+    let permission = value.0.as_str().and_then(Permission::of);
+    *remember || matches!(permission, Some(Permission::Turn | Permission::Always))
+}
+
 /// The line that leaves an optional answer out.
 const LEAVE_OUT: &str = "-";
 

@@ -4,11 +4,16 @@
 //! Invariant: whoever writes anything else takes them away first, so that they stand below all else and leave nothing
 //! behind.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ffi::OsStr};
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::paint::Paint;
+
+/// Whether lines that were written can be taken away again on a terminal of this kind.
+pub(super) fn can_move(term: Option<&OsStr>) -> bool {
+    term.is_some_and(|term| !term.is_empty() && term != "dumb")
+}
 
 /// The last lines of a terminal.
 #[derive(Debug)]

@@ -56,6 +56,8 @@ pub struct Show {
     about: AboutTurn,
     /// The files that were changed, as they are called in the workspace.
     changed: Vec<String>,
+    /// Why the request was sent again that was sent again last.
+    retried: String,
 }
 
 /// What there is to say of a turn when it ends, beside what it says itself.
@@ -85,6 +87,7 @@ impl Show {
             words: String::new(),
             about,
             changed: Vec::new(),
+            retried: String::new(),
         }
     }
 
@@ -295,7 +298,11 @@ impl Show {
                 ..
             } => {
                 let (seconds, tenths) = (after_ms / 1000, after_ms % 1000 / 100);
-                let reason = one_line(reason);
+                let before = std::mem::replace(&mut self.retried, one_line(reason));
+                let reason = match *attempt > 1 && before == self.retried {
+                    true => "for the same reason",
+                    false => &self.retried,
+                };
                 Some(self.paint.yellow(&format!(
                     "retry {attempt} in {seconds}.{tenths} s: {reason}"
                 )))

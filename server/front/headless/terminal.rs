@@ -14,7 +14,6 @@ mod tests;
 
 use std::{
     collections::VecDeque,
-    ffi::OsStr,
     fs::File,
     io::{self, PipeReader, PipeWriter, Read, Write},
     sync::mpsc::{Receiver, Sender, channel},
@@ -30,22 +29,18 @@ use rustix::{
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{
-    ask::{TypedLine, change, parse_line, render, render_after_change},
-    drawn::Drawn,
+    ask::{TypedLine, change, may_settle_others, parse_line, render, render_after_change},
+    drawn::{Drawn, can_move},
     line::{LineState, TypedText},
     lines::Lines,
     modes::TypingModes,
     pager,
     paint::Paint,
     show::ShownText,
+    wrap::wrapped,
 };
 use crate::{
-    turn::{
-        effect::Prompt,
-        input::PromptAnswer,
-        question::AnswerType,
-        record::{Permission, PromptId, Vocabulary},
-    },
+    turn::{effect::Prompt, input::PromptAnswer, question::AnswerType, record::PromptId},
     visible::one_line,
 };
 
@@ -71,6 +66,7 @@ enum Order {
     Dismiss(PromptId, String),
     Show(ShownText),
     Live(Vec<String>),
+    GoOn,
     Close,
 }
 
@@ -154,6 +150,12 @@ impl Terminal {
         self.order(Order::Live(lines));
     }
 
+    /// The process goes on that was stopped with Ctrl-Z. Whoever had the terminal meanwhile left modes of their own, in
+    /// which even a secret would be seen as it is typed: the prompt is shown anew, in ours.
+    pub fn go_on(&self) {
+        self.order(Order::GoOn);
+    }
+
     fn order(&self, order: Order) {
         // A thread that has ended said so by ending the answers.
         if self.orders.send(order).is_ok() {
@@ -193,23 +195,6 @@ struct Desk {
     held_for: Duration,
     /// Until then the first prompt is not on the screen: an answer may have settled it too.
     held_until: Option<Instant>,
-}
-
-/// Whether other prompts that are open may need no answer any more.
-fn may_settle_others(answer: &PromptAnswer) -> bool {
-    let PromptAnswer::Answer {
-        value, remember, ..
-    } = answer
-    else {
-        return false;
-    };
-    let permission = value.0.as_str().and_then(Permission::of);
-    *remember || matches!(permission, Some(Permission::Turn | Permission::Always))
-}
-
-/// Whether lines that were written can be taken away again on a terminal of this kind.
-fn can_move(term: Option<&OsStr>) -> bool {
-    term.is_some_and(|term| !term.is_empty() && term != "dumb")
 }
 
 /// What there is to do.
@@ -302,6 +287,15 @@ impl Desk {
                     return Ok(());
                 }
                 self.lines.draw(self.width())
+            }
+            Order::GoOn => {
+                self.modes = None;
+                self.typed = None;
+                self.line.clear();
+                if self.held_until.is_some() {
+                    return Ok(());
+                }
+                self.present()
             }
             Order::Close => Ok(()),
         }
@@ -492,6 +486,7 @@ impl Desk {
         if let Some(typed) = &mut self.typed {
             *typed = TypedText::default();
         }
+        let sentence = wrapped(sentence, "", "", self.width());
         self.write(&format!("{sentence}\n> "))
     }
 

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use rustix::process;
 use tokio::{
     signal::unix::{Signal as Signals, SignalKind, signal},
     time::{Instant, sleep_until},
@@ -104,6 +105,7 @@ impl Watch {
         config: TurnConfig,
     ) -> Result<(u8, TurnRef), CommandFailure> {
         let mut signals = Heard::listen()?;
+        let mut continued = hear(SignalKind::from_raw(process::Signal::CONT.as_raw()))?;
         let sandbox = config.sandbox(engine).ok();
         let mode = config.mode().unwrap_or_default();
         let out_is_terminal = io::stdout().is_terminal();
@@ -161,6 +163,11 @@ impl Watch {
                         handle.leave().await;
                     }
                 },
+                Some(()) = continued.recv() => {
+                    if let Some(terminal) = &watched.terminal {
+                        terminal.go_on();
+                    }
+                }
                 () = watched.changes() => watched.tick(),
                 message = started.messages.recv() => {
                     let Some(message) = message else {
@@ -341,17 +348,10 @@ struct Heard {
 
 impl Heard {
     fn listen() -> Result<Self, CommandFailure> {
-        let listen = |kind| {
-            signal(kind).map_err(|error| {
-                CommandFailure::internal(format!(
-                    "the system does not let aside hear Ctrl-C: {error}; try again"
-                ))
-            })
-        };
         Ok(Self {
-            interrupt: listen(SignalKind::interrupt())?,
-            terminate: listen(SignalKind::terminate())?,
-            hang_up: listen(SignalKind::hangup())?,
+            interrupt: hear(SignalKind::interrupt())?,
+            terminate: hear(SignalKind::terminate())?,
+            hang_up: hear(SignalKind::hangup())?,
         })
     }
 
@@ -363,6 +363,14 @@ impl Heard {
             else => std::future::pending().await,
         }
     }
+}
+
+fn hear(kind: SignalKind) -> Result<Signals, CommandFailure> {
+    signal(kind).map_err(|error| {
+        CommandFailure::internal(format!(
+            "the system does not let aside hear Ctrl-C: {error}; try again"
+        ))
+    })
 }
 
 /// Why a prompt is no longer asked, in words that follow "no longer asked: ".

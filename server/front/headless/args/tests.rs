@@ -314,7 +314,10 @@ fn what_is_wrong_is_one_sentence() {
         "rum",
         "unrecognized subcommand 'rum'; a similar subcommand exists: 'run'",
     );
-    wrong("run one two", "unexpected argument 'two' found");
+    wrong(
+        "run one two",
+        "unexpected argument 'two' found; a message of several words is one argument, in quotes: aside run \"…\"",
+    );
     wrong(
         "run --output xml",
         "invalid value 'xml' for '--output <OUTPUT>' [possible values: text, json, jsonl]",

@@ -3,6 +3,7 @@
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
+use clap::error::{ContextKind, ContextValue};
 use jiff::SignedDuration;
 use serde_json::Value;
 
@@ -109,4 +110,11 @@ pub(super) fn setting(text: &str) -> Result<String, String> {
         Some((key, _)) if !key.trim().is_empty() => Ok(text.to_owned()),
         _ => Err("it is written KEY=VALUE".into()),
     }
+}
+
+/// What was not expected is no flag, but another word after a message.
+pub(super) fn is_word_of_a_message(error: &clap::Error) -> bool {
+    let given = error.get(ContextKind::InvalidArg);
+    let is_word = matches!(given, Some(ContextValue::String(given)) if !given.starts_with('-'));
+    is_word && error.to_string().contains("Usage: aside run")
 }

@@ -173,6 +173,16 @@ fn what_else_happens_is_a_line() {
         &[call("waiting"), inquiry("failed")],
         "  ? read_file: the model did not answer\n",
     );
+    let again = |attempt: u32, reason: &str| json!({"kind": "retry", "attempt": attempt, "afterMs": 500, "reason": reason});
+    check(
+        &[
+            again(1, "gone"),
+            again(2, "gone"),
+            again(3, "busy"),
+            again(1, "busy"),
+        ],
+        "retry 1 in 0.5 s: gone\nretry 2 in 0.5 s: for the same reason\nretry 3 in 0.5 s: busy\nretry 1 in 0.5 s: busy\n",
+    );
     check(
         &[json!({"kind": "steered", "text": "No tests."})],
         "» No tests.\n",

@@ -6,6 +6,7 @@ use std::{
 };
 
 use portable_pty::{MasterPty, PtySize, native_pty_system};
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use serde_json::Value;
 
 use super::*;
@@ -127,10 +128,10 @@ impl Person {
     }
 
     fn echoes(&self) -> bool {
-        rustix::termios::tcgetattr(&self.tty)
+        tcgetattr(&self.tty)
             .expect("modes")
             .local_modes
-            .contains(rustix::termios::LocalModes::ECHO)
+            .contains(LocalModes::ECHO)
     }
 
     fn leaves(&mut self) -> String {
@@ -240,6 +241,32 @@ fn a_secret_is_typed_unseen() {
     assert!(person.echoes());
     person.types("ada\n");
     person.gave("name", &is("ada"));
+}
+
+/// A shell that stops a program with Ctrl-Z takes the terminal, and gives it back with the modes of its own.
+#[test]
+fn a_prompt_is_shown_anew_and_as_unseen_as_before_when_the_program_goes_on() {
+    let mut person = Person::at_a_terminal(true);
+    person.is_asked(asked("secret", "Password?", AnswerType::Secret));
+    person.is_asked(asked("name", "Name?", AnswerType::text()));
+    for (prompt, typed, given) in [
+        ("secret", "hunter2\n", "hunter2"),
+        ("name", "ad\x1b[D\n", "ad"),
+    ] {
+        person.sees("> ");
+        let ours = tcgetattr(&person.tty).expect("modes");
+        let mut of_shell = ours.clone();
+        of_shell
+            .local_modes
+            .insert(LocalModes::ECHO | LocalModes::ICANON);
+        tcsetattr(&person.tty, OptionalActions::Now, &of_shell).expect("modes");
+        person.terminal().go_on();
+        person.sees("> ");
+        let modes = tcgetattr(&person.tty).expect("modes");
+        assert_eq!(modes.local_modes, ours.local_modes, "{prompt}");
+        person.types(typed);
+        person.gave(prompt, &is(given));
+    }
 }
 
 #[test]
