@@ -92,6 +92,43 @@ fn every_command_does_what_it_says() {
     assert!(world.read("aside.bash").contains("aside"), "no completions");
 }
 
+/// What it is, a picture, how it is installed, a key and a first command come before all else; what a contributor needs is
+/// on another page.
+#[test]
+fn a_stranger_finds_first_what_a_stranger_needs() {
+    let text = readme();
+    let mut at = 0;
+    for next in [
+        "# Aside",
+        "![A session",
+        "## Install",
+        "cargo install --path .",
+        "export ANTHROPIC_API_KEY=",
+        "aside run \"",
+        "aside doctor",
+        "aside completions",
+        "AGENTS.md",
+        "--schema",
+        "`~/.local/state/aside`",
+        "## In an editor",
+        "CONTRIBUTING.md",
+    ] {
+        let found = text[at..].find(next);
+        at +=
+            found.unwrap_or_else(|| panic!("{next:?} is not there, or not where it is looked for"));
+    }
+    for not in [
+        "cargo bench",
+        "tests/run",
+        "cargo test --",
+        "agent's turn",
+        "nobody means no",
+        "mode's business",
+    ] {
+        assert!(!text.contains(not), "{not:?} is nothing for a stranger");
+    }
+}
+
 /// What is built is built from what is there.
 #[test]
 fn what_builds_names_what_is_there() {

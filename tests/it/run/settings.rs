@@ -15,9 +15,9 @@ fn refused(config: &str, args: &[&str], says: &str) {
 }
 
 #[test]
-fn what_is_not_there_yet_says_so_wherever_the_configuration_is_read() {
-    let server = "[mcp.servers.db]\nurl = 'https://example.com'\n";
-    let says = "`mcp.servers.db` connects to nothing: MCP servers on the network are not there yet";
+fn what_could_not_count_says_so_wherever_the_configuration_is_read() {
+    let server = "[mcp.servers.db]\ncommand = 'db'\nurl = 'https://example.com'\n";
+    let says = "`mcp.servers.db.url` connects to nothing: the server is a program, its `command`";
     refused(server, &[], says);
     let world = TestWorld::new();
     world.user_config(server);
