@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, IsTerminal, Write},
+    io::{self, BufRead, IsTerminal, Read, Write},
     os::unix::fs::OpenOptionsExt,
     path::Path,
     process::ExitCode,
@@ -33,6 +33,9 @@ use tracing_subscriber::{
     layer::SubscriberExt,
     util::SubscriberInitExt,
 };
+
+/// Bytes of a line that is pasted.
+const PASTED: u64 = 64 << 10;
 
 fn main() -> ExitCode {
     let mut given = std::env::args_os();
@@ -81,6 +84,24 @@ fn finish(result: Result<(u8, String), CommandFailure>) -> ExitCode {
 }
 
 /// Asks the person at the terminal a yes or no. Whatever is no yes is a no.
+/// Who consents to what a command would do.
+fn consent(is_given: bool, ask: &mut dyn FnMut(&str) -> io::Result<bool>) -> Consent<'_> {
+    if is_given {
+        Consent::Given
+    } else if io::stdin().is_terminal() && io::stdout().is_terminal() {
+        Consent::Ask(ask)
+    } else {
+        Consent::Missing
+    }
+}
+
+/// A line that a person pastes.
+fn pasted() -> io::Result<String> {
+    let mut line = String::new();
+    io::stdin().lock().take(PASTED).read_line(&mut line)?;
+    Ok(line)
+}
+
 fn ask_person(question: &str) -> io::Result<bool> {
     let mut out = io::stdout().lock();
     write!(out, "{question} [y/N] ")?;
@@ -121,18 +142,24 @@ fn dispatch(cli: Cli) -> Result<(u8, String), CommandFailure> {
         Command::Trust { revoke, yes } => {
             let place = place()?;
             let mut ask = ask_person;
-            let consent = if yes {
-                Consent::Given
-            } else if io::stdin().is_terminal() && io::stdout().is_terminal() {
-                Consent::Ask(&mut ask)
-            } else {
-                Consent::Missing
-            };
+            let consent = consent(yes, &mut ask);
             with_streams(|streams| trust::run(revoke, consent, &place, streams))
         }
         Command::Mcp(args::McpCommand::List) => {
             let place = place()?;
             with_streams(|streams| block_on(mcp::list(&place, streams))?)
+        }
+        Command::Mcp(args::McpCommand::Import { file, yes }) => {
+            let mut ask = ask_person;
+            let consent = consent(yes, &mut ask);
+            with_streams(|streams| mcp::import::run(&file, consent, streams))
+        }
+        Command::Mcp(args::McpCommand::Login { server, forget }) => {
+            let place = place()?;
+            with_streams(|streams| match forget {
+                true => block_on(mcp::login::forget(&server, &place, streams))?,
+                false => block_on(mcp::login::run(&server, &mut pasted, &place, streams))?,
+            })
         }
         Command::Approvals(command) => {
             let place = place()?;

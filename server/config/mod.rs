@@ -10,6 +10,7 @@
 //! | `void` | settings that could not count, and why |
 //! | [`workspace`], [`trust`], [`preview`] | what a workspace may set, whether it is trusted, and what trusting it would run |
 //! | `instructions` | the files of instructions for the model |
+//! | [`import`] | MCP servers of other programs' files |
 //!
 //! Layers, weakest first: what is built in, the user's file, the workspace's file and what the client read in
 //! the workspace, the client's settings, the environment, flags. They are merged key by key. What a workspace
@@ -24,6 +25,7 @@
 
 mod enable;
 pub mod flags;
+pub mod import;
 mod instructions;
 pub mod known;
 mod layers;
@@ -56,7 +58,7 @@ pub use rules::{RunContext, ToolFacts};
 pub(crate) use schema::keys;
 pub use schema::schema;
 pub use settings::Settings;
-pub use sources::{Flag, SourceFile, Sources, user_folders};
+pub use sources::{Flag, SourceFile, Sources, user_file, user_folders};
 
 use layers::{LayerValue, Merged};
 use names::dotted;

@@ -315,6 +315,12 @@ pub fn user_folders() -> Vec<PathBuf> {
     all
 }
 
+/// Where the user's `aside.toml` is, or would be; none where there is no home.
+#[must_use]
+pub fn user_file() -> Option<PathBuf> {
+    user_path(&|name| env::var_os(name))
+}
+
 /// Where the user's file is.
 fn user_path(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let folder = variable("XDG_CONFIG_HOME")

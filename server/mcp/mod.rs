@@ -5,6 +5,7 @@
 //! | `tool` | a tool of a server, as the machine of tools sees it |
 //! | `server` | one server: connected when it is needed, and again when it was lost |
 //! | `program`, `network` | a server that is started here, one that is reached over HTTP: opening the protocol |
+//! | [`login`] | logging in to a server on the network, and its tokens |
 //! | `connection` | one connection: lists and calls |
 //! | `faults` | what goes wrong over HTTP, in words |
 //! | `questions` | what a server asks while a call runs |
@@ -29,6 +30,7 @@ mod connection;
 mod faults;
 mod form;
 mod listing;
+pub mod login;
 mod network;
 mod program;
 mod questions;

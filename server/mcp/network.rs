@@ -4,7 +4,7 @@ use rmcp::{
     model::ProtocolVersion,
     service::ClientInitializeError,
     transport::{
-        StreamableHttpClientTransport,
+        StreamableHttpClientTransport as Transport,
         streamable_http_client::StreamableHttpClientTransportConfig as TransportConfig,
     },
 };
@@ -12,6 +12,7 @@ use rmcp::{
 use super::{
     connection::{Connection, MESSAGE, NotOpened},
     faults::{HttpFault, fault_of, why},
+    login::logged_in,
     settings::{HideSecrets, ProtocolChoice, ServerAddress},
 };
 use crate::visible::short_line;
@@ -31,10 +32,19 @@ pub(super) async fn open(
     protocol: ProtocolChoice,
     hide: &HideSecrets,
 ) -> Result<Connection, NotOpened> {
-    let with = |version| {
-        let client = address.client.clone();
-        let transport = StreamableHttpClientTransport::with_client(client, config(address));
-        Connection::over(transport, version, hide.clone())
+    let client = logged_in(address, hide).await.map_err(|why| NotOpened {
+        why: hide.in_text(&format!("the login to it cannot be used: {why}")),
+        wants_login: false,
+    })?;
+    let with = async |version| match &client {
+        Some(client) => {
+            let transport = Transport::with_client(client.clone(), config(address));
+            Connection::over(transport, version, hide.clone()).await
+        }
+        None => {
+            let transport = Transport::with_client(address.client.clone(), config(address));
+            Connection::over(transport, version, hide.clone()).await
+        }
     };
     let opened = match protocol {
         ProtocolChoice::Older => with(ProtocolVersion::V_2025_11_25).await,

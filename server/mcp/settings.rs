@@ -1,10 +1,20 @@
 //! A server as it is configured.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use http::{HeaderName, HeaderValue};
 use serde_json::Value;
 use url::Url;
+
+/// What stands in place of a secret.
+const HIDDEN: &str = "[hidden]";
+/// What is shorter is no secret, but could be any word.
+const SHORT: usize = 8;
 
 /// A server of the Model Context Protocol.
 #[derive(Clone, Debug)]
@@ -52,6 +62,8 @@ pub struct ServerAddress {
     pub headers: Vec<ServerHeader>,
     /// Sends the requests. It follows no redirects.
     pub client: reqwest::Client,
+    /// The folder of the tokens that logins gave; none, where a header has a key.
+    pub logins: Option<PathBuf>,
 }
 
 /// A header of every request to a server.
@@ -89,7 +101,11 @@ pub struct OfferedNames {
 
 /// Takes secrets out of what a stranger says.
 #[derive(Clone)]
-pub struct HideSecrets(Arc<dyn Fn(&str) -> String + Send + Sync>);
+pub struct HideSecrets {
+    hide: Arc<dyn Fn(&str) -> String + Send + Sync>,
+    /// Secrets that came later.
+    later: Arc<Mutex<Vec<String>>>,
+}
 
 impl McpDefinition {
     /// SHA-256 of where the server is and what it is given. Secrets are in it and cannot be read from it.
@@ -161,13 +177,28 @@ fn is_like(name: &str, pattern: &str) -> bool {
 impl HideSecrets {
     /// What `hide` leaves of a text.
     pub fn new(hide: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
-        Self(Arc::new(hide))
+        Self {
+            hide: Arc::new(hide),
+            later: Arc::default(),
+        }
+    }
+
+    /// From now on this is taken out too.
+    pub(super) fn also(&self, secret: &str) {
+        // Each change is one push.
+        let mut later = self.later.lock().unwrap_or_else(PoisonError::into_inner);
+        if secret.len() >= SHORT && !later.iter().any(|it| it == secret) {
+            later.push(secret.to_owned());
+        }
     }
 
     /// A text without the secrets.
     #[must_use]
     pub fn in_text(&self, text: &str) -> String {
-        (self.0)(text)
+        let text = (self.hide)(text);
+        let later = self.later.lock().unwrap_or_else(PoisonError::into_inner);
+        let hide = |text: String, secret: &String| text.replace(secret, HIDDEN);
+        later.iter().fold(text, hide)
     }
 
     /// Takes them out of every text of a value, the names of members among them.

@@ -2,7 +2,10 @@
 
 mod asks;
 mod hostile;
+mod import;
+mod login;
 mod network;
+pub(crate) mod real_servers;
 
 use std::{fs, path::Path};
 

@@ -16,6 +16,7 @@ mod picture;
 mod questions;
 mod screen;
 mod secrets;
+mod servers;
 mod streams;
 mod table;
 mod together;

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs
 
 sys.dont_write_bytecode = True
 from pieces import FORM, SECRET, asked, form, text, tools  # noqa: E402
@@ -29,7 +30,32 @@ class Server(BaseHTTPRequestHandler):
 
     def do_GET(self):
         self.note("-")
+        if MODE == "login" and self.path.startswith("/.well-known/"):
+            return self.describe()
         self.reply(405, b"")
+
+    def describe(self):
+        """Who lets people log in, and how."""
+        base = f"http://{self.headers['Host']}"
+        if "protected-resource" in self.path:
+            about = {"resource": f"{base}/mcp", "authorization_servers": [base]}
+        else:
+            about = {"issuer": base, "authorization_endpoint": f"{base}/authorize", "token_endpoint": f"{base}/token",
+                     "registration_endpoint": f"{base}/register", "response_types_supported": ["code"],
+                     "code_challenge_methods_supported": ["S256"]}
+        self.reply(200, json.dumps(about).encode())
+
+    def log_in(self, body):
+        """Registers a client, or gives a token: a first one that is over at once, and one for its renewal."""
+        if self.path == "/register":
+            about = {**json.loads(body), "client_id": "aside-1"}
+            return self.reply(201, json.dumps(about).encode())
+        wants = parse_qs(body.decode())
+        renewed = wants["grant_type"] == ["refresh_token"]
+        REQUESTS.write(f"token {wants['grant_type'][0]} {wants.get('code', ['-'])[0]} {'code_verifier' in wants}\n")
+        about = {"access_token": "t0ken-of-the-login-2" if renewed else "t0ken-of-the-login-1", "token_type": "Bearer",
+                 "expires_in": 3600 if renewed else 0, "refresh_token": "r3fresh-of-the-login"}
+        self.reply(200, json.dumps(about).encode())
 
     def do_DELETE(self):
         self.note("-")
@@ -67,7 +93,10 @@ class Server(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def do_POST(self):
-        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path in ["/register", "/token"]:
+            return self.log_in(body)
+        request = json.loads(body)
         self.note(request.get("method", "answer"))
         if MODE == "redirect" and self.path == "/mcp":
             return self.reply(307, b"", Location="/elsewhere")
@@ -79,6 +108,10 @@ class Server(BaseHTTPRequestHandler):
             return time.sleep(60)
         if MODE == "key" and self.headers.get("Authorization") != "Bearer s3cret-of-the-user":
             return self.reply(401, b"", WWW_Authenticate='Bearer error="invalid_token"')
+        if MODE == "login" and self.headers.get("Authorization") != "Bearer t0ken-of-the-login-2":
+            base = f"http://{self.headers['Host']}"
+            where = f'Bearer resource_metadata="{base}/.well-known/oauth-protected-resource/mcp"'
+            return self.reply(401, b"", WWW_Authenticate=where)
         if "method" not in request:
             ANSWERS[request["id"]].put(request["result"])
             return self.reply(202, b"")
@@ -140,7 +173,7 @@ class Server(BaseHTTPRequestHandler):
             return None
         if MODE == "body":
             return self.reply(200, b'{"x":"' + b"x" * (8 << 20) + b'"}')
-        if MODE == "key":
+        if MODE in ["key", "login"]:
             return self.result(request, text("the key is " + self.headers["Authorization"]))
         if params["name"] == "echo":
             answer = text(json.dumps(params.get("arguments", {})))

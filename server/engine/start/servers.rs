@@ -10,6 +10,7 @@ use crate::{
     engine::{Engine, models::Models},
     mcp::{
         ServerTools,
+        login::{self, BegunLogin},
         settings::{
             HideSecrets, McpDefinition, OfferedNames, ProtocolChoice, ServerAddress, ServerHeader,
             ServerPlace, ServerProgram,
@@ -21,7 +22,53 @@ use crate::{
 /// How long a server may take until its tools are known, where nobody says.
 const STARTUP: u64 = 30;
 
+/// The folder of the logins, where state is kept.
+const LOGINS: &str = "mcp-logins";
+
 impl Engine {
+    /// Begins a login to a server on the network.
+    ///
+    /// # Errors
+    /// A sentence that says why there is none.
+    pub async fn begin_login(&self, settings: &Settings, name: &str) -> Result<BegunLogin, String> {
+        let (address, hide) = self.server_address(settings, name).await?;
+        let begun = BegunLogin::begin(&address, &hide).await;
+        begun.map_err(|why| format!("the MCP server {name} lets nobody log in: {why}"))
+    }
+
+    /// Forgets what a login to a server gave. Whether there was one.
+    ///
+    /// # Errors
+    /// A sentence that says why it is still there.
+    pub async fn forget_login(&self, settings: &Settings, name: &str) -> Result<bool, String> {
+        let (address, _) = self.server_address(settings, name).await?;
+        login::forget(&address).map_err(|error| {
+            format!("the login to the MCP server {name} cannot be forgotten: {error}")
+        })
+    }
+
+    async fn server_address(
+        &self,
+        settings: &Settings,
+        name: &str,
+    ) -> Result<(ServerAddress, HideSecrets), String> {
+        let server = settings.mcp.servers.get(name).ok_or_else(|| {
+            format!("no MCP server is called {name}; `aside mcp list` lists those that there are")
+        })?;
+        let definition = definition(name, server, &self.models(settings)).await?;
+        match definition.place {
+            ServerPlace::Network(address) if address.logins.is_some() => {
+                Ok((address, definition.hide))
+            }
+            ServerPlace::Network(_) => Err(format!(
+                "the MCP server {name} has a key in its headers; take it out of your aside.toml to log in"
+            )),
+            ServerPlace::Program(_) => Err(format!(
+                "the MCP server {name} is a program, to which nobody logs in; its keys go into `env` or `env_vars`"
+            )),
+        }
+    }
+
     /// The tools of the servers that are configured, which are started where they do not run yet. For trusted workspaces
     /// alone.
     pub async fn server_tools(&self, settings: &Settings, root: &Path) -> Vec<ServerTools> {
@@ -59,6 +106,7 @@ async fn definition(
             ServerPlace::Network(ServerAddress {
                 headers: headers(server, models, &mut secrets)?,
                 client: models.http_client(&url).await?,
+                logins: has_no_key(server).then(|| models.state_dir().join(LOGINS)),
                 url,
             })
         }
@@ -106,6 +154,13 @@ fn program(
         args: server.args.clone(),
         environment,
     }
+}
+
+/// Whether no header has what a login would give.
+fn has_no_key(server: &McpServer) -> bool {
+    let mut names = server.headers.keys().chain(server.headers_env.keys());
+    server.bearer_token_env.is_none()
+        && !names.any(|name| name.eq_ignore_ascii_case("authorization"))
 }
 
 fn headers(

@@ -81,7 +81,7 @@ pub enum Command {
         #[arg(long, conflicts_with = "revoke")]
         yes: bool,
     },
-    /// List MCP servers and their tools
+    /// List MCP servers, import them from other programs, log in to them
     #[command(subcommand)]
     Mcp(McpCommand),
     /// List and revoke what you approved for good in this workspace
@@ -244,6 +244,22 @@ pub enum ConversationCommand {
 pub enum McpCommand {
     /// Start the servers of this workspace, once it is trusted, and list their tools
     List,
+    /// Show the servers of another program's file as tables of yours, and add them there
+    Import {
+        /// The file: `.mcp.json`, `mcp.json`, `settings.json`, `config.toml` and their like
+        file: PathBuf,
+        /// Do not ask first, even on a terminal
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Log in to a server on the network, with a browser
+    Login {
+        /// Its name in your aside.toml
+        server: String,
+        /// Forget the login instead
+        #[arg(long)]
+        forget: bool,
+    },
 }
 
 /// `aside approvals`.

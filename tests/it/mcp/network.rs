@@ -15,14 +15,14 @@ use crate::world::{ProgramResult, TestWorld, start};
 const KEY: &str = "s3cret-of-the-user";
 
 /// A world in which the server `srv` is on the network.
-struct ServedWorld {
+pub(super) struct ServedWorld {
     world: TestWorld,
     server: Child,
 }
 
 impl ServedWorld {
     /// With a server that behaves in this way, and these keys besides.
-    fn new(mode: &str, keys: &str) -> Self {
+    pub(super) fn new(mode: &str, keys: &str) -> Self {
         let world = TestWorld::new();
         let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/network.py");
         let mut server = Command::new("python3")
@@ -41,20 +41,20 @@ impl ServedWorld {
     }
 
     /// A run in which the model calls a tool.
-    fn calls(&self, tool: &str, args: &[&str]) -> ProgramResult {
+    pub(super) fn calls(&self, tool: &str, args: &[&str]) -> ProgramResult {
         let model = self.script(&calls(tool, &json!({"n": 1})));
         let args = [&["run", "-m", &model, "Go"], &ALLOWED[..], args].concat();
         start(self.command(&args).env("MCP_KEY", KEY)).end()
     }
 
     #[track_caller]
-    fn told(&self, tool: &str, args: &[&str]) -> String {
+    pub(super) fn told(&self, tool: &str, args: &[&str]) -> String {
         self.calls(tool, args).exits(0).writes("Done.\n");
         self.log().told("call").to_owned()
     }
 
     /// What the server was asked, a line each: method, path, message, key.
-    fn requests(&self) -> String {
+    pub(super) fn requests(&self) -> String {
         std::fs::read_to_string(self.folder().join("requests")).unwrap()
     }
 }

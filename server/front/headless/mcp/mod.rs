@@ -1,4 +1,12 @@
 //! `aside mcp`.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`import`] | servers of other programs' files, added to the user's |
+//! | [`login`] | a login with a browser |
+
+pub mod import;
+pub mod login;
 
 use super::{failure::CommandFailure, place::CommandContext, streams::Streams};
 use crate::{config::settings::McpServer, mcp::ServerTools, visible::one_line};
