@@ -5,16 +5,16 @@ use std::sync::Arc;
 use rmcp::{
     model::{
         CallToolRequest, CallToolRequestParams, ClientRequest, ListToolsRequest,
-        PaginatedRequestParams, ProtocolVersion, ServerResult,
+        PaginatedRequestParams, ProtocolVersion, ServerResult, SubscriptionFilter,
     },
     service::{
-        ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, ClientServiceExt,
+        ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer,
         PeerRequestOptions, RequestHandle, RoleClient, RunningService, ServiceError,
     },
     transport::IntoTransport,
 };
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
     faults,
@@ -39,6 +39,8 @@ pub(super) struct Connection {
     /// The server asks while a call runs, and says not for which.
     pub(super) is_older: bool,
     hide: HideSecrets,
+    /// Held: what listens to changes of its tools ends with it.
+    _listening: Option<DropGuard>,
 }
 
 /// Why a server did not open.
@@ -87,12 +89,14 @@ impl Connection {
         let running = client.serve_with_lifecycle(transport, lifecycle).await?;
         let cache = ClientCacheConfig::disabled();
         running.peer().set_response_cache_config(cache).await;
+        let listening = (!is_older).then(|| listening(running.peer().clone(), questions.clone()));
         Ok(Self {
             running,
             _process: None,
             questions,
             is_older,
             hide,
+            _listening: listening.flatten(),
         })
     }
 
@@ -189,6 +193,27 @@ impl Connection {
     fn hidden(&self, text: &str) -> String {
         self.hide.in_text(text)
     }
+}
+
+/// Listens to changes of a server's tools, where it says that it tells of them. In the older protocol it does so unasked.
+fn listening(peer: Peer<RoleClient>, questions: Arc<ServerQuestions>) -> Option<DropGuard> {
+    let tools = peer.peer_info()?.capabilities.tools.clone()?;
+    if tools.list_changed != Some(true) {
+        return None;
+    }
+    let over = CancellationToken::new();
+    let guard = over.clone().drop_guard();
+    tokio::spawn(over.run_until_cancelled_owned(async move {
+        let filter = SubscriptionFilter::builder().tools_list_changed().build();
+        // Where it does not let us listen, its tools are looked at when it is connected again.
+        let Ok(mut subscription) = peer.listen(filter).await else {
+            return;
+        };
+        while let Ok(Some(_)) = subscription.next().await {
+            questions.has_changed();
+        }
+    }));
+    Some(guard)
 }
 
 fn said(error: &ServiceError) -> String {

@@ -47,16 +47,18 @@ pub struct BegunLogin {
 }
 
 impl BegunLogin {
-    /// Finds out how a server lets people log in.
-    ///
-    /// # Errors
-    /// Why it does not, in words.
-    pub async fn begin(address: &ServerAddress, hide: &HideSecrets) -> Result<Self, String> {
+    /// Finds out how a server lets people log in, from the challenge with which it turned a request down, if it did.
+    pub(super) async fn begin(
+        address: &ServerAddress,
+        hide: &HideSecrets,
+        challenge: Option<String>,
+    ) -> Result<Self, String> {
         let file = LoginFile::of(address, hide).ok_or("it has a key already, in its headers")?;
         let begun = async {
             let manager = manager(address, file).await?;
             let mut state = OAuthState::Unauthorized(manager);
-            let request = AuthorizationRequest::new(BACK).with_client_name("Aside");
+            let mut request = AuthorizationRequest::new(BACK).with_client_name("Aside");
+            request.challenge = challenge;
             state.start_authorization(request).await?;
             let address = state.get_authorization_url().await?;
             Ok(Self { state, address })

@@ -39,7 +39,12 @@ mod server;
 pub mod settings;
 mod tool;
 
-use self::{server::HeldServer, settings::McpDefinition, tool::McpTool};
+use self::{
+    login::BegunLogin,
+    server::HeldServer,
+    settings::{HideSecrets, McpDefinition, ServerAddress},
+    tool::McpTool,
+};
 use crate::tool::Tool;
 
 /// Servers that are started at once.
@@ -61,6 +66,18 @@ pub struct ServerTools {
     pub name: String,
     /// Its tools, in the order of their names, and what is wrong with others of them; or why there are none.
     pub tools: Result<OfferedTools, String>,
+}
+
+/// Begins a login to a server on the network.
+///
+/// # Errors
+/// Why there is none, in words.
+pub async fn begin_login(
+    address: &ServerAddress,
+    hide: &HideSecrets,
+) -> Result<BegunLogin, String> {
+    let challenge = network::challenge(address, hide).await;
+    BegunLogin::begin(address, hide, challenge).await
 }
 
 impl McpServers {

@@ -1,5 +1,7 @@
 //! A server on the network: the protocol opened over HTTP, and what failures there mean.
 
+use std::time::Duration;
+
 use rmcp::{
     model::ProtocolVersion,
     service::ClientInitializeError,
@@ -9,6 +11,8 @@ use rmcp::{
     },
 };
 
+use tokio::time::timeout;
+
 use super::{
     connection::{Connection, MESSAGE, NotOpened},
     faults::{HttpFault, fault_of, why},
@@ -17,6 +21,8 @@ use super::{
 };
 use crate::visible::short_line;
 
+/// How long a server may take to turn down who did not log in.
+const CHALLENGE: Duration = Duration::from_secs(30);
 /// Bytes of the body of an error that are read.
 const ERROR: usize = 64 << 10;
 /// Codes of errors that only servers of the newer protocol know: headers that contradict the body, a capability that
@@ -58,6 +64,14 @@ pub(super) async fn open(
         wants_login: error.is_authorization_required(),
         why: hide.in_text(&why_not_opened(&error)),
     })
+}
+
+/// What a server says of where to log in to somebody who did not; nothing, where it says nothing of that.
+pub(super) async fn challenge(address: &ServerAddress, hide: &HideSecrets) -> Option<String> {
+    let transport = Transport::with_client(address.client.clone(), config(address));
+    let opening = Connection::over(transport, ProtocolVersion::V_2026_07_28, hide.clone());
+    let opened = timeout(CHALLENGE, opening).await.ok()?;
+    opened.err()?.auth_challenge().map(ToOwned::to_owned)
 }
 
 fn config(address: &ServerAddress) -> TransportConfig {

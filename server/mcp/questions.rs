@@ -69,6 +69,11 @@ impl ServerQuestions {
         self.unanswered.load(Ordering::Relaxed)
     }
 
+    /// Its tools are others now. They count from the next turn on.
+    pub(super) fn has_changed(&self) {
+        self.changed.store(true, Ordering::Relaxed);
+    }
+
     /// Whether its tools changed since this was asked last.
     pub(super) fn take_changed(&self) -> bool {
         self.changed.swap(false, Ordering::Relaxed)
@@ -140,7 +145,7 @@ impl ClientHandler for AsideClient {
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.questions.changed.store(true, Ordering::Relaxed);
+        self.questions.has_changed();
     }
 
     fn get_info(&self) -> ClientConfig {

@@ -1,6 +1,9 @@
 //! What a server answered to a call. It is read from the JSON itself, so that one part of a kind that nobody knows
 //! loses itself alone. Pure.
 
+use std::io;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
 use super::form::clean;
@@ -11,8 +14,8 @@ use crate::visible::{printable, short_line};
 pub(super) enum CallReply {
     /// It is done.
     Done {
-        /// The text for the model.
-        text: String,
+        /// What it says, in order.
+        parts: Vec<ReplyPart>,
         /// The server says that it failed.
         is_error: bool,
     },
@@ -27,12 +30,38 @@ pub(super) enum CallReply {
     Unknown(String),
 }
 
+/// A part of what a server says.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum ReplyPart {
+    /// A text for the model.
+    Text(String),
+    /// What is kept for people, and told of.
+    Media {
+        /// What it is, in words.
+        about: String,
+        bytes: Vec<u8>,
+    },
+}
+
+impl ReplyPart {
+    /// The text of it for the model. `keep` gives what is kept a name.
+    pub(super) fn text(self, keep: impl Fn(&[u8]) -> io::Result<String>) -> String {
+        match self {
+            Self::Text(text) => text,
+            Self::Media { about, bytes } => match keep(&bytes) {
+                Ok(name) => format!("[{about}, {} bytes, kept as {name}]", bytes.len()),
+                Err(_) => format!("[{about}, {} bytes, which cannot be kept]", bytes.len()),
+            },
+        }
+    }
+}
+
 /// Reads the result of a call.
 pub(super) fn read(result: &Value) -> CallReply {
     match result["resultType"].as_str() {
         Some("input_required") => asks(result),
         None | Some("complete") => CallReply::Done {
-            text: text_of(result),
+            parts: parts_of(result),
             is_error: result["isError"] == true,
         },
         Some(other) => CallReply::Unknown(format!(
@@ -61,30 +90,38 @@ fn asks(result: &Value) -> CallReply {
     }
 }
 
-fn text_of(result: &Value) -> String {
+fn parts_of(result: &Value) -> Vec<ReplyPart> {
     let parts = result["content"].as_array();
-    let parts: Vec<String> = parts.into_iter().flatten().map(part).collect();
+    let parts: Vec<ReplyPart> = parts.into_iter().flatten().map(part).collect();
     if !parts.is_empty() {
-        return parts.join("\n");
+        return parts;
     }
-    match result.get("structuredContent") {
+    vec![ReplyPart::Text(match result.get("structuredContent") {
         None => "(no output)".to_owned(),
         Some(value) => printable(value.to_string().as_bytes()),
+    })]
+}
+
+/// What is no text. What it is encoded in is passed over where it is broken.
+fn media(kind: &str, of: &Value) -> ReplyPart {
+    let bytes = of["data"].as_str().or(of["blob"].as_str());
+    let bytes = bytes.and_then(|bytes| STANDARD.decode(bytes).ok());
+    let mime = clean(of["mimeType"].as_str().unwrap_or("of an unknown type"));
+    match bytes {
+        Some(bytes) => ReplyPart::Media {
+            about: format!("{kind} {mime}"),
+            bytes,
+        },
+        None => ReplyPart::Text(format!("[{kind} {mime}, which cannot be read]")),
     }
 }
 
-/// A part of a result as text. Nothing is fetched.
-fn part(part: &Value) -> String {
-    let media = |kind: &str, of: &Value| {
-        let bytes = of["data"].as_str().or(of["blob"].as_str());
-        let size = bytes.map_or(0, str::len) / 4 * 3;
-        let mime = clean(of["mimeType"].as_str().unwrap_or("of an unknown type"));
-        format!("[{kind} {mime}, {size} bytes, left out]")
-    };
+/// A part of a result. Nothing is fetched.
+fn part(part: &Value) -> ReplyPart {
     let text = |of: &Value| printable(of.as_str().unwrap_or_default().as_bytes());
-    match part["type"].as_str() {
+    ReplyPart::Text(match part["type"].as_str() {
         Some("text") => text(&part["text"]),
-        Some(kind @ ("image" | "audio")) => media(kind, part),
+        Some(kind @ ("image" | "audio")) => return media(kind, part),
         Some("resource_link") => {
             let name = clean(part["name"].as_str().unwrap_or_default());
             format!(
@@ -97,14 +134,14 @@ fn part(part: &Value) -> String {
             let uri = clean(resource["uri"].as_str().unwrap_or_default());
             match resource["text"].is_string() {
                 true => format!("[{uri}]\n{}", text(&resource["text"])),
-                false => format!("[{uri}] {}", media("content", resource)),
+                false => return media(&format!("content of {uri},"), resource),
             }
         }
         kind => format!(
             "[a part of the kind `{}`, which Aside does not know]",
             short_line(kind.unwrap_or_default(), 40)
         ),
-    }
+    })
 }
 
 #[cfg(test)]
@@ -115,11 +152,20 @@ mod tests {
 
     #[track_caller]
     fn check(result: Value, text: &str, is_error: bool) {
-        let expected = CallReply::Done {
-            text: text.into(),
-            is_error,
+        let CallReply::Done {
+            parts,
+            is_error: failed,
+        } = read(&result)
+        else {
+            panic!("{result}")
         };
-        assert_eq!(read(&result), expected, "{result}");
+        let keep = |bytes: &[u8]| Ok(format!("blob{}", bytes.len()));
+        let parts: Vec<String> = parts.into_iter().map(|part| part.text(keep)).collect();
+        assert_eq!(
+            (parts.join("\n").as_str(), failed),
+            (text, is_error),
+            "{result}"
+        );
     }
 
     #[test]
@@ -128,11 +174,12 @@ mod tests {
             json!({"content": [
                 {"type": "text", "text": "a\u{1b}[31mb"},
                 {"type": "image", "data": "AAAA", "mimeType": "image/png"},
+                {"type": "audio", "data": "no base64!", "mimeType": "audio/wav"},
                 {"type": "resource_link", "name": "n", "uri": "file:///x"},
                 {"type": "resource", "resource": {"uri": "u", "text": "t"}},
                 {"type": "hologram"},
             ]}),
-            "ab\n[image image/png, 3 bytes, left out]\n[n: file:///x]\n[u]\nt\n\
+            "ab\n[image image/png, 3 bytes, kept as blob3]\n[audio audio/wav, which cannot be read]\n[n: file:///x]\n[u]\nt\n\
              [a part of the kind `hologram`, which Aside does not know]",
             false,
         );

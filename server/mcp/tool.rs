@@ -15,7 +15,7 @@ use super::{
     form::{Form, FormFault, answers_to},
     listing::ListedTool,
     questions::AskPerson,
-    reply::{self, CallReply},
+    reply::{self, CallReply, ReplyPart},
     server::HeldServer,
 };
 use crate::{
@@ -157,8 +157,8 @@ impl McpTool {
                 Err(fault) => return self.failed(fault),
             };
             match reply::read(&result) {
-                CallReply::Done { text, is_error } => {
-                    let output = ToolOutput::text(fitted_off_thread(host, text).await?);
+                CallReply::Done { parts, is_error } => {
+                    let output = ToolOutput::text(text_off_thread(host, parts).await?);
                     return Ok(match is_error {
                         true => ToolOutcome::Error(output),
                         false => ToolOutcome::Success(output),
@@ -204,10 +204,13 @@ impl McpTool {
     }
 }
 
-/// A text within its bounds. What is left out of it is kept, which may wait for a disk.
-async fn fitted_off_thread(host: &Arc<ToolContext>, text: String) -> Result<String, String> {
+/// The text for the model, within its bounds. What is left out of it is kept, which may wait for a disk.
+async fn text_off_thread(host: &Arc<ToolContext>, parts: Vec<ReplyPart>) -> Result<String, String> {
     let host = host.clone();
-    let fitted = tokio::task::spawn_blocking(move || fitted(&host, text));
+    let fitted = tokio::task::spawn_blocking(move || {
+        let parts = parts.into_iter().map(|part| part.text(&host.keep_blob));
+        fitted(&host, parts.collect::<Vec<_>>().join("\n"))
+    });
     fitted
         .await
         .unwrap_or_else(|_| Err("its result cannot be kept".to_owned()))

@@ -213,6 +213,14 @@ fn arguments<'de, T: Deserialize<'de>>(work: &'de CallWork) -> Result<T, String>
     T::deserialize(&work.arguments).map_err(|error| invalid(&work.tool, &error.to_string()))
 }
 
+/// Tokens of what a model is sent of a tool, roughly.
+#[must_use]
+pub fn tokens(description: &str, parameters: &Value) -> u64 {
+    /// Bytes of a token.
+    const BYTES: usize = 4;
+    ((description.len() + parameters.to_string().len()) / BYTES) as u64
+}
+
 /// The error of a call whose arguments do not fit.
 fn invalid(tool: &str, what: &str) -> String {
     ModelText::default().invalid_arguments(tool, what)

@@ -6,6 +6,7 @@ mod import;
 mod login;
 mod network;
 pub(crate) mod real_servers;
+mod size;
 
 use std::{fs, path::Path};
 

@@ -7,8 +7,11 @@ import json
 import os
 import pty
 import select
+import subprocess
 import sys
 import tempfile
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 # What the model calls in each scenario. In the others nothing is called: connecting is all that is looked at.
@@ -65,6 +68,27 @@ def typed(question):
     return "y\n" if "  y  yes" in question else "1\n"
 
 
+class Stay(urllib.request.HTTPRedirectHandler):
+    """A browser that shows where it is sent, and does not go there."""
+
+    def redirect_request(self, *_):
+        return None
+
+
+def log_in(folder, environment):
+    """Logs in to the server, with a browser that consents to everything."""
+    program = subprocess.Popen([os.environ["ASIDE"], "mcp", "login", "srv"], cwd=folder / "work", env=environment,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    opened = next((line.strip() for line in program.stdout if line.startswith("http")), None)
+    if opened:
+        try:
+            urllib.request.build_opener(Stay).open(opened, timeout=10)
+        except urllib.error.HTTPError as sent:
+            program.stdin.write(sent.headers["Location"] + "\n")
+    said = program.communicate(timeout=25)[0]
+    print(said)
+
+
 def main():
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
     given = [(call["name"], call["arguments"]) for call in context.get("toolCalls", [])]
@@ -79,6 +103,8 @@ def main():
         "NO_COLOR": "1",
     }
     arguments = ["run", "-m", f"rehearsal/{folder / 'script.toml'}", "--trust", "--mode", "auto", "Go"]
+    if os.environ["MCP_CONFORMANCE_SCENARIO"].startswith("auth/"):
+        log_in(folder, environment)
     child, person = pty.fork()
     if child == 0:
         os.chdir(folder / "work")

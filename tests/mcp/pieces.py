@@ -12,8 +12,13 @@ def tool(name, **more):
     return {"name": name, "description": f"Does {name}.", "inputSchema": {"type": "object"}, **more}
 
 
-def tools(mode, starts, cursor):
-    """A page of the list of tools of a server that was started so many times."""
+def tools(mode, starts, cursor, calls=0):
+    """A page of the list of tools of a server that was started, and called, so many times."""
+    if mode.startswith("relisting"):
+        return {"tools": [tool("echo"), *[tool(f"new{at}") for at in range(calls)]]}
+    if mode == "large":
+        schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+        return {"tools": [tool(f"t{at}", description="word " * 300, inputSchema=schema) for at in range(20)]}
     if mode == "endless":
         return {"tools": [tool(f"t{cursor or 0}")], "nextCursor": str(int(cursor or 0) + 1)}
     if mode == "odd":

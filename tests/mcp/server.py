@@ -11,6 +11,9 @@ MODE = sys.argv[1] if len(sys.argv) > 1 else "plain"
 OPEN = open("started", "a")
 OPEN.write(f"{os.getpid()}\n")
 OPEN.close()
+# The ids of the requests that listen to changes, and the calls so far.
+LISTENS, CALLS = [], []
+ABILITIES = {"tools": {"listChanged": True} if MODE.startswith("relisting") else {}}
 
 
 def send(message):
@@ -46,7 +49,14 @@ def call(params):
         return text("after the flood")
     if MODE == "kinds":
         return {"content": [{"type": "hologram"}, {"type": "text", "text": "and text"}]}
-    if params["name"] == "echo":
+    if MODE == "image":
+        return {"content": [{"type": "image", "data": "UE5H", "mimeType": "image/png"}]}
+    if MODE.startswith("relisting"):
+        CALLS.append(params)
+        for _ in range(5):
+            about = {"_meta": {"io.modelcontextprotocol/subscriptionId": LISTENS[0]}} if LISTENS else {}
+            send({"method": "notifications/tools/list_changed", "params": about})
+    if params["name"] != "ask":
         return text(json.dumps(params.get("arguments", {})))
     if MODE == "secret":
         return text(json.dumps(ask_live(SECRET)))
@@ -65,17 +75,24 @@ while True:
         continue
     if method == "initialize" and MODE == "silent":
         continue
-    if method == "initialize" and MODE == "modern":
+    if method == "subscriptions/listen":
+        LISTENS.append(request["id"])
+        send({"method": "notifications/subscriptions/acknowledged", "params": {
+            "_meta": {"io.modelcontextprotocol/subscriptionId": request["id"]}, "notifications": params["notifications"]}})
+        continue
+    if method == "initialize" and MODE in ["modern", "relisting-modern"]:
         send({"id": request["id"], "error": {"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"]}}})
         continue
     result = {"resultType": "complete"}
     if method == "initialize":
-        result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}}
+        result = {"protocolVersion": "2025-11-25", "capabilities": ABILITIES, "serverInfo": {"name": "x", "version": "1"}}
     elif method == "server/discover":
-        result = {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},
+        result = {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": ABILITIES,
                   "ttlMs": 0, "cacheScope": "private"}
     elif method == "tools/list":
-        result = {"resultType": "complete", **tools(MODE, len(open("started").readlines()), params.get("cursor"))}
+        with open("listed", "a") as listed:
+            listed.write("x")
+        result = {"resultType": "complete", **tools(MODE, len(open("started").readlines()), params.get("cursor"), len(CALLS))}
     elif method == "tools/call":
         result = call(params)
     send({"id": request["id"], "result": result})

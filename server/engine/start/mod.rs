@@ -5,6 +5,7 @@
 //! | [`begin`] | [`Engine::begin`](super::Engine::begin): opens the log and lets the turn run |
 //! | `parts` | rules, model, tools and system text of a turn |
 //! | `servers` | what configuration makes of MCP servers |
+//! | [`costs`] | what the tools of MCP servers take of a model's context |
 //! | `sandbox` | what configuration makes of the sandbox |
 //! | [`config`] | what configuration and trust make of it: [`Engine::configure`](super::Engine::configure) |
 //! | [`trust`] | the configuration of a workspace, and whether it is trusted |
@@ -18,6 +19,7 @@
 
 pub mod begin;
 pub mod config;
+pub mod costs;
 pub mod error;
 #[cfg(test)]
 mod every_key;

@@ -74,6 +74,7 @@ impl TurnParts {
         let provider = models
             .open(&model, &settings.assistant, settings)
             .map_err(StartError::NoProvider)?;
+        tools.defer(provider.model().context_window);
         let mut rules = rules(settings, config, &tools, provider.model());
         know_prices(&mut rules, settings, &models)?;
         let (sandbox, _) = config.sandbox(engine).map_err(StartError::Usage)?;

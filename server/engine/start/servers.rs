@@ -5,11 +5,12 @@ use std::{path::Path, time::Duration};
 use http::{HeaderName, header::AUTHORIZATION};
 use url::Url;
 
+use super::costs::{self, ServerCost};
 use crate::{
     config::settings::{McpServer, ProtocolSetting, Settings},
     engine::{Engine, models::Models},
     mcp::{
-        ServerTools,
+        ServerTools, begin_login,
         login::{self, BegunLogin},
         settings::{
             HideSecrets, McpDefinition, OfferedNames, ProtocolChoice, ServerAddress, ServerHeader,
@@ -32,7 +33,7 @@ impl Engine {
     /// A sentence that says why there is none.
     pub async fn begin_login(&self, settings: &Settings, name: &str) -> Result<BegunLogin, String> {
         let (address, hide) = self.server_address(settings, name).await?;
-        let begun = BegunLogin::begin(&address, &hide).await;
+        let begun = begin_login(&address, &hide).await;
         begun.map_err(|why| format!("the MCP server {name} lets nobody log in: {why}"))
     }
 
@@ -87,6 +88,11 @@ impl Engine {
             }
         }
         let mut offered = self.mcp().tools(definitions, root, self.program()).await;
+        let known = offered.iter().filter_map(|server| {
+            let (tools, _) = server.tools.as_ref().ok()?;
+            Some((server.name.clone(), ServerCost::of(tools)))
+        });
+        costs::keep(self.state_dir(), known);
         offered.extend(broken);
         offered.sort_by(|a, b| a.name.cmp(&b.name));
         offered

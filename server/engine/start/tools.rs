@@ -20,9 +20,16 @@ use crate::{
         self, Tool,
         local::{LocalDefinition, LocalTool},
         registry::Registry,
+        tokens,
     },
     turn::inquiry::ANSWER_INQUIRY,
+    visible::short_line,
 };
+
+/// The tool that gives full descriptions.
+const DESCRIBE: &str = "describe_tools";
+/// Characters of a description that a model is sent in place of it all.
+const SUMMARY: usize = 100;
 
 /// The tools of a turn.
 pub(super) struct ToolSet {
@@ -69,6 +76,44 @@ impl ToolSet {
 }
 
 impl ToolSet {
+    /// Where the tools of servers would take more than a tenth of what a model can hold, it is sent their names, a line
+    /// on each and open schemas; `describe_tools` gives the rest. Arguments are checked all the same.
+    pub(super) fn defer(&mut self, window: Option<u64>) {
+        let has_more = self.enabled.iter().any(|name| name == DESCRIBE);
+        let Some(window) = window.filter(|_| has_more) else {
+            return;
+        };
+        let registry = self.registry.clone();
+        let of_server = |name: &str| {
+            registry
+                .get(name)
+                .map(|it| it.about())
+                .filter(|it| it.server.is_some())
+        };
+        let all = self
+            .specs
+            .iter()
+            .filter(|spec| of_server(&spec.name).is_some());
+        let size = |spec: &ToolDeclaration| tokens(&spec.description, &spec.parameters);
+        if all.map(size).sum::<u64>() <= window / 10 {
+            return;
+        }
+        for spec in &mut self.specs {
+            let Some(about) = of_server(&spec.name) else {
+                continue;
+            };
+            if let Some(full) = self.descriptions.get_mut(&spec.name) {
+                *full += &format!("\n\nIts arguments, as a JSON schema:\n{}", about.parameters);
+            }
+            spec.description = format!(
+                "{} ({DESCRIBE} has its arguments.)",
+                short_line(&spec.description, SUMMARY)
+            );
+            spec.parameters =
+                json!({"type": "object", "properties": {}, "additionalProperties": true});
+        }
+    }
+
     /// Takes all tools away from the model.
     pub(super) fn turn_off(&mut self) {
         self.enabled.clear();

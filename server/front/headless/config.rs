@@ -1,7 +1,12 @@
 //! `aside config`.
 
+use std::collections::BTreeMap;
+
 use super::{args, failure::CommandFailure, place::CommandContext, streams::Streams};
-use crate::config::{self, Problems};
+use crate::{
+    config::{self, Problems},
+    engine::start::costs::{self, ServerCost},
+};
 
 /// Runs it.
 ///
@@ -25,8 +30,27 @@ pub fn run(
             for notice in &configuration.notices {
                 streams.note(notice);
             }
-            streams.say(&shown)
+            streams.say(&shown)?;
+            if key.as_deref().is_none_or(|key| key.starts_with("mcp")) {
+                let servers = configuration.settings.mcp.servers.keys();
+                streams.say(&costs_of(servers, &costs::kept(place.engine.state_dir())))?;
+            }
+            Ok(())
         }
         args::Config::Schema => streams.say(&format!("{:#}\n", config::schema())),
     }
+}
+
+/// What the tools of each server take of a model's context, as far as it is known.
+fn costs_of<'a>(
+    servers: impl Iterator<Item = &'a String>,
+    known: &BTreeMap<String, ServerCost>,
+) -> String {
+    let line = |name: &String| {
+        let ServerCost { tools, tokens } = known.get(name)?;
+        Some(format!(
+            "# mcp.servers.{name}: {tools} tools, about {tokens} tokens in each request\n"
+        ))
+    };
+    servers.filter_map(line).collect()
 }

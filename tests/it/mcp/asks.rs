@@ -170,3 +170,39 @@ fn a_conversation_in_the_editor_keeps_one_server() {
     assert_eq!(world.read("started").lines().count(), 1);
     until("the server has ended", || left(&world).is_empty());
 }
+
+#[test]
+fn tools_that_changed_are_there_once_from_the_next_turn_on() {
+    for mode in ["relisting", "relisting-modern"] {
+        let world = world(
+            mode,
+            "[conversation.tools.srv__echo]\nrun = 'unattended'\n[conversation.tools.srv__new0]\nrun = 'unattended'",
+        );
+        // In the turn in which they change, they are what they were.
+        let script = r#"
+            [[reply]]
+            say = [{ call = "srv__echo", id = "first", arguments = {} }]
+            [[reply]]
+            say = [{ call = "srv__new0", id = "second", arguments = {} }]
+            [[reply]]
+            say = [{ text = "Done." }]
+        "#;
+        let mut client = Client::start(&world, script, prompts());
+        let turn = client.turn(json!({ "message": "Go" }));
+        client.play(&turn, nobody);
+        let id = turn["conversationId"].clone();
+        let turn = client.turn(json!({ "conversationId": id, "message": "Go" }));
+        client.play(&turn, nobody);
+        client.leave();
+        let log = world.log();
+        let results = log.all("tool_result");
+        let results: Vec<&Value> = results.iter().map(|it| &it["content"]).collect();
+        assert_eq!(
+            results,
+            ["{}", "There is no tool srv__new0.", "{}", "{}"],
+            "{mode}"
+        );
+        // Five notices were one change.
+        assert_eq!(world.read("listed").len(), 2, "{mode}");
+    }
+}

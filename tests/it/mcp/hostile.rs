@@ -49,6 +49,16 @@ fn an_odd_tool_costs_itself_alone_and_an_odd_part_of_a_result_too() {
 }
 
 #[test]
+fn an_image_is_kept_and_told_of() {
+    let world = world("image", "");
+    let told = told(&world, "echo", &[]);
+    let name = told.strip_prefix("[image image/png, 3 bytes, kept as ");
+    let name = name.and_then(|rest| rest.strip_suffix(']')).expect(&told);
+    let kept = world.conversations()[0].join("blobs").join(name);
+    assert_eq!(std::fs::read_to_string(kept).unwrap(), "PNG");
+}
+
+#[test]
 fn noise_on_its_output_is_passed_over() {
     assert_eq!(told(&world("noise", ""), "echo", &[]), "{\"n\": 1}");
 }

@@ -9,10 +9,10 @@ pub mod import;
 pub mod login;
 
 use super::{failure::CommandFailure, place::CommandContext, streams::Streams};
-use crate::{config::settings::McpServer, mcp::ServerTools, visible::one_line};
-
-/// Bytes of a tool's definition that make a token, roughly.
-const TOKEN: usize = 4;
+use crate::{
+    config::settings::McpServer, engine::start::costs::ServerCost, mcp::ServerTools,
+    visible::one_line,
+};
 
 /// Lists the servers that are configured: how each is started, and its tools where the workspace is trusted.
 ///
@@ -51,11 +51,8 @@ fn entry(name: &str, server: &McpServer, offered: Option<&ServerTools>) -> Strin
         None => {}
         Some(Err(why)) => entry += &format!("  not there: {}\n", one_line(why)),
         Some(Ok((tools, faults))) => {
-            let size = |about: &crate::tool::ToolSpec| {
-                about.description.len() + about.parameters.to_string().len()
-            };
-            let tokens = tools.iter().map(|tool| size(tool.about())).sum::<usize>() / TOKEN;
-            entry += &format!("  {} tools, about {tokens} tokens\n", tools.len());
+            let cost = ServerCost::of(tools);
+            entry += &format!("  {} tools, about {} tokens\n", cost.tools, cost.tokens);
             for tool in tools {
                 entry += &format!("  {}\n", tool.about().name);
             }
