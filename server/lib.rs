@@ -4,7 +4,7 @@
 //! the map. Arrows point one way: `front → engine → {provider, tool, mcp, session} → turn`, and
 //! `mcp → tool`; a test keeps them so.
 //! [`config`] is known to `front` and `engine`, and of the others knows only the table of APIs in [`provider`];
-//! [`digest`], [`environment`], [`folder`], [`regular`] and [`visible`] are known to all.
+//! [`digest`], [`environment`], [`folder`], [`regular`], [`under_way`] and [`visible`] are known to all.
 //!
 //! | module | what lives there |
 //! |---|---|
@@ -19,6 +19,7 @@
 //! | [`environment`] | the environment of the process: its secrets taken out, and what child processes get of it |
 //! | [`folder`] | which folder a path leads to, whatever it is called |
 //! | [`regular`] | regular files opened, and nothing that could hold us up in their place |
+//! | [`under_way`] | files on their way into a workspace, and what a killed process left of them |
 //! | [`visible`] | which characters are hidden, and text made safe to look at |
 //! | [`front`] | what people see: `headless` for terminals and CI, `lsp` for editors, and what both are made of |
 //!
@@ -48,4 +49,5 @@ pub mod provider;
 pub mod regular;
 pub mod session;
 pub mod tool;
+pub mod under_way;
 pub mod visible;

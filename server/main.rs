@@ -7,11 +7,12 @@ use std::{
     path::Path,
     process::ExitCode,
     sync::Mutex,
-    thread,
+    time::Duration,
 };
 
 use aside::{
     config::known::secret_variables,
+    engine::look_for_thread,
     environment,
     front::headless::{
         approvals,
@@ -205,14 +206,10 @@ fn with_streams(
 /// still held up at the end is not waited for.
 fn block_on<T>(future: impl Future<Output = T>) -> Result<T, CommandFailure> {
     // What blocks would find out halfway that there is no thread for it.
-    let thread = thread::Builder::new().spawn(|| {}).map_err(|error| {
-        CommandFailure::internal(format!(
-            "the system gives this program no thread: {error}; end other programs, or raise the limit of processes \
-             (ulimit -u)"
-        ))
-    })?;
-    let _ = thread.join();
+    look_for_thread().map_err(|error| CommandFailure::internal(error.to_string()))?;
     let runtime = tokio::runtime::Builder::new_current_thread()
+        // A thread that was had once stays: without any, work that comes when no other can be had would be a panic.
+        .thread_keep_alive(Duration::MAX)
         .enable_all()
         .build()
         .map_err(|error| {
@@ -220,6 +217,8 @@ fn block_on<T>(future: impl Future<Output = T>) -> Result<T, CommandFailure> {
                 "the program could not start its event loop: {error}"
             ))
         })?;
+    // The first of them.
+    drop(runtime.spawn_blocking(|| {}));
     let done = runtime.block_on(future);
     runtime.shutdown_background();
     Ok(done)

@@ -9,7 +9,7 @@
 //! | [`drive`] | runs a turn: effects out, inputs in |
 //! | [`models`] | models: where they are, their keys, what they can do, which ones there are |
 //! | [`clock`] | the time that the turn is told |
-//! | `blocking` | [`blocking()`], which runs blocking work, such as reading files, on tokio's pool for it |
+//! | `blocking` | [`blocking()`], which runs blocking work, such as reading files, on tokio's pool for it; whether there are threads |
 //!
 //! Each uses only those below it.
 //!
@@ -25,7 +25,7 @@ mod shared;
 pub mod start;
 pub mod undo;
 
-pub use blocking::blocking;
+pub use blocking::{NoThread, blocking, look_for_thread};
 pub use drive::{
     handle::{TurnHandle, TurnMessage},
     notice::TurnNotice,

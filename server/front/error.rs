@@ -95,6 +95,7 @@ impl From<StartError> for RequestError {
             StartError::Open(error) => error.into(),
             StartError::NothingToResume(_)
             | StartError::Trust(_)
+            | StartError::NoThread(_)
             | StartError::Log { .. }
             | StartError::Workspace { .. } => Self::Start(error),
         }

@@ -16,7 +16,7 @@ use super::{
     record::Entry,
     store_error::StoreError,
 };
-use crate::{regular, turn::record::Outcome};
+use crate::{regular, turn::record::Outcome, under_way::FilesUnderWay};
 
 /// One conversation. Having one takes no lock and reads nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +87,12 @@ impl Conversation {
         Blobs::of(&self.folder)
     }
 
+    /// The files that are under way into its workspace.
+    #[must_use]
+    pub fn under_way(&self) -> FilesUnderWay {
+        FilesUnderWay::of(self.folder.parent().unwrap_or(&self.folder))
+    }
+
     /// Opens it for writing.
     ///
     /// # Errors
@@ -147,11 +153,12 @@ impl Conversation {
                 .outcome
                 .is_some_and(|outcome| outcome != Outcome::Interrupted);
         let stopped = meta.standing.outcome == Some(Outcome::Interrupted);
-        let status = match (ended, stopped || !lock::is_held(&self.folder), prompts) {
-            (true, ..) => ConversationActivity::Idle,
-            (false, true, _) => ConversationActivity::Interrupted,
-            (false, false, 0) => ConversationActivity::Running,
-            (false, false, _) => ConversationActivity::Waiting,
+        let status = match prompts {
+            // Of a turn that has ended nobody needs to know whether the lock is held, which takes a look at it.
+            _ if ended => ConversationActivity::Idle,
+            _ if stopped || !lock::is_held(&self.folder) => ConversationActivity::Interrupted,
+            0 => ConversationActivity::Running,
+            _ => ConversationActivity::Waiting,
         };
         let id = self.id.clone();
         let meta::Meta {

@@ -47,7 +47,7 @@ pub(super) enum Disk {
     ResponseEnd {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         finish: Option<String>,
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "Usage::is_none")]
         usage: Usage,
     },
     CallStarted {
@@ -162,15 +162,26 @@ pub(super) struct Media {
     pub(super) size: u64,
 }
 
-#[derive(Clone, Default, Serialize, Deserialize)]
+/// What is not there is 0.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Usage {
+    #[serde(skip_serializing_if = "is_zero")]
     pub(super) input: u64,
+    #[serde(skip_serializing_if = "is_zero")]
     pub(super) cache_read: u64,
+    #[serde(skip_serializing_if = "is_zero")]
     pub(super) cache_write: u64,
+    #[serde(skip_serializing_if = "is_zero")]
     pub(super) output: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cost: Option<f64>,
+}
+
+impl Usage {
+    fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -295,7 +306,7 @@ pub(super) struct End {
     pub(super) structured: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<TurnError>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Usage::is_none")]
     pub(super) usage: Usage,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) refusals: Vec<Refusal>,
@@ -360,4 +371,12 @@ fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Value>, D
 )]
 fn is_false(value: &bool) -> bool {
     !value
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde's skip_serializing_if passes a reference"
+)]
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }

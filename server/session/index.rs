@@ -7,11 +7,12 @@ use std::{
     io::{self, Write},
     os::unix::fs::MetadataExt,
     path::Path,
+    thread::{self, available_parallelism},
 };
 
 use serde::{Deserialize, Serialize};
 
-use super::meta::{self, Meta};
+use super::meta::{self, Meta, ReadMeta};
 use crate::regular;
 
 /// The name of the file in the store's folder.
@@ -21,19 +22,22 @@ const INDEX: &str = "index.json";
 const MOST: u64 = 64 * 1024 * 1024;
 
 /// Of this file's form; another one is made anew.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
-/// With fewer conversations that the index does not know as they are it is not written again.
+/// With fewer conversations that the index does not know as they are it is not written again; each has a cache of its own.
 const WORTH: usize = 16;
 
-/// What was known of the conversations when it was written, and what was read since.
+/// With fewer of them they are read by one thread.
+const MANY: usize = 128;
+
+/// Threads that read conversations, at the most.
+const THREADS: usize = 4;
+
+/// What was known of the conversations when it was written.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct ConversationIndex {
     v: u32,
     conversations: HashMap<String, IndexedConversation>,
-    /// Conversations that were not known as they are.
-    #[serde(skip)]
-    read: usize,
 }
 
 /// One conversation, and by what is seen whether its log is still the same.
@@ -46,6 +50,12 @@ struct IndexedConversation {
     meta: Meta,
 }
 
+/// A conversation that the index does not know as it is now.
+struct ReadConversation {
+    id: String,
+    read: ReadMeta,
+}
+
 impl ConversationIndex {
     /// The index of this store; an empty one where there is none.
     pub(super) fn load(store: &Path) -> Self {
@@ -55,42 +65,86 @@ impl ConversationIndex {
             .unwrap_or_default()
     }
 
-    /// What the list shows of the conversation in this folder, whose log is this.
-    ///
-    /// # Errors
-    /// Where its log cannot be read.
-    pub(super) fn meta(&mut self, id: &str, folder: &Path, log: &Metadata) -> io::Result<Meta> {
-        if let Some(known) = self.conversations.get(id).filter(|known| known.is(log)) {
-            return Ok(known.meta.clone());
-        }
-        let meta = meta::read(folder)?;
-        self.read += 1;
-        let now = IndexedConversation {
-            length: log.len(),
-            file: log.ino(),
-            seconds: log.mtime(),
-            nanoseconds: log.mtime_nsec(),
-            meta: meta.clone(),
-        };
-        self.conversations.insert(id.to_owned(), now);
-        Ok(meta)
-    }
-
-    /// Writes it where that is worth while. Who may not write may still list.
-    pub(super) fn save(mut self, store: &Path, ids: impl Iterator<Item = String>) {
-        if self.read < WORTH {
-            return;
+    /// What the list shows of each of these conversations of the store, whose logs are these. One that cannot be read is
+    /// left out. What was read is kept for the next time: here where it is much, else by each conversation.
+    pub(super) fn listed(
+        mut self,
+        store: &Path,
+        logs: &[(String, Metadata)],
+    ) -> Vec<(String, Meta)> {
+        let unknown = logs.iter().filter(|(id, log)| {
+            let known = self.conversations.get(id);
+            !known.is_some_and(|known| known.is(log))
+        });
+        let unknown: Vec<&String> = unknown.map(|(id, _)| id).collect();
+        let read = self.read(store, &unknown);
+        let keeps = read.len() >= WORTH;
+        for ReadConversation { id, read } in read {
+            if read.is_news && !keeps {
+                read.meta.keep(&store.join(&id));
+            }
+            let known = IndexedConversation::new(&read.log, read.meta);
+            self.conversations.insert(id, known);
         }
         let mut known = std::mem::take(&mut self.conversations);
-        self.conversations = ids
-            .filter_map(|id| known.remove(&id).map(|of| (id, of)))
-            .collect();
+        let here = logs.iter();
+        let here = here.filter_map(|(id, _)| Some((id.clone(), known.remove(id)?)));
+        self.conversations = here.collect();
+        if keeps {
+            self.save(store);
+        }
+        let listed = logs.iter().filter_map(|(id, log)| {
+            let known = self.conversations.remove(id)?;
+            Some((id.clone(), known.meta.dated(log)))
+        });
+        listed.collect()
+    }
+
+    /// Reads these conversations, many of them side by side. One that cannot be read is known no more.
+    fn read(&mut self, store: &Path, ids: &[&String]) -> Vec<ReadConversation> {
+        let known = &self.conversations;
+        let read = |id: &&String| {
+            let known = known.get(*id).map(|known| known.meta.clone());
+            let read = meta::read_since(&store.join(id), known).ok()?;
+            Some(ReadConversation {
+                id: (*id).clone(),
+                read,
+            })
+        };
+        let threads = match ids.len() {
+            ..MANY => 1,
+            _ => available_parallelism().map_or(1, usize::from).min(THREADS),
+        };
+        let all: Vec<ReadConversation> = thread::scope(|scope| {
+            let (first, rest) = ids.split_at(ids.len().div_ceil(threads));
+            let parts = rest.chunks(first.len().max(1)).map(|part| {
+                let work = move || part.iter().filter_map(read).collect::<Vec<_>>();
+                // Where the system gives no thread, this one does it all.
+                let thread = thread::Builder::new().spawn_scoped(scope, work).ok();
+                (part, thread)
+            });
+            let parts: Vec<_> = parts.collect();
+            let mut all: Vec<_> = first.iter().filter_map(read).collect();
+            for (part, thread) in parts {
+                let read_there = thread.and_then(|thread| thread.join().ok());
+                all.extend(read_there.unwrap_or_else(|| part.iter().filter_map(read).collect()));
+            }
+            all
+        });
+        for id in ids {
+            self.conversations.remove(*id);
+        }
+        all
+    }
+
+    /// Writes it. Who may not write may still list.
+    fn save(&mut self, store: &Path) {
         self.v = VERSION;
         let write = || -> io::Result<()> {
             let mut file = tempfile::Builder::new()
                 .prefix(".index-")
                 .tempfile_in(store)?;
-            file.write_all(&serde_json::to_vec(&self)?)?;
+            file.write_all(&serde_json::to_vec(self)?)?;
             file.persist(store.join(INDEX))?;
             Ok(())
         };
@@ -101,6 +155,16 @@ impl ConversationIndex {
 }
 
 impl IndexedConversation {
+    fn new(log: &Metadata, meta: Meta) -> Self {
+        Self {
+            length: log.len(),
+            file: log.ino(),
+            seconds: log.mtime(),
+            nanoseconds: log.mtime_nsec(),
+            meta,
+        }
+    }
+
     fn is(&self, log: &Metadata) -> bool {
         (self.length, self.file) == (log.len(), log.ino())
             && (self.seconds, self.nanoseconds) == (log.mtime(), log.mtime_nsec())

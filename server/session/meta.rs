@@ -1,7 +1,7 @@
 //! What the list shows of a conversation: a cache of its log, in `meta.json`.
 
 use std::{
-    fs::File,
+    fs::{File, Metadata},
     io::{self, BufRead, BufReader, Seek, SeekFrom, Write},
     os::unix::fs::FileExt,
     path::Path,
@@ -56,36 +56,66 @@ const TITLE: usize = 200;
 /// # Errors
 /// Where there is no log, or it cannot be read. A cache that cannot be written is no error.
 pub fn read(folder: &Path) -> io::Result<Meta> {
+    let read = read_since(folder, None)?;
+    if read.is_news {
+        read.meta.keep(folder);
+    }
+    Ok(read.meta.dated(&read.log))
+}
+
+/// What was read of a conversation.
+pub(super) struct ReadMeta {
+    pub(super) meta: Meta,
+    /// Of the log that was read.
+    pub(super) log: Metadata,
+    /// More than what was known of it, or than its own cache says.
+    pub(super) is_news: bool,
+}
+
+/// Reads what came since this was known of the conversation in a folder; where nothing was, since its own cache. Writes
+/// nothing.
+pub(super) fn read_since(folder: &Path, known: Option<Meta>) -> io::Result<ReadMeta> {
     let log = regular::open(&folder.join(EVENTS))?;
     let about = log.metadata()?;
-    let cached = load(folder).filter(|meta| meta.ends_at_a_line(&log, about.len()));
-    let mut meta = cached.clone().unwrap_or_else(|| Meta {
+    let known = known.or_else(|| load(folder));
+    let known = known.filter(|meta| meta.ends_at_a_line(&log, about.len()));
+    let mut meta = known.clone().unwrap_or_else(|| Meta {
         v: VERSION,
         ..Meta::default()
     });
     if meta.length < about.len() {
         meta.catch_up(log)?;
     }
-    if meta.created.is_zero() {
-        // Nothing was recorded yet, so the file itself has to say.
-        let changed = about
-            .modified()?
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .unwrap_or_default();
-        return Ok(Meta {
-            created: changed,
-            updated: changed,
-            ..meta
-        });
-    }
-    if cached.as_ref() != Some(&meta) {
-        // Who may not write may still list.
-        let _ = meta.save(folder);
-    }
-    Ok(meta)
+    Ok(ReadMeta {
+        is_news: known.as_ref() != Some(&meta),
+        meta,
+        log: about,
+    })
 }
 
 impl Meta {
+    /// The same with the time of the file where nothing was recorded yet that has one.
+    pub(super) fn dated(self, log: &Metadata) -> Self {
+        if !self.created.is_zero() {
+            return self;
+        }
+        let changed = log.modified().ok();
+        let changed = changed.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+        let changed = changed.unwrap_or_default();
+        Self {
+            created: changed,
+            updated: changed,
+            ..self
+        }
+    }
+
+    /// Writes the conversation's own cache. Who may not write may still list.
+    pub(super) fn keep(&self, folder: &Path) {
+        if !self.created.is_zero() {
+            let _ = self.save(folder);
+        }
+    }
+
     fn ends_at_a_line(&self, log: &File, length: u64) -> bool {
         let mut last = [0];
         self.v == VERSION

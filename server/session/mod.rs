@@ -10,7 +10,8 @@
 //! events.torn-<n>       a torn last line that was set aside, cut from byte <n> of the log
 //! ```
 //!
-//! `index.json` beside these folders is a cache of all `meta.json`.
+//! `index.json` beside these folders is a cache of all `meta.json`, and `.under-way/` notes which files of the workspace
+//! are being written.
 //!
 //! | module | what lives there |
 //! |---|---|

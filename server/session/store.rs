@@ -28,6 +28,7 @@ use super::{
 use crate::{
     folder,
     turn::{Event, record::Level},
+    under_way::FilesUnderWay,
 };
 
 /// What the folder of a deleted conversation is called until it is gone.
@@ -85,7 +86,8 @@ fn workspace_name(root: &Path) -> String {
 }
 
 impl Store {
-    /// Opens the store of a workspace, and makes its folder where it is not there.
+    /// Opens the store of a workspace, and makes its folder where it is not there. What killed processes left in the
+    /// workspace of files that they wrote is taken away.
     ///
     /// # Errors
     /// [`StoreError::Unusable`] where that cannot be done.
@@ -97,6 +99,7 @@ impl Store {
                 folder: state_dir.to_owned(),
                 source,
             })?;
+        FilesUnderWay::of(&folder).sweep(workspace_root);
         Ok(Self {
             folder,
             root: workspace_root.to_owned(),
@@ -171,14 +174,11 @@ impl Store {
     /// Where the store's folder cannot be read.
     pub fn list(&self) -> Result<Vec<ConversationSummary>, StoreError> {
         let logs = self.logs()?;
-        let mut index = ConversationIndex::load(&self.folder);
-        let listed = logs.iter().filter_map(|(id, log)| {
-            let conversation = self.at(id);
-            let meta = index.meta(id, &conversation.folder, log).ok()?;
-            Some(conversation.summary(meta))
-        });
-        let mut list: Vec<ConversationSummary> = listed.collect();
-        index.save(&self.folder, logs.into_iter().map(|(id, _)| id));
+        let index = ConversationIndex::load(&self.folder);
+        let listed = index.listed(&self.folder, &logs).into_iter();
+        let mut list: Vec<ConversationSummary> = listed
+            .map(|(id, meta)| self.at(&id).summary(meta))
+            .collect();
         list.sort_by(|one, other| (other.updated, &other.id).cmp(&(one.updated, &one.id)));
         Ok(list)
     }

@@ -16,8 +16,11 @@ use tempfile::TempDir;
 /// The path of the program under test.
 pub(crate) const ASIDE: &str = env!("CARGO_BIN_EXE_aside");
 
-/// How long anything may take before a test gives up on it.
+/// How long anything may take before a test gives up on it, on a machine that has other things to do.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
+
+/// How long a program may do nothing at all before a test gives up on it, whatever else the machine has to do.
+const STILL: Duration = Duration::from_secs(10);
 
 /// A workspace, and a home that knows nothing of the user who runs the tests.
 pub(crate) struct TestWorld {
@@ -217,12 +220,12 @@ impl RunningProgram {
         let mut child = self.0.take().unwrap();
         let stdout = reading(child.stdout.take());
         let stderr = reading(child.stderr.take());
-        let begin = Instant::now();
+        let mut patience = Patience::with(child.id());
         let status = loop {
             if let Some(status) = child.try_wait().unwrap() {
                 break Some(status);
             }
-            if begin.elapsed() > LONG {
+            if patience.is_over() {
                 child.kill().unwrap();
                 child.wait().unwrap();
                 break None;
@@ -354,6 +357,97 @@ impl EventLog {
     pub(crate) fn told(&self, id: &str) -> &str {
         self.result(id)["content"].as_str().unwrap()
     }
+}
+
+/// How long a program is waited for. A busy machine lets it wait, and that counts for less than a program that does
+/// nothing though it could.
+pub(crate) struct Patience {
+    process: u32,
+    begin: Instant,
+    /// When it had last done something, and how much it had done then.
+    done: (Instant, u64),
+    looked: Instant,
+}
+
+impl Patience {
+    /// With the process of this id, which was not waited for yet.
+    pub(crate) fn with(process: u32) -> Self {
+        let now = Instant::now();
+        Self {
+            process,
+            begin: now,
+            done: (now, 0),
+            looked: now,
+        }
+    }
+
+    /// It took too long, or did nothing for too long.
+    pub(crate) fn is_over(&mut self) -> bool {
+        let now = Instant::now();
+        if now - self.looked > STILL / 20 {
+            self.looked = now;
+            self.take(now, done_by(self.process));
+        }
+        self.is_over_at(now)
+    }
+
+    /// What it had done by then, where that is known.
+    fn take(&mut self, now: Instant, done: Option<u64>) {
+        if done.is_none_or(|done| done != self.done.1) {
+            self.done = (now, done.unwrap_or_default());
+        }
+    }
+
+    fn is_over_at(&self, now: Instant) -> bool {
+        now - self.begin > LONG || now - self.done.0 > STILL
+    }
+}
+
+/// For how long a process and its children were running or wanted to; nothing where the system does not say.
+pub(crate) fn done_by(process: u32) -> Option<u64> {
+    let mut sum = 0;
+    for thread in fs::read_dir(format!("/proc/{process}/task")).ok()? {
+        let thread = thread.ok()?.path();
+        // On a processor, and waiting for one.
+        let times = fs::read_to_string(thread.join("schedstat")).ok()?;
+        let times = times.split(' ').take(2).map(str::parse::<u64>);
+        sum += times.sum::<Result<u64, _>>().ok()?;
+        let children = fs::read_to_string(thread.join("children")).ok()?;
+        let children = children.split_whitespace();
+        sum += children
+            .filter_map(|child| done_by(child.parse().ok()?))
+            .sum::<u64>();
+    }
+    Some(sum)
+}
+
+#[test]
+fn a_program_that_does_nothing_is_given_up_on_long_before_one_that_works() {
+    let mut child = Command::new("sh");
+    let mut child = child.args(["-c", "while :; do :; done"]).spawn().unwrap();
+    let first = done_by(child.id()).expect("the system says");
+    until("work", || done_by(child.id()) > Some(first));
+    let mut patience = Patience::with(child.id());
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    let begin = patience.begin;
+    let mut after = |seconds: u64, done: Option<u64>| {
+        let now = begin + Duration::from_secs(seconds);
+        patience.take(now, done);
+        patience.is_over_at(now)
+    };
+    assert!(
+        !after(1, Some(5)) && !after(10, Some(5)),
+        "it may begin again"
+    );
+    assert!(after(12, Some(5)), "it hangs");
+    assert!(
+        (12..60).all(|second| !after(second, Some(second))),
+        "it works"
+    );
+    assert!(!after(60, None), "nobody knows");
+    assert!(after(61, Some(100)), "it works for ever");
 }
 
 /// Waits for something, but not for ever.

@@ -34,6 +34,7 @@ use crate::{
             trace::Trace,
             writer::LogWriter,
         },
+        look_for_thread,
     },
     session::{
         approvals::Approvals,
@@ -80,6 +81,7 @@ impl Engine {
     /// # Errors
     /// A [`StartError`]; what was given for a resume can then be given again.
     pub async fn begin(&self, mut config: TurnConfig) -> Result<StartedTurn, StartError> {
+        look_for_thread()?;
         let parts = TurnParts::new(self, &mut config).await?;
         let mut notices = config.notices();
         let warnings = parts.warnings.iter().cloned();
@@ -201,7 +203,7 @@ impl DriverSetup {
 
         let writer = Arc::new(LogWriter::new(log, id.clone(), clock));
         let last = state.interrupted.take();
-        let workspace = self.workspace(last.as_ref().or(resumed.as_ref()))?;
+        let workspace = self.workspace()?;
         let preface = Preface {
             writer: &writer,
             conversation: &self.conversation,
@@ -305,18 +307,14 @@ impl DriverSetup {
         }
     }
 
-    fn workspace(&self, last: Option<&replay::Turn>) -> Result<Workspace, StartError> {
+    fn workspace(&self) -> Result<Workspace, StartError> {
         let root = &self.request.root;
         let workspace = Workspace::open(root).map_err(|source| StartError::Workspace {
             folder: root.display().to_string(),
             source,
         })?;
         let workspace = workspace.with_own_folders(own_folders(&self.state_dir));
-        // The last turn may have been killed in the middle of a write.
-        for edit in last.into_iter().flat_map(|turn| &turn.edits) {
-            workspace.sweep(&edit.path);
-        }
-        Ok(workspace)
+        Ok(workspace.with_notes(self.conversation.under_way()))
     }
 
     fn performer(

@@ -2,7 +2,7 @@
 
 use crate::{
     config::Problems,
-    engine::conversations::Taken,
+    engine::{NoThread, conversations::Taken},
     session::{log::OpenError, store::StoreError},
     turn::resume::ResumeError,
 };
@@ -13,6 +13,9 @@ pub enum StartError {
     /// A turn runs in the conversation.
     #[error(transparent)]
     Taken(#[from] Taken),
+    /// What it takes to carry out a turn cannot be had.
+    #[error(transparent)]
+    NoThread(#[from] NoThread),
     /// The configuration is broken. Each problem has a line.
     #[error(transparent)]
     Configuration(#[from] Problems),

@@ -75,7 +75,8 @@ impl TurnUndo<'_> {
     /// not be written is the one failure after the files were put back, and it says so.
     pub fn carry_out(&self, plan: &UndoPlan, log: &mut Log) -> Result<UndoReport, UndoFailure> {
         let blobs = self.conversation.blobs();
-        let staged = undo::staged::stage(plan, self.root, &blobs)?;
+        let under_way = self.conversation.under_way();
+        let staged = undo::staged::stage(plan, self.root, &blobs, &under_way)?;
         let documents = match self.editor {
             Some(it) => Some(Documents::of(plan, it, self.root, &blobs)?),
             None => None,

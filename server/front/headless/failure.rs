@@ -62,6 +62,7 @@ impl From<StartError> for CommandFailure {
             StartError::NoProvider(text) => Self::new(exit::NO_PROVIDER, text),
             StartError::Store(error) => error.into(),
             StartError::Taken(_)
+            | StartError::NoThread(_)
             | StartError::Trust(_)
             | StartError::Open(_)
             | StartError::Log { .. }

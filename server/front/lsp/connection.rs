@@ -42,6 +42,8 @@ use crate::{
 
 /// Requests of the client's that read or write files at the same time.
 const DISK: usize = 4;
+/// Bytes that may wait for the client before such requests wait too: it asks for more than it reads.
+const UNREAD: usize = 16 * 1024 * 1024;
 
 /// What tower-lsp calls. Clones are one.
 #[derive(Clone)]
@@ -209,7 +211,8 @@ impl Connection {
         })
     }
 
-    /// Does work that waits for a disk on a thread that may wait. Only so much is done at once.
+    /// Does work that waits for a disk on a thread that may wait. Only so much is done at once, and only for a client that
+    /// reads what it is answered.
     ///
     /// # Errors
     /// The work's own.
@@ -218,6 +221,7 @@ impl Connection {
         work: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let room = self.disk.clone().acquire_owned().await.map_err(internal)?;
+        self.client.room(UNREAD).await;
         blocking(move || {
             // Held to the end, also where the request is withdrawn.
             let _room = room;

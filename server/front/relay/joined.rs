@@ -2,8 +2,8 @@
 //!
 //! Pieces of text that wait become one: for a client that reads slowly, and for 8 ms after the last piece that went,
 //! since a message a piece costs the client more than it shows. A piece that stands alone goes at once, and anything
-//! but a piece goes at once with all that came before it. Nothing is lost. Nothing changes places, but what one call
-//! prints among what others print at the same time.
+//! but a piece goes at once with all that came before it. Nothing changes places, but what one call prints among what
+//! others print at the same time. Nothing is left out, unless a client reads so little that more than [`MOST`] waits.
 
 #[cfg(test)]
 mod tests;
@@ -12,10 +12,17 @@ use std::{collections::VecDeque, io, time::Duration};
 
 use tokio::time::Instant;
 
-use crate::front::wire::Update;
+use crate::{front::wire::Update, turn::record::Level};
 
 /// How long pieces wait for others after some went.
 pub const PACE: Duration = Duration::from_millis(8);
+
+/// About how many bytes of a turn wait for a client at the most. Where there are more, they are left out: the record has
+/// them, and the turn need not wait for who reads.
+pub const MOST: usize = 8 * 1024 * 1024;
+
+/// What stands in the place of what was left out.
+const LEFT_OUT: &str = "A part of this turn is not shown here, since what came was not read; open the conversation anew to see all of it.";
 
 /// What an update weighs besides its text, in bytes: about what its envelope takes on the wire.
 const ENVELOPE: usize = 128;
@@ -38,8 +45,23 @@ struct QueuedUpdate {
 }
 
 impl JoinedUpdates {
-    /// Adds an update: to one that waits, where both are pieces of the same text.
+    /// Adds an update: to one that waits, where both are pieces of the same text. Where too much waits all of it is left
+    /// out, and a notice says so.
     pub fn push(&mut self, update: Update) {
+        self.add(update);
+        if self.bytes > MOST {
+            *self = Self {
+                next: self.next,
+                ..Self::default()
+            };
+            self.add(Update::Notice {
+                level: Level::Warning,
+                text: LEFT_OUT.to_owned(),
+            });
+        }
+    }
+
+    fn add(&mut self, update: Update) {
         for last in self.queue.iter_mut().rev() {
             if let Some(added) = join(&mut last.update, &update) {
                 last.weight += added;
@@ -80,7 +102,7 @@ impl JoinedUpdates {
         Some(update)
     }
 
-    /// About how many bytes the waiting updates take on the wire. Whoever pushes stops at a bound of its own.
+    /// About how many bytes the waiting updates take on the wire: at most [`MOST`].
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -23,7 +23,8 @@ use super::{
     framing::reserve_within,
 };
 
-/// With this many bytes unread, whatever comes next makes the client count as gone.
+/// With this many bytes unread, whatever comes next makes the client count as gone. Whoever has much to say waits for
+/// [`Outbox::drained`] long before that.
 pub const MAX_QUEUED: usize = 64 * 1024 * 1024;
 /// A buffer that grew larger, in bytes, is given back once it is written.
 const KEPT: usize = 1024 * 1024;

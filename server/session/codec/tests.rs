@@ -239,8 +239,41 @@ fn what_is_said() {
             finish: None,
             usage: Usage::default(),
         },
-        r#"{"type":"response_end","usage":{"input":0,"cache_read":0,"cache_write":0,"output":0}}"#,
+        r#"{"type":"response_end"}"#,
     );
+}
+
+#[test]
+fn what_was_not_used_is_left_out_and_read_where_it_stands() {
+    let used = |input, cost| Usage {
+        input,
+        cost,
+        ..Usage::default()
+    };
+    for (usage, now, before) in [
+        (
+            used(0, None),
+            "",
+            r#","usage":{"input":0,"cache_read":0,"cache_write":0,"output":0}"#,
+        ),
+        (
+            used(5, None),
+            r#","usage":{"input":5}"#,
+            r#","usage":{"input":5,"cache_read":0,"cache_write":0,"output":0}"#,
+        ),
+        (
+            used(0, Some(0.0)),
+            r#","usage":{"cost":0.0}"#,
+            r#","usage":{"input":0,"cache_read":0,"cache_write":0,"output":0,"cost":0.0}"#,
+        ),
+    ] {
+        let ends = || Event::ResponseEnd {
+            finish: None,
+            usage,
+        };
+        check(ends(), &format!(r#"{{"type":"response_end"{now}}}"#));
+        check_read(&format!(r#"{{"type":"response_end"{before}}}"#), ends());
+    }
 }
 
 #[test]
@@ -269,9 +302,7 @@ fn why_a_response_ended() {
                 finish: Some(finish),
                 usage: Usage::default(),
             },
-            &format!(
-                r#"{{"type":"response_end","finish":"{word}","usage":{{"input":0,"cache_read":0,"cache_write":0,"output":0}}}}"#
-            ),
+            &format!(r#"{{"type":"response_end","finish":"{word}"}}"#),
         );
     }
 }
@@ -340,9 +371,7 @@ fn the_end_of_a_turn() {
     ] {
         check(
             end(outcome),
-            &format!(
-                r#"{{"type":"turn_end","outcome":"{word}","usage":{{"input":0,"cache_read":0,"cache_write":0,"output":0}}}}"#
-            ),
+            &format!(r#"{{"type":"turn_end","outcome":"{word}"}}"#),
         );
     }
     let refusal = |reason| Refusal {

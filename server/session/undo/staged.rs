@@ -10,11 +10,16 @@ use cap_std::fs::{Dir, OpenOptions, Permissions, PermissionsExt};
 use super::{
     Clash, Conflict, FileRestore, RestorePlace, UndoError, UndoPlan, failed, open_root, read,
 };
-use crate::{digest::sha256, session::blobs::Blobs};
+use crate::{
+    digest::sha256,
+    session::blobs::Blobs,
+    under_way::{FilesUnderWay, WriteNote, temporary_name},
+};
 
 /// The changes of a plan on disk, ready to be made. What was not made is gone when this is dropped.
 pub struct Staged<'a> {
     folder: Dir,
+    under_way: &'a FilesUnderWay,
     all: Vec<StagedFile<'a>>,
 }
 
@@ -23,14 +28,20 @@ pub struct Staged<'a> {
 /// # Errors
 /// [`UndoError::Conflicts`] where a file changed since the plan was made; else where the new contents cannot be
 /// written. Nothing was changed.
-pub fn stage<'a>(plan: &'a UndoPlan, root: &Path, blobs: &Blobs) -> Result<Staged<'a>, UndoError> {
+pub fn stage<'a>(
+    plan: &'a UndoPlan,
+    root: &Path,
+    blobs: &Blobs,
+    under_way: &'a FilesUnderWay,
+) -> Result<Staged<'a>, UndoError> {
     let mut staged = Staged {
         folder: open_root(root)?,
+        under_way,
         all: Vec::new(),
     };
     let changes = plan.changes.iter();
     for change in changes.filter(|change| change.place == RestorePlace::Disk) {
-        let one = StagedFile::new(&staged.folder, change, blobs)?;
+        let one = StagedFile::new(&staged, change, blobs)?;
         staged.all.push(one);
     }
     Ok(staged)
@@ -49,7 +60,7 @@ impl Staged<'_> {
         for (at, one) in self.all.iter().enumerate() {
             if let Err(source) = one.put(&self.folder) {
                 for done in &self.all[..at] {
-                    let _ = done.put_back(&self.folder);
+                    let _ = done.put_back(self);
                 }
                 return Err(UndoError::Io {
                     path: one.change.path.clone(),
@@ -65,7 +76,7 @@ impl Drop for Staged<'_> {
     /// What was not put in place does not stay beside it.
     fn drop(&mut self) {
         for new in self.all.iter().filter_map(|one| one.new.as_ref()) {
-            let _ = self.folder.remove_file(new);
+            let _ = self.folder.remove_file(&new.path);
         }
     }
 }
@@ -77,11 +88,19 @@ struct StagedFile<'a> {
     target: PathBuf,
     /// What it is now, to put back.
     present: Option<(Vec<u8>, Permissions)>,
-    new: Option<PathBuf>,
+    new: Option<NewContent>,
+}
+
+/// A file beside its place.
+struct NewContent {
+    path: PathBuf,
+    /// Goes after the file.
+    _note: WriteNote,
 }
 
 impl<'a> StagedFile<'a> {
-    fn new(folder: &Dir, change: &'a FileRestore, blobs: &Blobs) -> Result<Self, UndoError> {
+    fn new(staged: &Staged<'_>, change: &'a FileRestore, blobs: &Blobs) -> Result<Self, UndoError> {
+        let folder = &staged.folder;
         let failed = failed(&change.path);
         let target = folder
             .canonicalize(&change.path)
@@ -101,7 +120,7 @@ impl<'a> StagedFile<'a> {
         };
         if let Some(name) = &change.to {
             let bytes = blobs.read(name, 0..u64::MAX).map_err(&failed)?;
-            one.new = Some(one.write_beside(folder, &bytes).map_err(&failed)?);
+            one.new = Some(one.write_beside(staged, &bytes).map_err(&failed)?);
         }
         Ok(one)
     }
@@ -113,28 +132,35 @@ impl<'a> StagedFile<'a> {
 
     fn put(&self, folder: &Dir) -> io::Result<()> {
         match &self.new {
-            Some(new) => folder.rename(new, folder, &self.target),
+            Some(new) => folder.rename(&new.path, folder, &self.target),
             None => folder.remove_file(&self.target),
         }
     }
 
-    fn put_back(&self, folder: &Dir) -> io::Result<()> {
+    fn put_back(&self, staged: &Staged<'_>) -> io::Result<()> {
+        let folder = &staged.folder;
         match &self.present {
             Some((bytes, _)) => {
-                let new = self.write_beside(folder, bytes)?;
-                folder.rename(new, folder, &self.target)
+                let new = self.write_beside(staged, bytes)?;
+                let put = folder.rename(&new.path, folder, &self.target);
+                if put.is_err() {
+                    let _ = folder.remove_file(&new.path);
+                }
+                put
             }
             None => folder.remove_file(&self.target),
         }
     }
 
     /// Writes bytes into a file of its own in the target's folder, with the target's permissions.
-    fn write_beside(&self, folder: &Dir, bytes: &[u8]) -> io::Result<PathBuf> {
+    fn write_beside(&self, staged: &Staged<'_>, bytes: &[u8]) -> io::Result<NewContent> {
+        let folder = &staged.folder;
         let parent = self.target.parent().unwrap_or(Path::new(""));
         if !parent.as_os_str().is_empty() {
             folder.create_dir_all(parent)?;
         }
-        let path = parent.join(format!(".aside-undo-{:016x}", fastrand::u64(..)));
+        let path = parent.join(temporary_name());
+        let note = staged.under_way.note(&path);
         let mut file = folder.open_with(&path, OpenOptions::new().write(true).create_new(true))?;
         let permissions = match (&self.present, self.change.mode) {
             (Some((_, permissions)), _) => Some(permissions.clone()),
@@ -148,7 +174,7 @@ impl<'a> StagedFile<'a> {
         if written.is_err() {
             let _ = folder.remove_file(&path);
         }
-        written.map(|()| path)
+        written.map(|()| NewContent { path, _note: note })
     }
 }
 

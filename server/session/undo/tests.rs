@@ -1,7 +1,10 @@
 use std::{fs, os::unix::fs::symlink, path::PathBuf, time::Duration};
 
 use super::{super::record::Undone, staged::stage, *};
-use crate::turn::record::{CallKey, Event};
+use crate::{
+    turn::record::{CallKey, Event},
+    under_way::FilesUnderWay,
+};
 
 /// A workspace, and the log of what turns did to it.
 struct UndoFixture {
@@ -102,9 +105,13 @@ impl UndoFixture {
         plan(&self.records, &wanted, |tool| tool == "run_command", open)
     }
 
+    fn under_way(&self) -> FilesUnderWay {
+        FilesUnderWay::of(self.folder.path())
+    }
+
     /// Carries a plan out on disk.
     fn apply(&self, plan: &UndoPlan) -> Result<Vec<String>, UndoError> {
-        stage(plan, &self.root(), &self.blobs())?.put()?;
+        stage(plan, &self.root(), &self.blobs(), &self.under_way())?.put()?;
         Ok(plan.changes.iter().map(|it| it.path.clone()).collect())
     }
 
@@ -288,7 +295,8 @@ fn a_file_that_changes_after_the_plan_is_a_conflict_and_a_missing_blob_changes_n
     changed(it.apply(&plan).unwrap_err());
     it.set("b", Some("2"));
     // The editor may have been waited for since it was made ready.
-    let ready = stage(&plan, &it.root(), &it.blobs()).unwrap();
+    let under_way = it.under_way();
+    let ready = stage(&plan, &it.root(), &it.blobs(), &under_way).unwrap();
     it.set("b", Some("mine"));
     changed(ready.put().unwrap_err());
     assert_eq!(it.get("a").unwrap(), "2");
@@ -296,7 +304,9 @@ fn a_file_that_changes_after_the_plan_is_a_conflict_and_a_missing_blob_changes_n
     assert_eq!(fs::read_dir(it.root()).unwrap().count(), 2);
     it.set("b", Some("2"));
     let elsewhere = Blobs::of(&it.root().join("elsewhere"));
-    let error = stage(&plan, &it.root(), &elsewhere).err().unwrap();
+    let error = stage(&plan, &it.root(), &elsewhere, &under_way)
+        .err()
+        .unwrap();
     assert!(matches!(error, UndoError::Io { path, .. } if path == "a"));
     assert_eq!(
         (it.get("a").unwrap(), it.get("b").unwrap()),

@@ -14,7 +14,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use crate::{digest::sha256, regular, visible::short_line};
+use crate::{digest::sha256, regular, under_way::FilesUnderWay, visible::short_line};
 use cap_std::{
     ambient_authority,
     fs::{Dir, OpenOptions, OpenOptionsExt},
@@ -40,6 +40,7 @@ pub struct Workspace {
     /// As it was given: absolute paths of a model may begin with either.
     given: PathBuf,
     guard: Guard,
+    under_way: Option<FilesUnderWay>,
     edits: Mutex<()>,
 }
 
@@ -156,6 +157,7 @@ impl Workspace {
             path: real,
             given: path.to_owned(),
             guard: Guard::new(Vec::new(), home()),
+            under_way: None,
             edits: Mutex::default(),
         })
     }
@@ -166,6 +168,16 @@ impl Workspace {
     pub fn with_own_folders(self, own: Vec<PathBuf>) -> Self {
         Self {
             guard: Guard::new(own, home()),
+            ..self
+        }
+    }
+
+    /// The same with a place where it is noted which files are being written, so that a later process can take away what
+    /// is left of them.
+    #[must_use]
+    pub fn with_notes(self, under_way: FilesUnderWay) -> Self {
+        Self {
+            under_way: Some(under_way),
             ..self
         }
     }

@@ -8,7 +8,7 @@ use std::{
 
 use cap_std::fs::{Dir, OpenOptions};
 
-use crate::digest::sha256;
+use crate::{digest::sha256, under_way::temporary_name};
 
 use super::{PathError, Workspace, refusal};
 
@@ -27,7 +27,9 @@ impl Workspace {
     ) -> Result<(), PathError> {
         let (place, mode) = self.expect(path, expected)?;
         let (dir, name) = self.parent(&place)?;
-        let temporary = temporary(&name);
+        let temporary = temporary_name();
+        let beside = Path::new(&place).with_file_name(&temporary);
+        let _note = self.under_way.as_ref().map(|files| files.note(&beside));
         let written = (|| {
             let mut options = OpenOptions::new();
             let file = dir.open_with(&temporary, options.write(true).create_new(true))?;
@@ -46,21 +48,6 @@ impl Workspace {
             let _ = dir.remove_file(&temporary);
         }
         result
-    }
-
-    /// Takes away what a process that was killed in the middle of [`Workspace::write`] left beside a file.
-    pub fn sweep(&self, path: &str) {
-        let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
-        let Ok(dir) = self.dir.open_dir(folder) else {
-            return;
-        };
-        let entries = dir.entries().into_iter().flatten().flatten();
-        for left in entries.filter_map(|entry| entry.file_name().into_string().ok()) {
-            if is_temporary(&left, name) {
-                // One that cannot be taken away harms nobody.
-                let _ = dir.remove_file(&left);
-            }
-        }
     }
 
     /// Takes the file at a real path from the root away.
@@ -118,20 +105,6 @@ impl Workspace {
     }
 }
 
-/// A name for a file on its way to this one.
-fn temporary(name: &str) -> String {
-    format!(".{name}.{:016x}.tmp", fastrand::u64(..))
-}
-
-fn is_temporary(left: &str, name: &str) -> bool {
-    let middle = left
-        .strip_prefix('.')
-        .and_then(|left| left.strip_prefix(name))
-        .and_then(|left| left.strip_prefix('.'))
-        .and_then(|left| left.strip_suffix(".tmp"));
-    middle.is_some_and(|hex| hex.len() == 16 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
-}
-
 /// Gives the temporary file its name. A new file never takes the place of one that appeared meanwhile.
 fn put(dir: &Dir, from: &str, to: &str, new: bool, path: &str) -> Result<(), PathError> {
     let renamed = if new {
@@ -151,24 +124,5 @@ fn rename_new(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
         // Some file systems know no hard links; that nothing is there was looked at just before.
         Err(_) => dir.rename(from, dir, to),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_temporary_file_is_known_by_the_file_it_is_for() {
-        let made = temporary("notes.txt");
-        assert!(is_temporary(&made, "notes.txt"), "{made}");
-        for other in [
-            ".notes.txt.tmp",
-            "notes.txt",
-            ".notes.txt.0123456789abcdeg.tmp",
-            ".other.0123456789abcdef.tmp",
-        ] {
-            assert!(!is_temporary(other, "notes.txt"), "{other}");
-        }
     }
 }

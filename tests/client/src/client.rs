@@ -75,7 +75,7 @@ impl Client {
             let more = message.is_ok_and(|message| say.send(message).is_ok());
             while more && stalls.load(Ordering::Relaxed) {
                 // The pipe stays open.
-                thread::park();
+                thread::park_timeout(Duration::from_millis(5));
             }
             more
         });
@@ -92,6 +92,11 @@ impl Client {
     /// Nothing is read any more but what is being read.
     pub fn stalls(&self) {
         self.stalled.store(true, Ordering::Relaxed);
+    }
+
+    /// All that waits is read, and what comes then.
+    pub fn reads_on(&self) {
+        self.stalled.store(false, Ordering::Relaxed);
     }
 
     /// Sends a notification.
@@ -173,6 +178,12 @@ impl Client {
         self.take_what_came();
         let all = self.waiting.iter();
         all.filter(|it| it["method"] == method).count()
+    }
+
+    /// What came of this method so far and was not asked for is not asked for any more.
+    pub fn forget(&mut self, method: &str) {
+        self.take_what_came();
+        self.waiting.retain(|it| it["method"] != method);
     }
 
     /// The next request or notification of this method. Other messages stay.

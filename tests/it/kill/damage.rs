@@ -5,6 +5,7 @@ use std::fs;
 use rustix::process::Signal;
 
 use super::{
+    Sample,
     story::{STORY, StoryGround, side_by_side},
     teller::StoryTeller,
     whole,
@@ -35,10 +36,9 @@ fn ends_a_turn(line: &[u8]) -> bool {
 #[test]
 fn a_conversation_whose_log_is_cut_inside_any_line_goes_on() {
     let lines = told();
-    // Another half of the lines each time.
-    let first = fastrand::usize(..2);
-    side_by_side((lines.len() - first).div_ceil(2), |place| {
-        let place = first + 2 * place;
+    let sample = Sample::one_in(5);
+    side_by_side(sample.count(lines.len()), |place| {
+        let place = sample.place(place);
         let (kept, torn) = (&lines[..place], &lines[place]);
         let cut = fastrand::usize(1..torn.len());
         let over = kept.iter().filter(|line| ends_a_turn(line)).count();
@@ -86,10 +86,9 @@ fn damaged(lines: &[Vec<u8>], place: usize) -> StoryGround {
 #[test]
 fn a_flipped_bit_anywhere_is_told_to_user_and_model_and_the_conversation_goes_on() {
     let lines = told();
-    // Another third of the lines each time.
-    let first = fastrand::usize(..3);
-    side_by_side((lines.len() - first).div_ceil(3), |place| {
-        let place = first + 3 * place;
+    let sample = Sample::one_in(8);
+    side_by_side(sample.count(lines.len()), |place| {
+        let place = sample.place(place);
         let ground = damaged(&lines, place);
         let fault = format!("line {} of the conversation's log ", place + 1);
         for round in 1..=2 {
@@ -128,8 +127,9 @@ fn an_interrupted_turn_with_a_flipped_bit_goes_on() {
             .position(|line| is(line, r#""type":"turn_end""#))
             .unwrap();
     let lines = &lines[..=parked];
-    side_by_side(parked - asked, |place| {
-        let place = asked + place;
+    let sample = Sample::one_in(3);
+    side_by_side(sample.count(parked - asked), |place| {
+        let place = asked + sample.place(place);
         let ground = damaged(lines, place);
         let args = ground.args(&STORY[2], true);
         let args: Vec<&str> = args.iter().map(String::as_str).collect();

@@ -7,19 +7,26 @@
 
 use std::{
     fs,
-    sync::atomic::{AtomicUsize, Ordering},
+    path::Path,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use aside::session::conversation::ConversationActivity;
+use tempfile::TempDir;
 
 use super::{
     story::{STORY, StoryGround, StoryTurn, side_by_side},
     strace::{At, calls, kill},
+    wants_all,
+    whole::names,
 };
 use crate::world::ProgramResult;
 
 /// Calls of each kind of fault that are tried.
-const SAMPLE: usize = 10;
+const SAMPLE: usize = 6;
 
 fn run(ground: &StoryGround, turn: &StoryTurn, resume: bool) -> ProgramResult {
     let args = ground.args(turn, resume);
@@ -27,30 +34,85 @@ fn run(ground: &StoryGround, turn: &StoryTurn, resume: bool) -> ProgramResult {
     ground.world.aside(&args)
 }
 
-/// Plays a turn with this fault behind one that ended well, and checks what is left. Returns whether there was one.
-fn check(at: At) -> bool {
-    let ground = StoryGround::new();
-    run(&ground, &STORY[1], false).exits(0).writes("Counted.\n");
-    let before = fs::read(ground.log()).unwrap();
-    let outcome = kill(&ground, &ground.args(&STORY[0], false), at);
-    let happened = outcome.next.is_some() || outcome.failed > 0;
+/// A conversation with a turn that ended well, to which one can return.
+struct Told {
+    ground: StoryGround,
+    kept: TempDir,
+    log: Vec<u8>,
+}
 
-    let now = fs::read(ground.log()).unwrap();
-    assert!(now.starts_with(&before), "{at:?}: what was on record stays");
-    let listed = ground.store.list().unwrap();
-    assert_eq!(listed.len(), 1, "{at:?}");
-    if listed[0].status == ConversationActivity::Interrupted {
-        let resumed = run(&ground, &STORY[0], true);
-        assert!([0, 4].contains(&resumed.code), "{at:?}: {resumed:#?}");
+impl Told {
+    fn new() -> Self {
+        let ground = StoryGround::new();
+        run(&ground, &STORY[1], false).exits(0).writes("Counted.\n");
+        let (kept, log) = (
+            tempfile::tempdir().unwrap(),
+            fs::read(ground.log()).unwrap(),
+        );
+        let told = Self { ground, kept, log };
+        for name in CHANGED {
+            copy(
+                &told.ground.world.folder().join(name),
+                &told.kept.path().join(name),
+            );
+        }
+        told
     }
-    let next = run(&ground, &STORY[1], false);
-    assert_eq!(
-        (next.code, next.stdout.as_str()),
-        (0, "Counted.\n"),
-        "{at:?}: {next:#?}"
-    );
-    assert_eq!(ground.conversation.read_all().unwrap().faults, [], "{at:?}");
-    happened
+
+    /// All is as it was behind that turn.
+    fn again(self) -> Self {
+        for name in CHANGED {
+            let folder = self.ground.world.folder().join(name);
+            fs::remove_dir_all(&folder).unwrap();
+            copy(&self.kept.path().join(name), &folder);
+        }
+        self
+    }
+
+    /// Plays another turn with this fault, and checks what is left. Returns whether there was one.
+    fn check(&self, at: At) -> bool {
+        let ground = &self.ground;
+        let outcome = kill(ground, &ground.args(&STORY[0], false), at);
+        let happened = outcome.next.is_some() || outcome.failed > 0;
+
+        let now = fs::read(ground.log()).unwrap();
+        assert!(
+            now.starts_with(&self.log),
+            "{at:?}: what was on record stays"
+        );
+        let listed = ground.store.list().unwrap();
+        assert_eq!(listed.len(), 1, "{at:?}");
+        if listed[0].status == ConversationActivity::Interrupted {
+            let resumed = run(ground, &STORY[0], true);
+            assert!([0, 4].contains(&resumed.code), "{at:?}: {resumed:#?}");
+        }
+        let next = run(ground, &STORY[1], false);
+        assert_eq!(
+            (next.code, next.stdout.as_str()),
+            (0, "Counted.\n"),
+            "{at:?}: {next:#?}"
+        );
+        assert_eq!(ground.conversation.read_all().unwrap().faults, [], "{at:?}");
+        let left = names(&ground.world.at(""));
+        assert!(left == ["count", "notes.txt"], "{at:?}: {left:?}");
+        happened
+    }
+}
+
+/// What a turn changes in a world.
+const CHANGED: [&str; 2] = ["work", "state"];
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).unwrap();
+        }
+    }
 }
 
 /// Tries a sample of these calls, or all.
@@ -64,20 +126,23 @@ fn try_calls(
     at: impl Fn(&'static str, usize) -> At + Sync,
 ) {
     let mut tried = calls.to_vec();
-    if std::env::var_os("ASIDE_FAULTS").is_none() {
+    if !wants_all() {
         fastrand::shuffle(&mut tried);
         tried.truncate(SAMPLE);
     }
-    let happened = AtomicUsize::new(0);
+    let (happened, free) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     side_by_side(tried.len(), |n| {
         let (call, number) = tried[n];
-        if check(at(call, number)) {
+        let told = free.lock().unwrap().pop();
+        let told = told.map_or_else(Told::new, Told::again);
+        if told.check(at(call, number)) {
             happened.fetch_add(1, Ordering::Relaxed);
         }
+        free.lock().unwrap().push(told);
     });
     // Which thread does what differs a little from run to run.
     eprintln!(
-        "{what}: {} of {} calls, and it happened in {}: 0 conversations lost",
+        "{what}: {} of {} calls, and it happened in {}: 0 cannot be opened, 0 words lost, 0 requests refused",
         tried.len(),
         calls.len(),
         happened.into_inner()

@@ -10,6 +10,7 @@ use std::{
 use aside::session::conversation::ConversationActivity;
 
 use super::{
+    Sample,
     story::{STORY, StoryGround, StoryTurn, side_by_side},
     whole,
 };
@@ -39,7 +40,7 @@ const CLING: StoryTurn = StoryTurn {
 
 #[test]
 fn killed_inside_a_run_it_leaves_no_process_and_says_what_is_not_known() {
-    side_by_side(12, |_| {
+    side_by_side(4, |_| {
         let ground = StoryGround::new();
         fs::write(
             ground.world.folder().join("scripts/clinging.toml"),
@@ -73,9 +74,10 @@ fn killed_inside_a_run_it_leaves_no_process_and_says_what_is_not_known() {
 #[test]
 fn what_was_told_is_on_record_whenever_it_is_killed() {
     let told = AtomicUsize::new(usize::MAX);
+    let sample = Sample::one_in(4);
     // The last notification is told when all is over.
-    side_by_side(80, |n| {
-        let turn = &STORY[0];
+    side_by_side(sample.count(80), |n| {
+        let (n, turn) = (sample.place(n), &STORY[0]);
         if n >= told.load(Ordering::Relaxed) {
             return;
         }

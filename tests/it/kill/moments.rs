@@ -11,7 +11,7 @@ use std::{
 use super::{story::STORY, teller::StoryTeller, whole};
 
 /// Kills, unless somebody wants more.
-const KILLS: usize = 24;
+const KILLS: usize = 12;
 
 /// The longest that a turn of the story takes by itself.
 fn longest() -> Duration {

@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{
+    Sample,
     inside::ends,
     story::{STORY, StoryGround, side_by_side},
     strace::{At, kill},
@@ -26,12 +27,18 @@ fn refused(error: &'static str, n: usize) -> (StoryGround, ProgramResult) {
     (ground, done)
 }
 
-/// Refuses the lines that are counted from the first in steps, one in each run.
-fn refuses(error: &'static str, step: usize) {
-    let refusals = AtomicUsize::new(0);
-    side_by_side(LINES / step, |n| {
-        let (ground, done) = refused(error, n * step + 1);
+/// Refuses lines, one in each run.
+fn refuses(error: &'static str, sample: &Sample) {
+    let (refusals, lines) = (AtomicUsize::new(0), AtomicUsize::new(LINES));
+    side_by_side(sample.count(LINES), |n| {
+        let place = sample.place(n);
+        if place > lines.load(Ordering::Relaxed) {
+            return;
+        }
+        let (ground, done) = refused(error, place + 1);
         if done.code == 0 {
+            // There is no such line, and none behind it.
+            lines.fetch_min(place, Ordering::Relaxed);
             return whole::check(&ground, 1);
         }
         refusals.fetch_add(1, Ordering::Relaxed);
@@ -40,23 +47,25 @@ fn refuses(error: &'static str, step: usize) {
         whole::check(&ground, 1);
     });
     let refusals = refusals.into_inner();
-    assert!((20 / step..LINES / step).contains(&refusals), "{refusals}");
+    let (fewest, most) = (20 / sample.step, sample.count(LINES));
+    assert!((fewest..most).contains(&refusals), "{refusals}");
 }
 
 #[test]
 fn a_line_for_which_there_is_no_room_stops_the_turn_and_loses_nothing() {
-    refuses("ENOSPC", 1);
+    refuses("ENOSPC", &Sample::one_in(3));
 }
 
 #[test]
 fn a_line_that_the_disk_cannot_take_stops_the_turn_and_loses_nothing() {
-    refuses("EIO", 4);
+    refuses("EIO", &Sample::one_in(6));
 }
 
 #[test]
 fn a_write_that_was_interrupted_is_made_again() {
-    side_by_side(LINES / 4, |n| {
-        let (ground, done) = refused("EINTR", n * 2 + 1);
+    let sample = Sample::one_in(8);
+    side_by_side(sample.count(LINES / 2), |n| {
+        let (ground, done) = refused("EINTR", sample.place(n) + 1);
         done.exits(0);
         whole::check(&ground, 1);
     });

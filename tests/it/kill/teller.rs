@@ -16,7 +16,7 @@ use aside::{
 use rustix::process::Signal;
 
 use super::{
-    between::{ENOUGH, Pair},
+    between::{Pair, enough},
     inside::recorded,
     story::{StoryGround, StoryTurn},
     strace::{At, kill},
@@ -96,7 +96,7 @@ impl StoryTeller {
                 Some(&expected[place - 1])
             };
             let pair = (before.cloned().unwrap_or_default(), next.clone());
-            let wanted = kills.get(&pair).is_none_or(|n| *n < ENOUGH);
+            let wanted = kills.get(&pair).is_none_or(|n| *n < enough());
             lines += usize::from(next != "edit");
             if wanted && self.done.insert((self.before, place)) {
                 self.aimed = Some((self.before, place));

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::lines::event;
 
@@ -119,6 +119,15 @@ fn known(event: &Value) -> Value {
     for name in ["turn", "type"].iter().chain(members) {
         if let Some(value) = event.get(*name) {
             kept.insert((*name).to_owned(), value.clone());
+        }
+    }
+    if matches!(kind, "response_end" | "turn_end") {
+        kept.entry("usage").or_insert_with(|| json!({}));
+    }
+    // What was not used it wrote as 0.
+    if let Some(Value::Object(usage)) = kept.get_mut("usage") {
+        for name in ["input", "cache_read", "cache_write", "output"] {
+            usage.entry(name).or_insert_with(|| json!(0));
         }
     }
     Value::Object(kept)

@@ -12,13 +12,15 @@ use std::{
 use aside_model_server::play::{ModelReply, ReplyItem};
 use fastrand::Rng;
 use rustix::process::Signal;
+use serde_json::{Value, json};
 
 use super::{
     column,
-    live::{LONG, Live},
+    live::LONG,
     questions::{TWICE, answers, edit},
     stage::{AUTO, ModelStage, PlayedStep, asked, row, says, stalls},
 };
+use crate::lsp::client::{Client, initialize, prompts};
 
 /// Damages that each test makes of each API's log, unless it is told otherwise.
 const DAMAGES: usize = 12;
@@ -140,18 +142,71 @@ fn copy(original: &Path, number: usize, log: &[u8]) -> PathBuf {
     folder
 }
 
-/// Damages the log of this conversation again and again, and runs each of these on what is left of it.
+/// What is done to a damaged conversation.
+#[derive(Clone, Copy, Debug)]
+enum Next {
+    Message(&'static str),
+    Resume,
+}
+
+/// The server, by which one process goes on with one damaged conversation after another.
+fn server(stage: &ModelStage) -> Client {
+    let mut client = Client::run(stage.command(&["lsp", "--stdio"]));
+    let options = json!({
+        "trusted": true,
+        "config": {
+            "assistant": { "model": column::model(stage.api) },
+            "conversation": { "mode": "auto" },
+        },
+        "unsandboxed": true,
+    });
+    client.request("initialize", initialize(&stage.world, prompts(), options));
+    client.notify("initialized", json!({}));
+    client
+}
+
+/// Goes on with this conversation.
+fn goes_on(client: &mut Client, id: &str, next: Next, what: &str) {
+    let of = json!({ "conversationId": id });
+    let request = match next {
+        Next::Message(text) => client.ask(
+            "aside/turn/start",
+            json!({ "conversationId": id, "message": text }),
+        ),
+        Next::Resume => client.ask("aside/turn/resume", of.clone()),
+    };
+    let reply = client.answer(request);
+    if reply["error"] != Value::Null {
+        // Where the line that begins the turn is lost there is nothing to go on with.
+        assert!(matches!(next, Next::Resume), "{what}: {next:?} {reply}");
+        let why = reply["error"]["message"].as_str().unwrap();
+        assert!(
+            why.starts_with("there is nothing to resume"),
+            "{what}: {why}"
+        );
+        return;
+    }
+    let declines = |_: &Value| json!({ "action": "decline" });
+    let (_, end) = client.play(&reply["result"], declines);
+    assert_eq!(end["outcome"], "completed", "{what}: {next:?} {end}");
+    // What is told of all conversations is of no interest here.
+    client.forget("aside/conversation/changed");
+    client.forget("aside/status");
+}
+
+/// Damages the log of this conversation again and again, and does each of these to what is left of it.
 #[expect(
     clippy::print_stderr,
     reason = "a figure for who reads along with --nocapture"
 )]
-fn survives(stage: &ModelStage, seed: u64, runs: &[&[&str]]) {
+fn survives(stage: &ModelStage, seed: u64, all: &[Next]) {
     let original = stage.world.conversations().remove(0);
     let log = fs::read(original.join("events.jsonl")).unwrap();
     let lines: Vec<Vec<u8>> = log
         .split_inclusive(|byte| *byte == b'\n')
         .map(<[u8]>::to_vec)
         .collect();
+    let mut client = server(stage);
     let mut random = random(seed);
     let mut told = String::new();
     let mut refused = 0;
@@ -159,15 +214,11 @@ fn survives(stage: &ModelStage, seed: u64, runs: &[&[&str]]) {
         let (what, damaged) = damage(&lines, &mut random);
         let folder = copy(&original, number, &damaged);
         let id = folder.file_name().unwrap().to_str().unwrap();
-        for run in runs {
+        for next in all {
             stage.forgets();
-            stage.goes_on((0..4).map(|_| done()).collect());
-            let fixed = ["run", "--trust", "-c", id, "-m", column::model(stage.api)];
-            let args = [&fixed, AUTO.as_slice(), run].concat();
-            let ended = Live::start(stage.command(&args)).end();
-            // Where the line that begins the turn is lost there is nothing to go on with.
-            let may_end = run.contains(&"--resume") && [2, 4].contains(&ended.code);
-            assert!(ended.code == 0 || may_end, "{what}: {run:?} {ended:#?}");
+            // An inquiry that was not answered yet takes up to nine.
+            stage.goes_on((0..16).map(|_| done()).collect());
+            goes_on(&mut client, id, *next, &what);
         }
         let broken = stage.broken();
         if !broken.is_empty() {
@@ -177,7 +228,11 @@ fn survives(stage: &ModelStage, seed: u64, runs: &[&[&str]]) {
         fs::remove_dir_all(folder).unwrap();
     }
     assert_eq!(refused, 0, "of {} damages:\n{told}", count());
-    eprintln!("{:?}: {} damages, 0 requests refused", stage.api, count());
+    eprintln!(
+        "{:?}: {} damages: 0 cannot be opened, 0 requests refused",
+        stage.api,
+        count()
+    );
 }
 
 #[test]
@@ -202,7 +257,7 @@ fn a_damaged_conversation_takes_another_message() {
         stage.run("Two.", &more).exits(0);
         stage.run("Three.", &more).exits(0);
         stage.is_clean();
-        survives(&stage, 7, &[&["Four."], &["Five."]]);
+        survives(&stage, 7, &[Next::Message("Four."), Next::Message("Five.")]);
     });
 }
 
@@ -221,6 +276,6 @@ fn a_damaged_turn_that_was_interrupted_goes_on_or_is_left() {
         run.signal(Signal::KILL);
         run.end().exits(-1);
         stage.is_clean();
-        survives(&stage, 11, &[&["--resume"], &["Three."]]);
+        survives(&stage, 11, &[Next::Resume, Next::Message("Three.")]);
     });
 }

@@ -5,16 +5,19 @@ use std::{
     process::{Child, Command},
     sync::mpsc::{Receiver, RecvTimeoutError, channel},
     thread::JoinHandle,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::world::ProgramResult;
+use crate::world::{Patience, ProgramResult};
 
 /// How long anything may take before a test gives up on it.
 pub(super) const LONG: Duration = Duration::from_secs(60);
+
+/// How long a line is waited for before it is looked whether there is still something to wait for.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// A run of the program. It is ended when this is dropped.
 pub(super) struct Live {
@@ -53,11 +56,12 @@ impl Live {
     /// Waits for the next update of this kind.
     #[track_caller]
     pub(super) fn update(&mut self, kind: &str) -> Value {
-        let begin = Instant::now();
+        let mut patience = Patience::with(self.child.id());
         loop {
-            let left = LONG.saturating_sub(begin.elapsed());
-            let Ok(line) = self.lines.recv_timeout(left) else {
-                panic!("no {kind} in time:\n{}", self.stdout);
+            let line = match self.lines.recv_timeout(LOOK) {
+                Ok(line) => line,
+                Err(RecvTimeoutError::Timeout) if !patience.is_over() => continue,
+                Err(_) => panic!("no {kind} in time:\n{}", self.stdout),
             };
             self.stdout += &format!("{line}\n");
             let line: Value = serde_json::from_str(&line).unwrap_or_default();
@@ -76,15 +80,14 @@ impl Live {
     /// Waits for its end, but not for ever.
     #[track_caller]
     pub(super) fn end(mut self) -> ProgramResult {
-        let begin = Instant::now();
+        let mut patience = Patience::with(self.child.id());
         loop {
-            match self
-                .lines
-                .recv_timeout(LONG.saturating_sub(begin.elapsed()))
-            {
+            match self.lines.recv_timeout(LOOK) {
                 Ok(line) => self.stdout += &format!("{line}\n"),
                 Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => panic!("it did not end:\n{}", self.stdout),
+                Err(RecvTimeoutError::Timeout) => {
+                    assert!(!patience.is_over(), "it did not end:\n{}", self.stdout);
+                }
             }
         }
         let status = self.child.wait().unwrap();

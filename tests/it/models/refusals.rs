@@ -126,6 +126,17 @@ fn a_key_that_comes_back_as_the_models_words_is_taken_out() {
 }
 
 #[test]
+fn a_key_in_the_id_of_a_request_is_not_logged() {
+    row(|api| {
+        let stage = ModelStage::new(api, vec![error(api, 400, "bad", "no")]);
+        let done = run(&stage);
+        assert_ne!(done.code, 0, "{done:?}");
+        let log = fs::read_to_string(stage.world.folder().join("trace.log")).unwrap();
+        assert!(log.contains("req_[hidden]"), "{api:?}: {log}");
+    });
+}
+
+#[test]
 fn a_wrong_key() {
     let what = "127.0.0.1 does not accept the key from KEY for this";
     check(6, what, "set one that it accepts", |api| match api {

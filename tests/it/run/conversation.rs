@@ -1,8 +1,10 @@
 //! Several turns, and what comes with a message.
 
+use std::fs;
+
 use serde_json::json;
 
-use crate::world::{EventLog, TestWorld};
+use crate::world::{ASIDE, EventLog, TestWorld, start};
 
 const SAYS: &str = r#"
     [[reply]]
@@ -162,4 +164,71 @@ fn a_conversation_is_written_by_one_process_at_a_time() {
         .aside(&["run", "-c", &id, "-m", &model, "Me too"])
         .exits(0)
         .writes("Seen.\n");
+}
+
+#[test]
+fn a_turn_takes_less_than_a_kibibyte_on_disk() {
+    let script = r#"
+        [[reply]]
+        repeat = true
+        say = [{ text = "All tests pass." }]
+        usage = { input = 18342, cache_read = 17920, cache_write = 0, output = 112, cost = 0.0123 }
+    "#;
+    let world = TestWorld::new();
+    let model = world.script(script);
+    let message = "Why does the test fail?";
+    let run = |args: &[&str]| {
+        world
+            .aside(&[&["run", "-m", &model], args].concat())
+            .exits(0)
+    };
+    run(&[message]);
+    let folder = world.conversations().remove(0);
+    let size = || fs::metadata(folder.join("events.jsonl")).unwrap().len();
+    let mut before = size();
+    for _ in 0..2 {
+        run(&["--continue", message]);
+        let turn = size() - before;
+        // With a model of a usual name.
+        let usual = turn - model.len() as u64 + "anthropic/claude-opus-5-5".len() as u64;
+        assert!(usual < 1024, "{usual} bytes");
+        before += turn;
+    }
+}
+
+/// How often the list of conversations makes each of these calls.
+fn calls_of_list(world: &TestWorld, names: &[&str]) -> usize {
+    let report = world.folder().join("calls");
+    let trace = format!("trace={}", names.join(","));
+    let strace = ["-f", "-qqq", "-o", report.to_str().unwrap(), "-e", &trace];
+    let list = ["--", ASIDE, "conversation", "list"];
+    let listed = start(&mut world.within("strace", &[&strace[..], &list].concat())).end();
+    assert_eq!(listed.exits(0).stdout.lines().count(), MANY);
+    let calls = fs::read_to_string(&report).unwrap();
+    let store = world.conversations()[0].parent().unwrap().to_owned();
+    calls
+        .lines()
+        .filter(|line| line.contains(store.to_str().unwrap()))
+        .count()
+}
+
+/// More conversations than are read one by one.
+const MANY: usize = 300;
+
+#[test]
+fn a_list_of_many_conversations_writes_once_and_then_opens_one_file() {
+    let world = TestWorld::new();
+    world
+        .run("[[reply]]\nsay = [{ text = 'One.' }]", &[])
+        .exits(0);
+    let first = world.conversations().remove(0);
+    for number in 1..MANY {
+        let copy = first.with_file_name(format!("c{number:09}"));
+        fs::create_dir(&copy).unwrap();
+        fs::copy(first.join("events.jsonl"), copy.join("events.jsonl")).unwrap();
+    }
+    let written = calls_of_list(&world, &["rename", "renameat", "renameat2"]);
+    assert_eq!(written, 1, "the index of all");
+    let opened = calls_of_list(&world, &["openat", "openat2"]);
+    assert!(opened < 20, "{opened} files and folders");
 }

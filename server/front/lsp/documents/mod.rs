@@ -6,9 +6,11 @@
 //! | `splices` | a change as the smallest edits (pure) |
 //! | [`editor`] | open documents as tools read, change and save them |
 //! | [`attachments`] | what goes along with a message: a text, an open document, a file |
+//! | `heap` | memory of large documents, given back |
 
 pub(super) mod attachments;
 pub(super) mod editor;
+mod heap;
 mod positions;
 mod splices;
 #[cfg(test)]
@@ -30,6 +32,9 @@ use self::{
     splices::{EditsSeen, Splices},
 };
 use crate::{regular, tool::editor::FileText};
+
+/// With so many bytes a document is large enough to give its memory back.
+const LARGE: usize = 1 << 20;
 
 /// Bytes of a file that is compared with its document.
 const COMPARED: u64 = 64 << 20;
@@ -145,17 +150,21 @@ impl Documents {
         }
     }
 
-    /// A document was closed: the file is what counts again.
-    pub(super) fn close(&self, uri: &Url) {
-        if let Some((
-            _,
-            Document {
-                path: Some(path), ..
-            },
-        )) = self.open.remove(uri)
-        {
+    /// A document was closed: the file is what counts again. Says whether it was so large that [`Self::give_back`] is
+    /// worth while.
+    pub(super) fn close(&self, uri: &Url) -> bool {
+        let Some((_, Document { path, text, .. })) = self.open.remove(uri) else {
+            return false;
+        };
+        if let Some(path) = path {
             self.files.remove_if(&path, |_, other| other == uri);
         }
+        text.len_bytes() >= LARGE
+    }
+
+    /// Gives the memory of closed documents back to the system. Blocks.
+    pub(super) fn give_back() {
+        heap::give_back();
     }
 
     /// The document of this URI.

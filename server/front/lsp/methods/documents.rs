@@ -1,11 +1,12 @@
 //! `textDocument/did…`: documents that are opened, changed, saved and closed.
 
+use tokio::task::spawn_blocking;
 use tower_lsp::lsp_types::{
     DidChangeTextDocumentParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams,
     DidSaveTextDocumentParams,
 };
 
-use super::super::{connection::Connection, fallback::waiting};
+use super::super::{connection::Connection, documents::Documents, fallback::waiting};
 
 /// A document was opened. With the first, the configuration is looked at.
 pub(in super::super) fn opened(at: &Connection, params: DidOpenTextDocumentParams) {
@@ -35,5 +36,12 @@ pub(in super::super) fn saved(at: &Connection, params: &DidSaveTextDocumentParam
 
 /// A document was closed.
 pub(in super::super) fn closed(at: &Connection, params: &DidCloseTextDocumentParams) {
-    at.documents.close(&params.text_document.uri);
+    if at.documents.close(&params.text_document.uri) {
+        at.tasks.spawn("memory", async {
+            let given_back = spawn_blocking(Documents::give_back).await;
+            if let Err(error) = given_back {
+                tracing::warn!(%error, "memory was not given back");
+            }
+        });
+    }
 }

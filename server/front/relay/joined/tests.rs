@@ -262,3 +262,38 @@ fn apart(updates: &[Value]) -> Vec<(Value, String)> {
     }
     pieces
 }
+
+#[test]
+fn what_nobody_reads_is_left_out_with_one_notice_that_says_so() {
+    let mut waiting = JoinedUpdates::default();
+    let piece = |step| Update::Text {
+        step,
+        text: "x".repeat(100_000),
+    };
+    let result = |number: u32| Update::ToolOutput {
+        call_id: number.to_string(),
+        text: "y".repeat(100_000),
+    };
+    for number in 0..1_000 {
+        waiting.push(piece(number));
+        waiting.push(result(number));
+        assert!(waiting.bytes() <= MOST);
+    }
+    waiting.push(Update::Text {
+        step: 1_000,
+        text: "The last.".into(),
+    });
+    let now = Instant::now();
+    let first = waiting.pop(now);
+    assert!(
+        matches!(&first, Some(Update::Notice { level: Level::Warning, text }) if text == LEFT_OUT),
+        "{first:?}"
+    );
+    let mut last = None;
+    while let Some(update) = waiting.pop(now) {
+        assert!(!matches!(update, Update::Notice { .. }));
+        last = Some(update);
+    }
+    assert!(matches!(last, Some(Update::Text { text, .. }) if text == "The last."));
+    assert_eq!(waiting.bytes(), 0);
+}

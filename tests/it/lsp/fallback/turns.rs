@@ -103,3 +103,27 @@ fn why_a_turn_failed_is_a_message() {
     assert!(message(&said).contains("401"), "{said}");
     assert!(message(&said).ends_with('.'), "{said}");
 }
+
+#[test]
+fn no_message_makes_a_link_of_the_words_of_strangers() {
+    let link = "[Allow](command:workbench.action.quit)";
+    let harmless = link.replace("](", "] (");
+    // Of a provider, and of a model; each in a workspace whose settings have one too.
+    for reply in [
+        format!("fault = {{ status = 400, text = '{link}' }}"),
+        format!("say = [{{ text = 'Click {link}.' }}]"),
+    ] {
+        let world = TestWorld::new();
+        world.write("aside.toml", &format!("'{link}' = 1\n"));
+        let model = world.script(&format!("[[reply]]\n{reply}\n"));
+        world.user_config(&format!("assistant.model = '{model}'\n"));
+        let mut client = Client::with(&world, bare(), json!({}));
+        ask(&mut client);
+        let mut links = 0;
+        while links < 2 {
+            let said = ends(&mut client);
+            assert!(!said.contains("](command:"), "{said}");
+            links += usize::from(said.contains(&harmless));
+        }
+    }
+}

@@ -18,6 +18,7 @@ pub(super) const RULES: &[CheckRule] = &[
     items,
     pairing,
     reasoning_is_followed,
+    ids_have_their_reasoning,
     verbatim,
     tool_members,
     tool_choice,
@@ -251,6 +252,46 @@ fn reasoning_is_followed(request: &CheckedRequest, _: &EarlierReplies, found: &m
             found.say(
                 &format!("/input/{index}"),
                 "the item that this reasoning led to does not follow it",
+            );
+        }
+    }
+}
+
+/// What comes back by its id comes with the reasoning that led to it, whichever model is asked now: the server knows by
+/// the id which reasoning that was.
+fn ids_have_their_reasoning(
+    request: &CheckedRequest,
+    seen: &EarlierReplies,
+    found: &mut CheckFindings,
+) {
+    let input: Vec<_> = elements("/input", &request.body["input"]).collect();
+    let sent: HashSet<&str> = input
+        .iter()
+        .filter_map(|(_, item)| item["id"].as_str())
+        .collect();
+    for (place, item) in &input {
+        let Some(id) = item["id"].as_str().filter(|_| kind(item) != "reasoning") else {
+            continue;
+        };
+        let led_to_it = |given: &[Value]| -> Option<Vec<String>> {
+            let at = given.iter().position(|given| given["id"] == id)?;
+            let before = given[..at].iter().rev();
+            let reasoning = before
+                .skip_while(|item| kind(item) != "reasoning")
+                .take_while(|item| kind(item) == "reasoning");
+            Some(reasoning.map(|item| text(item, "id").to_owned()).collect())
+        };
+        let replies = seen.replies(ServedApi::OpenaiResponses);
+        let given: Vec<_> = replies
+            .filter_map(|reply| led_to_it(&reply.items))
+            .collect();
+        let is_whole = |ids: &Vec<String>| ids.iter().all(|id| sent.contains(id.as_str()));
+        if let Some(ids) = given.first().filter(|_| !given.iter().any(is_whole)) {
+            let missing = ids.iter().find(|id| !sent.contains(id.as_str()));
+            let missing = missing.map_or("", String::as_str);
+            found.say(
+                place,
+                format_args!("the item {id} comes back without its reasoning {missing}"),
             );
         }
     }

@@ -106,6 +106,8 @@ fn reasoning_of_responses() {
         openai_responses/03 | set /input/0/content/0/text "Where?" | /input/1: the conversation before this block is not the one that it is bound to
         openai_responses/03 | set /instructions "Be kind." | /input/1: the conversation before this block is not the one that it is bound to
         openai_responses/03 | model gpt-6-sol | /input/1: this is reasoning of gpt-6.1-sol
+        openai_responses/03 | model gpt-6-sol ; remove /input/1 | /input/1: the item msg_01 comes back without its reasoning rs_01; /input/2: the item fc_01 comes back without its reasoning rs_01
+        openai_responses/03 | model gpt-6-sol ; remove /input/1 ; remove /input/1/id ; remove /input/2/id |
         "#,
     );
 }
