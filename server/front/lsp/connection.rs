@@ -5,7 +5,6 @@ use std::{
     sync::{Arc, OnceLock, atomic::AtomicBool},
 };
 
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tower_lsp::lsp_types::Url;
 
@@ -19,13 +18,13 @@ use super::{
     status::StatusLine,
 };
 use crate::{
-    engine::{Engine, blocking},
+    engine::Engine,
     front::{
         error::{RequestError, Result, internal, invalid},
         relay::prompts::{AnswerError, PendingPrompt, Prompts},
         transport::{
+            disk::DiskWork,
             end::{Ends, Signals},
-            lanes::Lanes,
             outbox::Outbox,
             parent,
             tasks::Tasks,
@@ -39,11 +38,6 @@ use crate::{
     tool::Tool,
     turn::{effect::DismissReason, input::PromptAnswer, record::Vocabulary},
 };
-
-/// Requests of the client's that read or write files at the same time.
-const DISK: usize = 4;
-/// Bytes that may wait for the client before such requests wait too: it asks for more than it reads.
-const UNREAD: usize = 16 * 1024 * 1024;
 
 /// What tower-lsp calls. Clones are one.
 #[derive(Clone)]
@@ -91,12 +85,10 @@ pub(super) struct Connection {
     pub(super) status: Arc<StatusLine>,
     pub(super) fallback: Arc<Fallback>,
     pub(super) tasks: Tasks,
-    /// The order in which conversations are read and written, one lane each.
-    pub(super) lanes: Lanes,
+    /// What is read and written for requests of the client's.
+    pub(super) disk: DiskWork,
     /// Turns that are about to begin.
     pub(super) pending: PendingTurns,
-    /// How much is read and written at once for requests of the client's.
-    pub(super) disk: Arc<Semaphore>,
     /// Cancelled when the client wants the server to end: turns that begin later are interrupted at once.
     pub(super) ending: CancellationToken,
     /// Cancelled when the client went: nothing waits for the editor any more.
@@ -201,33 +193,13 @@ impl Connection {
             prompts: handles.prompts,
             workspace: handles.workspace,
             tasks: handles.tasks,
-            lanes: Lanes::default(),
+            disk: DiskWork::new(pipes.output.clone()),
             pending: PendingTurns::default(),
-            disk: Arc::new(Semaphore::new(DISK)),
             documents: Arc::default(),
             ending: CancellationToken::new(),
             gone: CancellationToken::new(),
             asks_for_models: Arc::default(),
         })
-    }
-
-    /// Does work that waits for a disk on a thread that may wait. Only so much is done at once, and only for a client that
-    /// reads what it is answered.
-    ///
-    /// # Errors
-    /// The work's own.
-    pub(super) async fn on_disk<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let room = self.disk.clone().acquire_owned().await.map_err(internal)?;
-        self.client.room(UNREAD).await;
-        blocking(move || {
-            // Held to the end, also where the request is withdrawn.
-            let _room = room;
-            work()
-        })
-        .await
     }
 
     /// Answers an open prompt in another way than where it was shown, and takes it off the client's screen.

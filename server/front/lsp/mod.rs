@@ -48,7 +48,7 @@ use self::{
     connection::{Pipes, Server},
     tower::{content_length::ContentLength, reader::Reader},
 };
-use super::transport::{claim, end::ConnectionEnd, in_order::InOrder, pump::Pump, tasks::Tasks};
+use super::transport::{claim, in_order::InOrder, pump::Pump, tasks::Tasks};
 use crate::tool::Tool;
 
 /// How long turns and the last messages may take once the connection is over.
@@ -96,14 +96,10 @@ pub async fn connect(
     loops.spawn(serving);
     let end = signals.ended().await;
     tracing::info!(%end, "the connection is over");
-    say_why(&end);
-    let reads = matches!(
-        end,
-        ConnectionEnd::Exit { .. } | ConnectionEnd::Input { .. } | ConnectionEnd::Framing(_)
-    );
+    end.say_why();
     let last = async {
         server.leave().await;
-        if reads {
+        if end.is_of_input() {
             // What was sent before the end is still handled, and may have begun a turn.
             let _ = loops.join_next().await;
             server.leave().await;
@@ -114,56 +110,5 @@ pub async fn connect(
     if timeout(LAST, last).await.is_err() {
         tracing::warn!("what was left to do at the end took too long");
     }
-    Ok(exit_code(&end))
-}
-
-/// Says on standard error why the connection is over, where the client did not end it.
-fn say_why(end: &ConnectionEnd) {
-    match end {
-        ConnectionEnd::Exit { .. } | ConnectionEnd::Input { .. } | ConnectionEnd::ParentGone => {}
-        ConnectionEnd::Framing(_) | ConnectionEnd::Output(_) | ConnectionEnd::NotReading => {
-            // A client that reads nothing may not read this either.
-            let _ = writeln!(io::stderr(), "aside: {end}");
-        }
-    }
-}
-
-/// The exit code of the process: 0 where the client had asked for the end, else 1.
-fn exit_code(end: &ConnectionEnd) -> u8 {
-    match end {
-        ConnectionEnd::Exit { after_shutdown } | ConnectionEnd::Input { after_shutdown } => {
-            u8::from(!after_shutdown)
-        }
-        ConnectionEnd::ParentGone
-        | ConnectionEnd::Framing(_)
-        | ConnectionEnd::Output(_)
-        | ConnectionEnd::NotReading => 1,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_exit_code_is_0_where_the_client_had_asked_for_the_end() {
-        for (end, expected) in [
-            (
-                |after_shutdown| ConnectionEnd::Exit { after_shutdown },
-                [1, 0],
-            ),
-            (
-                |after_shutdown| ConnectionEnd::Input { after_shutdown },
-                [1, 0],
-            ),
-            (|_| ConnectionEnd::ParentGone, [1, 1]),
-            (|_| ConnectionEnd::NotReading, [1, 1]),
-            (|_| ConnectionEnd::Framing("lost".into()), [1, 1]),
-            (|_| ConnectionEnd::Output("gone".into()), [1, 1]),
-        ] as [(fn(bool) -> ConnectionEnd, [u8; 2]); 6]
-        {
-            let codes = [false, true].map(|after_shutdown| exit_code(&end(after_shutdown)));
-            assert_eq!(codes, expected);
-        }
-    }
+    Ok(end.exit_code())
 }

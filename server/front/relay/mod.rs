@@ -4,10 +4,12 @@
 //! |---|---|
 //! | [`joined`] | the updates of a turn on their way to a client: pieces that come in a burst are joined (pure) |
 //! | [`prompts`] | prompts that wait for an answer, and what a client's answer comes to |
+//! | [`begin`] | begins a turn behind all that was asked of its conversation before |
 //! | [`interrupted`] | the prompts of interrupted turns, which wait for a resume |
 //!
 //! A front end implements [`TurnView`] and runs [`relay`] in a task of its own.
 
+pub mod begin;
 pub mod interrupted;
 pub mod joined;
 pub mod prompts;
@@ -29,6 +31,11 @@ pub trait TurnView: Send {
     /// Whether updates may wait for [`TurnView::room`], and pieces of text for others that come within
     /// [`joined::PACE`]; text that waits is joined. Otherwise each is handed on at once, in its place among prompts.
     fn joins(&self) -> bool;
+
+    /// Whether a prompt comes behind all that was to be shown before it, though updates are joined.
+    fn keeps_order(&self) -> bool {
+        false
+    }
 
     /// Waits until the client has taken so much of what it was sent that it can be sent more. May be dropped.
     fn room(&self) -> impl Future<Output = ()> + Send;
@@ -74,6 +81,9 @@ pub async fn relay(
             message = turn.messages.recv() => match message {
                 Some(TurnMessage::End(end)) => break Some(*end),
                 Some(TurnMessage::Prompt(prompt)) => {
+                    while view.keeps_order() && !waiting.is_empty() {
+                        tell_next(&mut waiting, &mut view).await;
+                    }
                     let prompt = Prompt::new(&of, *prompt);
                     let open = prompts.open(prompt, &turn.handle);
                     view.prompt(open).await;

@@ -1,5 +1,7 @@
 //! Why a connection is over. The first reason counts; the front end then saves state and ends the process.
 
+use std::io::{self, Write};
+
 use tokio::sync::watch;
 
 /// Why a connection is over.
@@ -29,6 +31,39 @@ pub enum ConnectionEnd {
     /// More waits for the client than it may leave unread.
     #[error("the client has stopped reading standard output; restart the server")]
     NotReading,
+}
+
+impl ConnectionEnd {
+    /// What the client sent before it may still be there to be handled.
+    #[must_use]
+    pub fn is_of_input(&self) -> bool {
+        matches!(
+            self,
+            Self::Exit { .. } | Self::Input { .. } | Self::Framing(_)
+        )
+    }
+
+    /// Says on standard error why the connection is over, where the client did not end it.
+    pub fn say_why(&self) {
+        match self {
+            Self::Exit { .. } | Self::Input { .. } | Self::ParentGone => {}
+            Self::Framing(_) | Self::Output(_) | Self::NotReading => {
+                // A client that reads nothing may not read this either.
+                let _ = writeln!(io::stderr(), "aside: {self}");
+            }
+        }
+    }
+
+    /// The exit code of the process: 0 where the client had asked for the end, else 1.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Exit { after_shutdown } | Self::Input { after_shutdown } => {
+                u8::from(!after_shutdown)
+            }
+            Self::ParentGone | Self::Framing(_) | Self::Output(_) | Self::NotReading => 1,
+        }
+    }
 }
 
 /// Waits for the end of a connection. All clones wait for the same one.
@@ -72,5 +107,32 @@ impl Ends {
             }
             first
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exit_code_is_0_where_the_client_had_asked_for_the_end() {
+        for (end, expected) in [
+            (
+                |after_shutdown| ConnectionEnd::Exit { after_shutdown },
+                [1, 0],
+            ),
+            (
+                |after_shutdown| ConnectionEnd::Input { after_shutdown },
+                [1, 0],
+            ),
+            (|_| ConnectionEnd::ParentGone, [1, 1]),
+            (|_| ConnectionEnd::NotReading, [1, 1]),
+            (|_| ConnectionEnd::Framing("lost".into()), [1, 1]),
+            (|_| ConnectionEnd::Output("gone".into()), [1, 1]),
+        ] as [(fn(bool) -> ConnectionEnd, [u8; 2]); 6]
+        {
+            let codes = [false, true].map(|after_shutdown| end(after_shutdown).exit_code());
+            assert_eq!(codes, expected);
+        }
     }
 }

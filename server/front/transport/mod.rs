@@ -10,11 +10,13 @@
 //! | [`end`] | why a connection is over |
 //! | [`tasks`] | the tasks of a connection, each with an owner |
 //! | [`in_order`] | runs handlers in the order in which their messages came, and lets answers come later |
+//! | [`disk`] | work on files for requests, in the order of [`lanes`] |
 //! | [`lanes`] | the order of what waits for a disk meanwhile |
 //!
 //! Invariant: nothing here knows a method, nor how a protocol spells its errors.
 
 pub mod claim;
+pub mod disk;
 pub mod end;
 pub mod framing;
 pub mod in_order;

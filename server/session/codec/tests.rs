@@ -76,6 +76,7 @@ fn shown() -> Showing {
     let client = Client {
         name: "nvim".into(),
         version: "0.11".into(),
+        questions: true,
         secret: true,
     };
     Showing {

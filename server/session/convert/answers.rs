@@ -190,6 +190,7 @@ impl From<Option<Showing>> for disk::Showing {
             name,
             version,
             secret,
+            ..
         } = client;
         Self {
             client: Some(disk::Client {
@@ -217,6 +218,7 @@ impl From<disk::Showing> for Option<Showing> {
             client: Client {
                 name,
                 version,
+                questions: true,
                 secret,
             },
             shown_at,

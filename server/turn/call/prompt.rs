@@ -89,6 +89,7 @@ impl WaitingPrompt {
             let cli = Client {
                 name: "cli".into(),
                 version: env!("CARGO_PKG_VERSION").into(),
+                questions: true,
                 secret: false,
             };
             return Some(Showing::new(&cli, cx.now, cx.now));

@@ -217,7 +217,7 @@ impl OpenQuestion {
 pub(super) fn can_show(cx: &Context, question: &Question) -> bool {
     cx.client
         .as_ref()
-        .is_some_and(|client| client.secret || !question.is_secret())
+        .is_some_and(|client| client.questions && (client.secret || !question.is_secret()))
 }
 
 /// The question as it is recorded and routed: lines put in their place, and `exclusive` as tool, source and

@@ -339,6 +339,8 @@ pub struct Client {
     pub name: String,
     /// As it called itself.
     pub version: String,
+    /// It can show questions of tools. Whether something may run, or be delivered, every client can ask.
+    pub questions: bool,
     /// It can hide what is typed.
     pub secret: bool,
 }
@@ -350,6 +352,7 @@ impl Client {
         Self {
             name: "terminal".into(),
             version: env!("CARGO_PKG_VERSION").into(),
+            questions: true,
             secret: true,
         }
     }

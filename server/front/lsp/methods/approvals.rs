@@ -4,7 +4,6 @@ use std::{path::PathBuf, sync::Arc};
 
 use super::{
     super::{connection::Connection, settings::EditorWorkspace},
-    on_disk,
     raw_params::folder,
 };
 use crate::{
@@ -24,15 +23,16 @@ pub(in super::super) async fn list(
     params: ApprovalListParams,
 ) -> Result<ApprovalListResult> {
     let (engine, open) = (at.engine.clone(), at.workspace.as_of_now());
-    on_disk::of_all(&at, move || {
-        let root = workspace(&open, params.folder.as_deref())?;
-        let approvals = engine.conversations().store(&root)?.approvals();
-        let kept = approvals.list().map_err(internal)?;
-        Ok(ApprovalListResult {
-            items: kept.into_iter().map(ApprovalItem::from).collect(),
+    at.disk
+        .of_all(move || {
+            let root = workspace(&open, params.folder.as_deref())?;
+            let approvals = engine.conversations().store(&root)?.approvals();
+            let kept = approvals.list().map_err(internal)?;
+            Ok(ApprovalListResult {
+                items: kept.into_iter().map(ApprovalItem::from).collect(),
+            })
         })
-    })
-    .await
+        .await
 }
 
 /// `aside/approval/revoke`; from the next turn on.
@@ -42,17 +42,18 @@ pub(in super::super) async fn revoke(
 ) -> Result<Empty> {
     let (engine, open) = (at.engine.clone(), at.workspace.as_of_now());
     let id = params.approval_id;
-    on_disk::between_all(&at, move || {
-        let root = workspace(&open, params.folder.as_deref())?;
-        let approvals = engine.conversations().store(&root)?.approvals();
-        if approvals.revoke(&id).map_err(internal)? {
-            return Ok(Empty {});
-        }
-        Err(invalid(format!(
-            "approvalId: there is no approval {id:?} in this folder"
-        )))
-    })
-    .await
+    at.disk
+        .between_all(move || {
+            let root = workspace(&open, params.folder.as_deref())?;
+            let approvals = engine.conversations().store(&root)?.approvals();
+            if approvals.revoke(&id).map_err(internal)? {
+                return Ok(Empty {});
+            }
+            Err(invalid(format!(
+                "approvalId: there is no approval {id:?} in this folder"
+            )))
+        })
+        .await
 }
 
 /// The folder that is named, else the first of the client's.

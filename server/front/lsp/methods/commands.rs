@@ -22,7 +22,6 @@ use super::{
         tower::error::text,
         turns::start::begin_turn,
     },
-    on_disk,
     turns::{asked_resume, asked_turn},
     undo::take_back,
 };
@@ -245,7 +244,9 @@ async fn transcript(at: &Arc<Connection>, about: TargetArguments) -> Result<Opti
     };
     // That there is one is said here; that it cannot be shown is said later.
     let (workspace, of) = (at.workspace.as_of_now(), id.clone());
-    on_disk::of_conversation(at, &id, move || workspace.conversation(&of)).await?;
+    at.disk
+        .of_conversation(&id, move || workspace.conversation(&of))
+        .await?;
     let fallback = at.fallback.clone();
     at.tasks.spawn("transcript", async move {
         if let Err(failed) = show_transcript(&fallback, &id, Extent::All).await {
@@ -258,7 +259,7 @@ async fn transcript(at: &Arc<Connection>, about: TargetArguments) -> Result<Opti
 /// The last turn of a conversation.
 async fn last_turn(at: &Connection, id: &str) -> Result<String> {
     let (workspace, of) = (at.workspace.as_of_now(), id.to_owned());
-    let last = on_disk::of_conversation(at, id, move || {
+    let last = at.disk.of_conversation(id, move || {
         let (conversation, _) = workspace.conversation(&of)?;
         let lines = conversation.read_last_turn().map_err(internal)?;
         Ok(replay::turns(&lines.records).pop())
@@ -353,6 +354,9 @@ async fn newest(
     wanted: fn(&ConversationSummary) -> bool,
 ) -> Result<Option<String>> {
     let workspace = at.workspace.as_of_now();
-    let all = on_disk::of_all(at, move || workspace.conversations_by_age()).await?;
+    let all = at
+        .disk
+        .of_all(move || workspace.conversations_by_age())
+        .await?;
     Ok(all.into_iter().find(wanted).map(|listed| listed.id))
 }

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{
-    super::{connection::Connection, fallback::transcript::whole_transcript, settings::file_uri},
-    on_disk,
+use super::super::{
+    connection::Connection, fallback::transcript::whole_transcript, settings::file_uri,
 };
 use crate::{
     engine::clock::Clock,
@@ -36,14 +35,16 @@ pub(in super::super) async fn create(
     params: CreateParams,
 ) -> Result<ConversationRef> {
     let (engine, workspace) = (at.engine.clone(), at.workspace.as_of_now());
-    let conversation_id = on_disk::of_conversation(&at, "", move || {
-        let store = engine.conversations().store(&workspace.root(None))?;
-        let title = params.title.as_deref();
-        let title = title.filter(|title| !title.trim().is_empty());
-        let created = store.create(title, Clock::start().now())?;
-        Ok(created.id().to_owned())
-    })
-    .await?;
+    let conversation_id = at
+        .disk
+        .of_conversation("", move || {
+            let store = engine.conversations().store(&workspace.root(None))?;
+            let title = params.title.as_deref();
+            let title = title.filter(|title| !title.trim().is_empty());
+            let created = store.create(title, Clock::start().now())?;
+            Ok(created.id().to_owned())
+        })
+        .await?;
     at.conversation_changed(&conversation_id).await;
     Ok(ConversationRef { conversation_id })
 }
@@ -51,9 +52,9 @@ pub(in super::super) async fn create(
 /// Serves the method `aside/conversation/list`.
 pub(in super::super) async fn list(at: Arc<Connection>, params: ListParams) -> Result<ListResult> {
     let (engine, workspace) = (at.engine.clone(), at.workspace.as_of_now());
-    let list = on_disk::of_all(&at, move || {
-        Ok(engine.conversations().list(workspace.roots())?)
-    });
+    let list = at
+        .disk
+        .of_all(move || Ok(engine.conversations().list(workspace.roots())?));
     let list = list.await?;
     let query = params.query.unwrap_or_default().to_lowercase();
     // A page ends with a time and an id; the next one has what is older.
@@ -82,7 +83,7 @@ pub(in super::super) async fn list(at: Arc<Connection>, params: ListParams) -> R
 /// Serves the method `aside/conversation/read`.
 pub(in super::super) async fn read(at: Arc<Connection>, params: ReadParams) -> Result<ReadResult> {
     let (workspace, id) = (at.workspace.clone(), params.conversation_id.clone());
-    let read = on_disk::of_conversation(&at, &params.conversation_id, move || {
+    let read = at.disk.of_conversation(&params.conversation_id, move || {
         let (conversation, root) = workspace.conversation(&id)?;
         let lines = conversation.read_all().map_err(internal)?;
         // Where it is broken, conversations can be read all the same.
@@ -128,7 +129,7 @@ pub(in super::super) async fn transcript(
     params: ConversationRef,
 ) -> Result<TranscriptResult> {
     let (workspace, id) = (at.workspace.clone(), params.conversation_id.clone());
-    let read = on_disk::of_conversation(&at, &params.conversation_id, move || {
+    let read = at.disk.of_conversation(&params.conversation_id, move || {
         let (conversation, _) = workspace.conversation(&id)?;
         whole_transcript(&conversation)
     });
@@ -143,7 +144,7 @@ pub(in super::super) async fn fork(
 ) -> Result<ConversationRef> {
     let (engine, workspace) = (at.engine.clone(), at.workspace.clone());
     let id = params.conversation_id.clone();
-    let forked = on_disk::of_conversation(&at, &id, move || {
+    let forked = at.disk.of_conversation(&id, move || {
         let (conversation, root) = workspace.conversation(&params.conversation_id)?;
         let until = params
             .turn_id
@@ -163,7 +164,7 @@ pub(in super::super) async fn rename(at: Arc<Connection>, params: RenameParams) 
     }
     let (engine, workspace) = (at.engine.clone(), at.workspace.clone());
     let id = params.conversation_id.clone();
-    let renamed = on_disk::of_conversation(&at, &id, move || {
+    let renamed = at.disk.of_conversation(&id, move || {
         let (conversation, root) = workspace.conversation(&params.conversation_id)?;
         let conversations = engine.conversations();
         conversations.rename(&root, &conversation, &params.title)?;
@@ -180,7 +181,7 @@ pub(in super::super) async fn delete(
 ) -> Result<Empty> {
     let (engine, workspace) = (at.engine.clone(), at.workspace.clone());
     let id = params.conversation_id.clone();
-    let deleted = on_disk::of_conversation(&at, &id, move || {
+    let deleted = at.disk.of_conversation(&id, move || {
         let (conversation, root) = workspace.conversation(&params.conversation_id)?;
         engine.conversations().delete(&root, &conversation)?;
         Ok(conversation)

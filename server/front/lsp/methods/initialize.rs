@@ -55,6 +55,7 @@ pub(in super::super) fn read(mut params: InitializeParams) -> Result<Introductio
             .as_ref()
             .map_or_else(|| "an LSP client".into(), |info| info.name.clone()),
         version: info.and_then(|info| info.version).unwrap_or_default(),
+        questions: true,
         secret: aside
             .as_ref()
             .is_some_and(|aside| aside.prompt && aside.secret),

@@ -10,7 +10,6 @@
 //! | [`turns`] | `aside/turn/…`, from params to a running turn |
 //! | [`undo`] | `aside/turn/undo` |
 //! | [`prompts`] | `aside/prompt/…` |
-//! | `on_disk` | work on files, which holds nobody up |
 //! | [`conversations`] | `aside/conversation/…` |
 //! | [`settings`] | the client's settings, and `aside/config/read` |
 //! | [`models`] | `aside/model/list` |
@@ -28,7 +27,6 @@ pub(super) mod conversations;
 pub(super) mod documents;
 pub(super) mod initialize;
 pub(super) mod models;
-mod on_disk;
 pub(super) mod prompts;
 pub(super) mod raw_params;
 pub(super) mod settings;

@@ -10,7 +10,7 @@ use std::{
 
 use tokio::{sync::oneshot, time::timeout};
 
-use super::{super::connection::Connection, on_disk};
+use super::super::connection::Connection;
 use crate::{
     config::ModelId,
     engine::{blocking, models::known},
@@ -27,13 +27,15 @@ const LISTED: Duration = Duration::from_secs(3);
 /// Lists models: what the providers say when they are asked now, or said when they were asked last.
 pub(in super::super) async fn list(at: Arc<Connection>, _: Empty) -> Result<ModelsResult> {
     let (workspace, engine) = (at.workspace.as_of_now(), at.engine.clone());
-    let (settings, models) = on_disk::of_all(&at, move || {
-        let read = workspace.configuration(&workspace.root(None))?;
-        let settings = read.configuration.settings;
-        let models = engine.models(&settings);
-        Ok((settings, models))
-    })
-    .await?;
+    let (settings, models) = at
+        .disk
+        .of_all(move || {
+            let read = workspace.configuration(&workspace.root(None))?;
+            let settings = read.configuration.settings;
+            let models = engine.models(&settings);
+            Ok((settings, models))
+        })
+        .await?;
     if let Some(asking) = Asking::begin(&at.asks_for_models) {
         let (settings, models) = (settings.clone(), models.clone());
         let (tell, asked) = oneshot::channel::<()>();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{super::connection::Connection, on_disk};
+use super::super::connection::Connection;
 use crate::{
     front::{
         error::{RequestError, Result, invalid},
@@ -21,9 +21,9 @@ pub(in super::super) async fn pending(at: Arc<Connection>, _: Empty) -> Result<P
     let open = open.iter().map(|open| open.prompt.as_ref().clone());
     let mut prompts: Vec<Prompt> = open.collect();
     let (engine, workspace) = (at.engine.clone(), at.workspace.as_of_now());
-    let interrupted = on_disk::of_all(&at, move || {
-        Ok(resumable(engine.conversations(), workspace.roots())?)
-    });
+    let interrupted = at
+        .disk
+        .of_all(move || Ok(resumable(engine.conversations(), workspace.roots())?));
     prompts.extend(interrupted.await?);
     Ok(PendingResult { prompts })
 }

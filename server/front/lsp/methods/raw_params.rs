@@ -9,7 +9,10 @@ use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::Value;
 use tower_lsp::lsp_types::Url;
 
-use crate::front::error::{Result, invalid};
+use crate::front::{
+    error::{Result, invalid},
+    wire::params::read,
+};
 
 /// Params that are to be read as `P`. Any JSON is taken at first, so that the error can be the protocol's.
 pub(in super::super) struct RawParams<P> {
@@ -38,37 +41,8 @@ impl<P: DeserializeOwned> RawParams<P> {
     /// # Errors
     /// A sentence that names the field and what is wrong with it, but repeats nothing of params that may hold a secret.
     pub(in super::super) fn read(self, is_secret: bool) -> Result<P> {
-        serde_path_to_error::deserialize(self.value).map_err(|error| {
-            let field = error.path().to_string();
-            let field = Some(field).filter(|field| field != ".");
-            invalid(if is_secret {
-                without_value(field, error.inner())
-            } else {
-                with_value(field, error.inner())
-            })
-        })
+        read(self.value, is_secret)
     }
-}
-
-fn with_value(field: Option<String>, why: &serde_json::Error) -> String {
-    match field {
-        None => why.to_string(),
-        Some(field) => format!("{field}: {why}"),
-    }
-}
-
-fn without_value(field: Option<String>, why: &serde_json::Error) -> String {
-    match (field, missing(why)) {
-        (_, Some(missing)) => missing,
-        (None, None) => "the params are not what this method takes".into(),
-        (Some(field), None) => format!("{field} is not what this method takes"),
-    }
-}
-
-/// What is missing has no value that could be a secret.
-fn missing(why: &serde_json::Error) -> Option<String> {
-    let text = why.to_string();
-    text.starts_with("missing field `").then_some(text)
 }
 
 /// Whether a text can be a turn's id.

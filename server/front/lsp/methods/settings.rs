@@ -5,10 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tower_lsp::lsp_types::DidChangeConfigurationParams;
 
-use super::{
-    super::{connection::Connection, settings::ClientSettings},
-    on_disk,
-};
+use super::super::{connection::Connection, settings::ClientSettings};
 use crate::{
     config,
     front::{
@@ -26,20 +23,21 @@ pub(in super::super) async fn read(
     params: ConfigReadParams,
 ) -> Result<ConfigReadResult> {
     let workspace = at.workspace.as_of_now();
-    on_disk::of_all(&at, move || {
-        let read = workspace.configuration(&workspace.root(None))?;
-        let values = read.configuration.values(params.key.as_deref());
-        let values = values.map_err(|why| invalid(format!("key: {why}")))?;
-        let value = |of: config::EffectiveValue| ConfigValue {
-            key: of.key,
-            value: of.value,
-            from: of.origin.to_string(),
-        };
-        Ok(ConfigReadResult {
-            values: values.into_iter().map(value).collect(),
+    at.disk
+        .of_all(move || {
+            let read = workspace.configuration(&workspace.root(None))?;
+            let values = read.configuration.values(params.key.as_deref());
+            let values = values.map_err(|why| invalid(format!("key: {why}")))?;
+            let value = |of: config::EffectiveValue| ConfigValue {
+                key: of.key,
+                value: of.value,
+                from: of.origin.to_string(),
+            };
+            Ok(ConfigReadResult {
+                values: values.into_iter().map(value).collect(),
+            })
         })
-    })
-    .await
+        .await
 }
 
 /// `initialized`: the client is asked for its settings. The configuration is looked at with the first document or turn:

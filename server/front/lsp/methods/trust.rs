@@ -5,7 +5,6 @@ use std::{path::PathBuf, sync::Arc};
 
 use super::{
     super::{connection::Connection, settings::EditorWorkspace},
-    on_disk,
     raw_params::folder,
 };
 use crate::{
@@ -32,50 +31,52 @@ pub(in super::super) async fn preview(
     params: PreviewParams,
 ) -> Result<PreviewResult> {
     let (engine, workspace) = (at.engine.clone(), at.workspace.as_of_now());
-    on_disk::of_all(&at, move || {
-        let root = root(&workspace, &params.folder)?;
-        let sources = Sources::from_process(Some(&root)).map_err(broken)?;
-        let preview = TrustPreview::of(&sources, &tool_defaults()).map_err(broken)?;
-        let (status, now) = engine.trust(&root, &sources)?;
-        let settings = preview.settings.into_iter().map(SettingItem::from);
-        Ok(PreviewResult {
-            trusted: status == Trust::Given,
-            fingerprint: now.id(),
-            file: preview.file.as_deref().map(file_uri),
-            starts: preview.starts.into_iter().map(StartsItem::from).collect(),
-            settings: settings.collect(),
-            programs: now.programs(),
-            ignored: preview.ignored,
+    at.disk
+        .of_all(move || {
+            let root = root(&workspace, &params.folder)?;
+            let sources = Sources::from_process(Some(&root)).map_err(broken)?;
+            let preview = TrustPreview::of(&sources, &tool_defaults()).map_err(broken)?;
+            let (status, now) = engine.trust(&root, &sources)?;
+            let settings = preview.settings.into_iter().map(SettingItem::from);
+            Ok(PreviewResult {
+                trusted: status == Trust::Given,
+                fingerprint: now.id(),
+                file: preview.file.as_deref().map(file_uri),
+                starts: preview.starts.into_iter().map(StartsItem::from).collect(),
+                settings: settings.collect(),
+                programs: now.programs(),
+                ignored: preview.ignored,
+            })
         })
-    })
-    .await
+        .await
 }
 
 /// Trusts a folder as it is now, or no more. It counts from the next turn on.
 pub(in super::super) async fn trust(at: Arc<Connection>, params: TrustParams) -> Result<Empty> {
     let (trusted, shown) = (params.trusted, params.fingerprint);
     let (engine, workspace) = (at.engine.clone(), at.workspace.as_of_now());
-    on_disk::between_all(&at, move || {
-        let root = root(&workspace, &params.folder)?;
-        if !trusted {
-            if workspace.roots().contains(&root) {
-                workspace.revoke_trust();
+    at.disk
+        .between_all(move || {
+            let root = root(&workspace, &params.folder)?;
+            if !trusted {
+                if workspace.roots().contains(&root) {
+                    workspace.revoke_trust();
+                }
+                return engine.revoke_trust(&root).map_err(internal);
             }
-            return engine.revoke_trust(&root).map_err(internal);
-        }
-        let store = TrustStore::new(engine.state_dir());
-        // What is trusted is what was read here: a file that changes meanwhile is not.
-        let sources = Sources::from_process(Some(&root)).map_err(broken)?;
-        config::load(&sources, &tool_defaults()).map_err(broken)?;
-        let (_, now) = engine.trust(&root, &sources)?;
-        if shown.is_some_and(|shown| shown != now.id()) {
-            return Err(invalid(
-                "fingerprint: the workspace changed since it was shown",
-            ));
-        }
-        store.give(&root, now).map_err(internal)
-    })
-    .await?;
+            let store = TrustStore::new(engine.state_dir());
+            // What is trusted is what was read here: a file that changes meanwhile is not.
+            let sources = Sources::from_process(Some(&root)).map_err(broken)?;
+            config::load(&sources, &tool_defaults()).map_err(broken)?;
+            let (_, now) = engine.trust(&root, &sources)?;
+            if shown.is_some_and(|shown| shown != now.id()) {
+                return Err(invalid(
+                    "fingerprint: the workspace changed since it was shown",
+                ));
+            }
+            store.give(&root, now).map_err(internal)
+        })
+        .await?;
     at.status.look_again();
     Ok(Empty {})
 }

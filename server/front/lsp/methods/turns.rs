@@ -68,7 +68,7 @@ pub(in super::super) async fn steer(at: Arc<Connection>, params: SteerParams) ->
         running(&at, &params.turn_id),
         at.pending.lane(&params.turn_id),
     ) {
-        let begins = at.lanes.enter(&lane);
+        let begins = at.disk.enter(&lane);
         let_next_begin();
         drop(begins.await);
     }

@@ -6,7 +6,6 @@ use tower_lsp::lsp_types::Url;
 
 use super::{
     super::{connection::Connection, documents::editor::OpenEditor, settings::file_uri},
-    on_disk,
     raw_params::is_turn_id,
 };
 use crate::{
@@ -77,9 +76,9 @@ async fn reserve(at: &Connection, params: UndoParams) -> Result<(TurnToUndo, Lea
         Ok((undo, lease))
     };
     match of {
-        Some(conversation) => on_disk::of_conversation(at, &conversation, reserve).await,
+        Some(conversation) => at.disk.of_conversation(&conversation, reserve).await,
         // Which conversation it is about shows when it is found.
-        None => on_disk::between_all(at, reserve).await,
+        None => at.disk.between_all(reserve).await,
     }
 }
 

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use tokio::runtime::Handle;
-
 use super::view::ClientView;
 use crate::{
     engine::{StartedTurn, TurnConfig, TurnHandle, TurnRequest},
@@ -13,8 +11,8 @@ use crate::{
             connection::Connection,
             pending::{ExpectedId, PendingTurn},
         },
-        relay::relay,
-        transport::in_order::{answered, let_next_begin, unless_withdrawn},
+        relay::{begin::in_its_place, relay},
+        transport::in_order::answered,
         wire::TurnRef,
     },
     turn::rules::Mode,
@@ -79,30 +77,9 @@ async fn settle(at: &Connection, handle: &TurnHandle, pending: PendingTurn) {
 
 async fn begin(at: &Arc<Connection>, asked: AskedTurn) -> Result<StartedTurn> {
     let lane = asked.conversation.unwrap_or_default();
-    let place = at.lanes.enter(&lane);
-    let_next_begin();
-    let mut place = unless_withdrawn(place).await?;
     let (connection, read) = (at.clone(), asked.read);
-    let configured = at.on_disk(move || {
-        let config = configure(&connection, read()?)?;
-        Ok((config.knows_model(), config))
-    });
-    let (knows_model, mut config) = configured.await?;
-    if !knows_model {
-        // It may take some seconds, for which the conversation can be read; no other turn begins in it.
-        drop(place);
-        unless_withdrawn(Box::pin(config.find_model())).await??;
-        if at.gone.is_cancelled() {
-            return Err(RequestError::Withdrawn);
-        }
-        place = at.lanes.enter(&lane).await;
-    }
-    let (engine, runtime) = (at.engine.clone(), Handle::current());
-    at.on_disk(move || {
-        let _place = place;
-        Ok(runtime.block_on(Box::pin(engine.begin(config)))?)
-    })
-    .await
+    let configure = move || configure(&connection, read()?);
+    in_its_place(&at.engine, &at.disk, &at.gone, &lane, configure).await
 }
 
 /// Reads the configuration of a turn. Blocks on files.

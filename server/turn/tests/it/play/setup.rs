@@ -243,6 +243,7 @@ pub(crate) fn client(secret: bool) -> Client {
     Client {
         name: "editor".into(),
         version: "1".into(),
+        questions: true,
         secret,
     }
 }

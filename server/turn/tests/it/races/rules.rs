@@ -71,6 +71,7 @@ pub(crate) fn client(tape: &mut Tape) -> Client {
     Client {
         name: "editor".into(),
         version: "1".into(),
+        questions: true,
         secret: !tape.one_in(8),
     }
 }
