@@ -21,7 +21,7 @@
 //! | [`regular`] | regular files opened, and nothing that could hold us up in their place |
 //! | [`under_way`] | files on their way into a workspace, and what a killed process left of them |
 //! | [`visible`] | which characters are hidden, and text made safe to look at |
-//! | [`front`] | what people see: `headless` for terminals and CI, `lsp` for editors, and what both are made of |
+//! | [`front`] | what people see: `headless` for terminals and CI, `lsp` for editors, `acp` for clients of the Agent Client Protocol, and what they are made of |
 //!
 //! | to change | begin in |
 //! |---|---|

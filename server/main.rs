@@ -26,7 +26,7 @@ use aside::{
         streams::Streams,
         trust::{self, Consent},
     },
-    front::lsp,
+    front::{acp, lsp},
     tool::supervisor,
 };
 use tracing_subscriber::{
@@ -122,7 +122,8 @@ fn dispatch(cli: Cli) -> Result<(u8, String), CommandFailure> {
     log(cli.log_file.as_deref())?;
     let place = || CommandContext::find(cli.cwd.as_deref());
     match cli.command {
-        Command::Lsp { .. } => serve(),
+        Command::Lsp { .. } => serve(lsp::serve()),
+        Command::Acp => serve(acp::serve()),
         Command::Run(args) => {
             let place = place()?;
             block_on(run::run(*args, &place))?.map(|code| (code, String::new()))
@@ -178,8 +179,8 @@ fn dispatch(cli: Cli) -> Result<(u8, String), CommandFailure> {
 }
 
 /// Serves an editor. The process ends here: a thread may hang in a read of standard input for ever.
-fn serve() -> Result<(u8, String), CommandFailure> {
-    match block_on(lsp::serve())? {
+fn serve(front: impl Future<Output = io::Result<u8>>) -> Result<(u8, String), CommandFailure> {
+    match block_on(front)? {
         Ok(code) => std::process::exit(code.into()),
         Err(error) => Err(CommandFailure::internal(format!(
             "standard input and output cannot be used: {error}"

@@ -511,6 +511,12 @@ pub struct EnvValue(String);
 /// What stands where a value may be a secret.
 pub(crate) const HIDDEN: &str = "[hidden]";
 
+impl From<String> for EnvValue {
+    fn from(value: String) -> Self {
+        Self(value)
+    }
+}
+
 impl EnvValue {
     /// The value itself, for the process that it is meant for.
     #[must_use]

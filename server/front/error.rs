@@ -132,3 +132,11 @@ pub(in crate::front) fn invalid(text: impl Into<String>) -> RequestError {
 pub(in crate::front) fn internal(why: impl ToString) -> RequestError {
     RequestError::Internal(why.to_string())
 }
+
+/// Why a conversation that was asked for by its id is not to be had.
+pub(in crate::front) fn not_found(error: StoreError) -> RequestError {
+    match error {
+        StoreError::Unknown(id) => RequestError::UnknownConversation(id),
+        error => error.into(),
+    }
+}

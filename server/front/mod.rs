@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`headless`] | the front end for terminals and CI |
 //! | [`lsp`] | the front end for editors: a Language Server |
+//! | [`acp`] | the front end for clients of the Agent Client Protocol |
 //! | [`relay`] | what a turn says to a client, and a client to a turn, for any protocol |
 //! | [`transport`] | bytes in and out over pipes, bounded and in order, for any protocol |
 //! | [`notices`] | what a person is told as a turn begins, in words |
@@ -12,6 +13,7 @@
 //!
 //! Each uses only those below it.
 
+pub mod acp;
 pub mod error;
 pub mod headless;
 pub mod lsp;

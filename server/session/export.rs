@@ -16,6 +16,8 @@ use crate::turn::{
 mod harmless;
 mod text;
 
+pub use text::fenced;
+
 use harmless::block;
 use text::{
     code, codes, cut, fence, labelled, labelled_of_others, one_line, phrase, plain, quoted,

@@ -52,6 +52,8 @@ pub enum Command {
         #[arg(long)]
         stdio: bool,
     },
+    /// Serve an editor: the Agent Client Protocol on standard input and output
+    Acp,
     /// Run one turn without an editor
     Run(Box<RunArgs>),
     /// Show the whole thing on a throwaway folder: no key, no network

@@ -18,13 +18,10 @@ use crate::{
     config::Flag,
     engine::{Engine, Layers, TrustedBy, start::trust::WorkspaceConfig},
     front::{
-        error::{RequestError, Result},
+        error::{Result, not_found},
         wire::introduction::InitializationOptions,
     },
-    session::{
-        conversation::{Conversation, ConversationSummary},
-        store::StoreError,
-    },
+    session::conversation::{Conversation, ConversationSummary},
 };
 
 /// The client's layers of settings. They may hold secrets, so they cannot be printed.
@@ -141,10 +138,7 @@ impl EditorWorkspace {
     /// [`RequestError::UnknownConversation`], and where a store cannot be opened.
     pub(super) fn conversation(&self, id: &str) -> Result<(Conversation, PathBuf)> {
         let found = self.engine.conversations().find(self.roots(), id);
-        found.map_err(|error| match error {
-            StoreError::Unknown(id) => RequestError::UnknownConversation(id),
-            error => error.into(),
-        })
+        found.map_err(not_found)
     }
 
     /// The conversations of the workspace's folders, the one that was changed last first. Reads files.

@@ -85,6 +85,14 @@ pub(in crate::front) async fn unless_withdrawn<T>(part: impl Future<Output = T>)
     done.await.ok_or(RequestError::Withdrawn)
 }
 
+/// Does work whose parts [`unless_withdrawn`] are left out once `withdrawn` is cancelled.
+pub(in crate::front) async fn withdrawable<T>(
+    withdrawn: CancellationToken,
+    work: impl Future<Output = T>,
+) -> T {
+    WITHDRAWN.scope(withdrawn, work).await
+}
+
 /// A service whose calls run one after another: each is to be polled to its end before the next.
 pub(in crate::front) struct InOrder<S> {
     inner: S,

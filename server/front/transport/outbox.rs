@@ -97,7 +97,7 @@ impl Outbox {
     }
 
     /// Queues one message.
-    pub(super) fn say(&self, message: &impl Serialize) {
+    pub(in crate::front) fn say(&self, message: &impl Serialize) {
         match serde_json::to_string(message) {
             Ok(body) => self.push((self.0.wrap)(&body).as_bytes()),
             Err(error) => tracing::error!(%error, "a message cannot be written"),

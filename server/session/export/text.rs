@@ -76,6 +76,14 @@ pub(super) fn fence(text: &str) -> String {
     "`".repeat((longest_run(text) + 1).max(3))
 }
 
+/// A block of code within more backticks than it has in a row.
+#[must_use]
+pub fn fenced(language: &str, text: &str) -> String {
+    let fence = fence(text);
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    format!("{fence}{language}\n{text}{end}{fence}")
+}
+
 fn longest_run(text: &str) -> usize {
     text.split(|letter| letter != '`')
         .map(str::len)

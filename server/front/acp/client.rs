@@ -1,0 +1,132 @@
+//! The client at the other end, and the only way to it.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicI64, Ordering},
+    },
+};
+
+use agent_client_protocol_schema::{
+    rpc::JsonRpcMessage,
+    v1::{
+        CancelRequestNotification, Request, RequestId, SessionId, SessionNotification,
+        SessionUpdate,
+    },
+};
+use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::message::notification;
+use crate::front::{error::Result, transport::outbox::Outbox};
+
+/// The way to the client. A cheap handle: all clones are one.
+#[derive(Clone)]
+pub(super) struct AcpClient(Arc<ClientState>);
+
+struct ClientState {
+    output: Outbox,
+    next: AtomicI64,
+    /// Who waits for the reply to a request of ours.
+    waiting: Mutex<HashMap<i64, oneshot::Sender<Result<Value, String>>>>,
+    /// From now on no reply counts.
+    closed: CancellationToken,
+}
+
+/// A request that was sent. Dropping it ends the waiting, and says nothing to the client.
+pub(super) struct SentRequest {
+    id: i64,
+    client: AcpClient,
+    reply: oneshot::Receiver<Result<Value, String>>,
+}
+
+impl AcpClient {
+    pub(super) fn new(output: Outbox) -> Self {
+        Self(Arc::new(ClientState {
+            output,
+            next: AtomicI64::new(1),
+            waiting: Mutex::default(),
+            closed: CancellationToken::new(),
+        }))
+    }
+
+    /// Tells the client something of a session.
+    pub(super) fn update(&self, session: &SessionId, update: SessionUpdate) {
+        let params = SessionNotification::new(session.clone(), update);
+        self.0.output.say(&notification("session/update", params));
+    }
+
+    /// Sends a request.
+    pub(super) fn request(&self, method: &str, params: impl Serialize) -> SentRequest {
+        let id = self.0.next.fetch_add(1, Ordering::Relaxed);
+        let (replies, reply) = oneshot::channel();
+        self.waiting().insert(id, replies);
+        self.0.output.say(&JsonRpcMessage::wrap(Request {
+            id: RequestId::Number(id),
+            method: method.into(),
+            params: Some(params),
+        }));
+        let client = self.clone();
+        SentRequest { id, client, reply }
+    }
+
+    /// A reply came. One to nothing that was asked counts for nothing.
+    pub(super) fn replied(&self, id: &RequestId, result: Result<Value, String>) {
+        let asked = match id {
+            RequestId::Number(id) => self.waiting().remove(id),
+            RequestId::Null | RequestId::Str(_) => None,
+        };
+        match asked {
+            // Nobody may wait for it any more.
+            Some(asked) => drop(asked.send(result)),
+            None => tracing::info!(%id, "the client replied to nothing that it was asked"),
+        }
+    }
+
+    /// Waits until fewer than `bytes` bytes wait for the client.
+    pub(super) async fn room(&self, bytes: usize) {
+        self.0.output.drained(bytes).await;
+    }
+
+    /// Ends the waiting for replies.
+    pub(super) fn close(&self) {
+        self.0.closed.cancel();
+    }
+
+    fn waiting(
+        &self,
+    ) -> std::sync::MutexGuard<'_, HashMap<i64, oneshot::Sender<Result<Value, String>>>> {
+        self.0
+            .waiting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SentRequest {
+    /// Waits for the reply: the result, or the client's words for why there is none. `None` once the connection is over. May
+    /// be dropped, and waited for again.
+    pub(super) async fn reply(&mut self) -> Option<Result<Value, String>> {
+        let closed = self.client.0.closed.clone();
+        let reply = closed.run_until_cancelled(&mut self.reply).await?;
+        reply.ok()
+    }
+
+    /// Tells the client that nobody wants an answer any more. It may give one all the same.
+    pub(super) fn withdraw(&self) {
+        let params = CancelRequestNotification::new(RequestId::Number(self.id));
+        self.client
+            .0
+            .output
+            .say(&notification("$/cancel_request", params));
+    }
+}
+
+impl Drop for SentRequest {
+    fn drop(&mut self) {
+        self.client.waiting().remove(&self.id);
+    }
+}

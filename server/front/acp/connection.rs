@@ -1,0 +1,156 @@
+//! The agent's side of a connection: empty before `initialize`, whole from then on.
+
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+use agent_client_protocol_schema::v1::{InitializeRequest, SessionId};
+use tokio_util::sync::CancellationToken;
+
+use super::{capabilities::ClientAbilities, client::AcpClient, session::Session};
+use crate::{
+    engine::Engine,
+    front::{
+        error::{RequestError, Result, internal},
+        relay::prompts::Prompts,
+        transport::{disk::DiskWork, lanes::Lanes, outbox::Outbox, tasks::Tasks},
+    },
+    session::store::default_state_dir,
+    tool::{Registry, Tool},
+    turn::rules::Client,
+};
+
+/// What the loop calls. Clones are one.
+#[derive(Clone)]
+pub(super) struct Agent {
+    pub(super) client: AcpClient,
+    pub(super) tasks: Tasks,
+    given: Arc<(Vec<Arc<dyn Tool>>, Option<PathBuf>)>,
+    connection: Arc<OnceLock<Arc<Connection>>>,
+}
+
+/// A connection that was initialized, by its parts.
+pub(super) struct Connection {
+    pub(super) client: AcpClient,
+    /// What the client can do.
+    pub(super) can: ClientAbilities,
+    /// The client as turns know it.
+    pub(super) person: Client,
+    pub(super) engine: Engine,
+    /// The prompts that are open.
+    pub(super) prompts: Prompts,
+    pub(super) registry: Arc<Registry>,
+    pub(super) disk: DiskWork,
+    /// The order of a session's prompts: one runs at a time.
+    pub(super) turns: Lanes,
+    pub(super) tasks: Tasks,
+    /// Cancelled when the client went: nothing begins any more.
+    pub(super) gone: CancellationToken,
+    sessions: Mutex<HashMap<SessionId, Arc<Session>>>,
+}
+
+impl Agent {
+    /// An agent whose client has said nothing yet, with these tools besides the built-in ones and with state in this
+    /// folder, else in the usual place.
+    pub(super) fn new(
+        output: Outbox,
+        tasks: Tasks,
+        own_tools: Vec<Arc<dyn Tool>>,
+        state_dir: Option<PathBuf>,
+    ) -> Self {
+        Self {
+            client: AcpClient::new(output),
+            tasks,
+            given: Arc::new((own_tools, state_dir)),
+            connection: Arc::default(),
+        }
+    }
+
+    /// Makes the connection to a client that introduced itself.
+    ///
+    /// # Errors
+    /// It did so already, or there is no place for state.
+    pub(super) fn connect(&self, said: &InitializeRequest) -> Result<()> {
+        let (own_tools, state_dir) = &*self.given;
+        let state_dir = state_dir.clone().map_or_else(default_state_dir, Ok)?;
+        let program = std::env::current_exe().map_err(internal)?;
+        let can = ClientAbilities::of(said);
+        let connection = Connection {
+            client: self.client.clone(),
+            can,
+            person: can.client(said),
+            engine: Engine::new(state_dir, program, own_tools.clone()),
+            prompts: Prompts::default(),
+            registry: Arc::new(Registry::builtin()),
+            disk: DiskWork::default(),
+            turns: Lanes::default(),
+            tasks: self.tasks.clone(),
+            gone: CancellationToken::new(),
+            sessions: Mutex::default(),
+        };
+        let set = self.connection.set(Arc::new(connection));
+        set.map_err(|_| RequestError::InvalidParams("initialize came already".into()))
+    }
+
+    /// The connection, if it was initialized.
+    pub(super) fn connected(&self) -> Option<&Arc<Connection>> {
+        self.connection.get()
+    }
+
+    /// The client went: every turn is interrupted, and this returns when the last has ended.
+    pub(super) async fn leave(&self) {
+        if let Some(connection) = self.connected() {
+            connection.gone.cancel();
+            connection.engine.conversations().running().leave().await;
+        }
+    }
+
+    /// Ends the waiting for the client's replies, and waits for what is left to do.
+    pub(super) async fn close(&self) {
+        self.client.close();
+        self.tasks.ended().await;
+    }
+}
+
+impl Connection {
+    /// A session that the client has open.
+    ///
+    /// # Errors
+    /// [`RequestError::UnknownConversation`].
+    pub(super) fn session(&self, id: &SessionId) -> Result<Arc<Session>> {
+        let session = self.sessions().get(id).cloned();
+        session.ok_or_else(|| RequestError::UnknownConversation(id.to_string()))
+    }
+
+    /// Opens a session; one of the same id is replaced.
+    pub(super) fn open(&self, session: Session) -> Arc<Session> {
+        let session = Arc::new(session);
+        let before = self.sessions().insert(session.id.clone(), session.clone());
+        if let Some(before) = before {
+            session.choose(before.choice());
+        }
+        session
+    }
+
+    /// Closes a session: what runs in it is cancelled.
+    pub(super) fn close(&self, id: &SessionId) -> Option<Arc<Session>> {
+        let session = self.sessions().remove(id)?;
+        session.cancel();
+        Some(session)
+    }
+
+    /// The folders that sessions are open in.
+    pub(super) fn roots(&self) -> Vec<PathBuf> {
+        let sessions = self.sessions();
+        let mut roots: Vec<PathBuf> = sessions.values().map(|it| it.root.clone()).collect();
+        roots.sort();
+        roots.dedup();
+        roots
+    }
+
+    fn sessions(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Arc<Session>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,132 @@
+//! A prompt's content: what the user says, and what goes along with it.
+
+use std::path::{Path, PathBuf};
+
+use agent_client_protocol_schema::v1::{ContentBlock, EmbeddedResourceResource};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::Value;
+
+use super::updates::file_path;
+use crate::{
+    front::error::{Result, invalid},
+    session::attach::{AttachError, AttachedFile, together},
+};
+
+/// A prompt as it came. Nothing of what it names is read yet.
+#[derive(Debug, Default)]
+pub(super) struct PromptContent {
+    pub(super) text: String,
+    attached: Vec<Attached>,
+}
+
+/// Something that goes along with a prompt.
+#[derive(Debug)]
+enum Attached {
+    Known(AttachedFile),
+    Bytes(String, Vec<u8>),
+    /// A file that is read if it can be; the text names it anyway.
+    Linked(PathBuf),
+}
+
+impl PromptContent {
+    /// Reads the blocks one by one: a kind that nobody knows is left out, and said to be.
+    ///
+    /// # Errors
+    /// A block that is not what its kind has, and a prompt that says nothing. The values are not repeated.
+    pub(super) fn read(blocks: Vec<Value>) -> Result<Self> {
+        let mut content = Self::default();
+        for (place, block) in blocks.into_iter().enumerate() {
+            let kind = block
+                .get("type")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            if !["text", "image", "audio", "resource_link", "resource"].contains(&kind) {
+                content.text += "[something of a kind that Aside does not know was left out here]";
+                continue;
+            }
+            let block = serde_json::from_value(block)
+                .map_err(|_| invalid(format!("prompt[{place}] is not what this method takes")))?;
+            content.add(place, block)?;
+        }
+        if content.text.trim().is_empty() && content.attached.is_empty() {
+            return Err(invalid("prompt: it says nothing"));
+        }
+        Ok(content)
+    }
+
+    /// The attachments, with the text. Blocks on files.
+    ///
+    /// # Errors
+    /// Where they are too much.
+    pub(super) fn attachments(self) -> Result<(String, Vec<AttachedFile>)> {
+        let read = self.attached.into_iter().filter_map(Attached::read);
+        let attached = together(read).map_err(|why| invalid(format!("prompt: {why}")))?;
+        Ok((self.text, attached))
+    }
+
+    fn add(&mut self, place: usize, block: ContentBlock) -> Result<()> {
+        match block {
+            ContentBlock::Text(text) => self.text += &text.text,
+            ContentBlock::ResourceLink(link) => {
+                let path = file_path(&link.uri);
+                self.text += &named(&link.uri, path.as_deref());
+                self.attached.extend(path.map(Attached::Linked));
+            }
+            ContentBlock::Image(image) => {
+                let name = image.uri.as_deref().map_or_else(
+                    || format!("image {}", place + 1),
+                    |uri| named(uri, file_path(uri).as_deref()),
+                );
+                self.bytes(place, name, &image.data)?;
+            }
+            ContentBlock::Resource(resource) => match resource.resource {
+                EmbeddedResourceResource::TextResourceContents(given) => {
+                    let name = named(&given.uri, file_path(&given.uri).as_deref());
+                    self.text += &name;
+                    let file = AttachedFile::text(name, given.text);
+                    self.attached.push(Attached::Known(file));
+                }
+                EmbeddedResourceResource::BlobResourceContents(given) => {
+                    let name = named(&given.uri, file_path(&given.uri).as_deref());
+                    self.text += &name;
+                    self.bytes(place, name, &given.blob)?;
+                }
+                _ => return Err(invalid(format!("prompt[{place}]: it is no resource"))),
+            },
+            _ => {
+                return Err(invalid(format!(
+                    "prompt[{place}]: Aside takes text, images and resources, and no audio"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn bytes(&mut self, place: usize, name: String, data: &str) -> Result<()> {
+        let bytes = STANDARD
+            .decode(data)
+            .map_err(|_| invalid(format!("prompt[{place}]: it is not base64")))?;
+        self.attached.push(Attached::Bytes(name, bytes));
+        Ok(())
+    }
+}
+
+impl Attached {
+    /// None of a file that cannot be attached: it may be a folder, or for a tool to read.
+    fn read(self) -> Option<Result<AttachedFile, AttachError>> {
+        match self {
+            Self::Known(file) => Some(Ok(file)),
+            Self::Bytes(name, bytes) => Some(AttachedFile::read(&name, &*bytes)),
+            Self::Linked(path) => {
+                let is_file = std::fs::metadata(&path).is_ok_and(|it| it.is_file());
+                let read = || AttachedFile::read_file(&path.display().to_string(), &path).ok();
+                is_file.then(read).flatten().map(Ok)
+            }
+        }
+    }
+}
+
+/// How the text names what goes along.
+fn named(uri: &str, path: Option<&Path>) -> String {
+    path.map_or_else(|| uri.to_owned(), |path| path.display().to_string())
+}

@@ -1,0 +1,265 @@
+//! `session/new`, `session/load` and what else is done with a session as a whole.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use agent_client_protocol_schema::v1::{
+    CloseSessionRequest, CloseSessionResponse, DeleteSessionRequest, DeleteSessionResponse,
+    ForkSessionRequest, ForkSessionResponse, ListSessionsRequest, ListSessionsResponse,
+    LoadSessionRequest, LoadSessionResponse, McpServer, NewSessionRequest, NewSessionResponse,
+    ResumeSessionRequest, ResumeSessionResponse, SessionId, SessionInfo, SetSessionTitleRequest,
+    SetSessionTitleResponse,
+};
+
+use super::super::{connection::Connection, replay, session::Session};
+use crate::{
+    config::settings,
+    engine::clock::Clock,
+    front::{
+        error::{RequestError, Result, invalid, not_found},
+        transport::in_order::let_next_begin,
+    },
+    session::{
+        conversation::{Conversation, ConversationSummary, ForkExtent},
+        record::time_text,
+        store::StoreError,
+    },
+};
+
+/// Sessions of a page of `session/list`.
+const PAGE: usize = 50;
+
+/// Serves the method `session/new`. The session is on disk before it is answered.
+pub(in super::super) async fn new(
+    at: Arc<Connection>,
+    params: NewSessionRequest,
+) -> Result<NewSessionResponse> {
+    let engine = at.engine.clone();
+    let made = at.disk.of_conversation("", move || {
+        let root = root(&params.cwd)?;
+        let store = engine.conversations().store(&root)?;
+        let conversation = store.create(None, Clock::start().now())?;
+        Ok((conversation, root))
+    });
+    let (conversation, root) = made.await?;
+    let session = open(&at, conversation.id(), root, params.mcp_servers);
+    Ok(NewSessionResponse::new(session.id.clone()))
+}
+
+/// Serves the method `session/load`. The whole history is shown before it is answered.
+pub(in super::super) async fn load(
+    at: Arc<Connection>,
+    params: LoadSessionRequest,
+) -> Result<LoadSessionResponse> {
+    let (conversation, root) = find(&at, &params.session_id, params.cwd).await?;
+    let session = open(&at, conversation.id(), root, params.mcp_servers);
+    replay::show(&at, &session, conversation).await?;
+    Ok(LoadSessionResponse::new())
+}
+
+/// Serves the method `session/resume`.
+pub(in super::super) async fn resume(
+    at: Arc<Connection>,
+    params: ResumeSessionRequest,
+) -> Result<ResumeSessionResponse> {
+    let (conversation, root) = find(&at, &params.session_id, params.cwd).await?;
+    open(&at, conversation.id(), root, params.mcp_servers);
+    Ok(ResumeSessionResponse::new())
+}
+
+/// Serves the method `session/fork`.
+pub(in super::super) async fn fork(
+    at: Arc<Connection>,
+    params: ForkSessionRequest,
+) -> Result<ForkSessionResponse> {
+    let (conversation, root) = find(&at, &params.session_id, params.cwd).await?;
+    let (engine, place) = (at.engine.clone(), root.clone());
+    let id = params.session_id.0.clone();
+    let forked = at.disk.of_conversation(&id, move || {
+        let conversations = engine.conversations();
+        Ok(conversations.fork(&place, &conversation, ForkExtent::Now)?)
+    });
+    let session = open(&at, forked.await?.id(), root, params.mcp_servers);
+    Ok(ForkSessionResponse::new(session.id.clone()))
+}
+
+/// Serves the method `session/list`: the newest first, of one folder where it is named.
+pub(in super::super) async fn list(
+    at: Arc<Connection>,
+    params: ListSessionsRequest,
+) -> Result<ListSessionsResponse> {
+    let (engine, open) = (at.engine.clone(), at.roots());
+    let cwd = params.cwd;
+    let listed = at.disk.of_all(move || {
+        let roots = match &cwd {
+            // Its folder need not be there any more.
+            Some(cwd) => vec![(absolute(cwd)?, cwd.clone())],
+            None => {
+                let here = std::env::current_dir().ok();
+                let roots = engine
+                    .conversations()
+                    .places(here.into_iter().chain(open).collect());
+                roots.into_iter().map(|root| (root.clone(), root)).collect()
+            }
+        };
+        let mut all: Vec<(ConversationSummary, PathBuf)> = Vec::new();
+        for (root, named) in roots {
+            let listed = engine.conversations().store(&root)?.list()?;
+            all.extend(listed.into_iter().map(|it| (it, named.clone())));
+        }
+        all.sort_by(|(one, _), (other, _)| (other.updated, &other.id).cmp(&(one.updated, &one.id)));
+        Ok(all)
+    });
+    page(listed.await?, params.cursor.as_deref())
+}
+
+/// Serves the method `session/close`: what runs in it is cancelled.
+pub(in super::super) async fn close(
+    at: Arc<Connection>,
+    params: CloseSessionRequest,
+) -> Result<CloseSessionResponse> {
+    at.session(&params.session_id)?;
+    end(&at, &params.session_id).await;
+    Ok(CloseSessionResponse::new())
+}
+
+/// Serves the method `session/delete`. What is not there is deleted already.
+pub(in super::super) async fn delete(
+    at: Arc<Connection>,
+    params: DeleteSessionRequest,
+) -> Result<DeleteSessionResponse> {
+    let roots = places(&at);
+    end(&at, &params.session_id).await;
+    let (engine, id) = (at.engine.clone(), params.session_id.0.clone());
+    let deleted = at.disk.of_conversation(&params.session_id.0, move || {
+        let conversations = engine.conversations();
+        match conversations.find(roots, &id) {
+            Ok((conversation, root)) => Ok(conversations.delete(&root, &conversation)?),
+            Err(StoreError::Unknown(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    });
+    deleted.await?;
+    Ok(DeleteSessionResponse::new())
+}
+
+/// Serves the method `session/set_title`.
+pub(in super::super) async fn set_title(
+    at: Arc<Connection>,
+    params: SetSessionTitleRequest,
+) -> Result<SetSessionTitleResponse> {
+    let title = params.title.trim().to_owned();
+    if title.is_empty() {
+        return Err(invalid("title is empty"));
+    }
+    let (engine, roots) = (at.engine.clone(), places(&at));
+    let (id, named) = (params.session_id.0.clone(), title.clone());
+    let renamed = at.disk.of_conversation(&params.session_id.0, move || {
+        let conversations = engine.conversations();
+        let (conversation, root) = conversations.find(roots, &id).map_err(not_found)?;
+        Ok(conversations.rename(&root, &conversation, &named)?)
+    });
+    renamed.await?;
+    Ok(SetSessionTitleResponse::new(title))
+}
+
+/// Cancels what runs in a session, if the client has it open, and waits for its end.
+async fn end(at: &Connection, id: &SessionId) {
+    if at.close(id).is_some() {
+        let_next_begin();
+        at.engine.conversations().running().idle(&id.0).await;
+    }
+}
+
+fn open(at: &Connection, id: &str, root: PathBuf, servers: Vec<McpServer>) -> Arc<Session> {
+    let servers = servers.into_iter().filter_map(server).collect();
+    at.open(Session::new(id.to_owned(), root, servers))
+}
+
+/// The conversation of a session in its folder.
+async fn find(at: &Connection, id: &SessionId, cwd: PathBuf) -> Result<(Conversation, PathBuf)> {
+    let (engine, of) = (at.engine.clone(), id.0.clone());
+    let found = at.disk.of_conversation(&id.0, move || {
+        let root = root(&cwd)?;
+        let found = engine.conversations().store(&root)?.find(&of);
+        let found = found.map_err(not_found)?;
+        match found.id() == &*of {
+            true => Ok((found, root)),
+            false => Err(RequestError::UnknownConversation(of.to_string())),
+        }
+    });
+    found.await
+}
+
+/// Where conversations may be: where sessions are open, and here.
+fn places(at: &Connection) -> Vec<PathBuf> {
+    let here = std::env::current_dir().ok();
+    at.roots().into_iter().chain(here).collect()
+}
+
+/// The real path of a session's folder.
+fn root(cwd: &Path) -> Result<PathBuf> {
+    let root = absolute(cwd)?;
+    if !root.is_dir() {
+        return Err(invalid("cwd is not a folder"));
+    }
+    Ok(root)
+}
+
+fn absolute(cwd: &Path) -> Result<PathBuf> {
+    if !cwd.is_absolute() {
+        return Err(invalid("cwd is not an absolute path"));
+    }
+    Ok(cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned()))
+}
+
+/// A page ends with a time and an id; the next one has what is older.
+fn page(
+    all: Vec<(ConversationSummary, PathBuf)>,
+    cursor: Option<&str>,
+) -> Result<ListSessionsResponse> {
+    let from = match cursor {
+        None => None,
+        Some(cursor) => Some(
+            cursor
+                .split_once(' ')
+                .ok_or_else(|| invalid("cursor is none that session/list gave"))?,
+        ),
+    };
+    let older = |listed: &ConversationSummary| match from {
+        None => true,
+        Some((time, id)) => (time_text(listed.updated).as_str(), listed.id.as_str()) < (time, id),
+    };
+    let mut rest = all.into_iter().filter(|(listed, _)| older(listed));
+    let page: Vec<SessionInfo> = rest.by_ref().take(PAGE).map(info).collect();
+    let last = page.last().filter(|_| rest.next().is_some());
+    let next = last.map(|last| {
+        let time = last.updated_at.clone().unwrap_or_default();
+        format!("{time} {}", last.session_id)
+    });
+    Ok(ListSessionsResponse::new(page).next_cursor(next))
+}
+
+fn info((listed, root): (ConversationSummary, PathBuf)) -> SessionInfo {
+    let title = Some(listed.title).filter(|title| !title.is_empty());
+    SessionInfo::new(listed.id, root)
+        .title(title)
+        .updated_at(time_text(listed.updated))
+}
+
+/// A server of the client's as one that is configured. Of those that Aside did not announce there is none.
+fn server(given: McpServer) -> Option<(String, settings::McpServer)> {
+    let McpServer::Stdio(given) = given else {
+        return None;
+    };
+    let env = given.env.into_iter().map(|it| (it.name, it.value.into()));
+    let server = settings::McpServer {
+        command: Some(given.command.display().to_string()),
+        args: given.args,
+        env: env.collect(),
+        ..settings::McpServer::default()
+    };
+    Some((given.name, server))
+}

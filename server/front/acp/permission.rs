@@ -1,0 +1,137 @@
+//! Permissions: what a client is asked, and what its answer says. Pure.
+
+use agent_client_protocol_schema::v1::{
+    PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
+    RequestPermissionResponse, SessionId, ToolCallContent, ToolCallLocation, ToolCallStatus,
+    ToolCallUpdate, ToolCallUpdateFields,
+};
+use serde_json::Value;
+
+use super::updates::{FileChange, file_path, text};
+use crate::{
+    front::wire::{Preview, Prompt, PromptKind},
+    session::export::fenced,
+    turn::{
+        input::PromptAnswer,
+        question::AnswerType,
+        record::{Permission, Vocabulary},
+    },
+    visible::visible,
+};
+
+/// The id of the option that lets the model see a result.
+const DELIVER: &str = "deliver";
+
+/// What the client is asked. `call` is the id by which it knows the call.
+pub(super) fn request(
+    session: &SessionId,
+    call: String,
+    prompt: &Prompt,
+) -> RequestPermissionRequest {
+    let mut fields = ToolCallUpdateFields::new().title(title(prompt));
+    if prompt.kind == PromptKind::RunTool {
+        fields = fields.status(ToolCallStatus::Pending);
+    }
+    if let Some(Preview::Diff { uri, .. }) = &prompt.preview
+        && let Some(path) = file_path(uri)
+    {
+        fields = fields.locations(vec![ToolCallLocation::new(path)]);
+    }
+    let fields = fields
+        .content(content(prompt))
+        .raw_input(prompt.tool.arguments.clone());
+    let call = ToolCallUpdate::new(call, fields);
+    RequestPermissionRequest::new(session.clone(), call, options(prompt))
+}
+
+/// What the client's answer is to the prompt. An option that was not offered is a no; what cannot be read is a failure of
+/// the client, and no person's decision.
+pub(super) fn read(prompt: &Prompt, reply: Result<Value, String>) -> PromptAnswer {
+    let reply = match reply {
+        Ok(reply) => reply,
+        Err(why) => return PromptAnswer::Failed(why),
+    };
+    let Ok(reply) = serde_json::from_value::<RequestPermissionResponse>(reply) else {
+        return PromptAnswer::Failed("the client's reply is no answer".into());
+    };
+    let chosen = match reply.outcome {
+        RequestPermissionOutcome::Selected(selected) => selected.option_id,
+        RequestPermissionOutcome::Cancelled => return PromptAnswer::Cancel,
+        _ => return PromptAnswer::Failed("the client's reply is no answer".into()),
+    };
+    let offered = options(prompt).iter().any(|it| it.option_id == chosen);
+    match prompt.kind {
+        PromptKind::DeliverResult => PromptAnswer::value(&*chosen.0 == DELIVER),
+        _ if offered => PromptAnswer::value(&*chosen.0),
+        _ => PromptAnswer::value(Permission::No.word()),
+    }
+}
+
+/// One line that says all where it can: some clients show nothing else.
+fn title(prompt: &Prompt) -> String {
+    match (&prompt.kind, &prompt.preview) {
+        (PromptKind::RunTool, Some(Preview::Command { text, .. })) => visible(text).into_owned(),
+        (PromptKind::RunTool, _) => {
+            let text = prompt.text.strip_suffix('?').unwrap_or(&prompt.text);
+            visible(text).into_owned()
+        }
+        _ => visible(&prompt.text).into_owned(),
+    }
+}
+
+/// The diff first, for some clients look at nothing else; then what there is to know.
+fn content(prompt: &Prompt) -> Vec<ToolCallContent> {
+    let mut content = Vec::new();
+    match &prompt.preview {
+        Some(Preview::Diff { uri, old, new, .. }) => content.extend(file_path(uri).map(|path| {
+            let old = Some(old.clone()).filter(|old| !old.is_empty());
+            let new = new.clone();
+            FileChange { path, old, new }.content()
+        })),
+        Some(Preview::Command { text: command, cwd }) => {
+            let command = fenced("sh", &visible(command));
+            let cwd = visible(cwd);
+            content.push(text(format!("{command}\nin the folder {cwd}")));
+        }
+        Some(Preview::Text { text: shown }) => content.push(text(fenced("", &visible(shown)))),
+        None => {}
+    }
+    if let Some(context) = &prompt.context {
+        content.push(text(visible(context).into_owned()));
+    }
+    if let Some(server) = &prompt.tool.server {
+        let server = visible(server);
+        content.push(text(format!("A tool of the MCP server {server}.")));
+    }
+    content
+}
+
+/// At most one of each kind: clients label and bind keys by it, and of two one would be lost.
+fn options(prompt: &Prompt) -> Vec<PermissionOption> {
+    use PermissionOptionKind::{AllowAlways, AllowOnce, RejectOnce};
+    let option = |id: &str, name: &str, kind| PermissionOption::new(id.to_owned(), name, kind);
+    if prompt.kind == PromptKind::DeliverResult {
+        return vec![
+            option(DELIVER, "Let the model see it", AllowOnce),
+            option(Permission::No.word(), "Withhold it", RejectOnce),
+        ];
+    }
+    let offers = |permission: Permission| match &prompt.answer_type {
+        AnswerType::Select { options } => options.iter().any(|word| word == permission.word()),
+        _ => false,
+    };
+    let mut options = vec![option(Permission::Once.word(), "Allow once", AllowOnce)];
+    // What clients call "always" should be no less than that, where there is a choice.
+    if offers(Permission::Always) {
+        let name = "Always allow exactly this here";
+        options.push(option(Permission::Always.word(), name, AllowAlways));
+    } else if offers(Permission::Turn) {
+        let name = match &prompt.preview {
+            Some(Preview::Diff { .. }) => "Allow all edits of this turn",
+            _ => "Allow exactly this in this turn",
+        };
+        options.push(option(Permission::Turn.word(), name, AllowAlways));
+    }
+    options.push(option(Permission::No.word(), "No", RejectOnce));
+    options
+}

@@ -1,0 +1,203 @@
+//! A prompt from its params to its answer: queued, begun, shown, ended.
+
+use std::{path::PathBuf, sync::Arc};
+
+use agent_client_protocol_schema::v1::{PromptResponse, StopReason};
+use futures_util::FutureExt;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    connection::Connection,
+    content::PromptContent,
+    session::{ActivePrompt, Session},
+    updates::ShownTurn,
+    view::{SessionView, TurnEnding},
+};
+use crate::{
+    engine::{ConversationTarget, Layers, StartedTurn, TurnConfig, TurnRequest, TurnStart},
+    front::{
+        error::{RequestError, Result, internal, not_found},
+        relay::{begin::in_its_place, relay},
+        transport::in_order::{answered, let_next_begin, withdrawable},
+        wire::TurnCompleted,
+    },
+    session::{record::TurnOptions, replay},
+    turn::{
+        record::{ErrorCode, Outcome},
+        rules::Mode,
+    },
+};
+
+/// What a turn begins with.
+pub(super) enum Start {
+    /// What the user says.
+    Message(PromptContent),
+    /// The interrupted turn goes on.
+    Resume,
+}
+
+/// Runs a turn behind the session's other prompts, and says how it ended.
+///
+/// # Errors
+/// Where it could not begin, or failed. One that the client cancelled never does.
+pub(super) async fn run(
+    at: &Arc<Connection>,
+    session: &Arc<Session>,
+    start: Start,
+) -> Result<PromptResponse> {
+    let active = session.prompt()?;
+    let cancelled = active.cancelled.clone();
+    let ran = in_turn(at, session, &active, start).await;
+    if cancelled.is_cancelled() {
+        return Ok(PromptResponse::new(StopReason::Cancelled));
+    }
+    ran
+}
+
+async fn in_turn(
+    at: &Arc<Connection>,
+    session: &Arc<Session>,
+    active: &ActivePrompt<'_>,
+    start: Start,
+) -> Result<PromptResponse> {
+    let mut place = Box::pin(at.turns.enter(&session.id.0));
+    let place = match place.as_mut().now_or_never() {
+        Some(place) => place,
+        None => {
+            let_next_begin();
+            let place = active.cancelled.run_until_cancelled(place).await;
+            place.ok_or(RequestError::Withdrawn)?
+        }
+    };
+    let (answered, over) = (answered(), CancellationToken::new());
+    let _over = over.clone().drop_guard();
+    at.tasks.spawn_until("queue", at.gone.clone(), async move {
+        // The next turn shows nothing before this one is answered.
+        over.cancelled().await;
+        answered.await;
+        drop(place);
+    });
+    let begun = begin(at, session, start);
+    let turn = withdrawable(active.cancelled.clone(), begun).await?;
+    show(at, session, active, turn).await
+}
+
+async fn begin(at: &Arc<Connection>, session: &Arc<Session>, start: Start) -> Result<StartedTurn> {
+    let (connection, of) = (at.clone(), session.clone());
+    let configure = move || configure(&connection, &of, start);
+    in_its_place(&at.engine, &at.disk, &at.gone, &session.id.0, configure).await
+}
+
+/// Reads what the turn begins with, and its configuration. Blocks on files.
+fn configure(at: &Connection, session: &Session, start: Start) -> Result<TurnConfig> {
+    let roots = vec![session.root.clone()];
+    let found = at.engine.conversations().find(roots, &session.id.0);
+    let (conversation, root) = found.map_err(not_found)?;
+    let choice = session.choice();
+    let (start, options, root) = match start {
+        Start::Message(content) => {
+            let (text, attachments) = content.attachments()?;
+            let start = TurnStart::Message { text, attachments };
+            (start, choice.options(), root)
+        }
+        Start::Resume => {
+            let lines = conversation.read_last_turn().map_err(internal)?;
+            let last = replay::turns(&lines.records).pop();
+            let last = last.filter(replay::Turn::is_interrupted);
+            let options = last.ok_or(RequestError::NothingToResume)?.options;
+            let root = options.root.as_ref().map_or(root, PathBuf::from);
+            let answers = Vec::new();
+            (TurnStart::Resume { answers }, options, root)
+        }
+    };
+    let layers = Layers {
+        flags: match start {
+            TurnStart::Message { .. } => choice.flags(),
+            TurnStart::Resume { .. } => resumed_flags(&options),
+        },
+        ..Layers::default()
+    };
+    let target = ConversationTarget::Existing(conversation);
+    let mut config = at.engine.configure(TurnRequest {
+        options,
+        layers,
+        client: Some(at.person.clone()),
+        ..TurnRequest::new(root, target, start)
+    })?;
+    if !config.trusted && matches!(config.mode(), Some(Mode::Edits | Mode::Auto)) {
+        return Err(RequestError::NotTrusted("mode edits or auto".into()));
+    }
+    let servers = &mut config.configuration.settings.mcp.servers;
+    for (name, server) in &session.servers {
+        // The user's own server of this name is the user's.
+        servers
+            .entry(name.clone())
+            .or_insert_with(|| server.clone());
+    }
+    Ok(config)
+}
+
+/// A turn that goes on keeps its model.
+fn resumed_flags(options: &TurnOptions) -> Vec<crate::config::Flag> {
+    let choice = super::session::TurnChoice {
+        model: options.model.clone(),
+        ..super::session::TurnChoice::default()
+    };
+    choice.flags()
+}
+
+/// Shows a turn to its end. Where the client wants it to end, it is told so and shown on.
+async fn show(
+    at: &Arc<Connection>,
+    session: &Arc<Session>,
+    active: &ActivePrompt<'_>,
+    turn: StartedTurn,
+) -> Result<PromptResponse> {
+    let handle = turn.handle.clone();
+    if at.gone.is_cancelled() {
+        handle.leave().await;
+    }
+    let ending = TurnEnding::default();
+    let view = SessionView {
+        at: at.clone(),
+        session: session.clone(),
+        shown: ShownTurn::new(
+            &handle.turn,
+            &session.root,
+            at.can,
+            at.registry.clone(),
+            session.cost(),
+        ),
+        ending: ending.clone(),
+    };
+    let mut shown = std::pin::pin!(relay(turn, &at.prompts, view));
+    tokio::select! {
+        biased;
+        _ = &mut shown => {}
+        () = active.cancelled.cancelled() => {
+            handle.cancel().await;
+            shown.await;
+        }
+    }
+    response(ending.take())
+}
+
+/// How the protocol says how a turn ended.
+fn response(completed: Option<TurnCompleted>) -> Result<PromptResponse> {
+    let Some(completed) = completed else {
+        return Err(internal(
+            "the turn failed inside Aside; send the message again",
+        ));
+    };
+    let stopped = match completed.outcome {
+        Outcome::Completed | Outcome::Interrupted => StopReason::EndTurn,
+        Outcome::Cancelled => StopReason::Cancelled,
+        Outcome::Failed => match completed.error {
+            Some(error) if error.code == ErrorCode::Limit => StopReason::MaxTurnRequests,
+            Some(error) if error.code == ErrorCode::Refused => StopReason::Refusal,
+            Some(error) => return Err(RequestError::Internal(error.message)),
+            None => return Err(internal("the turn failed; send the message again")),
+        },
+    };
+    Ok(PromptResponse::new(stopped))
+}

@@ -1,0 +1,385 @@
+//! What of a turn a client is shown: Aside's updates as those of the protocol. Pure.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use agent_client_protocol_schema::v1::{
+    ContentBlock, ContentChunk, Cost, Diff, MessageId, Meta, Notice, NoticeSeverity,
+    SessionInfoUpdate, SessionUpdate, Terminal, ToolCall, ToolCallContent, ToolCallLocation,
+    ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind, UsageUpdate,
+};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::capabilities::ClientAbilities;
+use crate::{
+    front::wire::{CallStatus, Update, Usage},
+    session::export::fenced,
+    tool::Registry,
+    turn::{
+        record::{Level, Status},
+        rules::Class,
+    },
+    visible::visible,
+};
+
+/// Bytes of a command's output that are shown at its end, where it cannot be shown as it comes.
+const OUTPUT: usize = 32 * 1024;
+
+/// A turn on its way to a client.
+pub(super) struct ShownTurn {
+    turn: String,
+    root: PathBuf,
+    can: ClientAbilities,
+    registry: Arc<Registry>,
+    /// By the provider's id.
+    calls: HashMap<String, ShownCall>,
+    /// How often a step began anew: its text has another id then.
+    anew: u32,
+    lines: u32,
+    /// Tokens of the turn so far.
+    usage: Usage,
+    /// What the turns before cost.
+    cost_before: f64,
+}
+
+/// A call that the client was told of.
+#[derive(Debug)]
+struct ShownCall {
+    id: String,
+    step: u32,
+    is_command: bool,
+    /// Its change was shown to the person who was asked.
+    shows_diff: bool,
+    output: String,
+    left_out: usize,
+    /// The file that it changed last.
+    file: Option<PathBuf>,
+}
+
+/// A change of one file, whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FileChange {
+    pub(super) path: PathBuf,
+    /// None for a new file.
+    pub(super) old: Option<String>,
+    pub(super) new: String,
+}
+
+impl ShownTurn {
+    /// A turn of which nothing was shown yet.
+    pub(super) fn new(
+        turn: &str,
+        root: &Path,
+        can: ClientAbilities,
+        registry: Arc<Registry>,
+        cost_before: f64,
+    ) -> Self {
+        Self {
+            turn: turn.to_owned(),
+            root: root.to_owned(),
+            can,
+            registry,
+            calls: HashMap::new(),
+            anew: 0,
+            lines: 0,
+            usage: Usage::default(),
+            cost_before,
+        }
+    }
+
+    /// What the client is told. A result's `change` is shown in place of its diff.
+    pub(super) fn update(
+        &mut self,
+        update: Update,
+        change: Option<FileChange>,
+    ) -> Vec<SessionUpdate> {
+        match update {
+            Update::Text { step, text } => {
+                let chunk =
+                    ContentChunk::new(text.into()).message_id(MessageId::new(self.message(step)));
+                vec![SessionUpdate::AgentMessageChunk(chunk)]
+            }
+            Update::Reasoning { step, text } => {
+                let id = format!("{}.thought", self.message(step));
+                let chunk = ContentChunk::new(text.into()).message_id(MessageId::new(id));
+                vec![SessionUpdate::AgentThoughtChunk(chunk)]
+            }
+            Update::ToolCall { .. } => self.call(update),
+            Update::ToolOutput { call_id, text } => self.output(&call_id, &text),
+            Update::ToolResult { .. } => self.result(update, change),
+            Update::Edit { call_id, uris } => self.edited(&call_id, &uris),
+            Update::Retry {
+                after_ms,
+                reason,
+                discard_step,
+                ..
+            } => {
+                let again = match discard_step {
+                    Some(_) => "; what was said since the last call is void",
+                    None => "",
+                };
+                self.anew += u32::from(discard_step.is_some());
+                let seconds = after_ms.div_ceil(1000);
+                let text = format!("{reason} Asked again in {seconds} s{again}.");
+                vec![self.line(Level::Warning, &text)]
+            }
+            Update::Notice { level, text } => vec![self.line(level, &text)],
+            Update::Usage(usage) => self.used(usage).into_iter().collect(),
+            Update::Title { title } => {
+                vec![SessionUpdate::SessionInfoUpdate(
+                    SessionInfoUpdate::new().title(title),
+                )]
+            }
+            Update::Question(_) | Update::Inquiry { .. } | Update::Steered { .. } => Vec::new(),
+        }
+    }
+
+    /// A line that is none of the model's.
+    pub(super) fn line(&mut self, level: Level, text: &str) -> SessionUpdate {
+        let text = visible(text);
+        if self.can.notices {
+            let severity = match level {
+                Level::Info => NoticeSeverity::Info,
+                Level::Warning => NoticeSeverity::Warning,
+            };
+            return SessionUpdate::Notice(Notice::new(severity, text));
+        }
+        self.lines += 1;
+        let id = format!("{}.line.{}", self.turn, self.lines);
+        let chunk = ContentChunk::new(format!("{text}\n\n").into()).message_id(MessageId::new(id));
+        SessionUpdate::AgentMessageChunk(chunk)
+    }
+
+    /// The id by which the client knows a call; none where it was not told of it, as of a hidden tool's.
+    pub(super) fn call_id(&self, call: &str) -> Option<&str> {
+        self.calls.get(call).map(|call| call.id.as_str())
+    }
+
+    /// The person who was asked about the call saw its change.
+    pub(super) fn showed_diff(&mut self, call: &str) {
+        if let Some(call) = self.calls.get_mut(call) {
+            call.shows_diff = true;
+        }
+    }
+
+    /// The file that a call changed, where nobody saw the change yet.
+    pub(super) fn unseen_change(&self, call: &str) -> Option<&Path> {
+        let call = self.calls.get(call)?;
+        call.file.as_deref().filter(|_| !call.shows_diff)
+    }
+
+    /// What the session cost so far, where that is known.
+    pub(super) fn cost(&self) -> f64 {
+        self.cost_before + self.usage.cost_usd.unwrap_or_default()
+    }
+
+    fn message(&self, step: u32) -> String {
+        match self.anew {
+            0 => format!("{}.{step}", self.turn),
+            anew => format!("{}.{step}.{anew}", self.turn),
+        }
+    }
+
+    fn call(&mut self, update: Update) -> Vec<SessionUpdate> {
+        let Update::ToolCall {
+            step,
+            call_id,
+            name,
+            title,
+            arguments,
+            status,
+        } = update
+        else {
+            return Vec::new();
+        };
+        let status = match status {
+            CallStatus::Waiting => ToolCallStatus::Pending,
+            CallStatus::Running => ToolCallStatus::InProgress,
+        };
+        let title = visible(&title).into_owned();
+        if let Some(known) = self.calls.get(&call_id).filter(|known| known.step == step) {
+            let fields = ToolCallUpdateFields::new().status(status).title(title);
+            let update = ToolCallUpdate::new(known.id.clone(), fields);
+            return vec![SessionUpdate::ToolCallUpdate(update)];
+        }
+        // Providers give the same id again in other turns, and some in other steps.
+        let id = format!("{}.{step}.{call_id}", self.turn);
+        let (kind, is_command) = kind(&self.registry, &name);
+        let mut call = ToolCall::new(id.clone(), title)
+            .name(name.clone())
+            .kind(kind)
+            .status(status);
+        if let Some(path) = arguments.get("path").and_then(Value::as_str)
+            && self.registry.get(&name).is_some()
+        {
+            call = call.locations(vec![ToolCallLocation::new(self.root.join(path))]);
+        }
+        if is_command && self.can.terminal_output {
+            call = call
+                .content(vec![ToolCallContent::Terminal(Terminal::new(id.clone()))])
+                .meta(meta(
+                    "terminal_info",
+                    json!({ "terminal_id": id, "cwd": self.root }),
+                ));
+        }
+        let shown = ShownCall {
+            id,
+            step,
+            is_command,
+            shows_diff: false,
+            output: String::new(),
+            left_out: 0,
+            file: None,
+        };
+        self.calls.insert(call_id, shown);
+        vec![SessionUpdate::ToolCall(call.raw_input(arguments))]
+    }
+
+    /// Output goes out as it comes where it can be added to; sent whole again and again it would be quadratic.
+    fn output(&mut self, call: &str, text: &str) -> Vec<SessionUpdate> {
+        let Some(call) = self.calls.get_mut(call) else {
+            return Vec::new();
+        };
+        if call.is_command && self.can.terminal_output {
+            let data = text.replace("\r\n", "\n").replace('\n', "\r\n");
+            let piece = json!({ "terminal_id": call.id, "data": data });
+            let update = ToolCallUpdate::new(call.id.clone(), ToolCallUpdateFields::new())
+                .meta(meta("terminal_output", piece));
+            return vec![SessionUpdate::ToolCallUpdate(update)];
+        }
+        call.output.push_str(text);
+        if call.output.len() > 2 * OUTPUT {
+            let end = call.output.ceil_char_boundary(call.output.len() - OUTPUT);
+            call.output.drain(..end);
+            call.left_out += end;
+        }
+        Vec::new()
+    }
+
+    fn edited(&mut self, call: &str, uris: &[String]) -> Vec<SessionUpdate> {
+        let Some(call) = self.calls.get_mut(call) else {
+            return Vec::new();
+        };
+        let paths: Vec<PathBuf> = uris.iter().filter_map(|uri| file_path(uri)).collect();
+        call.file = paths.last().cloned();
+        let locations: Vec<_> = paths.into_iter().map(ToolCallLocation::new).collect();
+        let fields = ToolCallUpdateFields::new().locations(locations);
+        let update = ToolCallUpdate::new(call.id.clone(), fields);
+        vec![SessionUpdate::ToolCallUpdate(update)]
+    }
+
+    fn result(&mut self, update: Update, change: Option<FileChange>) -> Vec<SessionUpdate> {
+        let Update::ToolResult {
+            call_id,
+            status,
+            summary,
+            exit_status,
+            diff,
+        } = update
+        else {
+            return Vec::new();
+        };
+        let Some(call) = self.calls.get_mut(&call_id) else {
+            return Vec::new();
+        };
+        let is_ok = status == Status::Ok;
+        let mut fields = ToolCallUpdateFields::new().status(if is_ok {
+            ToolCallStatus::Completed
+        } else {
+            ToolCallStatus::Failed
+        });
+        let terminal = call.is_command && self.can.terminal_output;
+        let content = match (change, diff) {
+            (Some(change), _) => Some(change.content()),
+            (None, Some(_)) if call.shows_diff => None,
+            (None, Some(diff)) => Some(text(fenced("diff", &visible(&diff)))),
+            (None, None) if terminal && exit_status.is_some() => None,
+            (None, None) if !call.output.is_empty() => Some(text(printed(call))),
+            (None, None) if is_ok && call.shows_diff => None,
+            (None, None) => Some(text(visible(&summary).into_owned())),
+        };
+        if let Some(content) = content {
+            fields = fields.content(vec![content]);
+        }
+        let mut update = ToolCallUpdate::new(call.id.clone(), fields);
+        if terminal {
+            let exit = json!({ "terminal_id": call.id, "exit_code": exit_status, "signal": null });
+            update = update.meta(meta("terminal_exit", exit));
+        }
+        call.output = String::new();
+        vec![SessionUpdate::ToolCallUpdate(update)]
+    }
+
+    /// What the context holds now is what the last response took and gave: all so far, less all before.
+    fn used(&mut self, usage: Usage) -> Option<SessionUpdate> {
+        let before = std::mem::replace(&mut self.usage, usage);
+        let sum = |usage: &Usage| {
+            usage.input_tokens
+                + usage.output_tokens
+                + usage.cache_read_tokens
+                + usage.cache_write_tokens
+        };
+        let used = sum(&usage).saturating_sub(sum(&before));
+        let mut update = UsageUpdate::new(used, usage.context_window?);
+        if usage.cost_usd.is_some() {
+            update = update.cost(Cost::new(self.cost(), "USD"));
+        }
+        Some(SessionUpdate::UsageUpdate(update))
+    }
+}
+
+impl FileChange {
+    /// The change as a call shows it.
+    pub(super) fn content(self) -> ToolCallContent {
+        ToolCallContent::Diff(Diff::new(self.path, self.new).old_text(self.old))
+    }
+}
+
+/// What a call of this tool does, for its picture; and whether it runs a command.
+fn kind(registry: &Registry, tool: &str) -> (ToolKind, bool) {
+    let Some(tool) = registry.get(tool) else {
+        return (ToolKind::Other, false);
+    };
+    let about = tool.about();
+    let kind = match about.class {
+        _ if about.runs_commands => ToolKind::Execute,
+        Class::Reads if about.name == "search" => ToolKind::Search,
+        Class::Reads => ToolKind::Read,
+        Class::Edits => ToolKind::Edit,
+        Class::More => ToolKind::Other,
+    };
+    (kind, about.runs_commands)
+}
+
+/// What a command printed, or its end.
+fn printed(call: &ShownCall) -> String {
+    let start = call.output.len().saturating_sub(OUTPUT);
+    let start = call.output.ceil_char_boundary(start);
+    let output = fenced("", &visible(&call.output[start..]));
+    match call.left_out + start {
+        0 => output,
+        bytes => format!("The first {bytes} bytes are left out here.\n\n{output}"),
+    }
+}
+
+/// A text in a call.
+pub(super) fn text(text: String) -> ToolCallContent {
+    ToolCallContent::Content(agent_client_protocol_schema::v1::Content::new(
+        ContentBlock::from(text),
+    ))
+}
+
+/// The path of a file's URI.
+pub(super) fn file_path(uri: &str) -> Option<PathBuf> {
+    Url::parse(uri).ok()?.to_file_path().ok()
+}
+
+fn meta(key: &str, value: Value) -> Meta {
+    let mut meta = Meta::new();
+    meta.insert(key.to_owned(), value);
+    meta
+}

@@ -1,0 +1,203 @@
+//! A turn as a client sees it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{
+    client::SentRequest,
+    connection::Connection,
+    form, permission,
+    session::Session,
+    updates::{FileChange, ShownTurn},
+    whole,
+};
+use crate::{
+    engine::{TurnNotice, blocking},
+    front::{
+        error::RequestError,
+        notices::{TrustWords, sentence},
+        relay::{TurnView, prompts::PendingPrompt},
+        wire::{Preview, Prompt, PromptKind, TurnCompleted, Update},
+    },
+    turn::{
+        effect::DismissReason,
+        input::PromptAnswer,
+        record::{Level, Outcome},
+    },
+};
+
+/// Bytes that may wait for the client before updates are held back and joined.
+const ENOUGH: usize = 64 * 1024;
+/// How a workspace is trusted through a client of the protocol.
+const TRUST: TrustWords = TrustWords {
+    never: "The workspace is not trusted, so only tools that read will run; send /trust to see what trust \
+            would change, or run `aside trust` in it.",
+    again: "then send /trust, or run `aside trust` in it",
+};
+
+/// How a turn ended, once it has.
+#[derive(Clone, Default)]
+pub(super) struct TurnEnding(Arc<Mutex<Option<TurnCompleted>>>);
+
+/// A turn on its way to the client.
+pub(super) struct SessionView {
+    pub(super) at: Arc<Connection>,
+    pub(super) session: Arc<Session>,
+    pub(super) shown: ShownTurn,
+    pub(super) ending: TurnEnding,
+}
+
+impl TurnEnding {
+    /// How it ended; none where it failed inside Aside.
+    pub(super) fn take(&self) -> Option<TurnCompleted> {
+        self.lock().take()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<TurnCompleted>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SessionView {
+    fn tell(&self, update: agent_client_protocol_schema::v1::SessionUpdate) {
+        self.at.client.update(&self.session.id, update);
+    }
+
+    fn line(&mut self, level: Level, text: &str) {
+        let line = self.shown.line(level, text);
+        self.tell(line);
+    }
+
+    /// The change that a result tells of, whole, where the person did not see it before.
+    async fn change(&self, update: &Update) -> Option<FileChange> {
+        let Update::ToolResult {
+            call_id,
+            diff: Some(diff),
+            ..
+        } = update
+        else {
+            return None;
+        };
+        let path = self.shown.unseen_change(call_id)?.to_owned();
+        let diff = diff.clone();
+        let changed = blocking(move || Ok::<_, RequestError>(whole::change(path, &diff)));
+        changed.await.ok().flatten()
+    }
+
+    /// The id by which the client knows the call of a prompt.
+    fn call_of(&self, prompt: &Prompt) -> Option<&str> {
+        self.shown.call_id(&prompt.tool.call_id)
+    }
+}
+
+impl TurnView for SessionView {
+    fn joins(&self) -> bool {
+        true
+    }
+
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
+    async fn room(&self) {
+        self.at.client.room(ENOUGH).await;
+    }
+
+    async fn update(&mut self, update: Update) {
+        let change = self.change(&update).await;
+        for update in self.shown.update(update, change) {
+            self.tell(update);
+        }
+    }
+
+    fn notice(&mut self, notice: TurnNotice) -> Option<Update> {
+        let text = sentence(&notice, &TRUST);
+        let is_told = match notice {
+            TurnNotice::Damage(_) | TurnNotice::NotDurable(_) | TurnNotice::HeadChanged { .. } => {
+                true
+            }
+            // Each is a message on the screen, which says the same of the workspace once.
+            _ => self.session.is_news(&text),
+        };
+        is_told.then_some(Update::Notice {
+            level: Level::Warning,
+            text,
+        })
+    }
+
+    async fn prompt(&mut self, prompt: PendingPrompt) {
+        let asked = &prompt.prompt;
+        let client = &self.at.client;
+        let request = if asked.kind == PromptKind::Question {
+            let request = form::request(&self.session.id, self.call_of(asked), asked);
+            request.map(|request| client.request("elicitation/create", request))
+        } else {
+            let call = self.call_of(asked).map(str::to_owned);
+            let call = call.unwrap_or_else(|| format!("{}.{}", asked.turn_id, asked.tool.call_id));
+            let request = permission::request(&self.session.id, call, asked);
+            Some(client.request("session/request_permission", request))
+        };
+        if let Some(Preview::Diff { .. }) = asked.preview {
+            let call = asked.tool.call_id.clone();
+            self.shown.showed_diff(&call);
+        }
+        prompt.sight.shown(true);
+        let asked = ask(self.at.clone(), prompt, request);
+        self.at.tasks.spawn_unawaited("prompt", asked);
+    }
+
+    /// That its prompt is closed tells the task that waits for an answer.
+    async fn dismiss(&mut self, _: &str, _: DismissReason) {}
+
+    async fn end(&mut self, completed: Option<TurnCompleted>) {
+        self.session.costs(self.shown.cost());
+        if let Some(completed) = &completed
+            && completed.outcome == Outcome::Interrupted
+        {
+            let text = interrupted(&completed.prompts);
+            self.line(Level::Warning, &text);
+        }
+        *self.ending.lock() = completed;
+    }
+
+    async fn warn(&mut self, notice: TurnNotice) {
+        let text = sentence(&notice, &TRUST);
+        self.line(Level::Warning, &text);
+    }
+}
+
+/// What waits in an interrupted turn, and how it goes on.
+pub(super) fn interrupted(prompts: &[Prompt]) -> String {
+    let waits: String = prompts
+        .iter()
+        .map(|prompt| format!(" {}: {}", prompt.label, prompt.text))
+        .collect();
+    format!("The turn was interrupted; send /resume to go on with it.{waits}")
+}
+
+/// Waits for the client's answer to a prompt. One that is settled in another way is withdrawn, and what the client says of
+/// it all the same goes on record as late.
+async fn ask(at: Arc<Connection>, open: PendingPrompt, request: Option<SentRequest>) {
+    let conversations = at.engine.conversations();
+    let Some(mut request) = request else {
+        let why = "this client can show no question of this kind".to_owned();
+        open.reply(PromptAnswer::Failed(why), conversations).await;
+        return;
+    };
+    let reply = tokio::select! {
+        biased;
+        reply = request.reply() => reply,
+        () = open.closed.cancelled() => {
+            request.withdraw();
+            request.reply().await
+        }
+    };
+    // A client that goes away decides nothing.
+    let Some(reply) = reply else {
+        return;
+    };
+    let answer = match open.prompt.kind {
+        PromptKind::Question => form::read(&open.prompt, reply),
+        PromptKind::RunTool | PromptKind::DeliverResult => permission::read(&open.prompt, reply),
+    };
+    open.reply(answer, conversations).await;
+}
