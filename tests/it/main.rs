@@ -1,5 +1,6 @@
 //! Integration tests: the real program, on real files, pipes, terminals and processes.
 
+mod acp;
 mod asker;
 mod commands;
 mod cost;

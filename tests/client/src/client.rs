@@ -16,7 +16,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    framing::{self, Message},
+    framing::{Frames, Message},
     pipes::read_into,
     server::{self, Server},
 };
@@ -46,6 +46,9 @@ pub struct Client {
     last: u64,
     /// Nothing more is read.
     stalled: Arc<AtomicBool>,
+    frames: Frames,
+    /// Is given each message: whether it goes to the server, and the message.
+    tap: Box<dyn FnMut(bool, &Value)>,
 }
 
 impl Client {
@@ -53,24 +56,42 @@ impl Client {
     pub fn run(command: Command) -> Self {
         let stderr = tempfile::tempfile().expect("a temporary file");
         let (server, input, output) = Server::start(command, stderr).expect("the server starts");
-        Self::new(Peer::Process(server), input, output)
+        Self::new(Frames::Headers, Peer::Process(server), input, output)
+    }
+
+    /// The same for a server whose messages are lines.
+    pub fn run_lines(command: Command) -> Self {
+        let stderr = tempfile::tempfile().expect("a temporary file");
+        let (server, input, output) = Server::start(command, stderr).expect("the server starts");
+        Self::new(Frames::Lines, Peer::Process(server), input, output)
     }
 
     /// Of a server that this thread runs in this process, on these pipes. `panics` says what panicked in it so far.
     pub fn of_thread(
+        frames: Frames,
         server: JoinHandle<io::Result<u8>>,
         input: impl Write + 'static,
         output: impl Read + Send + 'static,
         panics: impl Fn() -> String + 'static,
     ) -> Self {
-        Self::new(Peer::Thread(server, Box::new(panics)), input, output)
+        Self::new(
+            frames,
+            Peer::Thread(server, Box::new(panics)),
+            input,
+            output,
+        )
     }
 
-    fn new(peer: Peer, input: impl Write + 'static, output: impl Read + Send + 'static) -> Self {
+    fn new(
+        frames: Frames,
+        peer: Peer,
+        input: impl Write + 'static,
+        output: impl Read + Send + 'static,
+    ) -> Self {
         let (say, messages) = channel();
         let stalled = Arc::new(AtomicBool::new(false));
         let stalls = stalled.clone();
-        read_into(output, move |message| {
+        read_into(frames, output, move |message| {
             // What is broken ends the messages; whoever waits for one says what came before.
             let more = message.is_ok_and(|message| say.send(message).is_ok());
             while more && stalls.load(Ordering::Relaxed) {
@@ -86,7 +107,15 @@ impl Client {
             waiting: VecDeque::new(),
             last: 0,
             stalled,
+            frames,
+            tap: Box::new(|_, _| {}),
         }
+    }
+
+    /// From now on each message is given to `tap` as it is sent, or asked for: whether it goes to the server, and the
+    /// message.
+    pub fn on_messages(&mut self, tap: impl FnMut(bool, &Value) + 'static) {
+        self.tap = Box::new(tap);
     }
 
     /// Nothing is read any more but what is being read.
@@ -201,7 +230,11 @@ impl Client {
                 return self.waiting.remove(at).unwrap();
             }
             match self.messages.recv_timeout(server::left(deadline)) {
-                Ok(message) => self.waiting.push_back(message.parse().expect("JSON")),
+                Ok(message) => {
+                    let message = message.parse().expect("JSON");
+                    (self.tap)(false, &message);
+                    self.waiting.push_back(message);
+                }
                 Err(error) => panic!(
                     "no {what} came ({error}), but {:#?}; {}",
                     self.waiting,
@@ -319,17 +352,24 @@ impl Client {
 
     /// Sends a message, whatever it is, and returns the time just before it was written.
     pub fn send(&mut self, message: &Value) -> Instant {
-        let bytes = framing::frame(message);
+        (self.tap)(true, message);
+        self.send_bytes(&self.frames.frame(message))
+    }
+
+    /// Sends bytes, whatever they are, and returns the time just before they were written.
+    pub fn send_bytes(&mut self, bytes: &[u8]) -> Instant {
         let input = self.input.as_mut().expect("an open pipe");
         let at = Instant::now();
-        input.write_all(&bytes).expect("the server reads");
+        input.write_all(bytes).expect("the server reads");
         at
     }
 
     fn take_what_came(&mut self) {
-        let came = self.messages.try_iter();
-        self.waiting
-            .extend(came.map(|message| message.parse().expect("JSON")));
+        while let Ok(message) = self.messages.try_recv() {
+            let message = message.parse().expect("JSON");
+            (self.tap)(false, &message);
+            self.waiting.push_back(message);
+        }
     }
 }
 

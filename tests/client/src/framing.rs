@@ -1,4 +1,4 @@
-//! Messages on a pipe: a header with `Content-Length`, an empty line, JSON.
+//! Messages on a pipe: a header with `Content-Length`, an empty line, JSON; or JSON, a line each.
 
 use std::{
     io::{self, BufRead, Error, ErrorKind, Read},
@@ -11,6 +11,15 @@ use serde_json::Value;
 pub const MAX_MESSAGE: usize = 64 << 20;
 /// Bytes of a line of the header, at the most.
 const MAX_LINE: u64 = 4096;
+
+/// How messages are told apart on a pipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frames {
+    /// A header with `Content-Length` stands before each, as in the Language Server Protocol.
+    Headers,
+    /// Each is a line, as in the Agent Client Protocol.
+    Lines,
+}
 
 /// A message as it came, not parsed yet.
 #[derive(Debug)]
@@ -36,6 +45,46 @@ impl Message {
     pub fn contains(&self, bytes: &[u8]) -> bool {
         self.body.windows(bytes.len()).any(|part| part == bytes)
     }
+}
+
+impl Frames {
+    /// The next message; none at the end of the input.
+    ///
+    /// # Errors
+    /// Where the pipe breaks, or what comes is not framed.
+    pub fn read(self, input: &mut impl BufRead) -> io::Result<Option<Message>> {
+        match self {
+            Self::Headers => read(input),
+            Self::Lines => read_line(input),
+        }
+    }
+
+    /// A message as it is written.
+    pub fn frame(self, message: &Value) -> Vec<u8> {
+        match self {
+            Self::Headers => frame(message),
+            Self::Lines => format!("{message}\n").into_bytes(),
+        }
+    }
+}
+
+/// The next line.
+fn read_line(input: &mut impl BufRead) -> io::Result<Option<Message>> {
+    let mut body = Vec::new();
+    let count = input
+        .take(MAX_MESSAGE as u64)
+        .read_until(b'\n', &mut body)?;
+    if count == 0 {
+        return Ok(None);
+    }
+    if body.pop() != Some(b'\n') {
+        return Err(invalid("a message has no end"));
+    }
+    Ok(Some(Message {
+        at: Instant::now(),
+        bytes: count,
+        body,
+    }))
 }
 
 /// The next message; none at the end of the input.

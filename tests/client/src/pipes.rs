@@ -6,7 +6,7 @@ use std::{
     thread,
 };
 
-use crate::framing::{self, Message};
+use crate::framing::{Frames, Message};
 
 /// Bytes that are read at once.
 const BUFFER: usize = 64 * 1024;
@@ -14,12 +14,13 @@ const BUFFER: usize = 64 * 1024;
 /// Reads messages in a thread of its own and gives each to `take`, until that returns false or the pipe ends. An error
 /// is the last thing that is given. The pipe is closed at the end.
 pub fn read_into(
+    frames: Frames,
     output: impl Read + Send + 'static,
     take: impl Fn(io::Result<Message>) -> bool + Send + 'static,
 ) {
     thread::spawn(move || {
         let mut output = BufReader::with_capacity(BUFFER, output);
-        while let Some(read) = framing::read(&mut output).transpose() {
+        while let Some(read) = frames.read(&mut output).transpose() {
             let broken = read.is_err();
             if !take(read) || broken {
                 return;

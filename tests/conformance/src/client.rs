@@ -18,7 +18,8 @@ use std::{
 };
 
 use aside_test_client::{
-    Server, framing,
+    Server,
+    framing::{self, Frames},
     pipes::{QueuedInput, read_into},
 };
 use serde_json::{Value, json};
@@ -64,7 +65,9 @@ impl Client {
         timeout: Duration,
     ) -> Self {
         let (say, messages) = sync_channel(MAX_READ);
-        read_into(output, move |message| say.send(message).is_ok());
+        read_into(Frames::Headers, output, move |message| {
+            say.send(message).is_ok()
+        });
         Self {
             server,
             input: Some(QueuedInput::new(input)),

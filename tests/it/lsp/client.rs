@@ -13,7 +13,7 @@ use std::{
 };
 
 use aside::{front::lsp, tool::Tool};
-use aside_test_client as shared;
+use aside_test_client::{self as shared, framing::Frames};
 use serde_json::{Value, json};
 
 use crate::world::TestWorld;
@@ -96,6 +96,7 @@ impl Client {
         });
         let panics = move || panics_in(&name);
         Self(shared::Client::of_thread(
+            Frames::Headers,
             server.unwrap(),
             to_server,
             from_server,

@@ -1,0 +1,261 @@
+//! Sessions: made, listed, loaded, forked, closed and deleted; what is no message; clients that come and go.
+
+use serde_json::{Value, json};
+
+use super::client::{Client, choose, forms, nobody, of_kind, said};
+use crate::world::TestWorld;
+
+const HELLO: &str = "[[reply]]\nrepeat = true\nsay = [{ text = 'Hello.' }]";
+
+#[test]
+fn a_session_is_on_disk_before_its_first_prompt_and_another_process_goes_on_with_it() {
+    let world = TestWorld::new();
+    let client = Client::start(&world, HELLO, json!({}));
+    let session = client.session.clone();
+    client.leave();
+    assert_eq!(world.conversation(), session);
+    let mut client = Client::spawn(&world);
+    client.initialize(json!({}));
+    client.session = session;
+    let params = client.of_session(json!({ "cwd": world.at(""), "mcpServers": [] }));
+    client.request("session/resume", params);
+    assert_eq!(client.play("Go", nobody).1, "end_turn");
+    client.leave();
+}
+
+#[test]
+fn a_loaded_session_is_shown_as_it_was() {
+    let script = r#"
+        [[reply]]
+        when = { step = 1, user = "Go" }
+        say = [
+            { reasoning = "Hm." },
+            { text = "I look." },
+            { call = "write_file", id = "edit", arguments = { path = "b.txt", content = "B" } },
+        ]
+        [[reply]]
+        when = { step = 2 }
+        say = [{ text = "Done." }]
+        [[reply]]
+        when = { user = "More" }
+        say = [{ call = "ask_user", id = "ask", arguments = { question = "Which?" } }]
+    "#;
+    let world = TestWorld::new();
+    world.write("a.txt", "a b\n");
+    let mut client = Client::start(&world, script, forms());
+    let (live, _) = client.play("Go", |_| choose("once"));
+    client.prompt("More");
+    client.expect("elicitation/create");
+    // It goes without a word: the turn is interrupted.
+    let session = client.session.clone();
+    client.crash();
+
+    let mut client = Client::spawn(&world);
+    client.initialize(forms());
+    client.session = session;
+    let params = client.of_session(json!({ "cwd": world.at(""), "mcpServers": [] }));
+    let id = client.ask("session/load", params);
+    let mut updates = Vec::new();
+    loop {
+        let message = client.next("history", |_| true);
+        if message["id"] == id {
+            assert!(message["error"].is_null(), "{message}");
+            break;
+        }
+        updates.push(message["params"]["update"].clone());
+    }
+    let users: Vec<&Value> = of_kind(&updates, "user_message_chunk");
+    let texts: Vec<&Value> = users.iter().map(|it| &it["content"]["text"]).collect();
+    assert_eq!(texts, ["Go", "More"]);
+    assert_eq!(said(&updates, "agent_thought_chunk"), "Hm.");
+    let said_again = said(&updates, "agent_message_chunk");
+    assert!(said_again.starts_with("I look.Done."), "{said_again}");
+    assert!(
+        said_again.contains("/resume") && said_again.contains("Which?"),
+        "{said_again}"
+    );
+    let (calls, again) = (of_kind(&live, "tool_call"), of_kind(&updates, "tool_call"));
+    for key in ["toolCallId", "title", "kind", "rawInput", "locations"] {
+        assert_eq!(calls[0][key], again[0][key], "{key}");
+    }
+    let ended = |updates: &[Value]| {
+        let ended = updates
+            .iter()
+            .find(|it| it["status"] == "completed")
+            .cloned();
+        ended.unwrap()["toolCallId"].clone()
+    };
+    assert_eq!(ended(&live), ended(&updates));
+    client.leave();
+}
+
+#[test]
+fn sessions_are_listed_named_forked_closed_and_deleted() {
+    let world = TestWorld::new();
+    let mut client = Client::start(&world, HELLO, json!({}));
+    assert_eq!(client.play("First words", nobody).1, "end_turn");
+    let cwd = world.at("");
+    let titled = |client: &mut Client| -> Vec<(String, String)> {
+        let listed = client.request("session/list", json!({ "cwd": cwd }));
+        let sessions = listed["sessions"].as_array().unwrap().iter();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        sessions
+            .map(|it| (text(&it["sessionId"]), text(&it["title"])))
+            .collect()
+    };
+    let own = client.session.clone();
+    assert_eq!(
+        titled(&mut client),
+        [(own.clone(), "First words".to_owned())]
+    );
+
+    let params = client.of_session(json!({ "title": "Other words" }));
+    assert_eq!(
+        client.request("session/set_title", params),
+        json!({ "title": "Other words" })
+    );
+    let params = client.of_session(json!({ "cwd": cwd, "mcpServers": [] }));
+    let fork = client.request("session/fork", params)["sessionId"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let mut ids: Vec<String> = titled(&mut client).into_iter().map(|it| it.0).collect();
+    ids.sort();
+    let mut expected = vec![own.clone(), fork.clone()];
+    expected.sort();
+    assert_eq!(ids, expected);
+
+    client.request("session/close", json!({ "sessionId": own }));
+    let refused = client.error(
+        "session/prompt",
+        json!({ "sessionId": own, "prompt": [{ "type": "text", "text": "x" }] }),
+    );
+    assert_eq!(
+        (&refused["code"], &refused["data"]["sessionId"]),
+        (&json!(-32002), &json!(own))
+    );
+    for id in [&own, &fork, &own] {
+        client.request("session/delete", json!({ "sessionId": id }));
+    }
+    assert!(titled(&mut client).is_empty());
+    client.leave();
+}
+
+#[test]
+fn two_sessions_run_at_once() {
+    let script = r#"
+        [[reply]]
+        when = { user = "asks" }
+        say = [{ call = "ask_user", id = "ask", arguments = { question = "Which?" } }]
+        [[reply]]
+        repeat = true
+        say = [{ text = "Hello." }]
+    "#;
+    let world = TestWorld::new();
+    let mut client = Client::start(&world, script, forms());
+    let first = client.prompt("asks");
+    let asked = client.expect("elicitation/create");
+    assert_eq!(asked["params"]["sessionId"], json!(client.session));
+    let before = client.session.clone();
+    client.session = client.new_session(&world.at(""));
+    let second = client.prompt("Go");
+    assert_eq!(client.stopped(second), "end_turn");
+    let params = json!({ "sessionId": before });
+    let close = client.ask("session/close", params);
+    assert_eq!(client.stopped(first), "cancelled");
+    client.result(close);
+    client.leave();
+}
+
+#[test]
+fn what_cannot_be_done_is_said_with_the_codes_of_the_protocol() {
+    let world = TestWorld::new();
+    let mut client = Client::spawn(&world);
+    assert_eq!(
+        client
+            .refused(
+                "session/new",
+                json!({ "cwd": world.at(""), "mcpServers": [] })
+            )
+            .0,
+        -32600
+    );
+    let said = client.initialize(json!({}));
+    assert_eq!(said["protocolVersion"], 1);
+    assert_eq!(
+        said["agentCapabilities"]["sessionCapabilities"]["list"],
+        json!({})
+    );
+    for (method, params, code) in [
+        ("session/nothing", json!({}), -32601),
+        ("_x/y", json!({}), -32601),
+        (
+            "session/new",
+            json!({ "cwd": "relative", "mcpServers": [] }),
+            -32602,
+        ),
+        (
+            "session/new",
+            json!({ "cwd": world.at("nowhere"), "mcpServers": [] }),
+            -32602,
+        ),
+        ("session/new", json!({}), -32602),
+        (
+            "session/load",
+            json!({ "sessionId": "hunter2", "cwd": world.at(""), "mcpServers": [] }),
+            -32002,
+        ),
+        ("session/close", json!({ "sessionId": "no" }), -32002),
+        ("session/list", json!({ "cursor": "no" }), -32602),
+        (
+            "session/prompt",
+            json!({ "sessionId": "s", "prompt": "hunter2" }),
+            -32602,
+        ),
+    ] {
+        let error = client.error(method, params);
+        assert_eq!(error["code"], code, "{method}: {error}");
+        assert!(
+            code == -32002 || !error.to_string().contains("hunter2"),
+            "{error}"
+        );
+    }
+    let session = client.new_session(&world.at(""));
+    for prompt in [
+        json!([]),
+        json!([{ "type": "text" }]),
+        json!([{ "type": "audio", "data": "", "mimeType": "x" }]),
+    ] {
+        let error = client.error(
+            "session/prompt",
+            json!({ "sessionId": session, "prompt": prompt }),
+        );
+        assert_eq!(error["code"], -32602, "{error}");
+    }
+    client.leave();
+}
+
+#[test]
+fn what_goes_along_with_a_prompt_reaches_the_model() {
+    let script = r#"
+        [[reply]]
+        when = { attached = "unsaved text" }
+        say = [{ text = "Seen." }]
+    "#;
+    let world = TestWorld::new();
+    world.write("a.txt", "on disk\n");
+    let mut client = Client::start(&world, script, json!({}));
+    let uri = format!("file://{}", world.at("a.txt").display());
+    let prompt = json!([
+        { "type": "text", "text": "Look at " },
+        { "type": "resource", "resource": { "uri": "untitled:1", "mimeType": "text/plain", "text": "unsaved text" } },
+        { "type": "resource_link", "uri": uri, "name": "a.txt" },
+        { "type": "resource_link", "uri": "https://example.com/", "name": "far" },
+        { "type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo=" },
+        { "type": "hologram", "data": "?" },
+    ]);
+    let params = client.of_session(json!({ "prompt": prompt }));
+    let id = client.ask("session/prompt", params);
+    assert_eq!(client.stopped(id), "end_turn");
+    client.leave();
+}
