@@ -7,6 +7,7 @@
 //! | [`acp`] | the front end for clients of the Agent Client Protocol |
 //! | [`relay`] | what a turn says to a client, and a client to a turn, for any protocol |
 //! | [`transport`] | bytes in and out over pipes, bounded and in order, for any protocol |
+//! | `trusting` | what trust in a workspace would change, in words |
 //! | [`notices`] | what a person is told as a turn begins, in words |
 //! | [`error`] | why a request cannot be done, as data |
 //! | [`wire`] | the protocol's messages as they are on the wire |
@@ -20,4 +21,5 @@ pub mod lsp;
 pub mod notices;
 pub mod relay;
 pub mod transport;
+mod trusting;
 pub mod wire;

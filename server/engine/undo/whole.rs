@@ -61,11 +61,12 @@ pub enum TakeBackError {
 }
 
 impl TurnToUndo {
-    /// Takes the turn back: all files or none. To be called on a thread that may wait for the editor.
+    /// Takes the turn back: all files or none; on disk alone where there is no editor. To be called on a thread that may
+    /// wait for the editor.
     ///
     /// # Errors
     /// [`TakeBackError`].
-    pub fn take_back(&self, editor: ConnectedEditor<'_>) -> Result<UndoneTurn, TakeBackError> {
+    pub fn take_back(&self, editor: Option<ConnectedEditor<'_>>) -> Result<UndoneTurn, TakeBackError> {
         // While it is open here, no turn of another process changes files.
         let mut log = self.conversation.log(Clock::start().now())?;
         let lines = self.conversation.read_all()?;
@@ -80,7 +81,7 @@ impl TurnToUndo {
             which: &which,
             conversation: &self.conversation,
             root: &self.root,
-            editor: Some(editor),
+            editor,
         };
         let failed = |why| match why {
             UndoFailure::Undo(UndoError::NoTurn(turn)) => TakeBackError::NoTurn(turn),

@@ -69,7 +69,7 @@ pub(super) fn introduction() -> InitializeResponse {
     let capabilities = AgentCapabilities::new()
         .load_session(true)
         .prompt_capabilities(prompts)
-        .mcp_capabilities(McpCapabilities::new())
+        .mcp_capabilities(McpCapabilities::new().http(true))
         .session_capabilities(sessions);
     let info = Implementation::new("aside", env!("CARGO_PKG_VERSION")).title("Aside".to_owned());
     InitializeResponse::new(ProtocolVersion::V1)

@@ -6,6 +6,8 @@
 //! | `methods` | the handlers, one file a group of methods |
 //! | `turns` | a prompt from its params to its answer |
 //! | `view` | a turn as a client sees it, and the client's answers to prompts |
+//! | `commands` | what a message that begins with `/` does |
+//! | `options` | what can be chosen for the turns of a session |
 //! | `replay` | turns that are over, shown as they were |
 //! | `connection` | the connection by its parts; empty before `initialize` |
 //! | `session` | a conversation that a client has open |
@@ -26,12 +28,14 @@
 
 mod capabilities;
 mod client;
+mod commands;
 mod connection;
 mod content;
 mod form;
 mod lines;
 mod message;
 mod methods;
+mod options;
 mod permission;
 mod replay;
 mod service;

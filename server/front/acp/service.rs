@@ -3,6 +3,7 @@
 use std::{
     convert::Infallible,
     panic::AssertUnwindSafe,
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -16,14 +17,12 @@ use super::{
     capabilities::introduction,
     connection::{Agent, Connection},
     message::{Answer, Message, answer, failure, plain_failure},
-    methods::{prompts, sessions},
+    methods::{options, prompts, sessions},
 };
 use crate::front::{
     error::{Result, internal},
     wire::params,
 };
-use std::sync::Arc;
-
 impl Service<Message> for Agent {
     type Response = Option<Answer>;
     type Error = Infallible;
@@ -80,6 +79,8 @@ async fn request(agent: Agent, method: String, given: Value) -> Result<Value, Er
         "session/close" => call(sessions::close, at, given).await,
         "session/delete" => call(sessions::delete, at, given).await,
         "session/set_title" => call(sessions::set_title, at, given).await,
+        "session/set_mode" => call(options::set_mode, at, given).await,
+        "session/set_config_option" => call(options::set_option, at, given).await,
         "session/prompt" => call(prompts::prompt, at, given).await,
         "_session/steering" => call(prompts::steer, at, given).await,
         _ => {

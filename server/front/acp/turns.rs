@@ -2,14 +2,18 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use agent_client_protocol_schema::v1::{PromptResponse, StopReason};
+use agent_client_protocol_schema::v1::{
+    ConfigOptionUpdate, ContentChunk, PromptResponse, SessionUpdate, StopReason,
+};
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    commands::{self, Command},
     connection::Connection,
     content::PromptContent,
-    session::{ActivePrompt, Session},
+    options,
+    session::{ActivePrompt, Session, TurnChoice},
     updates::ShownTurn,
     view::{SessionView, TurnEnding},
 };
@@ -26,6 +30,7 @@ use crate::{
         record::{ErrorCode, Outcome},
         rules::Mode,
     },
+    visible::visible,
 };
 
 /// What a turn begins with.
@@ -77,6 +82,11 @@ async fn in_turn(
         answered.await;
         drop(place);
     });
+    let start = match start.command() {
+        Some(Command::Resume) => Start::Resume,
+        Some(command) => return do_at_once(at, session, command).await,
+        None => start,
+    };
     let begun = begin(at, session, start);
     let turn = withdrawable(active.cancelled.clone(), begun).await?;
     show(at, session, active, turn).await
@@ -139,9 +149,9 @@ fn configure(at: &Connection, session: &Session, start: Start) -> Result<TurnCon
 
 /// A turn that goes on keeps its model.
 fn resumed_flags(options: &TurnOptions) -> Vec<crate::config::Flag> {
-    let choice = super::session::TurnChoice {
+    let choice = TurnChoice {
         model: options.model.clone(),
-        ..super::session::TurnChoice::default()
+        ..TurnChoice::default()
     };
     choice.flags()
 }

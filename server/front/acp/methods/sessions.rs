@@ -9,11 +9,11 @@ use agent_client_protocol_schema::v1::{
     CloseSessionRequest, CloseSessionResponse, DeleteSessionRequest, DeleteSessionResponse,
     ForkSessionRequest, ForkSessionResponse, ListSessionsRequest, ListSessionsResponse,
     LoadSessionRequest, LoadSessionResponse, McpServer, NewSessionRequest, NewSessionResponse,
-    ResumeSessionRequest, ResumeSessionResponse, SessionId, SessionInfo, SetSessionTitleRequest,
+    ResumeSessionRequest, ResumeSessionResponse, SessionConfigOption, SessionId, SessionInfo, SessionModeState, SetSessionTitleRequest,
     SetSessionTitleResponse,
 };
 
-use super::super::{connection::Connection, replay, session::Session};
+use super::super::{commands, connection::Connection, options, replay, session::Session};
 use crate::{
     config::settings,
     engine::clock::Clock,
@@ -45,7 +45,10 @@ pub(in super::super) async fn new(
     });
     let (conversation, root) = made.await?;
     let session = open(&at, conversation.id(), root, params.mcp_servers);
-    Ok(NewSessionResponse::new(session.id.clone()))
+    let (modes, options) = choices(&at, &session).await;
+    Ok(NewSessionResponse::new(session.id.clone())
+        .modes(modes)
+        .config_options(options))
 }
 
 /// Serves the method `session/load`. The whole history is shown before it is answered.
@@ -56,7 +59,10 @@ pub(in super::super) async fn load(
     let (conversation, root) = find(&at, &params.session_id, params.cwd).await?;
     let session = open(&at, conversation.id(), root, params.mcp_servers);
     replay::show(&at, &session, conversation).await?;
-    Ok(LoadSessionResponse::new())
+    let (modes, options) = choices(&at, &session).await;
+    Ok(LoadSessionResponse::new()
+        .modes(modes)
+        .config_options(options))
 }
 
 /// Serves the method `session/resume`.
@@ -65,8 +71,11 @@ pub(in super::super) async fn resume(
     params: ResumeSessionRequest,
 ) -> Result<ResumeSessionResponse> {
     let (conversation, root) = find(&at, &params.session_id, params.cwd).await?;
-    open(&at, conversation.id(), root, params.mcp_servers);
-    Ok(ResumeSessionResponse::new())
+    let session = open(&at, conversation.id(), root, params.mcp_servers);
+    let (modes, options) = choices(&at, &session).await;
+    Ok(ResumeSessionResponse::new()
+        .modes(modes)
+        .config_options(options))
 }
 
 /// Serves the method `session/fork`.
@@ -82,7 +91,10 @@ pub(in super::super) async fn fork(
         Ok(conversations.fork(&place, &conversation, ForkExtent::Now)?)
     });
     let session = open(&at, forked.await?.id(), root, params.mcp_servers);
-    Ok(ForkSessionResponse::new(session.id.clone()))
+    let (modes, options) = choices(&at, &session).await;
+    Ok(ForkSessionResponse::new(session.id.clone())
+        .modes(modes)
+        .config_options(options))
 }
 
 /// Serves the method `session/list`: the newest first, of one folder where it is named.
@@ -173,9 +185,26 @@ async fn end(at: &Connection, id: &SessionId) {
     }
 }
 
-fn open(at: &Connection, id: &str, root: PathBuf, servers: Vec<McpServer>) -> Arc<Session> {
+fn open(
+    at: &Arc<Connection>,
+    id: &str,
+    root: PathBuf,
+    servers: Vec<McpServer>,
+) -> Arc<Session> {
     let servers = servers.into_iter().filter_map(server).collect();
-    at.open(Session::new(id.to_owned(), root, servers))
+    let session = at.open(Session::new(id.to_owned(), root, servers));
+    commands::announce(at, &session);
+    session
+}
+
+/// What can be chosen in a session. Nothing where the configuration is broken: what is wrong with it the next prompt says.
+async fn choices(
+    at: &Arc<Connection>,
+    session: &Arc<Session>,
+) -> (Option<SessionModeState>, Option<Vec<SessionConfigOption>>) {
+    let (connection, of) = (at.clone(), session.clone());
+    let read = at.disk.run(move || options::read(&connection, &of)).await;
+    read.map_or((None, None), |read| (Some(read.modes()), Some(read.options())))
 }
 
 /// The conversation of a session in its folder.
@@ -251,8 +280,18 @@ fn info((listed, root): (ConversationSummary, PathBuf)) -> SessionInfo {
 
 /// A server of the client's as one that is configured. Of those that Aside did not announce there is none.
 fn server(given: McpServer) -> Option<(String, settings::McpServer)> {
-    let McpServer::Stdio(given) = given else {
-        return None;
+    let given = match given {
+        McpServer::Stdio(given) => given,
+        McpServer::Http(given) => {
+            let headers = given.headers.into_iter().map(|it| (it.name, it.value.into()));
+            let server = settings::McpServer {
+                url: Some(given.url),
+                headers: headers.collect(),
+                ..settings::McpServer::default()
+            };
+            return Some((given.name, server));
+        }
+        _ => return None,
     };
     let env = given.env.into_iter().map(|it| (it.name, it.value.into()));
     let server = settings::McpServer {

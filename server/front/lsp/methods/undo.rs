@@ -104,7 +104,7 @@ async fn carry_out(at: &Arc<Connection>, undo: TurnToUndo, mut lease: Lease) -> 
             editor: &editor,
             gone: &gone,
         };
-        let undone = undo.take_back(editor);
+        let undone = undo.take_back(Some(editor));
         undone.map_err(|error| refused(error, &undo.root))
     });
     let result = result.await;

@@ -1,0 +1,155 @@
+//! What a person can do by a message that begins with `/`: what the protocol has no method for.
+
+use std::{path::PathBuf, sync::Arc};
+
+use agent_client_protocol_schema::v1::{
+    AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, SessionUpdate,
+    UnstructuredCommandInput,
+};
+
+use super::{connection::Connection, session::Session};
+use crate::{
+    config::{Sources, preview::TrustPreview, trust::TrustStore},
+    engine::{start::tools::tool_defaults, undo::TurnToUndo},
+    front::{
+        error::{RequestError, Result, internal, invalid, not_found},
+        trusting::page,
+    },
+    session::replay,
+    visible::one_line,
+};
+
+/// Something that a message asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Command {
+    /// Take back what the last turn changed in files.
+    Undo,
+    /// Go on with the interrupted turn.
+    Resume,
+    /// Show what trust in the workspace would change; with what was shown there, trust it.
+    Trust(Option<String>),
+}
+
+impl Command {
+    /// The command that a message is.
+    pub(super) fn of(text: &str) -> Option<Self> {
+        let mut words = text.trim().split_whitespace();
+        let command = words.next()?;
+        let rest = words.next().map(str::to_owned);
+        let ends = words.next().is_none();
+        match (command, rest) {
+            ("/undo", None) => Some(Self::Undo),
+            ("/resume", None) => Some(Self::Resume),
+            ("/trust", rest) if ends => Some(Self::Trust(rest)),
+            _ => None,
+        }
+    }
+}
+
+/// What the client is told of the commands.
+pub(super) fn available() -> SessionUpdate {
+    let code = UnstructuredCommandInput::new("the code that /trust shows");
+    let commands = vec![
+        AvailableCommand::new("undo", "Take back what the last turn changed in files"),
+        AvailableCommand::new("resume", "Go on with the turn that was interrupted"),
+        AvailableCommand::new("trust", "Show what trust in this workspace would change")
+            .input(AvailableCommandInput::Unstructured(code)),
+    ];
+    SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(commands))
+}
+
+/// Takes back what the last turn changed, and says what. Blocks on files.
+///
+/// # Errors
+/// Where nothing was taken back; why is said.
+pub(super) fn undo(at: &Connection, session: &Session) -> Result<String> {
+    let conversations = at.engine.conversations();
+    let found = conversations.find(vec![session.root.clone()], &session.id.0);
+    let (conversation, root) = found.map_err(not_found)?;
+    let mut lease = conversations.reserve(conversation.id())?;
+    let lines = conversation.read_last_turn().map_err(internal)?;
+    let last = replay::turns(&lines.records).pop();
+    let undo = TurnToUndo {
+        turn: last.ok_or(RequestError::NothingToUndo)?.id,
+        conversation,
+        root,
+        only: None,
+    };
+    let undone = undo.take_back(None).map_err(internal)?;
+    lease.forget();
+    let mut said = if undone.files.is_empty() {
+        "There is nothing to undo: no file is other than before the last turn.".to_owned()
+    } else {
+        let files: String = undone.files.iter().map(|it| format!("\n- {}", one_line(it))).collect();
+        format!("These files are as they were before the last turn:\n{files}")
+    };
+    if undone.untracked {
+        said += "\n\nCommands ran in it, too: what they changed is as they left it.";
+    }
+    Ok(said)
+}
+
+/// Shows what trust would change, and a code that stands for all of it; given that code, trusts the workspace as it was
+/// shown. A client that says yes to everything it is asked can trust nothing by that. Blocks on files.
+///
+/// # Errors
+/// A broken configuration, a code of something else, a state directory that cannot be written.
+pub(super) fn trust(at: &Connection, session: &Session, code: Option<&str>) -> Result<String> {
+    let root: &PathBuf = &session.root;
+    let broken = |problems: crate::config::Problems| invalid(problems.to_string());
+    let sources = Sources::from_process(Some(root)).map_err(broken)?;
+    let preview = TrustPreview::of(&sources, &tool_defaults()).map_err(broken)?;
+    let (_, now) = at.engine.trust(root, &sources)?;
+    let id = now.id();
+    let short = id.get(..12).unwrap_or(&id).to_owned();
+    let folder = one_line(&root.to_string_lossy());
+    match code {
+        Some(code) if code == short => {
+            TrustStore::new(at.engine.state_dir()).give(root, now).map_err(internal)?;
+            Ok(format!(
+                "{folder} is trusted. This ends when aside.toml or a program that it names changes, or with \
+                 `aside trust --revoke`."
+            ))
+        }
+        Some(_) => Err(invalid(
+            "the workspace is not what that code was shown for; send /trust to see it as it is now",
+        )),
+        None => Ok(format!(
+            "{}\nSend `/trust {short}` to trust {folder}, so that tools may change files and run commands here as the \
+             mode allows.",
+            page(&preview, "would count")
+        )),
+    }
+}
+
+/// Tells the client of the commands, behind the answer that made the session known to it.
+pub(super) fn announce(at: &Arc<Connection>, session: &Arc<Session>) {
+    let answered = crate::front::transport::in_order::answered();
+    let (connection, id) = (at.clone(), session.id.clone());
+    at.tasks.spawn("commands", async move {
+        answered.await;
+        connection.client.update(&id, available());
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_a_command_only_where_it_is_nothing_else() {
+        for (text, command) in [
+            ("/undo", Some(Command::Undo)),
+            (" /resume\n", Some(Command::Resume)),
+            ("/trust", Some(Command::Trust(None))),
+            ("/trust 1f", Some(Command::Trust(Some("1f".into())))),
+            ("/trust 1f now", None),
+            ("/undo the rest", None),
+            ("undo", None),
+            ("/tmp is full", None),
+            ("", None),
+        ] {
+            assert_eq!(Command::of(text), command, "{text:?}");
+        }
+    }
+}
