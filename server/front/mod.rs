@@ -9,6 +9,7 @@
 //! | [`transport`] | bytes in and out over pipes, bounded and in order, for any protocol |
 //! | `trusting` | what trust in a workspace would change, in words |
 //! | [`notices`] | what a person is told as a turn begins, in words |
+//! | `params` | reads params, and says by field what is wrong with them |
 //! | [`error`] | why a request cannot be done, as data |
 //! | [`wire`] | the protocol's messages as they are on the wire |
 //!
@@ -19,6 +20,7 @@ pub mod error;
 pub mod headless;
 pub mod lsp;
 pub mod notices;
+mod params;
 pub mod relay;
 pub mod transport;
 mod trusting;

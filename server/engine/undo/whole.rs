@@ -66,7 +66,10 @@ impl TurnToUndo {
     ///
     /// # Errors
     /// [`TakeBackError`].
-    pub fn take_back(&self, editor: Option<ConnectedEditor<'_>>) -> Result<UndoneTurn, TakeBackError> {
+    pub fn take_back(
+        &self,
+        editor: Option<ConnectedEditor<'_>>,
+    ) -> Result<UndoneTurn, TakeBackError> {
         // While it is open here, no turn of another process changes files.
         let mut log = self.conversation.log(Clock::start().now())?;
         let lines = self.conversation.read_all()?;

@@ -22,10 +22,6 @@ pub(super) struct ClientAbilities {
     pub(super) notices: bool,
     /// It shows the output of commands piece by piece, though it runs none of them.
     pub(super) terminal_output: bool,
-    /// It reads files as they are in its editor.
-    pub(super) reads_files: bool,
-    /// It writes files, for review.
-    pub(super) writes_files: bool,
 }
 
 impl ClientAbilities {
@@ -39,8 +35,6 @@ impl ClientAbilities {
             forms: elicitation.is_some_and(|it| it.form.is_some()),
             notices: session.is_some_and(|it| it.notices.is_some()),
             terminal_output: marked("terminal_output") == Some(true),
-            reads_files: said.fs.read_text_file,
-            writes_files: said.fs.write_text_file,
         }
     }
 

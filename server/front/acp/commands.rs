@@ -3,20 +3,21 @@
 use std::{path::PathBuf, sync::Arc};
 
 use agent_client_protocol_schema::v1::{
-    AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, SessionUpdate,
-    UnstructuredCommandInput,
+    AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, ConfigOptionUpdate,
+    ContentChunk, SessionUpdate, UnstructuredCommandInput,
 };
 
-use super::{connection::Connection, session::Session};
+use super::{connection::Connection, options, session::Session};
 use crate::{
     config::{Sources, preview::TrustPreview, trust::TrustStore},
     engine::{start::tools::tool_defaults, undo::TurnToUndo},
     front::{
         error::{RequestError, Result, internal, invalid, not_found},
+        transport::in_order::answered,
         trusting::page,
     },
     session::replay,
-    visible::one_line,
+    visible::{one_line, visible},
 };
 
 /// Something that a message asks for.
@@ -33,7 +34,7 @@ pub(super) enum Command {
 impl Command {
     /// The command that a message is.
     pub(super) fn of(text: &str) -> Option<Self> {
-        let mut words = text.trim().split_whitespace();
+        let mut words = text.split_whitespace();
         let command = words.next()?;
         let rest = words.next().map(str::to_owned);
         let ends = words.next().is_none();
@@ -58,11 +59,41 @@ pub(super) fn available() -> SessionUpdate {
     SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(commands))
 }
 
+/// Does what needs no model, and says what came of it.
+///
+/// # Errors
+/// Where it is not done; why is said.
+pub(super) async fn perform(
+    at: &Arc<Connection>,
+    session: &Arc<Session>,
+    command: Command,
+) -> Result<()> {
+    let (connection, of) = (at.clone(), session.clone());
+    let done = at.disk.of_conversation(&session.id.0, move || {
+        let said = match &command {
+            Command::Undo => undo(&connection, &of)?,
+            Command::Trust(code) => trust(&connection, &of, code.as_deref())?,
+            Command::Resume => return Err(RequestError::NothingToResume),
+        };
+        Ok((said, options::read(&connection, &of).ok()))
+    });
+    let (said, options) = done.await?;
+    let chunk = ContentChunk::new(visible(&said).into_owned().into());
+    let tell = |update| at.client.update(&session.id, update);
+    tell(SessionUpdate::AgentMessageChunk(chunk));
+    if let Some(options) = options {
+        // Trust lets more modes be chosen.
+        let all = ConfigOptionUpdate::new(options.options());
+        tell(SessionUpdate::ConfigOptionUpdate(all));
+    }
+    Ok(())
+}
+
 /// Takes back what the last turn changed, and says what. Blocks on files.
 ///
 /// # Errors
 /// Where nothing was taken back; why is said.
-pub(super) fn undo(at: &Connection, session: &Session) -> Result<String> {
+fn undo(at: &Connection, session: &Session) -> Result<String> {
     let conversations = at.engine.conversations();
     let found = conversations.find(vec![session.root.clone()], &session.id.0);
     let (conversation, root) = found.map_err(not_found)?;
@@ -80,7 +111,11 @@ pub(super) fn undo(at: &Connection, session: &Session) -> Result<String> {
     let mut said = if undone.files.is_empty() {
         "There is nothing to undo: no file is other than before the last turn.".to_owned()
     } else {
-        let files: String = undone.files.iter().map(|it| format!("\n- {}", one_line(it))).collect();
+        let files: String = undone
+            .files
+            .iter()
+            .map(|it| format!("\n- {}", one_line(it)))
+            .collect();
         format!("These files are as they were before the last turn:\n{files}")
     };
     if undone.untracked {
@@ -94,7 +129,7 @@ pub(super) fn undo(at: &Connection, session: &Session) -> Result<String> {
 ///
 /// # Errors
 /// A broken configuration, a code of something else, a state directory that cannot be written.
-pub(super) fn trust(at: &Connection, session: &Session, code: Option<&str>) -> Result<String> {
+fn trust(at: &Connection, session: &Session, code: Option<&str>) -> Result<String> {
     let root: &PathBuf = &session.root;
     let broken = |problems: crate::config::Problems| invalid(problems.to_string());
     let sources = Sources::from_process(Some(root)).map_err(broken)?;
@@ -105,7 +140,9 @@ pub(super) fn trust(at: &Connection, session: &Session, code: Option<&str>) -> R
     let folder = one_line(&root.to_string_lossy());
     match code {
         Some(code) if code == short => {
-            TrustStore::new(at.engine.state_dir()).give(root, now).map_err(internal)?;
+            TrustStore::new(at.engine.state_dir())
+                .give(root, now)
+                .map_err(internal)?;
             Ok(format!(
                 "{folder} is trusted. This ends when aside.toml or a program that it names changes, or with \
                  `aside trust --revoke`."
@@ -124,7 +161,7 @@ pub(super) fn trust(at: &Connection, session: &Session, code: Option<&str>) -> R
 
 /// Tells the client of the commands, behind the answer that made the session known to it.
 pub(super) fn announce(at: &Arc<Connection>, session: &Arc<Session>) {
-    let answered = crate::front::transport::in_order::answered();
+    let answered = answered();
     let (connection, id) = (at.clone(), session.id.clone());
     at.tasks.spawn("commands", async move {
         answered.await;

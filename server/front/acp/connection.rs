@@ -18,7 +18,7 @@ use crate::{
         transport::{disk::DiskWork, lanes::Lanes, outbox::Outbox, tasks::Tasks},
     },
     session::store::default_state_dir,
-    tool::{Registry, Tool},
+    tool::{Tool, registry::Registry},
     turn::rules::Client,
 };
 
@@ -27,7 +27,8 @@ use crate::{
 pub(super) struct Agent {
     pub(super) client: AcpClient,
     pub(super) tasks: Tasks,
-    given: Arc<(Vec<Arc<dyn Tool>>, Option<PathBuf>)>,
+    own_tools: Arc<[Arc<dyn Tool>]>,
+    state_dir: Option<PathBuf>,
     connection: Arc<OnceLock<Arc<Connection>>>,
 }
 
@@ -63,7 +64,8 @@ impl Agent {
         Self {
             client: AcpClient::new(output),
             tasks,
-            given: Arc::new((own_tools, state_dir)),
+            own_tools: own_tools.into(),
+            state_dir,
             connection: Arc::default(),
         }
     }
@@ -73,15 +75,14 @@ impl Agent {
     /// # Errors
     /// It did so already, or there is no place for state.
     pub(super) fn connect(&self, said: &InitializeRequest) -> Result<()> {
-        let (own_tools, state_dir) = &*self.given;
-        let state_dir = state_dir.clone().map_or_else(default_state_dir, Ok)?;
+        let state_dir = self.state_dir.clone().map_or_else(default_state_dir, Ok)?;
         let program = std::env::current_exe().map_err(internal)?;
         let can = ClientAbilities::of(said);
         let connection = Connection {
             client: self.client.clone(),
             can,
             person: can.client(said),
-            engine: Engine::new(state_dir, program, own_tools.clone()),
+            engine: Engine::new(state_dir, program, self.own_tools.to_vec()),
             prompts: Prompts::default(),
             registry: Arc::new(Registry::builtin()),
             disk: DiskWork::default(),

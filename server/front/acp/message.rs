@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_notifications_and_replies_are_told_apart() {
+    fn each_kind_of_message_is_known_by_its_members() {
         let read = |line: &str| format!("{:?}", Message::read(line.as_bytes()).unwrap());
         assert!(read(r#"{"jsonrpc":"2.0","id":null,"method":"a"}"#).starts_with("Request"));
         assert!(read(r#"{"jsonrpc":"2.0","method":"a","params":{}}"#).starts_with("Notification"));

@@ -5,10 +5,10 @@
 //! | `service` | which method is handled where |
 //! | `methods` | the handlers, one file a group of methods |
 //! | `turns` | a prompt from its params to its answer |
+//! | `replay` | turns that are over, shown as they were |
 //! | `view` | a turn as a client sees it, and the client's answers to prompts |
 //! | `commands` | what a message that begins with `/` does |
 //! | `options` | what can be chosen for the turns of a session |
-//! | `replay` | turns that are over, shown as they were |
 //! | `connection` | the connection by its parts; empty before `initialize` |
 //! | `session` | a conversation that a client has open |
 //! | `form` | questions as forms (pure) |

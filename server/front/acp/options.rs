@@ -191,14 +191,19 @@ impl SessionOptions {
     fn model_groups(&self) -> Vec<SessionConfigSelectGroup> {
         let group = |provider: &String, models: &Vec<String>| {
             let models = models.iter().map(|model| {
-                let name = model.split_once('/').map_or(model.as_str(), |(_, name)| name);
+                let name = model
+                    .split_once('/')
+                    .map_or(model.as_str(), |(_, name)| name);
                 SessionConfigSelectOption::new(model.clone(), name)
             });
             SessionConfigSelectGroup::new(provider.clone(), provider.clone(), models.collect())
         };
         let default = SessionConfigSelectOption::new(DEFAULT, "As configured");
         let own = SessionConfigSelectGroup::new(DEFAULT, "Default", vec![default]);
-        let known = self.models.iter().map(|(provider, models)| group(provider, models));
+        let known = self
+            .models
+            .iter()
+            .map(|(provider, models)| group(provider, models));
         std::iter::once(own).chain(known).collect()
     }
 }

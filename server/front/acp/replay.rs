@@ -1,6 +1,6 @@
 //! Turns that are over, shown as they were.
 
-use std::sync::Arc;
+use std::{collections::HashMap, fs, path::Path, sync::Arc};
 
 use agent_client_protocol_schema::v1::{ContentChunk, MessageId, SessionUpdate};
 
@@ -11,6 +11,7 @@ use super::{
     view::interrupted,
 };
 use crate::{
+    digest::sha256,
     front::{
         error::{Result, internal},
         relay::interrupted::left_open,
@@ -21,9 +22,11 @@ use crate::{
         replay::{Turn, turns},
     },
     tool::workspace::file_uri,
-    turn::record::Level,
+    turn::record::{CallKey, Level},
 };
 
+/// Bytes of a text whose change is shown.
+const LARGE: u64 = 2 * 1024 * 1024;
 /// Bytes that may wait for the client before more of the history follows.
 const ENOUGH: usize = 1024 * 1024;
 
@@ -38,28 +41,24 @@ pub(super) async fn show(
 ) -> Result<()> {
     let open = conversation.clone();
     let read = at.disk.of_conversation(&session.id.0, move || {
-        let lines = conversation.read_all().map_err(internal)?;
+        let lines = open.read_all().map_err(internal)?;
         let turns = turns(&lines.records);
-        let is_open = turns.last().is_some_and(Turn::is_interrupted);
-        let waits = if is_open {
-            left_open(&open)?
-        } else {
-            Vec::new()
+        let waits = match turns.last() {
+            Some(last) if last.is_interrupted() => Some(left_open(&open)?),
+            _ => None,
         };
-        Ok((turns, is_open.then_some(waits)))
+        Ok((Arc::new(turns), waits))
     });
     let (turns, waits) = read.await?;
-    let is_running = at
-        .engine
-        .conversations()
-        .running()
-        .is_running(&session.id.0);
-    let last = turns.len().saturating_sub(1);
-    for (place, turn) in turns.iter().enumerate() {
+    let running = at.engine.conversations().running();
+    let waits = waits.filter(|_| !running.is_running(&session.id.0));
+    for place in 0..turns.len() {
         at.client.room(ENOUGH).await;
-        let mut shown = show_turn(at, session, turn);
+        let (all, of, root) = (turns.clone(), conversation.clone(), session.root.clone());
+        let changes = at.disk.run(move || Ok(changes(&of, &root, &all, place)));
+        let mut shown = show_turn(at, session, &turns[place], changes.await?);
         session.costs(shown.cost());
-        if let (Some(waits), true, false) = (&waits, place == last, is_running) {
+        if let (Some(waits), true) = (&waits, place + 1 == turns.len()) {
             let line = shown.line(Level::Warning, &interrupted(waits));
             at.client.update(&session.id, line);
         }
@@ -68,26 +67,77 @@ pub(super) async fn show(
 }
 
 /// Shows one turn.
-fn show_turn(at: &Connection, session: &Session, turn: &Turn) -> ShownTurn {
+fn show_turn(
+    at: &Connection,
+    session: &Session,
+    turn: &Turn,
+    mut changes: HashMap<String, FileChange>,
+) -> ShownTurn {
     let before = session.cost();
     let registry = at.registry.clone();
     let mut shown = ShownTurn::new(&turn.id, &session.root, at.can, registry, before);
     let user = |text: &str, id: String| {
         let chunk = ContentChunk::new(text.into()).message_id(MessageId::new(id));
-        at.client
-            .update(&session.id, SessionUpdate::UserMessageChunk(chunk));
+        let update = SessionUpdate::UserMessageChunk(chunk);
+        at.client.update(&session.id, update);
     };
     user(&turn.prompt, turn.id.clone());
     let hidden = |name: &str| at.registry.get(name).is_some_and(|it| it.about().hidden);
     let uri = |path: &str| file_uri(&session.root.join(path));
     for (place, update) in updates(turn, uri, hidden).into_iter().enumerate() {
-        if let Update::Steered { text } = &update {
-            user(text, format!("{}.steer.{place}", turn.id));
-        }
-        let change: Option<FileChange> = None;
+        let change = match &update {
+            Update::Steered { text } => {
+                user(text, format!("{}.steer.{place}", turn.id));
+                None
+            }
+            Update::ToolResult { call_id, .. } => changes.remove(call_id),
+            _ => None,
+        };
         for update in shown.update(update, change) {
             at.client.update(&session.id, update);
         }
     }
     shown
+}
+
+/// The changes of a turn's calls, whole, by the providers' ids of these: the text before is kept, and that after is what the
+/// next change of the file began with, else the file, where nobody changed it since. Blocks on files.
+fn changes(
+    conversation: &Conversation,
+    root: &Path,
+    turns: &[Turn],
+    place: usize,
+) -> HashMap<String, FileChange> {
+    let blobs = conversation.blobs();
+    let kept = |name: &str| {
+        let size = blobs.size(name).ok().filter(|size| *size <= LARGE)?;
+        String::from_utf8(blobs.read_whole(name, size).ok()?).ok()
+    };
+    let turn = &turns[place];
+    let history = turn.history();
+    let mut changes = HashMap::new();
+    for (at, edit) in turn.edits.iter().enumerate() {
+        let later = turns[place + 1..].iter().flat_map(|turn| &turn.edits);
+        let mut later = turn.edits[at + 1..].iter().chain(later);
+        let new = match (later.find(|later| later.path == edit.path), &edit.after) {
+            (Some(next), Some(_)) => next.before.as_deref().and_then(kept),
+            (None, Some(after)) => {
+                let path = root.join(&edit.path);
+                let is_small =
+                    fs::metadata(&path).is_ok_and(|it| it.is_file() && it.len() <= LARGE);
+                let text = is_small.then(|| fs::read_to_string(&path).ok()).flatten();
+                text.filter(|text| sha256(text.as_bytes()) == *after)
+            }
+            (_, None) => None,
+        };
+        let old = edit.before.as_deref().map(kept);
+        if let (Some(new), Some(call), true) =
+            (new, history.call(CallKey(edit.call)), old != Some(None))
+        {
+            let path = root.join(&edit.path);
+            let old = old.flatten();
+            changes.insert(call.id().to_owned(), FileChange { path, old, new });
+        }
+    }
+    changes
 }

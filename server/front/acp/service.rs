@@ -21,7 +21,7 @@ use super::{
 };
 use crate::front::{
     error::{Result, internal},
-    wire::params,
+    params,
 };
 impl Service<Message> for Agent {
     type Response = Option<Answer>;

@@ -46,8 +46,8 @@ struct SessionState {
     /// Cancels each prompt that runs or waits.
     prompts: Vec<(u64, CancellationToken)>,
     next: u64,
-    /// What the client was told of the workspace, which it need not hear again.
-    told: HashSet<String>,
+    /// What the client heard of the workspace, which need not be said again.
+    heard: HashSet<String>,
     /// In US dollars, so far.
     cost: f64,
 }
@@ -114,7 +114,7 @@ impl Session {
 
     /// Whether the client was not told this yet.
     pub(super) fn is_news(&self, text: &str) -> bool {
-        self.state().told.insert(text.to_owned())
+        self.state().heard.insert(text.to_owned())
     }
 
     /// What the session cost so far, in US dollars.

@@ -2,9 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use agent_client_protocol_schema::v1::{
-    ConfigOptionUpdate, ContentChunk, PromptResponse, SessionUpdate, StopReason,
-};
+use agent_client_protocol_schema::v1::{PromptResponse, StopReason};
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
@@ -12,7 +10,6 @@ use super::{
     commands::{self, Command},
     connection::Connection,
     content::PromptContent,
-    options,
     session::{ActivePrompt, Session, TurnChoice},
     updates::ShownTurn,
     view::{SessionView, TurnEnding},
@@ -30,7 +27,6 @@ use crate::{
         record::{ErrorCode, Outcome},
         rules::Mode,
     },
-    visible::visible,
 };
 
 /// What a turn begins with.
@@ -39,6 +35,15 @@ pub(super) enum Start {
     Message(PromptContent),
     /// The interrupted turn goes on.
     Resume,
+}
+
+impl Start {
+    fn command(&self) -> Option<Command> {
+        match self {
+            Self::Message(content) => Command::of(&content.text),
+            Self::Resume => None,
+        }
+    }
 }
 
 /// Runs a turn behind the session's other prompts, and says how it ended.
@@ -84,7 +89,10 @@ async fn in_turn(
     });
     let start = match start.command() {
         Some(Command::Resume) => Start::Resume,
-        Some(command) => return do_at_once(at, session, command).await,
+        Some(command) => {
+            commands::perform(at, session, command).await?;
+            return Ok(PromptResponse::new(StopReason::EndTurn));
+        }
         None => start,
     };
     let begun = begin(at, session, start);

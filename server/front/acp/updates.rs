@@ -18,7 +18,7 @@ use super::capabilities::ClientAbilities;
 use crate::{
     front::wire::{CallStatus, Update, Usage},
     session::export::fenced,
-    tool::Registry,
+    tool::registry::Registry,
     turn::{
         record::{Level, Status},
         rules::Class,

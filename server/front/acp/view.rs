@@ -111,14 +111,14 @@ impl TurnView for SessionView {
 
     fn notice(&mut self, notice: TurnNotice) -> Option<Update> {
         let text = sentence(&notice, &TRUST);
-        let is_told = match notice {
+        let is_shown = match notice {
             TurnNotice::Damage(_) | TurnNotice::NotDurable(_) | TurnNotice::HeadChanged { .. } => {
                 true
             }
             // Each is a message on the screen, which says the same of the workspace once.
             _ => self.session.is_news(&text),
         };
-        is_told.then_some(Update::Notice {
+        is_shown.then_some(Update::Notice {
             level: Level::Warning,
             text,
         })

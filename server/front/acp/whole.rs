@@ -88,7 +88,8 @@ mod tests {
             let diff = similar::TextDiff::from_lines(old, new);
             let diff = diff.unified_diff().header("a", "b").to_string();
             assert_eq!(before(new, &diff).as_deref(), Some(old), "{diff}");
-            if old != new {
+            // A file of which nothing is left could be the end of any.
+            if old != new && !new.is_empty() {
                 assert_eq!(before("other\n", &diff), None, "{diff}");
             }
         }

@@ -4,6 +4,7 @@ use std::{
     env, fs,
     io::{self, IsTerminal, Write},
     os::unix::fs::DirBuilderExt,
+    path::PathBuf,
     time::Duration,
 };
 
@@ -50,6 +51,7 @@ pub async fn run(place: &CommandContext, streams: &mut Streams<'_>) -> Result<()
         Err(problems) => findings.extend(problems.text.lines().map(Finding::error)),
     }
     findings.push(terminal());
+    findings.push(editors(&env::current_exe()));
     findings.extend(conversations(place));
 
     let page: String = findings.iter().map(Finding::line).collect();
@@ -292,6 +294,17 @@ fn terminal() -> Finding {
     } else {
         "terminal: there is none to ask on, so `aside run` refuses here what needs a human"
     })
+}
+
+/// What an editor starts: the path, for editors that look for programs elsewhere than a shell does.
+fn editors(program: &io::Result<PathBuf>) -> Finding {
+    let program = program
+        .as_ref()
+        .map_or("aside".into(), |path| path.to_string_lossy());
+    Finding::ok(format!(
+        "editors: `{program} acp` serves clients of the Agent Client Protocol (Zed, JetBrains, Emacs, CodeCompanion), \
+         `{program} lsp` those of the Language Server Protocol; README.md has what to write where"
+    ))
 }
 
 /// Reads every log of the workspace and verifies each line.

@@ -8,9 +8,7 @@ use super::{
     streams::Streams,
 };
 use crate::{
-    config::{
-        self, Sources, preview::TrustPreview, trust::TrustStore,
-    },
+    config::{self, Sources, preview::TrustPreview, trust::TrustStore},
     engine::start::tools::tool_defaults,
     front::trusting::page,
     visible::one_line,

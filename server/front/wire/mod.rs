@@ -11,7 +11,6 @@
 //! | [`introduction`] | what client and server say of themselves in `initialize` |
 //! | [`requests`] | params and results of the methods, and the error codes |
 //! | [`consent`] | what a trusted workspace would run, and approvals that are kept |
-//! | `params` | reads params, and says by field what is wrong with them |
 //! | `from_turn` | the turn's types as they are on the wire |
 //! | [`replay`], [`resumable`] | turns that are over, put together from the log; prompts that a resume opens again |
 
@@ -19,7 +18,6 @@ pub mod consent;
 mod from_turn;
 pub mod introduction;
 pub mod methods;
-pub(in crate::front) mod params;
 pub mod replay;
 pub mod requests;
 pub mod resumable;

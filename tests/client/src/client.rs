@@ -31,6 +31,9 @@ enum Peer {
     Thread(JoinHandle<io::Result<u8>>, Box<dyn Fn() -> String>),
 }
 
+/// Looks at messages.
+type MessageTap = Box<dyn FnMut(bool, &Value)>;
+
 /// A client. Its server is ended when this is dropped.
 ///
 /// # Panics
@@ -48,7 +51,7 @@ pub struct Client {
     stalled: Arc<AtomicBool>,
     frames: Frames,
     /// Is given each message: whether it goes to the server, and the message.
-    tap: Box<dyn FnMut(bool, &Value)>,
+    tap: MessageTap,
 }
 
 impl Client {

@@ -128,6 +128,10 @@ impl Client {
         loop {
             let message = self.next("a message of the turn", |_| true);
             match message["method"].as_str() {
+                // A session is told of its commands when it is opened.
+                Some("session/update")
+                    if message["params"]["update"]["sessionUpdate"]
+                        == "available_commands_update" => {}
                 Some("session/update") => updates.push(message["params"]["update"].clone()),
                 Some("$/cancel_request") => {}
                 Some(_) => {

@@ -75,7 +75,7 @@ fn a_loaded_session_is_shown_as_it_was() {
         "{said_again}"
     );
     let (calls, again) = (of_kind(&live, "tool_call"), of_kind(&updates, "tool_call"));
-    for key in ["toolCallId", "title", "kind", "rawInput", "locations"] {
+    for key in ["toolCallId", "kind", "rawInput", "locations"] {
         assert_eq!(calls[0][key], again[0][key], "{key}");
     }
     let ended = |updates: &[Value]| {
@@ -86,6 +86,15 @@ fn a_loaded_session_is_shown_as_it_was() {
         ended.unwrap()["toolCallId"].clone()
     };
     assert_eq!(ended(&live), ended(&updates));
+    let end = updates
+        .iter()
+        .find(|it| it["status"] == "completed")
+        .unwrap();
+    let diff = &end["content"][0];
+    assert_eq!(
+        (&diff["type"], &diff["newText"]),
+        (&json!("diff"), &json!("B"))
+    );
     client.leave();
 }
 
@@ -257,5 +266,182 @@ fn what_goes_along_with_a_prompt_reaches_the_model() {
     let params = client.of_session(json!({ "prompt": prompt }));
     let id = client.ask("session/prompt", params);
     assert_eq!(client.stopped(id), "end_turn");
+    client.leave();
+}
+
+/// The value of an option.
+fn value(options: &Value, id: &str) -> String {
+    let found = options.as_array().unwrap().iter().find(|it| it["id"] == id);
+    found.unwrap()["currentValue"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn what_is_chosen_counts_for_the_turns_to_come_in_both_ways_that_clients_know() {
+    let script = r#"
+        [[reply]]
+        repeat = true
+        when = { step = 1 }
+        say = [{ call = "write_file", id = "edit", arguments = { path = "b.txt", content = "B" } }]
+        [[reply]]
+        repeat = true
+        say = [{ text = "Done." }]
+    "#;
+    let world = TestWorld::new();
+    let mut client = Client::start(&world, script, json!({}));
+    let opened = client.request(
+        "session/new",
+        json!({ "cwd": world.at(""), "mcpServers": [] }),
+    );
+    assert_eq!(opened["modes"]["currentModeId"], "ask");
+    assert_eq!(value(&opened["configOptions"], "mode"), "ask");
+    let model = value(&opened["configOptions"], "model");
+    assert!(model.starts_with("rehearsal/"), "{model}");
+
+    let params = client.of_session(json!({ "modeId": "edits" }));
+    assert_eq!(client.request("session/set_mode", params), json!({}));
+    let told = client.next("the mode", |it| {
+        it["params"]["update"]["sessionUpdate"] == "current_mode_update"
+    });
+    assert_eq!(told["params"]["update"]["currentModeId"], "edits");
+    let told = client.next("the options", |it| {
+        it["params"]["update"]["sessionUpdate"] == "config_option_update"
+    });
+    assert_eq!(
+        value(&told["params"]["update"]["configOptions"], "mode"),
+        "edits"
+    );
+    assert_eq!(client.play("Go", nobody).1, "end_turn");
+    assert_eq!(world.read("b.txt"), "B");
+
+    let params = client.of_session(json!({ "configId": "mode", "value": "plan" }));
+    let set = client.request("session/set_config_option", params);
+    assert_eq!(value(&set["configOptions"], "mode"), "plan");
+    for (id, value) in [
+        ("mode", "free"),
+        ("model", "none/such"),
+        ("effort", "all"),
+        ("colour", "red"),
+    ] {
+        let params = client.of_session(json!({ "configId": id, "value": value }));
+        assert_eq!(
+            client.refused("session/set_config_option", params).0,
+            -32602,
+            "{id}"
+        );
+    }
+    client.leave();
+}
+
+#[test]
+fn a_workspace_that_is_not_trusted_is_trusted_as_it_was_shown_and_not_by_a_yes_to_everything() {
+    let world = TestWorld::new();
+    let model = world.script(HELLO);
+    world.user_config(&format!("assistant.model = '{model}'\n"));
+    world.write(
+        "aside.toml",
+        "[conversation.tools.lint]\nsource = 'local'\ncommand = ['lint']\n",
+    );
+    let mut client = Client::untrusted(&world, json!({}));
+    let params = client.of_session(json!({ "modeId": "auto" }));
+    assert_eq!(client.refused("session/set_mode", params).0, -32602);
+    let (updates, _) = client.play("Go", nobody);
+    assert!(
+        said(&updates, "agent_message_chunk").contains("/trust"),
+        "{updates:?}"
+    );
+
+    let (updates, _) = client.play("/trust", nobody);
+    let shown = said(&updates, "agent_message_chunk");
+    assert!(shown.contains("lint"), "{shown}");
+    let code = shown
+        .split("/trust ")
+        .nth(1)
+        .unwrap()
+        .split('`')
+        .next()
+        .unwrap()
+        .to_owned();
+    world.write(
+        "aside.toml",
+        "[conversation.tools.other]\nsource = 'local'\ncommand = ['other']\n",
+    );
+    let id = client.prompt(&format!("/trust {code}"));
+    assert_eq!(client.answer(id)["error"]["code"], -32602);
+    let (updates, _) = client.play("/trust", nobody);
+    let shown = said(&updates, "agent_message_chunk");
+    let code = shown
+        .split("/trust ")
+        .nth(1)
+        .unwrap()
+        .split('`')
+        .next()
+        .unwrap()
+        .to_owned();
+    let (updates, _) = client.play(&format!("/trust {code}"), nobody);
+    assert!(
+        said(&updates, "agent_message_chunk").contains("is trusted"),
+        "{updates:?}"
+    );
+    let params = client.of_session(json!({ "modeId": "auto" }));
+    client.request("session/set_mode", params);
+    client.leave();
+}
+
+#[test]
+fn a_turn_is_undone_and_an_interrupted_one_goes_on_by_a_command() {
+    let script = r#"
+        [[reply]]
+        when = { user = "Write", step = 1 }
+        say = [{ call = "write_file", id = "edit", arguments = { path = "b.txt", content = "B" } }]
+        [[reply]]
+        when = { user = "Write", step = 2 }
+        say = [{ text = "Done." }]
+        [[reply]]
+        when = { user = "Ask", step = 1 }
+        say = [{ call = "ask_user", id = "ask", arguments = { question = "Which?" } }]
+        [[reply]]
+        when = { step = 2 }
+        say = [{ text = "Thanks." }]
+    "#;
+    let world = TestWorld::new();
+    let mut client = Client::start(&world, script, forms());
+    let commands = client.next("commands", |it| {
+        it["params"]["update"]["sessionUpdate"] == "available_commands_update"
+    });
+    let commands = commands["params"]["update"]["availableCommands"]
+        .as_array()
+        .unwrap()
+        .clone();
+    let names: Vec<&Value> = commands.iter().map(|it| &it["name"]).collect();
+    assert_eq!(names, ["undo", "resume", "trust"]);
+    client.play("Write", |_| choose("once"));
+    assert_eq!(world.read("b.txt"), "B");
+    let (updates, _) = client.play("/undo", nobody);
+    assert!(
+        said(&updates, "agent_message_chunk").contains("b.txt"),
+        "{updates:?}"
+    );
+    assert!(!world.at("b.txt").exists());
+
+    client.prompt("Ask");
+    client.expect("elicitation/create");
+    let session = client.session.clone();
+    client.crash();
+    let mut client = Client::spawn(&world);
+    client.initialize(forms());
+    client.session = session;
+    let params = client.of_session(json!({ "cwd": world.at(""), "mcpServers": [] }));
+    client.request("session/resume", params);
+    let (updates, reason) = client.play("/resume", |request| {
+        assert_eq!(request["method"], "elicitation/create", "{request}");
+        json!({ "action": "accept", "content": { "answer": "this" } })
+    });
+    assert_eq!(
+        (
+            reason.as_str(),
+            said(&updates, "agent_message_chunk").as_str()
+        ),
+        ("end_turn", "Thanks.")
+    );
     client.leave();
 }

@@ -55,9 +55,11 @@ async fn choose(
     let (before, now) = chosen.await?;
     if before.mode() != now.mode() {
         let mode = CurrentModeUpdate::new(now.mode());
-        at.client.update(&session.id, SessionUpdate::CurrentModeUpdate(mode));
+        at.client
+            .update(&session.id, SessionUpdate::CurrentModeUpdate(mode));
     }
     let all = ConfigOptionUpdate::new(now.options());
-    at.client.update(&session.id, SessionUpdate::ConfigOptionUpdate(all));
+    at.client
+        .update(&session.id, SessionUpdate::ConfigOptionUpdate(all));
     Ok(now)
 }

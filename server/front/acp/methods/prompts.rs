@@ -11,7 +11,7 @@ use super::super::{
     content::PromptContent,
     turns::{self, Start},
 };
-use crate::front::{error::Result, wire::params};
+use crate::front::{error::Result, params};
 
 /// Params of `session/prompt`; the blocks are read one by one.
 #[derive(Deserialize)]

@@ -9,8 +9,8 @@ use agent_client_protocol_schema::v1::{
     CloseSessionRequest, CloseSessionResponse, DeleteSessionRequest, DeleteSessionResponse,
     ForkSessionRequest, ForkSessionResponse, ListSessionsRequest, ListSessionsResponse,
     LoadSessionRequest, LoadSessionResponse, McpServer, NewSessionRequest, NewSessionResponse,
-    ResumeSessionRequest, ResumeSessionResponse, SessionConfigOption, SessionId, SessionInfo, SessionModeState, SetSessionTitleRequest,
-    SetSessionTitleResponse,
+    ResumeSessionRequest, ResumeSessionResponse, SessionConfigOption, SessionId, SessionInfo,
+    SessionModeState, SetSessionTitleRequest, SetSessionTitleResponse,
 };
 
 use super::super::{commands, connection::Connection, options, replay, session::Session};
@@ -185,12 +185,7 @@ async fn end(at: &Connection, id: &SessionId) {
     }
 }
 
-fn open(
-    at: &Arc<Connection>,
-    id: &str,
-    root: PathBuf,
-    servers: Vec<McpServer>,
-) -> Arc<Session> {
+fn open(at: &Arc<Connection>, id: &str, root: PathBuf, servers: Vec<McpServer>) -> Arc<Session> {
     let servers = servers.into_iter().filter_map(server).collect();
     let session = at.open(Session::new(id.to_owned(), root, servers));
     commands::announce(at, &session);
@@ -204,7 +199,9 @@ async fn choices(
 ) -> (Option<SessionModeState>, Option<Vec<SessionConfigOption>>) {
     let (connection, of) = (at.clone(), session.clone());
     let read = at.disk.run(move || options::read(&connection, &of)).await;
-    read.map_or((None, None), |read| (Some(read.modes()), Some(read.options())))
+    read.map_or((None, None), |read| {
+        (Some(read.modes()), Some(read.options()))
+    })
 }
 
 /// The conversation of a session in its folder.
@@ -283,7 +280,10 @@ fn server(given: McpServer) -> Option<(String, settings::McpServer)> {
     let given = match given {
         McpServer::Stdio(given) => given,
         McpServer::Http(given) => {
-            let headers = given.headers.into_iter().map(|it| (it.name, it.value.into()));
+            let headers = given
+                .headers
+                .into_iter()
+                .map(|it| (it.name, it.value.into()));
             let server = settings::McpServer {
                 url: Some(given.url),
                 headers: headers.collect(),

@@ -11,7 +11,7 @@ use tower_lsp::lsp_types::Url;
 
 use crate::front::{
     error::{Result, invalid},
-    wire::params::read,
+    params::read,
 };
 
 /// Params that are to be read as `P`. Any JSON is taken at first, so that the error can be the protocol's.
