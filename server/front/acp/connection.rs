@@ -27,6 +27,7 @@ use crate::{
 pub(super) struct Agent {
     pub(super) client: AcpClient,
     pub(super) tasks: Tasks,
+    disk: DiskWork,
     own_tools: Arc<[Arc<dyn Tool>]>,
     state_dir: Option<PathBuf>,
     connection: Arc<OnceLock<Arc<Connection>>>,
@@ -62,6 +63,7 @@ impl Agent {
         state_dir: Option<PathBuf>,
     ) -> Self {
         Self {
+            disk: DiskWork::new(output.clone()),
             client: AcpClient::new(output),
             tasks,
             own_tools: own_tools.into(),
@@ -85,7 +87,7 @@ impl Agent {
             engine: Engine::new(state_dir, program, self.own_tools.to_vec()),
             prompts: Prompts::default(),
             registry: Arc::new(Registry::builtin()),
-            disk: DiskWork::default(),
+            disk: self.disk.clone(),
             turns: Lanes::default(),
             tasks: self.tasks.clone(),
             gone: CancellationToken::new(),
