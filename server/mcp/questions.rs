@@ -23,9 +23,9 @@ use super::{
 };
 use crate::turn::question::{Answer, Question};
 
-/// Asks the person of a call; none where there is no answer.
+/// Asks the person of a call; the words for the model where there is no answer.
 pub(super) type AskPerson =
-    Arc<dyn Fn(Question) -> BoxFuture<'static, Option<Answer>> + Send + Sync>;
+    Arc<dyn Fn(Question) -> BoxFuture<'static, Result<Answer, String>> + Send + Sync>;
 
 /// What a connection's server may ask, and what it said besides.
 pub(super) struct ServerQuestions {
@@ -34,8 +34,8 @@ pub(super) struct ServerQuestions {
     asks: Mutex<Option<AskPerson>>,
     /// What was wrong with what it asked in this call.
     fault: Mutex<Option<FormFault>>,
-    /// Something that it asked in this call was not answered.
-    unanswered: AtomicBool,
+    /// Why something that it asked in this call was not answered.
+    unanswered: Mutex<Option<String>>,
     /// It said that its tools are others now.
     changed: AtomicBool,
 }
@@ -47,7 +47,7 @@ impl ServerQuestions {
             hide,
             asks: Mutex::default(),
             fault: Mutex::default(),
-            unanswered: AtomicBool::default(),
+            unanswered: Mutex::default(),
             changed: AtomicBool::default(),
         }
     }
@@ -55,7 +55,7 @@ impl ServerQuestions {
     /// From now on this person is asked; nobody, where it is none.
     pub(super) fn ask_through(&self, person: Option<AskPerson>) {
         *lock(&self.fault) = None;
-        self.unanswered.store(false, Ordering::Relaxed);
+        *lock(&self.unanswered) = None;
         *lock(&self.asks) = person;
     }
 
@@ -64,9 +64,9 @@ impl ServerQuestions {
         lock(&self.fault).take()
     }
 
-    /// Whether something that it asked in this call was not answered.
-    pub(super) fn is_unanswered(&self) -> bool {
-        self.unanswered.load(Ordering::Relaxed)
+    /// Why something that it asked in this call was not answered, in the words for the model.
+    pub(super) fn take_unanswered(&self) -> Option<String> {
+        lock(&self.unanswered).take()
     }
 
     /// Its tools are others now. They count from the next turn on.
@@ -96,9 +96,11 @@ impl ServerQuestions {
         let mut answers = Vec::new();
         for question in form.questions() {
             match person(question.clone()).await {
-                Some(Answer::Value(value)) => answers.push(value),
-                Some(Answer::Secret(_)) | None => {
-                    self.unanswered.store(true, Ordering::Relaxed);
+                Ok(Answer::Value(value)) => answers.push(value),
+                // No form asks for one.
+                Ok(Answer::Secret(_)) => return decline(),
+                Err(why) => {
+                    lock(&self.unanswered).get_or_insert(why);
                     return decline();
                 }
             }

@@ -94,26 +94,14 @@ impl McpTool {
         connection.questions.ask_through(Some(person));
         let outcome = self.rounds(&connection, work, host, cancelled).await;
         let fault = connection.questions.take_fault();
-        let is_unanswered = connection.questions.is_unanswered();
+        let unanswered = connection.questions.take_unanswered();
         connection.questions.ask_through(None);
         drop(turn);
-        match fault {
-            Some(fault) => Err(faulty(&fault)),
-            None if is_unanswered => Ok(self.without_answer(outcome?)),
-            None => outcome,
+        match (fault, unanswered) {
+            (Some(fault), _) => Err(faulty(&fault)),
+            (None, Some(why)) => Ok(without_answer(outcome?, &why)),
+            (None, None) => outcome,
         }
-    }
-
-    /// The end of a call whose question nobody answered, whatever the server makes of that.
-    fn without_answer(&self, outcome: ToolOutcome) -> ToolOutcome {
-        let (ToolOutcome::Success(output) | ToolOutcome::Error(output)) = outcome else {
-            return outcome;
-        };
-        let (tool, said) = (&self.about.name, output.content);
-        ToolOutcome::Error(ToolOutput::text(format!(
-            "{tool} asked what was not answered, and the server was told so. Do not retry this tool call in this turn; \
-             continue without it or explain what is missing.\nThe server says: {said}"
-        )))
     }
 
     /// Calls the server, and again with answers, as long as they are there.
@@ -201,6 +189,17 @@ impl McpTool {
     fn waiting(&self) -> std::sync::MutexGuard<'_, HashMap<CallKey, WaitingCall>> {
         // Each change is one insert or one removal.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The end of a call with a question that has no answer, whatever the server makes of that.
+fn without_answer(outcome: ToolOutcome, why: &str) -> ToolOutcome {
+    match outcome {
+        ToolOutcome::Success(output) | ToolOutcome::Error(output) => {
+            let text = format!("{why}\nThe server says: {}", output.content);
+            ToolOutcome::Error(ToolOutput::text(text))
+        }
+        outcome => outcome,
     }
 }
 

@@ -21,9 +21,9 @@ use crate::turn::{
 
 use super::{editor::Editor, sandbox::Sandbox, supervisor::DRAIN, workspace::Workspace};
 
-/// Asks a question while a call runs; none where there is no answer.
+/// Asks a question while a call runs; the words for the model where there is no answer.
 pub type AskLive =
-    Box<dyn Fn(CallKey, Question) -> BoxFuture<'static, Option<Answer>> + Send + Sync>;
+    Box<dyn Fn(CallKey, Question) -> BoxFuture<'static, Result<Answer, String>> + Send + Sync>;
 
 /// What a tool may use besides its arguments. The engine makes one for a conversation and shares it among its
 /// calls.

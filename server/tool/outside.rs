@@ -84,7 +84,7 @@ impl OutsideCommand<'_> {
     pub(super) async fn ask(&self, work: &CallWork, host: &Arc<ToolContext>, why: &str) -> bool {
         let answer = (host.ask_live)(work.call, self.question(host, why)).await;
         let word = match &answer {
-            Some(Answer::Value(value)) => value.as_str().unwrap_or_default(),
+            Ok(Answer::Value(value)) => value.as_str().unwrap_or_default(),
             _ => "",
         };
         match Permission::of(word) {

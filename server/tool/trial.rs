@@ -181,7 +181,7 @@ fn host(folder: &TempDir, edits: Arc<Mutex<Edits>>) -> ToolContext {
         output: Box::new(|_, _| ()),
         approved: Box::new(|_| false),
         keep_approval: Box::new(|_| ()),
-        ask_live: Box::new(|_, _| Box::pin(std::future::ready(None))),
+        ask_live: Box::new(|_, _| Box::pin(std::future::ready(Err("Nobody is there.".to_owned())))),
         attended: Box::new(|| false),
         allowed: [].into(),
         sandbox: Sandbox::new(SandboxRules {

@@ -64,7 +64,9 @@ impl ProcessFixture {
             approved: Box::new(|_| false),
             keep_approval: Box::new(|_| ()),
             attended: Box::new(|| false),
-            ask_live: Box::new(|_, _| Box::pin(std::future::ready(None))),
+            ask_live: Box::new(|_, _| {
+                Box::pin(std::future::ready(Err("Nobody is there.".to_owned())))
+            }),
             allowed: [].into(),
             sandbox: Sandbox::unsandboxed(),
             limits,

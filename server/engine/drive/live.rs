@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::tasks::Happening;
 use crate::turn::{
     input::Input,
+    model_text::ModelText,
     question::{Answer, Question},
     record::CallKey,
 };
@@ -24,17 +25,17 @@ struct WaitingQuestions {
     /// A person is there who could be asked.
     attended: bool,
     next: u32,
-    open: HashMap<(CallKey, u32), oneshot::Sender<Option<Answer>>>,
+    open: HashMap<(CallKey, u32), oneshot::Sender<Result<Answer, String>>>,
 }
 
 impl LiveQuestions {
-    /// Puts a question to the turn, and waits for what comes of it.
+    /// Puts a question to the turn, and waits for what comes of it: an answer, or why there is none.
     pub(in crate::engine) fn ask(
         &self,
         happenings: mpsc::Sender<Happening>,
         call: CallKey,
         question: Question,
-    ) -> BoxFuture<'static, Option<Answer>> {
+    ) -> BoxFuture<'static, Result<Answer, String>> {
         let (answer, answered) = oneshot::channel();
         let number = {
             let mut waiting = self.lock();
@@ -46,8 +47,10 @@ impl LiveQuestions {
         Box::pin(async move {
             let input = Input::LiveQuestion(call, number, question);
             // Where the turn is over, nobody answers.
-            happenings.send(Happening::Turn(input)).await.ok()?;
-            answered.await.ok().flatten()
+            let over = |_| ModelText::default().cancelled();
+            let sent = happenings.send(Happening::Turn(input)).await;
+            sent.map_err(|_| ModelText::default().cancelled())?;
+            answered.await.map_err(over)?
         })
     }
 
@@ -62,7 +65,12 @@ impl LiveQuestions {
     }
 
     /// What came of a question.
-    pub(in crate::engine) fn answer(&self, call: CallKey, number: u32, answer: Option<Answer>) {
+    pub(in crate::engine) fn answer(
+        &self,
+        call: CallKey,
+        number: u32,
+        answer: Result<Answer, String>,
+    ) {
         if let Some(waits) = self.lock().open.remove(&(call, number)) {
             // The tool may be gone.
             let _ = waits.send(answer);

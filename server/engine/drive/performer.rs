@@ -86,7 +86,7 @@ impl Performer {
             Effect::Send(request) => self.send(request),
             Effect::Abort(id) => self.tasks.abort(id),
             Effect::AnswerLive(call, number, answer) => {
-                if let Some(Answer::Secret(secret)) = &answer {
+                if let Ok(Answer::Secret(secret)) = &answer {
                     self.secrets.add(call, secret.clone());
                 }
                 self.live.answer(call, number, answer);

@@ -65,7 +65,10 @@ impl Call {
             State::Running(running) if running.stopping().is_none() => {
                 self.ask(cx, question, Some(number));
             }
-            _ => cx.perform(Effect::AnswerLive(self.identity.key, number, None)),
+            _ => {
+                let over = Err(cx.text().cancelled());
+                cx.perform(Effect::AnswerLive(self.identity.key, number, over));
+            }
         }
     }
 
@@ -121,7 +124,7 @@ impl Call {
         self.questions.answered(question);
         let answer = found.record(cx, &self.identity, open);
         match open.live() {
-            Some(number) => self.end_live(cx, open, number, Some(answer)),
+            Some(number) => self.end_live(cx, open, number, Ok(answer)),
             None => {
                 self.answers.retain(|(id, _)| *id != question.id);
                 self.answers.push((question.id.clone(), answer));
@@ -134,7 +137,7 @@ impl Call {
     fn unanswered(&mut self, cx: &mut Context, open: &OpenQuestion, none: NoAnswer) {
         let text = none.record(cx, &self.identity, open);
         match open.live() {
-            Some(number) => self.end_live(cx, open, number, None),
+            Some(number) => self.end_live(cx, open, number, Err(text)),
             None => {
                 let reason = ResultReason::Unanswered;
                 self.finish_aside(cx, CallEnding { reason, text });
@@ -148,7 +151,7 @@ impl Call {
         cx: &mut Context,
         open: &OpenQuestion,
         number: u32,
-        answer: Option<Answer>,
+        answer: Result<Answer, String>,
     ) {
         if let State::Running(running) = &mut self.state {
             running.settle(open.pair(), cx.now);

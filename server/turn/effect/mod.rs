@@ -32,8 +32,8 @@ pub enum Effect {
     Run(CallWork),
     /// Stop this call's run; `Finished` still follows, when its last process has ended.
     Stop(CallKey),
-    /// Answer a question that a tool asked while it runs; `None`: it is not answered.
-    AnswerLive(CallKey, u32, Option<Answer>),
+    /// Answer a question that a tool asked while it runs, or say why it has no answer, in the words for the model.
+    AnswerLive(CallKey, u32, Result<Answer, String>),
     /// Put this prompt to the client; answer with `Answer`.
     OpenPrompt(Box<Prompt>),
     /// Take this prompt off the screen: settled elsewhere, or withdrawn.

@@ -106,7 +106,42 @@ fn real_servers_question_fails_where_nobody_is_there() {
     let log = world.log();
     assert_eq!(log.one("inquiry_response")["reason"], "no_prompt_backend");
     let told = log.told("call");
-    assert!(told.contains("asked what was not answered"), "{told}");
+    assert!(
+        told.starts_with(
+            "everything__trigger-elicitation-request cannot run because no interactive"
+        ),
+        "{told}"
+    );
+}
+
+#[test]
+fn real_servers_behind_npx_end_with_the_program() {
+    let Some(folder) = installed() else { return };
+    let world = TestWorld::new();
+    world.user_config(&format!(
+        "[mcp.servers.everything]\ncommand = 'npx'\nargs = {}\nenv_vars = ['npm_config_cache']\n\
+         [conversation.tools.everything__echo]\nrun = 'unattended'\n",
+        json!([
+            "--offline",
+            "--prefix",
+            folder.join("node"),
+            "mcp-server-everything",
+            "stdio"
+        ])
+    ));
+    let script = calls("everything__echo", &json!({"message": "hello"}));
+    world.run(&script, &ALLOWED).exits(0).writes("Done.\n");
+    assert_eq!(world.log().told("call"), "Echo: hello");
+    let place = world.at("").canonicalize().unwrap();
+    let is_there = |process: &std::fs::DirEntry| {
+        std::fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == place)
+    };
+    until("nothing runs there", || {
+        !std::fs::read_dir("/proc")
+            .unwrap()
+            .flatten()
+            .any(|it| is_there(&it))
+    });
 }
 
 /// A server on the network, which is ended when this is dropped.

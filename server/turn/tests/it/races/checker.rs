@@ -156,7 +156,7 @@ impl Checker {
             Effect::Send(request) => self.send(request),
             Effect::Abort(request) => self.abort(*request),
             Effect::AnswerLive(key, number, answer) => {
-                if answer.is_some() {
+                if answer.is_ok() {
                     self.counts.add("live question answered");
                 }
                 if !self.life.live.remove(&(*key, *number)) {
@@ -438,7 +438,7 @@ fn is_harmless(effect: &Effect) -> bool {
             | Effect::Send(_)
             | Effect::OpenPrompt(_)
             | Effect::KeepApproval(_)
-            | Effect::AnswerLive(_, _, Some(_))
+            | Effect::AnswerLive(_, _, Ok(_))
             | Effect::Check(_)
     )
 }
