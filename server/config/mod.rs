@@ -49,6 +49,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+pub(crate) use self::sources::FILE_NAME;
 pub use enable::{Toggle, enabled_tools};
 pub use instructions::instructions;
 pub use layers::{Origin, Problem, Problems};

@@ -79,6 +79,9 @@ pub struct TrustStore {
 struct Stored {
     #[serde(default)]
     folders: BTreeMap<String, Fingerprint>,
+    /// The SHA-256 of each `aside.toml` that a command made, by folder.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    made: BTreeMap<String, String>,
 }
 
 impl Fingerprint {
@@ -181,7 +184,26 @@ impl TrustStore {
     /// A folder that is not there, or a store that cannot be written.
     pub fn give(&self, root: &Path, now: Fingerprint) -> io::Result<()> {
         let key = folder_key(root)?;
-        self.change(|folders| drop(folders.insert(key, now)))
+        self.change(|stored| drop(stored.folders.insert(key, now)))
+    }
+
+    /// A command made the `aside.toml` of a workspace, with this text.
+    ///
+    /// # Errors
+    /// A folder that is not there, or a store that cannot be written.
+    pub fn note_made(&self, root: &Path, text: &str) -> io::Result<()> {
+        let (key, digest) = (folder_key(root)?, crate::digest::sha256(text.as_bytes()));
+        self.change(|stored| drop(stored.made.insert(key, digest)))
+    }
+
+    /// Whether a command made the `aside.toml` of a workspace, if it has this text.
+    ///
+    /// # Errors
+    /// A folder that is not there, or a store that cannot be read.
+    pub fn is_made(&self, root: &Path, text: &str) -> io::Result<bool> {
+        let made = self.read()?.made;
+        let made = made.get(&folder_key(root)?);
+        Ok(made.is_some_and(|made| *made == crate::digest::sha256(text.as_bytes())))
     }
 
     /// Trusts a workspace no more.
@@ -190,7 +212,7 @@ impl TrustStore {
     /// A folder that is not there, or a store that cannot be written.
     pub fn revoke(&self, root: &Path) -> io::Result<()> {
         let key = folder_key(root)?;
-        self.change(|folders| drop(folders.remove(&key)))
+        self.change(|stored| drop(stored.folders.remove(&key)))
     }
 
     fn path(&self) -> PathBuf {
@@ -213,7 +235,7 @@ impl TrustStore {
     }
 
     /// Two processes may trust two workspaces at once, so reading and writing are under one lock.
-    fn change(&self, change: impl FnOnce(&mut BTreeMap<String, Fingerprint>)) -> io::Result<()> {
+    fn change(&self, change: impl FnOnce(&mut Stored)) -> io::Result<()> {
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -229,7 +251,7 @@ impl TrustStore {
         regular::check(&lock.metadata()?)?;
         flock(&lock, FlockOperation::LockExclusive)?;
         let mut stored = self.read()?;
-        change(&mut stored.folders);
+        change(&mut stored);
         let mut file = tempfile::NamedTempFile::new_in(&self.state_dir)?;
         file.write_all(&serde_json::to_vec_pretty(&stored)?)?;
         file.as_file().sync_all()?;

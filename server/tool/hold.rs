@@ -69,7 +69,15 @@ fn made(host: &ToolContext, before: &Places) -> Vec<String> {
     });
     let names: Vec<String> = names.collect();
     host.sandbox.note_made(&names);
+    if names.iter().any(|name| is_settings(name)) {
+        (host.distrust)();
+    }
     names
+}
+
+/// Whether this is the workspace's own file of Aside's settings.
+fn is_settings(name: &str) -> bool {
+    name.eq_ignore_ascii_case("aside.toml")
 }
 
 fn warning(made: &[String]) -> String {

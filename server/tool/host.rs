@@ -58,6 +58,8 @@ pub struct ToolContext {
     pub allowed: BTreeSet<String>,
     /// What commands run inside of.
     pub sandbox: Sandbox,
+    /// A command made the workspace's `aside.toml`: it counts for nothing before a person looked at it.
+    pub distrust: Box<dyn Fn() + Send + Sync>,
     /// Bounds of what a tool may return and how long it may take.
     pub limits: ToolLimits,
     /// All tools of the conversation: name and full description.

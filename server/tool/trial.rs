@@ -183,6 +183,7 @@ fn host(folder: &TempDir, edits: Arc<Mutex<Edits>>) -> ToolContext {
         keep_approval: Box::new(|_| ()),
         ask_live: Box::new(|_, _| Box::pin(std::future::ready(Err("Nobody is there.".to_owned())))),
         attended: Box::new(|| false),
+        distrust: Box::new(|| ()),
         allowed: [].into(),
         sandbox: Sandbox::new(SandboxRules {
             off: true,

@@ -64,6 +64,7 @@ impl ProcessFixture {
             approved: Box::new(|_| false),
             keep_approval: Box::new(|_| ()),
             attended: Box::new(|| false),
+            distrust: Box::new(|| ()),
             ask_live: Box::new(|_, _| {
                 Box::pin(std::future::ready(Err("Nobody is there.".to_owned())))
             }),

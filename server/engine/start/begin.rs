@@ -1,11 +1,6 @@
 //! Opens a conversation and lets a turn run in it, or goes on with the one that was interrupted.
 
-use std::{
-    collections::HashSet,
-    io,
-    path::PathBuf,
-    sync::{Arc, Mutex},
-};
+use std::{collections::HashSet, io, path::PathBuf, sync::Arc};
 
 use tokio::{sync::mpsc, task::JoinHandle};
 
@@ -43,7 +38,7 @@ use crate::{
         record::{Entry, Frozen, TurnLimits, TurnOptions},
         replay,
     },
-    tool::{FileSnapshots, ToolContext, sandbox::Sandbox, workspace::Workspace},
+    tool::workspace::Workspace,
     turn::{
         Setup, Turn, attachment::Attachment, history::TurnHistory, model_text::ModelText,
         response::Feature, rules::Rules, transcript::Transcript,
@@ -152,17 +147,17 @@ async fn tell(front: &mpsc::Sender<TurnMessage>, notices: Vec<TurnNotice>) {
 }
 
 /// What a turn's driver is made from.
-struct DriverSetup {
-    conversation: Conversation,
-    request: TurnRequest,
+pub(super) struct DriverSetup {
+    pub(super) conversation: Conversation,
+    pub(super) request: TurnRequest,
     /// As they go on record.
     options: TurnOptions,
-    parts: TurnParts,
-    approvals: Approvals,
+    pub(super) parts: TurnParts,
+    pub(super) approvals: Approvals,
     /// Where Aside keeps its state.
-    state_dir: PathBuf,
+    pub(super) state_dir: PathBuf,
     /// Holds child processes.
-    program: PathBuf,
+    pub(super) program: PathBuf,
     front: mpsc::Sender<TurnMessage>,
 }
 
@@ -357,52 +352,6 @@ impl DriverSetup {
             calls: Calls::default(),
             trace: Trace::default(),
             end: None,
-        }
-    }
-
-    fn host(
-        &self,
-        hooks: Hooks,
-        questions: LiveQuestions,
-        workspace: Workspace,
-        seen: FileSnapshots,
-    ) -> ToolContext {
-        let happenings = hooks.happenings.clone();
-        let approved = self.approvals.read().unwrap_or_default();
-        let blobs = self.conversation.blobs();
-        let (keep, read) = (blobs.clone(), blobs);
-        let root = self.request.root.clone();
-        let (edits, live) = (hooks.clone(), hooks.clone());
-        let (kept, writer, people) = (
-            self.approvals.clone(),
-            hooks.writer.clone(),
-            questions.clone(),
-        );
-        ToolContext {
-            workspace,
-            editor: self.request.editor.clone(),
-            seen: Mutex::new(seen),
-            record_edit: Box::new(move |edit| edits.record_edit(&root, edit)),
-            keep_blob: Box::new(move |bytes| keep.keep(bytes)),
-            read_blob: Box::new(move |id, range| read.read(id, range)),
-            output: Box::new(move |call, text| live.output(call, text)),
-            approved: Box::new(move |hash| approved.contains(hash)),
-            keep_approval: Box::new(move |approval| {
-                if let Err(error) = kept.keep(approval, writer.now()) {
-                    tracing::warn!(%error, "the approval was not kept; it holds for this turn");
-                }
-            }),
-            attended: Box::new(move || people.is_attended()),
-            ask_live: Box::new(move |call, question| {
-                questions.ask(happenings.clone(), call, question)
-            }),
-            allowed: self.parts.tools.allowed.clone(),
-            sandbox: Sandbox::new(self.parts.sandbox.clone()),
-            limits: self.parts.limits,
-            tools: self.parts.tools.descriptions.clone(),
-            conversation: self.conversation.id().to_owned(),
-            turn: hooks.writer.turn().to_owned(),
-            supervisor: self.program.clone(),
         }
     }
 }

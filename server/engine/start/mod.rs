@@ -2,6 +2,7 @@
 //!
 //! | module | what lives there |
 //! |---|---|
+//! | `host` | what the tools of a turn may use |
 //! | [`begin`] | [`Engine::begin`](super::Engine::begin): opens the log and lets the turn run |
 //! | `parts` | rules, model, tools and system text of a turn |
 //! | `servers` | what configuration makes of MCP servers |
@@ -24,6 +25,7 @@ pub mod error;
 #[cfg(test)]
 mod every_key;
 mod head;
+mod host;
 mod parts;
 pub mod request;
 mod sandbox;

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     config::{
-        self, Configuration, Problems, Sources,
+        self, Configuration, FILE_NAME, Problems, Sources,
         settings::McpServer,
         trust::{Fingerprint, Trust, TrustStore},
     },
@@ -69,11 +69,14 @@ impl Engine {
             .clone_from(&layers.workspace_config);
         let status = self.trust_so_far(root, &sources)?;
         let is_workspace = self.is_workspace(root);
-        let by = |who| is_workspace && layers.trusted_by == who;
+        // What a command wrote is nothing that the user's word for the workspace speaks of.
+        let made = status != Trust::Given && self.is_made(root, &sources)?;
+        let by = |who| is_workspace && !made && layers.trusted_by == who;
         sources.trusted = by(TrustedBy::Run) || status == Trust::Given;
         sources.trusted_by_client = by(TrustedBy::Client);
         let trust_ended = match status {
             Trust::Ended(changed) if layers.trusted_by == TrustedBy::Store => changed,
+            _ if made => vec![FILE_NAME.to_owned()],
             _ => Vec::new(),
         };
         let configuration = config::load(&sources, &tool_defaults())?;
@@ -107,6 +110,15 @@ impl Engine {
         let status = TrustStore::new(self.state_dir()).status(root, &now);
         let status = status.map_err(|source| self.unreadable(source))?;
         Ok((status, now))
+    }
+
+    /// Whether a command wrote the workspace's `aside.toml` as it is.
+    fn is_made(&self, root: &Path, sources: &Sources) -> Result<bool, StartError> {
+        let Some(file) = &sources.workspace_file else {
+            return Ok(false);
+        };
+        let made = TrustStore::new(self.state_dir()).is_made(root, &file.text);
+        made.map_err(|source| self.unreadable(source))
     }
 
     /// The same, without a look at a workspace that nobody ever trusted.

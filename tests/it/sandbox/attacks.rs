@@ -7,7 +7,8 @@ pub(super) struct Attack {
     /// The command line. It runs in a folder of its own in the workspace; `{out}` is a folder outside with the file
     /// `f`, `{up}` the way there by `..`, `{victim}` a process outside, `{tcp}` and `{udp}` ports that are listened at,
     /// `{home}` and `{state}` folders of the user's, `{work}` the workspace, `{aside}` the program, `{mark}` what a listener
-    /// has to hear, `{shared}` a name that only this test uses.
+    /// has to hear, `{shared}` a name that only this test uses, `{prompt}` a
+    /// prompt of a turn in `{out}` that waits for a person.
     pub(super) command: &'static str,
     /// What shows that it came through.
     pub(super) effect: Effect,
@@ -351,6 +352,12 @@ const OWN: &[Attack] = &[
         "{aside} --cwd {out} trust --yes && echo REACHED",
         OUT,
         "Read-only file system",
+    ),
+    attack(
+        "resume",
+        "{aside} --cwd {out} run --resume --trust --answer {prompt}=once && echo REACHED",
+        OUT,
+        "Read-only file system|no conversation",
     ),
     attack(
         "conversations",

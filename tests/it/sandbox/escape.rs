@@ -24,7 +24,7 @@ use super::{
     attacks::{Attack, Effect, rounds},
     ground::{SandboxGround, SandboxedCall, User, program, users},
 };
-use crate::world::start;
+use crate::world::{EventLog, TestWorld, start};
 
 /// What an attack says where the system itself does not let it through.
 const REFUSALS: &[&str] = &[
@@ -161,7 +161,45 @@ impl Target {
         }
     }
 
+    /// Leaves a turn outside that waits for a person, and returns the prompt at which it does.
+    fn park(&self, attack: &Attack) -> String {
+        let (out, world) = (self.ground.outside(attack.name), &self.ground.world);
+        let call = SandboxedCall {
+            id: "parked",
+            command: "echo x >f".to_owned(),
+            cwd: ".",
+        };
+        let script = self.ground.outside("parked.toml");
+        write(&script, &super::ground::script(&[call]));
+        let (out, model) = (
+            out.to_str().unwrap(),
+            format!("rehearsal/{}", script.display()),
+        );
+        let args = [
+            "--cwd",
+            out,
+            "run",
+            "-m",
+            &model,
+            "Go",
+            "--trust",
+            "--non-interactive",
+            "--detached",
+            "stop",
+        ];
+        self.ground.aside(&args).exits(4);
+        let log = log_with(world, "parked");
+        log.one("prompt_opened")["prompt"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    }
+
     fn command(&self, attack: &Attack) -> String {
+        let prompt = match attack.command.contains("{prompt}") {
+            true => self.park(attack),
+            false => String::new(),
+        };
         let world = self.ground.world.folder();
         let victim = self.victims.get(attack.name).map_or(0, Child::id);
         let up = format!("../../outside/{}", attack.name);
@@ -178,6 +216,7 @@ impl Target {
             ("{aside}", text(program().into())),
             ("{mark}", mark(attack.name)),
             ("{shared}", self.shared.clone()),
+            ("{prompt}", prompt),
         ]
         .into_iter()
         .fold(attack.command.to_owned(), |command, (from, to)| {
@@ -254,6 +293,16 @@ impl Drop for Target {
     }
 }
 
+/// The log of the conversation with this call.
+fn log_with(world: &TestWorld, call: &str) -> EventLog {
+    let call = format!("\"id\":\"{call}\"");
+    let mut found = world.conversations().into_iter();
+    let is_it = |folder: &PathBuf| {
+        fs::read_to_string(folder.join("events.jsonl")).is_ok_and(|log| log.contains(&call))
+    };
+    EventLog::read(&found.find(is_it).expect("a conversation"))
+}
+
 /// Digits that stand for a name.
 fn mark(name: &str) -> String {
     let digits: String = name.bytes().map(|byte| byte.to_string()).collect();
@@ -316,7 +365,7 @@ fn play(user: User, round: &[Attack], args: &[&str]) -> Vec<(String, bool)> {
         .ground
         .command(program(), &[&base[..], args].concat());
     start(&mut command).end().exits(0);
-    let log = target.ground.world.log();
+    let log = log_with(&target.ground.world, round[0].name);
     let mut results = Vec::new();
     for (attack, before) in round.iter().zip(before) {
         let told = log.told(attack.name).to_owned();

@@ -1,0 +1,60 @@
+//! Settings that a command made: nothing is started by them before a person looked at them.
+
+use std::fs;
+
+use super::ground::{SandboxGround, SandboxedCall, program, script, users};
+use crate::world::start;
+
+#[test]
+fn settings_that_a_command_made_count_for_nothing_before_a_person_looked_at_them() {
+    for user in users() {
+        let ground = SandboxGround::new(*user);
+        let world = &ground.world;
+        let server = "[mcp.servers.planted]\\ncommand = \\\"sh\\\"\\nargs = [\\\"-c\\\", \\\"echo x >>started\\\"]\\n";
+        let call = |id, command| SandboxedCall {
+            id,
+            command,
+            cwd: ".",
+        };
+        let plants = call(
+            "plant",
+            format!("printf \"{server}\" >aside.toml; cat aside.toml"),
+        );
+        ground.run(&[plants], &["--mode", "auto"]).exits(0);
+        let named = "Other programs take code from what this made or replaced, so tell the user: aside.toml\n";
+        assert!(
+            world.log().told("plant").starts_with(named),
+            "{}",
+            world.log().told("plant")
+        );
+        assert!(world.read("aside.toml").contains("planted"));
+        // The user's word for a run is older than what the command wrote.
+        let model = world.script(&script(&[call("again", "echo ran".to_owned())]));
+        ground.hand_over();
+        let run = [
+            "run",
+            "-m",
+            &model,
+            "Go",
+            "--trust",
+            "--non-interactive",
+            "--mode",
+            "auto",
+        ];
+        let again = || start(&mut ground.command(program(), &run)).end();
+        again().exits(0).says("aside.toml").says("aside trust");
+        assert!(!world.at("started").exists());
+        // A person who looks at it sees what it would start, and then it counts.
+        let shown = ground.aside(&["trust", "--yes"]).exits(0);
+        assert!((shown.stdout + &shown.stderr).contains("echo x >>started"));
+        again().exits(0);
+        assert!(world.at("started").exists());
+        // So does what the user writes there.
+        fs::remove_file(world.at("started")).unwrap();
+        let changed = world.read("aside.toml") + "# mine\n";
+        world.write("aside.toml", &changed);
+        ground.hand_over();
+        again().exits(0);
+        assert!(world.at("started").exists());
+    }
+}
