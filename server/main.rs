@@ -257,7 +257,7 @@ fn log(file: Option<&Path>) -> Result<(), CommandFailure> {
                 .open(path)
                 .map_err(|error| {
                     CommandFailure::usage(format!(
-                        "the log file {} cannot be opened: {error}",
+                        "the log file {} cannot be opened: {error}; name one in a folder that is there",
                         path.display()
                     ))
                 })?;

@@ -117,6 +117,11 @@ fn find<'a, 'b>(
 ) -> Result<&'b mut ToolState<'a>, String> {
     let Some(at) = tools.iter().position(|tool| tool.name == name) else {
         let near = did_you_mean(name, tools.iter().map(|tool| tool.name));
+        let near = match near.is_empty() {
+            true => "; `aside config show conversation.tools` has the names of those there are"
+                .to_owned(),
+            false => near,
+        };
         return Err(format!("there is no tool `{}`{near}", name.escape_debug()));
     };
     Ok(&mut tools[at])

@@ -86,6 +86,24 @@ pub fn usable_providers(settings: &Settings, env: &dyn Fn(&str) -> Option<String
         .collect()
 }
 
+/// What the models of makers are called, by the first word of their names.
+const FAMILIES: [(&str, &str); 3] = [
+    ("claude", "anthropic"),
+    ("gpt", "openai"),
+    ("gemini", "google"),
+];
+
+/// How a model is written whose provider was left out, or a provider whose model was; none where nobody knows.
+fn whose(id: &str, settings: &Settings) -> Option<String> {
+    let name = id.trim_end_matches('/');
+    if settings.providers.contains_key(name) || known_as(name).is_some() {
+        return Some(format!("{name}/model"));
+    }
+    let first = id.split('-').next()?;
+    let (_, maker) = FAMILIES.iter().find(|(family, _)| *family == first)?;
+    Some(format!("{maker}/{}", id.escape_debug()))
+}
+
 impl ModelId {
     /// Any model of a provider.
     ///
@@ -103,9 +121,9 @@ impl ModelId {
         let shown = id.escape_debug();
         let Some((provider, model)) = id.split_once('/').filter(|(_, model)| !model.is_empty())
         else {
+            let written = whose(id, settings).unwrap_or_else(|| "provider/model".into());
             return Err(format!(
-                "`{shown}` is not a model; one is written `provider/model`, and `aside model list` shows those that you \
-                 have"
+                "`{shown}` is not a model; one is written `{written}`, and `aside model list` shows those that you have"
             ));
         };
         let own = settings.providers.get(provider);
@@ -247,10 +265,14 @@ mod tests {
              deepseek, mistral, cerebras, llamacpp, vllm, lmstudio, rehearsal; take one of them, or add yours to \
              `providers` in your aside.toml",
         );
-        for id in ["openai", "openai/"] {
+        for (id, written) in [
+            ("openai", "openai/model"),
+            ("openai/", "openai/model"),
+            ("claude-opus-5-5", "anthropic/claude-opus-5-5"),
+            ("nothing", "provider/model"),
+        ] {
             let expected = format!(
-                "`{id}` is not a model; one is written `provider/model`, and `aside model list` shows those that you \
-                 have"
+                "`{id}` is not a model; one is written `{written}`, and `aside model list` shows those that you have"
             );
             check(&format!("assistant.model = '{id}'"), &[], &expected);
         }

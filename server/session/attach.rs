@@ -38,7 +38,7 @@ pub enum AttachedContent {
 #[derive(Debug, thiserror::Error)]
 pub enum AttachError {
     /// It cannot be read.
-    #[error("{name} cannot be attached: {source}")]
+    #[error("{name} cannot be attached: {source}; name a file that can be read")]
     Unreadable {
         /// What was to be attached.
         name: String,

@@ -49,7 +49,10 @@ fn directives_are_followed_in_order() {
             "-T ask_usr",
             "there is no tool `ask_usr`; did you mean `ask_user`?",
         ),
-        ("-t compile", "there is no tool `compile`"),
+        (
+            "-t compile",
+            "there is no tool `compile`; `aside config show conversation.tools` has the names of those there are",
+        ),
     ];
     for (directives, expected) in rows {
         check_tools("", directives, expected);

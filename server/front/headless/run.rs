@@ -161,7 +161,11 @@ fn merge_options(
         && let Err(error) = jsonschema::validator_for(schema)
     {
         return Err(CommandFailure::usage(format!(
-            "the schema is not a JSON schema: {error}; correct it"
+            "the schema is not a JSON schema: {error} at {}; correct it",
+            match error.instance_path().as_str() {
+                "" => "its top",
+                path => path,
+            }
         )));
     }
     Ok(TurnOptions {

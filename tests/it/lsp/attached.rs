@@ -135,7 +135,7 @@ fn what_cannot_be_attached_is_refused_and_leaves_no_conversation() {
         (
             json!({ "uri": uri(&world, "") }),
             format!(
-                "{} cannot be attached: it is no regular file",
+                "{} cannot be attached: it is no regular file; name a file that can be read",
                 at("").trim_end_matches('/')
             ),
         ),
