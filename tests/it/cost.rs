@@ -2,7 +2,7 @@
 
 mod scene;
 
-use scene::{Bill, CostCase, LONG, Prelude, play, play_by};
+use scene::{Bill, CostCase, LONG, Paid, Prelude, play, play_by};
 
 use crate::{models::without_time, world::start};
 
@@ -110,7 +110,8 @@ fn a_turn_of_sixty_steps_and_its_inquiries_use_one_connection() {
     }
 }
 
-/// Two replies break off behind their first words; the third comes whole.
+/// Two replies to the inquiry and two to the turn's own last request break off behind their first words; the third of
+/// each comes whole.
 #[test]
 fn what_broke_and_was_sent_again_is_paid_for() {
     let before = Prelude {
@@ -127,8 +128,11 @@ fn what_broke_and_was_sent_again_is_paid_for() {
         breaks: 2,
     };
     let (whole, bill) = (play(CostCase { breaks: 0, ..case }), play(case));
-    let broken = |bill: &Bill| bill.requests.iter().filter(|paid| paid.broken).count();
-    assert_eq!((broken(&whole), broken(&bill)), (0, 2));
+    let broken = |of: Vec<&Paid>| of.into_iter().filter(|paid| paid.broken).count();
+    for (bill, count) in [(&whole, 0), (&bill, 2)] {
+        assert_eq!(broken(bill.inquiries()), count);
+        assert_eq!(broken(bill.own()), count);
+    }
     // The input of each is read from the cache by then.
     let more = bill.dollars() - whole.dollars();
     assert!(more > 0.005, "{more} beside {}", whole.dollars());

@@ -53,7 +53,7 @@ pub(crate) struct CostCase<'a> {
     pub(crate) assistant: Option<&'a str>,
     /// Questions that are open at once.
     pub(crate) questions: usize,
-    /// The reply to the turn's last request breaks off so often, before it comes whole.
+    /// The reply to the inquiry, and that to the turn's last request, break off so often each, before they come whole.
     pub(crate) breaks: usize,
 }
 
@@ -247,7 +247,8 @@ struct Book {
     began: Instant,
     steps: usize,
     questions: usize,
-    breaks: usize,
+    /// Replies to the turn and to inquiries that are still to break off.
+    breaks: [usize; 2],
     paid: Vec<Paid>,
 }
 
@@ -258,7 +259,7 @@ impl Book {
             began: Instant::now(),
             steps: case.before.steps,
             questions: case.questions,
-            breaks: case.breaks,
+            breaks: [case.breaks; 2],
             paid: Vec::new(),
         }
     }
@@ -283,9 +284,10 @@ impl Book {
             Some(asked) => asked.answers(),
             None => self.step(own),
         };
-        let broken = own > self.steps && self.breaks > 0;
+        let breaks = &mut self.breaks[usize::from(asked.is_some())];
+        let broken = own > self.steps && *breaks > 0;
         let output = if broken {
-            self.breaks -= 1;
+            *breaks -= 1;
             BEGUN
         } else {
             said.iter().map(length).sum::<u64>().div_ceil(4)

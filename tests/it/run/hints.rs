@@ -1,5 +1,11 @@
 //! The command lines that the program prints are typed as they are printed, and do what they say.
 
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -36,7 +42,7 @@ const STALLS: &str = "[[reply]]\nsay = [{ text = 'Half a ' }]\nfault = { stall =
 impl TestWorld {
     /// Types a line into a shell in which the program is found.
     fn types(&self, line: &str) -> ProgramResult {
-        let folder = std::path::Path::new(ASIDE).parent().unwrap();
+        let folder = Path::new(ASIDE).parent().unwrap();
         let path = std::env::var("PATH").unwrap();
         let mut command = self.within("setsid", &["sh", "-c", line]);
         command.env("PATH", format!("{}:{path}", folder.display()));
@@ -219,6 +225,54 @@ fn the_printed_line_names_the_folder() {
     let line = hint(&done, "answer with: ").replace("VALUE", "once");
     world.types(&line).exits(0).writes("Over.\n");
     assert!(world.at("sub dir/ran.txt").exists());
+}
+
+/// The files of the program, each with its text.
+fn sources(folder: &Path, all: &mut Vec<(PathBuf, String)>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, all);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            all.push((path, text));
+        }
+    }
+}
+
+/// What a sentence of the program tells a person to type is a command that there is.
+#[test]
+fn every_command_that_a_sentence_names_is_one() {
+    let mut files = Vec::new();
+    sources(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("server"),
+        &mut files,
+    );
+    let world = TestWorld::new();
+    let mut named = BTreeSet::new();
+    for (path, text) in &files {
+        let code = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap();
+        for line in code.lines().filter(|line| !line.trim().starts_with("//")) {
+            for span in line.split('`').skip(1).step_by(2) {
+                if let Some(words) = span.strip_prefix("aside ")
+                    && !words.starts_with("__")
+                    && !words.contains('…')
+                {
+                    named.insert((words.to_owned(), path));
+                }
+            }
+        }
+    }
+    assert!(named.len() > 10, "{named:?}");
+    for (words, path) in named {
+        let words: Vec<&str> = words
+            .split(' ')
+            .map(|word| if word.contains('{') { "x" } else { word })
+            .chain(["--help"])
+            .collect();
+        let done = world.aside(&words);
+        assert_eq!(done.code, 0, "{words:?} in {}: {done:?}", path.display());
+    }
 }
 
 #[test]
