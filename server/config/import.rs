@@ -403,7 +403,7 @@ mod tests {
         let gemini = r#"{"mcpServers": {"g": {"httpUrl": "https://g", "excludeTools": ["x"], "trust": true}}}"#;
         assert_eq!(
             shown(gemini),
-            "[g]\nurl = \"https://g\"\nexclude_tools = [\"x\"]\n# has `trust`, which Aside does not have; it is left out\n"
+            "[g]\nexclude_tools = [\"x\"]\nurl = \"https://g\"\n# has `trust`, which Aside does not have; it is left out\n"
         );
     }
 }
