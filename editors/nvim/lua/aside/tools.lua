@@ -91,40 +91,29 @@ function tools.editor_selection()
   return vim.list_extend(lines, vim.api.nvim_buf_get_lines(0, first - 1, last, false))
 end
 
-local function schema(properties, required)
-  return { type = 'object', properties = properties, required = required, additionalProperties = false }
-end
-
 --- What the client says of its tools when it starts the server.
 function M.declared()
   local path = { type = 'string', description = 'Path of a file, absolute or from the folder of the workspace.' }
   local line = { type = 'integer', minimum = 1, description = 'A line on which the symbol stands.' }
   local symbol = { type = 'string', description = 'The name, as it stands on that line.' }
+  local function declare(name, description, properties, required)
+    local schema = { type = 'object', properties = properties, required = required, additionalProperties = false }
+    return { name = name, description = description, inputSchema = schema, readOnly = true }
+  end
+  local diagnostics = 'Errors and warnings that language servers and linters show, of one file or of all open ones.'
+  local selection = 'The file and the line at which the user is, and what the user selected last in it.'
+  local symbols = 'The outline of a file by its language server: functions, types and so on, each with its line.'
+  local place = { path = path, line = line, symbol = symbol }
   return {
-    {
-      name = 'editor_diagnostics',
-      readOnly = true,
-      description = 'Errors and warnings that language servers and linters show, of one file or of all open ones.',
-      inputSchema = schema({ path = path }),
-    },
-    {
-      name = 'editor_references',
-      readOnly = true,
-      description = 'Where a symbol is used, by the language server.',
-      inputSchema = schema({ path = path, line = line, symbol = symbol }, { 'path', 'line', 'symbol' }),
-    },
-    {
-      name = 'editor_selection',
-      readOnly = true,
-      description = 'The file and the line at which the user is, and what the user selected last in it.',
-      inputSchema = schema(vim.empty_dict()),
-    },
-    {
-      name = 'editor_symbols',
-      readOnly = true,
-      description = 'The outline of a file by its language server: functions, types and so on, each with its line.',
-      inputSchema = schema({ path = path }, { 'path' }),
-    },
+    declare('editor_diagnostics', diagnostics, { path = path }),
+    declare(
+      'editor_references',
+      'Where a symbol is used, by the language server.',
+      place,
+      { 'path', 'line', 'symbol' }
+    ),
+    declare('editor_selection', selection, vim.empty_dict()),
+    declare('editor_symbols', symbols, { path = path }, { 'path' }),
   }
 end
 
