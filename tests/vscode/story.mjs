@@ -250,6 +250,18 @@ await test('300 keys typed while questions and permissions arrive answer none, a
   await see(status, 'Aside: 5 questions');
 });
 
+await test('a question that is on the screen stays there when the status bar is clicked', async () => {
+  for (let n = 0; n < 2; n++) {
+    await status.click();
+    await see(quickInput, 'First?');
+    // What the click took away would be gone by then.
+    await page.waitForTimeout(1_000);
+    assert.ok(await quickInput.isVisible());
+  }
+  await page.keyboard.press('Escape');
+  await quickInput.waitFor({ state: 'hidden' });
+});
+
 console.log('end');
 await browser.close();
 editor.end();

@@ -173,7 +173,9 @@ export class Threads {
     this.render(thread);
     try {
       const attachments = [...(last ? [] : [place(on.uri, about)]), ...more, ...(await readAttachments(message, this.pasted, on.uri, about))];
-      const started = await this.server.request('aside/turn/start', { conversationId, turnId: id, message, attachments });
+      // Of several folders the one of the file.
+      const root = vscode.workspace.getWorkspaceFolder(on.uri)?.uri.toString();
+      const started = await this.server.request('aside/turn/start', { conversationId, turnId: id, message, attachments, root });
       thread.conversationId = started.conversationId;
     } catch (error) {
       text.note(`**${escaped(sentence(error))}**`);

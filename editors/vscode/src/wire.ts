@@ -15,7 +15,7 @@ export type Settings = { config: object; workspaceConfig: object; trusted: boole
 
 export type Attachment = { uri: string; range?: Range; text?: string };
 
-/** What a turn may be told beside its message; this editor leaves it to the settings. */
+/** What a turn may be told beside its message; but for the folder, this editor leaves it to the settings. */
 type TurnOptions = { model?: string; mode?: 'ask' | 'edits' | 'plan' | 'auto'; toolChoice?: string; schema?: object; root?: string };
 type StartTurn = Partial<OfTurn> & TurnOptions & { message: string; attachments?: Attachment[] };
 
