@@ -13,7 +13,7 @@ use fastrand::Rng;
 const TELLING: &[u8] = b"\r\n:{}[]\"\\0 -,.e9\x00\xff";
 
 /// So many inputs made of this one.
-pub(crate) fn damaged(bytes: &[u8], count: usize) -> impl Iterator<Item = Vec<u8>> {
+pub(crate) fn damaged(bytes: &[u8], count: usize) -> impl Iterator<Item = Vec<u8>> + use<> {
     let times: Option<usize> = std::env::var("ASIDE_FUZZ")
         .ok()
         .map(|times| times.parse().expect("a number"));

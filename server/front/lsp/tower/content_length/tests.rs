@@ -340,21 +340,22 @@ fn where_the_bytes_are_split_changes_nothing() {
     }
 }
 
+/// What clients send, framed: the session above, and each kind of request.
+fn corpus() -> Vec<Vec<u8>> {
+    let requests = crate::fuzz::corpus("tests/wire", &["-request.json"]);
+    let requests = requests.into_iter().map(|(_, bytes)| framed(bytes));
+    std::iter::once(session()).chain(requests).collect()
+}
+
 #[test]
-fn damage_never_panics_and_what_passes_can_be_parsed() {
-    let session = session();
-    let mut random = fastrand::Rng::with_seed(7);
+fn fuzzed_framing_never_panics_and_what_passes_can_be_parsed() {
     let mut seen = [0; 3];
-    for _ in 0..20_000 {
-        let mut damaged = session.clone();
-        for _ in 0..random.usize(1..4) {
-            let at = random.usize(..damaged.len());
-            match random.u8(..3) {
-                0 => damaged[at] = random.u8(..),
-                1 => _ = damaged.remove(at),
-                _ => damaged.insert(at, *random.choice(b"\r\n:{}[]\"\\0 9-".iter()).unwrap()),
-            }
-        }
+    let damaged = corpus().into_iter().flat_map(|bytes| {
+        // The session has each kind of cut.
+        let count = if bytes.len() > 1_000 { 10_000 } else { 200 };
+        crate::fuzz::damaged(&bytes, count)
+    });
+    for damaged in damaged {
         let mut cutter = ContentLength::default();
         let mut rest = damaged.as_slice();
         while let Some(cut) = cutter.cut(&mut rest) {
