@@ -15,6 +15,11 @@ pub trait Editor: Send + Sync {
     /// Real paths of the documents with changes that are not saved, in order.
     fn unsaved(&self) -> Vec<PathBuf>;
 
+    /// Whether it knows at once of each file whether it is open, so that a walk over all of them may ask.
+    fn answers_for_each_file(&self) -> bool {
+        true
+    }
+
     /// Whether documents can be changed at all.
     fn applies_edits(&self) -> bool;
 

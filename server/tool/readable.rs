@@ -73,11 +73,17 @@ impl ToolContext {
         Ok(Readable {
             path: path.to_owned(),
             secret: opened.secret,
-            source: match self.document(path) {
+            source: match self.document_at_once(path) {
                 Some(document) => TextSource::Document(document),
                 None => TextSource::File(opened),
             },
         })
+    }
+
+    /// The same without a question to anybody: what a walk over many files can bear.
+    fn document_at_once(&self, path: &str) -> Option<OpenDocument> {
+        let answers = self.editor.as_ref()?.answers_for_each_file();
+        answers.then(|| self.document(path)).flatten()
     }
 
     /// The open document of a file, by its real path from the root.

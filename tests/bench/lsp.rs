@@ -1,4 +1,4 @@
-//! What the Language Server costs on this machine: `cargo bench --bench lsp`, or only parts of it, as
+//! What the Language Server costs on this machine, and beside it the Agent Client Protocol: `cargo bench --bench lsp`, or only parts of it, as
 //! `cargo bench --bench lsp -- flood ping`. Prints medians, each with what is wanted; nothing here passes or fails.
 //!
 //! Run it on an otherwise idle machine. The server is a process of its own, spoken to over pipes; its provider is a
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use self::{
-    client::{Client, Piece, Turn, World},
+    client::{Client, Piece, Protocol, Turn, World},
     model::{BenchModel, calls, config_of, events, streamed, words},
 };
 
@@ -30,6 +30,9 @@ const PACED: usize = 2_000;
 const ALONE: usize = 200;
 /// Turns after which the server is as quick and as small as before.
 const TURNS: usize = 2_000;
+
+/// The parts that are measured over both protocols.
+const BESIDE: [&str; 5] = ["start", "requests", "alone", "flood", "calls"];
 
 /// A part of the benchmark, and its name.
 type Measure = (&'static str, fn(&World));
@@ -51,7 +54,11 @@ fn main() {
     for (name, measure) in parts {
         if named.is_empty() || named.iter().any(|wanted| *wanted == name) {
             // A place of its own: what others left there would be listed too.
-            measure(&World::new());
+            measure(&World::new(Protocol::Lsp));
+            if BESIDE.contains(&name) {
+                println!("-- {name}, over the Agent Client Protocol");
+                measure(&World::new(Protocol::Acp));
+            }
         }
     }
 }
@@ -84,6 +91,9 @@ fn start(world: &World) {
         client.until(|message| message["error"]["code"] == -32601);
     });
     tell("memory of an idle server", &idle, "MiB", 8.0);
+    if world.protocol() == Protocol::Acp {
+        return;
+    }
     let open = memory(opens_a_document);
     if !open.is_empty() {
         println!(
@@ -109,11 +119,17 @@ fn requests(world: &World) {
         ms(model.last_request() - turn.asked)
     };
     let first = sample(15, || request(&mut world.client(model.config())));
-    let editors = sample(15, || {
-        let mut client = world.client(model.config());
-        opens_a_document(&mut client);
-        request(&mut client)
-    });
+    let editors = |()| {
+        sample(15, || {
+            let mut client = world.client(model.config());
+            opens_a_document(&mut client);
+            request(&mut client)
+        })
+    };
+    // The other protocol has no documents.
+    let editors = (world.protocol() == Protocol::Lsp)
+        .then_some(())
+        .map(editors);
     let mut client = world.client(model.config());
     let warm = sample(100, || request(&mut client));
     tell(
@@ -122,12 +138,14 @@ fn requests(world: &World) {
         "ms",
         2.0,
     );
-    tell(
-        "  where a document was opened before, as editors do",
-        &editors,
-        "ms",
-        2.0,
-    );
+    if let Some(editors) = editors {
+        tell(
+            "  where a document was opened before, as editors do",
+            &editors,
+            "ms",
+            2.0,
+        );
+    }
     tell(
         "turn/start to the provider's request, warm",
         &warm,

@@ -22,6 +22,10 @@ pub(super) struct ClientAbilities {
     pub(super) notices: bool,
     /// It shows the output of commands piece by piece, though it runs none of them.
     pub(super) terminal_output: bool,
+    /// It reads files as its user has them.
+    pub(super) reads_files: bool,
+    /// It changes files.
+    pub(super) writes_files: bool,
 }
 
 impl ClientAbilities {
@@ -35,6 +39,8 @@ impl ClientAbilities {
             forms: elicitation.is_some_and(|it| it.form.is_some()),
             notices: session.is_some_and(|it| it.notices.is_some()),
             terminal_output: marked("terminal_output") == Some(true),
+            reads_files: said.fs.read_text_file,
+            writes_files: said.fs.write_text_file,
         }
     }
 

@@ -6,7 +6,8 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use agent_client_protocol_schema::v1::{InitializeRequest, SessionId};
+use agent_client_protocol_schema::v1::{InitializeRequest, RequestId, SessionId};
+use dashmap::DashMap;
 use tokio_util::sync::CancellationToken;
 
 use super::{capabilities::ClientAbilities, client::AcpClient, session::Session};
@@ -31,6 +32,8 @@ pub(super) struct Agent {
     own_tools: Arc<[Arc<dyn Tool>]>,
     state_dir: Option<PathBuf>,
     connection: Arc<OnceLock<Arc<Connection>>>,
+    /// Requests that are not answered yet; each can be withdrawn.
+    open: Arc<DashMap<RequestId, CancellationToken>>,
 }
 
 /// A connection that was initialized, by its parts.
@@ -69,6 +72,26 @@ impl Agent {
             own_tools: own_tools.into(),
             state_dir,
             connection: Arc::default(),
+            open: Arc::default(),
+        }
+    }
+
+    /// A request came. What is returned is cancelled where the client withdraws it.
+    pub(super) fn begins(&self, id: &RequestId) -> CancellationToken {
+        let withdrawn = CancellationToken::new();
+        self.open.insert(id.clone(), withdrawn.clone());
+        withdrawn
+    }
+
+    /// A request is answered.
+    pub(super) fn ends(&self, id: &RequestId) {
+        self.open.remove(id);
+    }
+
+    /// The client wants no answer any more, but will get one.
+    pub(super) fn withdraw(&self, id: &RequestId) {
+        if let Some(request) = self.open.get(id) {
+            request.cancel();
         }
     }
 
@@ -127,13 +150,15 @@ impl Connection {
         session.ok_or_else(|| RequestError::UnknownConversation(id.to_string()))
     }
 
-    /// Opens a session; one of the same id is replaced.
+    /// Opens a session; it goes on with what one of the same id has.
     pub(super) fn open(&self, session: Session) -> Arc<Session> {
+        let mut sessions = self.sessions();
+        let session = match sessions.get(&session.id) {
+            Some(before) => session.goes_on_with(before),
+            None => session,
+        };
         let session = Arc::new(session);
-        let before = self.sessions().insert(session.id.clone(), session.clone());
-        if let Some(before) = before {
-            session.choose(before.choice());
-        }
+        sessions.insert(session.id.clone(), session.clone());
         session
     }
 

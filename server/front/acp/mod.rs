@@ -16,6 +16,7 @@
 //! | `content` | what a prompt says and what goes along with it |
 //! | `whole` | whole texts out of a diff |
 //! | `updates` | Aside's updates as those of the protocol (pure) |
+//! | `documents` | files as the client has them |
 //! | `capabilities` | what the client can do, and what Aside can |
 //! | `client` | the client at the other end, and the only way to it |
 //! | `lines` | the framing: one JSON object a line |
@@ -31,6 +32,7 @@ mod client;
 mod commands;
 mod connection;
 mod content;
+mod documents;
 mod form;
 mod lines;
 mod message;

@@ -52,6 +52,7 @@ pub(super) async fn show(
     let (turns, waits) = read.await?;
     let running = at.engine.conversations().running();
     let waits = waits.filter(|_| !running.is_running(&session.id.0));
+    session.costs(0.0);
     for place in 0..turns.len() {
         at.client.room(ENOUGH).await;
         let (all, of, root) = (turns.clone(), conversation.clone(), session.root.clone());

@@ -7,7 +7,9 @@ use std::{
     task::{Context, Poll},
 };
 
-use agent_client_protocol_schema::v1::{Error, ErrorCode, InitializeRequest};
+use agent_client_protocol_schema::v1::{
+    CancelRequestNotification, Error, ErrorCode, InitializeRequest,
+};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -22,6 +24,7 @@ use super::{
 use crate::front::{
     error::{Result, internal},
     params,
+    transport::in_order::withdrawable,
 };
 impl Service<Message> for Agent {
     type Response = Option<Answer>;
@@ -37,8 +40,12 @@ impl Service<Message> for Agent {
         async move {
             let (id, handled) = match message {
                 Message::Request { id, method, params } => {
-                    let handled = request(agent, method, params);
-                    (id, AssertUnwindSafe(handled).catch_unwind().await)
+                    let withdrawn = agent.begins(&id);
+                    let handled = request(agent.clone(), method, params);
+                    let handled = withdrawable(withdrawn, AssertUnwindSafe(handled).catch_unwind());
+                    let handled = handled.await;
+                    agent.ends(&id);
+                    (id, handled)
                 }
                 Message::Notification { method, params } => {
                     notification(&agent, &method, params);
@@ -116,6 +123,12 @@ fn initialize(agent: &Agent, given: Value) -> Result<Value> {
 
 /// Handles a notification. One that nobody knows, or that cannot be read, changes nothing.
 fn notification(agent: &Agent, method: &str, given: Value) {
+    if method == "$/cancel_request" {
+        if let Ok(withdrawn) = params::read::<CancelRequestNotification>(given, true) {
+            agent.withdraw(&withdrawn.request_id);
+        }
+        return;
+    }
     let Some(at) = agent.connected() else {
         return;
     };

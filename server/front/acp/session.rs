@@ -3,7 +3,7 @@
 use std::{
     collections::HashSet,
     path::PathBuf,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use agent_client_protocol_schema::v1::SessionId;
@@ -27,7 +27,8 @@ pub(super) struct Session {
     pub(super) root: PathBuf,
     /// The client's MCP servers by name.
     pub(super) servers: Vec<(String, McpServer)>,
-    state: Mutex<SessionState>,
+    /// Shared with the same session opened anew.
+    state: Arc<Mutex<SessionState>>,
 }
 
 /// What the person chose for the turns to come; what is not chosen is as configured.
@@ -70,15 +71,21 @@ impl Session {
             id: id.into(),
             root,
             servers,
-            state: Mutex::default(),
+            state: Arc::default(),
         }
     }
 
-    /// A prompt came.
+    /// The same, which goes on with what `before` has: its prompts can still be cancelled.
+    pub(super) fn goes_on_with(self, before: &Self) -> Self {
+        let state = before.state.clone();
+        Self { state, ..self }
+    }
+
+    /// A prompt came, which ends also where `withdrawn` is cancelled.
     ///
     /// # Errors
     /// Too many wait already.
-    pub(super) fn prompt(&self) -> Result<ActivePrompt<'_>> {
+    pub(super) fn prompt(&self, withdrawn: &CancellationToken) -> Result<ActivePrompt<'_>> {
         let mut state = self.state();
         if state.prompts.len() >= PROMPTS {
             return Err(RequestError::Internal(format!(
@@ -86,7 +93,7 @@ impl Session {
             )));
         }
         state.next += 1;
-        let (number, cancelled) = (state.next, CancellationToken::new());
+        let (number, cancelled) = (state.next, withdrawn.child_token());
         state.prompts.push((number, cancelled.clone()));
         Ok(ActivePrompt {
             session: self,

@@ -10,6 +10,7 @@ use super::{
     commands::{self, Command},
     connection::Connection,
     content::PromptContent,
+    documents::ClientFiles,
     session::{ActivePrompt, Session, TurnChoice},
     updates::ShownTurn,
     view::{SessionView, TurnEnding},
@@ -19,10 +20,11 @@ use crate::{
     front::{
         error::{RequestError, Result, internal, not_found},
         relay::{begin::in_its_place, relay},
-        transport::in_order::{answered, let_next_begin, withdrawable},
+        transport::in_order::{answered, let_next_begin, withdrawable, withdrawn},
         wire::TurnCompleted,
     },
     session::{record::TurnOptions, replay},
+    tool::editor::Editor,
     turn::{
         record::{ErrorCode, Outcome},
         rules::Mode,
@@ -55,7 +57,7 @@ pub(super) async fn run(
     session: &Arc<Session>,
     start: Start,
 ) -> Result<PromptResponse> {
-    let active = session.prompt()?;
+    let active = session.prompt(&withdrawn())?;
     let cancelled = active.cancelled.clone();
     let ran = in_turn(at, session, &active, start).await;
     if cancelled.is_cancelled() {
@@ -136,10 +138,17 @@ fn configure(at: &Connection, session: &Session, start: Start) -> Result<TurnCon
         ..Layers::default()
     };
     let target = ConversationTarget::Existing(conversation);
+    let files = || {
+        let writes = at.can.writes_files;
+        let files = ClientFiles::new(at.client.clone(), session.id.clone(), writes);
+        let files: Arc<dyn Editor> = Arc::new(files);
+        files
+    };
     let mut config = at.engine.configure(TurnRequest {
         options,
         layers,
         client: Some(at.person.clone()),
+        editor: at.can.reads_files.then(files),
         ..TurnRequest::new(root, target, start)
     })?;
     if !config.trusted && matches!(config.mode(), Some(Mode::Edits | Mode::Auto)) {

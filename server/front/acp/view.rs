@@ -21,7 +21,7 @@ use crate::{
     turn::{
         effect::DismissReason,
         input::PromptAnswer,
-        record::{Level, Outcome},
+        record::{ErrorCode, Level, Outcome},
     },
 };
 
@@ -155,6 +155,12 @@ impl TurnView for SessionView {
         {
             let text = interrupted(&completed.prompts);
             self.line(Level::Warning, &text);
+        }
+        if let Some(error) = completed.as_ref().and_then(|it| it.error.as_ref())
+            && error.code == ErrorCode::Limit
+        {
+            // The stop reason alone does not say which.
+            self.line(Level::Warning, &error.message);
         }
         *self.ending.lock() = completed;
     }

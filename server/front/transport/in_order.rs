@@ -78,11 +78,14 @@ pub(in crate::front) async fn to_the_end<T: Send + 'static>(
 /// # Errors
 /// [`RequestError::Withdrawn`].
 pub(in crate::front) async fn unless_withdrawn<T>(part: impl Future<Output = T>) -> Result<T> {
-    let withdrawn = WITHDRAWN.try_with(CancellationToken::clone);
-    let done = withdrawn
-        .unwrap_or_default()
-        .run_until_cancelled_owned(part);
+    let done = withdrawn().run_until_cancelled_owned(part);
     done.await.ok_or(RequestError::Withdrawn)
+}
+
+/// Cancelled when the client has withdrawn the request of the handler that calls this.
+pub(in crate::front) fn withdrawn() -> CancellationToken {
+    let withdrawn = WITHDRAWN.try_with(CancellationToken::clone);
+    withdrawn.unwrap_or_default()
 }
 
 /// Does work whose parts [`unless_withdrawn`] are left out once `withdrawn` is cancelled.

@@ -3,6 +3,7 @@
 use std::{
     ffi::OsString,
     fs,
+    path::Path,
     process::Command,
     time::{Duration, Instant},
 };
@@ -17,6 +18,14 @@ const LONG: Duration = Duration::from_secs(60);
 /// A workspace, and state of its own.
 pub(crate) struct World {
     folder: TempDir,
+    protocol: Protocol,
+}
+
+/// What is spoken with the server.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    Lsp,
+    Acp,
 }
 
 /// A client, and its server, which ends with it.
@@ -27,6 +36,9 @@ pub(crate) struct Client {
     /// When the response of `initialize` had been read.
     pub(crate) initialized: Instant,
     pub(crate) root: String,
+    pub(crate) protocol: Protocol,
+    /// The id of the session, of the Agent Client Protocol.
+    session: Value,
 }
 
 /// A turn that is over.
@@ -47,13 +59,17 @@ pub(crate) struct Piece {
 }
 
 impl World {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(protocol: Protocol) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         for name in ["work", "state", "home"] {
             fs::create_dir(folder.path().join(name)).expect("a folder");
         }
         fs::write(folder.path().join("work/small.txt"), "a small file\n").expect("a file");
-        Self { folder }
+        Self { folder, protocol }
+    }
+
+    pub(crate) fn protocol(&self) -> Protocol {
+        self.protocol
     }
 
     /// The model of a script.
@@ -65,23 +81,42 @@ impl World {
 
     /// Starts the server and initializes it with these settings of the user's scope.
     pub(crate) fn client(&self, config: Value) -> Client {
+        let protocol = self.protocol;
+        if protocol == Protocol::Acp {
+            // There is no other way to have settings.
+            let text = toml::to_string(&config).expect("settings");
+            let place = self.folder.path().join("home/aside");
+            fs::create_dir_all(&place).expect("a folder");
+            fs::write(place.join("aside.toml"), text).expect("a file");
+        }
         let binary = std::env::var_os("ASIDE_BENCH_BINARY")
             .unwrap_or_else(|| OsString::from(env!("CARGO_BIN_EXE_aside")));
         let mut server = Command::new(binary);
         server
-            .args(["lsp", "--stdio"])
+            .args(match protocol {
+                Protocol::Lsp => ["lsp", "--stdio"].as_slice(),
+                Protocol::Acp => &["acp"],
+            })
             .current_dir(self.folder.path().join("work"))
             .env("XDG_STATE_HOME", self.folder.path().join("state"))
             .env("XDG_CONFIG_HOME", self.folder.path().join("home"))
             .env("HOME", self.folder.path().join("home"));
-        let root = format!("file://{}", self.folder.path().join("work").display());
+        let work = self.folder.path().join("work");
         let mut client = Client {
-            client: shared::Client::run(server),
+            client: match protocol {
+                Protocol::Lsp => shared::Client::run(server),
+                Protocol::Acp => shared::Client::run_lines(server),
+            },
             last: 0,
             initialized: Instant::now(),
-            root,
+            root: format!("file://{}", work.display()),
+            protocol,
+            session: Value::Null,
         };
-        client.initialize(&config);
+        match protocol {
+            Protocol::Lsp => client.initialize(&config),
+            Protocol::Acp => client.open(&work),
+        }
         client
     }
 }
@@ -97,6 +132,15 @@ impl Client {
         self.request("initialize", params);
         self.initialized = self.reply().0;
         self.notify("initialized", json!({}));
+    }
+
+    fn open(&mut self, work: &Path) {
+        let params = json!({ "protocolVersion": 1, "clientCapabilities": {} });
+        self.request("initialize", params);
+        self.initialized = self.reply().0;
+        self.request("session/new", json!({ "cwd": work, "mcpServers": [] }));
+        self.session = self.reply().1["sessionId"].clone();
+        self.until(|it| it["params"]["update"]["sessionUpdate"] == "available_commands_update");
     }
 
     pub(crate) fn notify(&mut self, method: &str, params: Value) {
@@ -131,6 +175,9 @@ impl Client {
 
     /// Plays a turn to its end.
     pub(crate) fn turn(&mut self, params: Value) -> Turn {
+        if self.protocol == Protocol::Acp {
+            return self.prompt(&params["message"]);
+        }
         let asked = self.request("aside/turn/start", params);
         let mut messages = Vec::new();
         // What came is looked at when all is there: nothing slows the reading down.
@@ -161,6 +208,40 @@ impl Client {
                 .as_str()
                 .unwrap_or_default()
                 .to_owned(),
+            pieces: text.collect(),
+        }
+    }
+
+    /// Plays a prompt to its end.
+    fn prompt(&mut self, text: &Value) -> Turn {
+        let prompt = json!([{ "type": "text", "text": text }]);
+        let params = json!({ "sessionId": self.session, "prompt": prompt });
+        let asked = self.request("session/prompt", params);
+        let mut messages = Vec::new();
+        loop {
+            let message = self.client.next_raw(LONG);
+            let over = message.contains(br#""stopReason""#);
+            messages.push(message);
+            if over {
+                break;
+            }
+        }
+        let text = messages.iter().filter_map(|message| {
+            let json = json(message);
+            let update = &json["params"]["update"];
+            (update["sessionUpdate"] == "agent_message_chunk").then(|| Piece {
+                at: message.at,
+                bytes: message.bytes,
+                text: update["content"]["text"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned(),
+            })
+        });
+        Turn {
+            asked,
+            completed: messages.last().expect("the end").at,
+            conversation: self.session.as_str().unwrap_or_default().to_owned(),
             pieces: text.collect(),
         }
     }

@@ -279,3 +279,93 @@ fn how_a_turn_ends_is_said_as_the_protocol_has_it() {
     assert_eq!(client.play("Go", nobody).1, "refusal");
     client.leave();
 }
+
+/// Plays a prompt while the client has these texts, and returns what it was told to write.
+fn with_files(world: &TestWorld, script: &str, mut text: Option<String>) -> Vec<Value> {
+    let fs = json!({ "fs": { "readTextFile": true, "writeTextFile": true } });
+    let mut client = Client::start(world, script, fs);
+    let mut written = Vec::new();
+    let (_, reason) = client.play("Go", |request| match request["method"].as_str().unwrap() {
+        "fs/read_text_file" => json!({ "content": text.clone().unwrap_or_default() }),
+        "fs/write_text_file" => {
+            written.push(request["params"].clone());
+            text = request["params"]["content"].as_str().map(str::to_owned);
+            json!({})
+        }
+        _ => choose("once"),
+    });
+    assert_eq!(reason, "end_turn");
+    client.leave();
+    written
+}
+
+#[test]
+fn what_the_user_did_not_save_is_read_from_the_client_and_changed_there() {
+    let world = TestWorld::new();
+    world.write("a.txt", "a b\n");
+    let unsaved = "typed a b\n".to_owned();
+    let written = with_files(&world, EDIT, Some(unsaved));
+    assert_eq!(written.len(), 1, "{written:?}");
+    assert_eq!(written[0]["content"], "typed a B\n");
+    assert_eq!(world.read("a.txt"), "a b\n", "the client saves, not Aside");
+    assert!(world.log().told("read").contains("typed"));
+
+    // Nothing is not saved: the disk counts, also where the client has nothing to say.
+    for text in [Some("a b\n".to_owned()), None] {
+        let world = TestWorld::new();
+        world.write("a.txt", "a b\n");
+        assert!(with_files(&world, EDIT, text).is_empty());
+        assert_eq!(world.read("a.txt"), "a B\n");
+    }
+}
+
+#[test]
+fn a_prompt_that_the_client_withdraws_ends_as_cancelled() {
+    let script = "[[reply]]\nsay = [{ text = 'I begin' }]\nfault = { stall = true }";
+    let world = TestWorld::new();
+    let mut client = Client::start(&world, script, json!({}));
+    let id = client.prompt("Go");
+    client.next("text", |it| {
+        it["params"]["update"]["sessionUpdate"] == "agent_message_chunk"
+    });
+    client.notify("$/cancel_request", json!({ "requestId": id }));
+    assert_eq!(client.stopped(id), "cancelled");
+    client.leave();
+}
+
+#[test]
+fn the_clients_own_servers_run_in_a_trusted_workspace_and_their_keys_are_in_no_log() {
+    let server = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/server.py");
+    let script = r#"
+        [[reply]]
+        when = { step = 1 }
+        say = [{ call = "mine__echo", id = "call", arguments = { n = 1 } }]
+        [[reply]]
+        when = { step = 2 }
+        say = [{ text = "Done." }]
+    "#;
+    let world = TestWorld::new();
+    let mut client = Client::start(&world, script, json!({}));
+    let python = world
+        .within("sh", &["-c", "command -v python3"])
+        .output()
+        .unwrap();
+    let python = String::from_utf8(python.stdout).unwrap().trim().to_owned();
+    let own = json!({ "name": "mine", "command": python, "args": [server], "env": [{ "name": "KEY", "value": "hunter2" }] });
+    let opened = client.request(
+        "session/new",
+        json!({ "cwd": world.at(""), "mcpServers": [own] }),
+    );
+    client.session = opened["sessionId"].as_str().unwrap().to_owned();
+    let (updates, reason) = client.play("Go", |request| {
+        let call = &request["params"]["toolCall"];
+        assert!(call["content"].to_string().contains("mine"), "{call}");
+        choose("once")
+    });
+    assert_eq!(reason, "end_turn", "{updates:?}");
+    client.leave();
+    for folder in world.conversations() {
+        let log = std::fs::read_to_string(folder.join("events.jsonl")).unwrap();
+        assert!(!log.contains("hunter2"), "{log}");
+    }
+}
