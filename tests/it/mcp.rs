@@ -1,6 +1,7 @@
 //! Servers of the Model Context Protocol: what they ask, and every way in which they are hostile.
 
 mod asks;
+mod ends;
 mod hostile;
 mod import;
 mod login;

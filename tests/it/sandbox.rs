@@ -10,4 +10,4 @@ mod job;
 mod local;
 mod network;
 mod planted;
-mod survive;
+pub(crate) mod survive;

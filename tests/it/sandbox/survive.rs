@@ -24,7 +24,7 @@ const RUNS: usize = 10;
 /// A command that leaves eight processes behind and goes on: in a session of their own, forked twice, deaf to a
 /// terminal that hangs up, deaf to SIGTERM, with nothing open, in a group of their own, stopped, and as a grandchild that
 /// holds the output. Each has the mark in its arguments, with its number.
-fn survivors(mark: &str) -> String {
+pub(crate) fn survivors(mark: &str) -> String {
     "setsid sleep 1000 @1 &
      (setsid sleep 1000 @2 &)
      nohup sleep 1000 @3 >/dev/null 2>&1 &
@@ -38,7 +38,7 @@ fn survivors(mark: &str) -> String {
 }
 
 /// The processes that have the mark in their arguments, by its number.
-fn marked(mark: &str) -> Vec<(char, Pid)> {
+pub(crate) fn marked(mark: &str) -> Vec<(char, Pid)> {
     let mut found = Vec::new();
     for process in fs::read_dir("/proc").unwrap().flatten() {
         let arguments = fs::read(process.path().join("cmdline")).unwrap_or_default();
@@ -60,7 +60,7 @@ fn marked(mark: &str) -> Vec<(char, Pid)> {
 }
 
 /// Waits until all eight are there.
-fn all_there(mark: &str) {
+pub(crate) fn all_there(mark: &str) {
     until("eight processes", || {
         let mut numbers: Vec<_> = marked(mark).into_iter().map(|(number, _)| number).collect();
         numbers.dedup();
@@ -68,7 +68,7 @@ fn all_there(mark: &str) {
     });
 }
 
-fn new_mark() -> String {
+pub(crate) fn new_mark() -> String {
     format!("0.0{:08}", fastrand::u32(..100_000_000))
 }
 
@@ -91,17 +91,17 @@ fn eight_ways_outlive_a_plain_kill() {
 }
 
 /// Ends a running program in one way.
-type End = fn(&mut RunningProgram);
+pub(crate) type End = fn(&mut RunningProgram);
 
-fn cancelled(program: &mut RunningProgram) {
+pub(crate) fn cancelled(program: &mut RunningProgram) {
     program.signal(Signal::INT);
 }
 
-fn told_to_leave(program: &mut RunningProgram) {
+pub(crate) fn told_to_leave(program: &mut RunningProgram) {
     program.signal(Signal::TERM);
 }
 
-fn killed(program: &mut RunningProgram) {
+pub(crate) fn killed(program: &mut RunningProgram) {
     program.signal(Signal::KILL);
 }
 
