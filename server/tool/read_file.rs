@@ -22,11 +22,11 @@ use crate::{
 use super::{
     Tool, ToolContext, ToolSpec, arguments,
     change::sentence,
-    readable::{Readable, TextSource},
     host::PreparedCall,
     invalid, off_thread, outcome,
     output::cut,
     preparation,
+    readable::{Readable, TextSource},
     workspace::{PathError, TextFile},
 };
 

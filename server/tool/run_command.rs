@@ -127,9 +127,13 @@ async fn plan(work: &CallWork, host: &Arc<ToolContext>) -> Result<CommandPlan, S
     // beyond the allow-list: nothing.
     let folder = cwd.real.to_string_lossy();
     let hash = match decision.held {
-        Confinement::Inside(_) => digest::of_parts(&["run_command in the sandbox", &args.command, &folder]),
+        Confinement::Inside(_) => {
+            digest::of_parts(&["run_command in the sandbox", &args.command, &folder])
+        }
         Confinement::Outside(_) if is_let_out => outside.hash(),
-        Confinement::Outside(_) | Confinement::Free => digest::of_parts(&["run_command", &args.command, &folder]),
+        Confinement::Outside(_) | Confinement::Free => {
+            digest::of_parts(&["run_command", &args.command, &folder])
+        }
     };
     let is_outside = matches!(decision.held, Confinement::Outside(_));
     let sparing = match verdict {
@@ -214,7 +218,10 @@ async fn run(
     if !is_there || !plan.outside(host).ask(work, host, why).await {
         let notes = [unsaved, first.warning].concat();
         let said = if is_there { REFUSED } else { "" };
-        let output = format!("{}\n[The sandbox is why: {why}.{said}]", first.ended.output.trim_end());
+        let output = format!(
+            "{}\n[The sandbox is why: {why}.{said}]",
+            first.ended.output.trim_end()
+        );
         let ended = Ended {
             output,
             ..first.ended
@@ -232,7 +239,8 @@ async fn run(
 }
 
 /// What is said where a person did not let a command run outside.
-const REFUSED: &str = " The user was asked and does not let it run outside; do not try it in another way.";
+const REFUSED: &str =
+    " The user was asked and does not let it run outside; do not try it in another way.";
 
 /// A run of a command.
 struct HeldRun {

@@ -24,11 +24,11 @@ use self::{
 use super::{
     Tool, ToolContext, ToolSpec, arguments,
     change::sentence,
-    readable::Readable,
     host::PreparedCall,
     off_thread, outcome,
     output::counted,
     preparation,
+    readable::Readable,
     walk::{FileWalk, RULES_CUT, WalkEnd},
     workspace::PathError,
 };
