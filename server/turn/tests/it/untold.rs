@@ -18,6 +18,8 @@ pub(crate) fn effect(effect: &Effect) -> Effect {
             }
         }
         Effect::Tell(Update::ToolResult { summary, .. }) => summary.clear(),
+        // What a call is told that asked while it runs, and tells the model.
+        Effect::AnswerLive(_, _, Err(text)) => text.clear(),
         Effect::End(end) => end.refusals.iter_mut().for_each(clear_refusal),
         _ => {}
     }
