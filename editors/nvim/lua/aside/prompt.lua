@@ -134,10 +134,12 @@ function M.settle(prompt, answer, done)
     done(true)
   end, function(err)
     prompt.settling = nil
-    log.fail(err.message)
+    -- What was answered right before may have settled this too.
+    local settled = err.code == -32012
+    if not settled then log.fail(err.message) end
     if err.code == -32602 then return M.show(prompt, done) end
     M.dismiss(prompt.promptId)
-    done(false)
+    done(settled)
   end)
 end
 
