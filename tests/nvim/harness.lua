@@ -87,15 +87,19 @@ function M.buffer(name) return table.concat(vim.api.nvim_buf_get_lines(vim.fn.bu
 --- What the person picks or types next, in order. `false` is Escape.
 M.choices = {}
 
+--- What the person picks, as often as it takes, where nothing is left of that.
+M.otherwise = nil
+
 --- What the person was shown.
 M.shown = {}
 
 local function stub_person()
-  M.choices, M.shown = {}, {}
+  M.choices, M.otherwise, M.shown = {}, nil, {}
   local function following(kind, prompt, items)
     M.shown[#M.shown + 1] = { kind = kind, prompt = prompt, items = items }
-    assert(#M.choices > 0, ('nobody expected this: %s, %s'):format(prompt, deep(items)))
+    assert(#M.choices > 0 or M.otherwise, ('nobody expected this: %s, %s'):format(prompt, deep(items)))
     local choice = table.remove(M.choices, 1)
+    if choice == nil then choice = M.otherwise end
     return type(choice) == 'function' and choice(items) or choice
   end
   vim.ui.select = function(items, options, done)

@@ -218,16 +218,13 @@ say = [{ text = "I know." }]
   vim.diagnostic.set(vim.api.nvim_create_namespace('t'), 0, { { lnum = 1, col = 7, message = 'bad', source = 'lint' } })
   vim.cmd('normal! jV\27')
   vim.cmd('Aside ask go')
-  for _ = 1, 6 do
-    T.wait('a tool asks, or the turn ends', function() return T.outcomes[1] or #require('aside.prompt').open() > 0 end)
-    if not T.outcomes[1] then
-      -- What only reads is allowed whatever its arguments.
-      local open = vim.tbl_map(function(prompt) return prompt.label end, require('aside.prompt').open())
-      local choices =
-        vim.fn['repeat']({ 'Run, and the like for the rest of this turn' }, #vim.fn.uniq(vim.fn.sort(open)))
-      picks('Aside answer', unpack(choices))
-    end
-  end
+  -- What only reads is allowed whatever its arguments: four answers or more, since a prompt that the answer before
+  -- settles may be shown before it is withdrawn.
+  T.otherwise = 'Run, and the like for the rest of this turn'
+  T.wait('a tool asks, or the turn ends', function()
+    if #require('aside.prompt').open() > 0 then vim.cmd('Aside answer') end
+    return T.outcomes[1]
+  end)
   T.ended()
   local got = {}
   for _, message in ipairs(T.sent) do
