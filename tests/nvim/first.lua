@@ -82,8 +82,8 @@ local function try(name, prepare)
   vim.fn.chansend(terminal, commands[1] .. '\r')
   wait('the question', "return #require('aside.prompt').open() == 1")
   vim.fn.chansend(terminal, commands[2] .. '\r')
-  -- The list waits for a number.
-  vim.wait(PATIENCE, function() return vim.rpcrequest(channel, 'nvim_get_mode').mode:sub(1, 1) ~= 'n' end, 20)
+  -- The number is typed where a command is.
+  wait('the list', "return vim.fn.mode() == 'c' and vim.fn.getcmdtype() ~= ':'")
   vim.fn.chansend(terminal, '1\r')
   wait(
     'the answer',

@@ -229,9 +229,18 @@ function M.ask(command)
   M.ended()
 end
 
---- Waits for the end of what runs.
+--- Waits until the server has answered all that it was asked.
+function M.answered()
+  M.wait('the server answers', function()
+    local requests = vim.tbl_values(require('aside.client').client.requests)
+    return not vim.iter(requests):any(function(request) return request.type == 'pending' end)
+  end)
+end
+
+--- Waits for the end of what runs. What the person decided may be answered after it.
 function M.ended()
   M.wait('the turn ends', function() return M.outcomes[1] and not require('aside.turn').running() end)
+  M.answered()
 end
 
 --- The process of the server: the one child that is called aside, or asking.

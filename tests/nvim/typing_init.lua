@@ -3,6 +3,9 @@ vim.o.swapfile = false
 -- A map that has begun waits for its next key, however long that takes: time decides nothing.
 vim.o.timeout = false
 vim.o.ttimeoutlen = 5
+-- Nor does it here: where no further key has come yet, a match is shown while it is typed, which changes the column that
+-- `j` and `k` go to, and the cursor stands behind the match meanwhile.
+vim.o.incsearch = false
 -- Nobody is told which keys a listing reads that stops at each page.
 vim.o.more = false
 -- A sign takes columns of the text, and `gm` goes to the middle of those that are left.

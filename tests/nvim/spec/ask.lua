@@ -6,7 +6,7 @@ test('an answer streams into a float beside the code', {
   script = [=[
 [[reply]]
 when = { attached = "local b = 2" }
-piece_delay_ms = 60
+piece_delay_ms = 200
 say = [{ text = "It adds\n\n- one\n- two\n", pieces = 8 }]
 ]=],
 }, function()
@@ -18,7 +18,8 @@ say = [{ text = "It adds\n\n- one\n- two\n", pieces = 8 }]
     return T.outcomes[1]
   end)
   T.equal(T.page(), '> What is @this?\n\nIt adds\n\n- one\n- two\n')
-  assert(vim.tbl_count(seen) > 4, 'it came in pieces: ' .. vim.inspect(seen))
+  -- Those that come while Neovim is kept waiting are written as one.
+  assert(vim.tbl_count(seen) > 2, 'it came in pieces: ' .. vim.inspect(seen))
   local win = assert(require('aside.view').visible()):window()
   T.equal(vim.api.nvim_win_get_config(win).relative, 'win')
   T.equal(vim.api.nvim_get_current_buf(), vim.fn.bufnr('a.lua'), 'the cursor stays in the code')
@@ -75,9 +76,7 @@ say = [{ text = "Steered." }]
   vim.cmd('Aside ask begin')
   T.prompts(1)
   vim.cmd('2Aside ask rather this')
-  T.wait('the server has it', function()
-    return vim.iter(T.sent):any(function(message) return message.method == 'aside/turn/steer' end)
-  end)
+  T.answered()
   T.choices = { 'Yes' }
   vim.cmd('Aside answer')
   T.ended()
