@@ -460,6 +460,9 @@ pub struct McpServer {
     pub env: BTreeMap<String, EnvValue>,
     /// Names of variables of your environment that it gets too.
     pub env_vars: Vec<String>,
+    /// Whether it runs in a namespace of processes of its own, by bubblewrap, so that nothing of it outlives Aside;
+    /// unset is yes, where that works. In there `sudo` and other setuid programs do not work.
+    pub pid_namespace: Option<bool>,
     /// Whether it is started; unset is yes.
     pub enabled: Option<bool>,
     /// Seconds until its tools are known; unset is 30.
@@ -482,6 +485,11 @@ pub struct McpServer {
 }
 
 impl McpServer {
+    /// Whether it is started here, and kept together with its processes where that can be.
+    pub fn is_kept(&self) -> bool {
+        self.command.is_some() && self.enabled != Some(false) && self.pid_namespace != Some(false)
+    }
+
     /// The variables of the environment that hold its keys.
     pub fn secret_variables(&self) -> impl Iterator<Item = &str> {
         let headers = self.headers_env.values().map(String::as_str);

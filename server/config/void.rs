@@ -60,6 +60,7 @@ fn of_server(name: &str, server: &McpServer) -> Option<VoidKey> {
         ("args", !server.args.is_empty()),
         ("env", !server.env.is_empty()),
         ("env_vars", !server.env_vars.is_empty()),
+        ("pid_namespace", server.pid_namespace.is_some()),
     ];
     let first = |keys: &[(&'static str, bool)]| keys.iter().find(|(_, is_set)| *is_set).copied();
     match (&server.command, &server.url) {

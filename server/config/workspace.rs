@@ -176,12 +176,13 @@ impl Weaker<'_> {
                 self.is_tightening("defaults", key, value).into()
             }
             ["conversation", "tools", tool, key @ ..] => self.tool(tool, key, value),
-            // What goes with a request may be a secret of the user's, and the place is the workspace's.
+            // What goes with a request may be a secret of the user's, and the place is the workspace's. What holds a
+            // server is the user's business.
             [
                 "mcp",
                 "servers",
                 _,
-                "headers" | "headers_env" | "bearer_token_env",
+                "headers" | "headers_env" | "bearer_token_env" | "pid_namespace",
                 ..,
             ] => KeyVerdict::Ignore,
             ["mcp", "servers", name, ..] if !self.is_set(&["mcp", "servers", name]) => {

@@ -12,7 +12,12 @@ use super::{
     conversations::Conversations,
     models::{Models, key::Env},
 };
-use crate::{config::Settings, environment, mcp::McpServers, tool::Tool};
+use crate::{
+    config::Settings,
+    environment,
+    mcp::McpServers,
+    tool::{Tool, namespace::ProcessNamespaces},
+};
 
 /// The folder that stands for the workspace where there is none. No workspace has a name with a dot in front.
 const NO_WORKSPACE: &str = ".no-workspace";
@@ -29,6 +34,7 @@ struct EngineParts {
     models: OnceLock<Models>,
     conversations: Conversations,
     mcp: McpServers,
+    namespaces: ProcessNamespaces,
 }
 
 impl Engine {
@@ -56,6 +62,7 @@ impl Engine {
             env,
             models: OnceLock::new(),
             mcp: McpServers::default(),
+            namespaces: ProcessNamespaces::default(),
         }))
     }
 
@@ -111,6 +118,11 @@ impl Engine {
     /// The servers of the process. None is started before somebody asks for its tools.
     pub(super) fn mcp(&self) -> &McpServers {
         &self.0.mcp
+    }
+
+    /// What is known of namespaces of processes here.
+    pub(super) fn namespaces(&self) -> &ProcessNamespaces {
+        &self.0.namespaces
     }
 
     pub(super) fn program(&self) -> &Path {

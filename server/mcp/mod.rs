@@ -20,7 +20,7 @@
 
 use std::{
     collections::HashMap,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -42,7 +42,7 @@ mod tool;
 use self::{
     login::BegunLogin,
     server::HeldServer,
-    settings::{HideSecrets, McpDefinition, ServerAddress},
+    settings::{HideSecrets, McpDefinition, ServerAddress, ServerGround},
     tool::McpTool,
 };
 use crate::tool::Tool;
@@ -86,10 +86,9 @@ impl McpServers {
     pub async fn tools(
         &self,
         definitions: Vec<McpDefinition>,
-        root: &Path,
-        holder: &Path,
+        ground: &ServerGround,
     ) -> Vec<ServerTools> {
-        let servers = self.servers(definitions, root, holder);
+        let servers = self.servers(definitions, ground);
         let tools = stream::iter(servers).map(|server| async move {
             let tools = server.tools().await.map(|(tools, faults)| {
                 let made = tools.into_iter().map(|listed| {
@@ -109,17 +108,17 @@ impl McpServers {
     fn servers(
         &self,
         definitions: Vec<McpDefinition>,
-        root: &Path,
-        holder: &Path,
+        ground: &ServerGround,
     ) -> Vec<Arc<HeldServer>> {
+        let root = &ground.root;
         // Each change of the map is whole.
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let wanted: Vec<(PathBuf, String)> = definitions
             .iter()
-            .map(|definition| (root.to_owned(), definition.hash()))
+            .map(|definition| (root.clone(), definition.hash()))
             .collect();
-        running.retain(|key, _| key.0 != root || wanted.contains(key));
-        let new = |definition| Arc::new(HeldServer::new(definition, root.into(), holder.into()));
+        running.retain(|key, _| key.0 != *root || wanted.contains(key));
+        let new = |definition| Arc::new(HeldServer::new(definition, ground.clone()));
         let servers = wanted.into_iter().zip(definitions);
         servers
             .map(|(key, definition)| {

@@ -2,7 +2,6 @@
 
 use std::{
     io,
-    path::Path,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -19,12 +18,15 @@ use tokio::{
 
 use super::{
     connection::{Connection, MESSAGE, NotOpened},
-    settings::{HideSecrets, ProtocolChoice, ServerProgram},
+    settings::{HideSecrets, ProtocolChoice, ServerGround, ServerProgram},
 };
 use crate::{
-    tool::process::{
-        Job,
-        spoken::{Spoken, SpokenPipes},
+    tool::{
+        process::{
+            Job,
+            spoken::{Spoken, SpokenPipes},
+        },
+        sandbox::Walls,
     },
     turn::record::CallKey,
     visible::{printable, short_line},
@@ -32,17 +34,11 @@ use crate::{
 
 /// Bytes of what a server says on standard error that are kept.
 const SAID: usize = 64 << 10;
+/// What may help a server that ended in a namespace of processes.
+const HINT: &str =
+    "; if it is a snap, or needs sudo or another setuid program, set its `pid_namespace = false`";
 /// The code of an error that says that the protocol's version is not taken.
 const VERSION: i32 = -32022;
-
-/// Where a program is started, and what holds it.
-#[derive(Clone, Copy)]
-pub(super) struct StartedIn<'a> {
-    /// The root of the workspace.
-    pub(super) root: &'a Path,
-    /// Holds child processes: `aside` itself.
-    pub(super) holder: &'a Path,
-}
 
 /// Starts a server and opens the protocol with it, the older one first: there a tool may ask while it runs.
 ///
@@ -52,9 +48,9 @@ pub(super) async fn open(
     program: &ServerProgram,
     protocol: ProtocolChoice,
     hide: &HideSecrets,
-    place: StartedIn<'_>,
+    ground: &ServerGround,
 ) -> Result<Connection, NotOpened> {
-    let with = |version| started(program, hide, place, version);
+    let with = |version| started(program, hide, ground, version);
     let opened = match protocol {
         ProtocolChoice::Older => with(ProtocolVersion::V_2025_11_25).await,
         ProtocolChoice::Newer => with(ProtocolVersion::V_2026_07_28).await,
@@ -79,10 +75,12 @@ struct OpenFault {
 async fn started(
     program: &ServerProgram,
     hide: &HideSecrets,
-    place: StartedIn<'_>,
+    ground: &ServerGround,
     version: ProtocolVersion,
 ) -> Result<Connection, OpenFault> {
-    let (process, pipes) = start(program, place).map_err(|error| OpenFault {
+    let walls = ground.walls.clone().filter(|_| program.pid_namespace);
+    let is_kept = walls.is_some();
+    let (process, pipes) = start(program, ground, walls).map_err(|error| OpenFault {
         wants_newer: false,
         why: format!("it cannot be started: {error}"),
     })?;
@@ -98,7 +96,10 @@ async fn started(
     match Connection::over(transport, version, hide.clone()).await {
         Ok(connection) => Ok(connection.of_process(process)),
         Err(error) => {
-            let why = hide.in_text(&why(&error, &said));
+            let mut why = hide.in_text(&why(&error, &said));
+            if is_kept && matches!(error, ClientInitializeError::ConnectionClosed(_)) {
+                why += HINT;
+            }
             process.end().await;
             Err(OpenFault {
                 wants_newer: wants_newer(&error),
@@ -108,22 +109,26 @@ async fn started(
     }
 }
 
-fn start(program: &ServerProgram, place: StartedIn<'_>) -> io::Result<(Spoken, SpokenPipes)> {
+fn start(
+    program: &ServerProgram,
+    ground: &ServerGround,
+    walls: Option<Walls>,
+) -> io::Result<(Spoken, SpokenPipes)> {
     let env = program.environment.iter();
     let job = Job {
         // It belongs to none.
         call: CallKey(0),
         program: program.command.clone().into(),
         args: program.args.iter().map(Into::into).collect(),
-        cwd: place.root.to_owned(),
+        cwd: ground.root.clone(),
         env: env
             .map(|(name, value)| (name.into(), value.into()))
             .collect(),
         time: Duration::MAX,
         drain: Duration::ZERO,
-        walls: None,
+        walls,
     };
-    Spoken::start(&job, place.holder)
+    Spoken::start(&job, &ground.holder)
 }
 
 /// Whether a server that refuses the older protocol speaks the newer one.

@@ -1,6 +1,6 @@
 //! One server: its connection, opened when it is needed, and again when it was lost.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use tokio::{
     sync::{Mutex, MutexGuard},
@@ -10,9 +10,8 @@ use tokio::{
 use super::{
     connection::{Connection, NotOpened},
     listing::{self, ListedTool},
-    network,
-    program::{self, StartedIn},
-    settings::{McpDefinition, ServerPlace},
+    network, program,
+    settings::{McpDefinition, ServerGround, ServerPlace},
 };
 
 /// How long a server that failed is left alone, by how often it failed in a row. After that it stays off.
@@ -28,9 +27,7 @@ const SETTLED: Duration = Duration::from_millis(100);
 /// A server, and what is known of it.
 pub(super) struct HeldServer {
     pub(super) definition: McpDefinition,
-    root: PathBuf,
-    /// Holds child processes: `aside` itself.
-    holder: PathBuf,
+    ground: ServerGround,
     state: Mutex<ServerState>,
     /// Calls on a connection of the older protocol, one at a time.
     pub(super) turns: Mutex<()>,
@@ -48,11 +45,10 @@ struct ServerState {
 }
 
 impl HeldServer {
-    pub(super) fn new(definition: McpDefinition, root: PathBuf, holder: PathBuf) -> Self {
+    pub(super) fn new(definition: McpDefinition, ground: ServerGround) -> Self {
         Self {
             definition,
-            root,
-            holder,
+            ground,
             state: Mutex::default(),
             turns: Mutex::default(),
         }
@@ -160,11 +156,7 @@ impl HeldServer {
         } = &self.definition;
         match place {
             ServerPlace::Program(program) => {
-                let place = StartedIn {
-                    root: &self.root,
-                    holder: &self.holder,
-                };
-                program::open(program, *protocol, hide, place).await
+                program::open(program, *protocol, hide, &self.ground).await
             }
             ServerPlace::Network(address) => network::open(address, *protocol, hide).await,
         }

@@ -11,6 +11,8 @@ use http::{HeaderName, HeaderValue};
 use serde_json::Value;
 use url::Url;
 
+use crate::tool::sandbox::Walls;
+
 /// What stands in place of a secret.
 const HIDDEN: &str = "[hidden]";
 /// What is shorter is no secret, but could be any word.
@@ -51,6 +53,19 @@ pub struct ServerProgram {
     pub args: Vec<String>,
     /// What its environment has beyond the allow-list. It may hold secrets.
     pub environment: Vec<(String, String)>,
+    /// It is kept together with its processes where that can be.
+    pub pid_namespace: bool,
+}
+
+/// Where servers that are programs are started, and what holds them.
+#[derive(Clone, Debug)]
+pub struct ServerGround {
+    /// The root of the workspace.
+    pub root: PathBuf,
+    /// Holds child processes: `aside` itself.
+    pub holder: PathBuf,
+    /// What keeps each of them together with its processes; none, where nothing does.
+    pub walls: Option<Walls>,
 }
 
 /// A server on the network.

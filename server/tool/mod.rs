@@ -11,6 +11,7 @@
 //! | [`editor`], `readable` | files that are open in an editor; what is read, a file or the open document in its place |
 //! | [`process`], [`supervisor`] | the one way to start a child process, and to end it with all its children |
 //! | [`sandbox`], [`probe`] | the walls around a command, and whether they stand here |
+//! | [`namespace`] | what keeps a program outside of the sandbox together with its processes |
 //! | `hold`, `outside` | how a program is held that a call starts, and what it made; a command that is offered to run outside |
 //! | `output` | how tools word and bound what they return |
 //!
@@ -38,6 +39,7 @@ mod hold;
 mod host;
 mod ignored;
 pub mod local;
+pub mod namespace;
 mod output;
 mod outside;
 pub mod probe;

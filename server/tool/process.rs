@@ -34,7 +34,7 @@ use crate::{environment, turn::record::CallKey, visible::printable};
 
 use super::{
     ToolContext,
-    sandbox::Walls,
+    sandbox::{WallKind, Walls},
     supervisor::{self, Report, handed},
 };
 
@@ -299,7 +299,10 @@ fn start(job: &Job, supervisor: &Path, mark: &str, wires: Wires) -> io::Result<R
             command.arg(supervisor::HOSTS).arg(names.join(","));
         }
         command
-            .arg(supervisor::WALLS)
+            .arg(match walls.kind {
+                WallKind::Sandbox => supervisor::WALLS,
+                WallKind::Processes => supervisor::NAMESPACE,
+            })
             .arg(&walls.program)
             .args(&walls.args);
     }

@@ -1,10 +1,10 @@
 //! The process between Aside and a command:
-//! `aside __child <milliseconds> [--input] [--hosts <names>] [--walls] <program> <arguments>`.
+//! `aside __child <milliseconds> [--input] [--hosts <names>] [--walls | --namespace] <program> <arguments>`.
 //!
 //! The milliseconds say how long what the command leaves behind may go on after it. With `--walls` the program is
 //! bubblewrap, which starts the command in a world of its own: it finds the filter of system calls at one descriptor,
 //! and says at another how the command ended. Its processes are in a namespace of their own then, which the kernel ends
-//! with bubblewrap, and bubblewrap with us.
+//! with bubblewrap, and bubblewrap with us. With `--namespace` it is bubblewrap too, and that is all it is for.
 //!
 //! It holds the command's kill domain. Its standard input is a *lifeline*: a socket whose other end is held
 //! by Aside alone. When that closes — Aside stops the command, crashes, or is killed — every process that
@@ -37,7 +37,7 @@ use rustix::{
 };
 
 use super::sandbox::{
-    filter,
+    WallKind, filter,
     hosts::AllowedHost,
     layout::{FILTER_FD, STATUS_FD},
 };
@@ -60,8 +60,11 @@ pub(super) const INPUT: &str = "--input";
 /// The argument after which the hosts stand, with commas between them, that a command inside walls is let to.
 pub(super) const HOSTS: &str = "--hosts";
 
-/// The argument after which the program is bubblewrap.
+/// The argument after which the program is bubblewrap, which builds walls.
 pub(super) const WALLS: &str = "--walls";
+
+/// The argument after which the program is bubblewrap, which keeps processes together.
+pub(super) const NAMESPACE: &str = "--namespace";
 
 /// How long what a command left behind may go on after it, so that its last output comes through, where nobody says.
 pub(super) const DRAIN: Duration = Duration::from_millis(200);
@@ -152,8 +155,8 @@ struct Order {
     has_input: bool,
     /// The hosts that it is let to, if it has no other way out.
     hosts: Option<Vec<AllowedHost>>,
-    /// The program is bubblewrap.
-    in_walls: bool,
+    /// What the program builds, which is bubblewrap then.
+    walls: Option<WallKind>,
     program: OsString,
     args: Vec<OsString>,
 }
@@ -172,12 +175,16 @@ impl Order {
                 Some(names.map(AllowedHost::parse).collect::<Result<_, _>>()?)
             }
         };
-        let in_walls = args.next_if(|it| it == WALLS).is_some();
+        let walls = args.next_if(|it| it == WALLS || it == NAMESPACE);
+        let walls = walls.map(|it| match it == WALLS {
+            true => WallKind::Sandbox,
+            false => WallKind::Processes,
+        });
         Ok(Self {
             drain: Duration::from_millis(drain),
             has_input,
             hosts,
-            in_walls,
+            walls,
             program: args.next().ok_or("no program")?,
             args: args.collect(),
         })
@@ -189,8 +196,9 @@ fn supervise(args: Vec<OsString>) -> Report {
         Ok(order) => order,
         Err(what) => return Report::Failed(what.into()),
     };
-    let walls = match order.in_walls.then(WallPipes::open).transpose() {
-        Ok(walls) => walls,
+    let is_sandbox = order.walls == Some(WallKind::Sandbox);
+    let pipes = match is_sandbox.then(WallPipes::open).transpose() {
+        Ok(pipes) => pipes,
         Err(error) => return Report::Failed(format!("its walls cannot be built: {error}")),
     };
     // After the walls' own descriptors, whose numbers are settled.
@@ -227,12 +235,12 @@ fn supervise(args: Vec<OsString>) -> Report {
     };
     // Our end of its input: it could not end while that lives.
     drop(command);
-    let status = walls.map(WallPipes::started);
+    let status = pipes.map(WallPipes::started);
     // Its thread is there, and waits for this.
     let _ = begun.send(main);
     let held = Held {
         main,
-        walled: status.is_some(),
+        walled: order.walls.is_some(),
     };
     let report = held.hold(order.drain, &woken);
     match status {

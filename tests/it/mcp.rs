@@ -5,6 +5,7 @@ mod ends;
 mod hostile;
 mod import;
 mod login;
+mod namespace;
 mod network;
 pub(crate) mod real_servers;
 mod size;
@@ -51,13 +52,21 @@ fn told(world: &TestWorld, tool: &str, args: &[&str]) -> String {
     world.log().told("call").to_owned()
 }
 
-/// The processes of the server that were started, and still run.
+/// The processes of servers that run in the workspace. They know themselves by other numbers.
 fn left(world: &TestWorld) -> Vec<String> {
-    let started = fs::read_to_string(world.at("started")).unwrap_or_default();
-    let pids = started.lines().map(ToOwned::to_owned);
-    let runs = |pid: &String| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
-        stat.is_ok_and(|stat| !stat.contains(") Z "))
+    let work = world.at("").canonicalize().unwrap();
+    let is_server = |process: &Path| {
+        let arguments = fs::read(process.join("cmdline")).unwrap_or_default();
+        let mut words = arguments.split(|byte| *byte == 0).skip(1);
+        words
+            .next()
+            .is_some_and(|word| word.ends_with(b"/server.py"))
+            && fs::read_link(process.join("cwd")).is_ok_and(|at| at == work)
     };
-    pids.filter(runs).collect()
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let processes = processes.map(|process| process.path());
+    let running = processes.filter(|process| is_server(process));
+    running
+        .map(|process| process.display().to_string())
+        .collect()
 }

@@ -4,7 +4,7 @@ mod attacks;
 mod decided;
 mod escape;
 mod git;
-mod ground;
+pub(crate) mod ground;
 mod hostile;
 mod job;
 mod local;

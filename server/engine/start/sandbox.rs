@@ -15,7 +15,7 @@ use crate::{
     session::store::default_state_dir,
     tool::{
         probe,
-        sandbox::{CommandRules, Missing, SandboxRules, hosts::AllowedHost},
+        sandbox::{CommandRules, Missing, SandboxRules, Walls, hosts::AllowedHost},
     },
 };
 
@@ -62,6 +62,14 @@ impl Engine {
     /// Where it does not: why, and how to mend it.
     pub async fn try_sandbox(&self, rules: &SandboxRules, root: &Path) -> Result<(), Missing> {
         probe::stands(rules, root, self.program()).await.map(|_| ())
+    }
+
+    /// Tries whether a program of a workspace that runs outside of the sandbox can be kept together with its processes.
+    ///
+    /// # Errors
+    /// Where it cannot: why, and how to mend it.
+    pub async fn try_namespace(&self, rules: &SandboxRules, root: &Path) -> Result<Walls, Missing> {
+        self.namespaces().walls(rules, root, self.program()).await
     }
 }
 

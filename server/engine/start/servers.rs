@@ -13,11 +13,12 @@ use crate::{
         ServerTools, begin_login,
         login::{self, BegunLogin},
         settings::{
-            HideSecrets, McpDefinition, OfferedNames, ProtocolChoice, ServerAddress, ServerHeader,
-            ServerPlace, ServerProgram,
+            HideSecrets, McpDefinition, OfferedNames, ProtocolChoice, ServerAddress, ServerGround,
+            ServerHeader, ServerPlace, ServerProgram,
         },
     },
     provider::{key::Key, this_computer::is_this_computer},
+    tool::sandbox::Walls,
 };
 
 /// How long a server may take until its tools are known, where nobody says.
@@ -87,7 +88,12 @@ impl Engine {
                 }),
             }
         }
-        let mut offered = self.mcp().tools(definitions, root, self.program()).await;
+        let ground = ServerGround {
+            root: root.to_owned(),
+            holder: self.program().to_owned(),
+            walls: self.server_walls(settings, root, &definitions).await,
+        };
+        let mut offered = self.mcp().tools(definitions, &ground).await;
         let known = offered.iter().filter_map(|server| {
             let (tools, _) = server.tools.as_ref().ok()?;
             Some((server.name.clone(), ServerCost::of(tools)))
@@ -96,6 +102,25 @@ impl Engine {
         offered.extend(broken);
         offered.sort_by(|a, b| a.name.cmp(&b.name));
         offered
+    }
+}
+
+impl Engine {
+    /// What keeps servers together with their processes, where there are servers that it is for, and it works here.
+    async fn server_walls(
+        &self,
+        settings: &Settings,
+        root: &Path,
+        definitions: &[McpDefinition],
+    ) -> Option<Walls> {
+        let is_kept =
+            |it: &McpDefinition| matches!(&it.place, ServerPlace::Program(it) if it.pid_namespace);
+        if !definitions.iter().any(is_kept) {
+            return None;
+        }
+        // Settings of which there is no sandbox are no turn's either.
+        let rules = self.sandbox_rules(settings, settings.unsandboxed).ok()?;
+        self.try_namespace(&rules, root).await.ok()
     }
 }
 
@@ -159,6 +184,7 @@ fn program(
         command: command.to_owned(),
         args: server.args.clone(),
         environment,
+        pid_namespace: server.pid_namespace.unwrap_or(true),
     }
 }
 

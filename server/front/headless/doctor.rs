@@ -46,7 +46,7 @@ pub async fn run(place: &CommandContext, streams: &mut Streams<'_>) -> Result<()
             if void.is_empty() {
                 findings.push(model(place, &configuration).await);
             }
-            findings.push(sandbox(place, settings).await);
+            findings.extend(sandbox(place, settings).await);
         }
         Err(problems) => findings.extend(problems.text.lines().map(Finding::error)),
     }
@@ -245,14 +245,32 @@ async fn model(place: &CommandContext, configuration: &Configuration) -> Finding
 }
 
 /// Whether commands can be confined here is found out by confining one.
-async fn sandbox(place: &CommandContext, settings: &Settings) -> Finding {
+async fn sandbox(place: &CommandContext, settings: &Settings) -> Vec<Finding> {
     let rules = place.engine.sandbox_rules(settings, settings.unsandboxed);
     let rules = match rules {
         Ok(rules) => rules,
-        Err(what) => return Finding::error(what),
+        Err(what) => return vec![Finding::error(what)],
     };
     let stands = place.engine.try_sandbox(&rules, &place.root).await;
-    sandbox_finding(&rules, stands.as_ref().copied())
+    let mut findings = vec![sandbox_finding(&rules, stands.as_ref().copied())];
+    if settings.mcp.servers.values().any(|server| server.is_kept()) {
+        let kept = place.engine.try_namespace(&rules, &place.root).await;
+        findings.push(servers_finding(kept.as_ref().map(|_| ())));
+    }
+    findings
+}
+
+/// Whether nothing of a server that is started here can outlive Aside.
+fn servers_finding(kept: Result<(), &Missing>) -> Finding {
+    match kept {
+        Ok(()) => Finding::ok(
+            "MCP servers: each that is started here has a namespace of processes of its own, by bubblewrap",
+        ),
+        Err(Missing { why, mend }) => Finding::warning(format!(
+            "MCP servers: they get no namespaces of processes here: {why}; so what they leave behind is ended only \
+             while Aside itself can see to it; {mend}"
+        )),
+    }
 }
 
 fn sandbox_finding(rules: &SandboxRules, stands: Result<(), &Missing>) -> Finding {
@@ -458,5 +476,10 @@ mod tests {
         check(false, false, Err(&missing), "can see to it; install it\n");
         check(false, true, Ok(()), "it is off in your configuration");
         check(true, false, Ok(()), "run without one");
+        let line = servers_finding(Err(&missing)).line();
+        assert!(
+            line.contains("here: bubblewrap is not installed; so what they leave"),
+            "{line}"
+        );
     }
 }

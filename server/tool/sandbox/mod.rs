@@ -12,13 +12,13 @@
 //! | `git` | what of Git's folders stays where commands may write in them |
 //! | `filter` | the filter of system calls |
 //! | [`hosts`] | which hosts a command may reach that has no network |
-//! | `program` | programs found outside of the workspace |
+//! | `means`, `program` | what it is made with, and what to do where that is missing; programs found outside of the workspace |
 //! | `commands`, `line` | the user's rules for commands, and the simple commands that a line is made of |
 
 use std::{
     collections::BTreeSet,
     env,
-    ffi::{OsStr, OsString},
+    ffi::OsString,
     fs,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
@@ -32,11 +32,22 @@ mod git;
 pub mod hosts;
 pub(super) mod layout;
 mod line;
+mod means;
 pub(super) mod places;
 pub(super) mod program;
 
-pub use self::commands::CommandRules;
-use self::{commands::Verdict, hosts::AllowedHost, layout::Layout, places::Places};
+pub(super) use self::means::{mend, setting, shell};
+pub use self::{
+    commands::CommandRules,
+    means::{Means, Missing},
+};
+use self::{
+    commands::Verdict,
+    hosts::AllowedHost,
+    layout::Layout,
+    means::{elsewhere, install, os_release},
+    places::Places,
+};
 use super::workspace::secret_places;
 use crate::visible::short_line;
 
@@ -72,26 +83,6 @@ pub struct Sandbox {
     made: Mutex<BTreeSet<String>>,
     /// Hashes of commands that a person let run outside for the rest of the turn.
     let_out: Mutex<BTreeSet<String>>,
-}
-
-/// What a sandbox is made with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Means {
-    /// bubblewrap's program.
-    pub(super) bubblewrap: PathBuf,
-    /// The shell that reads command lines.
-    pub(super) shell: PathBuf,
-    /// The program that holds commands: `aside` itself.
-    pub(super) holder: PathBuf,
-}
-
-/// Why there is no sandbox, and how to mend it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing {
-    /// Why, as a clause: "bubblewrap is not installed".
-    pub why: String,
-    /// What to do about it, as a clause in the imperative.
-    pub mend: String,
 }
 
 /// How a command is held.
@@ -154,6 +145,32 @@ pub struct Walls {
     pub args: Vec<OsString>,
     /// The hosts that what it starts is let to, where it has no network.
     pub hosts: Vec<AllowedHost>,
+    /// What they keep in.
+    pub kind: WallKind,
+}
+
+/// What walls keep in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WallKind {
+    /// All that a command could do beyond its workspace.
+    Sandbox,
+    /// Nothing but processes: they are in a namespace of their own, so that none of them outlives it.
+    Processes,
+}
+
+impl Walls {
+    /// bubblewrap around a program that has all that its user has, and whose processes the kernel ends together, at the
+    /// latest when nobody holds them any more.
+    pub(super) fn around_processes(bubblewrap: PathBuf) -> Self {
+        let args = ["--dev-bind", "/", "/", "--proc", "/proc", "--unshare-pid"];
+        let ends = ["--die-with-parent", "--"];
+        Self {
+            program: bubblewrap,
+            args: args.into_iter().chain(ends).map(Into::into).collect(),
+            hosts: Vec::new(),
+            kind: WallKind::Processes,
+        }
+    }
 }
 
 impl Sandbox {
@@ -244,8 +261,7 @@ impl SandboxRules {
             mend,
         };
         if !cfg!(target_os = "linux") {
-            let mend = "there is nothing to install: let commands ask, or run Aside on Linux";
-            return Err(missing("Aside has one on Linux alone", mend.into()));
+            return Err(elsewhere());
         }
         if filter::program().is_none() {
             let mend = "there is nothing to install: let commands ask";
@@ -263,14 +279,8 @@ impl SandboxRules {
             let why = "the workspace is a folder of Aside's own, which it would hide";
             return Err(missing(why, mend));
         }
-        let path = env::var_os("PATH").unwrap_or_default();
-        let outside_of = self.writable(root);
-        let found = |name| program::find(name, &path, &outside_of);
-        let Some(bubblewrap) = found("bwrap") else {
-            let why = "bubblewrap is not installed";
-            return Err(missing(why, install(&os_release())));
-        };
-        let Some(shell) = found("sh") else {
+        let bubblewrap = self.bubblewrap(root)?;
+        let Some(shell) = self.program_outside("sh", root) else {
             let mend = "put the folder of `sh` into PATH".to_owned();
             return Err(missing("there is no `sh` outside the workspace", mend));
         };
@@ -279,6 +289,26 @@ impl SandboxRules {
             shell,
             holder: real(holder),
         })
+    }
+
+    /// bubblewrap, where no command of the workspace can have put it.
+    ///
+    /// # Errors
+    /// Where it is missing.
+    pub(super) fn bubblewrap(&self, root: &Path) -> Result<PathBuf, Missing> {
+        if !cfg!(target_os = "linux") {
+            return Err(elsewhere());
+        }
+        let found = self.program_outside("bwrap", root);
+        found.ok_or_else(|| Missing {
+            why: "bubblewrap is not installed".to_owned(),
+            mend: install(&os_release()),
+        })
+    }
+
+    fn program_outside(&self, name: &str, root: &Path) -> Option<PathBuf> {
+        let path = env::var_os("PATH").unwrap_or_default();
+        program::find(name, &path, &self.writable(root))
     }
 
     /// The walls around a command that runs in a folder of the workspace. `places` stay as they are. Makes folders of
@@ -291,6 +321,7 @@ impl SandboxRules {
                 true => Vec::new(),
                 false => self.hosts.clone(),
             },
+            kind: WallKind::Sandbox,
         }
     }
 
@@ -407,85 +438,6 @@ fn real(path: &Path) -> PathBuf {
 
 fn is_real_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|about| about.is_dir())
-}
-
-fn os_release() -> String {
-    let files = ["/etc/os-release", "/usr/lib/os-release"];
-    let read = |file: &&str| fs::read_to_string(file).ok();
-    files.iter().find_map(read).unwrap_or_default()
-}
-
-/// How bubblewrap is installed, by what a system says of itself.
-pub(super) fn install(os_release: &str) -> String {
-    let lines = os_release.lines();
-    let ids = lines.filter_map(|line| {
-        let (key, value) = line.split_once('=')?;
-        (key == "ID" || key == "ID_LIKE").then(|| value.trim_matches('"'))
-    });
-    let ids: Vec<&str> = ids.flat_map(str::split_whitespace).collect();
-    let command = [
-        ("debian", "apt-get install bubblewrap"),
-        ("ubuntu", "apt-get install bubblewrap"),
-        ("fedora", "dnf install bubblewrap"),
-        ("rhel", "dnf install bubblewrap"),
-        ("arch", "pacman -S bubblewrap"),
-        ("alpine", "apk add bubblewrap"),
-        ("suse", "zypper install bubblewrap"),
-        ("opensuse", "zypper install bubblewrap"),
-        ("void", "xbps-install bubblewrap"),
-        ("gentoo", "emerge sys-apps/bubblewrap"),
-    ]
-    .into_iter()
-    .find(|(id, _)| ids.contains(id));
-    match command {
-        Some((_, command)) => format!("install it as root with `{command}`"),
-        None => "install the package bubblewrap".to_owned(),
-    }
-}
-
-/// What is to be done where bubblewrap is there and does not work, by what it said and what the system is set to.
-pub(super) fn mend(said: &str, setting: impl Fn(&str) -> Option<String>) -> String {
-    let is = |file: &str, value: &str| setting(file).is_some_and(|text| text.trim() == value);
-    if is("/proc/sys/user/max_user_namespaces", "0") {
-        return "let users make namespaces with `sysctl user.max_user_namespaces=15000`".to_owned();
-    }
-    if is("/proc/sys/kernel/unprivileged_userns_clone", "0") {
-        return "let users make namespaces with `sysctl kernel.unprivileged_userns_clone=1`"
-            .to_owned();
-    }
-    if is(
-        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
-        "1",
-    ) {
-        return "let bwrap make namespaces: give it an AppArmor profile with `userns,`, such as \
-                /usr/share/apparmor/extra-profiles/bwrap-userns-restrict, or set \
-                `sysctl kernel.apparmor_restrict_unprivileged_userns=0`"
-            .to_owned();
-    }
-    let in_container = setting("/.dockerenv").is_some() || setting("/run/.containerenv").is_some();
-    if in_container && said.contains("proc") {
-        return "let the container mount a /proc of its own: start it with \
-                `--security-opt systempaths=unconfined`"
-            .to_owned();
-    }
-    if in_container {
-        return "let the container make namespaces: start it with `--security-opt seccomp=unconfined \
-                --security-opt apparmor=unconfined`"
-            .to_owned();
-    }
-    "run `bwrap --unshare-user --ro-bind / / true` to see what hinders it".to_owned()
-}
-
-/// What the system is set to: the content of a file, if it is there.
-pub(super) fn setting(file: &str) -> Option<String> {
-    fs::read_to_string(file).ok()
-}
-
-/// The shell that reads command lines, found outside the workspace.
-pub(super) fn shell(root: &Path) -> OsString {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let found = program::find("sh", &path, &[root.to_owned()]);
-    found.map_or_else(|| OsStr::new("sh").to_owned(), Into::into)
 }
 
 #[cfg(test)]

@@ -1,51 +1,98 @@
-//! A server behind other programs, as `npx` starts it, with all that lives on after a plain kill: it ends with the program,
-//! when that is cancelled, leaves, or is killed.
+//! Servers behind other programs, with all that lives on after a plain kill: they end with the program, when that is
+//! cancelled, leaves, is killed, or is killed together with everything of its name.
+//!
+//! One is behind shells, and one behind `npx`, which starts a shell that starts it. `ASIDE_ENDS` says how often each end is
+//! played, as in the tests of commands, and that time counts.
 
-use std::path::Path;
+#![expect(clippy::print_stdout, reason = "how long it took at most is on record")]
+
+use std::{
+    env, fs,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use serde_json::json;
 
-use super::{ALLOWED, calls};
+use super::calls;
 use crate::{
-    sandbox::survive::{
-        End, all_there, cancelled, killed, marked, new_mark, survivors, told_to_leave,
+    sandbox::{
+        ground::{SandboxGround, User, program, users},
+        survive::{
+            End, SOON, all_there, cancelled, killed, killed_with_all_of_its_name, marked, new_mark,
+            survivors, told_to_leave,
+        },
     },
-    world::{TestWorld, until},
+    world::{start, until},
 };
 
-/// How often each end is played.
+/// How often each end is played, where nothing else is said.
 const RUNS: usize = 3;
 
-/// A world with a server that shells start, which leaves eight processes beside it.
-fn world(mark: &str) -> TestWorld {
-    let server = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/server.py");
-    let behind = format!("sh -c 'python3 {} hang; true'; true", server.display());
-    let survivors = survivors(mark);
-    let begins = survivors
-        .strip_suffix("exec sleep 1000")
-        .unwrap()
-        .to_owned()
-        + &behind;
-    let world = TestWorld::new();
+/// A ground with two servers, each of which leaves eight processes beside it.
+fn ground(user: User, marks: &[String; 2]) -> SandboxGround {
+    let ground = SandboxGround::new(user);
+    let world = &ground.world;
+    let server = ground.outside("server.py");
+    for file in ["server.py", "pieces.py"] {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp");
+        fs::copy(from.join(file), ground.outside(file)).unwrap();
+    }
+    let [behind_shells, behind_npx] = marks.each_ref().map(|mark| {
+        let survivors = survivors(mark);
+        let begins = survivors.strip_suffix("exec sleep 1000").unwrap();
+        format!(
+            "{begins} sh -c 'python3 {} hang; true'; true",
+            server.display()
+        )
+    });
+    world.write(
+        "node_modules/.bin/behind",
+        &format!("#!/bin/sh\n{behind_npx}\n"),
+    );
+    let open = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(world.at("node_modules/.bin/behind"), open).unwrap();
+    world.write("package.json", "{ \"name\": \"small\" }\n");
     world.user_config(&format!(
-        "[mcp.servers.srv]\ncommand = 'sh'\nargs = {}\n",
-        json!(["-c", begins])
+        "[mcp.servers.srv]\ncommand = 'sh'\nargs = {}\n[mcp.servers.two]\ncommand = 'npx'\nargs = {}\n\
+         [conversation.tools.srv__echo]\nrun = 'unattended'\n",
+        json!(["-c", behind_shells]),
+        json!(["--offline", "behind"]),
     ));
-    world
+    ground
 }
 
 fn check(ends: End) {
-    for _ in 0..RUNS {
-        let mark = new_mark();
-        let world = world(&mark);
-        let script = calls("echo", &json!({}));
-        let mut running = world.start_until(&script, &ALLOWED, "tool_call");
-        all_there(&mark);
-        ends(&mut running);
-        until("none is left", || {
-            marked(&mark).is_empty() && super::left(&world).is_empty()
-        });
+    let said = env::var("ASIDE_ENDS").ok();
+    let runs = said.as_ref().map_or(RUNS, |runs| runs.parse().unwrap());
+    let mut longest = Duration::ZERO;
+    for user in users() {
+        for _ in 0..runs {
+            longest = longest.max(ended(*user, ends));
+        }
     }
+    println!("{runs} runs: nothing was left after {longest:?}");
+    assert!(said.is_none() || longest < SOON, "{longest:?}");
+}
+
+/// One run; how long it took until nothing of the servers was left.
+fn ended(user: User, ends: End) -> Duration {
+    let marks = [new_mark(), new_mark()];
+    let ground = ground(user, &marks);
+    let model = ground.world.script(&calls("echo", &json!({})));
+    ground.hand_over();
+    let args = ["run", "-m", &model, "Go", "--trust", "--mode", "auto"];
+    let mut running = start(&mut ground.command(program(), &args));
+    marks.iter().for_each(|mark| all_there(mark));
+    until("both servers run", || super::left(&ground.world).len() == 2);
+    ends(&mut running);
+    let begin = Instant::now();
+    until("none is left", || {
+        let is_over = |mark: &String| marked(mark).is_empty();
+        marks.iter().all(is_over) && super::left(&ground.world).is_empty()
+    });
+    begin.elapsed()
 }
 
 #[test]
@@ -61,4 +108,9 @@ fn no_server_outlives_the_program_when_it_leaves() {
 #[test]
 fn no_server_outlives_the_program_when_it_is_killed() {
     check(killed);
+}
+
+#[test]
+fn no_server_outlives_everything_of_its_name() {
+    check(killed_with_all_of_its_name);
 }

@@ -15,7 +15,7 @@ const NOBODY: u32 = 65534;
 
 /// Who runs the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum User {
+pub(crate) enum User {
     /// Who runs the tests.
     Same,
     /// One without any right.
@@ -23,7 +23,7 @@ pub(super) enum User {
 }
 
 /// The users as whom something can be tried here: only root can become another one.
-pub(super) fn users() -> &'static [User] {
+pub(crate) fn users() -> &'static [User] {
     if rustix::process::getuid().is_root() {
         &[User::Same, User::Nobody]
     } else {
@@ -32,13 +32,13 @@ pub(super) fn users() -> &'static [User] {
 }
 
 /// A workspace whose sandbox is what the user's machine has, and a folder beside it that is none of its business.
-pub(super) struct SandboxGround {
-    pub(super) world: TestWorld,
-    pub(super) user: User,
+pub(crate) struct SandboxGround {
+    pub(crate) world: TestWorld,
+    pub(crate) user: User,
 }
 
 impl SandboxGround {
-    pub(super) fn new(user: User) -> Self {
+    pub(crate) fn new(user: User) -> Self {
         let world = TestWorld::below(base());
         fs::create_dir(world.folder().join("outside")).unwrap();
         let open = fs::Permissions::from_mode(0o755);
@@ -47,19 +47,19 @@ impl SandboxGround {
     }
 
     /// A path that is none of the workspace's business.
-    pub(super) fn outside(&self, path: &str) -> PathBuf {
+    pub(crate) fn outside(&self, path: &str) -> PathBuf {
         self.world.folder().join("outside").join(path)
     }
 
     /// Everything here is made the user's.
-    pub(super) fn hand_over(&self) {
+    pub(crate) fn hand_over(&self) {
         if self.user == User::Nobody {
             give(self.world.folder());
         }
     }
 
     /// A program as the user runs it, in the workspace.
-    pub(super) fn command(&self, program: &Path, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, program: &Path, args: &[&str]) -> Command {
         let nobody = NOBODY.to_string();
         let mut words = vec![];
         if self.user == User::Nobody {
@@ -80,13 +80,13 @@ impl SandboxGround {
     }
 
     /// Aside with these arguments.
-    pub(super) fn aside(&self, args: &[&str]) -> ProgramResult {
+    pub(crate) fn aside(&self, args: &[&str]) -> ProgramResult {
         self.hand_over();
         start(&mut self.command(program(), args)).end()
     }
 
     /// One turn in which the model runs these commands at once, each by its id and in its folder.
-    pub(super) fn run(&self, commands: &[SandboxedCall<'_>], args: &[&str]) -> ProgramResult {
+    pub(crate) fn run(&self, commands: &[SandboxedCall<'_>], args: &[&str]) -> ProgramResult {
         let model = self.world.script(&script(commands));
         self.aside(
             &[
@@ -100,14 +100,14 @@ impl SandboxGround {
 
 /// A call of `run_command`.
 #[derive(Clone, Debug)]
-pub(super) struct SandboxedCall<'a> {
-    pub(super) id: &'a str,
-    pub(super) command: String,
-    pub(super) cwd: &'a str,
+pub(crate) struct SandboxedCall<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) command: String,
+    pub(crate) cwd: &'a str,
 }
 
 /// The script of a model that makes these calls in one step.
-pub(super) fn script(commands: &[SandboxedCall<'_>]) -> String {
+pub(crate) fn script(commands: &[SandboxedCall<'_>]) -> String {
     let text = |text: &str| toml::Value::from(text).to_string();
     let call = |it: &SandboxedCall<'_>| {
         format!(
@@ -137,7 +137,7 @@ fn base() -> &'static Path {
 }
 
 /// The program under test, where everybody may run it.
-pub(super) fn program() -> &'static Path {
+pub(crate) fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         if is_open(Path::new(ASIDE)) {

@@ -17,7 +17,7 @@ use super::ground::{SandboxGround, SandboxedCall, User, program, script, users};
 use crate::world::{RunningProgram, start, until};
 
 /// How long processes may live on after what held them, where time counts.
-const SOON: Duration = Duration::from_secs(2);
+pub(crate) const SOON: Duration = Duration::from_secs(2);
 /// How often each end is played, where nothing else is said.
 const RUNS: usize = 10;
 
@@ -106,7 +106,7 @@ pub(crate) fn killed(program: &mut RunningProgram) {
 }
 
 /// As `killall -9 aside` does: the program and what it holds its commands with, before either hears of the other.
-fn killed_with_all_of_its_name(program: &mut RunningProgram) {
+pub(crate) fn killed_with_all_of_its_name(program: &mut RunningProgram) {
     let own = i32::try_from(program.id()).unwrap();
     let holders = children(own);
     assert!(!holders.is_empty());

@@ -1,0 +1,118 @@
+//! What walls are made with: programs found outside of what commands can write in, and how to mend it where one is
+//! missing or does not work.
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::program;
+
+/// What a sandbox is made with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Means {
+    /// bubblewrap's program.
+    pub(in crate::tool) bubblewrap: PathBuf,
+    /// The shell that reads command lines.
+    pub(in crate::tool) shell: PathBuf,
+    /// The program that holds commands: `aside` itself.
+    pub(in crate::tool) holder: PathBuf,
+}
+
+/// Why there is no sandbox, and how to mend it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// Why, as a clause: "bubblewrap is not installed".
+    pub why: String,
+    /// What to do about it, as a clause in the imperative.
+    pub mend: String,
+}
+
+/// What is missing on every system but Linux.
+pub(super) fn elsewhere() -> Missing {
+    Missing {
+        why: "Aside has one on Linux alone".to_owned(),
+        mend: "there is nothing to install: let commands ask, or run Aside on Linux".to_owned(),
+    }
+}
+
+pub(super) fn os_release() -> String {
+    let files = ["/etc/os-release", "/usr/lib/os-release"];
+    let read = |file: &&str| fs::read_to_string(file).ok();
+    files.iter().find_map(read).unwrap_or_default()
+}
+
+/// How bubblewrap is installed, by what a system says of itself.
+pub(in crate::tool) fn install(os_release: &str) -> String {
+    let lines = os_release.lines();
+    let ids = lines.filter_map(|line| {
+        let (key, value) = line.split_once('=')?;
+        (key == "ID" || key == "ID_LIKE").then(|| value.trim_matches('"'))
+    });
+    let ids: Vec<&str> = ids.flat_map(str::split_whitespace).collect();
+    let command = [
+        ("debian", "apt-get install bubblewrap"),
+        ("ubuntu", "apt-get install bubblewrap"),
+        ("fedora", "dnf install bubblewrap"),
+        ("rhel", "dnf install bubblewrap"),
+        ("arch", "pacman -S bubblewrap"),
+        ("alpine", "apk add bubblewrap"),
+        ("suse", "zypper install bubblewrap"),
+        ("opensuse", "zypper install bubblewrap"),
+        ("void", "xbps-install bubblewrap"),
+        ("gentoo", "emerge sys-apps/bubblewrap"),
+    ]
+    .into_iter()
+    .find(|(id, _)| ids.contains(id));
+    match command {
+        Some((_, command)) => format!("install it as root with `{command}`"),
+        None => "install the package bubblewrap".to_owned(),
+    }
+}
+
+/// What is to be done where bubblewrap is there and does not work, by what it said and what the system is set to.
+pub(in crate::tool) fn mend(said: &str, setting: impl Fn(&str) -> Option<String>) -> String {
+    let is = |file: &str, value: &str| setting(file).is_some_and(|text| text.trim() == value);
+    if is("/proc/sys/user/max_user_namespaces", "0") {
+        return "let users make namespaces with `sysctl user.max_user_namespaces=15000`".to_owned();
+    }
+    if is("/proc/sys/kernel/unprivileged_userns_clone", "0") {
+        return "let users make namespaces with `sysctl kernel.unprivileged_userns_clone=1`"
+            .to_owned();
+    }
+    if is(
+        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+        "1",
+    ) {
+        return "let bwrap make namespaces: give it an AppArmor profile with `userns,`, such as \
+                /usr/share/apparmor/extra-profiles/bwrap-userns-restrict, or set \
+                `sysctl kernel.apparmor_restrict_unprivileged_userns=0`"
+            .to_owned();
+    }
+    let in_container = setting("/.dockerenv").is_some() || setting("/run/.containerenv").is_some();
+    if in_container && said.contains("proc") {
+        return "let the container mount a /proc of its own: start it with \
+                `--security-opt systempaths=unconfined`"
+            .to_owned();
+    }
+    if in_container {
+        return "let the container make namespaces: start it with `--security-opt seccomp=unconfined \
+                --security-opt apparmor=unconfined`"
+            .to_owned();
+    }
+    "run `bwrap --unshare-user --ro-bind / / true` to see what hinders it".to_owned()
+}
+
+/// What the system is set to: the content of a file, if it is there.
+pub(in crate::tool) fn setting(file: &str) -> Option<String> {
+    fs::read_to_string(file).ok()
+}
+
+/// The shell that reads command lines, found outside the workspace.
+pub(in crate::tool) fn shell(root: &Path) -> OsString {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found = program::find("sh", &path, &[root.to_owned()]);
+    found.map_or_else(|| OsStr::new("sh").to_owned(), Into::into)
+}
