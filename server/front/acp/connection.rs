@@ -16,7 +16,7 @@ use crate::{
     front::{
         error::{RequestError, Result, internal},
         relay::prompts::Prompts,
-        transport::{disk::DiskWork, lanes::Lanes, outbox::Outbox, tasks::Tasks},
+        transport::{disk::DiskWork, lanes::Lanes, last::Departure, outbox::Outbox, tasks::Tasks},
     },
     session::store::default_state_dir,
     tool::{Tool, registry::Registry},
@@ -124,17 +124,17 @@ impl Agent {
     pub(super) fn connected(&self) -> Option<&Arc<Connection>> {
         self.connection.get()
     }
+}
 
-    /// The client went: every turn is interrupted, and this returns when the last has ended.
-    pub(super) async fn leave(&self) {
+impl Departure for Agent {
+    async fn leave(&self) {
         if let Some(connection) = self.connected() {
             connection.gone.cancel();
             connection.engine.conversations().running().leave().await;
         }
     }
 
-    /// Ends the waiting for the client's replies, and waits for what is left to do.
-    pub(super) async fn close(&self) {
+    async fn close(&self) {
         self.client.close();
         self.tasks.ended().await;
     }

@@ -51,24 +51,18 @@ use std::{
     io::{self, Read, Write},
     path::PathBuf,
     sync::Arc,
-    time::Duration,
 };
 
 use futures_util::StreamExt;
-use tokio::{
-    task::{JoinSet, yield_now},
-    time::timeout,
-};
+use tokio::task::yield_now;
 use tower_service::Service;
 
 use self::{connection::Agent, lines::Lines, message::Message};
 use super::transport::{
-    claim, in_order::InOrder, inbox::Incoming, outbox::Outbox, pump::Pump, tasks::Tasks,
+    claim, in_order::InOrder, inbox::Incoming, last::until_over, outbox::Outbox, pump::Pump,
+    tasks::Tasks,
 };
 use crate::tool::Tool;
-
-/// How long turns and the last messages may take once the connection is over.
-const LAST: Duration = Duration::from_millis(1500);
 
 /// Serves the client on standard input and output until it goes, and returns the exit code. What the process must not do
 /// after that is wait: a thread may hang in a read for ever.
@@ -92,29 +86,11 @@ pub async fn connect(
     state_dir: Option<PathBuf>,
 ) -> io::Result<u8> {
     let pump = Pump::start(Lines::default(), input, output)?;
-    let (output, tasks, mut signals) = (pump.output, Tasks::default(), pump.signals);
+    let (output, tasks) = (pump.output, Tasks::default());
     let agent = Agent::new(output.clone(), tasks.clone(), own, state_dir);
     let service = InOrder::new(agent.clone(), output.clone(), tasks);
-    // Aborted when this returns.
-    let mut loops = JoinSet::new();
-    loops.spawn(handle(pump.input, service, output.clone()));
-    let end = signals.ended().await;
-    tracing::info!(%end, "the connection is over");
-    end.say_why();
-    let last = async {
-        agent.leave().await;
-        if end.is_of_input() {
-            // What was sent before the end is still handled, and may have begun a turn.
-            let _ = loops.join_next().await;
-            agent.leave().await;
-        }
-        agent.close().await;
-        output.drained(1).await;
-    };
-    if timeout(LAST, last).await.is_err() {
-        tracing::warn!("what was left to do at the end took too long");
-    }
-    Ok(end.exit_code())
+    let handling = handle(pump.input, service, output.clone());
+    Ok(until_over(handling, pump.signals, &agent, &output).await)
 }
 
 /// Handles the client's messages one after another, up to the end of input.

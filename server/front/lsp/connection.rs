@@ -25,6 +25,7 @@ use crate::{
         transport::{
             disk::DiskWork,
             end::{Ends, Signals},
+            last::Departure,
             outbox::Outbox,
             parent,
             tasks::Tasks,
@@ -141,19 +142,19 @@ impl Server {
     pub(super) fn tasks(&self) -> &Tasks {
         &self.pipes.tasks
     }
+}
 
-    /// The client went: every turn is interrupted, an undo waits for it no more, and this returns when the last has
-    /// ended.
-    pub(super) async fn leave(&self) {
+impl Departure for Server {
+    async fn leave(&self) {
         if let Some(connection) = self.connected() {
+            // An undo waits for the client no more.
             connection.ending.cancel();
             connection.gone.cancel();
             connection.engine.conversations().running().leave().await;
         }
     }
 
-    /// Ends the waiting for the client's replies, and waits for what is left to do.
-    pub(super) async fn close(&self) {
+    async fn close(&self) {
         if let Some(connection) = self.connected() {
             connection.client.close();
         }

@@ -39,20 +39,14 @@ use std::{
     io::{self, Read, Write},
     path::PathBuf,
     sync::Arc,
-    time::Duration,
 };
-
-use tokio::{task::JoinSet, time::timeout};
 
 use self::{
     connection::{Pipes, Server},
     tower::{content_length::ContentLength, reader::Reader},
 };
-use super::transport::{claim, in_order::InOrder, pump::Pump, tasks::Tasks};
+use super::transport::{claim, in_order::InOrder, last::until_over, pump::Pump, tasks::Tasks};
 use crate::tool::Tool;
-
-/// How long turns and the last messages may take once the connection is over.
-const LAST: Duration = Duration::from_millis(1500);
 
 /// Serves the client on standard input and output until it goes, and returns the exit code: 0 where it had asked
 /// for the end. What the process must not do after that is wait: a thread may hang in a read for ever.
@@ -76,7 +70,7 @@ pub async fn connect(
     state_dir: Option<PathBuf>,
 ) -> io::Result<u8> {
     let pump = Pump::start(ContentLength::default(), input, output)?;
-    let (output, tasks, mut signals) = (pump.output.clone(), Tasks::default(), pump.signals);
+    let (output, tasks, signals) = (pump.output.clone(), Tasks::default(), pump.signals);
     let pipes = |raw| Pipes {
         raw,
         own_tools: own,
@@ -91,24 +85,5 @@ pub async fn connect(
     let serving = tower_lsp::Server::new(Reader::new(pump.input), pump.output, socket)
         .concurrency_level(1)
         .serve(InOrder::new(service, output.clone(), tasks));
-    // Aborted when this returns.
-    let mut loops = JoinSet::new();
-    loops.spawn(serving);
-    let end = signals.ended().await;
-    tracing::info!(%end, "the connection is over");
-    end.say_why();
-    let last = async {
-        server.leave().await;
-        if end.is_of_input() {
-            // What was sent before the end is still handled, and may have begun a turn.
-            let _ = loops.join_next().await;
-            server.leave().await;
-        }
-        server.close().await;
-        output.drained(1).await;
-    };
-    if timeout(LAST, last).await.is_err() {
-        tracing::warn!("what was left to do at the end took too long");
-    }
-    Ok(end.exit_code())
+    Ok(until_over(serving, signals, &server, &output).await)
 }

@@ -8,6 +8,7 @@
 //! | [`pump`] | the two threads between the pipes and the protocol |
 //! | [`inbox`], [`outbox`] | the bounded queues of those threads |
 //! | [`end`] | why a connection is over |
+//! | `last` | what is still done then |
 //! | [`tasks`] | the tasks of a connection, each with an owner |
 //! | [`in_order`] | runs handlers in the order in which their messages came, and lets answers come later |
 //! | [`disk`] | work on files for requests, in the order of [`lanes`] |
@@ -22,6 +23,7 @@ pub mod framing;
 pub mod in_order;
 pub mod inbox;
 pub mod lanes;
+pub(in crate::front) mod last;
 pub mod outbox;
 pub mod parent;
 pub mod pump;
