@@ -220,6 +220,7 @@ fn response(completed: Option<TurnCompleted>) -> Result<PromptResponse> {
         Outcome::Completed | Outcome::Interrupted => StopReason::EndTurn,
         Outcome::Cancelled => StopReason::Cancelled,
         Outcome::Failed => match completed.error {
+            Some(error) if error.is_cut_off() => StopReason::MaxTokens,
             Some(error) if error.code == ErrorCode::Limit => StopReason::MaxTurnRequests,
             Some(error) if error.code == ErrorCode::Refused => StopReason::Refusal,
             Some(error) => return Err(RequestError::Internal(error.message)),

@@ -28,6 +28,23 @@ pub struct TurnError {
     pub message: String,
 }
 
+impl TurnError {
+    /// The model's responses were cut off again and again.
+    pub(crate) fn cut_off() -> Self {
+        Self::new(ErrorCode::Limit, CUT_OFF)
+    }
+
+    /// Whether the limit that ended the turn is that of the model's responses.
+    #[must_use]
+    pub fn is_cut_off(&self) -> bool {
+        self.code == ErrorCode::Limit && self.message == CUT_OFF
+    }
+}
+
+/// What is said of a turn whose responses were cut off.
+const CUT_OFF: &str =
+    "The model's responses were cut off three times in a row; ask for less at once.";
+
 /// What kind of failure ended a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -199,9 +199,7 @@ impl Turn {
 
     pub(crate) fn was_cut(&mut self) {
         if self.cx.history.cuts() >= limits::CUTS_IN_A_ROW {
-            let text =
-                "The model's responses were cut off three times in a row; ask for less at once.";
-            return self.conclude(Conclusion::failed(TurnError::new(ErrorCode::Limit, text)));
+            return self.conclude(Conclusion::failed(TurnError::cut_off()));
         }
         self.cx.record(Event::Directive {
             kind: DirectiveKind::Cut,

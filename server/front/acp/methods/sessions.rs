@@ -3,6 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use agent_client_protocol_schema::v1::{
@@ -31,6 +32,9 @@ use crate::{
 /// Sessions of a page of `session/list`.
 const PAGE: usize = 50;
 
+/// How long a session is kept in which nothing was said. A client may leave one open for days before it does.
+const EMPTY: Duration = Duration::from_hours(30 * 24);
+
 /// Serves the method `session/new`. The session is on disk before it is answered.
 pub(in super::super) async fn new(
     at: Arc<Connection>,
@@ -46,6 +50,7 @@ pub(in super::super) async fn new(
     let (conversation, root) = made.await?;
     let session = open(&at, conversation.id(), root, params.mcp_servers);
     let (modes, options) = choices(&at, &session).await;
+    forget_empty(&at, session.root.clone());
     Ok(NewSessionResponse::new(session.id.clone())
         .modes(modes)
         .config_options(options))
@@ -97,7 +102,8 @@ pub(in super::super) async fn fork(
         .config_options(options))
 }
 
-/// Serves the method `session/list`: the newest first, of one folder where it is named.
+/// Serves the method `session/list`: the newest first, of one folder where it is named. Clients begin a session before
+/// anybody says anything, so that those in which nothing was said are not in it.
 pub(in super::super) async fn list(
     at: Arc<Connection>,
     params: ListSessionsRequest,
@@ -119,7 +125,8 @@ pub(in super::super) async fn list(
         let mut all: Vec<(ConversationSummary, PathBuf)> = Vec::new();
         for (root, named) in roots {
             let listed = engine.conversations().store(&root)?.list()?;
-            all.extend(listed.into_iter().map(|it| (it, named.clone())));
+            let said = listed.into_iter().filter(|it| !is_empty(it));
+            all.extend(said.map(|it| (it, named.clone())));
         }
         all.sort_by(|(one, _), (other, _)| (other.updated, &other.id).cmp(&(one.updated, &one.id)));
         Ok(all)
@@ -175,6 +182,35 @@ pub(in super::super) async fn set_title(
     });
     renamed.await?;
     Ok(SetSessionTitleResponse::new(title))
+}
+
+/// Nothing was said in it, and nobody gave it a name.
+fn is_empty(listed: &ConversationSummary) -> bool {
+    listed.turns == 0 && listed.title.is_empty()
+}
+
+/// Deletes the sessions of a folder that have been empty for long, when the client has its answer.
+fn forget_empty(at: &Arc<Connection>, root: PathBuf) {
+    let (connection, disk) = (at.clone(), at.disk.clone());
+    let forget = move || {
+        let conversations = connection.engine.conversations();
+        let store = conversations.store(&root)?;
+        let now = Clock::start().now();
+        for old in store.list()? {
+            let is_open = connection.session(&old.id.clone().into()).is_ok();
+            if !is_open && is_empty(&old) && old.updated + EMPTY < now {
+                let conversation = store.find(&old.id).map_err(not_found)?;
+                conversations.delete(&root, &conversation)?;
+            }
+        }
+        Ok(())
+    };
+    at.tasks
+        .spawn_until("empty sessions", at.gone.clone(), async move {
+            if let Err(why) = disk.run(forget).await {
+                tracing::info!(%why, "an empty session was not deleted");
+            }
+        });
 }
 
 /// Cancels what runs in a session, if the client has it open, and waits for its end.
