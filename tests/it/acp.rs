@@ -2,7 +2,7 @@
 
 mod client;
 mod floods;
-mod frames;
 mod questions;
+mod servers;
 mod sessions;
 mod turns;

@@ -2,6 +2,7 @@
 //!
 //! | module | what lives there |
 //! |---|---|
+//! | [`acp`] | messages of the Agent Client Protocol, checked against its schema |
 //! | [`framing`] | `Content-Length`: messages cut out of a pipe, and framed for one |
 //! | [`pipes`] | the thread that reads what a server says, and one that writes so that nobody waits for the server |
 //! | [`server`] | the server as a child: what it wrote to its standard error, and its end |
@@ -11,6 +12,7 @@
 //!
 //! Invariant: nothing sleeps, and every wait has a deadline.
 
+pub mod acp;
 pub mod client;
 pub mod framing;
 pub mod pipes;

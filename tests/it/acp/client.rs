@@ -12,7 +12,6 @@ use aside::{front::acp, tool::Tool};
 use aside_test_client as shared;
 use serde_json::{Value, json};
 
-use super::frames::Frames;
 use crate::world::TestWorld;
 
 /// A client with one session. The agent is ended when this is dropped.
@@ -78,12 +77,20 @@ impl Client {
 
     /// Starts the agent, to which nothing was said yet.
     pub(crate) fn spawn(world: &TestWorld) -> Self {
-        Self::checked(shared::Client::run_lines(world.command(&["acp"])))
+        Self::of(world.command(&["acp"]))
+    }
+
+    /// The same by this command.
+    pub(crate) fn of(command: std::process::Command) -> Self {
+        Self::checked(shared::Client::run_lines(command))
     }
 
     fn checked(mut inner: shared::Client) -> Self {
-        let mut frames = Frames::default();
-        inner.on_messages(move |to_agent, message| frames.check(to_agent, message));
+        let mut messages = shared::acp::Messages::default();
+        inner.on_messages(move |to_agent, message| {
+            let checked = messages.check(to_agent, message);
+            checked.unwrap_or_else(|wrong| panic!("{wrong}"));
+        });
         let session = String::new();
         Self { inner, session }
     }

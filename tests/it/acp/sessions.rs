@@ -1,9 +1,14 @@
 //! Sessions: made, listed, loaded, forked, closed and deleted; what is no message; clients that come and go.
 
+use std::{
+    fs::File,
+    time::{Duration, Instant, SystemTime},
+};
+
 use serde_json::{Value, json};
 
 use super::client::{Client, choose, forms, nobody, of_kind, said};
-use crate::world::TestWorld;
+use crate::world::{LONG, TestWorld};
 
 const HELLO: &str = "[[reply]]\nrepeat = true\nsay = [{ text = 'Hello.' }]";
 
@@ -148,6 +153,47 @@ fn sessions_are_listed_named_forked_closed_and_deleted() {
     }
     assert!(titled(&mut client).is_empty());
     client.leave();
+}
+
+#[test]
+fn a_session_in_which_nothing_was_said_is_not_listed_and_after_a_month_it_is_gone() {
+    let world = TestWorld::new();
+    let client = Client::start(&world, HELLO, json!({}));
+    let old = client.session.clone();
+    client.leave();
+    let log = world.conversations()[0].join("events.jsonl");
+    let month = Duration::from_hours(31 * 24);
+    let file = File::options().write(true).open(&log).unwrap();
+    file.set_modified(SystemTime::now() - month).unwrap();
+
+    // Who has it open may still say something.
+    let mut client = Client::spawn(&world);
+    client.initialize(json!({}));
+    client.session = old;
+    let opens = client.of_session(json!({ "cwd": world.at(""), "mcpServers": [] }));
+    client.request("session/resume", opens);
+    client.new_session(&world.at(""));
+    let params = json!({ "sessionId": client.new_session(&world.at("")), "title": "Mine" });
+    client.request("session/set_title", params);
+    let listed = client.request("session/list", json!({ "cwd": world.at("") }));
+    let titles: Vec<&Value> = listed["sessions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["title"])
+        .collect();
+    assert_eq!(titles, ["Mine"], "a name is reason enough");
+    client.leave();
+    assert_eq!(world.conversations().len(), 3);
+
+    let mut client = Client::untrusted(&world, json!({}));
+    let begin = Instant::now();
+    while log.exists() {
+        assert!(begin.elapsed() < LONG, "it is still there");
+        client.request("session/list", json!({}));
+    }
+    client.leave();
+    assert_eq!(world.conversations().len(), 3);
 }
 
 #[test]

@@ -265,6 +265,7 @@ fn a_second_prompt_waits_and_one_that_steers_is_taken_in() {
 #[test]
 fn how_a_turn_ends_is_said_as_the_protocol_has_it() {
     let failing = "[[reply]]\nrepeat = true\nfault = { status = 402, text = 'hunter2' }";
+    let cut = "[[reply]]\nrepeat = true\nsay = [{ text = 'And' }]\nfinish = 'max_tokens'";
     let refusing = "[[reply]]\nsay = [{ text = 'No.' }]\nfinish = 'refusal'";
     let world = TestWorld::new();
     let mut client = Client::start(&world, failing, json!({}));
@@ -278,6 +279,22 @@ fn how_a_turn_ends_is_said_as_the_protocol_has_it() {
     let mut client = Client::start(&world, refusing, json!({}));
     assert_eq!(client.play("Go", nobody).1, "refusal");
     client.leave();
+    let world = TestWorld::new();
+    let mut client = Client::start(&world, cut, json!({}));
+    let (updates, reason) = client.play("Go", nobody);
+    assert_eq!(reason, "max_tokens");
+    let said = said(&updates, "agent_message_chunk");
+    assert!(said.contains("ask for less at once"), "{said}");
+    client.leave();
+    let world = TestWorld::new();
+    let mut client = Client::start(&world, &endless(), json!({}));
+    assert_eq!(client.play("Go", nobody).1, "max_turn_requests");
+    client.leave();
+}
+
+/// A model that never stops calling.
+fn endless() -> String {
+    "[[reply]]\nrepeat = true\nsay = [{ call = 'list_files', id = 'list', arguments = {} }]".into()
 }
 
 /// Plays a prompt while the client has these texts, and returns what it was told to write.
@@ -331,41 +348,4 @@ fn a_prompt_that_the_client_withdraws_ends_as_cancelled() {
     client.notify("$/cancel_request", json!({ "requestId": id }));
     assert_eq!(client.stopped(id), "cancelled");
     client.leave();
-}
-
-#[test]
-fn the_clients_own_servers_run_in_a_trusted_workspace_and_their_keys_are_in_no_log() {
-    let server = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/server.py");
-    let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "mine__echo", id = "call", arguments = { n = 1 } }]
-        [[reply]]
-        when = { step = 2 }
-        say = [{ text = "Done." }]
-    "#;
-    let world = TestWorld::new();
-    let mut client = Client::start(&world, script, json!({}));
-    let python = world
-        .within("sh", &["-c", "command -v python3"])
-        .output()
-        .unwrap();
-    let python = String::from_utf8(python.stdout).unwrap().trim().to_owned();
-    let own = json!({ "name": "mine", "command": python, "args": [server], "env": [{ "name": "KEY", "value": "hunter2" }] });
-    let opened = client.request(
-        "session/new",
-        json!({ "cwd": world.at(""), "mcpServers": [own] }),
-    );
-    client.session = opened["sessionId"].as_str().unwrap().to_owned();
-    let (updates, reason) = client.play("Go", |request| {
-        let call = &request["params"]["toolCall"];
-        assert!(call["content"].to_string().contains("mine"), "{call}");
-        choose("once")
-    });
-    assert_eq!(reason, "end_turn", "{updates:?}");
-    client.leave();
-    for folder in world.conversations() {
-        let log = std::fs::read_to_string(folder.join("events.jsonl")).unwrap();
-        assert!(!log.contains("hunter2"), "{log}");
-    }
 }

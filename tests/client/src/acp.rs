@@ -1,8 +1,8 @@
-//! Checks messages against the schema of the protocol, and the names of all fields.
+//! The Agent Client Protocol: each message of an agent checked against its schema, and the names of all fields.
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, OnceLock},
+    sync::{Mutex, OnceLock, PoisonError},
 };
 
 use jsonschema::Validator;
@@ -15,18 +15,20 @@ const UNSTABLE: &str = include_str!("../../acp/schema.unstable.json");
 const ONLY_UNSTABLE: [&str; 2] = ["session/fork", "session/set_title"];
 
 /// The messages of one connection.
-#[derive(Default)]
-pub(crate) struct Frames {
+#[derive(Debug, Default)]
+pub struct Messages {
     /// The method of each request that was not answered yet: whether it is the agent's to answer, and its id.
     open: HashMap<(bool, String), String>,
 }
 
-impl Frames {
-    /// Checks a message, whether it goes to the agent or to the client.
-    #[track_caller]
-    pub(crate) fn check(&mut self, to_agent: bool, message: &Value) {
+impl Messages {
+    /// Looks at a message, which goes to the agent or to the client.
+    ///
+    /// # Errors
+    /// It is the agent's, and not as the protocol has it: what is wrong with it.
+    pub fn check(&mut self, to_agent: bool, message: &Value) -> Result<(), String> {
         let Some(object) = message.as_object() else {
-            return;
+            return Ok(());
         };
         let id = message["id"].to_string();
         let (method, kind, value) = match (object.get("method"), object.get("result")) {
@@ -39,30 +41,34 @@ impl Frames {
             }
             (None, Some(result)) => {
                 let Some(method) = self.open.remove(&(!to_agent, id)) else {
-                    return;
+                    return Ok(());
                 };
                 (method, "Response", result)
             }
             (None, None) => {
                 self.open.remove(&(!to_agent, id));
-                assert!(to_agent || message["error"]["code"].is_i64(), "{message}");
-                return check("Error", false, &message["error"]);
+                return match to_agent {
+                    true => Ok(()),
+                    false => check("Error", false, &message["error"]),
+                };
             }
         };
         // What a client says is its own affair.
         if to_agent {
-            return;
+            return Ok(());
         }
         let is_unstable = ONLY_UNSTABLE.contains(&method.as_str());
-        if let Some(name) = definition(&method, kind == "Response", is_unstable) {
-            check(&name, is_unstable, value);
+        match definition(&method, kind == "Response", is_unstable) {
+            Some(name) => check(&name, is_unstable, value),
+            None if method.starts_with('_') => Ok(()),
+            None => Err(format!("the protocol has no {kind} of {method}")),
         }
     }
 }
 
 /// The name of a method's params or response in the schema.
 fn definition(method: &str, is_response: bool, is_unstable: bool) -> Option<String> {
-    let definitions = schema(is_unstable)["$defs"].as_object().unwrap();
+    let definitions = schema(is_unstable)["$defs"].as_object()?;
     let mut named = definitions
         .iter()
         .filter(|(name, it)| it["x-method"] == method && name.ends_with("Response") == is_response);
@@ -71,33 +77,34 @@ fn definition(method: &str, is_response: bool, is_unstable: bool) -> Option<Stri
 
 fn schema(is_unstable: bool) -> &'static Value {
     static BOTH: OnceLock<[Value; 2]> = OnceLock::new();
-    let both =
-        BOTH.get_or_init(|| [STABLE, UNSTABLE].map(|text| serde_json::from_str(text).unwrap()));
+    let both = BOTH
+        .get_or_init(|| [STABLE, UNSTABLE].map(|text| serde_json::from_str(text).expect("JSON")));
     &both[usize::from(is_unstable)]
 }
 
-#[track_caller]
-fn check(name: &str, is_unstable: bool, value: &Value) {
+fn check(name: &str, is_unstable: bool, value: &Value) -> Result<(), String> {
     static KNOWN: Mutex<Option<HashMap<(String, bool), &'static Validator>>> = Mutex::new(None);
     let validator = *KNOWN
         .lock()
-        .unwrap()
+        .unwrap_or_else(PoisonError::into_inner)
         .get_or_insert_default()
         .entry((name.to_owned(), is_unstable))
         .or_insert_with(|| {
             let whole =
                 json!({ "$ref": format!("#/$defs/{name}"), "$defs": schema(is_unstable)["$defs"] });
-            Box::leak(Box::new(jsonschema::validator_for(&whole).unwrap()))
+            let validator = jsonschema::validator_for(&whole).expect("the protocol's schema");
+            Box::leak(Box::new(validator))
         });
     if let Err(wrong) = validator.validate(value) {
-        panic!("no {name}: {wrong} at {}: {value:#}", wrong.instance_path());
+        let place = wrong.instance_path();
+        return Err(format!("no {name}: {wrong} at {place}: {value:#}"));
     }
     let mut names = Vec::new();
     unknown_names(value, &mut names);
-    assert!(
-        names.is_empty(),
-        "no field of the protocol: {names:?} in {value:#}"
-    );
+    match names.is_empty() {
+        true => Ok(()),
+        false => Err(format!("no field of the protocol: {names:?} in {value:#}")),
+    }
 }
 
 /// The schema lets unknown fields pass, so that a misspelt one is found by its name alone.

@@ -1,0 +1,101 @@
+//! The MCP servers that a client names.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use super::client::{Client, choose};
+use crate::world::TestWorld;
+
+const CALLS: &str = r#"
+    [[reply]]
+    when = { step = 1 }
+    say = [{ call = "mine__echo", id = "call", arguments = { n = 1 } }]
+    [[reply]]
+    when = { step = 2 }
+    say = [{ text = "Done." }]
+"#;
+
+/// Plays a turn in which the model calls a tool of this server, and returns what the program logged.
+fn played(world: &TestWorld, own: &Value) -> String {
+    let model = world.script(CALLS);
+    world.user_config(&format!("assistant.model = '{model}'\n"));
+    world.aside(&["trust", "--yes"]).exits(0);
+    let log = world.folder().join("aside.log");
+    let mut command = world.command(&["acp", "--log-file", log.to_str().unwrap()]);
+    command.env("ASIDE_LOG", "trace");
+    let mut client = Client::of(command);
+    client.initialize(json!({}));
+    let opened = client.request(
+        "session/new",
+        json!({ "cwd": world.at(""), "mcpServers": [own] }),
+    );
+    client.session = opened["sessionId"].as_str().unwrap().to_owned();
+    let (updates, reason) = client.play("Go", |request| {
+        let call = &request["params"]["toolCall"];
+        assert!(call["content"].to_string().contains("mine"), "{call}");
+        choose("once")
+    });
+    assert_eq!(reason, "end_turn", "{updates:?}");
+    client.leave();
+    std::fs::read_to_string(log).unwrap()
+}
+
+/// No file of the state has this, nor the log.
+#[track_caller]
+fn appears_nowhere(world: &TestWorld, secret: &str, logged: &str) {
+    assert!(!logged.is_empty() && !logged.contains(secret), "{logged}");
+    let found = world
+        .within("grep", &["-rl", secret, "../state"])
+        .output()
+        .unwrap();
+    assert!(found.stdout.is_empty(), "{found:?}");
+}
+
+#[test]
+fn one_on_pipes_runs_in_a_trusted_workspace_and_its_keys_are_in_no_log() {
+    let world = TestWorld::new();
+    let server = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/server.py");
+    let python = world
+        .within("sh", &["-c", "command -v python3"])
+        .output()
+        .unwrap();
+    let python = String::from_utf8(python.stdout).unwrap().trim().to_owned();
+    let own = json!({ "name": "mine", "command": python, "args": [server], "env": [{ "name": "KEY", "value": "hunter2" }] });
+    let logged = played(&world, &own);
+    appears_nowhere(&world, "hunter2", &logged);
+}
+
+#[test]
+fn one_over_http_gets_its_headers_and_they_are_in_no_log() {
+    let world = TestWorld::new();
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/network.py");
+    let mut server = Command::new("python3")
+        .args([program.to_str().unwrap(), "key"])
+        .current_dir(world.folder())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut port = String::new();
+    let mut said = BufReader::new(server.stdout.take().unwrap());
+    said.read_line(&mut port).unwrap();
+    let url = format!("http://127.0.0.1:{}/mcp", port.trim());
+    let key = json!([{ "name": "Authorization", "value": "Bearer s3cret-of-the-user" }]);
+    let own = json!({ "type": "http", "name": "mine", "url": url, "headers": key });
+    let logged = played(&world, &own);
+    appears_nowhere(&world, "s3cret-of-the-user", &logged);
+    // The server gives away what it was sent.
+    assert_eq!(world.log().told("call"), "the key is [hidden]");
+    let asked = std::fs::read_to_string(world.folder().join("requests")).unwrap();
+    assert!(
+        asked.contains("tools/call Bearer_s3cret-of-the-user"),
+        "{asked}"
+    );
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
