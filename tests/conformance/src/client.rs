@@ -3,9 +3,11 @@
 //! What has come and was not asked for yet is kept in order; a wait takes the first message that it is for and
 //! leaves the others.
 
+mod agent;
 mod message;
 mod talk;
 
+pub use agent::Asked;
 pub use message::{Message, RpcError, Shown, notification, shown, update};
 pub use talk::{Turn, answer};
 
@@ -30,6 +32,13 @@ use crate::{Failure, Step, ledger::Ledger};
 const MAX_KEPT: usize = 100_000;
 /// Messages that were read before anybody waits for them, at the most.
 const MAX_READ: usize = 1024;
+/// What a client declares that it may be asked.
+const ASKS: [&str; 4] = [
+    "aside/prompt",
+    "window/showMessageRequest",
+    "session/request_permission",
+    "elicitation/create",
+];
 /// Letters of the server's standard error that are told.
 const COMPLAINT: usize = 300;
 
@@ -51,6 +60,7 @@ pub struct Client {
     /// None once it was closed.
     input: Option<QueuedInput>,
     output: Receiver<io::Result<framing::Message>>,
+    frames: Frames,
     ledger: Ledger,
     kept: VecDeque<Message>,
     timeout: Duration,
@@ -61,17 +71,17 @@ impl Client {
     /// With a server that was just started, and the pipes to it and from it.
     pub fn new(
         (server, input, output): (Server, ChildStdin, ChildStdout),
+        frames: Frames,
         ledger: Ledger,
         timeout: Duration,
     ) -> Self {
         let (say, messages) = sync_channel(MAX_READ);
-        read_into(Frames::Headers, output, move |message| {
-            say.send(message).is_ok()
-        });
+        read_into(frames, output, move |message| say.send(message).is_ok());
         Self {
             server,
             input: Some(QueuedInput::new(input)),
             output: messages,
+            frames,
             ledger,
             kept: VecDeque::new(),
             timeout,
@@ -90,7 +100,7 @@ impl Client {
     }
 
     /// Sends a notification.
-    pub fn notify(&self, method: &str, params: Value) {
+    pub fn notify(&mut self, method: &str, params: Value) {
         self.send(&with_params(
             json!({"jsonrpc": "2.0", "method": method}),
             params,
@@ -156,12 +166,12 @@ impl Client {
     }
 
     /// Replies to any request of the server's.
-    pub fn respond(&self, request: &Value, result: Value) {
+    pub fn respond(&mut self, request: &Value, result: Value) {
         self.send(&json!({"jsonrpc": "2.0", "id": request, "result": result}));
     }
 
     /// Replies to any request of the server's with a JSON-RPC error.
-    pub fn respond_error(&self, request: &Value, message: &str) {
+    pub fn respond_error(&mut self, request: &Value, message: &str) {
         self.send(&json!({"jsonrpc": "2.0", "id": request, "error": {"code": -32603, "message": message}}));
     }
 
@@ -255,8 +265,9 @@ impl Client {
             .map_err(|error| Failure(error.to_string()))
     }
 
-    fn send(&self, message: &Value) {
-        self.write(framing::frame(message));
+    fn send(&mut self, message: &Value) {
+        self.ledger.sent(message);
+        self.write(self.frames.frame(message));
     }
 
     fn write(&self, bytes: Vec<u8>) {
@@ -291,6 +302,7 @@ impl Client {
                 return Ok(None);
             }
         };
+        self.ledger.came(&message);
         let id = message.get("id").filter(|id| !id.is_null()).cloned();
         let method = message
             .get("method")
@@ -307,7 +319,7 @@ impl Client {
         }
         let message = match (id, method) {
             (Some(id), Some(method)) => {
-                if !["aside/prompt", "window/showMessageRequest"].contains(&method.as_str()) {
+                if !ASKS.contains(&method.as_str()) {
                     self.send(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "not declared"}}));
                 }
                 Message::Request(id, method, params)

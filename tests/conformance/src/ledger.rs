@@ -1,5 +1,7 @@
 //! What holds for every message of every session, whatever the case is about.
 
+mod agent;
+
 use std::{
     collections::{HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
@@ -8,6 +10,7 @@ use std::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use self::agent::AgentWatch;
 use crate::{
     methods,
     wire::{Completed, Dismiss, Prompt, ShowMessage, Status, TurnUpdate, Update},
@@ -47,6 +50,8 @@ pub struct Ledger {
     breaches: Breaches,
     turns: HashMap<String, Watched>,
     open: HashSet<String>,
+    /// Of a session over the Agent Client Protocol.
+    agent: Option<AgentWatch>,
 }
 
 #[derive(Debug, Default)]
@@ -78,12 +83,39 @@ impl Ledger {
             breaches,
             turns: HashMap::new(),
             open: HashSet::new(),
+            agent: None,
+        }
+    }
+
+    /// Of a session over the Agent Client Protocol.
+    pub fn of_agent(case: &'static str, breaches: Breaches) -> Self {
+        Self {
+            agent: Some(AgentWatch::default()),
+            ..Self::new(case, breaches)
+        }
+    }
+
+    /// The client sends a message.
+    pub fn sent(&mut self, message: &Value) {
+        if let Some(agent) = &mut self.agent {
+            agent.sent(message);
+        }
+    }
+
+    /// A message came, whole.
+    pub fn came(&mut self, message: &Value) {
+        let broken = self.agent.as_mut().map(|agent| agent.came(message));
+        for (rule, what) in broken.into_iter().flatten() {
+            self.breach(rule, what);
         }
     }
 
     /// A message of the server that has a method. Whether the client is to look at it: not at a prompt that it
     /// shows already.
     pub fn received(&mut self, method: &str, is_request: bool, params: &Value) -> bool {
+        if self.agent.is_some() {
+            return true;
+        }
         self.fits_table(method, is_request);
         match (method, is_request) {
             ("aside/turn/update", false) => self.update(params),

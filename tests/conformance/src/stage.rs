@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use aside_test_client::{Server, server};
+use aside_test_client::{Server, framing::Frames, server};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -28,6 +28,8 @@ pub struct Setting {
     pub timeout: Duration,
     /// For what comes in a random order.
     pub seed: u64,
+    /// How messages are told apart: over the Agent Client Protocol they are lines.
+    pub frames: Frames,
     /// Whether a server may not write to its standard error.
     pub silent: bool,
     /// What the ledgers saw.
@@ -128,6 +130,48 @@ impl Stage {
         Ok(client)
     }
 
+    /// What is on record of all conversations, as it is written.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn record(&self) -> Step<String> {
+        let mut record = String::new();
+        let mut folders = vec![self.folder.path().join("state")];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder)? {
+                let path = entry?.path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.ends_with("events.jsonl") {
+                    record += &fs::read_to_string(path)?;
+                }
+            }
+        }
+        Ok(record)
+    }
+
+    /// Starts an agent that plays this script, in a trusted workspace, and opens a session.
+    ///
+    /// # Errors
+    /// Where it does not come up.
+    pub fn agent(&self, script: &Script) -> Step<(Client, String)> {
+        self.script(script)?;
+        let mut client = self.agent_again()?;
+        client.trust(&self.workspace())?;
+        let session = client.open(&self.workspace())?;
+        Ok((client, session))
+    }
+
+    /// Starts another agent in the same place, and shakes hands with it.
+    ///
+    /// # Errors
+    /// Where it does not come up.
+    pub fn agent_again(&self) -> Step<Client> {
+        let mut client = self.start()?;
+        client.introduce(1)?;
+        Ok(client)
+    }
+
     /// Starts a server and says nothing to it.
     ///
     /// # Errors
@@ -138,8 +182,13 @@ impl Stage {
         let server = Server::start(command, self.stderr.try_clone()?).map_err(|error| {
             Failure(format!("the server `{program}` cannot be started: {error}"))
         })?;
-        let ledger = Ledger::new(self.case, Arc::clone(&self.setting.breaches));
-        Ok(Client::new(server, ledger, self.setting.timeout))
+        let breaches = Arc::clone(&self.setting.breaches);
+        let frames = self.setting.frames;
+        let ledger = match frames {
+            Frames::Headers => Ledger::new(self.case, breaches),
+            Frames::Lines => Ledger::of_agent(self.case, breaches),
+        };
+        Ok(Client::new(server, frames, ledger, self.setting.timeout))
     }
 
     /// That no server here wrote anything to its standard error, where that is asked of them.

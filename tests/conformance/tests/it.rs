@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path, process::Command};
 
+use aside_conformance::cases;
 use serde_json::Value;
 
 const CONFORMANCE: &str = env!("CARGO_BIN_EXE_conformance");
@@ -52,7 +53,7 @@ fn the_right_server_passes_all_cases() {
     assert_eq!(code, 0);
     assert_eq!(
         verdicts["passed"].as_u64().unwrap(),
-        aside_conformance::cases::all().len() as u64
+        cases::all().len() as u64
     );
 }
 
@@ -249,26 +250,29 @@ fn bad_usage_is_exit_2() {
 }
 
 #[test]
-fn the_readme_has_the_table_of_cases() {
+fn the_readme_has_the_tables_of_cases() {
     let readme =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
-    let table = aside_conformance::cases::table();
-    assert!(
-        readme.contains(&table),
-        "the table in README.md has to be that of `conformance --list`:\n{table}"
-    );
+    for cases in [cases::all(), cases::agent::all()] {
+        let table = cases::table(&cases);
+        assert!(
+            readme.contains(&table),
+            "a table in README.md has to be that of `conformance --list`:\n{table}"
+        );
+    }
 }
 
 #[test]
 fn names_of_cases_are_unique_and_each_rule_has_its_case() {
-    let mut names: Vec<_> = aside_conformance::cases::all()
-        .iter()
-        .map(|case| case.name)
-        .collect();
-    let count = names.len();
-    names.sort_unstable();
-    names.dedup();
-    assert_eq!(names.len(), count);
+    let names_of = |cases: Vec<cases::Case>| {
+        let mut names: Vec<_> = cases.iter().map(|case| case.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), cases.len());
+        names
+    };
+    names_of(cases::agent::all());
+    let names = names_of(cases::all());
     for rule in aside_conformance::ledger::Rule::ALL {
         assert!(names.contains(&rule.case()), "{rule:?}");
     }

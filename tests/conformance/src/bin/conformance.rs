@@ -8,6 +8,7 @@ use std::{
 };
 
 use aside_conformance::{cases, run, stage::Setting};
+use aside_test_client::framing::Frames;
 use clap::Parser;
 
 /// Plays hard clients against a server that speaks the Aside protocol.
@@ -40,6 +41,9 @@ struct Args {
     /// The server has a tool `asker`, which asks what its arguments say: plays the cases that need it, too
     #[arg(long)]
     asker: bool,
+    /// The server is spoken to over the Agent Client Protocol: plays the cases that make sense there
+    #[arg(long)]
+    acp: bool,
     /// The server and its arguments
     #[arg(last = true, required_unless_present = "list", value_name = "SERVER")]
     server: Vec<String>,
@@ -57,11 +61,14 @@ fn main() -> ExitCode {
 
 fn conform(args: Args) -> io::Result<ExitCode> {
     let mut stdout = io::stdout().lock();
+    let (all, frames) = match args.acp {
+        true => (cases::agent::all(), Frames::Lines),
+        false => (cases::all(), Frames::Headers),
+    };
     if args.list {
-        stdout.write_all(cases::table().as_bytes())?;
+        stdout.write_all(cases::table(&all).as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let all = cases::all();
     if let Some(name) = args
         .only
         .iter()
@@ -83,6 +90,7 @@ fn conform(args: Args) -> io::Result<ExitCode> {
         server: args.server,
         timeout: Duration::from_secs(args.timeout),
         seed: args.seed,
+        frames,
         silent: args.silent,
         breaches: Arc::default(),
     });

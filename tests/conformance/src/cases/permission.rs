@@ -44,25 +44,29 @@ pub(super) const CASES: &[Case] = &[
     },
 ];
 
-const WRITTEN: &str = "The model was told that it is written.";
-const NOT_ALLOWED: &str = "The model was told that it may not.";
-const NOT_SHOWN: &str = "The model was told that nobody saw it.";
+pub(super) const WRITTEN: &str = "The model was told that it is written.";
+pub(super) const NOT_ALLOWED: &str = "The model was told that it may not.";
+pub(super) const NOT_SHOWN: &str = "The model was told that nobody saw it.";
 
-fn note(stage: &Stage) -> Step<(Client, Turn, Shown)> {
+/// A model that writes a file, and says what it was told.
+pub(super) fn note_script() -> Script {
     let mut arguments = toml::Table::new();
     arguments.insert("path".into(), "note.txt".into());
     arguments.insert("content".into(), "oat milk\n".into());
-    let script = Script::says(vec![Item::call("write_file", arguments)])
+    Script::says(vec![Item::call("write_file", arguments)])
         .told("note.txt", WRITTEN)
         .told("The user did not allow write_file to run.", NOT_ALLOWED)
-        .told("the prompt could not be shown", NOT_SHOWN);
-    let mut client = stage.with(&script)?;
+        .told("the prompt could not be shown", NOT_SHOWN)
+}
+
+fn note(stage: &Stage) -> Step<(Client, Turn, Shown)> {
+    let mut client = stage.with(&note_script())?;
     let turn = client.turn(json!({"message": "Go", "mode": "ask"}))?;
     let shown = client.prompt()?;
     Ok((client, turn, shown))
 }
 
-fn is_written(stage: &Stage, text: Option<&str>) -> Step {
+pub(super) fn is_written(stage: &Stage, text: Option<&str>) -> Step {
     let found = std::fs::read_to_string(stage.workspace().join("note.txt")).ok();
     check(
         found.as_deref() == text,

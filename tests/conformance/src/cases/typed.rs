@@ -44,17 +44,21 @@ pub fn needs_asker(case: &Case) -> bool {
     CASES.iter().any(|typed| typed.name == case.name)
 }
 
-const TOLD: &str = "The model was told the answer.";
+pub(super) const TOLD: &str = "The model was told the answer.";
 
-/// A question of this type that may be left out or not, answered with what does not fit, at most twice, and then with
-/// what does.
-fn asked(stage: &Stage, answer_type: &Value, optional: bool, unfit: &[Value], fit: &Value) -> Step {
+/// A model that asks a question of this type, and says [`TOLD`] where it was told this answer.
+pub(super) fn typed_script(answer_type: &Value, optional: bool, fit: &Value) -> Step<Script> {
     let question =
         json!({"id": "it", "text": "Which?", "answer_type": answer_type, "optional": optional});
     let arguments = toml::Table::try_from(json!({ "questions": [question] }))
         .map_err(|error| Failure(format!("the question cannot be written: {error}")))?;
-    let script = Script::says(vec![Item::call("asker", arguments)]).told(&fit.to_string(), TOLD);
-    let mut client = stage.with(&script)?;
+    Ok(Script::says(vec![Item::call("asker", arguments)]).told(&fit.to_string(), TOLD))
+}
+
+/// A question of this type that may be left out or not, answered with what does not fit, at most twice, and then with
+/// what does.
+fn asked(stage: &Stage, answer_type: &Value, optional: bool, unfit: &[Value], fit: &Value) -> Step {
+    let mut client = stage.with(&typed_script(answer_type, optional, fit)?)?;
     let turn = client.ask("Go")?;
     let mut shown = client.prompt()?;
     let id = shown.prompt.prompt_id.clone();

@@ -1,0 +1,187 @@
+//! The beginning of a connection, and what is refused.
+
+use serde_json::{Value, json};
+
+use super::super::Case;
+use crate::{Step, check, script::Script, stage::Stage};
+
+pub(super) const CASES: &[Case] = &[
+    Case {
+        name: "initialize",
+        sentence: "`initialize` is answered with version 1, and each marker of what sessions can do is an object.",
+        play: initialize,
+    },
+    Case {
+        name: "newer_client",
+        sentence: "A client of version 7 is answered with version 1.",
+        play: newer_client,
+    },
+    Case {
+        name: "before_initialize",
+        sentence: "A request before `initialize` is refused with -32600, and `initialize` works afterwards.",
+        play: before_initialize,
+    },
+    Case {
+        name: "unknown_method",
+        sentence: "A method that does not exist is refused with -32601, one that begins with `_` too.",
+        play: unknown_method,
+    },
+    Case {
+        name: "unknown_field",
+        sentence: "Fields that the agent does not know are ignored.",
+        play: unknown_field,
+    },
+    Case {
+        name: "unknown_conversation",
+        sentence: "A session that does not exist is refused with -32002 and its id, by every method that takes one, but for `session/delete`.",
+        play: unknown_conversation,
+    },
+    Case {
+        name: "missing_field",
+        sentence: "A request without a field that it needs is refused with -32602.",
+        play: missing_field,
+    },
+    Case {
+        name: "wrong_field",
+        sentence: "A field of the wrong type is refused with -32602, and its text is not repeated.",
+        play: wrong_field,
+    },
+];
+
+fn initialize(stage: &Stage) -> Step {
+    stage.script(&Script::asks(&[]))?;
+    let result = stage.start()?.introduce(1)?;
+    check(result["protocolVersion"] == 1, "the version is not 1")?;
+    let can = &result["agentCapabilities"]["sessionCapabilities"];
+    let markers = can.as_object().map(|it| it.values().all(Value::is_object));
+    check(markers == Some(true), format!("the markers are {can}"))
+}
+
+fn newer_client(stage: &Stage) -> Step {
+    stage.script(&Script::asks(&[]))?;
+    let result = stage.start()?.introduce(7)?;
+    check(result["protocolVersion"] == 1, "the version is not 1")
+}
+
+fn before_initialize(stage: &Stage) -> Step {
+    stage.script(&Script::asks(&[]))?;
+    let mut client = stage.start()?;
+    let params = json!({"cwd": stage.workspace(), "mcpServers": []});
+    client.refused("session/new", params, -32600)?;
+    client.introduce(1)?;
+    client.open(&stage.workspace()).map(drop)
+}
+
+fn unknown_method(stage: &Stage) -> Step {
+    let (mut client, session) = stage.agent(&Script::asks(&[]))?;
+    for method in ["session/none", "_none/such", "fs/read_text_file"] {
+        client.refused(method, json!({ "sessionId": session }), -32601)?;
+    }
+    Ok(())
+}
+
+fn unknown_field(stage: &Stage) -> Step {
+    let (mut client, _) = stage.agent(&Script::asks(&[]))?;
+    let params =
+        json!({"cwd": stage.workspace(), "mcpServers": [], "colour": "red", "_meta": {"x": 1}});
+    client.call("session/new", params).map(drop)
+}
+
+fn unknown_conversation(stage: &Stage) -> Step {
+    let (mut client, _) = stage.agent(&Script::asks(&[]))?;
+    let (id, cwd) = ("s-none", stage.workspace());
+    let opens = json!({"sessionId": id, "cwd": cwd, "mcpServers": []});
+    for (method, params) in [
+        ("session/load", opens.clone()),
+        ("session/resume", opens.clone()),
+        ("session/fork", opens),
+        ("session/close", json!({"sessionId": id})),
+        ("session/set_title", json!({"sessionId": id, "title": "x"})),
+        (
+            "session/set_mode",
+            json!({"sessionId": id, "modeId": "ask"}),
+        ),
+        (
+            "session/set_config_option",
+            json!({"sessionId": id, "configId": "mode", "value": "ask"}),
+        ),
+        (
+            "session/prompt",
+            json!({"sessionId": id, "prompt": [{"type": "text", "text": "x"}]}),
+        ),
+        (
+            "_session/steering",
+            json!({"sessionId": id, "prompt": [{"type": "text", "text": "x"}]}),
+        ),
+    ] {
+        client.refused(method, params, -32002)?;
+    }
+    client
+        .call("session/delete", json!({ "sessionId": id }))
+        .map(drop)
+}
+
+/// Requests that are right, each with a text of the user's in it.
+fn requests(stage: &Stage, session: &str) -> Vec<(&'static str, Value)> {
+    let opens = json!({"sessionId": session, "cwd": stage.workspace(), "mcpServers": []});
+    vec![
+        (
+            "session/new",
+            json!({"cwd": stage.workspace(), "mcpServers": []}),
+        ),
+        ("session/load", opens.clone()),
+        ("session/fork", opens),
+        ("session/close", json!({"sessionId": session})),
+        ("session/delete", json!({"sessionId": session})),
+        (
+            "session/set_title",
+            json!({"sessionId": session, "title": "hunter2"}),
+        ),
+        (
+            "session/set_mode",
+            json!({"sessionId": session, "modeId": "ask"}),
+        ),
+        (
+            "session/prompt",
+            json!({"sessionId": session, "prompt": [{"type": "text", "text": "hunter2"}]}),
+        ),
+    ]
+}
+
+fn missing_field(stage: &Stage) -> Step {
+    let (mut client, session) = stage.agent(&Script::asks(&[]))?;
+    for (method, params) in requests(stage, &session) {
+        let names: Vec<String> = params
+            .as_object()
+            .into_iter()
+            .flat_map(|it| it.keys().cloned())
+            .collect();
+        for name in names.iter().filter(|name| *name != "mcpServers") {
+            let mut without = params.clone();
+            without.as_object_mut().map(|it| it.remove(name));
+            client.refused(method, without, -32602)?;
+        }
+    }
+    Ok(())
+}
+
+fn wrong_field(stage: &Stage) -> Step {
+    let (mut client, session) = stage.agent(&Script::asks(&[]))?;
+    for (method, params) in requests(stage, &session) {
+        let names: Vec<String> = params
+            .as_object()
+            .into_iter()
+            .flat_map(|it| it.keys().cloned())
+            .collect();
+        for name in names.iter().filter(|name| *name != "mcpServers") {
+            let mut wrong = params.clone();
+            wrong[name] = json!({"hunter2": ["hunter2"]});
+            let error = client.refused(method, wrong, -32602)?;
+            check(
+                !error.message.contains("hunter2"),
+                format!("`{method}` repeats what it was sent: {}", error.message),
+            )?;
+        }
+    }
+    Ok(())
+}

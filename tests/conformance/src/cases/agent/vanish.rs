@@ -1,0 +1,166 @@
+//! The client goes away, at every step; another agent then finds what the first left.
+
+use serde_json::json;
+
+use super::super::Case;
+use crate::{
+    Step, check,
+    client::Client,
+    script::{Ask, Script, TOLD_YES},
+    stage::Stage,
+};
+
+pub(super) const CASES: &[Case] = &[
+    Case {
+        name: "vanish_before_initialize",
+        sentence: "The agent ends when its input ends, though nobody ever spoke.",
+        play: vanish_before_initialize,
+    },
+    Case {
+        name: "vanish_in_a_message",
+        sentence: "The agent ends when its input ends in the middle of a message.",
+        play: vanish_in_a_message,
+    },
+    Case {
+        name: "vanish_at_the_start",
+        sentence: "A prompt that was sent and left at once is not there, or can be brought to its end by the next process.",
+        play: vanish_at_the_start,
+    },
+    Case {
+        name: "vanish_at_the_prompt",
+        sentence: "A form whose client vanished is shown again by `/resume` in the next process, and answered it completes.",
+        play: vanish_at_the_prompt,
+    },
+    Case {
+        name: "vanish_between_prompts",
+        sentence: "Of two forms one was answered: only the other is shown again.",
+        play: vanish_between_prompts,
+    },
+    Case {
+        name: "vanish_after_completed",
+        sentence: "A prompt that was answered before the client vanished is shown as it was, and nothing is left of it to resume.",
+        play: vanish_after_completed,
+    },
+    Case {
+        name: "vanish_twice",
+        sentence: "A form that is shown again and whose client vanishes again is shown a third time.",
+        play: vanish_twice,
+    },
+];
+
+fn script() -> Script {
+    Script::asks(&[Ask::boolean("Ship it?")])
+}
+
+fn vanish_before_initialize(stage: &Stage) -> Step {
+    stage.script(&script())?;
+    stage.start()?.vanish()
+}
+
+fn vanish_in_a_message(stage: &Stage) -> Step {
+    let (mut client, _) = stage.agent(&script())?;
+    client.send_bytes(b"{\"jsonrpc\":");
+    client.vanish()
+}
+
+/// Another process that has the session open, and resumes what was left of it.
+fn resumes(stage: &Stage, session: &str) -> Step<(Client, i64)> {
+    let mut client = stage.agent_again()?;
+    let opens = json!({"sessionId": session, "cwd": stage.workspace(), "mcpServers": []});
+    client.call("session/resume", opens)?;
+    check(
+        client.asked_already().is_none(),
+        "the form is shown before its turn is resumed",
+    )?;
+    let prompt = client.say(session, "/resume");
+    Ok((client, prompt))
+}
+
+fn vanish_at_the_prompt(stage: &Stage) -> Step {
+    let (mut client, session) = stage.agent(&script())?;
+    client.say(&session, "Go");
+    client.asked()?;
+    client.vanish()?;
+    let (mut client, prompt) = resumes(stage, &session)?;
+    let asked = client.asked()?;
+    client.accept(&asked, &json!("yes"));
+    client.completes(&session, prompt, TOLD_YES)
+}
+
+fn vanish_twice(stage: &Stage) -> Step {
+    let (mut client, session) = stage.agent(&script())?;
+    client.say(&session, "Go");
+    client.asked()?;
+    client.vanish()?;
+    let (mut client, _) = resumes(stage, &session)?;
+    client.asked()?;
+    client.vanish()?;
+    let (mut client, prompt) = resumes(stage, &session)?;
+    let asked = client.asked()?;
+    client.accept(&asked, &json!("yes"));
+    client.completes(&session, prompt, TOLD_YES)
+}
+
+fn vanish_between_prompts(stage: &Stage) -> Step {
+    let script = Script::asks(&[Ask::text("Which name?"), Ask::boolean("Ship it?")]);
+    let (mut client, session) = stage.agent(&script)?;
+    client.say(&session, "Go");
+    let asked = [client.asked()?, client.asked()?];
+    for it in asked.iter().filter(|it| it.text() == "Which name?") {
+        client.accept(it, &json!("oat"));
+    }
+    // What comes behind the answer is handled behind it.
+    client.sessions(&stage.workspace())?;
+    client.vanish()?;
+    let (mut client, prompt) = resumes(stage, &session)?;
+    let asked = client.asked()?;
+    check(
+        asked.text() == "Ship it?",
+        format!("{:?} is asked again", asked.text()),
+    )?;
+    client.accept(&asked, &json!("yes"));
+    client.completes(&session, prompt, TOLD_YES)?;
+    check(
+        client.asked_already().is_none(),
+        "the answered form is shown again",
+    )
+}
+
+fn vanish_at_the_start(stage: &Stage) -> Step {
+    let (mut client, session) = stage.agent(&script())?;
+    client.say(&session, "Go");
+    client.vanish()?;
+    let (mut client, prompt) = resumes(stage, &session)?;
+    // What was not there cannot be resumed, and says so.
+    let asked = match client.asked_or_end(prompt)? {
+        Ok(asked) => asked,
+        Err(reason) => {
+            return check(
+                reason.is_empty(),
+                format!("`/resume` ended with {reason:?}"),
+            );
+        }
+    };
+    client.accept(&asked, &json!("yes"));
+    client.completes(&session, prompt, TOLD_YES)
+}
+
+fn vanish_after_completed(stage: &Stage) -> Step {
+    let (mut client, session) = stage.agent(&script())?;
+    let prompt = client.say(&session, "Go");
+    let asked = client.asked()?;
+    client.accept(&asked, &json!("yes"));
+    client.completes(&session, prompt, TOLD_YES)?;
+    client.vanish()?;
+    let mut client = stage.agent_again()?;
+    let opens = json!({"sessionId": session, "cwd": stage.workspace(), "mcpServers": []});
+    client.call("session/load", opens)?;
+    let words = client.words(&session);
+    check(
+        words == TOLD_YES,
+        format!("what was said is shown as {words:?}"),
+    )?;
+    let prompt = client.say(&session, "/resume");
+    let resumed = client.response(prompt, "`/resume`")?;
+    check(resumed.is_err(), "there was something to resume")
+}
