@@ -1,5 +1,5 @@
-//! The Language Server with one more tool, which asks whatever its arguments say: a secret too, for which no built-in
-//! tool asks.
+//! The Language Server, or with `acp` the Agent Client Protocol, with one more tool, which asks whatever its arguments say: a
+//! secret too, for which no built-in tool asks.
 
 #[path = "../it/asker.rs"]
 mod asker;
@@ -7,7 +7,7 @@ mod asker;
 use std::{io, sync::Arc};
 
 use aside::{
-    front::{lsp::connect, transport::claim},
+    front::{acp, lsp, transport::claim},
     tool::supervisor,
 };
 
@@ -19,12 +19,16 @@ fn main() -> io::Result<()> {
     {
         supervisor::child_main(given);
     }
+    let is_acp = std::env::args().nth(1).is_some_and(|first| first == "acp");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let (input, output) = (claim::claim_stdin()?, claim::claim_stdout()?);
     let tools = vec![Arc::new(asker::Asker::new()) as Arc<_>];
-    let code = runtime.block_on(connect(input, output, tools, None))?;
+    let code = match is_acp {
+        true => runtime.block_on(acp::connect(input, output, tools, None))?,
+        false => runtime.block_on(lsp::connect(input, output, tools, None))?,
+    };
     // As in the program: a thread may hang in a read for ever.
     std::process::exit(code.into())
 }

@@ -1,0 +1,1 @@
+//! Empty: what there is are its tests.
