@@ -94,8 +94,8 @@ export async function command(page, title) {
   await until(title, () => once().catch(() => page.keyboard.press('Escape')), 120_000);
 }
 
-/** Opens a page that reaches nothing but this machine. */
-export async function openPage(browser, origin, workspace, { payload, size = { width: 1280, height: 800 } } = {}) {
+/** Opens a page with a folder, or `several` by the file that names them. It reaches nothing but this machine. */
+export async function openPage(browser, origin, workspace, { several, payload, size = { width: 1280, height: 800 } } = {}) {
   const context = await browser.newContext({ viewport: size });
   await context.route(/.*/, (route) => (new URL(route.request().url()).hostname === '127.0.0.1' ? route.continue() : route.abort()));
   const page = await context.newPage();
@@ -116,6 +116,6 @@ export async function openPage(browser, origin, workspace, { payload, size = { w
     });
   }
   const query = payload ? `&payload=${encodeURIComponent(JSON.stringify(payload))}` : '';
-  await page.goto(`http://${origin}/?folder=${workspace}${query}`, { timeout: 120_000, waitUntil: 'commit' });
+  await page.goto(`http://${origin}/?${several ? `workspace=${several}` : `folder=${workspace}`}${query}`, { timeout: 120_000, waitUntil: 'commit' });
   return page;
 }

@@ -10,7 +10,11 @@ const workspace = path.join(folder, `workspace-${lane}`);
 const result = path.join(folder, `${lane}.txt`);
 fs.rmSync(result, { force: true });
 fs.rmSync(workspace, { recursive: true, force: true });
-fs.cpSync(new URL('given/workspace', import.meta.url), workspace, { recursive: true });
+const copyTo = (to) => fs.cpSync(new URL('given/workspace', import.meta.url), to, { recursive: true });
+// The lane “folders” has two of them, with the same files.
+const several = lane === 'folders' ? path.join(workspace, 'both.code-workspace') : undefined;
+for (const name of several ? ['one', 'two'] : ['.']) copyTo(path.join(workspace, name));
+if (several) fs.writeFileSync(several, JSON.stringify({ folders: [{ path: 'one' }, { path: 'two' }] }));
 
 /** A provider that has a key, and does not answer: what is known of its models is listed. */
 const PROVIDER = { ANTHROPIC_API_KEY: 'none', ANTHROPIC_BASE_URL: 'http://127.0.0.1:9' };
@@ -36,6 +40,7 @@ const editor = await startEditor({
 const browser = await startBrowser();
 const remote = `vscode-remote://${editor.origin}`;
 const page = await openPage(browser, editor.origin, workspace, {
+  several,
   payload: [
     ['extensionDevelopmentPath', `${remote}${extension}`],
     ['extensionTestsPath', `${remote}${extension}/test/index.js`],

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { listDiagnostics, openFiles } from './editorTools';
+import { listDiagnostics, openFiles, rootOf } from './editorTools';
 import type { Attachment } from './wire';
 
 const WORDS = ['selection', 'diagnostics', 'open'];
@@ -15,9 +15,9 @@ export async function readAttachments(message: string, pasted: vscode.Uri, uri: 
   for (const [, quoted, bare] of message.matchAll(MENTION)) {
     const name = quoted ?? bare!;
     if (name === 'selection') add(place(uri, range));
-    else if (name === 'diagnostics') add({ uri: 'untitled:diagnostics', text: listDiagnostics() });
+    else if (name === 'diagnostics') add({ uri: 'untitled:diagnostics', text: listDiagnostics(rootOf(uri)) });
     else if (name === 'open') openFiles().forEach((file) => add({ uri: file.toString() }));
-    else (await findFiles(name, pasted)).forEach((file) => add({ uri: file.toString() }));
+    else (await findFiles(name, [rootOf(uri) ?? [], folders(), pasted].flat())).forEach((file) => add({ uri: file.toString() }));
   }
   return [...found.values()];
 }
@@ -28,9 +28,10 @@ export function place(uri: vscode.Uri, range: vscode.Range): Attachment {
   return { uri: uri.toString(), range: { start, end } };
 }
 
-/** The first file of this name, if there is one. */
-async function findFiles(name: string, pasted: vscode.Uri): Promise<vscode.Uri[]> {
-  const folders = [...(vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri), pasted];
+const folders = (): vscode.Uri[] => (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri);
+
+/** The first file of this name in one of the folders, if there is one. */
+async function findFiles(name: string, folders: vscode.Uri[]): Promise<vscode.Uri[]> {
   const all = path.isAbsolute(name) ? [vscode.Uri.file(name)] : folders.map((folder) => vscode.Uri.joinPath(folder, name));
   const types = await Promise.all(all.map((uri) => vscode.workspace.fs.stat(uri).then(({ type }) => type, () => vscode.FileType.Unknown)));
   return all.filter((_, at) => types[at] === vscode.FileType.File).slice(0, 1);
@@ -43,7 +44,7 @@ export const mentions: vscode.CompletionItemProvider = {
     const at = /(?:^|\s)@[^\s]*$/.exec(before);
     if (!at) return [];
     const range = new vscode.Range(position.translate(0, at[0].trimStart().length * -1), position);
-    const files = openFiles().map((uri) => vscode.workspace.asRelativePath(uri));
+    const files = openFiles().map((uri) => vscode.workspace.asRelativePath(uri, false));
     return [...WORDS, ...files].map((name) => {
       const item = new vscode.CompletionItem(`@${/\s/.test(name) ? `"${name}"` : name}`, vscode.CompletionItemKind.Reference);
       return Object.assign(item, { range });

@@ -2,7 +2,7 @@
 import * as vscode from 'vscode';
 import { IMAGE_PASTE, imagePaste, mentions } from './attachments';
 import { Conversations } from './conversations';
-import { callTool, declared, listDiagnostics, openDocument } from './editorTools';
+import { callTool, declared, listDiagnostics, openDocument, rootOf } from './editorTools';
 import { Prompts } from './prompts';
 import { Review, type From } from './review';
 import { Server } from './server';
@@ -28,7 +28,7 @@ export async function activate(context: vscode.ExtensionContext) {
   const review = new Review(prompts, subscriptions);
   const conversations = new Conversations(server, subscriptions);
   const statusBar = new StatusBar(server, prompts, threads, subscriptions);
-  server.onRequest('aside/tool/call', ({ name, arguments: args }) => callTool(name, args));
+  server.onRequest('aside/tool/call', ({ name, arguments: args, root }) => callTool(name, args, vscode.Uri.parse(root)));
   server.onRequest('aside/document/save', ({ uri }) => save(vscode.Uri.parse(uri)));
 
   const about = (act: (item: ConversationItem) => Promise<void>) => async (item?: ConversationItem) => {
@@ -42,7 +42,7 @@ export async function activate(context: vscode.ExtensionContext) {
     ask: (given?: Ask | vscode.Uri) => (given && 'message' in given ? threads.ask(given.uri, given.range, given.message) : threads.compose()),
     fix: (uri: vscode.Uri, range: vscode.Range) => {
       const diagnostics = vscode.languages.getDiagnostics(uri).filter((it) => it.range.intersection(range));
-      return threads.ask(uri, range, 'Fix this.', [{ uri: 'untitled:diagnostics', text: listDiagnostics([[uri, diagnostics]]) }]);
+      return threads.ask(uri, range, 'Fix this.', [{ uri: 'untitled:diagnostics', text: listDiagnostics(rootOf(uri), [[uri, diagnostics]]) }]);
     },
     reply: ({ thread, text }: vscode.CommentReply) => {
       prompts.attends = true;

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
 import { place, readAttachments } from './attachments';
+import { rootOf } from './editorTools';
 import { isChange, type Prompts } from './prompts';
 import type { Server } from './server';
 import { escaped, fenced, harmless, sentence, visible } from './text';
@@ -173,8 +174,7 @@ export class Threads {
     this.render(thread);
     try {
       const attachments = [...(last ? [] : [place(on.uri, about)]), ...more, ...(await readAttachments(message, this.pasted, on.uri, about))];
-      // Of several folders the one of the file.
-      const root = vscode.workspace.getWorkspaceFolder(on.uri)?.uri.toString();
+      const root = rootOf(on.uri)?.toString();
       const started = await this.server.request('aside/turn/start', { conversationId, turnId: id, message, attachments, root });
       thread.conversationId = started.conversationId;
     } catch (error) {

@@ -117,7 +117,7 @@ export interface ServerRequests {
 export interface ClientRequests {
   'aside/document/save': [{ uri: string }, Nothing];
   'aside/prompt': [Prompt, Answer];
-  'aside/tool/call': [{ callId: string; name: string; arguments: object }, { content: string; isError: boolean }];
+  'aside/tool/call': [{ callId: string; name: string; arguments: object; root: string }, { content: string; isError: boolean }];
 }
 
 /** Notifications of the server. */

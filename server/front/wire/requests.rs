@@ -438,6 +438,8 @@ pub struct ToolCallParams {
     pub name: String,
     /// The arguments of the call, which fit the schema of the tool.
     pub arguments: Value,
+    /// The URI of the folder that the turn works in, from which a relative path in the arguments starts.
+    pub root: String,
 }
 
 /// Result of `aside/tool/call`.

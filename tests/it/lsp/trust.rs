@@ -248,7 +248,12 @@ fn a_tool_of_the_editor_s_runs_there_when_a_person_said_so() {
     let call = client.expect("aside/tool/call");
     assert_eq!(
         call["params"],
-        json!({ "callId": "one", "name": "reveal_line", "arguments": { "line": 3 } })
+        json!({
+            "callId": "one",
+            "name": "reveal_line",
+            "arguments": { "line": 3 },
+            "root": uri(&world, ""),
+        })
     );
     client.reply(&call, json!({ "content": "Shown.", "isError": false }));
     assert_eq!(client.play(&turn, nobody).1["answer"], "Done.");

@@ -243,6 +243,32 @@ say = [{ text = "I know." }]
   })
 end)
 
+test('a path that the model gives is from the folder that the turn works in', {
+  files = { ['other/.git/x'] = '', ['other/a.lua'] = 'one\n', ['other/b.lua'] = 'two\n', ['b.lua'] = 'one\n' },
+  script = [=[
+[[reply]]
+when = { step = 1 }
+say = [{ call = "editor_diagnostics", arguments = { path = "b.lua" } }]
+[[reply]]
+when = { result = { tool = "editor_diagnostics", contains = "b.lua:1:1: error: bad two" } }
+say = [{ text = "I know." }]
+]=],
+}, function()
+  assert(vim.system({ T.aside, 'trust', '--yes' }, { cwd = T.workspace .. '/other' }):wait().code == 0)
+  vim.cmd.edit('other/b.lua')
+  vim.diagnostic.set(vim.api.nvim_create_namespace('t'), 0, { { lnum = 0, col = 0, message = 'bad two' } })
+  vim.cmd.edit('other/a.lua')
+  T.otherwise = 'Run once'
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  vim.cmd('Aside answer')
+  T.ended()
+  T.has(T.page(), 'I know.')
+  local call = vim.iter(T.sent):find(function(message) return message.method == 'aside/tool/call' end)
+  T.has(call.result.content, 'b.lua:1:1: error: bad two')
+  T.lacks(call.result.content, 'other')
+end)
+
 test('the tools of the editor are allowed by name with one answer, for good', {
   files = { ['a.txt'] = 'one\n' },
   script = [=[

@@ -12,11 +12,11 @@ const test = (name, run) => tests.push({ name, run });
 
 /** Waits until `probe` gives something, and gives that. */
 async function until(what, probe, deadline = DEADLINE) {
-  const end = Date.now() + deadline;
+  const end = performance.now() + deadline;
   for (;;) {
     const found = await probe();
     if (found) return found;
-    if (Date.now() > end) throw new Error(`${what} did not come about within ${deadline} ms; ${JSON.stringify(state())}`);
+    if (performance.now() > end) throw new Error(`${what} did not come about within ${deadline} ms; ${JSON.stringify(state())}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
@@ -31,7 +31,7 @@ const aside = () => {
   return { status: status?.(), threads: threads?.(), prompts: prompts?.() };
 };
 const root = () => vscode.workspace.workspaceFolders[0].uri;
-const uri = (name) => vscode.Uri.joinPath(root(), name);
+const uri = (name) => (typeof name === 'string' ? vscode.Uri.joinPath(root(), name) : name);
 const read = (name) => fs.readFileSync(uri(name).fsPath, 'utf8');
 const run = (command, ...args) => vscode.commands.executeCommand(command, ...args);
 
@@ -78,6 +78,18 @@ async function instead(name, replacement, during) {
     return await during();
   } finally {
     vscode.window[name] = real;
+  }
+}
+
+/** The time that the extension reads stands still as long as `during` runs, but for the milliseconds that it passes. */
+async function stopClock(during) {
+  const { now } = Date;
+  let stands = now();
+  Date.now = () => stands;
+  try {
+    return await during((milliseconds) => (stands += milliseconds));
+  } finally {
+    Date.now = now;
   }
 }
 
@@ -141,4 +153,4 @@ async function closeAll() {
   await run('workbench.action.closeAllEditors');
 }
 
-module.exports = { accept, ask, aside, assert, body, closeAll, complaints, debugInformation, ended, escape, fs, instead, path, press, prompt, read, root, run, says, show, test, tests, textOf, turnTo, until, uri, useServer, vscode, withModal };
+module.exports = { accept, ask, aside, assert, body, closeAll, complaints, debugInformation, ended, escape, fs, instead, path, press, prompt, read, root, run, says, show, stopClock, test, tests, textOf, turnTo, until, uri, useServer, vscode, withModal };

@@ -1,4 +1,6 @@
 --- What goes along with a message: a range of a buffer, and what `@` names in it.
+local client = require('aside.client')
+
 local M = {}
 
 --- Words after `@` that are no path, and what each attaches.
@@ -21,8 +23,11 @@ local words = {
 ---@return integer last
 function M.selection() return vim.fn.getpos("'<")[2], vim.fn.getpos("'>")[2] end
 
---- The path of a buffer's file, as short as it can be.
-function M.path(buf) return vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ':.') end
+--- The path of a file from a folder, where it lies in that.
+---@param name string
+---@param root string
+---@return string
+function M.path(name, root) return vim.startswith(name, root .. '/') and name:sub(#root + 2) or name end
 
 --- Lines of a buffer. The text of one without a file goes along as it is.
 ---@param first integer 1 and up
@@ -43,15 +48,19 @@ end
 ---@return table[] attachments
 function M.diagnostics(buf, first, last)
   local function is_there(item) return not first or item.lnum + 1 >= first and item.lnum < last end
-  local found = vim.tbl_map(M.diagnostic, vim.tbl_filter(is_there, vim.diagnostic.get(buf)))
+  local root = client.root(buf)
+  local function told(item) return M.diagnostic(item, root) end
+  local found = vim.tbl_map(told, vim.tbl_filter(is_there, vim.diagnostic.get(buf)))
   return #found > 0 and { { uri = 'untitled:diagnostics', text = table.concat(found, '\n') } } or {}
 end
 
+---@param root string
 ---@return string
-function M.diagnostic(item)
+function M.diagnostic(item, root)
   local severity = tostring(vim.diagnostic.severity[item.severity or 1]):lower()
   local source = item.source and (' (%s)'):format(item.source) or ''
-  local at = ('%s:%d:%d'):format(M.path(item.bufnr), item.lnum + 1, item.col + 1)
+  local name = M.path(vim.api.nvim_buf_get_name(item.bufnr), root)
+  local at = ('%s:%d:%d'):format(name, item.lnum + 1, item.col + 1)
   return ('%s: %s: %s%s'):format(at, severity, item.message, source)
 end
 

@@ -6,8 +6,9 @@ local config = require('aside.config')
 local M = {}
 
 --- The buffer of a file, opened without a window where it is not; language servers look at it then.
-local function open(name)
-  local full = vim.fn.fnamemodify(name, ':p')
+---@param root string where a relative path is from
+local function open(name, root)
+  local full = vim.fs.normalize(name:find('^[/~]') and name or vim.fs.joinpath(root, name))
   if vim.fn.filereadable(full) ~= 1 then error(('there is no file %s'):format(name), 0) end
   local buf = vim.fn.bufadd(full)
   vim.fn.bufload(buf)
@@ -19,7 +20,7 @@ end
 ---@return { client: vim.lsp.Client, result: any }[]
 local function ask(buf, method, params)
   local clients = vim.lsp.get_clients({ bufnr = buf, method = method })
-  if #clients == 0 then error(('no language server of %s knows this'):format(attachments.path(buf)), 0) end
+  if #clients == 0 then error(('no language server of %s knows this'):format(vim.api.nvim_buf_get_name(buf)), 0) end
   local waiting, all, left = nil, {}, #clients
   for _, one in ipairs(clients) do
     client.call(one, 'request', method, params(one), function(_, result)
@@ -45,16 +46,17 @@ local function outline(symbols, depth, lines)
   end
 end
 
---- What each tool does with its arguments: gives back lines.
----@type table<string, fun(arguments: table): string[]>
+--- What each tool does with its arguments, of which a relative path is from the folder: gives back lines.
+---@type table<string, fun(arguments: table, root: string): string[]>
 local tools = {}
 
-function tools.editor_diagnostics(arguments)
-  return vim.tbl_map(attachments.diagnostic, vim.diagnostic.get(arguments.path and open(arguments.path) or nil))
+function tools.editor_diagnostics(arguments, root)
+  local buf = arguments.path and open(arguments.path, root) or nil
+  return vim.tbl_map(function(item) return attachments.diagnostic(item, root) end, vim.diagnostic.get(buf))
 end
 
-function tools.editor_symbols(arguments)
-  local buf, lines = open(arguments.path), {}
+function tools.editor_symbols(arguments, root)
+  local buf, lines = open(arguments.path, root), {}
   local function params() return { textDocument = { uri = vim.uri_from_bufnr(buf) } } end
   for _, answer in ipairs(ask(buf, 'textDocument/documentSymbol', params)) do
     outline(answer.result, 0, lines)
@@ -62,8 +64,8 @@ function tools.editor_symbols(arguments)
   return lines
 end
 
-function tools.editor_references(arguments)
-  local buf, row, lines = open(arguments.path), arguments.line - 1, {}
+function tools.editor_references(arguments, root)
+  local buf, row, lines = open(arguments.path, root), arguments.line - 1, {}
   local text = vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ''
   local at = text:find(arguments.symbol, 1, true)
   if not at then error(('line %d of %s has no %s in it'):format(row + 1, arguments.path, arguments.symbol), 0) end
@@ -76,16 +78,16 @@ function tools.editor_references(arguments)
   end
   for _, answer in ipairs(ask(buf, 'textDocument/references', params)) do
     for _, item in ipairs(vim.lsp.util.locations_to_items(answer.result, answer.client.offset_encoding)) do
-      local name = vim.fn.fnamemodify(item.filename, ':.')
+      local name = attachments.path(item.filename, root)
       lines[#lines + 1] = ('%s:%d:%d: %s'):format(name, item.lnum, item.col, vim.trim(item.text))
     end
   end
   return lines
 end
 
-function tools.editor_selection()
+function tools.editor_selection(_, root)
   local first, last = attachments.selection()
-  local lines = { ('%s, line %d.'):format(attachments.path(0), vim.fn.line('.')) }
+  local lines = { ('%s, line %d.'):format(attachments.path(vim.api.nvim_buf_get_name(0), root), vim.fn.line('.')) }
   if first == 0 then return lines end
   lines[2] = ('Selected are lines %d to %d:'):format(first, last)
   return vim.list_extend(lines, vim.api.nvim_buf_get_lines(0, first - 1, last, false))
@@ -146,12 +148,12 @@ function M.allow()
 end
 
 --- The request `aside/tool/call`.
----@param params { name: string, arguments: table }
+---@param params { name: string, arguments: table, root: string }
 ---@return { content: string, isError: boolean }
 function M.call(params)
   local tool = tools[params.name]
   if not tool then return { content = ('There is no tool %s.'):format(params.name), isError = true } end
-  local ok, lines = pcall(tool, params.arguments)
+  local ok, lines = pcall(tool, params.arguments, vim.uri_to_fname(params.root))
   if not ok then return { content = tostring(lines), isError = true } end
   return { content = #lines > 0 and table.concat(lines, '\n') or 'There are none.', isError = false }
 end

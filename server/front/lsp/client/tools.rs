@@ -1,6 +1,6 @@
 //! Tools that run in the editor: checked when the client declares them, and called by `aside/tool/call`.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use super::LspClient;
 use crate::{
@@ -12,6 +12,7 @@ use crate::{
         Tool,
         client::{CallClient, ClientResult, ClientTool},
         registry::Registry,
+        workspace::file_uri,
     },
 };
 
@@ -69,19 +70,20 @@ fn made(tool: &introduction::ClientTool, call: CallClient) -> Arc<dyn Tool> {
 }
 
 impl LspClient {
-    /// The client's tools for a turn. Before the workspace is trusted there are none.
+    /// The client's tools for a turn that works in `root`. Before the workspace is trusted there are none.
     ///
     /// # Errors
     /// [`RequestError::NotTrusted`] where the tool that the model is forced to call is one of them.
     pub(in super::super) fn tools(
         &self,
+        root: &Path,
         trusted: bool,
         forced: Option<&str>,
     ) -> Result<Vec<Arc<dyn Tool>>> {
         let declared = self.can().aside.as_ref();
         let declared = declared.map_or(&[][..], |aside| aside.tools.as_slice());
         if trusted {
-            let call = self.calls();
+            let call = self.calls(root);
             return Ok(declared
                 .iter()
                 .map(|tool| made(tool, call.clone()))
@@ -99,13 +101,14 @@ impl LspClient {
         }
     }
 
-    fn calls(&self) -> CallClient {
-        let client = self.clone();
+    fn calls(&self, root: &Path) -> CallClient {
+        let (client, root) = (self.clone(), file_uri(root));
         Arc::new(move |call| {
             let reply = client.request::<CallClientTool>(ToolCallParams {
                 call_id: call.id,
                 name: call.name,
                 arguments: call.arguments,
+                root: root.clone(),
             });
             Box::pin(async move {
                 let result = reply.await.map_err(|error| error.to_string())?;

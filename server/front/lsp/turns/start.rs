@@ -84,11 +84,12 @@ async fn begin(at: &Arc<Connection>, asked: AskedTurn) -> Result<StartedTurn> {
 
 /// Reads the configuration of a turn. Blocks on files.
 fn configure(at: &Connection, request: TurnRequest) -> Result<TurnConfig> {
+    let root = request.root.clone();
     let mut config = at.engine.configure(request)?;
     if !config.trusted && matches!(config.mode(), Some(Mode::Edits | Mode::Auto)) {
         return Err(RequestError::NotTrusted("mode edits or auto".into()));
     }
     let forced = config.configuration.settings.forced_tool();
-    config.client_tools = at.client.tools(config.trusted, forced)?;
+    config.client_tools = at.client.tools(&root, config.trusted, forced)?;
     Ok(config)
 }

@@ -8,7 +8,7 @@ test('an answer is written into the thread as it comes, at most 20 times a secon
     if (text !== renders.at(-1)?.text) renders.push({ text, at: Date.now() });
     return thread.label.startsWith('Aside: done');
   });
-  assert.ok(renders.length >= 4, `${renders.length} renders`);
+  assert.ok(renders.length >= 3, `${renders.length} renders`);
   const seconds = (renders.at(-1).at - renders[0].at) / 1000;
   assert.ok(renders.length <= 20 * seconds + 3, `${renders.length} renders in ${seconds} s`);
   assert.equal(thread.label, 'Aside: done · 10 tokens in, 5 out · $0.5000');

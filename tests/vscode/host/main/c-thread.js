@@ -1,4 +1,4 @@
-const { accept, ask, aside, assert, ended, instead, prompt, run, says, show, test, textOf, until, useServer, vscode } = require('../kit');
+const { accept, ask, aside, assert, ended, instead, prompt, run, says, show, stopClock, test, textOf, until, useServer, vscode } = require('../kit');
 
 test('the setting is taken back', () => useServer(process.env.ASIDE));
 
@@ -6,6 +6,8 @@ test('a message while Aside works is added to the turn', async () => {
   const thread = await ask('Walk slowly');
   await says(thread, 'I walk');
   await run('aside.reply', { thread, text: 'Turn left' });
+  // The turn comes to no step without it, however late it was said.
+  await run('aside.skipQuestion', await prompt('echo walked'));
   await says(thread, 'I turned left.');
   await ended(thread);
   assert.match(textOf(thread), /I walk[^]*> Turn left[^]*I turned left\./);
@@ -17,16 +19,17 @@ test('a question comes up by itself for a person who just replied, and takes no 
   await ended(thread, 'failed');
   let shown;
   const caught = (real) => () => (shown = real());
-  await instead('createQuickPick', caught, async () => {
+  await instead('createQuickPick', caught, () => stopClock(async (pass) => {
     await run('aside.reply', { thread, text: 'Question me' });
     await until('the input', () => shown);
-  });
-  await accept();
-  assert.equal(aside().prompts.length, 1, 'the key came too soon');
-  await until('the answer', async () => {
     await accept();
-    return aside().prompts.length === 0;
-  });
+    assert.equal(aside().prompts.length, 1, 'the key came too soon');
+    pass(500);
+    await until('the answer', async () => {
+      await accept();
+      return aside().prompts.length === 0;
+    });
+  }));
   await ended(thread);
 });
 

@@ -1,4 +1,4 @@
-const { ask, aside, assert, ended, instead, prompt, read, run, says, show, test, textOf, until, uri, vscode, withModal } = require('../kit');
+const { ask, aside, assert, ended, instead, prompt, read, run, says, show, stopClock, test, textOf, until, uri, vscode, withModal } = require('../kit');
 
 const NOTES = '# Shopping\n\n- milk\n- bread\n- apples\n- soap\n- candles\n- cheese\n';
 const DRAFT = '# Draft\n\nThe café sells milk.\n';
@@ -131,8 +131,11 @@ test('a command of several lines keeps their indent, and a right answer that cam
   const thread = await ask('Run some lines');
   await until('both commands', () => aside().prompts.length === 2);
   const seen = [];
-  const modal = () => (message, { detail }) => new Promise((resolve) => setTimeout(resolve, seen.push({ message, detail }) > 2 ? 600 : 10, 'Run Once'));
-  await instead('showWarningMessage', modal, () => run('aside.answerQuestion'));
+  const modal = (pass) => () => (message, { detail }) => {
+    if (seen.push({ message, detail }) > 2) pass(500);
+    return Promise.resolve('Run Once');
+  };
+  await stopClock((pass) => instead('showWarningMessage', modal(pass), () => run('aside.answerQuestion')));
   assert.equal(seen[0].message, 'run_command (1 of 2): Run this command?');
   assert.match(seen[0].detail, /for one in 1 2; do\n\u00a0{4}echo "\$one"\u00a0{2}# [^\n]*\ndone\n\nin \//);
   assert.deepEqual(seen.map(({ detail }) => detail.includes('echo three')), [false, true, true]);

@@ -1,0 +1,25 @@
+const { ask, aside, assert, ended, run, says, test, until, vscode, withModal } = require('../kit');
+
+const problems = vscode.languages.createDiagnosticCollection('test');
+const [one, two] = vscode.workspace.workspaceFolders.map(({ uri }) => uri);
+const at = (folder, name) => vscode.Uri.joinPath(folder, name);
+const problem = (line, text) => new vscode.Diagnostic(new vscode.Range(line, 0, line, 1), text, vscode.DiagnosticSeverity.Warning);
+
+test('a turn works in the folder of its file: paths, commands and what is mentioned are of that one', async () => {
+  problems.set(at(one, 'notes.md'), [problem(0, 'of the first folder')]);
+  problems.set(at(two, 'notes.md'), [problem(0, 'of the second folder'), problem(2, 'once more')]);
+  const thread = await ask('Look where you are, and at @draft.md', at(two, 'notes.md'));
+  const seen = [];
+  await until('the end', async () => {
+    if (aside().prompts.length) seen.push(...(await withModal('Run Once', () => run('aside.answerQuestion'))));
+    return thread.label.startsWith('Aside: done');
+  });
+  for (const said of ['The draft is here.', 'The notes have problems.', 'The command ran here.']) await says(thread, said);
+  assert.ok(seen.some(({ detail }) => detail.endsWith(`in ${two.fsPath}`)), JSON.stringify(seen));
+});
+
+test('in the other folder it is the other one', async () => {
+  const thread = await ask('Look once more at @draft.md', at(one, 'notes.md'));
+  await says(thread, 'It is the first draft.');
+  await ended(thread);
+});
