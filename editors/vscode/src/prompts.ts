@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import type { Server } from './server';
 import { isAllowed } from './editorTools';
 import type { Answer, Prompt } from './wire';
-import { declineWithNote, PAGE, pageOf, show, type Showing } from './widgets';
+import { declineWithNote, PAGE, pageOf, question, show, type Showing } from './widgets';
 
 export interface Pending {
   prompt: Prompt;
@@ -103,8 +103,12 @@ export class Prompts {
       const done = show(prompt, { over: off.token, ...how }).finally(() => (this.shown = undefined));
       this.shown = { done, off };
       const answer = await done;
-      if (answer) settle(answer);
-      if (answer) return (this.attends = true);
+      if (answer && !over.isCancellationRequested) {
+        settle(answer);
+        return (this.attends = true);
+      }
+      // A message box cannot be taken off the screen.
+      if (answer) void vscode.window.showWarningMessage(`Aside: the answer to “${question(prompt)}” came too late and was not sent. What still waits is in the status bar.`);
     }
     return false;
   }

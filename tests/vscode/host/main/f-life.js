@@ -1,4 +1,4 @@
-const { ask, aside, assert, complaints, debugInformation, ended, fs, path, prompt, run, says, test, textOf, turnTo, until, useServer, vscode } = require('../kit');
+const { ask, aside, assert, complaints, debugInformation, ended, fs, instead, path, prompt, run, says, test, textOf, turnTo, until, useServer, vscode, withModal } = require('../kit');
 
 /** The process of the server: the only child of the extension host that is one. */
 function serverPid() {
@@ -34,6 +34,22 @@ test('a question outlives the server: it is started again in silence, and the tu
   await says(thread, 'You are still there.');
   await ended(thread);
   assert.deepEqual(complaints, []);
+});
+
+test('a command that is approved when its server has ended does not run, and waits for an answer again', async () => {
+  const thread = await ask('Delete everything once more');
+  const { promptId } = await prompt('rm -rf');
+  const again = () => until('its prompt, to be resumed', () => aside().prompts.some((it) => it.promptId === promptId && it.resumable));
+  const said = [];
+  const late = () => (message, options) => (options?.modal ? crash().then(again).then(() => 'Run Once') : Promise.resolve(void said.push(message)));
+  await instead('showWarningMessage', late, () => run('aside.answerQuestion'));
+  assert.deepEqual(said, ['Aside: the answer to “Run this command?” came too late and was not sent. What still waits is in the status bar.']);
+  assert.deepEqual(aside().prompts.map((it) => [it.promptId, it.resumable]), [[promptId, true]]);
+  await withModal('No', async () => {
+    await run('aside.answerQuestion');
+    await ended(thread);
+  });
+  assert.match(textOf(thread), /⊘/);
 });
 
 test('after five restarts it says that the server is not started again, and the command starts it', async () => {
