@@ -45,27 +45,30 @@ impl Hold {
         })
     }
 
-    /// What the program left that could run something later, as a result begins with it; empty where there is nothing.
-    pub(super) async fn warning(
+    /// The places from which other programs take code that the program made or replaced, from the root.
+    pub(super) async fn made(
         self,
         work: &CallWork,
         host: &Arc<ToolContext>,
-    ) -> Result<String, String> {
+    ) -> Result<Vec<String>, String> {
         let Some(before) = self.before else {
-            return Ok(String::new());
+            return Ok(Vec::new());
         };
-        let made = off_thread(work, host, move |_, host| Ok(made(host, &before)));
-        Ok(warning(&made.await?))
+        off_thread(work, host, move |_, host| Ok(made(host, &before))).await
     }
 }
 
-/// The places from which other programs take code that a program inside the sandbox made, from the root.
 fn made(host: &ToolContext, before: &Places) -> Vec<String> {
     let root = host.workspace.root();
-    let made = places::made(before, &host.sandbox.rules.places(root));
+    let rules = &host.sandbox.rules;
+    let made = places::made(before, &rules.places(root));
+    let taken_back = rules.take_back(&made);
     let names = made.iter().map(|path| {
-        let path = path.strip_prefix(root).unwrap_or(path);
-        path.to_string_lossy().into_owned()
+        let name = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
+        match taken_back.contains(path) {
+            true => format!("{name} (which was taken away again)"),
+            false => name.into_owned(),
+        }
     });
     let names: Vec<String> = names.collect();
     host.sandbox.note_made(&names);
@@ -80,7 +83,8 @@ fn is_settings(name: &str) -> bool {
     name.eq_ignore_ascii_case("aside.toml")
 }
 
-fn warning(made: &[String]) -> String {
+/// What a program made that could run something later, as a result begins with it; empty where there is nothing.
+pub(super) fn warning(made: &[String]) -> String {
     if made.is_empty() {
         return String::new();
     }
@@ -88,6 +92,15 @@ fn warning(made: &[String]) -> String {
         "Other programs take code from what this made or replaced, so tell the user: {}\n",
         short_line(&made.join(", "), 1000)
     )
+}
+
+/// The same for people, behind how the program ended.
+pub(super) fn remark(made: &[String]) -> String {
+    if made.is_empty() {
+        return String::new();
+    }
+    let names = short_line(&made.join(", "), 200);
+    format!(" It made or replaced {names}, from which other programs take code.")
 }
 
 /// What a program does not see, for people and for the model.

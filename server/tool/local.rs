@@ -170,9 +170,9 @@ impl LocalTool {
         let answered = process::answer(&job, &input, host, cancelled).await;
         let answered = answered
             .map_err(|error| format!("{} could not be run: {error}; tell the user.", work.tool))?;
-        let notes = hold.warning(work, host).await?;
+        let made = hold.made(work, host).await?;
         off_thread(work, host, move |work, host| {
-            printed::outcome_of(answered, &notes, work, host)
+            printed::outcome_of(answered, &made, work, host)
         })
         .await
     }

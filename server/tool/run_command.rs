@@ -19,7 +19,7 @@ use crate::{
 
 use super::{
     Tool, ToolContext, ToolSpec, arguments,
-    hold::{Hold, not_seen},
+    hold::{Hold, not_seen, remark, warning},
     host::PreparedCall,
     off_thread, outcome,
     outside::{self, OutsideCommand},
@@ -109,7 +109,7 @@ async fn plan(work: &CallWork, host: &Arc<ToolContext>) -> Result<CommandPlan, S
     });
     let cwd = folder.await?;
     let rules = &host.sandbox.rules.commands;
-    let verdict = rules.verdict(&args.command);
+    let verdict = host.sandbox.after_made(rules.verdict(&args.command));
     let mut held = probe::confinement(host).await;
     let outside = OutsideCommand {
         command: &args.command,
@@ -211,12 +211,17 @@ async fn run(
     let first = run_held(&plan, held, work, host, cancelled).await?;
     let hindrance = outside::hindrance(&first.ended).filter(|_| first.was_inside);
     let Some(why) = hindrance else {
-        let notes = [unsaved, first.warning].concat();
-        return Ok(result_of(&first.ended, plan.time(host), &notes));
+        let notes = unsaved + &warning(&first.made);
+        return Ok(result_of(
+            &first.ended,
+            plan.time(host),
+            &notes,
+            &first.made,
+        ));
     };
     let is_there = (host.attended)();
     if !is_there || !plan.outside(host).ask(work, host, why).await {
-        let notes = [unsaved, first.warning].concat();
+        let notes = unsaved + &warning(&first.made);
         let said = if is_there { REFUSED } else { "" };
         let output = format!(
             "{}\n[The sandbox is why: {why}.{said}]",
@@ -226,7 +231,7 @@ async fn run(
             output,
             ..first.ended
         };
-        return Ok(result_of(&ended, plan.time(host), &notes));
+        return Ok(result_of(&ended, plan.time(host), &notes, &first.made));
     }
     let held = Confinement::Outside(why.to_owned());
     let second = run_held(&plan, held, work, host, cancelled).await?;
@@ -234,8 +239,13 @@ async fn run(
         "Inside the sandbox it failed, and the user let it run outside. Inside: {}\n",
         first.ended.how.line(plan.time(host))
     );
-    let notes = [unsaved, first.warning, before].concat();
-    Ok(result_of(&second.ended, plan.time(host), &notes))
+    let notes = [unsaved, warning(&first.made), before].concat();
+    Ok(result_of(
+        &second.ended,
+        plan.time(host),
+        &notes,
+        &first.made,
+    ))
 }
 
 /// What is said where a person did not let a command run outside.
@@ -246,8 +256,8 @@ const REFUSED: &str =
 struct HeldRun {
     ended: Ended,
     was_inside: bool,
-    /// What it left that could run something later, as a result begins with it.
-    warning: String,
+    /// What it left that could run something later.
+    made: Vec<String>,
 }
 
 async fn run_held(
@@ -278,19 +288,19 @@ async fn run_held(
     Ok(HeldRun {
         ended,
         was_inside,
-        warning: hold.warning(work, host).await?,
+        made: hold.made(work, host).await?,
     })
 }
 
 /// A failing command is a result like any other: the model reads it and goes on.
-fn result_of(ended: &Ended, time: Duration, notes: &str) -> ToolOutcome {
+fn result_of(ended: &Ended, time: Duration, notes: &str, made: &[String]) -> ToolOutcome {
     let line = ended.how.line(time);
     let output = match ended.output.trim_end() {
         "" => "(no output)",
         text => text,
     };
     let text = ToolOutput {
-        summary: line.clone(),
+        summary: line.clone() + &remark(made),
         details: ended
             .how
             .exit_status()

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     tool::{
         ToolContext,
+        hold::{remark, warning},
         output::{fitted, without_secrets},
         process::{Answered, BoundedOutput, CommandEnd},
     },
@@ -34,10 +35,10 @@ enum PrintedOutcome {
     Text,
 }
 
-/// What came of a call. `notes` is what its result begins with.
+/// What came of a call. `made` is what it left that could run something later.
 pub(super) fn outcome_of(
     answered: Answered,
-    notes: &str,
+    made: &[String],
     work: &CallWork,
     host: &ToolContext,
 ) -> Result<ToolOutcome, String> {
@@ -55,9 +56,13 @@ pub(super) fn outcome_of(
         true => read(output.start()),
         false => PrintedOutcome::Text,
     };
-    let result = |text: String| ToolOutput {
-        content: format!("{notes}{text}"),
-        ..ToolOutput::text(text)
+    let result = |text: String| {
+        let output = ToolOutput::text(text);
+        ToolOutput {
+            content: warning(made) + &output.content,
+            summary: output.summary + &remark(made),
+            ..output
+        }
     };
     Ok(match (&how, said) {
         (CommandEnd::Cancelled, _) => ToolOutcome::Stopped,

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::line::CommandLine;
+use super::{
+    line::CommandLine,
+    started::{speaks_strictly_of, with_texts},
+};
 
 /// The user's rules. Each is a program and its leading arguments, with blanks between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,25 +43,28 @@ impl CommandRules {
             return Verdict::Silent;
         }
         let line = CommandLine::read(command);
-        let any = |rules: &[String]| {
-            let found = rules
-                .iter()
-                .find(|rule| line.commands.iter().any(|words| speaks_of(rule, words)));
-            found.cloned()
+        let all = with_texts(&line.commands);
+        let strictly = |rules: &[String]| {
+            let speaks = |rule: &&String| all.iter().any(|words| speaks_strictly_of(rule, words));
+            rules.iter().find(speaks).cloned()
         };
-        if let Some(rule) = any(&self.deny) {
+        if let Some(rule) = strictly(&self.deny) {
             return Verdict::Deny(rule);
         }
-        if let Some(rule) = any(&self.ask) {
+        if let Some(rule) = strictly(&self.ask) {
             return Verdict::Ask(rule);
         }
-        if line.is_simple
-            && let Some(rule) = any(&self.unsandboxed)
-        {
+        let names = |rules: &[String], words: &Vec<String>| {
+            let found = rules.iter().find(|rule| speaks_of(rule, words));
+            found.cloned()
+        };
+        let only = line.commands.first().filter(|_| line.is_simple);
+        if let Some(rule) = only.and_then(|words| names(&self.unsandboxed, words)) {
             return Verdict::Unsandboxed(rule);
         }
-        let is_allowed = |words: &Vec<String>| self.allow.iter().any(|rule| speaks_of(rule, words));
-        if line.is_read && line.commands.iter().all(is_allowed) {
+        let is_allowed = |words: &Vec<String>| names(&self.allow, words).is_some();
+        // What is written to a file is no business of the program that a rule names.
+        if line.is_read && !line.writes && line.commands.iter().all(is_allowed) {
             return Verdict::Allow;
         }
         Verdict::Silent
@@ -76,7 +82,7 @@ impl CommandRules {
                 "The rule \"{rule}\" in commands.unsandboxed of your aside.toml would let it run unasked."
             ));
         }
-        if !line.is_read {
+        if !line.is_read || line.writes {
             return None;
         }
         let rules = line
@@ -174,7 +180,10 @@ mod tests {
         check("git status", Verdict::Allow);
         check("git status; git push", Verdict::Ask("git push".into()));
         check("git push --force", deny("git push --force"));
-        check("git push -q --force", Verdict::Ask("git push".into()));
+        check("git push -q --force", deny("git push --force"));
+        check("git -C . push", Verdict::Ask("git push".into()));
+        check("cargo test | env /bin/curl x", deny("curl"));
+        check("echo x >notes", Verdict::Silent);
         check("git commit -m x", unsandboxed("git commit"));
         check("docker run x", unsandboxed("docker"));
         check("docker run x >log", Verdict::Silent);
@@ -226,5 +235,6 @@ mod tests {
         check("cargo $X", &[], &[]);
         check("cargo test $(x)", &[], &[]);
         check("cd a", &[], &["cd a"]);
+        check("cargo test >log", &[], &[]);
     }
 }

@@ -48,6 +48,13 @@ pub(super) fn kept(repository: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
+/// Whether a file says that a repository lies elsewhere that has all its parts itself, and would so be read with settings
+/// from there. Git itself makes such a file for worktrees alone.
+pub(super) fn is_strange(place: &Path) -> bool {
+    place.file_name().is_some_and(|name| name == "commondir")
+        && place.parent().is_some_and(is_repository)
+}
+
 /// Makes the folder of hooks where there is none, so that no command can put one in its place.
 pub(super) fn close(repository: &Path) {
     // Where this fails a command cannot make it either.
@@ -145,6 +152,9 @@ mod tests {
             "modules/a/b/hooks",
         ];
         assert_eq!(kept, expected);
+        assert!(!is_strange(&git.join("worktrees/w/commondir")));
+        assert!(is_strange(&git.join("commondir")));
+        assert!(!is_strange(&git.join("config")));
         fs::remove_dir_all(git.join("hooks")).unwrap();
         close(&git);
         assert!(git.join("hooks").is_dir());

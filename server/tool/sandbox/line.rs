@@ -20,6 +20,8 @@ pub(super) struct CommandLine {
     pub(super) is_read: bool,
     /// It is one simple command, of plain words and nothing else.
     pub(super) is_simple: bool,
+    /// A redirection of it writes to a file.
+    pub(super) writes: bool,
 }
 
 impl CommandLine {
@@ -39,11 +41,13 @@ impl CommandLine {
             commands: Vec::new(),
             is_read: !tree.root_node().has_error() && !text.contains('\0'),
             is_simple: true,
+            writes: false,
         };
         walk.node(tree.root_node(), 0);
         Self {
             is_simple: walk.is_read && walk.is_simple && walk.commands.len() == 1,
             is_read: walk.is_read && !walk.commands.is_empty(),
+            writes: walk.writes,
             commands: walk.commands,
         }
     }
@@ -54,6 +58,7 @@ struct Walk<'a> {
     commands: Vec<Vec<String>>,
     is_read: bool,
     is_simple: bool,
+    writes: bool,
 }
 
 impl Walk<'_> {
@@ -107,12 +112,28 @@ impl Walk<'_> {
     /// A redirection to a file or a descriptor that is written plainly, as every shell reads it.
     fn redirect(&mut self, node: Node<'_>) {
         let mut cursor = node.walk();
-        let mut children = node.children(&mut cursor);
-        let is_plain = children.all(|child| {
-            matches!(child.kind(), ">" | ">>" | "<" | ">&" | "file_descriptor")
-                || self.word(child).is_some()
-        });
-        self.is_read &= is_plain;
+        for child in node.children(&mut cursor) {
+            match child.kind() {
+                ">" | ">>" => self.writes |= !self.is_harmless(node),
+                ">&" => self.writes |= !self.is_descriptor(node),
+                "<" | "file_descriptor" => {}
+                _ => self.is_read &= self.word(child).is_some(),
+            }
+        }
+    }
+
+    /// Whether a redirection leads to nowhere.
+    fn is_harmless(&self, redirect: Node<'_>) -> bool {
+        self.target(redirect).as_deref() == Some("/dev/null")
+    }
+
+    fn is_descriptor(&self, redirect: Node<'_>) -> bool {
+        let target = self.target(redirect).unwrap_or_default();
+        !target.is_empty() && target.chars().all(|c| c.is_ascii_digit() || c == '-')
+    }
+
+    fn target(&self, redirect: Node<'_>) -> Option<String> {
+        self.word(redirect.child_by_field_name("destination")?)
     }
 
     /// The text of a word, where it is the same whatever the shell expands.
@@ -126,12 +147,11 @@ impl Walk<'_> {
                 self.word(only?)
             }
             "word" | "number" => {
-                let expands = |c: char| "\\~*?[]{}$`!#=".contains(c) || c.is_control();
-                let starts_plainly = !text.starts_with('~');
+                let text = &unescaped(text)?;
+                let expands = |c: char| "~*?[]{}$`!#".contains(c) || c.is_control();
+                let starts_plainly = !text.starts_with(['~', '=']);
                 let plain = starts_plainly && !text.contains(expands);
-                // `--key=value` and the like are plain as arguments.
-                let option = text.starts_with('-') && !text.contains(|c| c != '=' && expands(c));
-                (plain || option).then(|| text.to_owned())
+                plain.then(|| text.clone())
             }
             "raw_string" => Some(text.strip_prefix('\'')?.strip_suffix('\'')?.to_owned()),
             "string" => {
@@ -146,6 +166,23 @@ impl Walk<'_> {
             _ => None,
         }
     }
+}
+
+/// A word without the backslashes that say nothing: before a letter, a digit or a sign that means nothing to a shell. None
+/// where there is another one.
+fn unescaped(word: &str) -> Option<String> {
+    let mut plain = String::with_capacity(word.len());
+    let mut letters = word.chars();
+    while let Some(letter) = letters.next() {
+        plain.push(match letter {
+            '\\' => {
+                let next = letters.next();
+                next.filter(|it| it.is_ascii_alphanumeric() || "/-_.,:+@%".contains(*it))?
+            }
+            letter => letter,
+        });
+    }
+    Some(plain)
 }
 
 #[cfg(test)]
@@ -233,9 +270,25 @@ mod tests {
         };
         check("git push $X --force", &["git", "push"]);
         check("rm *.txt -f", &["rm"]);
-        check("c\\argo test", &[]);
+        check("c\\argo \\-\\-all", &["cargo", "--all"]);
+        check("c\\$argo test", &[]);
         check("~/bin/x y", &[]);
         check("echo {a,b}", &["echo"]);
+    }
+
+    #[test]
+    fn what_a_redirection_writes_is_seen() {
+        for (text, writes) in [
+            ("cargo test 2>&1", false),
+            ("cargo test >/dev/null 2>&1 <in", false),
+            ("cargo test >log", true),
+            ("cargo test 2>>'log'", true),
+            ("cargo test >&log", true),
+            ("cargo test && (make > log)", true),
+            ("cargo test >$X", true),
+        ] {
+            assert_eq!(CommandLine::read(text).writes, writes, "{text}");
+        }
     }
 
     #[test]

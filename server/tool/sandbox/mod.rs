@@ -13,7 +13,7 @@
 //! | `filter` | the filter of system calls |
 //! | [`hosts`] | which hosts a command may reach that has no network |
 //! | `means`, `program` | what it is made with, and what to do where that is missing; programs found outside of the workspace |
-//! | `commands`, `line` | the user's rules for commands, and the simple commands that a line is made of |
+//! | `commands`, `line`, `started` | the user's rules for commands, the simple commands that a line is made of, and what those start |
 
 use std::{
     collections::BTreeSet,
@@ -35,6 +35,7 @@ mod line;
 mod means;
 pub(super) mod places;
 pub(super) mod program;
+mod started;
 
 pub(super) use self::means::{mend, setting, shell};
 pub use self::{
@@ -201,6 +202,15 @@ impl Sandbox {
         format!("{why}; commands made {names}, from which other programs take code")
     }
 
+    /// What the user's rules say once commands of this turn made something: a rule that lets a command out of the sandbox
+    /// counts no more where other programs, and so that command, may take code from it.
+    pub(super) fn after_made(&self, verdict: Verdict) -> Verdict {
+        match verdict {
+            Verdict::Unsandboxed(_) if !self.made().is_empty() => Verdict::Silent,
+            verdict => verdict,
+        }
+    }
+
     /// A person lets what has this hash run outside for the rest of the turn.
     pub(super) fn let_out(&self, hash: String) {
         let mut all = self.let_out.lock().unwrap_or_else(PoisonError::into_inner);
@@ -347,6 +357,14 @@ impl SandboxRules {
             true => places,
             false => self.places(root),
         }
+    }
+
+    /// Removes what a command made where it could write in Git's folders, and nothing but an attack makes. Gives what is
+    /// gone.
+    pub(super) fn take_back(&self, made: &[PathBuf]) -> Vec<PathBuf> {
+        let strange = made.iter().filter(|place| git::is_strange(place));
+        let removed = strange.filter(|place| fs::remove_file(place).is_ok());
+        removed.cloned().collect()
     }
 
     /// The repositories among these places that commands may write in: all, or those that are a writable folder themselves.

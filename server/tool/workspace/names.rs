@@ -158,6 +158,70 @@ const SECRET_FOLDERS: &[&[&str]] = &[
     &["etc", "sudoers.d"],
 ];
 
+/// Further places of a home that hold a user's secrets: what other assistants, package managers, clouds, browsers, wallets
+/// and mail programs keep there. Commands do not see them; below a workspace they are files like others.
+const HOME_SECRETS: &[&str] = &[
+    ".bitcoin",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".claude.json",
+    ".claude/.credentials.json",
+    ".codex/auth.json",
+    ".composer/auth.json",
+    ".config/BraveSoftware",
+    ".config/Bitwarden CLI",
+    ".config/chromium",
+    ".config/composer/auth.json",
+    ".config/containers/auth.json",
+    ".config/doctl",
+    ".config/github-copilot",
+    ".config/glab-cli",
+    ".config/google-chrome",
+    ".config/heroku",
+    ".config/microsoft-edge",
+    ".config/netlify",
+    ".config/op",
+    ".config/pypoetry/auth.toml",
+    ".config/rclone",
+    ".config/Signal",
+    ".config/solana",
+    ".config/sops",
+    ".config/stripe",
+    ".config/vercel",
+    ".config/wrangler",
+    ".cache/huggingface/token",
+    ".databrickscfg",
+    ".electrum",
+    ".ethereum",
+    ".fly",
+    ".gem/credentials",
+    ".gemini/oauth_creds.json",
+    ".huggingface",
+    ".ivy2/.credentials",
+    ".kaggle",
+    ".local/share/opencode/auth.json",
+    ".local/share/pki",
+    ".local/share/python_keyring",
+    ".local/share/com.vercel.cli",
+    ".m2/settings-security.xml",
+    ".mozilla",
+    ".mysql_history",
+    ".node_repl_history",
+    ".oci",
+    ".pki",
+    ".pulumi/credentials.json",
+    ".rediscli_history",
+    ".sbt/.credentials",
+    ".snowflake",
+    ".sqlite_history",
+    ".terraform.d",
+    ".thunderbird",
+    ".viminfo",
+    ".zsh_sessions",
+    "snap/chromium",
+    "snap/firefox",
+];
+
 const SECRET_ENDINGS: &[&str] = &[
     ".pem",
     ".key",
@@ -207,7 +271,8 @@ pub(super) fn secret_places(home: &Path) -> Vec<PathBuf> {
     });
     let files = SECRET_NAMES.iter();
     let files = files.flat_map(|name| [home.join(name), Path::new("/etc").join(name)]);
-    folders.chain(files).collect()
+    let others = HOME_SECRETS.iter().map(|name| home.join(name));
+    folders.chain(files).chain(others).collect()
 }
 
 /// Whether the names of a place follow one another here.

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
-use super::ground::{SandboxGround, SandboxedCall, User, program, script, users};
+use super::ground::{SandboxGround, SandboxedCall, User, program, script, script_of_steps, users};
 use crate::world::start;
 
 /// Writes in the workspace and outside of it, and says what of that worked.
@@ -267,7 +267,7 @@ fn what_other_programs_take_code_from_is_named_when_a_command_made_it() {
 fn rules_of_the_user_s_decide_by_name() {
     let ground = SandboxGround::new(User::Same);
     ground.world.user_config(
-        "[commands]\nallow = ['echo', 'git status']\nask = ['echo secret']\ndeny = ['curl']\nunsandboxed = ['touch']\n",
+        "[commands]\nallow = ['echo', 'git status', 'tee']\nask = ['echo secret']\ndeny = ['curl']\nunsandboxed = ['touch']\n",
     );
     let commands = [
         ("allowed", "echo one && echo two"),
@@ -279,7 +279,9 @@ fn rules_of_the_user_s_decide_by_name() {
         ("denied_inside", "echo $(curl x)"),
         ("outside", "touch ../outside/f"),
         ("outside_twice", "touch ../outside/g; touch ../outside/h"),
-        ("inside", "echo x >../outside/i"),
+        ("inside", "echo x | tee ../outside/i"),
+        ("written", "echo x >.env"),
+        ("otherwise", "env /usr/bin/curl x"),
     ];
     let calls = commands.map(|(id, command)| SandboxedCall {
         id,
@@ -289,13 +291,20 @@ fn rules_of_the_user_s_decide_by_name() {
     ground.run(&calls, &[]).exits(0);
     let log = ground.world.log();
     assert_eq!(log.told("allowed"), "Exit status 0.\none\ntwo");
-    for refused in ["unnamed", "half", "hidden", "asked", "outside_twice"] {
+    for refused in [
+        "unnamed",
+        "half",
+        "hidden",
+        "asked",
+        "outside_twice",
+        "written",
+    ] {
         assert!(
             log.told(refused).starts_with("run_command needs approval"),
             "{refused}"
         );
     }
-    for denied in ["denied", "denied_inside"] {
+    for denied in ["denied", "denied_inside", "otherwise"] {
         assert_eq!(
             log.told(denied),
             "A rule of the user's denies this command; do not try it in another way."
@@ -305,4 +314,41 @@ fn rules_of_the_user_s_decide_by_name() {
     assert!(log.told("inside").contains("Read-only file system"));
     let there = ["f", "g", "h", "i"].map(|name| ground.outside(name).exists());
     assert_eq!(there, [true, false, false, false]);
+}
+
+#[test]
+fn a_rule_lets_no_command_out_that_may_run_what_commands_made() {
+    for user in users() {
+        let ground = SandboxGround::new(*user);
+        ground
+            .world
+            .user_config("[commands]\nunsandboxed = ['git commit', 'touch']\n");
+        let hook = "echo touch ../outside/from_hook >.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit";
+        let identity = "git config user.name a && git config user.email a@b";
+        let plants =
+            format!("git init -q . && {identity} && echo x >f && git add f && {{ {hook}; }}");
+        let calls = [
+            ("before", "touch ../outside/before".to_owned()),
+            ("plants", plants),
+            ("commits", "git commit -qm x".to_owned()),
+            ("after", "touch ../outside/after".to_owned()),
+        ];
+        let calls = calls.map(|(id, command)| SandboxedCall {
+            id,
+            command,
+            cwd: ".",
+        });
+        let model = ground.world.script(&script_of_steps(&calls));
+        let run = ["run", "-m", &model, "Go", "--trust", "--non-interactive"];
+        let end = ground.aside(&[&run[..], &["--mode", "auto"]].concat());
+        let end = end.exits(0);
+        assert!(
+            end.stderr
+                .contains("It made or replaced .git, from which other programs take code."),
+            "{}",
+            end.stderr
+        );
+        let there = ["before", "from_hook", "after"].map(|name| ground.outside(name).exists());
+        assert_eq!(there, [true, false, false], "{user:?}");
+    }
 }

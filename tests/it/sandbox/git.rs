@@ -143,12 +143,35 @@ fn what_a_command_makes_for_git_to_run_is_named() {
     let told = told(&ground, &[("run", plants)]);
     let named = told[0].lines().next().unwrap();
     for place in [
-        ".git/commondir",
+        ".git/commondir (which was taken away again)",
         ".git/rebase-merge",
         ".git/worktrees/tree/commondir",
         "tree/.git",
     ] {
         assert!(named.contains(place), "{place}: {named}");
+    }
+}
+
+#[test]
+fn no_repository_is_read_with_settings_that_a_command_wrote() {
+    let plants = "cp -r .git evil && git config -f evil/config core.fsmonitor 'touch ../outside/ran; false' && \
+                  echo ../evil >.git/commondir";
+    for user in users() {
+        let ground = ground(*user);
+        let work = ground.world.at("");
+        prepare(&ground, &work, REPOSITORY);
+        // It comes through where there are no walls.
+        let (copy, status) = (ground.outside("a/copy"), "git status >/dev/null");
+        let planted = format!(
+            "mkdir ../outside && cp -a {}/. . && {plants} && {status}",
+            work.display()
+        );
+        prepare(&ground, &copy, &planted);
+        assert!(ground.outside("a/outside/ran").exists(), "{user:?}");
+        told(&ground, &[("run", plants)]);
+        prepare(&ground, &work, status);
+        assert!(!ground.outside("ran").exists(), "{user:?}");
+        assert!(!work.join(".git/commondir").exists());
     }
 }
 

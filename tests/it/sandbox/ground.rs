@@ -106,21 +106,34 @@ pub(crate) struct SandboxedCall<'a> {
     pub(crate) cwd: &'a str,
 }
 
-/// The script of a model that makes these calls in one step.
-pub(crate) fn script(commands: &[SandboxedCall<'_>]) -> String {
-    let text = |text: &str| toml::Value::from(text).to_string();
-    let call = |it: &SandboxedCall<'_>| {
+impl SandboxedCall<'_> {
+    /// The call as a script has it.
+    fn scripted(&self) -> String {
+        let text = |text: &str| toml::Value::from(text).to_string();
         format!(
             "{{ call = 'run_command', id = {}, arguments = {{ command = {}, cwd = {} }} }},\n",
-            text(it.id),
-            text(&it.command),
-            text(it.cwd)
+            text(self.id),
+            text(&self.command),
+            text(self.cwd)
         )
-    };
-    let calls: String = commands.iter().map(call).collect();
+    }
+}
+
+/// The script of a model that makes these calls in one step.
+pub(crate) fn script(commands: &[SandboxedCall<'_>]) -> String {
+    let calls: String = commands.iter().map(SandboxedCall::scripted).collect();
     format!(
         "[[reply]]\nwhen = {{ step = 1 }}\nsay = [\n{calls}]\n[[reply]]\nsay = [{{ text = 'Done.' }}]\n"
     )
+}
+
+/// The script of a model that makes these calls in one turn, one after another.
+pub(crate) fn script_of_steps(commands: &[SandboxedCall<'_>]) -> String {
+    let replies = commands.iter().enumerate().map(|(nth, call)| {
+        let (step, call) = (nth + 1, call.scripted());
+        format!("[[reply]]\nwhen = {{ step = {step} }}\nsay = [\n{call}]\n")
+    });
+    replies.collect::<String>() + "[[reply]]\nsay = [{ text = 'Done.' }]\n"
 }
 
 /// Where everybody may go, and which is not empty inside a sandbox as `/tmp` is.
