@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::world::{ASIDE, LONG, StillTime};
+use crate::world::{ASIDE, LONG, StillTime, wait_since};
 
 /// A workspace in which commands run.
 struct ProcessFixture {
@@ -130,13 +130,13 @@ async fn check(command: &str, expected: &str) {
 
 /// Waits for something, but not for ever.
 fn wait_for<T>(what: &str, within: Duration, mut look: impl FnMut() -> Option<T>) -> T {
-    let until = Instant::now() + within;
+    let begin = Instant::now();
     loop {
         if let Some(found) = look() {
             return found;
         }
-        assert!(Instant::now() < until, "not within {within:?}: {what}");
-        std::thread::yield_now();
+        assert!(begin.elapsed() < within, "not within {within:?}: {what}");
+        wait_since(begin);
     }
 }
 

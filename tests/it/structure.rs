@@ -9,6 +9,7 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 pub(crate) use self::imports::{Crate, ModulePath, documentation, is_test};
@@ -233,7 +234,7 @@ fn a_member_of_a_room_uses_only_those_that_the_rooms_table_says() {
     let mut ordered = Vec::new();
     let mut wrong = Vec::new();
     for (name, of) in [("", server()), ("turn", turn())] {
-        let arrows = rooms::arrows(&of);
+        let arrows = rooms::arrows(of);
         for (room, file) in &of.files {
             let head = file.head.split_whitespace().collect::<Vec<_>>().join(" ");
             let Some((_, above)) = ORDERS.iter().find(|(says, _)| head.contains(says)) else {
@@ -379,8 +380,8 @@ fn tasks_and_requests_to_the_client_begin_in_one_place() {
 
 /// The arrows within each room of the program, and of the turn.
 fn in_rooms() -> rooms::Arrows {
-    let mut all = rooms::arrows(&server());
-    for (mut arrow, imports) in rooms::arrows(&turn()) {
+    let mut all = rooms::arrows(server());
+    for (mut arrow, imports) in rooms::arrows(turn()) {
         arrow.room = format!("turn::{}", arrow.room)
             .trim_end_matches("::")
             .to_owned();
@@ -390,13 +391,15 @@ fn in_rooms() -> rooms::Arrows {
 }
 
 /// The program, less the turn.
-pub(crate) fn server() -> Crate {
-    read("server")
+pub(crate) fn server() -> &'static Crate {
+    static SERVER: OnceLock<Crate> = OnceLock::new();
+    SERVER.get_or_init(|| read("server"))
 }
 
 /// The turn, a crate of its own.
-pub(crate) fn turn() -> Crate {
-    read("server/turn")
+pub(crate) fn turn() -> &'static Crate {
+    static TURN: OnceLock<Crate> = OnceLock::new();
+    TURN.get_or_init(|| read("server/turn"))
 }
 
 fn read(folder: &str) -> Crate {

@@ -3,7 +3,11 @@
 
 #![expect(clippy::print_stdout, reason = "tests that print figures")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::OnceLock,
+};
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{
@@ -126,18 +130,12 @@ fn a_mirror_is_the_one_type_of_its_layer_beside_the_turns() {
 #[test]
 fn a_doc_comment_says_more_than_two_words() {
     let (mut all, mut short) = (0, Vec::new());
-    for folder in ["server", "tests"] {
-        for (path, text) in texts(&root().join(folder)) {
-            let mut comments = Comments::default();
-            comments.visit_file(&syn::parse_file(&text).unwrap());
-            all += comments.0.len();
-            let few = comments
-                .0
-                .into_iter()
-                .filter(|it| it.split_whitespace().count() <= 2);
-            let path = path.strip_prefix(root()).unwrap().display().to_string();
-            short.extend(few.map(|it| format!("    {path}: {}", it.trim())));
-        }
+    for (path, comments) in comments() {
+        all += comments.len();
+        let few = comments.iter();
+        let few = few.filter(|it| it.split_whitespace().count() <= 2);
+        let path = path.strip_prefix(root()).unwrap().display().to_string();
+        short.extend(few.map(|it| format!("    {path}: {}", it.trim())));
     }
     let share = per_cent(short.len(), all);
     println!(
@@ -206,18 +204,14 @@ fn a_word_of_the_glossary_is_a_name_alone_or_as_a_property() {
 #[test]
 fn prose_is_spelled_one_way() {
     let mut wrong = Vec::new();
-    for folder in ["server", "tests"] {
-        for (path, text) in texts(&root().join(folder)) {
-            let mut comments = Comments::default();
-            comments.visit_file(&syn::parse_file(&text).unwrap());
-            for comment in comments.0 {
-                // What stands in backticks is a name.
-                let prose: Vec<&str> = comment.split('`').step_by(2).collect();
-                let prose = prose.join(" ").to_lowercase();
-                let mut words = prose.split(|it: char| !it.is_alphabetic());
-                if let Some(word) = words.find(|it| AMERICAN.contains(it)) {
-                    wrong.push(format!("{}: {word}", path.display()));
-                }
+    for (path, comments) in comments() {
+        for comment in comments {
+            // What stands in backticks is a name.
+            let prose: Vec<&str> = comment.split('`').step_by(2).collect();
+            let prose = prose.join(" ").to_lowercase();
+            let mut words = prose.split(|it: char| !it.is_alphabetic());
+            if let Some(word) = words.find(|it| AMERICAN.contains(it)) {
+                wrong.push(format!("{}: {word}", path.display()));
             }
         }
     }
@@ -275,29 +269,57 @@ fn is_word(name: &str, word: &str) -> bool {
 }
 
 /// All names in the program's files, and the modules that have them.
-fn names() -> BTreeMap<String, Vec<String>> {
-    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (module, file) in program_files() {
-        let mut names = Names::default();
-        names.visit_file(&syn::parse_file(&file).unwrap());
-        for name in names.0 {
-            all.entry(name).or_default().push(module.clone());
-        }
-    }
-    all
+fn names() -> &'static BTreeMap<String, Vec<String>> {
+    &program().names
 }
 
 /// The modules in which each type name is defined, without tests.
-fn types() -> BTreeMap<String, Vec<String>> {
-    let mut types: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (module, text) in program_files() {
-        let mut found = Types::default();
-        found.visit_file(&syn::parse_file(&text).unwrap());
-        for name in found.0 {
-            types.entry(name).or_default().push(module.clone());
+fn types() -> &'static BTreeMap<String, Vec<String>> {
+    &program().types
+}
+
+/// What is called how in the program.
+#[derive(Default)]
+struct ProgramNames {
+    names: BTreeMap<String, Vec<String>>,
+    types: BTreeMap<String, Vec<String>>,
+}
+
+fn program() -> &'static ProgramNames {
+    static PROGRAM: OnceLock<ProgramNames> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let mut program = ProgramNames::default();
+        for (module, text) in program_files() {
+            let file = syn::parse_file(&text).unwrap();
+            let (mut names, mut types) = (Names::default(), Types::default());
+            names.visit_file(&file);
+            types.visit_file(&file);
+            for name in names.0 {
+                let modules = program.names.entry(name).or_default();
+                modules.push(module.clone());
+            }
+            for name in types.0 {
+                let modules = program.types.entry(name).or_default();
+                modules.push(module.clone());
+            }
         }
-    }
-    types
+        program
+    })
+}
+
+/// The doc comments of each file, by its path.
+fn comments() -> &'static [(PathBuf, Vec<String>)] {
+    static COMMENTS: OnceLock<Vec<(PathBuf, Vec<String>)>> = OnceLock::new();
+    COMMENTS.get_or_init(|| {
+        let folders = ["server", "tests"].into_iter();
+        let files = folders.flat_map(|folder| texts(&root().join(folder)));
+        let of = |(path, text): (PathBuf, String)| {
+            let mut comments = Comments::default();
+            comments.visit_file(&syn::parse_file(&text).unwrap());
+            (path, comments.0)
+        };
+        files.map(of).collect()
+    })
 }
 
 /// The program's files without those of tests: the module's path, that of the turn from `turn` on, and the text.
@@ -311,7 +333,7 @@ fn program_files() -> Vec<(String, String)> {
         });
         files.collect::<Vec<_>>()
     };
-    [of(&server(), ""), of(&turn(), "turn::")].concat()
+    [of(server(), ""), of(turn(), "turn::")].concat()
 }
 
 /// Whether these types of one name are more than one type and its mirrors: each alone in a layer of [`MIRRORS`], and the

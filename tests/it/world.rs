@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{Read, Write},
+    io::{self, Read, Write},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::mpsc,
@@ -21,6 +21,9 @@ pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// How long a program may do nothing at all before a test gives up on it, whatever else the machine has to do.
 const STILL: Duration = Duration::from_secs(10);
+
+/// Bytes that files of tests may take in memory.
+const ROOM: u64 = 2 << 30;
 
 /// A workspace, and a home that knows nothing of the user who runs the tests.
 pub(crate) struct TestWorld {
@@ -41,12 +44,20 @@ pub(crate) struct RunningProgram(Option<Child>);
 
 impl TestWorld {
     pub(crate) fn new() -> Self {
-        Self::below(&std::env::temp_dir())
+        // As short as a name where temporary files are: texts that are cut at a length have paths in them.
+        Self::of(match in_memory() {
+            Some(memory) => tempfile::Builder::new().prefix("").tempdir_in(memory),
+            None => tempfile::tempdir(),
+        })
     }
 
     /// A world somewhere else than where temporary files are.
     pub(crate) fn below(base: &Path) -> Self {
-        let folder = tempfile::tempdir_in(base).unwrap();
+        Self::of(tempfile::tempdir_in(base))
+    }
+
+    fn of(folder: io::Result<TempDir>) -> Self {
+        let folder = folder.unwrap();
         for name in ["work", "home", "config", "state", "scripts"] {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
@@ -93,7 +104,8 @@ impl TestWorld {
 
     /// Another program, in the same place.
     pub(crate) fn within(&self, program: &str, args: &[&str]) -> Command {
-        let mut command = Command::new(program);
+        // A program that is looked for in a new environment is started by a copy of this process, all of its memory.
+        let mut command = Command::new(found(program));
         command
             .args(args)
             .current_dir(self.at(""))
@@ -148,7 +160,7 @@ impl TestWorld {
         };
         while !self.conversations().iter().any(is_there) {
             assert!(begin.elapsed() < LONG, "no {event} in time");
-            std::thread::park_timeout(Duration::from_millis(2));
+            wait_since(begin);
         }
         running
     }
@@ -168,6 +180,27 @@ impl TestWorld {
     pub(crate) fn log(&self) -> EventLog {
         EventLog::read(&only(self.conversations()))
     }
+}
+
+/// Where files are kept in memory, with room for all tests and for programs. Files that come and go by the ten thousand
+/// cost a file system on disk most of its time, which is none of what is tested.
+fn in_memory() -> Option<&'static Path> {
+    let memory = Path::new("/dev/shm");
+    let about = rustix::fs::statvfs(memory).ok()?;
+    let has_room = about.f_bavail.saturating_mul(about.f_frsize) >= ROOM;
+    let runs = !about.f_flag.contains(rustix::fs::StatVfsMountFlags::NOEXEC);
+    let is_told = std::env::var_os("TMPDIR").is_some();
+    (has_room && runs && !is_told).then_some(memory)
+}
+
+/// Where a program is, by its name; one that is nowhere stays a name.
+fn found(program: &str) -> PathBuf {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders)
+        .filter(|_| !program.contains('/'))
+        .map(|folder| folder.join(program))
+        .find(|path| path.is_file())
+        .unwrap_or(program.into())
 }
 
 /// Starts a program, whose output is piped.
@@ -450,6 +483,13 @@ fn a_program_that_does_nothing_is_given_up_on_long_before_one_that_works() {
     assert!(after(61, Some(100)), "it works for ever");
 }
 
+/// Waits before what is waited for is looked for again: the longer it takes, the longer, as looking costs those who
+/// work for it their time.
+pub(crate) fn wait_since(begin: Instant) {
+    let part = begin.elapsed() / 8;
+    std::thread::park_timeout(part.clamp(Duration::from_millis(1), Duration::from_millis(25)));
+}
+
 /// Waits for something, but not for ever.
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begin = Instant::now();
@@ -458,7 +498,7 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
             begin.elapsed() < Duration::from_secs(10),
             "not within 10 s: {what}"
         );
-        std::thread::park_timeout(Duration::from_millis(1));
+        wait_since(begin);
     }
 }
 

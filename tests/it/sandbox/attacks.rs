@@ -18,6 +18,13 @@ pub(super) struct Attack {
     pub(super) needs_rights: bool,
 }
 
+impl Attack {
+    /// It aims at places of the workspace that are protected, which have to be there then.
+    pub(super) fn is_at_places(&self) -> bool {
+        PROTECTED.iter().any(|it| it.name == self.name)
+    }
+}
+
 /// What shows that an attack came through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
@@ -550,8 +557,10 @@ const MACHINE: &[Attack] = &[
     ),
 ];
 
-/// All of them, in rounds that run at once.
+/// All of them, in rounds that run at once. Those that aim at protected places are few in a round: each brings places of
+/// its own, and a sandbox takes the longer for each place the more of them there are.
 pub(super) fn rounds() -> Vec<Vec<Attack>> {
-    let all = [OUTSIDE, PROTECTED, OWN, NETWORK, MACHINE].concat();
-    all.chunks(8).map(<[Attack]>::to_vec).collect()
+    let others = [OUTSIDE, OWN, NETWORK, MACHINE].concat();
+    let rounds = others.chunks(8).chain(PROTECTED.chunks(3));
+    rounds.map(<[Attack]>::to_vec).collect()
 }

@@ -127,7 +127,8 @@ impl Target {
     /// The folders of an attack, and the process that it aims at.
     fn lay(&mut self, attack: &Attack) {
         let work = self.ground.world.at(attack.name);
-        for file in [
+        fs::create_dir(&work).unwrap();
+        let files: &[&str] = &[
             ".git/HEAD",
             ".git/config",
             ".git/hooks/pre-commit",
@@ -145,8 +146,9 @@ impl Target {
             ".mcp.json",
             ".envrc",
             ".husky/pre-commit",
-        ] {
-            let text = match file {
+        ];
+        for file in files.iter().filter(|_| attack.is_at_places()) {
+            let text = match *file {
                 ".git/HEAD" => "ref: refs/heads/main\n",
                 _ => "",
             };

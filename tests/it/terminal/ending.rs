@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::person::{PtyPerson, PtyStart, output};
-use crate::world::{EventLog, TestWorld};
+use crate::world::{EventLog, TestWorld, wait_since};
 
 /// Asks and says what the answer was; a later turn greets.
 const ASKING: &str = r#"
@@ -50,10 +50,14 @@ fn prompt(log: &EventLog) -> &Value {
 /// The process of the command, once it runs.
 fn command(world: &TestWorld, person: &mut PtyPerson) -> Pid {
     person.is_asked();
-    let until = Instant::now() + super::person::PATIENCE;
+    let begin = Instant::now();
     while !world.at("begun").exists() {
-        assert!(Instant::now() < until, "the command does not begin");
-        std::thread::yield_now();
+        let waited = begin.elapsed();
+        assert!(
+            waited < super::person::PATIENCE,
+            "the command does not begin"
+        );
+        wait_since(begin);
     }
     let pid = fs::read_to_string(world.at("begun")).unwrap();
     Pid::from_raw(pid.trim().parse().unwrap()).unwrap()
@@ -61,7 +65,7 @@ fn command(world: &TestWorld, person: &mut PtyPerson) -> Pid {
 
 /// The process has ended, or does so within the two seconds that it is given.
 fn assert_gone(pid: Pid) {
-    let until = Instant::now() + Duration::from_secs(2);
+    let begin = Instant::now();
     let stat = format!("/proc/{}/stat", pid.as_raw_nonzero());
     let runs = || {
         let stat = fs::read_to_string(&stat).unwrap_or_default();
@@ -69,8 +73,9 @@ fn assert_gone(pid: Pid) {
             .is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
     };
     while runs() {
-        assert!(Instant::now() < until, "the command still runs");
-        std::thread::yield_now();
+        let waited = begin.elapsed();
+        assert!(waited < Duration::from_secs(2), "the command still runs");
+        wait_since(begin);
     }
 }
 
