@@ -44,6 +44,14 @@ struct ServerState {
     last: Option<(Instant, String)>,
 }
 
+/// What is said of a server that is too slow to start.
+fn late(within: Duration) -> String {
+    format!(
+        "it did not answer within {} s; the first start may have to fetch it: try again, or set its `startup_seconds` higher",
+        within.as_secs()
+    )
+}
+
 impl HeldServer {
     pub(super) fn new(definition: McpDefinition, ground: ServerGround) -> Self {
         Self {
@@ -71,11 +79,10 @@ impl HeldServer {
             }
             Ok((state.tools.clone(), state.faults.clone()))
         };
-        let late = || format!("it did not answer within {} s", within.as_secs());
         match timeout(within, tools).await {
             Ok(tools) => tools,
             Err(_) => {
-                let why = late();
+                let why = late(within);
                 if let Ok(mut state) = self.state.try_lock() {
                     state.failed += 1;
                     state.last = Some((Instant::now(), why.clone()));
@@ -101,7 +108,7 @@ impl HeldServer {
         let within = self.definition.startup;
         timeout(within, opened)
             .await
-            .unwrap_or_else(|_| Err(format!("it did not answer within {} s", within.as_secs())))
+            .unwrap_or_else(|_| Err(late(within)))
     }
 
     async fn open(

@@ -129,7 +129,7 @@ impl Proxy {
             found.map(Iterator::collect)
         };
         let addresses =
-            addresses(&self.allowed, host, port, look_up).inspect_err(|_| self.tell(&name))?;
+            addresses(&self.allowed, host, port, look_up).inspect_err(|it| self.tell(&name, it))?;
         let mut last = None;
         for address in addresses {
             match TcpStream::connect_timeout(&address, PATIENCE) {
@@ -142,18 +142,24 @@ impl Proxy {
     }
 
     /// Tells in the command's output that a host was refused, so that who reads that knows why.
-    fn tell(&self, name: &str) {
+    fn tell(&self, name: &str, denial: &Denial) {
         let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
         if named.len() < NAMED && named.insert(name.to_owned()) {
-            let line = format!("[The sandbox lets nothing reach {name}.]\n");
+            let line = match denial.status {
+                FORBIDDEN => format!("[The sandbox lets nothing reach {name}.]\n"),
+                _ => format!("[The host {}.]\n", denial.why),
+            };
             let _ = io::stderr().lock().write_all(line.as_bytes());
         }
     }
 }
 
+/// What is answered where the user did not name a host, or it leads where no command is let.
+const FORBIDDEN: &str = "403 Forbidden";
+
 impl Denial {
     fn forbidden(why: String) -> Self {
-        let status = "403 Forbidden";
+        let status = FORBIDDEN;
         Self { status, why }
     }
 

@@ -23,7 +23,7 @@ fn a_server_that_does_not_start_is_said_to_be_missing_and_the_turn_goes_on() {
     check(
         "silent",
         "startup_seconds = 1",
-        "it did not answer within 1 s",
+        "it did not answer within 1 s; the first start may have to fetch it: try again, or set its `startup_seconds` higher",
     );
     check("endless", "", "its list of tools has more than 64 pages");
     let world = world("plain", "");

@@ -77,7 +77,13 @@ fn a_command_reaches_the_hosts_that_the_user_names_and_no_other() {
     for user in users() {
         let ground = SandboxGround::new(*user);
         let world = &ground.world;
-        let names = ["allowed.test", "*.below.test", "inner.test", "link.test"];
+        let names = [
+            "allowed.test",
+            "*.below.test",
+            "inner.test",
+            "link.test",
+            "gone.test",
+        ];
         let names = names.map(|name| format!("'{name}:8080'")).join(", ");
         world.user_config(&format!("[sandbox]\nhosts = [{names}]\n"));
         world.write("get.py", GET);
@@ -98,6 +104,7 @@ fn a_command_reaches_the_hosts_that_the_user_names_and_no_other() {
         };
         let model = world.script(&script(&[
             call("get", format!("python3 get.py {urls}")),
+            call("gone", "python3 get.py http://gone.test:8080/".to_owned()),
             call("tunnel", "python3 tunnel.py".to_owned()),
             call("input", "cat; echo ended; exit 3".to_owned()),
             call("missing", "exec no-such-program".to_owned()),
@@ -147,6 +154,9 @@ fn a_command_reaches_the_hosts_that_the_user_names_and_no_other() {
             .filter(|line| !line.starts_with('['))
             .collect();
         assert_eq!(told[1..], expected, "{user:?}");
+        let gone = log.told("gone");
+        let told = "\n[The host gone.test:8080 was not reached: ";
+        assert!(gone.contains(told), "{user:?}: {gone}");
         assert_eq!(log.told("input"), "Exit status 3.\nended");
         let told = log.told("missing");
         assert!(told.starts_with("Exit status 12"), "{told}");
