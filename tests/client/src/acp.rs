@@ -14,6 +14,9 @@ const UNSTABLE: &str = include_str!("../../acp/schema.unstable.json");
 /// What only the unstable schema has.
 const ONLY_UNSTABLE: [&str; 2] = ["session/fork", "session/set_title"];
 
+/// What is in these is free.
+const FREE: [&str; 4] = ["_meta", "rawInput", "rawOutput", "data"];
+
 /// The messages of one connection.
 #[derive(Debug, Default)]
 pub struct Messages {
@@ -83,67 +86,104 @@ fn schema(is_unstable: bool) -> &'static Value {
 }
 
 fn check(name: &str, is_unstable: bool, value: &Value) -> Result<(), String> {
-    static KNOWN: Mutex<Option<HashMap<(String, bool), &'static Validator>>> = Mutex::new(None);
-    let validator = *KNOWN
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .get_or_insert_default()
-        .entry((name.to_owned(), is_unstable))
-        .or_insert_with(|| {
-            let whole =
-                json!({ "$ref": format!("#/$defs/{name}"), "$defs": schema(is_unstable)["$defs"] });
-            let validator = jsonschema::validator_for(&whole).expect("the protocol's schema");
-            Box::leak(Box::new(validator))
-        });
-    if let Err(wrong) = validator.validate(value) {
-        let place = wrong.instance_path();
-        return Err(format!("no {name}: {wrong} at {place}: {value:#}"));
+    // The schema lets unknown fields pass, so that a misspelt one is found where each object is closed. What is announced
+    // by a marker of the unstable one is no misspelling.
+    for schema in [schema(is_unstable), closed()] {
+        if let Err(wrong) = validator(name, schema).validate(value) {
+            let place = wrong.instance_path();
+            return Err(format!("no {name}: {wrong} at {place}: {value:#}"));
+        }
     }
-    let mut names = Vec::new();
-    unknown_names(value, &mut names);
-    match names.is_empty() {
-        true => Ok(()),
-        false => Err(format!("no field of the protocol: {names:?} in {value:#}")),
-    }
+    Ok(())
 }
 
-/// The schema lets unknown fields pass, so that a misspelt one is found by its name alone.
-fn unknown_names(value: &Value, found: &mut Vec<String>) {
-    match value {
-        Value::Array(list) => list.iter().for_each(|it| unknown_names(it, found)),
+/// A validator of a definition, made once.
+fn validator(name: &str, schema: &'static Value) -> &'static Validator {
+    type Known = HashMap<(String, usize), &'static Validator>;
+    static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let place = std::ptr::from_ref(schema).addr();
+    known
+        .get_or_insert_default()
+        .entry((name.to_owned(), place))
+        .or_insert_with(|| {
+            let mut whole = json!({ "$ref": format!("#/$defs/{name}"), "$defs": schema["$defs"] });
+            if place == std::ptr::from_ref(closed()).addr() {
+                whole["unevaluatedProperties"] = json!(false);
+            }
+            let validator = jsonschema::validator_for(&whole).expect("the protocol's schema");
+            Box::leak(Box::new(validator))
+        })
+}
+
+/// The schema in which objects have no fields but those that are named.
+fn closed() -> &'static Value {
+    static CLOSED: OnceLock<Value> = OnceLock::new();
+    CLOSED.get_or_init(|| {
+        let mut whole = schema(true).clone();
+        close(&mut whole);
+        whole
+    })
+}
+
+/// Closes whatever a field or an item may be. What others are made of stays open, for they add fields to it.
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Array(list) => list.iter_mut().for_each(close),
         Value::Object(object) => {
-            for (name, value) in object {
-                // What is in these is free.
-                let is_free =
-                    ["_meta", "rawInput", "data", "properties", "env"].contains(&name.as_str());
-                if !all_names().contains(name.as_str()) {
-                    found.push(name.clone());
-                } else if !is_free {
-                    unknown_names(value, found);
-                }
+            object.values_mut().for_each(close);
+            if let Some(Value::Object(fields)) = object.get_mut("properties") {
+                let named = fields
+                    .iter_mut()
+                    .filter(|(name, _)| !FREE.contains(&name.as_str()));
+                named.for_each(|(_, field)| wrap(field));
+            }
+            if let Some(items) = object.get_mut("items") {
+                wrap(items);
             }
         }
         _ => {}
     }
 }
 
-fn all_names() -> &'static std::collections::HashSet<String> {
-    static NAMES: OnceLock<std::collections::HashSet<String>> = OnceLock::new();
-    fn collect(schema: &Value, into: &mut std::collections::HashSet<String>) {
-        match schema {
-            Value::Array(list) => list.iter().for_each(|it| collect(it, into)),
-            Value::Object(object) => {
-                if let Some(properties) = object.get("properties").and_then(Value::as_object) {
-                    into.extend(properties.keys().cloned());
-                }
-                object.values().for_each(|it| collect(it, into));
-            }
-            _ => {}
+fn wrap(field: &mut Value) {
+    if field.is_object() {
+        *field = json!({ "allOf": [field.take()], "unevaluatedProperties": false });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_of_another_name_or_in_another_place_is_found_and_free_ones_are_not() {
+        let update = |update: Value| {
+            let params = json!({ "sessionId": "s", "update": update });
+            let message = json!({ "jsonrpc": "2.0", "method": "session/update", "params": params });
+            Messages::default().check(false, &message)
+        };
+        let text = json!({ "type": "text", "text": "x" });
+        let chunk = |name: &str| json!({ "sessionUpdate": "agent_message_chunk", "content": text, name: "m" });
+        assert_eq!(update(chunk("messageId")), Ok(()));
+        for name in ["message_id", "messageID", "toolCallId"] {
+            assert!(update(chunk(name)).unwrap_err().contains(name), "{name}");
+        }
+        let call = json!({
+            "sessionUpdate": "tool_call", "toolCallId": "c", "title": "t",
+            "rawInput": { "whatever": 1 }, "_meta": { "aside.dev/x": {} },
+            "content": [{ "type": "diff", "path": "/a", "newText": "b" }],
+            "locations": [{ "path": "/a", "line": 1 }],
+        });
+        assert_eq!(update(call.clone()), Ok(()));
+        for (place, name) in [
+            ("/content/0", "new_text"),
+            ("/locations/0", "column"),
+            ("", "locatons"),
+        ] {
+            let mut wrong = call.clone();
+            wrong.pointer_mut(place).unwrap()[name] = json!("x");
+            assert!(update(wrong).unwrap_err().contains(name), "{name}");
         }
     }
-    NAMES.get_or_init(|| {
-        let mut names = std::collections::HashSet::new();
-        collect(schema(true), &mut names);
-        names
-    })
 }
