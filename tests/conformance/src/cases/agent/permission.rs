@@ -41,6 +41,17 @@ pub(super) const CASES: &[Case] = &[
         },
     },
     Case {
+        name: "permission_twice",
+        sentence: "Of two answers to a permission the first counts: nothing is written after a no.",
+        play: |stage| {
+            let twice = |client: &mut Client, asked: &Asked| {
+                client.choose(asked, "no");
+                client.choose(asked, "once");
+            };
+            answered(stage, twice, NOT_ALLOWED)
+        },
+    },
+    Case {
         name: "permission_cancelled",
         sentence: "The outcome `cancelled` of a prompt that is not is a person's no.",
         play: permission_cancelled,
