@@ -86,6 +86,8 @@ pub struct World {
     seen: Arc<Mutex<Seen>>,
     /// Counts what was seen.
     news: watch::Sender<usize>,
+    /// Whether the client reads.
+    reads: watch::Sender<bool>,
 }
 
 /// The connection of a client.
@@ -109,6 +111,7 @@ impl World {
             folder,
             seen: Arc::default(),
             news: watch::channel(0).0,
+            reads: watch::channel(true).0,
         };
         let mut trust = std::process::Command::new(std::env::var_os("ASIDE").expect("ASIDE"));
         world.place(&mut trust);
@@ -188,9 +191,11 @@ impl World {
             }
         }));
         let output = BufReader::new(agent.stdout.take().unwrap()).lines();
+        let reads = self.reads.clone();
         let incoming = stream::unfold(output, move |mut output| {
-            let (messages, seen) = (messages.clone(), seen.clone());
+            let (messages, seen, mut reads) = (messages.clone(), seen.clone(), reads.subscribe());
             async move {
+                reads.wait_for(|reads| *reads).await.ok()?;
                 let line = output.next_line().await.transpose()?;
                 if let Ok(line) = &line {
                     let message: Value = serde_json::from_str(line).unwrap();
@@ -283,6 +288,11 @@ impl Connected<'_> {
         let prompt = PromptRequest::new(session.clone(), vec![text.into()]);
         let ended = self.to.send_request(prompt).block_task().await;
         ended.unwrap().stop_reason
+    }
+
+    /// From now on the client reads nothing.
+    pub fn stops_reading(&self) {
+        self.world.reads.send_replace(false);
     }
 
     pub fn cancel(&self, session: &SessionId) {

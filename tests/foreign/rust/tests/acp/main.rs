@@ -3,7 +3,10 @@
 
 mod client;
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use agent_client_protocol::{
     UntypedMessage,
@@ -15,6 +18,7 @@ use agent_client_protocol::{
 };
 use futures_util::future::join_all;
 use serde_json::{Value, json};
+use tokio::time::interval;
 
 use self::client::{Asked, Connected, Said, World, calls, forms};
 
@@ -401,4 +405,24 @@ async fn a_client_that_goes_in_the_middle_finds_the_turn_again_and_one_that_floo
         assert!(answers.iter().all(Result::is_ok), "{answers:?}");
     };
     world.play(forms(), person.answers(), plays).await;
+}
+
+#[tokio::test]
+async fn a_client_that_stops_reading_holds_no_turn_up() {
+    let print = json!({ "command": "head -c 100000000 /dev/zero | tr '\\0' x" });
+    let world = World::new(&calls("run_command", &print));
+    let plays = async |client: Connected<'_>| {
+        let session = client.session().await;
+        let prompt = PromptRequest::new(session, vec!["Go".into()]);
+        client.to.send_request(prompt).detach();
+        client.until(|seen| seen.asked == 1).await;
+        client.stops_reading();
+        let mut again = interval(Duration::from_millis(20));
+        while !client.world.record().contains("\"turn_end\"") {
+            again.tick().await;
+        }
+    };
+    let output = json!({ "terminal_output": true });
+    let can = forms().meta(output.as_object().cloned());
+    world.play(can, |_| Said::Option("once"), plays).await;
 }
