@@ -249,11 +249,17 @@ impl RunningProgram {
     }
 
     /// Waits for its end, but not for ever.
-    pub(crate) fn end(mut self) -> ProgramResult {
+    pub(crate) fn end(self) -> ProgramResult {
+        self.end_within(LONG)
+    }
+
+    /// The same for a program that has more to do than others.
+    pub(crate) fn end_within(mut self, most: Duration) -> ProgramResult {
         let mut child = self.0.take().unwrap();
         let stdout = reading(child.stdout.take());
         let stderr = reading(child.stderr.take());
         let mut patience = Patience::with(child.id());
+        patience.most = most;
         let status = loop {
             if let Some(status) = child.try_wait().unwrap() {
                 break Some(status);
@@ -397,6 +403,8 @@ impl EventLog {
 pub(crate) struct Patience {
     process: u32,
     begin: Instant,
+    /// How long it may take at all.
+    most: Duration,
     /// When it had last done something, and how much it had done then.
     done: (Instant, u64),
     looked: Instant,
@@ -409,6 +417,7 @@ impl Patience {
         Self {
             process,
             begin: now,
+            most: LONG,
             done: (now, 0),
             looked: now,
         }
@@ -432,7 +441,7 @@ impl Patience {
     }
 
     fn is_over_at(&self, now: Instant) -> bool {
-        now - self.begin > LONG || now - self.done.0 > STILL
+        now - self.begin > self.most || now - self.done.0 > STILL
     }
 }
 
@@ -491,13 +500,15 @@ pub(crate) fn wait_since(begin: Instant) {
 }
 
 /// Waits for something, but not for ever.
-pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, is_so: impl FnMut() -> bool) {
+    until_within(Duration::from_secs(10), what, is_so);
+}
+
+/// The same, for what other programs take longer for on a machine that has other things to do.
+pub(crate) fn until_within(time: Duration, what: &str, mut is_so: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !is_so() {
-        assert!(
-            begin.elapsed() < Duration::from_secs(10),
-            "not within 10 s: {what}"
-        );
+        assert!(begin.elapsed() < time, "not within {time:?}: {what}");
         wait_since(begin);
     }
 }

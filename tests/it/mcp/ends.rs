@@ -24,7 +24,7 @@ use crate::{
             survivors, told_to_leave,
         },
     },
-    world::{start, until},
+    world::{LONG, start, until, until_within},
 };
 
 /// How often each end is played, where nothing else is said.
@@ -85,7 +85,9 @@ fn ended(user: User, ends: End) -> Duration {
     let args = ["run", "-m", &model, "Go", "--trust", "--mode", "auto"];
     let mut running = start(&mut ground.command(program(), &args));
     marks.iter().for_each(|mark| all_there(mark));
-    until("both servers run", || super::left(&ground.world).len() == 2);
+    until_within(LONG, "both servers run", || {
+        super::left(&ground.world).len() == 2
+    });
     ends(&mut running);
     let begin = Instant::now();
     until("none is left", || {

@@ -39,7 +39,12 @@ pub(crate) struct SandboxGround {
 
 impl SandboxGround {
     pub(crate) fn new(user: User) -> Self {
-        let world = TestWorld::below(base());
+        Self::below(base(), user)
+    }
+
+    /// The same in a folder where everybody may go.
+    pub(crate) fn below(base: &Path, user: User) -> Self {
+        let world = TestWorld::below(base);
         fs::create_dir(world.folder().join("outside")).unwrap();
         let open = fs::Permissions::from_mode(0o755);
         fs::set_permissions(world.folder(), open).unwrap();

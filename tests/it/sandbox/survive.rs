@@ -14,7 +14,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::ground::{SandboxGround, SandboxedCall, User, program, script, users};
-use crate::world::{RunningProgram, start, until};
+use crate::world::{LONG, RunningProgram, start, until, until_within};
 
 /// How long processes may live on after what held them, where time counts.
 pub(crate) const SOON: Duration = Duration::from_secs(2);
@@ -61,7 +61,7 @@ pub(crate) fn marked(mark: &str) -> Vec<(char, Pid)> {
 
 /// Waits until all eight are there.
 pub(crate) fn all_there(mark: &str) {
-    until("eight processes", || {
+    until_within(LONG, "eight processes", || {
         let mut numbers: Vec<_> = marked(mark).into_iter().map(|(number, _)| number).collect();
         numbers.dedup();
         numbers.len() == 8
