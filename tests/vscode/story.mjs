@@ -86,6 +86,9 @@ async function clickText() {
 }
 
 await page.locator('.explorer-folders-view .monaco-list-row').first().waitFor({ timeout: 120_000 });
+// A command that is run before the extension is there is not found. Its health is beside the language of a file.
+await open('transfer.py');
+await page.locator('[id="status.languageStatus"]').waitFor({ timeout: 120_000 });
 
 await test('the answer is written beside the selected code, and a question waits in the thread and the status bar', async () => {
   await select('transfer.py', lineOf('transfer.py', 'def upload(name):'), 3);
