@@ -48,9 +48,13 @@ pub(in super::super) async fn new(
         Ok((conversation, root))
     });
     let (conversation, root) = made.await?;
+    // Once is enough while a session is open there.
+    let is_first = !at.roots().contains(&root);
     let session = open(&at, conversation.id(), root, params.mcp_servers);
     let (modes, options) = choices(&at, &session).await;
-    forget_empty(&at, session.root.clone());
+    if is_first {
+        forget_empty(&at, session.root.clone());
+    }
     Ok(NewSessionResponse::new(session.id.clone())
         .modes(modes)
         .config_options(options))
