@@ -3,7 +3,6 @@
 use std::{
     ffi::OsString,
     fs,
-    path::Path,
     process::Command,
     time::{Duration, Instant},
 };
@@ -39,6 +38,8 @@ pub(crate) struct Client {
     pub(crate) protocol: Protocol,
     /// The id of the session, of the Agent Client Protocol.
     session: Value,
+    /// Something was said in it.
+    prompted: bool,
 }
 
 /// A turn that is over.
@@ -65,7 +66,26 @@ impl World {
             fs::create_dir(folder.path().join(name)).expect("a folder");
         }
         fs::write(folder.path().join("work/small.txt"), "a small file\n").expect("a file");
-        Self { folder, protocol }
+        let world = Self { folder, protocol };
+        if protocol == Protocol::Acp {
+            // The other one says so itself.
+            let trusted = world.command().args(["trust", "--yes"]).output();
+            assert!(trusted.expect("the program").status.success(), "no trust");
+        }
+        world
+    }
+
+    /// The program, in this place.
+    fn command(&self) -> Command {
+        let binary = std::env::var_os("ASIDE_BENCH_BINARY")
+            .unwrap_or_else(|| OsString::from(env!("CARGO_BIN_EXE_aside")));
+        let mut command = Command::new(binary);
+        command
+            .current_dir(self.folder.path().join("work"))
+            .env("XDG_STATE_HOME", self.folder.path().join("state"))
+            .env("XDG_CONFIG_HOME", self.folder.path().join("home"))
+            .env("HOME", self.folder.path().join("home"));
+        command
     }
 
     pub(crate) fn protocol(&self) -> Protocol {
@@ -89,18 +109,11 @@ impl World {
             fs::create_dir_all(&place).expect("a folder");
             fs::write(place.join("aside.toml"), text).expect("a file");
         }
-        let binary = std::env::var_os("ASIDE_BENCH_BINARY")
-            .unwrap_or_else(|| OsString::from(env!("CARGO_BIN_EXE_aside")));
-        let mut server = Command::new(binary);
-        server
-            .args(match protocol {
-                Protocol::Lsp => ["lsp", "--stdio"].as_slice(),
-                Protocol::Acp => &["acp"],
-            })
-            .current_dir(self.folder.path().join("work"))
-            .env("XDG_STATE_HOME", self.folder.path().join("state"))
-            .env("XDG_CONFIG_HOME", self.folder.path().join("home"))
-            .env("HOME", self.folder.path().join("home"));
+        let mut server = self.command();
+        server.args(match protocol {
+            Protocol::Lsp => ["lsp", "--stdio"].as_slice(),
+            Protocol::Acp => &["acp"],
+        });
         let work = self.folder.path().join("work");
         let mut client = Client {
             client: match protocol {
@@ -112,10 +125,11 @@ impl World {
             root: format!("file://{}", work.display()),
             protocol,
             session: Value::Null,
+            prompted: false,
         };
         match protocol {
             Protocol::Lsp => client.initialize(&config),
-            Protocol::Acp => client.open(&work),
+            Protocol::Acp => client.open(),
         }
         client
     }
@@ -134,10 +148,15 @@ impl Client {
         self.notify("initialized", json!({}));
     }
 
-    fn open(&mut self, work: &Path) {
+    fn open(&mut self) {
         let params = json!({ "protocolVersion": 1, "clientCapabilities": {} });
         self.request("initialize", params);
         self.initialized = self.reply().0;
+        self.new_session();
+    }
+
+    fn new_session(&mut self) {
+        let work = self.root.trim_start_matches("file://").to_owned();
         self.request("session/new", json!({ "cwd": work, "mcpServers": [] }));
         self.session = self.reply().1["sessionId"].clone();
         self.until(|it| it["params"]["update"]["sessionUpdate"] == "available_commands_update");
@@ -212,8 +231,11 @@ impl Client {
         }
     }
 
-    /// Plays a prompt to its end.
+    /// Plays a prompt to its end, in a session of its own, as turns are in conversations of their own.
     fn prompt(&mut self, text: &Value) -> Turn {
+        if std::mem::replace(&mut self.prompted, true) {
+            self.new_session();
+        }
         let prompt = json!([{ "type": "text", "text": text }]);
         let params = json!({ "sessionId": self.session, "prompt": prompt });
         let asked = self.request("session/prompt", params);
