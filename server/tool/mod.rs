@@ -88,7 +88,7 @@ built_in! {
 }
 
 pub use host::{AskLive, FileEdit, FileSnapshots, PreparedCall, ToolContext, ToolLimits};
-pub use output::{fitted, without_secrets};
+pub use output::{fitted, question_without_secrets, value_without_secrets, without_secrets};
 
 /// Something that the model may call. One file a tool, with its schema, behaviour and tests.
 #[async_trait]

@@ -1,17 +1,89 @@
 //! How tools word and bound what they return.
 
+use serde_json::Value;
+
 use super::ToolContext;
-use crate::turn::question::Secret;
+use crate::turn::question::{AnswerType, Question, Secret};
 
 /// Bytes of a result that are kept for `read_output`.
 const KEPT: usize = 16 << 20;
 /// What stands for a secret in what a tool says.
 const REDACTED: &str = "[secret]";
+/// Bytes below which a secret is taken out as a whole word alone.
+const SHORT: usize = 4;
 
-/// What a tool says, without the secrets that it was given.
+/// What a tool says, without the secrets that it was given. One of less than four bytes is taken out where it is a
+/// word of its own, and stays where it is a part of another: a mark inside a word would tell it.
 pub fn without_secrets(text: String, secrets: &[Secret]) -> String {
-    let cut = |text: String, secret: &Secret| text.replace(secret.reveal(), REDACTED);
-    secrets.iter().fold(text, cut)
+    let secrets = secrets.iter().map(Secret::reveal);
+    secrets.fold(text, |text, secret| match secret.len() {
+        0 => text,
+        1..SHORT => without_word(&text, secret),
+        _ => text.replace(secret, REDACTED),
+    })
+}
+
+/// The same of a value that was read: of its texts alone. The names of members are no texts.
+pub fn value_without_secrets(value: Value, secrets: &[Secret]) -> Value {
+    match value {
+        Value::String(text) => Value::String(without_secrets(text, secrets)),
+        Value::Array(list) => {
+            let list = list.into_iter();
+            list.map(|it| value_without_secrets(it, secrets)).collect()
+        }
+        Value::Object(map) => {
+            let member = |(key, value)| (key, value_without_secrets(value, secrets));
+            Value::Object(map.into_iter().map(member).collect())
+        }
+        other => other,
+    }
+}
+
+/// The same of a question that was read. Its id stays, which is the name of an answer.
+pub fn question_without_secrets(question: Question, secrets: &[Secret]) -> Question {
+    let clean = |text: String| without_secrets(text, secrets);
+    let all = |options: Vec<String>| options.into_iter().map(clean).collect();
+    Question {
+        text: clean(question.text),
+        context: question.context.map(clean),
+        default: question
+            .default
+            .map(|value| value_without_secrets(value, secrets)),
+        answer_type: match question.answer_type {
+            AnswerType::Select { options } => AnswerType::Select {
+                options: all(options),
+            },
+            AnswerType::MultiSelect {
+                options,
+                minimum,
+                maximum,
+            } => AnswerType::MultiSelect {
+                options: all(options),
+                minimum,
+                maximum,
+            },
+            other => other,
+        },
+        ..question
+    }
+}
+
+/// Takes a word out where it stands between others, and not where it is a part of one.
+fn without_word(text: &str, word: &str) -> String {
+    // Signs without a letter are a word where blanks are around them.
+    let is_sign = !word.contains(char::is_alphanumeric);
+    let parts = |it: char| it.is_alphanumeric() || it == '_' || (is_sign && !it.is_whitespace());
+    let (mut out, mut from) = (String::with_capacity(text.len()), 0);
+    for (at, _) in text.match_indices(word) {
+        let end = at + word.len();
+        let (before, after) = (text[..at].chars().next_back(), text[end..].chars().next());
+        if !before.is_some_and(parts) && !after.is_some_and(parts) {
+            out += &text[from..at];
+            out += REDACTED;
+            from = end;
+        }
+    }
+    out + &text[from..]
 }
 
 /// The text for the model: whole where it fits, else its beginning and its end, and where the rest is.
@@ -60,7 +132,53 @@ pub(super) fn counted(count: usize, thing: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    fn secrets(texts: &[&str]) -> Vec<Secret> {
+        texts.iter().map(|it| Secret::new((*it).into())).collect()
+    }
+
+    #[test]
+    fn a_short_secret_is_taken_out_as_a_word_alone() {
+        for (secret, text, expected) in [
+            ("hunter2", "xhunter2x hunter2", "x[secret]x [secret]"),
+            ("pass", "passing", "[secret]ing"),
+            (
+                "1",
+                "Bob1, 1 file, 10, a_1, \"1\"",
+                "Bob1, [secret] file, 10, a_1, \"[secret]\"",
+            ),
+            ("e", "the e.", "the [secret]."),
+            ("é", "né é", "né [secret]"),
+            ("aa", "aaaa aa", "aaaa [secret]"),
+            (":", "a: b : c", "a: b [secret] c"),
+            ("", "ab", "ab"),
+        ] {
+            let clean = without_secrets(text.into(), &secrets(&[secret]));
+            assert_eq!(clean, expected, "{secret}");
+        }
+    }
+
+    #[test]
+    fn what_holds_the_texts_stays_as_it_is() {
+        let given = secrets(&["text", "e", "a\"b\"c"]);
+        let value = json!({"text": ["the text", {"e": "a\"b\"c"}], "n": 1});
+        assert_eq!(
+            value_without_secrets(value, &given),
+            json!({"text": ["the [secret]", {"e": "[secret]"}], "n": 1})
+        );
+        let question = |text: &str, option: &str| {
+            Question::read(&json!({"id": "text", "text": text, "context": text,
+                "answer_type": {"type": "select", "options": ["no", option]}, "default": option}))
+        };
+        let read = question("Which text is e?", "a text");
+        assert_eq!(
+            question_without_secrets(read, &given),
+            question("Which [secret] is [secret]?", "a [secret]")
+        );
+    }
 
     #[test]
     fn cuts_between_characters() {

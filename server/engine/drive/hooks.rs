@@ -7,17 +7,19 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::{tasks::Happening, writer::LogWriter};
 use crate::{
     session::record::{self, Entry},
-    tool::{FileEdit, without_secrets, workspace::file_uri},
+    tool::{
+        FileEdit, question_without_secrets, value_without_secrets, without_secrets,
+        workspace::file_uri,
+    },
     turn::{
         effect::CallWork,
         input::{ToolOutcome, ToolOutput},
-        question::{Answer, Question, Secret},
+        question::{Answer, Secret},
         record::CallKey,
     },
 };
@@ -58,19 +60,14 @@ impl Secrets {
         let output = |output: ToolOutput| ToolOutput {
             content: clean(output.content),
             summary: clean(output.summary),
-            details: output.details.map(|details| cleaned(details, &clean)),
+            details: output.details.map(|it| value_without_secrets(it, &secrets)),
             diff: output.diff.map(clean),
         };
         match outcome {
             ToolOutcome::Success(done) => ToolOutcome::Success(output(done)),
             ToolOutcome::Error(done) => ToolOutcome::Error(output(done)),
             ToolOutcome::NeedsInput(question) => {
-                let written = serde_json::to_value(&question).unwrap_or_default();
-                let cleaned = Question::read(&cleaned(written, &clean));
-                ToolOutcome::NeedsInput(Question {
-                    broken: question.broken.or(cleaned.broken),
-                    ..cleaned
-                })
+                ToolOutcome::NeedsInput(question_without_secrets(question, &secrets))
             }
             ToolOutcome::Stopped => ToolOutcome::Stopped,
         }
@@ -78,19 +75,6 @@ impl Secrets {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<CallKey, Vec<Secret>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A value with all of its texts cleaned, wherever they are.
-fn cleaned(value: Value, clean: &impl Fn(String) -> String) -> Value {
-    match value {
-        Value::String(text) => Value::String(clean(text)),
-        Value::Array(list) => list.into_iter().map(|it| cleaned(it, clean)).collect(),
-        Value::Object(map) => {
-            let member = |(key, value)| (clean(key), cleaned(value, clean));
-            Value::Object(map.into_iter().map(member).collect())
-        }
-        other => other,
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     tool::{
         ToolContext,
         hold::{remark, warning},
-        output::{fitted, without_secrets},
+        output::{fitted, value_without_secrets, without_secrets},
         process::{Answered, BoundedOutput, CommandEnd},
     },
     turn::{
@@ -53,7 +53,7 @@ pub(super) fn outcome_of(
         secrets: &secrets,
     };
     let said = match output.is_whole() {
-        true => read(output.start()),
+        true => read(output.start(), &secrets),
         false => PrintedOutcome::Text,
     };
     let result = |text: String| {
@@ -119,8 +119,9 @@ fn failure(tool: &str, how: &CommandEnd, time: Duration) -> String {
     }
 }
 
-/// Reads standard output: one JSON object with a `type` that is known, else text.
-fn read(output: &[u8]) -> PrintedOutcome {
+/// Reads standard output: one JSON object with a `type` that is known, else text. Secrets are taken out of what was read,
+/// never of what is to be read, which they would break.
+fn read(output: &[u8], secrets: &[Secret]) -> PrintedOutcome {
     let Some(b'{') = output.trim_ascii_start().first() else {
         return PrintedOutcome::Text;
     };
@@ -130,7 +131,8 @@ fn read(output: &[u8]) -> PrintedOutcome {
     let text = |key: &str| match value.get(key) {
         Some(Value::String(text)) => text.clone(),
         None | Some(Value::Null) => String::new(),
-        Some(other) => other.to_string(),
+        // As it is written, a secret may be spelt in another way.
+        Some(other) => value_without_secrets(other.clone(), secrets).to_string(),
     };
     match value.get("type").and_then(Value::as_str) {
         Some("success") => PrintedOutcome::Success(text("content")),
@@ -204,7 +206,7 @@ mod tests {
 
     #[track_caller]
     fn check(output: &str, expected: PrintedOutcome) {
-        assert_eq!(read(output.as_bytes()), expected, "{output}");
+        assert_eq!(read(output.as_bytes(), &[]), expected, "{output}");
     }
 
     #[test]
@@ -236,16 +238,24 @@ mod tests {
             check(text, PrintedOutcome::Text);
         }
         assert_eq!(
-            read(b"{\"type\":\"success\",\"content\":\"\xff\"}"),
+            read(b"{\"type\":\"success\",\"content\":\"\xff\"}", &[]),
             PrintedOutcome::Text
         );
+    }
+
+    #[test]
+    fn a_secret_is_taken_out_of_an_object_however_it_is_written() {
+        let given = [Secret::new("a\"b\\c".into())];
+        let said = json!({"type": "success", "content": {"pw": "a\"b\\c"}}).to_string();
+        let clean = PrintedOutcome::Success("{\"pw\":\"[secret]\"}".into());
+        assert_eq!(read(said.as_bytes(), &given), clean);
     }
 
     #[test]
     fn a_question_is_read_in_both_spellings_or_broken() {
         let of = |question: Value| {
             let said = json!({"type": "needs_input", "question": question}).to_string();
-            match read(said.as_bytes()) {
+            match read(said.as_bytes(), &[]) {
                 PrintedOutcome::Question(question) => question,
                 other => panic!("{other:?}"),
             }

@@ -268,3 +268,52 @@ fn a_secret_reaches_the_tool_and_nothing_else() {
     );
     assert_eq!(with_text(world.folder(), SECRET), [""; 0]);
 }
+
+#[test]
+fn a_secret_cannot_be_given_beforehand() {
+    const ASKS: &str = r#"echo '{"type":"needs_input","question":{"id":"pw","text":"?","answer_type":{"type":"secret"}}}'"#;
+    let world = world(ASKS, "");
+    let told = told(&world, &["--answer", "mine.pw=hunter2"]);
+    assert_eq!(
+        told,
+        "mine: conversation.tools.mine.questions.pw.answer cannot answer the question: a secret cannot be given \
+         beforehand, there or with --answer. Take it out, and type it when it is asked for, at a terminal or in an \
+         editor. Update the configuration; do not retry."
+    );
+}
+
+#[test]
+fn a_secret_that_is_in_the_words_of_the_protocol_breaks_nothing() {
+    const TELLS: &str = r#"
+        case $(cat) in
+        *'"sure":'*) echo '{"type":"success","content":"Bob1 has 1 text."}' ;;
+        *'"pw":'*) echo '{"type":"needs_input","question":{"id":"sure","text":"Is the text right?","answer_type":{"type":"boolean"}}}' ;;
+        *) echo '{"type":"needs_input","question":{"id":"pw","text":"Password?","answer_type":{"type":"secret"}}}' ;;
+        esac
+    "#;
+    let hides =
+        json!({ "experimental": { "aside": { "version": 1, "prompt": true, "secret": true } } });
+    for (secret, asked, told) in [
+        ("e", "Is the text right?", "Bob1 has 1 text."),
+        ("1", "Is the text right?", "Bob1 has [secret] text."),
+        ("text", "Is the [secret] right?", "Bob1 has 1 [secret]."),
+    ] {
+        let world = world(TELLS, "");
+        let config = world.folder().join("config/aside/aside.toml");
+        let text = std::fs::read_to_string(&config).unwrap();
+        world.user_config(&unasked(&text));
+        let mut client = Client::start(&world, &calls("mine", &[json!({})]), hides.clone());
+        let turn = client.turn(json!({ "message": "Go" }));
+        let mut seen = vec![];
+        client.play(&turn, |prompt| {
+            seen.push(prompt["text"].as_str().unwrap().to_owned());
+            match prompt["answerType"]["type"].as_str() {
+                Some("secret") => answer(secret),
+                _ => json!({ "action": "answer", "value": true }),
+            }
+        });
+        client.leave();
+        assert_eq!(seen, ["Password?", asked], "{secret}");
+        assert_eq!(world.log().told("call1"), told, "{secret}");
+    }
+}
