@@ -24,6 +24,8 @@ pub struct Drawn {
     wanted: Vec<String>,
     /// The lines that stand on the terminal, as they were wanted.
     shown: Vec<String>,
+    /// Columns that each of them takes.
+    widths: Vec<usize>,
     /// The cursor is at the beginning of a line but for them.
     at_line_start: bool,
 }
@@ -37,6 +39,7 @@ impl Drawn {
             paint,
             wanted: Vec::new(),
             shown: Vec::new(),
+            widths: Vec::new(),
             at_line_start: true,
         }
     }
@@ -65,24 +68,28 @@ impl Drawn {
         if !self.moves || !self.at_line_start || self.shown == self.wanted {
             return String::new();
         }
-        let mut out = self.erase();
+        let mut out = self.erase(width);
         let lines = self.wanted.iter();
-        let lines = lines.map(|line| self.paint.dim(&fit(line, width.saturating_sub(1))));
+        let lines = lines.map(|line| fit(line, width.saturating_sub(1)));
+        let lines: Vec<Cow<'_, str>> = lines.collect();
+        self.widths = lines.iter().map(|line| line.width()).collect();
+        let lines = lines.iter().map(|line| self.paint.dim(line));
         out += &lines.collect::<Vec<_>>().join("\n");
         self.shown.clone_from(&self.wanted);
         out
     }
 
-    /// What takes the lines off the terminal.
+    /// What takes the lines off the terminal, which has so many columns now. One that became narrower since has broken
+    /// lines that do not fit any more.
     #[must_use]
-    pub fn erase(&mut self) -> String {
-        match self.shown.len() {
-            0 => String::new(),
-            lines => {
-                self.shown.clear();
-                format!("\r\x1b[K{}", "\x1b[1A\x1b[K".repeat(lines - 1))
-            }
+    pub fn erase(&mut self, width: usize) -> String {
+        if self.shown.is_empty() {
+            return String::new();
         }
+        self.shown.clear();
+        let widths = std::mem::take(&mut self.widths).into_iter();
+        let rows: usize = widths.map(|it| it.div_ceil(width.max(1)).max(1)).sum();
+        format!("\r\x1b[K{}", "\x1b[1A\x1b[K".repeat(rows - 1))
     }
 }
 
@@ -104,7 +111,7 @@ fn fit(line: &str, width: usize) -> Cow<'_, str> {
 }
 
 /// The beginning of a text that has room in so many columns.
-fn cut(line: &str, width: usize) -> &str {
+pub(super) fn cut(line: &str, width: usize) -> &str {
     let mut columns = 0;
     let end = line.char_indices().find(|(_, letter)| {
         columns += letter.width().unwrap_or(0);
@@ -129,8 +136,8 @@ mod tests {
         assert_eq!(drawn.draw(80), "", "they stand there");
         drawn.wants(lines(&["three"]));
         assert_eq!(drawn.draw(80), "\r\x1b[K\x1b[1A\x1b[Kthree");
-        assert_eq!(drawn.erase(), "\r\x1b[K");
-        assert_eq!(drawn.erase(), "");
+        assert_eq!(drawn.erase(80), "\r\x1b[K");
+        assert_eq!(drawn.erase(80), "");
         drawn.wrote("half a line");
         assert_eq!(drawn.draw(80), "");
         drawn.wrote(" and the rest\n");
@@ -142,6 +149,17 @@ mod tests {
         let mut drawn = Drawn::new(true, Paint::OFF);
         drawn.wants(lines(&["12345", "1🥛🥛", ""]));
         assert_eq!(drawn.draw(5), "1234\n1🥛\n");
+    }
+
+    #[test]
+    fn lines_that_a_narrower_terminal_broke_are_taken_away_whole() {
+        let mut drawn = Drawn::new(true, Paint::OFF);
+        drawn.wants(lines(&["1234567890", "12345"]));
+        assert_eq!(drawn.draw(80), "1234567890\n12345");
+        drawn.wants(lines(&["a"]));
+        let up = "\x1b[1A\x1b[K";
+        assert_eq!(drawn.draw(4), format!("\r\x1b[K{}a", up.repeat(4)));
+        assert_eq!(drawn.erase(200), "\r\x1b[K");
     }
 
     #[test]
@@ -162,7 +180,7 @@ mod tests {
         let mut drawn = Drawn::new(false, Paint::OFF);
         drawn.wants(lines(&["one"]));
         assert_eq!(
-            (drawn.draw(80), drawn.erase()),
+            (drawn.draw(80), drawn.erase(80)),
             (String::new(), String::new())
         );
     }

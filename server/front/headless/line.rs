@@ -32,6 +32,7 @@ pub enum LineState {
 #[derive(Default)]
 struct EditedText {
     input: Input,
+    paste: Paste,
     /// The keys after this belong to no line that was on the screen.
     state: Option<LineState>,
     /// Escape was typed alone, or begins the name of a key.
@@ -40,11 +41,41 @@ struct EditedText {
     is_key: bool,
 }
 
+/// What is pasted, where the terminal says what is.
+#[derive(Default)]
+struct Paste {
+    /// Line ends in it belong to the text.
+    has_lines: bool,
+    /// It goes on.
+    is_open: bool,
+    /// The last of it was a carriage return.
+    returned: bool,
+    /// Its first line is over, and no other is taken.
+    is_past: bool,
+    /// Something was dropped.
+    dropped: bool,
+}
+
 impl TypedText {
+    /// A text of several lines, which can be pasted.
+    #[must_use]
+    pub fn of_lines() -> Self {
+        let mut text = Self::default();
+        text.edited.paste.has_lines = true;
+        text
+    }
+
+    /// Whether something that came was dropped since this was asked.
+    pub fn has_dropped(&mut self) -> bool {
+        std::mem::take(&mut self.edited.paste.dropped)
+    }
+
     /// Takes what the keys sent. What follows the end of the line is dropped: nobody saw what it would answer.
     pub fn take(&mut self, bytes: &[u8]) -> LineState {
-        for byte in bytes {
+        for (at, byte) in bytes.iter().enumerate() {
             if self.edited.state.is_some() {
+                let is_said = bytes[at..].iter().any(|it| !it.is_ascii_whitespace());
+                self.edited.paste.dropped |= is_said;
                 break;
             }
             // An escape is told apart from the keys that begin with one by what follows.
@@ -85,14 +116,24 @@ impl TypedText {
     /// What shows a line that was ended, whole.
     #[must_use]
     pub fn ended(text: &str) -> String {
-        format!("\r\x1b[K{MARK}{}\n", text.replace('\x1b', "^["))
+        let shown: String = text.chars().map(seen).collect();
+        format!("\r\x1b[K{MARK}{}\n", shown.replace('\x1b', "^["))
+    }
+}
+
+/// What stands for a character on one line.
+fn seen(letter: char) -> char {
+    match letter {
+        '\n' => '⏎',
+        '\t' => ' ',
+        other => other,
     }
 }
 
 /// The part of a text that begins after so many columns, and has room in so many.
 fn columns(text: &str, from: usize, room: usize) -> String {
     let (mut at, mut shown) = (0, String::new());
-    for letter in text.chars() {
+    for letter in text.chars().map(seen) {
         let wide = letter.width().unwrap_or(0);
         if at >= from && at + wide <= from + room {
             shown.push(letter);
@@ -112,6 +153,25 @@ impl EditedText {
         self.state.get_or_insert(state);
     }
 
+    /// The line as it is when it was ended. A line end that a paste ended with is none of the text.
+    fn text(&self) -> String {
+        self.input.value().trim_end_matches('\n').to_owned()
+    }
+
+    /// Takes a character of a paste.
+    fn pasted(&mut self, letter: char) {
+        let is_second_half = letter == '\n' && self.paste.returned;
+        self.paste.returned = letter == '\r';
+        match letter {
+            '\r' | '\n' if is_second_half => {}
+            '\r' | '\n' if self.paste.has_lines => self.does(InputRequest::InsertChar('\n')),
+            '\r' | '\n' => self.paste.is_past = true,
+            letter if self.paste.is_past => self.paste.dropped |= !letter.is_whitespace(),
+            letter if letter.is_control() && letter != '\t' => {}
+            letter => self.does(InputRequest::InsertChar(letter)),
+        }
+    }
+
     /// A key whose name ends with this letter.
     fn key(&mut self, letter: char, by_word: bool) {
         match letter {
@@ -126,8 +186,17 @@ impl EditedText {
     }
 }
 
+impl Paste {
+    fn begin(&mut self) {
+        (self.is_open, self.is_past, self.returned) = (true, false, false);
+    }
+}
+
 impl Perform for EditedText {
     fn print(&mut self, letter: char) {
+        if self.paste.is_open {
+            return self.pasted(letter);
+        }
         if std::mem::take(&mut self.is_key) {
             return self.key(letter, false);
         }
@@ -138,8 +207,11 @@ impl Perform for EditedText {
     }
 
     fn execute(&mut self, byte: u8) {
+        if self.paste.is_open {
+            return self.pasted(byte.into());
+        }
         match byte {
-            b'\r' | b'\n' => self.end(LineState::Ended(self.input.value().to_owned())),
+            b'\r' | b'\n' => self.end(LineState::Ended(self.text())),
             0x04 if self.input.value().is_empty() => self.end(LineState::Nothing),
             0x01 => self.does(InputRequest::GoToStart),
             0x02 => self.does(InputRequest::GoToPrevChar),
@@ -160,6 +232,9 @@ impl Perform for EditedText {
         // Alt, Ctrl or both, as terminals count them.
         let by_word = matches!(numbers.get(1), Some(3 | 5 | 7));
         match (action, numbers.first()) {
+            ('~', Some(200)) => self.paste.begin(),
+            ('~', Some(201)) => self.paste.is_open = false,
+            _ if self.paste.is_open => {}
             ('~', Some(1 | 7)) => self.does(InputRequest::GoToStart),
             ('~', Some(4 | 8)) => self.does(InputRequest::GoToEnd),
             ('~', Some(3)) => self.does(InputRequest::DeleteNextChar),
@@ -169,6 +244,7 @@ impl Perform for EditedText {
 
     fn esc_dispatch(&mut self, _: &[u8], _: bool, byte: u8) {
         match byte {
+            _ if self.paste.is_open => {}
             b'O' => self.is_key = true,
             b'b' => self.does(InputRequest::GoToPrevWord),
             b'f' => self.does(InputRequest::GoToNextWord),

@@ -16,7 +16,7 @@ pub(super) struct Lines {
 impl Lines {
     /// Writes a text in place of the last lines, and these after it.
     pub(super) fn write(&mut self, text: &ShownText, width: usize) -> io::Result<()> {
-        self.erase()?;
+        self.erase(width)?;
         let (to, text) = match text {
             ShownText::Note(text) => (&mut self.notes, text),
             ShownText::Answer(text) => (&mut self.answer, text),
@@ -32,8 +32,8 @@ impl Lines {
         self.note(&shown)
     }
 
-    pub(super) fn erase(&mut self) -> io::Result<()> {
-        let gone = self.drawn.erase();
+    pub(super) fn erase(&mut self, width: usize) -> io::Result<()> {
+        let gone = self.drawn.erase(width);
         self.note(&gone)
     }
 

@@ -11,6 +11,7 @@
 
 #[cfg(test)]
 mod tests;
+mod typed;
 
 use std::{
     collections::VecDeque,
@@ -29,15 +30,14 @@ use rustix::{
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{
-    ask::{TypedLine, change, may_settle_others, parse_line, render, render_after_change},
+    ask::{change, may_settle_others, render, render_after_change},
     drawn::{Drawn, can_move},
-    line::{LineState, TypedText},
+    line::TypedText,
     lines::Lines,
     modes::TypingModes,
     pager,
     paint::Paint,
     show::ShownText,
-    wrap::wrapped,
 };
 use crate::{
     turn::{effect::Prompt, input::PromptAnswer, question::AnswerType, record::PromptId},
@@ -46,8 +46,6 @@ use crate::{
 
 /// How long the next prompt is held back after an answer that may settle it too.
 const HELD: Duration = Duration::from_secs(1);
-/// The longest line that is taken, in bytes.
-const LINE: usize = 64 * 1024;
 
 /// A terminal with a person at it. Dropping it takes the open prompt off the screen, shows what was held
 /// back, and leaves the terminal as it was.
@@ -286,6 +284,7 @@ impl Desk {
                 if !self.open.is_empty() {
                     return Ok(());
                 }
+                self.be_idle()?;
                 self.lines.draw(self.width())
             }
             Order::GoOn => {
@@ -305,12 +304,20 @@ impl Desk {
         self.modes = None;
         self.held_until = None;
         self.lines.drawn.wants(Vec::new());
-        self.lines.erase()?;
+        self.lines.erase(self.width())?;
         if !self.open.is_empty() {
             self.open.clear();
             self.write("\n")?;
         }
         self.next()
+    }
+
+    /// What is typed while nothing is asked is not shown: it would stand in the last lines.
+    fn be_idle(&mut self) -> io::Result<()> {
+        if self.modes.is_none() && self.lines.drawn.can_move() {
+            self.modes = TypingModes::idle(&self.tty)?;
+        }
+        Ok(())
     }
 
     /// Shows the prompt that is first.
@@ -319,7 +326,9 @@ impl Desk {
         let Some(prompt) = self.open.front() else {
             return Ok(());
         };
-        self.lines.erase()?;
+        // Those before are given back first, so that they are what is found when these end.
+        self.modes = None;
+        self.lines.erase(self.width())?;
         let shown = match self.in_pager(prompt) {
             true => render_after_change(prompt, self.paint, self.width()),
             false => render(prompt, self.paint, self.width()),
@@ -328,7 +337,7 @@ impl Desk {
             self.modes = Some(TypingModes::unseen(&self.tty)?);
         } else if self.lines.drawn.can_move() {
             self.modes = Some(TypingModes::edited(&self.tty)?);
-            self.typed = Some(TypedText::default());
+            self.typed = Some(typed::empty_line(&prompt.answer_type));
         }
         tcflush(&self.tty, QueueSelector::IFlush)?;
         self.write(&shown)
@@ -376,100 +385,6 @@ impl Desk {
         Ok(())
     }
 
-    /// Reads what was typed: a line or, after Ctrl-D, what there is of one.
-    fn read(&mut self) -> io::Result<()> {
-        let mut piece = [0; 4096];
-        let count = match self.tty.read(&mut piece) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
-            read => read?,
-        };
-        let is_end = count == 0;
-        if is_end && self.hung_up()? {
-            // A terminal that goes away decides nothing.
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        if self.typed.is_some() {
-            return self.edit(&piece[..count]);
-        }
-        self.line.extend_from_slice(&piece[..count]);
-        if is_end && self.line.is_empty() {
-            self.write("\n")?;
-            return self.settle(PromptAnswer::Cancel);
-        }
-        if !is_end && !self.line.ends_with(b"\n") {
-            return if self.line.len() > LINE {
-                self.again("That line is too long.")
-            } else {
-                Ok(())
-            };
-        }
-        if is_end {
-            // Ctrl-D ends a line without moving to the next.
-            self.write("\n")?;
-        }
-        let line = std::mem::take(&mut self.line);
-        match std::str::from_utf8(&line) {
-            Err(_) => self.again("That is not UTF-8 text."),
-            Ok(line) => self.said(line.strip_suffix('\n').unwrap_or(line)),
-        }
-    }
-
-    /// Edits the line with these keys.
-    fn edit(&mut self, keys: &[u8]) -> io::Result<()> {
-        let width = self.width();
-        let Some(typed) = &mut self.typed else {
-            return Ok(());
-        };
-        match typed.take(keys) {
-            LineState::Open if typed.length() > LINE => {
-                self.write("\n")?;
-                self.again("That line is too long.")
-            }
-            LineState::Open => {
-                let shown = typed.draw(width);
-                self.write(&shown)
-            }
-            LineState::Nothing => {
-                self.write("\n")?;
-                self.settle(PromptAnswer::Cancel)
-            }
-            LineState::Ended(line) => {
-                self.write(&TypedText::ended(&line))?;
-                self.said(&line)
-            }
-        }
-    }
-
-    /// A line was typed for the first prompt.
-    fn said(&mut self, line: &str) -> io::Result<()> {
-        let Some(prompt) = self.open.front() else {
-            return Ok(());
-        };
-        if line.trim() == "v" && self.lines.pager.is_some() && change(prompt, self.paint).is_some()
-        {
-            self.modes = None;
-            self.typed = None;
-            return self.present();
-        }
-        match parse_line(prompt, line) {
-            TypedLine::Reply(answer) => self.settle(answer),
-            TypedLine::Again(sentence) => self.again(&sentence),
-        }
-    }
-
-    /// Nobody is at the other end. Reading then gives what Ctrl-D gives: nothing.
-    fn hung_up(&self) -> io::Result<bool> {
-        let mut watched = [PollFd::new(&self.tty, PollFlags::empty())];
-        let now = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        poll(&mut watched, Some(&now))?;
-        Ok(watched[0]
-            .revents()
-            .intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL))
-    }
-
     fn settle(&mut self, answer: PromptAnswer) -> io::Result<()> {
         if may_settle_others(&answer) {
             self.held_until = Some(Instant::now() + self.held_for);
@@ -479,15 +394,6 @@ impl Desk {
             let _ = self.answers.send((prompt.id.clone(), answer));
         }
         self.next()
-    }
-
-    fn again(&mut self, sentence: &str) -> io::Result<()> {
-        self.line.clear();
-        if let Some(typed) = &mut self.typed {
-            *typed = TypedText::default();
-        }
-        let sentence = wrapped(sentence, "", "", self.width());
-        self.write(&format!("{sentence}\n> "))
     }
 
     fn write(&mut self, text: &str) -> io::Result<()> {

@@ -79,3 +79,62 @@ fn a_line_is_shown_in_one_row() {
     assert_eq!(text.draw(6), "\r\x1b[K> abc\r\x1b[2C");
     assert_eq!(TypedText::ended("\x1b"), "\r\x1b[K> ^[\n");
 }
+
+#[test]
+fn a_paste_is_of_one_answer() {
+    let pasted = |mut text: TypedText, keys: &str| {
+        let state = text.take(keys.as_bytes());
+        let dropped = text.has_dropped();
+        assert!(!text.has_dropped(), "it is said once");
+        (state, text.edited.input.value().to_owned(), dropped)
+    };
+    let ended = |text: &str| LineState::Ended(text.into());
+    for (keys, state, line, dropped) in [
+        (
+            "\x1b[200~a\rb\r\nc\n\x1b[201~",
+            LineState::Open,
+            "a\nb\nc\n",
+            false,
+        ),
+        (
+            "\x1b[200~a\n\nb\n\x1b[201~!\r",
+            ended("a\n\nb\n!"),
+            "a\n\nb\n!",
+            false,
+        ),
+        ("\x1b[200~a\nb\n\x1b[201~\r", ended("a\nb"), "a\nb\n", false),
+        (
+            "\x1b[200~a\tb\x04\x15\x1b[D\x7f\x1b[201~c",
+            LineState::Open,
+            "a\tbc",
+            false,
+        ),
+        ("a\nb\n", ended("a"), "a", true),
+        ("a\n\n", ended("a"), "a", false),
+    ] {
+        let is = pasted(TypedText::of_lines(), keys);
+        assert_eq!(is, (state, line.to_owned(), dropped), "{keys:?}");
+    }
+    for (keys, state, line, dropped) in [
+        ("\x1b[200~y\nn\n\x1b[201~", LineState::Open, "y", true),
+        ("\x1b[200~y\n\x1b[201~", LineState::Open, "y", false),
+        ("\x1b[200~y\nn\x1b[201~\r", ended("y"), "y", true),
+        (
+            "\x1b[200~a\nb\x1b[201~\x1b[200~c\x1b[201~",
+            LineState::Open,
+            "ac",
+            true,
+        ),
+    ] {
+        let is = pasted(TypedText::default(), keys);
+        assert_eq!(is, (state, line.to_owned(), dropped), "{keys:?}");
+    }
+}
+
+#[test]
+fn lines_that_were_pasted_are_shown_in_one_row() {
+    let mut text = TypedText::of_lines();
+    text.take(b"\x1b[200~a\n\tb\x1b[201~");
+    assert_eq!(text.draw(80), "\r\x1b[K> a⏎ b\r\x1b[6C");
+    assert_eq!(TypedText::ended("a\n\tb"), "\r\x1b[K> a⏎ b\n");
+}

@@ -1,5 +1,7 @@
 //! A person at a real terminal: what they see, type and get.
 
+mod typed;
+
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
@@ -136,6 +138,10 @@ impl Person {
 
     fn leaves(&mut self) -> String {
         self.terminal = None;
+        self.screen_notes()
+    }
+
+    fn screen_notes(&self) -> String {
         String::from_utf8(self.notes.0.lock().expect("notes").clone()).expect("text")
     }
 }
