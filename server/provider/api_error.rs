@@ -9,6 +9,7 @@ use super::key::Key;
 pub(super) const CUT: &str = "aside.cut";
 pub(super) const CONNECTION: &str = "aside.connection";
 pub(super) const GARBLED: &str = "aside.garbled";
+pub(super) const NOT_API: &str = "aside.not_api";
 pub(super) const CERTIFICATE: &str = "aside.certificate";
 pub(super) const PROXY: &str = "aside.proxy";
 pub(super) const PROXY_LOGIN: &str = "aside.proxy_login";
@@ -51,6 +52,19 @@ impl ApiError {
             message: message.into(),
             ..Self::default()
         }
+    }
+
+    /// A page for a browser, which no API answers with, if this is how a response begins; `None` where it is blank so
+    /// far.
+    pub(super) fn page(begin: &[u8]) -> Option<Result<(), Self>> {
+        let begin = begin.strip_prefix(b"\xef\xbb\xbf").unwrap_or(begin);
+        Some(match begin.trim_ascii_start().first()? {
+            b'<' => Err(Self {
+                kind: NOT_API.to_owned(),
+                ..Self::default()
+            }),
+            _ => Ok(()),
+        })
     }
 
     /// Whether this error was made by [`ApiError::garbled`].

@@ -79,6 +79,7 @@ impl Provider for Http {
             response,
             decoder,
             read: 0,
+            begun: false,
             broken: None,
         };
         let first = stream.next().await.map_err(|error| self.failure(&error))?;
@@ -307,6 +308,9 @@ impl Http {
             }
             body.extend_from_slice(&chunk);
         }
+        if let Some(Err(page)) = ApiError::page(&body) {
+            return Err(self.failure(&page));
+        }
         serde_json::from_slice(&body).map_err(|error| {
             self.failure(&ApiError::garbled(format!(
                 "the document is no JSON ({error})"
@@ -397,6 +401,8 @@ struct Stream {
     decoder: Box<dyn Decoder>,
     /// Bytes so far.
     read: usize,
+    /// Some of them were not blank.
+    begun: bool,
     /// An error behind pieces that came whole.
     broken: Option<ApiError>,
 }
@@ -426,6 +432,12 @@ impl Stream {
         self.read += chunk.len();
         if self.read > MAX_RESPONSE {
             return Err(ApiError::garbled("the response is too long"));
+        }
+        if !self.begun
+            && let Some(is_api) = ApiError::page(&chunk)
+        {
+            self.begun = true;
+            is_api?;
         }
         let taken = self.cutter.take(&chunk, &mut events);
         let decoded = self.decode(events, &mut pieces).and_then(|()| {

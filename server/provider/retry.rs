@@ -4,8 +4,12 @@
 //! The tables below are read from the top, and the first row that matches counts: [`NAMES`], the words that APIs have
 //! for errors; [`MESSAGES`], what of a message tells a request that is not taken; then the status.
 
+use std::{borrow::Cow, time::Duration};
+
 pub(super) use super::api_error::ApiError;
-use super::api_error::{CERTIFICATE, CONNECTION, CUT, GARBLED, PROXY, PROXY_LOGIN, PROXY_SCHEME};
+use super::api_error::{
+    CERTIFICATE, CONNECTION, CUT, GARBLED, NOT_API, PROXY, PROXY_LOGIN, PROXY_SCHEME,
+};
 use crate::{
     turn::response::{Failure, FailureClass, Feature},
     visible::is_hidden,
@@ -13,6 +17,8 @@ use crate::{
 
 /// Characters of a provider's own words that a person is shown.
 const SHOWN: usize = 300;
+/// A wait that a person is told of.
+const LONG: Duration = Duration::from_secs(60);
 
 /// Who failed, for the sentence.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +54,8 @@ enum ErrorMeaning {
     UnknownModel,
     /// Nothing is where the API should be.
     NoApi,
+    /// What answers is something else.
+    NotApi,
     Money,
     Rate,
     Overload,
@@ -68,6 +76,7 @@ const NAMES: &[(&str, ErrorMeaning)] = &[
     (CUT, M::Cut),
     (CONNECTION, M::Offline),
     (GARBLED, M::Garbled),
+    (NOT_API, M::NotApi),
     (CERTIFICATE, M::Certificate),
     (PROXY, M::Proxy),
     (PROXY_LOGIN, M::ProxyLogin),
@@ -303,7 +312,7 @@ fn by_status(error: &ApiError) -> ErrorMeaning {
 fn class(meaning: ErrorMeaning) -> FailureClass {
     match meaning {
         M::Offline | M::Proxy | M::Cut | M::Garbled | M::Transient => FailureClass::Transient,
-        M::BadKey | M::UnknownModel | M::NoApi => FailureClass::Auth,
+        M::BadKey | M::UnknownModel | M::NoApi | M::NotApi => FailureClass::Auth,
         M::Money => FailureClass::Money,
         M::Rate => FailureClass::Rate,
         M::Overload => FailureClass::Overload,
@@ -318,7 +327,10 @@ fn class(meaning: ErrorMeaning) -> FailureClass {
 
 /// One sentence: who, what happened, in the provider's own words too, and what to do.
 fn text(meaning: ErrorMeaning, error: &ApiError, who: &Who<'_>) -> String {
-    let (what, next) = (what(meaning, &error.param, who), next(meaning, who));
+    let (what, next) = (
+        what(meaning, &error.param, who),
+        next(meaning, error.retry_after, who),
+    );
     let said = said(error);
     let said = if said.is_empty() {
         said
@@ -349,6 +361,7 @@ fn what(meaning: ErrorMeaning, proxy: &str, who: &Who<'_>) -> String {
         M::BadKey => format!("{host} does not accept the key from {key_source} for this"),
         M::UnknownModel => format!("{host} has no such model"),
         M::NoApi => format!("there is no such API at {host}"),
+        M::NotApi => format!("what answers at {host} is a web page, and not the API"),
         M::Money => "the account has no credit left, or reached its limit".to_owned(),
         M::Rate => format!("{host} takes no more requests for now"),
         M::Overload => format!("{host} is overloaded"),
@@ -363,8 +376,11 @@ fn what(meaning: ErrorMeaning, proxy: &str, who: &Who<'_>) -> String {
 }
 
 /// What to do next.
-fn next(meaning: ErrorMeaning, who: &Who<'_>) -> &'static str {
-    match meaning {
+fn next(meaning: ErrorMeaning, retry_after: Option<Duration>, who: &Who<'_>) -> Cow<'static, str> {
+    if let (M::Rate | M::Overload, Some(time)) = (meaning, retry_after.filter(|it| *it >= LONG)) {
+        return format!("wait {}, then try again", in_words(time)).into();
+    }
+    let next = match meaning {
         M::Offline => "look whether it runs and whether you are online",
         M::Certificate => "set tls_roots to \"system\" where the system trusts it",
         M::Proxy => "look whether it runs, or set another in HTTPS_PROXY, or NO_PROXY",
@@ -376,6 +392,7 @@ fn next(meaning: ErrorMeaning, who: &Who<'_>) -> &'static str {
         M::BadKey => "set one that it accepts",
         M::UnknownModel => "choose one of `aside model list`",
         M::NoApi => "correct the provider's base_url and api",
+        M::NotApi => "correct the provider's base_url, or log in to the network that you are in",
         M::Money => "add credit or raise the limit with the provider, or choose another model",
         M::Rate => "wait a while, then try again",
         M::Overload => "wait a while, then try again",
@@ -386,6 +403,17 @@ fn next(meaning: ErrorMeaning, who: &Who<'_>) -> &'static str {
         M::Redirect => "set the provider's base_url to that",
         M::Transient => "try again",
         M::Other => "see what it says, and change the request or the configuration",
+    };
+    next.into()
+}
+
+/// A time that is worth saying, never less than it is.
+fn in_words(time: Duration) -> String {
+    let seconds = time.as_secs_f64().ceil() as u64;
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds.div_ceil(60)),
+        _ => format!("{} h", seconds.div_ceil(3600)),
     }
 }
 

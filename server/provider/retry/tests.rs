@@ -431,6 +431,36 @@ fn what_the_server_says_of_the_wait_is_passed_on() {
 }
 
 #[test]
+fn a_long_wait_is_said() {
+    for (seconds, expected) in [
+        (17.0, "wait a while, then try again"),
+        (60.0, "wait 60 s, then try again"),
+        (120.1, "wait 3 min, then try again"),
+        (3600.0, "wait 60 min, then try again"),
+        (36_001.0, "wait 11 h, then try again"),
+    ] {
+        for status in ["429", "503"] {
+            let limited = ApiError {
+                retry_after: Some(Duration::from_secs_f64(seconds)),
+                ..error(&format!("{status} - - | slowly"))
+            };
+            let said = failure(&limited, &WHO).text;
+            assert!(said.ends_with(expected), "{said}");
+        }
+    }
+}
+
+#[test]
+fn a_page_for_a_browser_is_no_answer_of_an_api() {
+    let page = |begin: &[u8]| ApiError::page(begin).map(|is| is.is_err());
+    assert_eq!(page(b"<!doctype html>"), Some(true));
+    assert_eq!(page(b"\xef\xbb\xbf\r\n <html>"), Some(true));
+    assert_eq!(page(b"data: <p>"), Some(false));
+    assert_eq!(page(b"{\"a\": \"<p>\"}"), Some(false));
+    assert_eq!(page(b" \n"), None);
+}
+
+#[test]
 fn what_cannot_get_better_is_not_tried_again_and_a_proxy_is_named() {
     let proxy: http::Uri = "http://name:password@proxy.example:3128".parse().unwrap();
     for (error, class, says) in [
@@ -439,6 +469,12 @@ fn what_cannot_get_better_is_not_tried_again_and_a_proxy_is_named() {
             FailureClass::Other,
             "anthropic/m: the certificate of api.example is none that is trusted (invalid peer certificate: \
              UnknownIssuer); set tls_roots to \"system\" where the system trusts it",
+        ),
+        (
+            ApiError::page(b"<html>").unwrap().unwrap_err(),
+            FailureClass::Auth,
+            "anthropic/m: what answers at api.example is a web page, and not the API; correct the provider's base_url, \
+             or log in to the network that you are in",
         ),
         (
             ApiError::proxy(&proxy, "Connection refused"),
