@@ -265,7 +265,13 @@ fn folder_key(root: &Path) -> io::Result<String> {
     let folder = root.canonicalize()?;
     let text = folder
         .to_str()
-        .ok_or_else(|| io::Error::other("the folder's path is not UTF-8"))?;
+        .ok_or_else(|| {
+            let folder = folder.display();
+            let what = format!(
+                "the path of the workspace {folder} is not UTF-8, so trust in it cannot be kept; rename it"
+            );
+            io::Error::new(io::ErrorKind::InvalidData, what)
+        })?;
     Ok(text.to_owned())
 }
 

@@ -16,6 +16,10 @@ use crate::{
     record::{Backend, By, Reason, Showing},
 };
 
+/// Why a secret in the configuration answers nothing.
+const SECRET: &str = "a secret cannot be given beforehand, there or with --answer. Take it out, and type it when it is \
+                      asked for, at a terminal or in an editor";
+
 /// What becomes of a question.
 #[derive(Debug)]
 pub(super) enum QuestionStep {
@@ -84,6 +88,7 @@ fn route(cx: &mut Context, identity: &CallIdentity, mut open: OpenQuestion) -> Q
             open.inquire(cx, identity, configured.target);
             QuestionStep::Wait(open)
         }
+        Route::Fail(Reason::InvalidStaticAnswer) => unfit(cx, identity, open),
         Route::Fail(reason) => fail(cx, identity, open, reason, None),
     }
 }
@@ -111,8 +116,14 @@ pub(super) fn configured(
     };
     match route::from_configuration(question, &configured) {
         Some(answer) => QuestionStep::Answered(open, FoundAnswer::by(answer, By::Config)),
-        None => fail(cx, identity, open, Reason::InvalidStaticAnswer, None),
+        None => unfit(cx, identity, open),
     }
+}
+
+/// The answer in the configuration is none to this question.
+fn unfit(cx: &Context, identity: &CallIdentity, open: OpenQuestion) -> QuestionStep {
+    let why = open.question().is_secret().then_some(SECRET);
+    fail(cx, identity, open, Reason::InvalidStaticAnswer, why)
 }
 
 /// A person answered a question, or would not.

@@ -79,6 +79,8 @@ pub(crate) enum Ending {
     Cancelled,
     /// The turn's time is over.
     TimeOver,
+    /// The log could not be appended to.
+    LogFailed,
 }
 
 impl Call {
@@ -294,6 +296,7 @@ impl Call {
         let (tool, text) = (&self.identity.tool, cx.text());
         let (reason, text) = match (stopping, outcome) {
             (Some(Stopping::Cancelled), _) => (ResultReason::Cancelled, text.cancelled()),
+            (Some(Stopping::LogFailed), _) => (ResultReason::Interrupted, text.log_failed()),
             (Some(Stopping::TimeOver), _) => (ResultReason::TimeOver, text.time_over()),
             (Some(Stopping::TooSlow), _) => {
                 let most = cx.rules.limits.tool_time.as_secs();
@@ -393,6 +396,7 @@ impl Call {
                 let first = running.stop(match ending {
                     Ending::Cancelled => Stopping::Cancelled,
                     Ending::TimeOver => Stopping::TimeOver,
+                    Ending::LogFailed => Stopping::LogFailed,
                 });
                 self.state = State::Running(running);
                 if first {
@@ -414,15 +418,16 @@ impl Call {
         let (reason, text) = match ending {
             Ending::Cancelled => (ResultReason::Cancelled, cx.text().cancelled()),
             Ending::TimeOver => (ResultReason::TimeOver, cx.text().time_over()),
+            Ending::LogFailed => (ResultReason::Interrupted, cx.text().log_failed()),
         };
         self.finish_aside(cx, CallEnding { reason, text });
     }
 
-    /// Its run was to begin, and never did.
+    /// Its run was to begin, and never did, as the log could not be appended to.
     pub(crate) fn never_ran(&mut self, cx: &mut Context) {
         let ending = CallEnding {
-            reason: ResultReason::Cancelled,
-            text: cx.text().cancelled(),
+            reason: ResultReason::Interrupted,
+            text: cx.text().log_failed(),
         };
         self.finish_aside(cx, ending);
     }

@@ -20,6 +20,7 @@ pub(super) enum Stopping {
     Cancelled,
     TimeOver,
     TooSlow,
+    LogFailed,
 }
 
 impl Running {

@@ -19,6 +19,12 @@ impl ModelText {
         self.render(Sentence::TimeOver, &[])
     }
 
+    /// The log could not be appended to, which ended the turn.
+    #[must_use]
+    pub fn log_failed(&self) -> String {
+        self.render(Sentence::LogFailed, &[])
+    }
+
     /// A response made more calls than are looked at.
     #[must_use]
     pub fn too_many_calls(&self) -> String {
@@ -42,6 +48,7 @@ impl ModelText {
             Reason::BackendError | Reason::Other(_) => Sentence::QuestionFailed,
             Reason::NoPromptBackend => Sentence::NoPromptBackend,
             Reason::AssistantRoutingDenied => Sentence::AssistantRoutingDenied,
+            Reason::InvalidStaticAnswer if why.is_some() => Sentence::UnusableStaticAnswer,
             Reason::InvalidStaticAnswer => Sentence::InvalidStaticAnswer,
             Reason::DetachedPolicy => Sentence::DetachedPolicy,
             Reason::InvalidQuestion => Sentence::InvalidQuestion,

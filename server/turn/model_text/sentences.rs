@@ -27,6 +27,7 @@ sentences! {
     // Why a call ended.
     Cancelled = "Cancelled by the user.";
     TimeOver = "Stopped: the turn's time limit was reached.";
+    LogFailed = "Stopped: the conversation could not be written to disk.";
     TooManyCalls = "Too many calls in one message; not run.";
     UnknownTool = "There is no tool {tool}.";
     InvalidArguments = "Invalid arguments for {tool}: {what}.";
@@ -47,6 +48,7 @@ sentences! {
     NoPromptBackend = "{tool} cannot run because no interactive client is attached. Do not retry this tool call in this turn; continue without user input or explain what information is missing.";
     AssistantRoutingDenied = "{tool} requires a human answer and cannot be routed to the assistant. Do not retry this tool call in this turn.";
     InvalidStaticAnswer = "{tool}: the configured conversation.tools.{tool}.questions.{question}.answer value does not match the question's answer_type. Update the configuration; do not retry.";
+    UnusableStaticAnswer = "{tool}: conversation.tools.{tool}.questions.{question}.answer cannot answer the question: {why}. Update the configuration; do not retry.";
     DetachedPolicy = "{tool} needs an answer that the current policy does not allow. Do not retry this tool call in this turn; continue without it or explain what is missing.";
     InvalidQuestion = "{tool} asked an invalid question ({why}). This is a defect of the tool; do not retry.";
     LimitReached = "{tool} keeps asking and was stopped. Do not retry this tool call in this turn.";

@@ -20,7 +20,7 @@ impl Turn {
         let failed = Conclusion::failed(TurnError::new(ErrorCode::Internal, message));
         match &mut self.phase {
             Phase::Stopping(conclusion) => *conclusion = failed.clone(),
-            _ => self.stop(Ending::Cancelled, failed.clone()),
+            _ => self.stop(Ending::LogFailed, failed.clone()),
         }
         self.make_up_for(lost);
         if over {

@@ -151,6 +151,29 @@ fn a_disk_that_is_full_from_the_start_is_said() {
 }
 
 #[test]
+fn a_disk_with_no_room_for_a_turn_is_found_by_the_doctor() {
+    let world = TestWorld::new();
+    let done = on_a_small_disk(&world, 64, &["doctor"]).exits(1);
+    assert!(done.stdout.contains("cannot be written: "), "{done:?}");
+}
+
+#[test]
+fn a_call_that_a_full_disk_ended_was_cancelled_by_nobody() {
+    let script = r#"
+        [[reply]]
+        when = { step = 1 }
+        say = [{ call = "read_file", id = "read", arguments = { path = "a.txt" } }]
+    "#;
+    let world = TestWorld::new();
+    world.write("a.txt", &"a line of the file\n".repeat(1500));
+    let model = world.script(script);
+    for blocks in [16, 20, 24, 28, 32, 64] {
+        let done = on_a_small_disk(&world, blocks, &["run", "-m", &model, "Go"]);
+        assert!(!done.stderr.contains("by the user"), "{blocks}: {done:?}");
+    }
+}
+
+#[test]
 fn what_a_full_disk_left_is_resumed_where_the_list_says_that_it_was_interrupted() {
     let script = r#"
         [[reply]]

@@ -2,7 +2,7 @@
 
 use aside_turn::{
     Effect, Input, Setup, Turn,
-    effect::DismissReason,
+    effect::{DismissReason, Update},
     input::{Preparation, Prepared, RequestId, Time},
     record::{ErrorCode, Outcome, PromptId},
     response::{Finish, Kind, Piece},
@@ -92,5 +92,21 @@ fn a_turn_that_was_being_cancelled_fails() {
     assert_eq!(
         (end.outcome, code),
         (Outcome::Failed, Some(ErrorCode::Internal))
+    );
+}
+
+#[test]
+fn what_ended_a_call_is_said_and_not_that_somebody_cancelled_it() {
+    let (mut turn, _) = waiting();
+    turn.handle(Time::ZERO, Input::AppendFailed("the disk is full".into()));
+    let told = effects(&mut turn)
+        .into_iter()
+        .find_map(|effect| match effect {
+            Effect::Tell(Update::ToolResult { summary, .. }) => Some(summary),
+            _ => None,
+        });
+    assert_eq!(
+        told.as_deref(),
+        Some("Stopped: the conversation could not be written to disk.")
     );
 }
