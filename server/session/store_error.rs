@@ -4,6 +4,9 @@ use std::{io, path::PathBuf};
 
 use super::log::OpenError;
 
+/// Ids that a sentence names where there are many.
+const NAMED: usize = 3;
+
 /// Why something cannot be done with conversations.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -25,7 +28,7 @@ pub enum StoreError {
     #[error("there is no conversation {0}; `aside conversation list` shows those that there are")]
     Unknown(String),
     /// Several conversations have ids that begin so.
-    #[error("{prefix} could be {}; write more of the id", ids.join(" or "))]
+    #[error("{prefix} could be {}; write more of the id", some_of(ids))]
     Several {
         /// The beginning of an id, as it was given.
         prefix: String,
@@ -53,4 +56,37 @@ pub enum StoreError {
         /// What the system said.
         source: io::Error,
     },
+}
+
+/// The first of many ids, and how many more there are.
+fn some_of(ids: &[String]) -> String {
+    match ids.split_at_checked(NAMED) {
+        Some((first, rest)) if rest.len() > 1 => {
+            format!("{} or one of {} more", first.join(", "), rest.len())
+        }
+        _ => ids.join(" or "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_ids_the_first_are_named() {
+        let said = |count: usize| {
+            let ids = (1..=count).map(|at| format!("c{at}")).collect();
+            let prefix = "c".to_owned();
+            StoreError::Several { prefix, ids }.to_string()
+        };
+        assert_eq!(said(2), "c could be c1 or c2; write more of the id");
+        assert_eq!(
+            said(4),
+            "c could be c1 or c2 or c3 or c4; write more of the id"
+        );
+        assert_eq!(
+            said(60),
+            "c could be c1, c2, c3 or one of 57 more; write more of the id"
+        );
+    }
 }

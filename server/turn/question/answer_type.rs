@@ -193,7 +193,7 @@ impl AnswerType {
     /// itself the value, which does not fit then.
     ///
     /// Of several options each is its text or its number, with a comma or a line's end between; where an option has a
-    /// comma in it, with a line's end. `none` chooses none of them. A JSON array does as well.
+    /// comma in it, with a line's end. Where that gives none, with blanks between. `none` chooses none of them. A JSON array does as well.
     #[must_use]
     pub fn of_person(&self, text: &str) -> Value {
         let trimmed = text.trim();
@@ -367,18 +367,22 @@ fn several(options: &[String], text: &str) -> Option<Value> {
     }
     let by_number = has_clear_numbers(options);
     let has_commas = options.iter().any(|option| option.contains(','));
-    let parts = text.split(|letter| letter == '\n' || (letter == ',' && !has_commas));
-    let parts = parts.map(str::trim).filter(|part| !part.is_empty());
-    let chosen = parts.map(|part| {
+    let mut parts = text.split(|letter| letter == '\n' || (letter == ',' && !has_commas));
+    let chosen = |part: &str| {
         let number = || {
             let number: usize = part.trim_end_matches('.').parse().ok()?;
             options.get(number.checked_sub(1)?).map(String::as_str)
         };
         let by_number = || by_number.then(number).flatten();
         option_of(options, part).or_else(by_number).map(Value::from)
-    });
-    let chosen: Vec<Value> = chosen.collect::<Option<_>>()?;
-    (!chosen.is_empty()).then_some(Value::Array(chosen))
+    };
+    let all = |parts: &mut dyn Iterator<Item = &str>| {
+        let parts = parts.map(str::trim).filter(|part| !part.is_empty());
+        let all: Vec<Value> = parts.map(chosen).collect::<Option<_>>()?;
+        (!all.is_empty()).then_some(Value::Array(all))
+    };
+    let is_between = |letter: char| letter == ',' || letter.is_whitespace();
+    all(&mut parts).or_else(|| all(&mut text.split(is_between)))
 }
 
 impl<'de> Deserialize<'de> for AnswerType {

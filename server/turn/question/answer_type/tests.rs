@@ -190,6 +190,14 @@ fn a_person_writes_options_by_text_or_number() {
     let plain = || options(&["red", "green", "blue"]);
     check(plain(), "red, blue", json!(["red", "blue"]));
     check(plain(), "3,1", json!(["blue", "red"]));
+    check(plain(), "1 3", json!(["red", "blue"]));
+    check(plain(), " 1, 3  2", json!(["red", "blue", "green"]));
+    check(plain(), "red BLUE", json!(["red", "blue"]));
+    check(plain(), "red 4", json!("red 4"));
+    let with_blanks = || options(&["dark red", "dark", "red"]);
+    check(with_blanks(), "dark red", json!(["dark red"]));
+    check(with_blanks(), "dark red, red", json!(["dark red", "red"]));
+    check(with_blanks(), "1 3", json!(["dark red", "red"]));
     check(plain(), "2.\nBLUE\n", json!(["green", "blue"]));
     check(plain(), "[\"red\"]", json!(["red"]));
     check(plain(), "None", json!([]));
@@ -200,6 +208,7 @@ fn a_person_writes_options_by_text_or_number() {
     let with_commas = || options(&["a, b", "c"]);
     check(with_commas(), "a, b\nc", json!(["a, b", "c"]));
     check(with_commas(), "1", json!(["a, b"]));
+    check(with_commas(), "1, 2", json!(["a, b", "c"]));
     check(options(&["none", "x"]), "none", json!(["none"]));
     let numbers = || options(&["2", "1"]);
     check(numbers(), "1", json!(["1"]));
