@@ -23,7 +23,7 @@ use aside::{
         paint::Paint,
         place::CommandContext,
         run,
-        streams::Streams,
+        streams::{self, Streams},
         trust::{self, Consent},
     },
     front::{acp, lsp},
@@ -105,7 +105,12 @@ fn pasted() -> io::Result<String> {
 
 fn ask_person(question: &str) -> io::Result<bool> {
     let mut out = io::stdout().lock();
-    write!(out, "{question} [y/N] ")?;
+    let columns = streams::columns(&out);
+    write!(
+        out,
+        "{} ",
+        streams::broken(&format!("{question} [y/N]"), columns)
+    )?;
     out.flush()?;
     let mut line = String::new();
     io::stdin().read_line(&mut line)?;
@@ -114,7 +119,11 @@ fn ask_person(question: &str) -> io::Result<bool> {
 
 fn say(failure: &CommandFailure) -> ExitCode {
     // There is nobody left to tell where even this fails.
-    let _ = writeln!(io::stderr().lock(), "aside: {}", failure.text);
+    let text = streams::broken(
+        &format!("aside: {}", failure.text),
+        streams::columns(io::stderr()),
+    );
+    let _ = writeln!(io::stderr().lock(), "{text}");
     ExitCode::from(failure.code)
 }
 
@@ -194,7 +203,10 @@ fn with_streams(
 ) -> Result<(u8, String), CommandFailure> {
     let (mut out, mut notes) = (io::stdout().lock(), io::stderr().lock());
     let is_terminal = out.is_terminal();
+    let (columns, notes_columns) = (streams::columns(&out), streams::columns(&notes));
     command(&mut Streams {
+        columns,
+        notes_columns,
         out: &mut out,
         is_terminal,
         paint: Paint::of(is_terminal, std::env::var_os("NO_COLOR").as_deref()),

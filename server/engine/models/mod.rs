@@ -14,4 +14,4 @@ pub mod known;
 pub mod listed;
 pub mod open;
 
-pub use open::{Endpoint, Models};
+pub use open::{Endpoint, Models, NO_MODEL};

@@ -333,10 +333,11 @@ impl Models {
     }
 }
 
-const NO_MODEL: &str = "there is no model: none of ANTHROPIC_API_KEY, OPENAI_API_KEY and GOOGLE_API_KEY holds a key, and \
-                        no Ollama answers that has a model which takes tools; set one of these keys, or \
-                        `assistant.model` in aside.toml, or give `--model`, for example `rehearsal/demo`, which plays \
-                        a script";
+/// What is said where no model is named and none is found. Who knows another way to name one says so.
+pub const NO_MODEL: &str = "there is no model: none of ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, OPENAI_API_KEY, \
+                            GOOGLE_API_KEY and GEMINI_API_KEY holds a key, and no Ollama answers that has a model \
+                            which takes tools; set one of these keys, or `assistant.model` in aside.toml, for example \
+                            to `rehearsal/demo`, which plays a script";
 
 /// What is known of a provider by its name counts where it speaks an API of that provider.
 fn speaks(known: &KnownProvider, api: ApiKind) -> bool {

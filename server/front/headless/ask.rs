@@ -142,7 +142,10 @@ pub fn parse_line(prompt: &Prompt, line: &str) -> TypedLine {
     };
     match prompt.answer_type.accept(&value) {
         Ok(_) => answer(value, false),
-        Err(misfit) => TypedLine::Again(visible(&misfit.0).into_owned()),
+        Err(misfit) => {
+            let how = how_to_type(&prompt.answer_type);
+            TypedLine::Again(format!("{}{how}", visible(&misfit.0)))
+        }
     }
 }
 
@@ -210,6 +213,18 @@ fn choices(prompt: &Prompt) -> Vec<Choice> {
                 .map(|option| permission(option, is_edit))
                 .collect()
         }
+        // A permission too, though a running tool asks for it.
+        (AnswerType::Select { options }, PromptKind::Question)
+            if is_permission(prompt, options) =>
+        {
+            let numbered = numbered(options).into_iter();
+            let choices = options.iter().zip(numbered).map(|(option, number)| {
+                let mut choice = permission(option, false);
+                choice.words.extend(number.key);
+                choice
+            });
+            choices.collect()
+        }
         (AnswerType::Select { options } | AnswerType::MultiSelect { options, .. }, _) => {
             numbered(options)
         }
@@ -235,6 +250,11 @@ fn yes_or_no(remember: bool) -> Vec<Choice> {
         choices[1].words.push("N".into());
     }
     choices
+}
+
+/// A command is to run outside the sandbox.
+fn is_permission(prompt: &Prompt, options: &[String]) -> bool {
+    prompt.tool == "run_command" && options.iter().all(|it| Permission::of(it).is_some())
 }
 
 fn permission(option: &str, is_edit: bool) -> Choice {
@@ -338,6 +358,22 @@ fn what_to_type(answer_type: &AnswerType) -> String {
         _ => "",
     };
     format!("{how_many} of them, {between}{none} · ")
+}
+
+/// How several options are typed, as a sentence; empty for other types.
+fn how_to_type(answer_type: &AnswerType) -> &'static str {
+    match answer_type {
+        AnswerType::MultiSelect { options, .. } if has_clear_numbers(options) => {
+            " Type their numbers, with blanks or commas between."
+        }
+        AnswerType::MultiSelect { options, .. }
+            if options.iter().any(|option| option.contains(',')) =>
+        {
+            " Type them as a JSON array."
+        }
+        AnswerType::MultiSelect { .. } => " Type them with commas between.",
+        _ => "",
+    }
 }
 
 /// A default in the words of the prompt.

@@ -1,10 +1,12 @@
 //! `aside doctor`.
 
 use std::{
-    env, fs,
+    env,
+    ffi::OsStr,
+    fs,
     io::{self, IsTerminal, Write},
-    os::unix::fs::DirBuilderExt,
-    path::PathBuf,
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -55,7 +57,7 @@ pub async fn run(place: &CommandContext, streams: &mut Streams<'_>) -> Result<()
     findings.extend(conversations(place));
 
     let page: String = findings.iter().map(Finding::line).collect();
-    streams.say(&page)?;
+    streams.say_sentences(&page, GRADE + 1)?;
     match findings
         .iter()
         .filter(|found| found.grade == Grade::Error)
@@ -71,6 +73,10 @@ pub async fn run(place: &CommandContext, streams: &mut Streams<'_>) -> Result<()
     }
 }
 
+/// What is written to see whether there is room: about as much as a turn writes.
+const ROOM: [u8; 64 << 10] = [0; 64 << 10];
+/// Columns of a grade.
+const GRADE: usize = 8;
 /// How long a server is waited for.
 const ANSWER: Duration = Duration::from_secs(3);
 
@@ -114,7 +120,7 @@ impl Finding {
             Grade::Warning => "warning",
             Grade::Error => "error",
         };
-        format!("{grade:<8} {}\n", one_line(&self.text))
+        format!("{grade:<GRADE$} {}\n", one_line(&self.text))
     }
 }
 
@@ -136,7 +142,7 @@ fn state_directory(place: &CommandContext) -> Finding {
             .mode(0o700)
             .create(place.engine.state_dir())?;
         let mut file = tempfile::NamedTempFile::new_in(place.engine.state_dir())?;
-        file.write_all(&[0; 4096])?;
+        file.write_all(&ROOM)?;
         file.as_file().sync_all()
     };
     match write() {
@@ -204,6 +210,16 @@ async fn providers(settings: &Settings, models: &Models) -> Vec<Finding> {
                  it out of its environment; use providers.{name}.api_key_command instead"
             ))));
         }
+        if let KeySource::Command { command, .. } = &endpoint.key
+            && let Some(program) = command.first()
+            && !can_start(program, env::var_os("PATH").as_deref())
+        {
+            findings.push(Finding::warning(of(&format!(
+                "{place} has no key, since the program {program} of providers.{name}.api_key_command is not there or \
+                 cannot be run; install it, or correct that command"
+            ))));
+            continue;
+        }
         if endpoint.kind != ApiKind::Ollama {
             findings.push(Finding::ok(of(&format!("{place}, {key}"))));
             continue;
@@ -221,6 +237,21 @@ async fn providers(settings: &Settings, models: &Models) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Whether a program of this name could be started; it is not. `path` is where programs are looked for.
+fn can_start(program: &str, path: Option<&OsStr>) -> bool {
+    let is_program = |file: &Path| {
+        let about = fs::metadata(file);
+        about.is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+    };
+    if program.contains('/') {
+        return is_program(Path::new(program));
+    }
+    let folders = path.into_iter().flat_map(env::split_paths);
+    folders
+        .into_iter()
+        .any(|folder| is_program(&folder.join(program)))
 }
 
 /// Whether a turn could begin: with the configured model, or with one that is given for it.
@@ -374,8 +405,6 @@ fn damage(store: &Store, listed: &ConversationSummary) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
     use crate::{session::record::Entry, turn::Event};
 
@@ -414,6 +443,22 @@ mod tests {
             "error    state directory: /t/state cannot be written: File exists (os error 17); \
              make it writable, or set XDG_STATE_HOME to one that is\n"
         );
+    }
+
+    #[test]
+    fn a_program_is_looked_for_and_not_run() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = Some(folder.path().as_os_str());
+        let program = folder.path().join("keeper");
+        let named = program.to_string_lossy().into_owned();
+        let both = || (can_start("keeper", path), can_start(&named, None));
+        assert_eq!(both(), (false, false));
+        fs::write(&program, "exit 1").expect("written");
+        assert_eq!(both(), (false, false), "nobody may run it");
+        let mode = fs::Permissions::from_mode(0o700);
+        fs::set_permissions(&program, mode).expect("its mode");
+        assert_eq!(both(), (true, true));
+        assert!(!can_start("keeper", None));
     }
 
     #[test]

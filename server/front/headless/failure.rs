@@ -2,7 +2,7 @@
 
 use super::exit;
 use crate::{
-    engine::StartError,
+    engine::{StartError, models::NO_MODEL},
     turn::{permit::Refused, resume::ResumeError},
     visible::visible,
 };
@@ -59,6 +59,10 @@ impl From<StartError> for CommandFailure {
             | StartError::Usage(_)
             | StartError::NothingToResume(_)
             | StartError::Resume(_) => Self::usage(error.to_string()),
+            StartError::NoProvider(text) if text == NO_MODEL => {
+                let text = format!("{text}; for one turn, `--model` names one");
+                Self::new(exit::NO_PROVIDER, text)
+            }
             StartError::NoProvider(text) => Self::new(exit::NO_PROVIDER, text),
             StartError::Store(error) => error.into(),
             StartError::Taken(_)

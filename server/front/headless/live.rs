@@ -125,10 +125,7 @@ impl Live {
                 continue;
             }
             lines.push(line(&call.what, now - call.since));
-            let printed = call.lines.iter().filter(|line| !line.trim().is_empty());
-            let printed: Vec<&String> = printed.collect();
-            let from = printed.len().saturating_sub(LINES);
-            lines.extend(printed[from..].iter().map(|line| format!("  │ {line}")));
+            lines.extend(call.last_lines());
         }
         if let Some(since) = self.waiting
             && self.calls.is_empty()
@@ -141,6 +138,13 @@ impl Live {
             lines.push(line(what, now - since));
         }
         lines
+    }
+
+    /// The last lines that a call printed which still runs, as they are shown.
+    #[must_use]
+    pub fn printed(&self, call_id: &str) -> Vec<String> {
+        let call = self.calls.iter().find(|call| call.id == call_id);
+        call.map_or_else(Vec::new, |call| call.last_lines().collect())
     }
 
     /// When the lines may be others than now.
@@ -163,6 +167,14 @@ impl Live {
 }
 
 impl RunningCall {
+    fn last_lines(&self) -> impl Iterator<Item = String> {
+        let printed = self.lines.iter().filter(|line| !line.trim().is_empty());
+        let printed: Vec<&String> = printed.collect();
+        let from = printed.len().saturating_sub(LINES);
+        let last = printed.into_iter().skip(from);
+        last.map(|line| format!("  │ {line}"))
+    }
+
     fn prints(&mut self, text: &str) {
         let text = printable(text.as_bytes());
         for part in text.split_inclusive('\n') {

@@ -16,6 +16,7 @@ use super::{
     markdown::MarkdownStream,
     paint::Paint,
     refused::{for_a_person, refused},
+    wrap::wrapped,
 };
 use crate::{
     front::wire::{
@@ -69,6 +70,8 @@ pub struct AboutTurn {
     pub root: PathBuf,
     /// How to go on; none where the conversation is gone with the turn.
     pub hints: Option<Hints>,
+    /// The columns of the terminal that is written to, as they are at the time; 0 where it is none.
+    pub columns: Option<fn() -> usize>,
 }
 
 impl Show {
@@ -215,11 +218,10 @@ impl Show {
             }
         }
         match (&end.error, end.outcome) {
-            (Some(error), _) => say(format!(
-                "{} {}",
-                self.paint.red("error:"),
-                one_line(&error.message)
-            )),
+            (Some(error), _) => {
+                let message = one_line(&error.message);
+                say(self.sentence(&format!("{} {message}", self.paint.red("error:"))));
+            }
             (None, Outcome::Failed) => say(self.paint.red("error: the turn failed")),
             (None, Outcome::Cancelled) => {
                 let hint = hints.as_ref().map(|it| it.message(conversation));
@@ -303,22 +305,20 @@ impl Show {
                     true => "for the same reason",
                     false => &self.retried,
                 };
-                Some(self.paint.yellow(&format!(
-                    "retry {attempt} in {seconds}.{tenths} s: {reason}"
-                )))
+                let retry = format!("retry {attempt} in {seconds}.{tenths} s: {reason}");
+                Some(self.paint.yellow(&self.sentence(&retry)))
             }
             Update::Notice {
                 level: Level::Info,
                 text,
-            } => Some(format!("note: {}", one_line(text))),
+            } => Some(self.sentence(&format!("note: {}", one_line(text)))),
             Update::Notice {
                 level: Level::Warning,
                 text,
-            } => Some(format!(
-                "{} {}",
-                self.paint.yellow("warning:"),
-                one_line(text)
-            )),
+            } => {
+                let warning = self.paint.yellow("warning:");
+                Some(self.sentence(&format!("{warning} {}", one_line(text))))
+            }
             Update::Text { .. }
             | Update::Reasoning { .. }
             | Update::ToolOutput { .. }
@@ -400,6 +400,17 @@ impl Show {
                 Some(self.paint.dim(&format!("  ? {text} {how}{who}")))
             }
         }
+    }
+
+    /// A line of less weight.
+    pub(super) fn quiet(&self, line: &str) -> String {
+        self.paint.dim(line) + "\n"
+    }
+
+    /// A sentence, broken between words where the terminal's line ends.
+    fn sentence(&self, text: &str) -> String {
+        let columns = self.about.columns.map_or(0, |columns| columns());
+        wrapped(text, "", "  ", columns)
     }
 
     fn tool(&self, call_id: &str) -> &str {

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::{failure::CommandFailure, markdown::rendered, paint::Paint};
+use rustix::termios::tcgetwinsize;
+
+use super::{failure::CommandFailure, markdown::rendered, paint::Paint, wrap};
 use crate::{session::export::PageReader, visible::visible};
 
 /// Where a command writes.
@@ -11,10 +13,26 @@ pub struct Streams<'a> {
     pub out: &'a mut dyn Write,
     /// Standard output is a terminal.
     pub is_terminal: bool,
+    /// The columns of that terminal; 0 where sentences are not to be broken.
+    pub columns: usize,
     /// What is shown there has colours.
     pub paint: Paint,
     /// Standard error: what else there is to know.
     pub notes: &'a mut dyn Write,
+    /// The columns of its terminal, if it is one; else 0.
+    pub notes_columns: usize,
+}
+
+/// The columns of a terminal; 0 of what is none.
+#[must_use]
+pub fn columns(of: impl std::os::fd::AsFd) -> usize {
+    tcgetwinsize(of).map_or(0, |size| size.ws_col.into())
+}
+
+/// Sentences, a line each, broken between words where a line of so many columns ends.
+#[must_use]
+pub fn broken(text: &str, columns: usize) -> String {
+    wrap::page(text, 2, columns)
 }
 
 impl Streams<'_> {
@@ -65,10 +83,20 @@ impl Streams<'_> {
         }
     }
 
+    /// The same of sentences, which are broken between words where the terminal's line ends; `more`: how far in they go
+    /// on.
+    ///
+    /// # Errors
+    /// As [`Streams::say`].
+    pub fn say_sentences(&mut self, text: &str, more: usize) -> Result<(), CommandFailure> {
+        self.say(&wrap::page(text, more, self.columns))
+    }
+
     /// Writes something else that there is to know, on lines of its own.
     pub fn note(&mut self, text: &str) {
+        let text = wrap::page(&visible(text), 2, self.notes_columns);
         // Where nobody takes notes, there is nobody to tell.
-        let _ = writeln!(self.notes, "{}", visible(text));
+        let _ = writeln!(self.notes, "{text}");
     }
 }
 
@@ -84,6 +112,8 @@ pub(super) mod tests {
         let result = command(&mut Streams {
             out: &mut out,
             is_terminal: false,
+            columns: 0,
+            notes_columns: 0,
             paint: Paint::OFF,
             notes: &mut notes,
         });
@@ -115,6 +145,8 @@ pub(super) mod tests {
             let written = Streams {
                 out: &mut Broken(kind),
                 is_terminal: false,
+                columns: 0,
+                notes_columns: 0,
                 paint: Paint::OFF,
                 notes: &mut Vec::new(),
             }
@@ -135,6 +167,8 @@ pub(super) mod tests {
             let mut streams = Streams {
                 out: &mut out,
                 is_terminal,
+                columns: 0,
+                notes_columns: 0,
                 paint: Paint::OFF,
                 notes: &mut notes,
             };

@@ -43,9 +43,8 @@ pub fn run(
                 "trust in {folder} cannot be taken back: {error}; {CHECK_STATE}"
             ))
         })?;
-        return streams.say(&format!(
-            "{folder} is not trusted, and nothing is approved for good in it.\n"
-        ));
+        let said = format!("{folder} is not trusted, and nothing is approved for good in it.\n");
+        return streams.say_sentences(&said, 0);
     }
     if let Consent::Missing = consent {
         return Err(CommandFailure::usage(format!(
@@ -68,7 +67,7 @@ pub fn run(
             ))
         })?;
         if !answer {
-            return streams.say(&format!("{folder} is not trusted.\n"));
+            return streams.say_sentences(&format!("{folder} is not trusted.\n"), 0);
         }
         means.clear();
     }
@@ -77,11 +76,11 @@ pub fn run(
             "{folder} cannot be trusted: {error}; {CHECK_STATE}"
         ))
     })?;
-    streams.say(&format!(
-        "{folder} is trusted.\n{means}\
+    streams.say(&format!("{folder} is trusted.\n{means}"))?;
+    let ends = "\
          Tools may change files and run commands here, as the mode allows. This ends when aside.toml or a \
-         program that it names changes, or with `aside trust --revoke`.\n"
-    ))
+         program that it names changes, or with `aside trust --revoke`.\n";
+    streams.say_sentences(ends, 0)
 }
 
 fn usage(problems: config::Problems) -> CommandFailure {

@@ -13,6 +13,7 @@ use tokio::{
 
 use super::{
     args::Output,
+    drawn::cut,
     exit::{Signal, Strictness, exit_code},
     failure::CommandFailure,
     hints::Hints,
@@ -21,6 +22,7 @@ use super::{
     paint::Paint,
     place::TRUST,
     show::{AboutTurn, Show, ShownText},
+    streams::columns,
     terminal::{Answers, Terminal},
 };
 use crate::{
@@ -33,7 +35,7 @@ use crate::{
     turn::{
         effect::{DismissReason, End},
         input::PromptAnswer,
-        record::{Level, PromptId, Refusal, RefusalReason},
+        record::{Level, PromptId, Refusal, RefusalReason, Status},
         rules::Mode,
     },
 };
@@ -121,6 +123,7 @@ impl Watch {
             model: started.model.clone(),
             root: self.root,
             hints: self.hints,
+            columns: Some(|| columns(io::stderr())),
         };
         let (terminal, mut answers) = self.terminal.unzip();
         let mut watched = Watched {
@@ -228,12 +231,14 @@ impl Watched {
     }
 
     fn update(&mut self, update: wire::Update) {
+        let printed = self.printed_by_failed(&update);
         self.live.update(&update, Instant::now());
         if !self.lines.is_empty() {
             self.tick();
         }
         let shown = self.show.update(&update);
         self.say(shown);
+        self.say(printed);
         let written = match &mut self.writer {
             Some(writer) => write(&writer.update(update)),
             None => Ok(()),
@@ -242,6 +247,30 @@ impl Watched {
             self.writer = None;
             self.cut_off = Some(failure);
         }
+    }
+
+    /// The last lines of what a call printed that failed, for the terminal where they were to be seen.
+    fn printed_by_failed(&self, update: &wire::Update) -> Vec<ShownText> {
+        let wire::Update::ToolResult {
+            call_id,
+            status,
+            exit_status,
+            ..
+        } = update
+        else {
+            return Vec::new();
+        };
+        let has_failed = *status == Status::Error || exit_status.is_some_and(|status| status != 0);
+        if !has_failed || self.terminal.is_none() {
+            return Vec::new();
+        }
+        let width = match columns(io::stderr()) {
+            0 => 80,
+            columns => columns,
+        };
+        let lines = self.live.printed(call_id).into_iter();
+        let lines = lines.map(|line| self.show.quiet(cut(&line, width)));
+        lines.map(ShownText::Note).collect()
     }
 
     /// What comes to light behind the turn's end; whoever sends a signal does not wait for it.

@@ -6,15 +6,15 @@ use unicode_width::UnicodeWidthStr;
 const NARROWEST: usize = 20;
 
 /// The words of a line on lines of this many columns, the first behind `first`, each other one behind `rest`. A word that is
-/// longer than a line is left whole: the terminal breaks it.
+/// longer than a line is left whole, and so is what stands between backticks, which is copied: the terminal breaks it.
 pub(super) fn wrapped(words: &str, first: &str, rest: &str, columns: usize) -> String {
-    if columns < NARROWEST || first.width() + words.width() <= columns {
+    if columns < NARROWEST || first.width() + shown_width(words) <= columns {
         return format!("{first}{words}");
     }
     let mut shown = first.to_owned();
     let mut at = first.width();
-    for (nth, word) in words.split(' ').enumerate() {
-        let width = word.width();
+    for (nth, word) in parts(words).enumerate() {
+        let width = shown_width(word);
         if nth > 0 && at + 1 + width > columns {
             shown.push('\n');
             shown.push_str(rest);
@@ -27,6 +27,66 @@ pub(super) fn wrapped(words: &str, first: &str, rest: &str, columns: usize) -> S
         at += width;
     }
     shown
+}
+
+/// The sentences of a page, a line each, on lines of this many columns. What a line goes on with stands as far in as the
+/// line itself, and `more` farther.
+pub(super) fn page(text: &str, more: usize, columns: usize) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let (line, end) = match line.strip_suffix('\n') {
+            Some(line) => (line, "\n"),
+            None => (line, ""),
+        };
+        let words = line.trim_start_matches(' ');
+        let before = &line[..line.len() - words.len()];
+        let rest = " ".repeat(before.len() + more);
+        shown += &match is_command(words) {
+            true => line.to_owned(),
+            false => wrapped(words, before, &rest, columns),
+        };
+        shown += end;
+    }
+    shown
+}
+
+/// A line to be typed, which is copied as it is.
+fn is_command(words: &str) -> bool {
+    words.starts_with("aside ") || words.starts_with("Usage: ")
+}
+
+/// Words, and what stands between two backticks with the words around it that touch it.
+fn parts(words: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(words);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let mut in_code = false;
+        let end = text.char_indices().find(|(at, letter)| {
+            if *letter == '`' {
+                in_code = !in_code && text[at + 1..].contains('`');
+            }
+            *letter == ' ' && !in_code
+        });
+        let (part, behind) = match end {
+            Some((at, _)) => (&text[..at], Some(&text[at + 1..])),
+            None => (text, None),
+        };
+        rest = behind;
+        Some(part)
+    })
+}
+
+/// The columns of a text, of which colours take none.
+fn shown_width(text: &str) -> usize {
+    let mut pieces = text.split("\x1b[");
+    let plain = pieces.next().map_or(0, UnicodeWidthStr::width);
+    let behind = pieces.map(|piece| {
+        piece
+            .split_once('m')
+            .map_or(piece, |(_, text)| text)
+            .width()
+    });
+    plain + behind.sum::<usize>()
 }
 
 #[cfg(test)]
@@ -52,8 +112,39 @@ mod tests {
             ("日本語 日本語 日本語", 20, "> 日本語 日本語\n. 日本語"),
             ("one two three four", 0, "> one two three four"),
             ("", 40, "> "),
+            (
+                "type `aside trust --yes now`, please",
+                20,
+                "> type\n. `aside trust --yes now`,\n. please",
+            ),
+            (
+                "it's a `tick and more words",
+                20,
+                "> it's a `tick and\n. more words",
+            ),
+            (
+                "\x1b[33mwarning:\x1b[0m it is on",
+                20,
+                "> \x1b[33mwarning:\x1b[0m it is on",
+            ),
         ] {
             assert_eq!(wrapped(words, "> ", ". ", columns), expected);
         }
+    }
+
+    #[test]
+    fn each_line_of_a_page_is_broken_by_itself() {
+        let text = "  one two three four\nfive\n\nsix seven eight nine";
+        assert_eq!(
+            page(text, 1, 20),
+            "  one two three four\nfive\n\nsix seven eight nine"
+        );
+        let text = "  one two three fours\n\nsix seven eight nines\n";
+        assert_eq!(
+            page(text, 1, 20),
+            "  one two three\n   fours\n\nsix seven eight\n nines\n"
+        );
+        let command = "  aside run --resume --answer p=VALUE\n";
+        assert_eq!(page(command, 1, 20), command);
     }
 }

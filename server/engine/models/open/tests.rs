@@ -431,3 +431,14 @@ async fn headers_of_the_users_own_are_sent_and_what_stands_in_them_is_not_repeat
         );
     }
 }
+
+#[test]
+fn the_keys_that_are_looked_at_are_those_that_are_named() {
+    for known in crate::config::known::KNOWN {
+        let is_looked_at = !known.local && models::default_model(known.name).is_some();
+        for key in known.key_env {
+            assert_eq!(NO_MODEL.contains(key), is_looked_at, "{key}");
+        }
+    }
+    assert!(!NO_MODEL.contains("--"), "not every front end has flags");
+}

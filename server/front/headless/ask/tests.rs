@@ -441,3 +441,63 @@ fn on_a_narrow_terminal_words_stay_whole_and_what_would_run_as_it_is() {
     let shown = render(&permission(&["once", "no"], Some(preview)), Paint::OFF, 40);
     assert!(shown.contains(&format!("\n│ {command}\n")), "{shown}");
 }
+
+#[test]
+fn several_options_are_typed_with_blanks_or_commas_and_an_error_says_so() {
+    let several = |options: &[&str]| {
+        let answer_type = AnswerType::MultiSelect {
+            options: options.iter().map(ToString::to_string).collect(),
+            minimum: Some(1),
+            maximum: Some(2),
+        };
+        question("Which?", answer_type)
+    };
+    let chosen = answer(json!(["red", "blue"]), false);
+    let prompt = several(&["red", "green", "blue"]);
+    assert_eq!(parse_line(&prompt, "1 3"), chosen);
+    assert_eq!(parse_line(&prompt, "1,3"), chosen);
+    let says = |options: &[&str], form: &str| {
+        let TypedLine::Again(said) = parse_line(&several(options), "9 9") else {
+            panic!("it is taken");
+        };
+        assert!(said.ends_with(form), "{said}");
+    };
+    says(
+        &["a", "b"],
+        "of: a, b. Type their numbers, with blanks or commas between.",
+    );
+    says(&["2", "1"], "Type them with commas between.");
+    says(&["2", "1, 3"], "Type them as a JSON array.");
+}
+
+#[test]
+fn a_command_that_is_to_run_outside_the_sandbox_is_allowed_with_the_keys_of_a_permission() {
+    let prompt = Prompt {
+        tool: "run_command".into(),
+        ..question("Outside?", select(&["once", "turn", "always", "no"]))
+    };
+    let shown = render(&prompt, Paint::OFF, WIDE);
+    for (key, word, number, says) in [
+        ("y", "once", "1", "  y  run it, this once\n"),
+        (
+            "t",
+            "turn",
+            "2",
+            "  t  run it, and whenever it comes again in this turn\n",
+        ),
+        ("a", "always", "3", "  a  run it, now and always\n"),
+        ("n", "no", "4", "  n  no\n"),
+    ] {
+        assert!(shown.contains(says), "{shown}");
+        for typed in [key, word, number] {
+            assert_eq!(
+                parse_line(&prompt, typed),
+                answer(word.into(), false),
+                "{typed}"
+            );
+        }
+    }
+    // Another tool's options are its own.
+    let other = question("How often?", select(&["once", "always"]));
+    assert!(render(&other, Paint::OFF, WIDE).contains("  1  once\n"));
+}

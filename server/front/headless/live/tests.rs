@@ -73,7 +73,10 @@ fn a_running_call_is_shown_with_the_last_lines_that_it_printed() {
         1_300,
         &[head, "  │ two", "  │ three", "  │ four", "  │ five"],
     );
+    let printed = ["  │ two", "  │ three", "  │ four", "  │ five"];
+    assert_eq!(scene.live.printed("c"), printed);
     scene.happens(2_000, result());
+    assert_eq!(scene.live.printed("c"), [""; 0]);
     scene.shows(2_299, &[]);
     scene.shows(2_300, &["⠸ waiting for the model · 0.3 s"]);
 }

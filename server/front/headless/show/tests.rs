@@ -256,6 +256,7 @@ fn check_end(end: &TurnCompleted, expected: &[&str]) {
         model: "a/b".into(),
         root: "/w".into(),
         hints: Some(Hints::default()),
+        columns: None,
     };
     let mut show = Show::new(Paint::OFF, false, false, about);
     show.update(&read(&text(1, "All done.")));
@@ -343,6 +344,7 @@ fn the_end_names_the_files_that_were_changed_once_each() {
         model: "a/b".into(),
         root: "/w".into(),
         hints: None,
+        columns: None,
     };
     let mut show = Show::new(Paint::OFF, false, false, about);
     for uris in [
