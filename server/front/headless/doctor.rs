@@ -1,29 +1,22 @@
 //! `aside doctor`.
 
+mod finding;
+mod providers;
+
 use std::{
-    env,
-    ffi::OsStr,
-    fs,
+    env, fs,
     io::{self, IsTerminal, Write},
-    os::unix::fs::{DirBuilderExt, PermissionsExt},
-    path::{Path, PathBuf},
-    time::Duration,
+    os::unix::fs::DirBuilderExt,
+    path::PathBuf,
 };
 
-use tokio::time::timeout;
-
+use self::finding::{Finding, GRADE, Grade};
 use super::{failure::CommandFailure, place::CommandContext, streams::Streams};
 use crate::{
-    config::{self, Configuration, ModelId, Settings, Sources},
-    engine::{
-        ConversationTarget, StartError, TurnRequest, TurnStart,
-        models::{Models, key::KeySource},
-    },
-    environment,
-    provider::ApiKind,
+    config::{Configuration, Settings, Sources},
+    engine::{ConversationTarget, StartError, TurnRequest, TurnStart},
     session::{conversation::ConversationSummary, store::Store},
     tool::sandbox::{Missing, SandboxRules},
-    visible::one_line,
 };
 
 /// Looks at everything that a turn needs, says what it found, a line each, and what to do about it.
@@ -43,7 +36,7 @@ pub async fn run(place: &CommandContext, streams: &mut Streams<'_>) -> Result<()
             findings.push(trust(place, trusted));
             let settings = &configuration.settings;
             let models = place.engine.models(settings);
-            findings.extend(providers(settings, &models).await);
+            findings.extend(providers::findings(settings, &models).await);
             // With such settings there is no turn, whatever its model.
             if void.is_empty() {
                 findings.push(model(place, &configuration).await);
@@ -73,57 +66,8 @@ pub async fn run(place: &CommandContext, streams: &mut Streams<'_>) -> Result<()
     }
 }
 
-/// What is written to see whether there is room: about as much as a turn writes.
-const ROOM: [u8; 64 << 10] = [0; 64 << 10];
-/// Columns of a grade.
-const GRADE: usize = 8;
-/// How long a server is waited for.
-const ANSWER: Duration = Duration::from_secs(3);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Grade {
-    Ok,
-    Warning,
-    Error,
-}
-
-/// One thing that was looked at.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Finding {
-    grade: Grade,
-    text: String,
-}
-
-impl Finding {
-    fn ok(text: impl Into<String>) -> Self {
-        Self::of(Grade::Ok, text)
-    }
-
-    fn warning(text: impl Into<String>) -> Self {
-        Self::of(Grade::Warning, text)
-    }
-
-    fn error(text: impl Into<String>) -> Self {
-        Self::of(Grade::Error, text)
-    }
-
-    fn of(grade: Grade, text: impl Into<String>) -> Self {
-        Self {
-            grade,
-            text: text.into(),
-        }
-    }
-
-    fn line(&self) -> String {
-        let grade = match self.grade {
-            Grade::Ok => "ok",
-            Grade::Warning => "warning",
-            Grade::Error => "error",
-        };
-        format!("{grade:<GRADE$} {}\n", one_line(&self.text))
-    }
-}
-
+/// Bytes that are written to see whether there is room: about as many as a turn writes.
+const ROOM: usize = 64 << 10;
 fn version() -> Finding {
     Finding::ok(format!(
         "aside {} on {} ({})",
@@ -142,7 +86,7 @@ fn state_directory(place: &CommandContext) -> Finding {
             .mode(0o700)
             .create(place.engine.state_dir())?;
         let mut file = tempfile::NamedTempFile::new_in(place.engine.state_dir())?;
-        file.write_all(&ROOM)?;
+        file.write_all(&vec![0; ROOM])?;
         file.as_file().sync_all()
     };
     match write() {
@@ -181,77 +125,6 @@ fn trust(place: &CommandContext, trusted: bool) -> Finding {
         "workspace: {root} is not trusted, so only tools that read will run; \
          trust it with `aside trust`, or for one run with --trust"
     ))
-}
-
-/// Which providers can be used, and where their keys are. Only an Ollama is asked whether it is there.
-async fn providers(settings: &Settings, models: &Models) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for name in config::usable_providers(settings, models.env().as_ref()) {
-        let of = |what: &str| format!("provider: {what}");
-        let found =
-            ModelId::of_provider(&name, settings).and_then(|id| models.endpoint(&id, settings));
-        let endpoint = match found {
-            Ok(endpoint) => endpoint,
-            Err(what) => {
-                findings.push(Finding::warning(of(&what)));
-                continue;
-            }
-        };
-        let place = format!("{name} at {}", endpoint.options.base);
-        let key = match &endpoint.key {
-            KeySource::None => "without a key".to_owned(),
-            source => format!("with the key from {}", source.words()),
-        };
-        if let KeySource::Variable(variable) = &endpoint.key
-            && environment::is_exposed(variable)
-        {
-            findings.push(Finding::warning(of(&format!(
-                "commands that run here can read the key in {variable}, as this system does not let a program take \
-                 it out of its environment; use providers.{name}.api_key_command instead"
-            ))));
-        }
-        if let KeySource::Command { command, .. } = &endpoint.key
-            && let Some(program) = command.first()
-            && !can_start(program, env::var_os("PATH").as_deref())
-        {
-            findings.push(Finding::warning(of(&format!(
-                "{place} has no key, since the program {program} of providers.{name}.api_key_command is not there or \
-                 cannot be run; install it, or correct that command"
-            ))));
-            continue;
-        }
-        if endpoint.kind != ApiKind::Ollama {
-            findings.push(Finding::ok(of(&format!("{place}, {key}"))));
-            continue;
-        }
-        match timeout(ANSWER, models.list(&endpoint)).await {
-            Ok(Ok(listed)) => {
-                let count = listed.len();
-                findings.push(Finding::ok(of(&format!("{place}, {key}: {count} models"))));
-            }
-            _ if models.expects_ollama(settings) => {
-                let what = format!("{place} does not answer; start it, or correct its address");
-                findings.push(Finding::warning(of(&what)));
-            }
-            _ => {}
-        }
-    }
-    findings
-}
-
-/// Whether a program of this name could be started; it is not. `path` is where programs are looked for.
-fn can_start(program: &str, path: Option<&OsStr>) -> bool {
-    let is_program = |file: &Path| {
-        let about = fs::metadata(file);
-        about.is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
-    };
-    if program.contains('/') {
-        return is_program(Path::new(program));
-    }
-    let folders = path.into_iter().flat_map(env::split_paths);
-    folders
-        .into_iter()
-        .any(|folder| is_program(&folder.join(program)))
 }
 
 /// Whether a turn could begin: with the configured model, or with one that is given for it.
@@ -405,6 +278,8 @@ fn damage(store: &Store, listed: &ConversationSummary) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use std::{os::unix::fs::PermissionsExt, time::Duration};
+
     use super::*;
     use crate::{session::record::Entry, turn::Event};
 
@@ -443,22 +318,6 @@ mod tests {
             "error    state directory: /t/state cannot be written: File exists (os error 17); \
              make it writable, or set XDG_STATE_HOME to one that is\n"
         );
-    }
-
-    #[test]
-    fn a_program_is_looked_for_and_not_run() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = Some(folder.path().as_os_str());
-        let program = folder.path().join("keeper");
-        let named = program.to_string_lossy().into_owned();
-        let both = || (can_start("keeper", path), can_start(&named, None));
-        assert_eq!(both(), (false, false));
-        fs::write(&program, "exit 1").expect("written");
-        assert_eq!(both(), (false, false), "nobody may run it");
-        let mode = fs::Permissions::from_mode(0o700);
-        fs::set_permissions(&program, mode).expect("its mode");
-        assert_eq!(both(), (true, true));
-        assert!(!can_start("keeper", None));
     }
 
     #[test]

@@ -8,6 +8,8 @@ use tui_input::{Input, InputRequest};
 use unicode_width::UnicodeWidthChar;
 use vte::{Params, Parser, Perform};
 
+use crate::turn::question::AnswerType;
+
 /// What stands before the line.
 const MARK: &str = "> ";
 
@@ -63,6 +65,15 @@ impl TypedText {
         let mut text = Self::default();
         text.edited.paste.has_lines = true;
         text
+    }
+
+    /// Nothing typed yet of an answer of this type.
+    #[must_use]
+    pub fn answering(answer_type: &AnswerType) -> Self {
+        match answer_type {
+            AnswerType::Text { .. } => Self::of_lines(),
+            _ => Self::default(),
+        }
     }
 
     /// Whether something that came was dropped since this was asked.

@@ -337,7 +337,7 @@ impl Desk {
             self.modes = Some(TypingModes::unseen(&self.tty)?);
         } else if self.lines.drawn.can_move() {
             self.modes = Some(TypingModes::edited(&self.tty)?);
-            self.typed = Some(typed::empty_line(&prompt.answer_type));
+            self.typed = Some(TypedText::answering(&prompt.answer_type));
         }
         tcflush(&self.tty, QueueSelector::IFlush)?;
         self.write(&shown)

@@ -280,7 +280,7 @@ fn a_web_page_is_not_asked_again() {
     row(|api| {
         let page = "\n<!doctype html><html><body>It works!</body></html>\n";
         let stage = ModelStage::new(api, vec![http(ServedReply::new(200, "text/html", page))]);
-        let done = run(&stage).exits(3);
+        let done = run(&stage).exits(6);
         let sentence = "what answers at 127.0.0.1 is a web page, and not the API; \
                         correct the provider's base_url, or log in to the network that you are in";
         assert_says(api, &done, sentence);

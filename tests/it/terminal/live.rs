@@ -143,7 +143,11 @@ fn what_runs_is_shown_with_its_last_lines_and_a_failure_is_red() {
 fn a_turn_that_failed_says_why() {
     let world = TestWorld::new();
     let model = world.script("[[reply]]\nfault = { status = 401, text = 'who are you' }");
-    let start = on_the_screen(&["run", "--trust", "-m", &model, "Go"]);
+    let start = PtyStart {
+        // As wide as the screen.
+        shell: r#"stty cols 200; exec "$@""#,
+        ..on_the_screen(&["run", "--trust", "-m", &model, "Go"])
+    };
     let written = PtyPerson::starts(&world, &start).ends(6);
     matches("failing.txt", &screen(&world, &written));
 }

@@ -15,7 +15,7 @@ use super::{
     },
     Desk,
 };
-use crate::turn::{input::PromptAnswer, question::AnswerType};
+use crate::turn::input::PromptAnswer;
 
 /// The longest line that is taken, in bytes.
 const LINE: usize = 64 * 1024;
@@ -133,17 +133,9 @@ impl Desk {
     fn again(&mut self, sentence: &str) -> io::Result<()> {
         self.line.clear();
         if let (Some(typed), Some(prompt)) = (&mut self.typed, self.open.front()) {
-            *typed = empty_line(&prompt.answer_type);
+            *typed = TypedText::answering(&prompt.answer_type);
         }
         let sentence = wrapped(sentence, "", "", self.width());
         self.write(&format!("{sentence}\n> "))
-    }
-}
-
-/// A line for an answer of this type, nothing typed.
-pub(super) fn empty_line(answer_type: &AnswerType) -> TypedText {
-    match answer_type {
-        AnswerType::Text { .. } => TypedText::of_lines(),
-        _ => TypedText::default(),
     }
 }
