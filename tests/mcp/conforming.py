@@ -3,10 +3,12 @@
 Its only argument is the address of the server; the environment says which scenario it is, and where `aside` is.
 """
 
+import atexit
 import json
 import os
 import pty
 import select
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -51,6 +53,7 @@ def script(calls):
 def world(url, calls):
     """A user whose file names the server and lets its tools run, with an empty workspace that is trusted."""
     folder = Path(tempfile.mkdtemp(prefix="aside-conformance-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for name in ["config/aside", "work", "home"]:
         (folder / name).mkdir(parents=True)
     tools = "".join(f"[conversation.tools.'srv__{tool}']\nrun = 'unattended'\n" for tool, _ in calls)
