@@ -14,6 +14,7 @@ use rmcp::{
 use tokio::{
     io::AsyncReadExt,
     process::{ChildStdin, ChildStdout},
+    time::timeout,
 };
 
 use super::{
@@ -34,6 +35,8 @@ use crate::{
 
 /// Bytes of what a server says on standard error that are kept.
 const SAID: usize = 64 << 10;
+/// For how long the last of it is waited for once the server has ended.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// What may help a server that ended in a namespace of processes.
 const HINT: &str =
     "; if it is a snap, or needs sudo or another setuid program, set its `pid_namespace = false`";
@@ -90,17 +93,19 @@ async fn started(
         errors,
     } = pipes;
     let said = Arc::new(Mutex::new(Vec::new()));
-    tokio::spawn(listen(errors, said.clone()));
+    let heard = tokio::spawn(listen(errors, said.clone()));
     let transport: AsyncRwTransport<RoleClient, ChildStdout, ChildStdin> =
         AsyncRwTransport::new(output, input).with_max_line_length(MESSAGE);
     match Connection::over(transport, version, hide.clone()).await {
         Ok(connection) => Ok(connection.of_process(process)),
         Err(error) => {
+            process.end().await;
+            // What it said at its end may still be on its way, and nobody is left who could say more.
+            let _ = timeout(LAST_WORDS, heard).await;
             let mut why = hide.in_text(&why(&error, &said));
             if is_kept && matches!(error, ClientInitializeError::ConnectionClosed(_)) {
                 why += HINT;
             }
-            process.end().await;
             Err(OpenFault {
                 wants_newer: wants_newer(&error),
                 why,
