@@ -174,6 +174,36 @@ fn each_kind_of_miss_is_repaired_over_the_same_cache() {
     }
 }
 
+/// Where JSON was asked for, a call of a tool is no answer either, and the request that says so is one that the API takes.
+#[test]
+fn a_call_in_place_of_json_is_repaired() {
+    let settings = "conversation.inquiry.strategy = \"structured\"\n";
+    for side in SIDES {
+        let run = GrownRun::new(side.model, settings, move |request, number| {
+            match (inquiries(request).is_empty(), number) {
+                (true, step) => edits(side, 1, step),
+                (false, 0) => answers(side, request, &json!("2")),
+                (false, 1) => side.calls(100 + request.number, "list_files", &json!({"path": "."})),
+                (false, _) => side.says(100 + request.number, r#"{"answer":"2"}"#),
+            }
+        });
+        run.go(&[]).exits(0).writes("Done.\n");
+        run.is_clean();
+        let bodies = run.bodies();
+        assert_eq!(bodies.len(), 6, "{}", side.model);
+        for body in &bodies[2..5] {
+            assert!(rung(side.api, body).1, "{} {body}", side.model);
+        }
+        for repair in &bodies[3..5] {
+            let repair = repair.to_string();
+            assert!(repair.contains("Not accepted."), "{} {repair}", side.model);
+        }
+        assert_eq!(run.world.read("asks0.txt"), "mark\nnote\nmark\n");
+        let log = run.log();
+        assert_eq!(log.one("inquiry_response")["tries"], 3, "{}", side.model);
+    }
+}
+
 #[test]
 fn the_last_rung_may_be_the_one_that_answers() {
     for (side, forced) in rungs() {

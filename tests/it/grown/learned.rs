@@ -301,6 +301,48 @@ fn a_named_rung_is_the_first_one_where_the_force_is_refused() {
     assert_eq!(run.log().all("inquiry_response").len(), 2);
 }
 
+/// A model that takes a forced tool, but not while it thinks, is told to call it and goes on thinking; where it does not
+/// obey it is forced, without thinking for that one request.
+#[test]
+fn a_force_that_does_not_go_with_thinking_comes_without_it_once_words_did_not_help() {
+    let thinks = |body: &Value| {
+        let thinking = body["thinking"]["type"].as_str();
+        thinking.is_some_and(|it| it != "disabled")
+    };
+    let is_forced = |body: &Value| body["tool_choice"]["type"] == "tool";
+    let force = ["--tool-choice", "list_files"];
+    let run = GrownRun::new(OPUS.model, "", move |request, number| {
+        let body = &request.json;
+        if is_forced(body) && thinks(body) {
+            OPUS.refuses("Thinking may not be enabled when tool_choice forces tool use.")
+        } else {
+            obedient(OPUS, &force, number, body)
+        }
+    });
+    run.go(&force).exits(0).writes("Done.\n");
+    run.go(&["--continue", "--tool-choice", "list_files"])
+        .exits(0);
+    run.is_clean();
+    assert_eq!(
+        run.log().one("learned")["refuses"],
+        "forced_while_reasoning"
+    );
+    let bodies = run.bodies();
+    let sent = bodies.iter().map(|body| (is_forced(body), thinks(body)));
+    assert_eq!(
+        sent.collect::<Vec<_>>(),
+        [
+            // It is refused; words help.
+            (true, true),
+            (false, true),
+            (false, true),
+            // The next turn begins with words, which do not help.
+            (false, true),
+            (true, false),
+        ]
+    );
+}
+
 /// Earlier reasoning that is refused is left out, once; a second refusal is the turn's end.
 #[test]
 fn reasoning_that_is_refused_is_left_out_once() {

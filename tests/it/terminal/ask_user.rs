@@ -9,6 +9,15 @@ use super::{
 };
 use crate::world::TestWorld;
 
+/// Asks for one of two.
+const WAYS: &str = r#"
+[[reply]]
+when = { step = 1 }
+say = [{ call = "ask_user", id = "ask", arguments = { question = "Which way?", answer_type = "select", options = ["rebase", "merge"] } }]
+[[reply]]
+say = [{ text = "Done." }]
+"#;
+
 /// The label of the prompt as the user may set it.
 const LABEL: &str = "conversation.tools.ask_user.questions.answer.prompt_label='Pair programmer'";
 
@@ -74,4 +83,29 @@ fn the_assistant_asks_under_a_label_of_the_user_s_choice() {
         "ask_user.txt",
         &page.replace("Pair programmer", "Assistant"),
     );
+}
+
+/// The assistant asks, whoever answers: that nobody was asked, and why, is on the screen as an answer of the person is.
+#[test]
+fn what_the_configuration_answers_is_shown_as_such() {
+    for (answer, shown, told) in [
+        ("merge", "merge (configured)", r#""answer":"merge""#),
+        (
+            "squash",
+            "no answer (invalid_static_answer)",
+            "does not match the question's answer_type",
+        ),
+    ] {
+        let world = TestWorld::new();
+        let answer = format!("ask_user.answer={answer}");
+        let person = PtyPerson::runs(&world, WAYS, &["--trust", "--answer", &answer]);
+        let screen = person.ends(0);
+        let line = format!("? Assistant: Which way? {shown}");
+        assert!(screen.contains(&line), "{screen}");
+        assert!(!screen.contains("── Assistant ──"), "{screen}");
+        let is_refused = screen.contains("refused: ask_user `");
+        assert_eq!(is_refused, shown.starts_with("no answer"), "{screen}");
+        let log = world.log();
+        assert!(log.told("ask").contains(told), "{}", log.told("ask"));
+    }
 }
