@@ -84,7 +84,6 @@ fn finish(result: Result<(u8, String), CommandFailure>) -> ExitCode {
     }
 }
 
-/// Asks the person at the terminal a yes or no. Whatever is no yes is a no.
 /// Who consents to what a command would do.
 fn consent(is_given: bool, ask: &mut dyn FnMut(&str) -> io::Result<bool>) -> Consent<'_> {
     if is_given {
@@ -103,6 +102,7 @@ fn pasted() -> io::Result<String> {
     Ok(line)
 }
 
+/// Asks the person at the terminal a yes or no. Whatever is no yes is a no.
 fn ask_person(question: &str) -> io::Result<bool> {
     let mut out = io::stdout().lock();
     let columns = streams::columns(&out);

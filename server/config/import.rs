@@ -24,7 +24,7 @@ pub struct ImportedServers {
 /// A server that can be taken.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedServer {
-    /// Its name.
+    /// The key of its table, which is what its tools begin with.
     pub name: String,
     /// What stands under `mcp.servers.NAME`.
     pub table: Table,

@@ -84,7 +84,7 @@ pub struct ServerAddress {
 /// A header of every request to a server.
 #[derive(Clone)]
 pub struct ServerHeader {
-    /// Its name.
+    /// As in the configuration; `Authorization` takes the place of a login.
     pub name: HeaderName,
     /// What it says, which may be a secret.
     pub value: HeaderValue,
