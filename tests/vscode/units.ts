@@ -4,6 +4,7 @@ import { PassThrough } from 'node:stream';
 
 import { compose, diffBlocks, linesOf } from 'source/blocks';
 import { boxed, escaped, fenced, harmless, isLong, traced, visible } from 'source/text';
+import { TurnText } from 'source/turnText';
 import { createMessageConnection, StreamMessageReader, StreamMessageWriter, Trace, TraceFormat } from 'vscode-jsonrpc/node';
 
 // Any two texts: all blocks make the new one, none the old one, and between two blocks a line stays.
@@ -39,6 +40,17 @@ assert.equal(fenced('a\n```\nb'), '````text\na\n```\nb\n````');
 assert.deepEqual(['a\n'.repeat(20), `${'x'.repeat(80)}\n`.repeat(19), `${'牛'.repeat(40)}\n`.repeat(19)].map(isLong), [true, false, false]);
 assert.deepEqual([`${'x'.repeat(81)}\n`.repeat(10), `${'牛'.repeat(41)}\n`.repeat(10), 'x'.repeat(1_600), 'x'.repeat(1_601)].map(isLong), [true, true, false, true]);
 assert.equal(boxed('if x; then\n\ty\n  z  w v\nfi'), 'if x; then\n\u00a0\u00a0\u00a0\u00a0y\n\u00a0\u00a0z\u00a0\u00a0w v\nfi');
+
+// What is noted while a text is written stands below that text, and in no word of it.
+const turn = new TurnText();
+turn.apply({ kind: 'text', step: 1, text: 'I w' });
+turn.apply({ kind: 'steered', text: 'Left' });
+turn.apply({ kind: 'text', step: 1, text: 'alk.' });
+assert.equal(turn.markdown(), 'I walk.\n\n> Left');
+turn.apply({ kind: 'text', step: 2, text: 'I turn' });
+turn.note('*It ended.*', false);
+turn.apply({ kind: 'text', step: 2, text: 'I turn.' });
+assert.equal(turn.markdown(), 'I walk.\n\n> Left\n\nI turn\n\n*It ended.*\n\nI turn.');
 
 // A secret is answered over a real connection, whose trace is as verbose as can be, in both of its formats.
 async function trace(traceFormat: TraceFormat): Promise<string> {

@@ -200,7 +200,7 @@ export class Threads {
     for (const thread of this.threads) {
       if (!thread.turn || thread.turn.text.outcome !== undefined) continue;
       thread.turn.text.outcome = 'interrupted';
-      thread.turn.text.note('*The server ended. The turn can be resumed.*');
+      thread.turn.text.note('*The server ended. The turn can be resumed.*', false);
       this.render(thread);
     }
   }

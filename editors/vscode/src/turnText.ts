@@ -6,7 +6,7 @@ const RESULTS = { ok: '✓', error: '✗', cancelled: '–', denied: '⊘' };
 const INQUIRIES = { asked: 'A model is asked.', answered: 'The model answered.', failed: 'The model did not answer.' };
 
 export class TurnText {
-  private parts: { text: string; step?: number; call?: string }[] = [];
+  private parts: { text: string; step?: number; call?: string; isBelow?: boolean }[] = [];
   private readonly calls = new Map<string, { title: string; running: boolean }>();
   private readonly questions = new Map<string, string>();
   usage?: Usage;
@@ -52,8 +52,9 @@ export class TurnText {
     if (error) this.note(`**${escaped(error.message)}**`);
   }
 
-  note(text: string): void {
-    this.parts.push({ text: `\n\n${text}\n\n` });
+  /** Below what is being written, which goes on above it, unless that has ended. */
+  note(text: string, isBelow = true): void {
+    this.parts.push({ text: `\n\n${text}\n\n`, isBelow });
   }
 
   /** About how long the text is. */
@@ -66,7 +67,7 @@ export class TurnText {
   }
 
   private say(text: string, step: number): void {
-    const last = this.parts.at(-1);
+    const last = this.parts.findLast(({ isBelow }) => !isBelow);
     if (last && last.step === step && last.call === undefined) last.text += text;
     else this.parts.push({ text, step });
   }

@@ -84,6 +84,27 @@ say = [{ text = "Steered." }]
   T.has(T.page(), 'Steered.')
 end)
 
+test('what is added while a text is written stands below that text, and in no word of it', {
+  script = [=[
+[[reply]]
+when = { step = 1 }
+piece_delay_ms = 100
+say = [{ text = "I walk and walk.\n\nI go on.", pieces = 15 }, { call = "run_command", arguments = { command = "echo walked" } }]
+[[reply]]
+say = [{ text = "I turned." }]
+]=],
+}, function()
+  vim.cmd('Aside ask go')
+  T.wait('a word is there', function() return T.page():find('I w') end)
+  vim.cmd('Aside steer left')
+  T.prompts(1)
+  T.choices = { 'No' }
+  vim.cmd('Aside answer')
+  T.ended()
+  T.has(T.page(), '> go\n\nI walk and walk.\n\nI go on.\n\n> left\n\n`run_command echo walked`\n')
+  T.has(T.page(), '\n\nI turned.')
+end)
+
 test('a turn is cancelled', {
   script = '[[reply]]\nsay = [{ text = "a b c d e f g", pieces = 7 }]\nfault = { stall = true, cut_after = 3 }',
 }, function()

@@ -34,6 +34,7 @@ local namespace = vim.api.nvim_create_namespace('aside.view')
 ---@field lines table<string, aside.Line>
 ---@field private folded integer lines that may be in a fold
 ---@field private pieces string[] text that is not written yet
+---@field private below integer lines below the text that is being written
 ---@field private tail? string what the page ends with: text or reasoning of a step, a line, or a paragraph
 ---@field private steps table<integer, integer> lines that stood there before a step
 ---@field private timer? uv.uv_timer_t
@@ -53,7 +54,8 @@ function View.new()
     end
   end
   local buf = vim.api.nvim_create_buf(false, true)
-  local fields = { buf = buf, title = 'Aside', busy = false, folded = 0, pieces = {}, lines = {}, steps = {} }
+  local fields =
+    { buf = buf, title = 'Aside', busy = false, folded = 0, below = 0, pieces = {}, lines = {}, steps = {} }
   local self = setmetatable(fields, View)
   views[buf] = self
   vim.bo[buf].bufhidden, vim.bo[buf].undolevels, vim.bo[buf].modifiable = 'hide', -1, false
@@ -231,11 +233,18 @@ function View:flush()
   if #self.pieces == 0 then return end
   local lines = vim.split(table.concat(self.pieces), '\n')
   self.pieces = {}
-  self:change(function() vim.api.nvim_buf_set_text(self.buf, -1, -1, -1, -1, lines) end)
+  self:change(function()
+    local row = vim.api.nvim_buf_line_count(self.buf) - 1 - self.below
+    vim.api.nvim_buf_set_text(self.buf, row, -1, row, -1, lines)
+  end)
 end
 
 --- Adds text at the end, with the next tick. Something new begins after a blank line, a line on the next one.
 function View:put(kind, text)
+  if self.below > 0 and kind ~= self.tail then
+    self:flush()
+    self.below, self.tail = 0, 'paragraph'
+  end
   local gap = not self.tail and '' or kind == 'line' and self.tail == 'line' and '\n' or '\n\n'
   if kind == self.tail and kind ~= 'line' and kind ~= 'paragraph' then gap = '' end
   self.tail = kind
@@ -264,25 +273,32 @@ function View:discard(step)
   if not before then return end
   self:flush()
   self:change(function() vim.api.nvim_buf_set_lines(self.buf, before, -1, true, {}) end)
-  self.tail, self.steps[step] = before > 0 and 'paragraph' or nil, nil
+  self.tail, self.steps[step], self.below = before > 0 and 'paragraph' or nil, nil, 0
+end
+
+--- Adds a paragraph. While a text is written, it stands below that, and in no word of it.
+function View:paragraph(text)
+  self:flush()
+  if self.busy and self.tail and self.tail:find('^text') then
+    local lines = vim.split('\n' .. text, '\n')
+    self:change(function() vim.api.nvim_buf_set_lines(self.buf, -1, -1, true, lines) end)
+    self.below = self.below + #lines
+  else
+    self:put('paragraph', text)
+    self:flush()
+  end
 end
 
 --- What the person said.
-function View:said(text)
-  self:put('paragraph', '> ' .. text:gsub('\n', '\n> '))
-  self:flush()
-end
+function View:said(text) self:paragraph('> ' .. text:gsub('\n', '\n> ')) end
 
 --- Something to know.
-function View:note(text)
-  self:put('paragraph', '*' .. text:gsub('%s+', ' ') .. '*')
-  self:flush()
-end
+function View:note(text) self:paragraph('*' .. text:gsub('%s+', ' ') .. '*') end
 
 --- The whole page anew.
 function View:set(text)
   self:change(function() vim.api.nvim_buf_set_lines(self.buf, 0, -1, true, vim.split(vim.trim(text), '\n')) end)
-  self.tail = 'paragraph'
+  self.tail, self.below = 'paragraph', 0
 end
 
 --- A line that stands for something which runs: a tool, or a question. One that was interrupted runs again.
@@ -355,6 +371,10 @@ end
 function View:set_busy(busy)
   self.busy = busy
   self:flush()
+  -- What goes on later, after a crash, goes on below all of it.
+  if not busy and self.below > 0 then
+    self.below, self.tail = 0, 'paragraph'
+  end
   self:redraw()
   if busy and not self.timer then
     local function tick()
