@@ -11,7 +11,6 @@ pub mod spoken;
 
 use std::{
     ffi::OsString,
-    fs::File,
     io::{self, Read, Seek, Write},
     os::{fd::OwnedFd, unix::net::UnixStream},
     path::{Path, PathBuf},
@@ -20,7 +19,6 @@ use std::{
     time::Duration,
 };
 
-use rustix::fs::{MemfdFlags, memfd_create};
 use tokio::{
     io::AsyncReadExt,
     process::{Child, ChildStdout as Output, Command},
@@ -35,7 +33,7 @@ use crate::{environment, turn::record::CallKey, visible::printable};
 use super::{
     ToolContext,
     sandbox::{WallKind, Walls},
-    supervisor::{self, Report, handed},
+    supervisor::{self, Report, handed, unnamed},
 };
 
 /// Bytes of an output that are kept for `read_output`.
@@ -160,7 +158,7 @@ pub(super) async fn answer(
         },
         errors: Some(Capture::new(host, job.call, KEPT_ERRORS)),
     };
-    let file = File::from(memfd_create("input", MemfdFlags::CLOEXEC)?);
+    let file = unnamed()?;
     let mut writer = &file;
     writer.write_all(input)?;
     writer.rewind()?;

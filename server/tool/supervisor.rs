@@ -20,7 +20,7 @@ use std::{
     fs::{self, File},
     io::{self, Read, Seek, Write},
     os::{
-        fd::{AsRawFd, OwnedFd},
+        fd::{AsFd, AsRawFd, OwnedFd},
         unix::{net::UnixStream, process::CommandExt},
     },
     process::{Command, Stdio, exit},
@@ -30,9 +30,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{MemfdFlags, memfd_create},
-    io::{FdFlags, fcntl_setfd},
-    pipe::{PipeFlags, pipe_with},
+    io::{FdFlags, fcntl_setfd, ioctl_fionbio},
     process::{Pid, Signal, WaitOptions},
 };
 
@@ -285,20 +283,22 @@ impl WallPipes {
         let Some(program) = filter::program() else {
             return Err(io::ErrorKind::Unsupported.into());
         };
-        let filter = memfd_create("filter", MemfdFlags::empty())?;
-        let mut writer = File::from(filter.try_clone()?);
-        writer.write_all(&program)?;
-        writer.rewind()?;
-        drop(writer);
-        let (status, status_end) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
-        fcntl_setfd(&status_end, FdFlags::empty())?;
+        let mut filter = unnamed()?;
+        filter.write_all(&program)?;
+        filter.rewind()?;
+        let (status, status_end) = io::pipe()?;
+        // Nothing is waited for where bubblewrap has ended without a word.
+        ioctl_fionbio(&status, true)?;
+        for kept in [filter.as_fd(), status_end.as_fd()] {
+            fcntl_setfd(kept, FdFlags::empty())?;
+        }
         if filter.as_raw_fd() != FILTER_FD || status_end.as_raw_fd() != STATUS_FD {
             return Err(io::Error::other("a descriptor is taken"));
         }
         Ok(Self {
-            filter,
-            status: status.into(),
-            status_end,
+            filter: filter.into(),
+            status: OwnedFd::from(status).into(),
+            status_end: status_end.into(),
         })
     }
 
@@ -417,9 +417,24 @@ fn reap(main: Pid, wake: &Sender<Wake>) {
     let _ = wake.send(Wake::Alone);
 }
 
+/// A file without a name, which a child process reads in place of a pipe.
+pub(super) fn unnamed() -> io::Result<File> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{MemfdFlags, memfd_create};
+        Ok(memfd_create("unnamed", MemfdFlags::CLOEXEC)?.into())
+    }
+    #[cfg(not(target_os = "linux"))]
+    tempfile::tempfile()
+}
+
 /// Closes what an editor or a shell may have left open in us: the command gets 0, 1 and 2 alone.
 fn close_inherited() {
-    let Ok(entries) = fs::read_dir("/proc/self/fd") else {
+    let open = match cfg!(target_os = "linux") {
+        true => "/proc/self/fd",
+        false => "/dev/fd",
+    };
+    let Ok(entries) = fs::read_dir(open) else {
         return;
     };
     let open: Vec<i32> = entries

@@ -27,7 +27,15 @@ use std::{
 use tokio::sync::OnceCell;
 
 pub(super) mod commands;
+#[cfg(target_os = "linux")]
 pub(super) mod filter;
+/// Other systems have no such filter, so that no walls are built there.
+#[cfg(not(target_os = "linux"))]
+pub(super) mod filter {
+    pub(in crate::tool) fn program() -> Option<Vec<u8>> {
+        None
+    }
+}
 mod git;
 pub mod hosts;
 pub(super) mod layout;

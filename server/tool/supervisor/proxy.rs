@@ -17,7 +17,6 @@ use std::{
     time::Duration,
 };
 
-use rustix::net::{AddressFamily, SocketType, sockopt};
 use url::{Host, Url};
 
 use crate::tool::sandbox::hosts::{AllowedHost, host_of, is_refused, split};
@@ -58,10 +57,7 @@ struct Denial {
 
 /// Serves a command at the socket that was handed out of its network. Returns at once where it is none that listens.
 pub(super) fn serve(socket: OwnedFd, allowed: Vec<AllowedHost>) {
-    let listens = sockopt::socket_acceptconn(&socket) == Ok(true)
-        && sockopt::socket_domain(&socket) == Ok(AddressFamily::INET)
-        && sockopt::socket_type(&socket) == Ok(SocketType::STREAM);
-    if !listens {
+    if !listens(&socket) {
         return;
     }
     let proxy = Arc::new(Proxy {
@@ -93,6 +89,20 @@ pub(super) fn serve(socket: OwnedFd, allowed: Vec<AllowedHost>) {
             proxy.open.fetch_sub(1, Ordering::Relaxed);
         }
     }
+}
+
+#[cfg(target_os = "linux")]
+fn listens(socket: &OwnedFd) -> bool {
+    use rustix::net::{AddressFamily, SocketType, sockopt};
+    sockopt::socket_acceptconn(socket) == Ok(true)
+        && sockopt::socket_domain(socket) == Ok(AddressFamily::INET)
+        && sockopt::socket_type(socket) == Ok(SocketType::STREAM)
+}
+
+/// There are no walls on other systems, and so nothing comes out of them.
+#[cfg(not(target_os = "linux"))]
+fn listens(_: &OwnedFd) -> bool {
+    false
 }
 
 impl Proxy {

@@ -6,13 +6,13 @@ use std::{
     ffi::{OsStr, OsString},
     fs, io,
     os::{
-        fd::{AsFd, OwnedFd},
+        fd::{AsFd, BorrowedFd, OwnedFd},
         unix::{ffi::OsStrExt, fs::MetadataExt},
     },
     path::{Path, PathBuf},
 };
 
-use rustix::fs::{AtFlags, Mode, OFlags, fstat, openat, statat};
+use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
 
 use super::names::folded;
 
@@ -136,25 +136,31 @@ impl FileId {
     }
 }
 
+/// A folder is opened to be passed through, which nobody need be allowed to list. Other systems have no such thing: there
+/// what cannot be listed cannot be passed.
+#[cfg(target_os = "linux")]
+const PASSED: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+const PASSED: OFlags = OFlags::RDONLY;
+
 /// The folder itself and those above it, up to the top.
 fn climb(folder: &impl AsFd, real: &Path, below: Vec<OsString>) -> io::Result<Vec<Step>> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let mut at = openat(folder, ".", flags, Mode::empty())?;
+    let open = |at: BorrowedFd<'_>, name| {
+        let flags = PASSED | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        openat(at, name, flags, Mode::empty()).map(fs::File::from)
+    };
+    let mut at = open(folder.as_fd(), ".")?;
     let mut names = real.iter().rev();
     let mut steps: Vec<Step> = Vec::new();
     let mut below = below;
     while steps.len() < DEPTH {
-        let stat = fstat(&at)?;
-        let id = FileId {
-            device: stat.st_dev,
-            inode: stat.st_ino,
-        };
+        let id = FileId::of(&at.metadata()?);
         if steps.last().is_some_and(|last| last.id == id) {
             return Ok(steps);
         }
-        let above = openat(&at, "..", flags, Mode::empty())?;
+        let above = open(at.as_fd(), "..")?;
         steps.push(Step {
-            folder: at,
+            folder: at.into(),
             id,
             below: below.clone(),
         });
