@@ -260,7 +260,7 @@ impl TrustStore {
     }
 }
 
-/// Bytes as hexadecimal digits.
+/// The real path of a folder, by which trust in it is kept.
 fn folder_key(root: &Path) -> io::Result<String> {
     let folder = root.canonicalize()?;
     let text = folder
@@ -361,7 +361,13 @@ impl<'a> Programs<'a> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::{
+        ffi::OsStr,
+        os::unix::{
+            ffi::OsStrExt,
+            fs::{PermissionsExt, symlink},
+        },
+    };
 
     use super::*;
 
@@ -445,6 +451,23 @@ mod tests {
             symlink(root.parent().unwrap().join("two"), root.join("bin/out")).unwrap();
         };
         check(turn, "ended: bin/out");
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_named_is_said_to_be_the_workspace() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join(OsStr::from_bytes(b"caf\xe9"));
+        if fs::create_dir(&root).is_err() {
+            return; // Some systems have no such names.
+        }
+        let error = TrustStore::new(folder.path()).knows(&root).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        let said = error.to_string();
+        assert!(said.starts_with("the path of the workspace /"), "{said}");
+        assert!(
+            said.contains("is not UTF-8") && said.ends_with("rename it"),
+            "{said}"
+        );
     }
 
     #[test]
