@@ -9,7 +9,11 @@ use std::{
     ffi::{OsStr, OsString},
     fs::{self, File},
     io,
-    os::unix::{ffi::OsStrExt, fs::FileExt},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{FileExt, PermissionsExt},
+    },
+    path::Path,
     sync::{Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
@@ -123,6 +127,20 @@ fn is_for_children(name: &str) -> bool {
 #[must_use]
 pub fn looks_secret(name: &str) -> bool {
     SECRET.iter().any(|word| name.contains(word))
+}
+
+/// Whether a program of this name could be started; it is not. `path` is the `PATH` in which it is looked for.
+#[must_use]
+pub fn can_start(program: &str, path: Option<&OsStr>) -> bool {
+    let is_program = |file: &Path| {
+        let about = fs::metadata(file);
+        about.is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+    };
+    if program.contains('/') {
+        return is_program(Path::new(program));
+    }
+    let mut folders = path.into_iter().flat_map(env::split_paths);
+    folders.any(|folder| folder.is_absolute() && is_program(&folder.join(program)))
 }
 
 /// The absolute folders of a `PATH`.
@@ -261,6 +279,22 @@ mod tests {
         check("/usr/bin:/bin", "/usr/bin:/bin");
         check(".:/usr/bin:bin:~/bin::/bin:", "/usr/bin:/bin");
         check(".", "");
+    }
+
+    #[test]
+    fn a_program_is_looked_for_and_not_run() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = Some(folder.path().as_os_str());
+        let program = folder.path().join("keeper");
+        let named = program.to_string_lossy().into_owned();
+        let both = || (can_start("keeper", path), can_start(&named, None));
+        assert_eq!(both(), (false, false));
+        fs::write(&program, "exit 1").expect("written");
+        assert_eq!(both(), (false, false), "nobody may run it");
+        let mode = fs::Permissions::from_mode(0o700);
+        fs::set_permissions(&program, mode).expect("its mode");
+        assert_eq!(both(), (true, true));
+        assert!(!can_start("keeper", None));
     }
 
     #[test]

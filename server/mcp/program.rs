@@ -1,7 +1,7 @@
 //! A server that is a program: how it is started, and the protocol opened with it.
 
 use std::{
-    io,
+    env, io,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -22,6 +22,7 @@ use super::{
     settings::{HideSecrets, ProtocolChoice, ServerGround, ServerProgram},
 };
 use crate::{
+    environment::can_start,
     tool::{
         process::{
             Job,
@@ -81,6 +82,15 @@ async fn started(
     ground: &ServerGround,
     version: ProtocolVersion,
 ) -> Result<Connection, OpenFault> {
+    if !is_there(program) {
+        let named = short_line(&program.command, 80);
+        let why =
+            format!("there is no program `{named}`; install it, or correct the server's `command`");
+        return Err(OpenFault {
+            wants_newer: false,
+            why,
+        });
+    }
     let walls = ground.walls.clone().filter(|_| program.pid_namespace);
     let is_kept = walls.is_some();
     let (process, pipes) = start(program, ground, walls).map_err(|error| OpenFault {
@@ -112,6 +122,16 @@ async fn started(
             })
         }
     }
+}
+
+/// Whether a server's program is there, as far as that is known before it is started: a path may be meant from elsewhere.
+fn is_there(program: &ServerProgram) -> bool {
+    let named = program.environment.iter().find(|(name, _)| name == "PATH");
+    let path = match named {
+        Some((_, path)) => Some(path.into()),
+        None => env::var_os("PATH"),
+    };
+    program.command.contains('/') || can_start(&program.command, path.as_deref())
 }
 
 fn start(

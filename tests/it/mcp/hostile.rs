@@ -32,6 +32,9 @@ fn a_server_that_does_not_start_is_said_to_be_missing_and_the_turn_goes_on() {
     );
     let done = world.run(&calls("echo", &json!({})), &ALLOWED).exits(0);
     done.says("it ended before it answered; it says \"no licence\"");
+    world.user_config("[mcp.servers.srv]\ncommand = 'nonesuch'\n");
+    let done = world.run(&calls("echo", &json!({})), &ALLOWED).exits(0);
+    done.says("there is no program `nonesuch`; install it, or correct the server's `command`");
 }
 
 #[test]

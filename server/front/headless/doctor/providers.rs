@@ -1,6 +1,6 @@
 //! What `aside doctor` says of providers and their keys.
 
-use std::{env, ffi::OsStr, fs, os::unix::fs::PermissionsExt, path::Path, time::Duration};
+use std::{env, time::Duration};
 
 use tokio::time::timeout;
 
@@ -44,7 +44,7 @@ pub(super) async fn findings(settings: &Settings, models: &Models) -> Vec<Findin
         }
         if let KeySource::Command { command, .. } = &endpoint.key
             && let Some(program) = command.first()
-            && !can_start(program, env::var_os("PATH").as_deref())
+            && !environment::can_start(program, env::var_os("PATH").as_deref())
         {
             findings.push(Finding::warning(of(&format!(
                 "{place} has no key, since the program {program} of providers.{name}.api_key_command is not there or \
@@ -69,40 +69,4 @@ pub(super) async fn findings(settings: &Settings, models: &Models) -> Vec<Findin
         }
     }
     findings
-}
-
-/// Whether a program of this name could be started; it is not. `path` is where programs are looked for.
-fn can_start(program: &str, path: Option<&OsStr>) -> bool {
-    let is_program = |file: &Path| {
-        let about = fs::metadata(file);
-        about.is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
-    };
-    if program.contains('/') {
-        return is_program(Path::new(program));
-    }
-    let folders = path.into_iter().flat_map(env::split_paths);
-    folders
-        .into_iter()
-        .any(|folder| is_program(&folder.join(program)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_program_is_looked_for_and_not_run() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = Some(folder.path().as_os_str());
-        let program = folder.path().join("keeper");
-        let named = program.to_string_lossy().into_owned();
-        let both = || (can_start("keeper", path), can_start(&named, None));
-        assert_eq!(both(), (false, false));
-        fs::write(&program, "exit 1").expect("written");
-        assert_eq!(both(), (false, false), "nobody may run it");
-        let mode = fs::Permissions::from_mode(0o700);
-        fs::set_permissions(&program, mode).expect("its mode");
-        assert_eq!(both(), (true, true));
-        assert!(!can_start("keeper", None));
-    }
 }
