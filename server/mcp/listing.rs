@@ -75,9 +75,6 @@ fn tool(server: &str, remote: &str, value: &Value) -> Result<ListedTool, String>
     if remote.is_empty() || remote.len() > 128 {
         return Err("its name is not one of 1 to 128 characters".to_owned());
     }
-    if value["execution"]["taskSupport"] == "required" {
-        return Err("it runs as a task, which Aside does not do".to_owned());
-    }
     let schema = &value["inputSchema"];
     check(schema)?;
     let said: Value = [
