@@ -130,10 +130,10 @@ fn a_server_that_ends_at_once_may_need_what_is_not_there() {
     );
     let run = ground.run(&[], &[]);
     run.says("it ended before it answered; it says \"no licence\"; if it is a snap, or needs sudo or another setuid program, set its `pid_namespace = false`.");
-    world.user_config("[mcp.servers.srv]\ncommand = 'not-there'\n");
+    world.user_config("[mcp.servers.srv]\ncommand = '/not-there'\n");
     ground
         .run(&[], &[])
-        .says("not-there: No such file or directory");
+        .says("/not-there: No such file or directory");
 }
 
 /// Makes all programs there be in a folder, but for one.
