@@ -350,7 +350,8 @@ const OWN: &[Attack] = &[
     ),
     attack(
         "trust_file",
-        "echo '{}' >{state}/trust.json",
+        // At once, since others of the round read it.
+        "echo '{}' >{state}/new && mv {state}/new {state}/trust.json",
         Changes,
         FIXED,
     ),
