@@ -1,6 +1,6 @@
 //! What no second try mends: one sentence that says who, what and what to do, and never the key.
 
-use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt, path::Path};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use aside_model_server::{
     ServedApi,
@@ -259,14 +259,11 @@ fn a_content_filter() {
 #[test]
 fn nobody_there() {
     row(|api| {
-        let closed = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap();
+        // No other test can be given this port in the meantime.
+        let address = "127.0.0.1:9";
         let stage = ModelStage::new(api, Vec::new());
-        let address = closed.to_string();
-        stage.world.user_config(&column::configuration(&address));
-        let done = run_at(&stage, &address).exits(1);
+        stage.world.user_config(&column::configuration(address));
+        let done = run_at(&stage, address).exits(1);
         let sentence = format!(
             "{address} cannot be reached, or the connection to it broke \
              (Connection refused (os error 111)); look whether it runs and whether you are online"
