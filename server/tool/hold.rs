@@ -61,7 +61,7 @@ impl Hold {
 fn made(host: &ToolContext, before: &Places) -> Vec<String> {
     let root = host.workspace.root();
     let rules = &host.sandbox.rules;
-    let made = places::made(before, &rules.places(root));
+    let made = places::made(before, &rules.places_after(root, before));
     let taken_back = rules.take_back(&made);
     let names = made.iter().map(|path| {
         let name = path.strip_prefix(root).unwrap_or(path).to_string_lossy();

@@ -48,11 +48,10 @@ pub(super) fn kept(repository: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether a file says that a repository lies elsewhere that has all its parts itself, and would so be read with settings
-/// from there. Git itself makes such a file for worktrees alone.
+/// Whether a file in a repository says that its settings lie elsewhere. Git itself makes such a file for worktrees alone.
 pub(super) fn is_strange(place: &Path) -> bool {
-    place.file_name().is_some_and(|name| name == "commondir")
-        && place.parent().is_some_and(is_repository)
+    let above = place.parent().and_then(Path::parent);
+    place.ends_with("commondir") && !above.is_some_and(|it| it.ends_with("worktrees"))
 }
 
 /// Makes the folder of hooks where there is none, so that no command can put one in its place.

@@ -367,6 +367,15 @@ impl SandboxRules {
         }
     }
 
+    /// The same after it ran, where it may have made of a repository what no longer looks like one: each has hooks before.
+    pub(super) fn places_after(&self, root: &Path, before: &Places) -> Places {
+        let mut places = self.places(root);
+        let hooks = before.keys().filter(|place| place.ends_with("hooks"));
+        let repositories = hooks.filter_map(|place| place.parent());
+        places::add(&mut places, repositories.flat_map(git::kept));
+        places
+    }
+
     /// Removes what a command made where it could write in Git's folders, and nothing but an attack makes. Gives what is
     /// gone.
     pub(super) fn take_back(&self, made: &[PathBuf]) -> Vec<PathBuf> {

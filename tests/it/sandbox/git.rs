@@ -155,7 +155,7 @@ fn what_a_command_makes_for_git_to_run_is_named() {
 #[test]
 fn no_repository_is_read_with_settings_that_a_command_wrote() {
     let plants = "cp -r .git evil && git config -f evil/config core.fsmonitor 'touch ../outside/ran; false' && \
-                  echo ../evil >.git/commondir";
+                  echo ../evil >.git/commondir && rm -rf .git/objects .git/refs";
     for user in users() {
         let ground = ground(*user);
         let work = ground.world.at("");
