@@ -1,6 +1,6 @@
 // The life of the server: found, started, restarted after a crash, stopped; and its messages, typed by method.
 import * as vscode from 'vscode';
-import { CloseAction, LanguageClient, RevealOutputChannelOn, State, type InitializeParams } from 'vscode-languageclient/node';
+import { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn, State, type InitializeParams } from 'vscode-languageclient/node';
 import { findBinary, type Binary } from './binary';
 import { readSettings } from './settings';
 import { sentence, traced } from './text';
@@ -123,7 +123,8 @@ export class Server implements vscode.Disposable {
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       initializationOptions: () => this.settings(),
       initializationFailedHandler: () => false,
-      errorHandler: { error: (...what) => usual.error(...what), closed: () => closed() },
+      // A stream that fails is closed next, and only a connection that is closed is begun again.
+      errorHandler: { error: () => ({ action: ErrorAction.Continue, handled: true }), closed: () => closed() },
       // The server's own code actions are for editors without an extension.
       middleware: { provideCodeActions: () => [], workspace: { configuration: () => [this.settings()] } },
     });

@@ -1,4 +1,4 @@
-const { ask, aside, assert, complaints, debugInformation, ended, fs, instead, path, prompt, run, says, test, textOf, turnTo, until, useServer, vscode, withModal } = require('../kit');
+const { ask, aside, assert, complaints, debugInformation, ended, fs, instead, path, prompt, run, says, show, test, textOf, turnTo, until, useServer, vscode, withModal } = require('../kit');
 
 /** The process of the server: the only child of the extension host that is one. */
 function serverPid() {
@@ -33,6 +33,19 @@ test('a question outlives the server: it is started again in silence, and the tu
   await run('workbench.action.acceptSelectedQuickOpenItem');
   await says(thread, 'You are still there.');
   await ended(thread);
+  assert.deepEqual(complaints, []);
+});
+
+test('a server that ends while it is written to is started again too', async () => {
+  const { document } = await show('notes.md');
+  const pid = await until('the server', serverPid);
+  process.kill(pid, 'SIGSTOP');
+  const change = new vscode.WorkspaceEdit();
+  change.insert(document.uri, new vscode.Position(0, 0), 'More than a pipe holds. '.repeat(100_000));
+  await vscode.workspace.applyEdit(change);
+  await run('workbench.action.files.revert');
+  process.kill(pid, 'SIGKILL');
+  await until('another server', async () => ![undefined, pid].includes(serverPid()) && (await debugInformation()).includes('; running'));
   assert.deepEqual(complaints, []);
 });
 
