@@ -1,6 +1,9 @@
 //! One connection to a server, however it came about: its list of tools, its calls.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use rmcp::{
     model::{
@@ -30,15 +33,20 @@ const PAGES: usize = 64;
 /// The code of an error that says, among others, that the state of a call is too old.
 const PARAMS: i32 = -32602;
 
+/// The code of an error of the server's own, which says nothing of the protocol.
+const INTERNAL: i32 = -32603;
+
 /// An open connection. A server that was started for it ends with it.
 pub(super) struct Connection {
     running: RunningService<RoleClient, AsideClient>,
     /// Held: the server lives no longer than this.
-    _process: Option<Spoken>,
+    process: Option<Spoken>,
     pub(super) questions: Arc<ServerQuestions>,
     /// The server asks while a call runs, and says not for which.
     pub(super) is_older: bool,
     hide: HideSecrets,
+    /// What came back may be of a server that speaks another version by now. Over HTTP no end of a connection tells that.
+    doubted: AtomicBool,
     /// Held: what listens to changes of its tools ends with it.
     _listening: Option<DropGuard>,
 }
@@ -92,10 +100,11 @@ impl Connection {
         let listening = (!is_older).then(|| listening(running.peer().clone(), questions.clone()));
         Ok(Self {
             running,
-            _process: None,
+            process: None,
             questions,
             is_older,
             hide,
+            doubted: AtomicBool::default(),
             _listening: listening.flatten(),
         })
     }
@@ -103,14 +112,27 @@ impl Connection {
     /// The same connection, with the process that it ends with.
     pub(super) fn of_process(self, process: Spoken) -> Self {
         Self {
-            _process: Some(process),
+            process: Some(process),
             ..self
         }
     }
 
-    /// Whether nothing can be sent any more.
+    /// Whether another one has to be opened for what is sent next.
     pub(super) fn is_closed(&self) -> bool {
-        self.running.is_closed() || self.running.peer().is_transport_closed()
+        self.running.is_closed()
+            || self.running.peer().is_transport_closed()
+            || self.doubted.load(Ordering::Relaxed)
+    }
+
+    /// A request failed. A server on the network is asked anew then which version it speaks, before the next one.
+    fn has_failed(&self, error: &ServiceError) {
+        let is_of_protocol = match error {
+            ServiceError::McpError(error) => ![PARAMS, INTERNAL].contains(&error.code.0),
+            _ => true,
+        };
+        if self.process.is_none() && is_of_protocol {
+            self.doubted.store(true, Ordering::Relaxed);
+        }
     }
 
     /// All tools that the server lists, as it writes them.
@@ -124,7 +146,10 @@ impl Connection {
                 .running
                 .peer()
                 .send_request(ClientRequest::ListToolsRequest(request));
-            let page = page.await.map_err(|error| self.hidden(&said(&error)))?;
+            let page = page.await.map_err(|error| {
+                self.has_failed(&error);
+                self.hidden(&said(&error))
+            })?;
             let page = self.value_of(&page);
             let Some(listed) = page["tools"].as_array() else {
                 return Err("it does not list its tools".to_owned());
@@ -161,6 +186,9 @@ impl Connection {
             }
             reply = &mut handle.rx => reply.map_err(|_| CallFault::Gone)?,
         };
+        if let Err(error) = &reply {
+            self.has_failed(error);
+        }
         match reply {
             Ok(result) => Ok(self.value_of(&result)),
             Err(ServiceError::McpError(error)) => {

@@ -19,6 +19,9 @@ MODE = sys.argv[1]
 NEWER = "2026-07-28"
 # What the client answers to what it is asked, by id.
 ANSWERS = {}
+# The calls so far, and what is said to those who listen.
+CALLS, NEWS = [], queue.Queue()
+ABILITIES = {"tools": {"listChanged": True} if MODE.startswith("relisting") else {}}
 REQUESTS = open("requests", "a", buffering=1)
 
 
@@ -32,7 +35,16 @@ class Server(BaseHTTPRequestHandler):
         self.note("-")
         if MODE == "login" and self.path.startswith("/.well-known/"):
             return self.describe()
-        self.reply(405, b"")
+        if MODE != "relisting":
+            return self.reply(405, b"")
+        self.stream()
+        self.tell()
+
+    def tell(self, **about):
+        """Says what is new, as long as somebody listens."""
+        while True:
+            NEWS.get()
+            self.event({"method": "notifications/tools/list_changed", "params": about})
 
     def describe(self):
         """Who lets people log in, and how."""
@@ -48,6 +60,7 @@ class Server(BaseHTTPRequestHandler):
     def log_in(self, body):
         """Registers a client, or gives a token: a first one that is over at once, and one for its renewal."""
         if self.path == "/register":
+            self.note("register")
             about = {**json.loads(body), "client_id": "aside-1"}
             return self.reply(201, json.dumps(about).encode())
         wants = parse_qs(body.decode())
@@ -117,20 +130,24 @@ class Server(BaseHTTPRequestHandler):
             return self.reply(202, b"")
         if "id" not in request:
             return self.reply(202, b"")
-        if MODE == "modern":
+        # A server that is another version after its first call.
+        changed = bool(CALLS)
+        if MODE in ["modern", "relisting-modern"] or MODE == ["upgraded", "downgraded"][not changed]:
             return self.newer(request)
+        if MODE == "upgraded" and not changed and request["method"] == "server/discover":
+            return self.error(400, request, -32000, "Bad Request: no session")
         return self.older(request)
 
     def older(self, request):
         method, params = request["method"], request.get("params") or {}
         if method == "initialize":
-            about = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+            about = {"protocolVersion": "2025-11-25", "capabilities": ABILITIES,
                      "serverInfo": {"name": "x", "version": "1"}}
             return self.result(request, about, Mcp_Session_Id="session")
         if self.headers.get("Mcp-Session-Id") != "session":
             return self.error(400, request, -32000, "Bad Request: no session")
         if method == "tools/list":
-            return self.result(request, tools(MODE, 1, params.get("cursor")))
+            return self.result(request, tools(MODE, 1, params.get("cursor"), len(CALLS)))
         self.call(request, params)
 
     def newer(self, request):
@@ -142,12 +159,18 @@ class Server(BaseHTTPRequestHandler):
         if wrong:
             return self.error(400, request, -32020, f"headers do not match: {wrong}")
         if method == "server/discover":
-            about = {"resultType": "complete", "supportedVersions": [NEWER], "capabilities": {"tools": {}},
+            about = {"resultType": "complete", "supportedVersions": [NEWER], "capabilities": ABILITIES,
                      "ttlMs": 0, "cacheScope": "private"}
             return self.result(request, about)
         if method == "tools/list":
             return self.result(request, {"resultType": "complete", "ttlMs": 0, "cacheScope": "private",
-                                         **tools(MODE, 1, params.get("cursor"))})
+                                         **tools(MODE, 1, params.get("cursor"), len(CALLS))})
+        if method == "subscriptions/listen":
+            about = {"io.modelcontextprotocol/subscriptionId": request["id"]}
+            self.stream()
+            self.event({"method": "notifications/subscriptions/acknowledged", "params": {
+                "_meta": about, "notifications": params["notifications"]}})
+            return self.tell(_meta=about)
         if method != "tools/call":
             return self.error(404, request, -32601, "Method not found")
         if params["name"] == "ask":
@@ -156,6 +179,10 @@ class Server(BaseHTTPRequestHandler):
         self.call(request, params)
 
     def call(self, request, params):
+        CALLS.append(params)
+        if MODE.startswith("relisting"):
+            for _ in range(5):
+                NEWS.put(None)
         if MODE == "crash":
             self.stream()
             return self.connection.shutdown(socket.SHUT_RDWR)
@@ -175,7 +202,7 @@ class Server(BaseHTTPRequestHandler):
             return self.reply(200, b'{"x":"' + b"x" * (8 << 20) + b'"}')
         if MODE in ["key", "login"]:
             return self.result(request, text("the key is " + self.headers["Authorization"]))
-        if params["name"] == "echo":
+        if params["name"] != "ask":
             answer = text(json.dumps(params.get("arguments", {})))
             if MODE != "noise":
                 return self.result(request, answer)

@@ -11,6 +11,10 @@ MODE = sys.argv[1] if len(sys.argv) > 1 else "plain"
 OPEN = open("started", "a")
 OPEN.write(f"{os.getpid()}\n")
 OPEN.close()
+STARTS = len(open("started").readlines())
+# A server that is another version when it is started again; the start in which it is asked for the other one counts too.
+NEWER = (MODE in ["modern", "relisting-modern"] or (MODE == "upgraded" and STARTS > 1)
+         or (MODE == "downgraded" and STARTS <= 2))
 # The ids of the requests that listen to changes, and the calls so far.
 LISTENS, CALLS = [], []
 ABILITIES = {"tools": {"listChanged": True} if MODE.startswith("relisting") else {}}
@@ -38,7 +42,7 @@ def ask_live(schema):
 
 
 def call(params):
-    if MODE == "crash":
+    if MODE == "crash" or (MODE, STARTS) in [("upgraded", 1), ("downgraded", 2)]:
         os._exit(3)
     if MODE == "hang":
         while True:
@@ -80,7 +84,7 @@ while True:
         send({"method": "notifications/subscriptions/acknowledged", "params": {
             "_meta": {"io.modelcontextprotocol/subscriptionId": request["id"]}, "notifications": params["notifications"]}})
         continue
-    if method == "initialize" and MODE in ["modern", "relisting-modern"]:
+    if method == "initialize" and NEWER:
         send({"id": request["id"], "error": {"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"]}}})
         continue
     result = {"resultType": "complete"}
@@ -92,7 +96,7 @@ while True:
     elif method == "tools/list":
         with open("listed", "a") as listed:
             listed.write("x")
-        result = {"resultType": "complete", **tools(MODE, len(open("started").readlines()), params.get("cursor"), len(CALLS))}
+        result = {"resultType": "complete", **tools(MODE, STARTS, params.get("cursor"), len(CALLS))}
     elif method == "tools/call":
         result = call(params)
     send({"id": request["id"], "result": result})

@@ -7,10 +7,13 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{ALLOWED, asks::in_the_editor, calls};
-use crate::world::{ProgramResult, TestWorld, start};
+use crate::{
+    lsp::client::{Client, nobody, prompts},
+    world::{ProgramResult, TestWorld, start},
+};
 
 const KEY: &str = "s3cret-of-the-user";
 
@@ -210,6 +213,65 @@ fn what_goes_wrong_in_a_call_ends_that_call() {
         secret.contains("it asks for a secret (`password`) in a form, which is refused"),
         "{secret}"
     );
+}
+
+#[test]
+fn tools_that_changed_while_a_turn_ran_are_there_from_the_next_one_on() {
+    for mode in ["relisting", "relisting-modern"] {
+        let served = ServedWorld::new(
+            mode,
+            "[conversation.tools.srv__echo]\nrun = 'unattended'\n[conversation.tools.srv__new0]\nrun = 'unattended'",
+        );
+        let script = r#"
+            [[reply]]
+            say = [{ call = "srv__echo", id = "first", arguments = {} }]
+            [[reply]]
+            say = [{ call = "srv__new0", id = "second", arguments = {} }]
+            [[reply]]
+            say = [{ text = "Done." }]
+        "#;
+        let mut client = Client::start(&served, script, prompts());
+        let turn = client.turn(json!({ "message": "Go" }));
+        client.play(&turn, nobody);
+        let id = turn["conversationId"].clone();
+        let turn = client.turn(json!({ "conversationId": id, "message": "Go" }));
+        client.play(&turn, nobody);
+        client.leave();
+        let log = served.log();
+        let results = log.all("tool_result");
+        let results: Vec<&Value> = results.iter().map(|it| &it["content"]).collect();
+        // In the turn in which they changed, they are what they were.
+        assert_eq!(
+            results,
+            ["{}", "There is no tool srv__new0.", "{}", "{}"],
+            "{mode}"
+        );
+        let lists = served.requests().matches(" tools/list ").count();
+        assert_eq!(lists, 2, "{mode}");
+    }
+}
+
+#[test]
+fn the_protocol_is_agreed_on_anew_with_a_server_that_is_another_version() {
+    for mode in ["upgraded", "downgraded"] {
+        let served = ServedWorld::new(mode, "");
+        let script = r#"
+            [[reply]]
+            say = [{ call = "srv__echo", id = "first", arguments = {} }]
+            [[reply]]
+            say = [{ call = "srv__echo", id = "second", arguments = {} }]
+            [[reply]]
+            say = [{ call = "srv__echo", id = "third", arguments = {} }]
+            [[reply]]
+            say = [{ text = "Done." }]
+        "#;
+        served.run(script, &ALLOWED).exits(0).writes("Done.\n");
+        let log = served.log();
+        assert_eq!(log.told("first"), "{}", "{mode}");
+        let second = log.told("second").to_owned();
+        assert!(second.contains("the server srv failed"), "{mode}: {second}");
+        assert_eq!(log.told("third"), "{}", "{mode}: {second}");
+    }
 }
 
 #[test]
