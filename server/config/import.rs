@@ -12,6 +12,9 @@ use crate::{environment::looks_secret, visible::short_line};
 /// Keys that change nothing here and are left out without a word.
 const EMPTY: [&str; 3] = ["type", "name", "description"];
 
+/// Seconds that a call may take at most, as far as files of others say: a day.
+const LONGEST: f64 = 86400.0;
+
 /// What a file has of servers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImportedServers {
@@ -144,12 +147,15 @@ impl ServerImport {
             "bearer_token_env_var" => self.text("bearer_token_env", value)?,
             "enabled" => self.flag(value, true),
             "disabled" => self.flag(value, false),
-            "startup_timeout_sec" => self.seconds(value),
+            "startup_timeout_sec" => self.seconds("startup_seconds", value, 1.0, 600.0),
+            "tool_timeout_sec" => self.seconds("tool_seconds", value, 1.0, LONGEST),
+            "timeout" => self.seconds("tool_seconds", value, 0.001, LONGEST),
+            "oauth" => self.oauth(value)?,
             "enabled_tools" | "includeTools" => self.texts("include_tools", value)?,
             "disabled_tools" | "excludeTools" => self.texts("exclude_tools", value)?,
             "envFile" => return Err("its `envFile` would be read, which Aside does not do; name its variables in `env_vars`".to_owned()),
             "cwd" if value == "." || value == "${workspaceFolder}" => {}
-            "cwd" => return Err("its `cwd` is another folder, and Aside starts servers in the workspace".to_owned()),
+            "cwd" => self.text("cwd", value)?,
             other => self.warn(&format!("has `{}`, which Aside does not have; it is left out", short_line(other, 40))),
         }
         Ok(())
@@ -181,14 +187,26 @@ impl ServerImport {
         }
     }
 
-    fn seconds(&mut self, value: &Value) {
-        let seconds = value
-            .as_f64()
-            .map(|seconds| seconds.ceil().clamp(1.0, 600.0));
+    /// A time as whole seconds, of something that counts in units of so many seconds.
+    fn seconds(&mut self, key: &str, value: &Value, unit: f64, most: f64) {
+        let seconds = value.as_f64().map(|it| (it * unit).ceil().clamp(1.0, most));
         if let Some(seconds) = seconds {
-            self.table
-                .insert("startup_seconds".to_owned(), (seconds as i64).into());
+            self.table.insert(key.to_owned(), (seconds as i64).into());
         }
+    }
+
+    /// What a program is known as to who gives the tokens. The rest is how it logs in, which Aside does in its own way.
+    fn oauth(&mut self, value: &Value) -> Result<(), String> {
+        for (key, value) in object(value)? {
+            match key.as_str() {
+                "clientId" | "client_id" => self.text("oauth_client_id", value)?,
+                other => self.warn(&format!(
+                    "has `oauth.{}`, which Aside does not have; it is left out",
+                    short_line(other, 40)
+                )),
+            }
+        }
+        Ok(())
     }
 
     fn env(&mut self, value: &Value) -> Result<(), String> {
@@ -259,7 +277,7 @@ impl ServerImport {
 fn object(value: &Value) -> Result<&Map<String, Value>, String> {
     value
         .as_object()
-        .ok_or_else(|| "its `env` or `headers` are no table".to_owned())
+        .ok_or_else(|| "its `env`, `headers` or `oauth` are no table".to_owned())
 }
 
 fn list(value: &Value) -> Option<Vec<String>> {
@@ -367,10 +385,6 @@ mod tests {
                 "its `envFile` would be read",
             ),
             (
-                r#"{"command": "a", "cwd": "/x"}"#,
-                "its `cwd` is another folder",
-            ),
-            (
                 r#"{"command": "a", "url": "https://x"}"#,
                 "it has not one of",
             ),
@@ -389,14 +403,25 @@ mod tests {
     }
 
     #[test]
+    fn times_and_registrations_are_taken_in_their_own_units() {
+        let file = r#"{"mcpServers": {"s": {"type": "http", "url": "https://s", "timeout": 90500,
+            "oauth": {"clientId": "aside", "callbackPort": 8080}}}}"#;
+        assert_eq!(
+            shown(file),
+            "[s]\noauth_client_id = \"aside\"\ntool_seconds = 91\nurl = \"https://s\"\n\
+             # has `oauth.callbackPort`, which Aside does not have; it is left out\n"
+        );
+    }
+
+    #[test]
     fn servers_of_codex_and_gemini_are_taken() {
         let codex = "[mcp_servers.a]\ncommand = 'a'\nenv_vars = ['X']\nstartup_timeout_sec = 2.5\nenabled = false\n\
-                     enabled_tools = ['t']\ntool_timeout_sec = 9\n\
+                     enabled_tools = ['t']\ntool_timeout_sec = 9\ncwd = '/srv/a'\n\
                      [mcp_servers.b]\nurl = 'https://b'\nbearer_token_env_var = 'B'\nhttp_headers = { X-A = 'b' }\n";
         assert_eq!(
             shown(codex),
-            "[a]\ncommand = \"a\"\nenabled = false\nenv_vars = [\"X\"]\ninclude_tools = [\"t\"]\nstartup_seconds = 3\n\
-             # has `tool_timeout_sec`, which Aside does not have; it is left out\n\
+            "[a]\ncommand = \"a\"\ncwd = \"/srv/a\"\nenabled = false\nenv_vars = [\"X\"]\ninclude_tools = [\"t\"]\nstartup_seconds = 3\n\
+             tool_seconds = 9\n\
              [b]\nbearer_token_env = \"B\"\nurl = \"https://b\"\n\n[headers]\nX-A = \"b\"\n\
              # does not say how its `url` is spoken with: it is taken for streamable HTTP\n"
         );

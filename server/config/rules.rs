@@ -58,6 +58,8 @@ pub struct ToolFacts {
     pub always_exclusive: bool,
     /// The MCP server that it comes from.
     pub server: Option<String>,
+    /// How long it may run, where that is not what counts for all.
+    pub time: Option<Duration>,
 }
 
 impl Settings {
@@ -207,6 +209,7 @@ impl Settings {
             hidden: own.style.hidden.unwrap_or(false),
             server: facts.server.clone(),
             outside: facts.outside,
+            time: facts.time,
         }
     }
 }

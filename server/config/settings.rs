@@ -456,6 +456,8 @@ pub struct McpServer {
     pub command: Option<String>,
     /// The arguments of the program.
     pub args: Vec<String>,
+    /// The folder that the program is started in, seen from the workspace or as a whole path; unset is the workspace.
+    pub cwd: Option<String>,
     /// What its environment holds besides the usual.
     pub env: BTreeMap<String, EnvValue>,
     /// Names of variables of your environment that it gets too.
@@ -468,6 +470,9 @@ pub struct McpServer {
     /// Seconds until its tools are known; unset is 30.
     #[schemars(range(min = 1, max = 600))]
     pub startup_seconds: Option<u64>,
+    /// How long a call of one of its tools may run; unset is `conversation.limits.tool_seconds`.
+    #[schemars(range(min = 1, max = 86_400))]
+    pub tool_seconds: Option<u64>,
     /// Which protocol is spoken with it; unset is `auto`.
     pub protocol: Option<ProtocolSetting>,
     /// Where it is reached, in place of a program.
@@ -478,6 +483,8 @@ pub struct McpServer {
     pub headers_env: BTreeMap<String, String>,
     /// The variable of your environment with the token that it wants.
     pub bearer_token_env: Option<String>,
+    /// What Aside is registered as where people log in to it, if it cannot register itself there.
+    pub oauth_client_id: Option<String>,
     /// Names of its tools that are there, `*` standing for any characters; unset is all.
     pub include_tools: Option<Vec<String>>,
     /// Names of its tools that are not there, `*` standing for any characters.

@@ -55,9 +55,11 @@ fn of_server(name: &str, server: &McpServer) -> Option<VoidKey> {
         ("headers", !server.headers.is_empty()),
         ("headers_env", !server.headers_env.is_empty()),
         ("bearer_token_env", server.bearer_token_env.is_some()),
+        ("oauth_client_id", server.oauth_client_id.is_some()),
     ];
     let of_program = [
         ("args", !server.args.is_empty()),
+        ("cwd", server.cwd.is_some()),
         ("env", !server.env.is_empty()),
         ("env_vars", !server.env_vars.is_empty()),
         ("pid_namespace", server.pid_namespace.is_some()),
@@ -79,6 +81,9 @@ fn of_server(name: &str, server: &McpServer) -> Option<VoidKey> {
             let is_web = url::Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
             if !is_web {
                 return void(&["url"], "is no address of a server: it has to begin with https:// or http://");
+            }
+            if server.oauth_client_id.is_some() && server.bearer_token_env.is_some() {
+                return void(&["oauth_client_id"], "counts for nothing: nobody logs in to a server that has its token from `bearer_token_env`; take one of the two out");
             }
             first(&of_program).and_then(|(key, _)| {
                 void(&[key], "counts for nothing: the server is on the network, which starts no program; take it out")
@@ -253,6 +258,18 @@ mod tests {
         check(
             &server("url = 'https://example.com'\nenv.A = 'b'"),
             &["`mcp.servers.db.env` counts for nothing"],
+        );
+        check(
+            &server("url = 'https://example.com'\noauth_client_id = 'a'"),
+            &[],
+        );
+        check(
+            &server("url = 'https://example.com'\noauth_client_id = 'a'\nbearer_token_env = 'T'"),
+            &["`mcp.servers.db.oauth_client_id` counts for nothing"],
+        );
+        check(
+            &server("url = 'https://example.com'\ncwd = 'a'"),
+            &["`mcp.servers.db.cwd` counts for nothing"],
         );
         check(
             &server("command = 'db'\nheaders.A = 'b'"),

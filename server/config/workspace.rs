@@ -177,12 +177,13 @@ impl Weaker<'_> {
             }
             ["conversation", "tools", tool, key @ ..] => self.tool(tool, key, value),
             // What goes with a request may be a secret of the user's, and the place is the workspace's. What holds a
-            // server is the user's business.
+            // server is the user's business. The files that a command names are watched from the root of the workspace.
             [
                 "mcp",
                 "servers",
                 _,
-                "headers" | "headers_env" | "bearer_token_env" | "pid_namespace",
+                "headers" | "headers_env" | "bearer_token_env" | "oauth_client_id" | "cwd"
+                | "pid_namespace",
                 ..,
             ] => KeyVerdict::Ignore,
             ["mcp", "servers", name, ..] if !self.is_set(&["mcp", "servers", name]) => {

@@ -59,6 +59,7 @@ impl BegunLogin {
             let mut state = OAuthState::Unauthorized(manager);
             let mut request = AuthorizationRequest::new(BACK).with_client_name("Aside");
             request.challenge = challenge;
+            request.client_id.clone_from(&address.client_id);
             state.start_authorization(request).await?;
             let address = state.get_authorization_url().await?;
             Ok(Self { state, address })

@@ -20,8 +20,9 @@
 
 use std::{
     collections::HashMap,
+    fmt,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
 use futures_util::{StreamExt, stream};
@@ -50,12 +51,18 @@ use crate::tool::Tool;
 /// Servers that are started at once.
 const AT_ONCE: usize = 4;
 
-/// The servers of a process, shared by its conversations.
+/// The servers of a process, shared by its conversations. Each runs as long as a lease holds it.
 #[derive(Default)]
 pub struct McpServers {
     /// By workspace and definition.
-    running: Mutex<HashMap<(PathBuf, String), Arc<HeldServer>>>,
+    running: Mutex<HashMap<(PathBuf, String), Weak<HeldServer>>>,
+    /// What conversations without a lease of their own hold together, by workspace.
+    leases: Mutex<HashMap<PathBuf, ServerLease>>,
 }
+
+/// Holds servers: those of the last turn that was started under it. Clones are the same lease.
+#[derive(Clone, Default)]
+pub struct ServerLease(Arc<Mutex<Vec<Arc<HeldServer>>>>);
 
 /// The tools of a server, and what is wrong with others of them.
 pub type OfferedTools = (Vec<Arc<dyn Tool>>, Vec<String>);
@@ -81,14 +88,23 @@ pub async fn begin_login(
 }
 
 impl McpServers {
-    /// The tools of these servers, in order. What is not running yet is started, each within its own time; servers of
-    /// the workspace that are not among them are ended.
+    /// The tools of these servers, in order. What is not running yet is started, each within its own time; what the lease
+    /// held before is ended, unless it is among them or another lease holds it. Without a lease, that of the workspace is
+    /// meant.
     pub async fn tools(
         &self,
         definitions: Vec<McpDefinition>,
         ground: &ServerGround,
+        lease: Option<&ServerLease>,
     ) -> Vec<ServerTools> {
         let servers = self.servers(definitions, ground);
+        match lease {
+            Some(lease) => lease.hold(&servers),
+            None => lock(&self.leases)
+                .entry(ground.root.clone())
+                .or_default()
+                .hold(&servers),
+        }
         let tools = stream::iter(servers).map(|server| async move {
             let tools = server.tools().await.map(|(tools, faults)| {
                 let made = tools.into_iter().map(|listed| {
@@ -110,23 +126,37 @@ impl McpServers {
         definitions: Vec<McpDefinition>,
         ground: &ServerGround,
     ) -> Vec<Arc<HeldServer>> {
-        let root = &ground.root;
-        // Each change of the map is whole.
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let wanted: Vec<(PathBuf, String)> = definitions
-            .iter()
-            .map(|definition| (root.clone(), definition.hash()))
-            .collect();
-        running.retain(|key, _| key.0 != *root || wanted.contains(key));
-        let new = |definition| Arc::new(HeldServer::new(definition, ground.clone()));
-        let servers = wanted.into_iter().zip(definitions);
-        servers
-            .map(|(key, definition)| {
-                running
-                    .entry(key)
-                    .or_insert_with(|| new(definition))
-                    .clone()
+        let mut running = lock(&self.running);
+        running.retain(|_, server| server.strong_count() > 0);
+        let held = |definition: McpDefinition| {
+            let key = (ground.root.clone(), definition.key());
+            let runs = running.get(&key).and_then(Weak::upgrade);
+            runs.unwrap_or_else(|| {
+                let server = Arc::new(HeldServer::new(definition, ground.clone()));
+                running.insert(key, Arc::downgrade(&server));
+                server
             })
-            .collect()
+        };
+        definitions.into_iter().map(held).collect()
     }
+}
+
+impl ServerLease {
+    /// Holds these, and nothing else.
+    fn hold(&self, servers: &[Arc<HeldServer>]) {
+        let before = std::mem::replace(&mut *lock(&self.0), servers.to_vec());
+        // What nobody else holds ends here.
+        drop(before);
+    }
+}
+
+impl fmt::Debug for ServerLease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ServerLease")
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Each change is whole.
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,6 +2,7 @@
 
 use std::{
     env, io,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -93,10 +94,14 @@ async fn started(
     }
     let walls = ground.walls.clone().filter(|_| program.pid_namespace);
     let is_kept = walls.is_some();
-    let (process, pipes) = start(program, ground, walls).map_err(|error| OpenFault {
+    let failed = |why: String| OpenFault {
         wants_newer: false,
-        why: format!("it cannot be started: {error}"),
-    })?;
+        why,
+    };
+    let cwd = folder(program.cwd.as_deref(), &ground.root).map_err(failed)?;
+    let started = start(program, ground, cwd, walls);
+    let (process, pipes) =
+        started.map_err(|error| failed(format!("it cannot be started: {error}")))?;
     let SpokenPipes {
         input,
         output,
@@ -134,9 +139,34 @@ fn is_there(program: &ServerProgram) -> bool {
     program.command.contains('/') || can_start(&program.command, path.as_deref())
 }
 
+/// The folder that a server is started in. One that is meant in the workspace does not lead out of it, whatever links
+/// are there.
+fn folder(cwd: Option<&Path>, root: &Path) -> Result<PathBuf, String> {
+    let Some(cwd) = cwd else {
+        return Ok(root.to_owned());
+    };
+    let named = short_line(&cwd.to_string_lossy(), 80);
+    let found = root.join(cwd).canonicalize().ok().filter(|it| it.is_dir());
+    let Some(found) = found else {
+        return Err(format!(
+            "there is no folder `{named}`; make it, or correct the server's `cwd`"
+        ));
+    };
+    let is_inside = root
+        .canonicalize()
+        .is_ok_and(|root| found.starts_with(root));
+    match cwd.is_absolute() || is_inside {
+        true => Ok(found),
+        false => Err(format!(
+            "`{named}` leads out of the workspace; name the folder in the server's `cwd` by its whole path"
+        )),
+    }
+}
+
 fn start(
     program: &ServerProgram,
     ground: &ServerGround,
+    cwd: PathBuf,
     walls: Option<Walls>,
 ) -> io::Result<(Spoken, SpokenPipes)> {
     let env = program.environment.iter();
@@ -145,7 +175,7 @@ fn start(
         call: CallKey(0),
         program: program.command.clone().into(),
         args: program.args.iter().map(Into::into).collect(),
-        cwd: ground.root.clone(),
+        cwd,
         env: env
             .map(|(name, value)| (name.into(), value.into()))
             .collect(),

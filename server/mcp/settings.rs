@@ -29,6 +29,8 @@ pub struct McpDefinition {
     pub protocol: ProtocolChoice,
     /// How long it may take until its tools are known.
     pub startup: Duration,
+    /// How long a call of a tool of it may run, where that is not what counts for all tools.
+    pub call: Option<Duration>,
     /// Which of its tools are there, by the server's own names.
     pub offered: OfferedNames,
     /// Takes the secrets that the server is given out of what it says.
@@ -51,6 +53,8 @@ pub struct ServerProgram {
     pub command: String,
     /// Its arguments.
     pub args: Vec<String>,
+    /// The folder that it is started in: seen from the workspace, or a whole path; the workspace, where it is none.
+    pub cwd: Option<PathBuf>,
     /// What its environment has beyond the allow-list. It may hold secrets.
     pub environment: Vec<(String, String)>,
     /// It is kept together with its processes where that can be.
@@ -79,6 +83,8 @@ pub struct ServerAddress {
     pub client: reqwest::Client,
     /// The folder of the tokens that logins gave; none, where a header has a key.
     pub logins: Option<PathBuf>,
+    /// What Aside is known as to who gives the tokens, where it cannot make itself known.
+    pub client_id: Option<String>,
 }
 
 /// A header of every request to a server.
@@ -123,6 +129,25 @@ pub struct HideSecrets {
 }
 
 impl McpDefinition {
+    /// SHA-256 of all that is said of the server: what is another one is connected anew.
+    pub(super) fn key(&self) -> String {
+        let Self {
+            name: _,
+            place,
+            protocol,
+            startup,
+            call,
+            offered,
+            hide: _,
+        } = self;
+        let of_place = match place {
+            ServerPlace::Program(program) => program.pid_namespace.to_string(),
+            ServerPlace::Network(address) => format!("{:?}", address.client_id),
+        };
+        let rest = format!("{protocol:?} {startup:?} {call:?} {offered:?} {of_place}");
+        crate::digest::of_parts(&[&self.hash(), &rest])
+    }
+
     /// SHA-256 of where the server is and what it is given. Secrets are in it and cannot be read from it.
     #[must_use]
     pub fn hash(&self) -> String {
@@ -133,6 +158,11 @@ impl McpDefinition {
                 parts.extend(program.args.iter().map(String::as_str));
                 for (name, value) in &program.environment {
                     parts.extend([name.as_str(), value]);
+                }
+                let cwd = program.cwd.as_ref().map(|cwd| cwd.to_string_lossy());
+                // What was approved before there were folders is what it was.
+                if let Some(cwd) = &cwd {
+                    parts.extend(["in", cwd]);
                 }
                 crate::digest::of_parts(&parts)
             }

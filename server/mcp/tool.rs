@@ -60,6 +60,7 @@ impl McpTool {
         about.runs_commands = true;
         about.outside = true;
         about.server = Some(server.definition.name.clone());
+        about.time = server.definition.call;
         let hash = crate::digest::of_parts(&["mcp", &server.definition.hash(), &listed.hash]);
         Self {
             about,

@@ -18,7 +18,7 @@
 //! Invariant: nothing here knows the engine, a session or a client. A tool sees its call and its [`ToolContext`];
 //! files are reached through [`workspace`] alone, and child processes through [`process`] alone.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use serde::Deserialize;
@@ -145,6 +145,8 @@ pub struct ToolSpec {
     pub server: Option<String>,
     /// Its questions are for people alone, whatever is configured.
     pub asks_people: bool,
+    /// How long it may run, where that is not what counts for all.
+    pub time: Option<Duration>,
 }
 
 /// Whether a tool is on, and what may turn it on or off.
@@ -203,6 +205,7 @@ impl ToolSpec {
             outside: false,
             server: None,
             asks_people: false,
+            time: None,
         }
     }
 }

@@ -1,6 +1,9 @@
 //! What the three machines share: the rules, the client, the turn's memory, and the way out.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
 
 use serde_json::Value;
 
@@ -146,6 +149,12 @@ impl Context {
 
     pub(crate) fn tool(&self, name: &str) -> ToolRules {
         self.rules.tools.get(name).cloned().unwrap_or_default()
+    }
+
+    /// How long a tool may run.
+    pub(crate) fn tool_time(&self, name: &str) -> Duration {
+        let own = self.rules.tools.get(name).and_then(|rules| rules.time);
+        own.unwrap_or(self.rules.limits.tool_time)
     }
 
     pub(crate) fn next_request(&mut self) -> RequestId {

@@ -53,7 +53,7 @@ fn told(world: &TestWorld, tool: &str, args: &[&str]) -> String {
 }
 
 /// The processes of servers that run in the workspace. They know themselves by other numbers.
-fn left(world: &TestWorld) -> Vec<String> {
+pub(crate) fn left(world: &TestWorld) -> Vec<String> {
     let work = world.at("").canonicalize().unwrap();
     let is_server = |process: &Path| {
         let arguments = fs::read(process.join("cmdline")).unwrap_or_default();

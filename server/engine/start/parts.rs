@@ -1,10 +1,11 @@
 //! Rules, model, tools and system text of a turn.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use super::{
     config::TurnConfig,
     error::StartError,
+    request::TurnRequest,
     servers::exposed,
     system::{inquiry_system, system_text},
     tools::ToolSet,
@@ -53,7 +54,7 @@ impl TurnParts {
         // Before trust none is started.
         let settings = &config.configuration.settings;
         let (from_servers, mut warnings) = match config.trusted && config.is_workspace {
-            true => server_tools(engine, settings, &config.request.root).await,
+            true => server_tools(engine, settings, &config.request).await,
             false => (Vec::new(), Vec::new()),
         };
         let more = engine.own_tools().iter().chain(&config.client_tools);
@@ -100,10 +101,12 @@ impl TurnParts {
 async fn server_tools(
     engine: &Engine,
     settings: &Settings,
-    root: &Path,
+    request: &TurnRequest,
 ) -> (Vec<Arc<dyn Tool>>, Vec<String>) {
     let (mut all, mut warnings) = (Vec::new(), exposed(settings).collect::<Vec<_>>());
-    for offered in engine.server_tools(settings, root).await {
+    let lease = request.servers.as_ref();
+    let offered = engine.server_tools(settings, &request.root, lease).await;
+    for offered in offered {
         let name = offered.name;
         match offered.tools {
             Ok((tools, faults)) => {
@@ -127,6 +130,7 @@ fn rules(settings: &Settings, config: &TurnConfig, tools: &ToolSet, model: &Mode
             asks_for_assistant: about.asks_for_assistant,
             always_exclusive: about.server.is_some() || about.asks_people,
             server: about.server.clone(),
+            time: about.time,
         };
         Some((name.clone(), facts))
     });

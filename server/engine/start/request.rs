@@ -9,6 +9,7 @@ use crate::{
         Flag, Sources, Toggle,
         flags::{AnswerFlag, DetachedFlag},
     },
+    mcp::ServerLease,
     session::{attach::AttachedFile, conversation::Conversation, record::TurnOptions},
     tool::editor::Editor,
     turn::{record::PromptId, rules::Client},
@@ -34,6 +35,8 @@ pub struct TurnRequest {
     pub client: Option<Client>,
     /// The editor whose open documents stand for their files.
     pub editor: Option<Arc<dyn Editor>>,
+    /// Holds the MCP servers of the turn; without one, those of the workspace are held together.
+    pub servers: Option<ServerLease>,
 }
 
 /// The conversation of a turn.
@@ -116,6 +119,7 @@ impl TurnRequest {
             run: RunFlags::default(),
             client: None,
             editor: None,
+            servers: None,
         }
     }
 }

@@ -1,6 +1,9 @@
 //! What configuration makes of MCP servers.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use http::{HeaderName, header::AUTHORIZATION};
 use url::Url;
@@ -10,7 +13,7 @@ use crate::{
     config::settings::{McpServer, ProtocolSetting, Settings},
     engine::{Engine, models::Models},
     mcp::{
-        ServerTools, begin_login,
+        ServerLease, ServerTools, begin_login,
         login::{self, BegunLogin},
         settings::{
             HideSecrets, McpDefinition, OfferedNames, ProtocolChoice, ServerAddress, ServerGround,
@@ -72,8 +75,13 @@ impl Engine {
     }
 
     /// The tools of the servers that are configured, which are started where they do not run yet. For trusted workspaces
-    /// alone.
-    pub async fn server_tools(&self, settings: &Settings, root: &Path) -> Vec<ServerTools> {
+    /// alone. `lease` holds them; that of the workspace, where it is none.
+    pub async fn server_tools(
+        &self,
+        settings: &Settings,
+        root: &Path,
+        lease: Option<&ServerLease>,
+    ) -> Vec<ServerTools> {
         let models = self.models(settings);
         let (mut definitions, mut broken) = (Vec::new(), Vec::new());
         for (name, server) in &settings.mcp.servers {
@@ -93,7 +101,7 @@ impl Engine {
             holder: self.program().to_owned(),
             walls: self.server_walls(settings, root, &definitions).await,
         };
-        let mut offered = self.mcp().tools(definitions, &ground).await;
+        let mut offered = self.mcp().tools(definitions, &ground, lease).await;
         let known = offered.iter().filter_map(|server| {
             let (tools, _) = server.tools.as_ref().ok()?;
             Some((server.name.clone(), ServerCost::of(tools)))
@@ -138,6 +146,7 @@ async fn definition(
                 headers: headers(server, models, &mut secrets)?,
                 client: models.http_client(&url).await?,
                 logins: has_no_key(server).then(|| models.state_dir().join(LOGINS)),
+                client_id: server.oauth_client_id.clone(),
                 url,
             })
         }
@@ -152,6 +161,7 @@ async fn definition(
             Some(ProtocolSetting::Newer) => ProtocolChoice::Newer,
         },
         startup: Duration::from_secs(server.startup_seconds.unwrap_or(STARTUP)),
+        call: server.tool_seconds.map(Duration::from_secs),
         offered: OfferedNames {
             only: server.include_tools.clone(),
             but: server.exclude_tools.clone(),
@@ -183,6 +193,7 @@ fn program(
     ServerProgram {
         command: command.to_owned(),
         args: server.args.clone(),
+        cwd: server.cwd.as_ref().map(PathBuf::from),
         environment,
         pid_namespace: server.pid_namespace.unwrap_or(true),
     }

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     config::{Flag, settings::McpServer},
     front::error::{RequestError, Result},
+    mcp::ServerLease,
     session::record::TurnOptions,
     turn::{record::Word, rules::Mode},
 };
@@ -27,6 +28,8 @@ pub(super) struct Session {
     pub(super) root: PathBuf,
     /// The client's MCP servers by name.
     pub(super) servers: Vec<(String, McpServer)>,
+    /// Holds the servers of its turns, as long as it is open.
+    pub(super) lease: ServerLease,
     /// Shared with the same session opened anew.
     state: Arc<Mutex<SessionState>>,
 }
@@ -71,14 +74,18 @@ impl Session {
             id: id.into(),
             root,
             servers,
+            lease: ServerLease::default(),
             state: Arc::default(),
         }
     }
 
     /// The same, which goes on with what `before` has: its prompts can still be cancelled.
     pub(super) fn goes_on_with(self, before: &Self) -> Self {
-        let state = before.state.clone();
-        Self { state, ..self }
+        Self {
+            state: before.state.clone(),
+            lease: before.lease.clone(),
+            ..self
+        }
     }
 
     /// A prompt came, which ends also where `withdrawn` is cancelled.

@@ -148,6 +148,7 @@ fn configure(at: &Connection, session: &Session, start: Start) -> Result<TurnCon
         options,
         layers,
         client: Some(at.person.clone()),
+        servers: Some(session.lease.clone()),
         editor: at.can.reads_files.then(files),
         ..TurnRequest::new(root, target, start)
     })?;

@@ -280,7 +280,7 @@ impl Call {
             title: title.clone(),
         });
         self.tell_call(cx, true, &title);
-        self.state = State::Running(Running::new(cx.now, cx.rules.limits.tool_time));
+        self.state = State::Running(Running::new(cx.now, cx.tool_time(&self.identity.tool)));
         cx.perform(Effect::Run(self.work()));
     }
 
@@ -299,7 +299,7 @@ impl Call {
             (Some(Stopping::LogFailed), _) => (ResultReason::Interrupted, text.log_failed()),
             (Some(Stopping::TimeOver), _) => (ResultReason::TimeOver, text.time_over()),
             (Some(Stopping::TooSlow), _) => {
-                let most = cx.rules.limits.tool_time.as_secs();
+                let most = cx.tool_time(tool).as_secs();
                 (ResultReason::TooSlow, text.too_slow(tool, most))
             }
             (None, ToolOutcome::Success(output)) => {

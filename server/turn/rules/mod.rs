@@ -65,6 +65,8 @@ pub struct ToolRules {
     /// It is not part of Aside: its questions may have several lines, see
     /// [`crate::question::Question::from_outside`].
     pub outside: bool,
+    /// How long it may run, where that is not what [`Limits::tool_time`] says.
+    pub time: Option<Duration>,
 }
 
 /// The rules of one question of a tool.

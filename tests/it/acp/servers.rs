@@ -9,7 +9,10 @@ use std::{
 use serde_json::{Value, json};
 
 use super::client::{Client, choose};
-use crate::world::TestWorld;
+use crate::{
+    mcp::left,
+    world::{TestWorld, until},
+};
 
 const CALLS: &str = r#"
     [[reply]]
@@ -68,6 +71,40 @@ fn one_on_pipes_runs_in_a_trusted_workspace_and_its_keys_are_in_no_log() {
     let own = json!({ "name": "mine", "command": python, "args": [server], "env": [{ "name": "KEY", "value": "hunter2" }] });
     let logged = played(&world, &own);
     appears_nowhere(&world, "hunter2", &logged);
+}
+
+#[test]
+fn sessions_of_one_folder_leave_each_other_their_servers() {
+    let world = TestWorld::new();
+    let server = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/server.py");
+    let replies = CALLS.replace("when =", "times = 4\n    when =");
+    let model = world.script(&replies);
+    world.user_config(&format!("assistant.model = '{model}'\n"));
+    world.aside(&["trust", "--yes"]).exits(0);
+    let mut client = Client::spawn(&world);
+    client.initialize(json!({}));
+    let sessions = ["one", "other"].map(|of| {
+        let env = [json!({ "name": "OF", "value": of })];
+        let own = json!({ "name": "mine", "command": "python3", "args": [server], "env": env });
+        let opened = client.request(
+            "session/new",
+            json!({ "cwd": world.at(""), "mcpServers": [own] }),
+        );
+        opened["sessionId"].as_str().unwrap().to_owned()
+    });
+    for session in [0, 1, 0, 1] {
+        client.session.clone_from(&sessions[session]);
+        let (updates, reason) = client.play("Go", |_| choose("once"));
+        assert_eq!(reason, "end_turn", "{updates:?}");
+    }
+    assert_eq!(world.read("started").lines().count(), 2);
+    assert_eq!(left(&world).len(), 2);
+    let close = json!({ "sessionId": sessions[0] });
+    client.request("session/close", close);
+    until("the server of the closed session has ended", || {
+        left(&world).len() == 1
+    });
+    client.leave();
 }
 
 #[test]

@@ -172,6 +172,54 @@ fn a_conversation_in_the_editor_keeps_one_server() {
 }
 
 #[test]
+fn another_choice_of_tools_counts_from_the_next_turn_on() {
+    let keys = "[conversation.tools.srv__echo]\nrun = 'unattended'";
+    let world = world("plain", keys);
+    let script = r#"
+        [[reply]]
+        say = [{ call = "srv__echo", id = "call", arguments = {} }]
+        [[reply]]
+        say = [{ text = "Done." }]
+    "#;
+    let mut client = Client::start(&world, script, prompts());
+    let turn = client.turn(json!({ "message": "Go" }));
+    client.play(&turn, nobody);
+    world.user_config(&config("plain", "exclude_tools = ['echo']"));
+    let id = turn["conversationId"].clone();
+    let turn = client.turn(json!({ "conversationId": id, "message": "Go" }));
+    client.play(&turn, nobody);
+    client.leave();
+    let log = world.log();
+    let results = log.all("tool_result");
+    let results: Vec<&Value> = results.iter().map(|it| &it["content"]).collect();
+    // The model still sees it as it was, so that nothing before it changes.
+    let denied = "srv__echo is not allowed here (conversation.tools.srv__echo.run). Do not retry it in this turn.";
+    assert_eq!(results, ["{}", denied]);
+}
+
+#[test]
+fn the_protocol_is_agreed_on_anew_with_a_server_that_is_started_again() {
+    for mode in ["upgraded", "downgraded"] {
+        let world = world(mode, "[conversation.tools.srv__echo]\nrun = 'unattended'");
+        let script = r#"
+            [[reply]]
+            say = [{ call = "srv__echo", id = "first", arguments = {} }]
+            [[reply]]
+            say = [{ call = "srv__echo", id = "second", arguments = {} }]
+            [[reply]]
+            say = [{ text = "Done." }]
+        "#;
+        world.run(script, &ALLOWED).exits(0).writes("Done.\n");
+        let log = world.log();
+        let first = log.told("first").to_owned();
+        assert!(first.contains("its effects are unknown"), "{mode}: {first}");
+        assert_eq!(log.told("second"), "{}", "{mode}");
+        // Each was asked for the older protocol first, and started again where it wanted the newer.
+        assert_eq!(world.read("started").lines().count(), 3, "{mode}");
+    }
+}
+
+#[test]
 fn tools_that_changed_are_there_once_from_the_next_turn_on() {
     for mode in ["relisting", "relisting-modern"] {
         let world = world(

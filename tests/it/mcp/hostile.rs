@@ -1,9 +1,11 @@
 //! Servers that are slow, crash, babble, flood, never come to an end or want secrets: each costs itself alone.
 
+use std::os::unix::fs::symlink;
+
 use serde_json::json;
 
-use super::{ALLOWED, calls, left, told, world};
-use crate::world::until;
+use super::{ALLOWED, calls, config, left, told, world};
+use crate::world::{TestWorld, until};
 
 #[test]
 fn a_server_that_does_not_start_is_said_to_be_missing_and_the_turn_goes_on() {
@@ -35,6 +37,45 @@ fn a_server_that_does_not_start_is_said_to_be_missing_and_the_turn_goes_on() {
     world.user_config("[mcp.servers.srv]\ncommand = 'nonesuch'\n");
     let done = world.run(&calls("echo", &json!({})), &ALLOWED).exits(0);
     done.says("there is no program `nonesuch`; install it, or correct the server's `command`");
+}
+
+#[test]
+fn a_server_starts_in_the_folder_that_is_named_and_no_link_leads_it_out() {
+    let named = |cwd: &str| world("plain", &format!("cwd = '{cwd}'"));
+    let inside = named("sub");
+    inside.write("sub/here", "");
+    assert_eq!(told(&inside, "echo", &[]), "{\"n\": 1}");
+    assert!(inside.at("sub/started").exists());
+
+    let whole = TestWorld::new();
+    let folder = whole.folder().join("elsewhere");
+    std::fs::create_dir(&folder).unwrap();
+    whole.user_config(&config("plain", &format!("cwd = '{}'", folder.display())));
+    assert_eq!(told(&whole, "echo", &[]), "{\"n\": 1}");
+    assert!(folder.join("started").exists());
+
+    let missing = |world: &TestWorld, why: &str| {
+        let done = world.run(&calls("echo", &json!({})), &ALLOWED).exits(0);
+        done.says(why);
+    };
+    missing(
+        &named("none"),
+        "there is no folder `none`; make it, or correct the server's `cwd`",
+    );
+    let out = named("out");
+    symlink("/", out.at("out")).unwrap();
+    missing(&out, "`out` leads out of the workspace");
+    missing(&named("../"), "`../` leads out of the workspace");
+}
+
+#[test]
+fn a_workspace_says_neither_where_a_server_starts_nor_as_what_people_log_in() {
+    let world = TestWorld::new();
+    let mine = config("plain", "cwd = 'sub'");
+    world.write("aside.toml", &mine);
+    world.write("sub/here", "");
+    assert_eq!(told(&world, "echo", &[]), "{\"n\": 1}");
+    assert!(!world.at("sub/started").exists());
 }
 
 #[test]
@@ -88,6 +129,23 @@ fn a_call_that_hangs_ends_with_its_time() {
         "{told}"
     );
     until("the server has ended", || left(&world).is_empty());
+}
+
+#[test]
+fn a_server_may_have_a_time_of_its_own() {
+    // What counts for all tools is as long as ever.
+    let short = told(&world("hang", "tool_seconds = 1"), "echo", &[]);
+    assert!(
+        short.contains("ran longer than 1 s and was stopped"),
+        "{short}"
+    );
+    let all = "conversation.limits.tool_seconds=1";
+    let long = world("hang", "tool_seconds = 2");
+    let long = told(&long, "echo", &["--set", all]);
+    assert!(
+        long.contains("ran longer than 2 s and was stopped"),
+        "{long}"
+    );
 }
 
 #[test]

@@ -99,6 +99,24 @@ fn a_login_gives_a_token_that_is_renewed_and_that_nobody_sees() {
 }
 
 #[test]
+fn a_client_that_was_registered_before_registers_nothing() {
+    let served = ServedWorld::new("login", "oauth_client_id = 'known-1'");
+    let mut command = served.command(&["mcp", "login", "srv"]);
+    let mut running = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(running.stdout.take().unwrap()).lines();
+    let opened = said.find_map(|line| line.ok().filter(|line| line.starts_with("http")));
+    let opened = opened.expect("an address to open");
+    assert!(opened.contains("client_id=known-1"), "{opened}");
+    drop(running.stdin.take());
+    running.wait().unwrap();
+    assert!(
+        !served.requests().contains("/register"),
+        "{}",
+        served.requests()
+    );
+}
+
+#[test]
 fn what_is_pasted_has_to_be_where_this_login_came_back_to() {
     let served = ServedWorld::new("login", "");
     let mut command = served.command(&["mcp", "login", "srv"]);
