@@ -4,7 +4,7 @@ use crate::{
     call::{Call, Ending},
     context::Context,
     effect::{Effect, End, Request, RequestKind, Sending, Update},
-    input::{Input, PromptAnswer, RequestId, Time},
+    input::{Input, Preparation, PromptAnswer, RequestId, Time},
     inquiry::{Inquiries, OpenCall},
     model::{
         attachment::{Attachment, not_taken},
@@ -13,7 +13,7 @@ use crate::{
     },
     model_text::ModelText,
     question::Misfit,
-    record::{ErrorCode, Event, Level, Outcome, PromptId, TurnError},
+    record::{CallKey, ErrorCode, Event, Level, Outcome, PromptId, TurnError},
     rules::{Client, Rules},
     turn::force::Force,
 };
@@ -43,6 +43,8 @@ pub struct Turn {
     pub(crate) phase: Phase,
     /// The calls of the current step, in call order.
     pub(crate) calls: Vec<Call>,
+    /// What came of preparing calls while an earlier one is still being prepared.
+    prepared: Vec<(CallKey, Preparation)>,
     pub(crate) inquiries: Inquiries,
     pub(crate) force: Force,
     pub(crate) ends_at: Option<Time>,
@@ -117,6 +119,7 @@ impl Turn {
             cx: Context::new(id, rules, client, model_text, now),
             phase: Phase::Calls,
             calls: Vec::new(),
+            prepared: Vec::new(),
             inquiries: Inquiries::default(),
         }
     }
@@ -147,9 +150,7 @@ impl Turn {
                     .failed(&mut self.cx, &calls, &own, request, &failure);
                 self.settle(settled);
             }
-            Input::Prepared(key, preparation) => {
-                self.with_call(key, |call, cx| call.prepared(cx, preparation));
-            }
+            Input::Prepared(key, preparation) => self.prepared.push((key, preparation)),
             Input::Finished(key, outcome) => {
                 self.inquiries
                     .drop_live(&mut self.cx, &open(&self.calls), key);
@@ -224,6 +225,7 @@ impl Turn {
             return self.conclude(Conclusion::failed(error));
         }
         self.calls.clear();
+        self.prepared.clear();
         self.inquiries.new_step();
         if let Some(kind) = sending.directive.clone() {
             let text = self.cx.text().directive(&kind, "");
@@ -279,6 +281,7 @@ impl Turn {
 
     /// After every input: what the calls and inquiries now need, and whether the step is over.
     pub(crate) fn advance(&mut self) {
+        self.take_prepared();
         self.spread_remembered();
         self.spread_permission();
         if matches!(self.phase, Phase::Calls) {

@@ -340,6 +340,19 @@ impl Turn {
         }
     }
 
+    /// Lets calls go on that are prepared. New ones do so in call order: a person is asked about the first one first.
+    pub(crate) fn take_prepared(&mut self) {
+        loop {
+            let first = self.calls.iter().find(|call| call.is_new()).map(Call::key);
+            let is_next = |key: CallKey| first.is_none_or(|first| key <= first);
+            let Some(at) = self.prepared.iter().position(|(key, _)| is_next(*key)) else {
+                return;
+            };
+            let (key, preparation) = self.prepared.remove(at);
+            self.with_call(key, |call, cx| call.prepared(cx, preparation));
+        }
+    }
+
     pub(crate) fn settle(&mut self, settled: Vec<InquiryOutcome>) {
         for outcome in settled {
             self.with_call(outcome.call, |call, cx| call.inquired(cx, outcome));

@@ -156,6 +156,14 @@ impl Checker {
     }
 
     fn prompt_opened(&mut self, prompt: &PromptId, key: CallKey, subject: &PromptSubject) {
+        let is_early = self
+            .life
+            .preparing
+            .first()
+            .is_some_and(|first| *first < key);
+        if is_early && matches!(subject, PromptSubject::RunTool { .. }) {
+            self.fail(format!("{key:?} is asked about before an earlier one"));
+        }
         if self.call(key).is_none_or(|call| call.done.is_some()) {
             return self.fail(format!("a prompt for {key:?}, which is not open"));
         }
@@ -372,6 +380,7 @@ fn is_refusal(tool: &str, content: &str) -> bool {
         || content == ModelText::default().needs_approval(tool)
         || content == ModelText::default().not_trusted(tool)
         || content == ModelText::default().denied_by_key(tool)
+        || content == ModelText::default().denied_by_rule(tool)
         || modes
             .iter()
             .any(|mode| content == ModelText::default().denied_by_mode(tool, *mode))

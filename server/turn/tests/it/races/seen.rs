@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aside_turn::{
     effect::End,
-    input::{Prepared, RequestId},
+    input::{Preparation, Prepared, RequestId},
     inquiry::Strategy,
     question::Question,
     record::{CallKey, Outcome, PromptId, PromptSubject, Reason, Status},
@@ -127,10 +127,26 @@ pub(crate) struct Life {
     pub(crate) unfit: BTreeMap<PromptId, u8>,
     /// The last preparation, and whether a client was there.
     pub(crate) prepared: BTreeMap<CallKey, (Prepared, bool)>,
+    /// Calls that are being prepared and have not asked yet.
+    pub(crate) preparing: BTreeSet<CallKey>,
+    /// Preparations that wait for that of an earlier call.
+    pub(crate) waiting: Vec<(CallKey, Preparation)>,
     /// Calls that were prepared in this life.
     pub(crate) began: BTreeSet<CallKey>,
     pub(crate) last_recorded: &'static str,
     pub(crate) last_result: Option<CallKey>,
+}
+
+impl Life {
+    /// What came of preparing the first call, or one before it once more.
+    pub(crate) fn next_prepared(&mut self) -> Option<(CallKey, Preparation)> {
+        let first = self.preparing.first();
+        let is_next = |key: &CallKey| first.is_none_or(|first| key <= first);
+        let at = self.waiting.iter().position(|(key, _)| is_next(key))?;
+        let (key, preparation) = self.waiting.remove(at);
+        self.preparing.remove(&key);
+        Some((key, preparation))
+    }
 }
 
 impl CallSeen {

@@ -107,15 +107,17 @@ fn tamed(mut tape: Vec<u16>, fails: &impl Fn(&[u16]) -> bool) -> Vec<u16> {
     let mut at = 0;
     while at < tape.len() {
         for moved in [0, 1, 2, 3, 4, 5, 6, 8, 10, 12] {
-            let end = at + 1 + moved;
-            if tape[at] == 0 || end > tape.len() {
-                break;
-            }
-            let mut tamer = tape.clone();
-            tamer[at] = 0;
-            tamer.drain(at + 1..end);
-            if fails(&tamer) {
-                tape = tamer;
+            for tame in [0, tape[at] / 2, tape[at].saturating_sub(1)] {
+                let end = at + 1 + moved;
+                if tape[at] == 0 || end > tape.len() {
+                    break;
+                }
+                let mut tamer = tape.clone();
+                tamer[at] = tame;
+                tamer.drain(at + 1..end);
+                if fails(&tamer) {
+                    tape = tamer;
+                }
             }
         }
         at += 1;

@@ -43,11 +43,12 @@ impl Nature {
 }
 
 pub(crate) fn prepare(tape: &mut Tape, work: &CallWork, kept: bool) -> Preparation {
-    match tape.weighted(&[24, 1, 3]) {
+    match tape.weighted(&[24, 1, 3, 1]) {
         1 => return Preparation::Error("There is no such file.".into()),
         2 if work.answers.len() < 2 => {
             return Preparation::Question(question(tape, &work.tool));
         }
+        3 => return Preparation::DeniedByRule,
         _ => {}
     }
     let class = if tape.one_in(12) {
