@@ -187,9 +187,9 @@ end
 
 local function clean()
   local client = package.loaded['aside.client']
-  if client and client.client then
+  if client then
     client.stop()
-    vim.wait(PATIENCE, function() return client.client == nil end, 5)
+    vim.wait(PATIENCE, function() return not client.alive() end, 5)
   end
   vim.cmd('silent! stopinsert | silent! tabonly! | silent! only! | silent! %bwipeout!')
   for name in pairs(package.loaded) do

@@ -3,10 +3,10 @@ import * as vscode from 'vscode';
 import { IMAGE_PASTE, imagePaste, mentions } from './attachments';
 import { Conversations } from './conversations';
 import { callTool, declared, listDiagnostics, openDocument, rootOf } from './editorTools';
+import { pickMode, pickModel } from './pickers';
 import { Prompts } from './prompts';
 import { Review, type From } from './review';
 import { Server } from './server';
-import { pickMode, pickModel } from './settings';
 import { StatusBar } from './status';
 import { sentence } from './text';
 import { Threads } from './threads';
@@ -19,9 +19,12 @@ const FILES = [{ scheme: 'file' }, { scheme: 'untitled' }];
 /** What the command that asks may be given by others; otherwise, the person writes in the thread. */
 type Ask = { uri: vscode.Uri; range: vscode.Range; message: string };
 
-export async function activate(context: vscode.ExtensionContext) {
+/** The server of this window. */
+let server: Server;
+
+export function activate(context: vscode.ExtensionContext) {
   const { subscriptions } = context;
-  const server = new Server(context, { version: VERSION, prompt: true, secret: true, save: true, tools: declared });
+  server = new Server(context, { version: VERSION, prompt: true, secret: true, save: true, tools: declared });
   const pasted = vscode.Uri.joinPath(context.globalStorageUri, 'pasted');
   const prompts = new Prompts(server, subscriptions);
   const threads = new Threads(server, prompts, pasted, subscriptions);
@@ -84,10 +87,14 @@ export async function activate(context: vscode.ExtensionContext) {
     vscode.workspace.onDidGrantWorkspaceTrust(() => (server.isRunning ? server.settingsChanged() : void server.restart())),
     vscode.workspace.onDidChangeConfiguration((event) => event.affectsConfiguration('aside.server.path') && void server.restart()),
   );
-  await server.restart();
+  // Commands work as soon as this is over, and one of them stops a server that does not come up.
+  void server.restart();
   // What other extensions may know: what the status bar says, the threads, and the prompts that wait.
   return { status: () => statusBar.text, threads: () => threads.list, prompts: () => prompts.list.map(({ prompt }) => prompt) };
 }
+
+/** The server ends before its window is closed. */
+export const deactivate = () => server.stop();
 
 /** Milliseconds that saving may take; the server waits no longer. */
 const SAVED = 5_000;

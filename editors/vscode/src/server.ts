@@ -1,7 +1,8 @@
 // The life of the server: found, started, restarted after a crash, stopped; and its messages, typed by method.
 import * as vscode from 'vscode';
-import { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn, State, type InitializeParams } from 'vscode-languageclient/node';
+import { CloseAction, ErrorAction, RevealOutputChannelOn, State } from 'vscode-languageclient/node';
 import { findBinary, type Binary } from './binary';
+import { Client } from './client';
 import { readSettings } from './settings';
 import { sentence, traced } from './text';
 import type { Capability, ClientNotifications, ClientRequests, ServerRequests } from './wire';
@@ -9,17 +10,22 @@ import type { Capability, ClientNotifications, ClientRequests, ServerRequests } 
 /** Restarts after crashes within three minutes that nobody is told of. */
 const SILENT_RESTARTS = 5;
 
+/** Milliseconds that a server may take to be ready; it needs some hundreds on a slow machine. */
+const READY = 30_000;
+
 type Handler<M extends keyof ClientRequests> = (params: ClientRequests[M][0], token: vscode.CancellationToken) => Promise<ClientRequests[M][1]>;
 type Properties = Record<string, { enum?: string[]; markdownEnumDescriptions?: string[] }>;
 
 export class Server implements vscode.Disposable {
-  private client?: LanguageClient;
+  private client?: Client;
   private binary?: Binary;
   private tried: string[] = [];
   private readonly ends: Date[] = [];
+  /** Counts what was wanted last: a start that is no longer wanted is given up. */
+  private wish = 0;
   /** Starts and stops, one after another. */
   private queue: Promise<void> = Promise.resolve();
-  private readonly handlers: ((client: LanguageClient) => void)[] = [];
+  private readonly handlers: ((client: Client) => void)[] = [];
   private readonly running = new vscode.EventEmitter<boolean>();
   private readonly log = vscode.window.createOutputChannel('Aside', { log: true });
   private readonly protocol = vscode.window.createOutputChannel('Aside Protocol', { log: true });
@@ -42,19 +48,19 @@ export class Server implements vscode.Disposable {
 
   /** @throws an error whose message is a sentence for the user */
   async request<M extends keyof ServerRequests>(method: M, params: ServerRequests[M][0]): Promise<ServerRequests[M][1]> {
-    if (this.client?.needsStop()) return this.client.sendRequest(method, params);
+    // A server that starts is waited for.
+    if (!this.isRunning) await this.queue;
+    if (this.client?.state === State.Starting) await this.client.start().catch(() => undefined);
+    if (this.client?.state === State.Running) return this.client.sendRequest(method, params);
     throw new Error('The Aside server does not run; start it with the command “Aside: Restart Server”.');
   }
 
   restart(): Promise<void> {
-    return this.enqueue(async () => {
-      await this.end();
-      await this.begin();
-    });
+    return this.next((wish) => this.begin(wish));
   }
 
   stop(): Promise<void> {
-    return this.enqueue(() => this.end());
+    return this.next(() => Promise.resolve());
   }
 
   showLogs(): void {
@@ -84,8 +90,8 @@ export class Server implements vscode.Disposable {
     if (this.isRunning) void this.client?.sendNotification('workspace/didChangeConfiguration', { settings: this.settings() });
   }
 
+  /** For a server that was stopped. */
   dispose(): void {
-    void this.stop();
     this.log.dispose();
     this.protocol.dispose();
   }
@@ -94,28 +100,31 @@ export class Server implements vscode.Disposable {
     return readSettings(Object.keys(this.properties));
   }
 
-  private enqueue(work: () => Promise<void>): Promise<void> {
-    this.queue = this.queue.then(work).catch((error: unknown) => this.log.error(sentence(error)));
+  /** Ends at once what runs or starts, since a start may never come to its end by itself; then does the next, unless more was wanted meanwhile. */
+  private next(work: (wish: number) => Promise<void>): Promise<void> {
+    const wish = ++this.wish;
+    const ended = this.client?.end();
+    this.client = undefined;
+    const then = async () => {
+      await ended;
+      if (wish === this.wish) await work(wish);
+    };
+    this.queue = this.queue.then(then).catch((error: unknown) => this.log.error(sentence(error)));
     return this.queue;
   }
 
-  private async begin(): Promise<void> {
-    this.tried = [];
-    this.binary = await findBinary(this.context.extensionPath, this.tried);
-    for (const line of this.tried) this.log.info(line);
+  private async begin(wish: number): Promise<void> {
+    const tried: string[] = [];
+    const binary = await findBinary(this.context.extensionPath, tried);
+    if (wish !== this.wish) return;
+    [this.binary, this.tried] = [binary, tried];
+    for (const line of tried) this.log.info(line);
     const where = vscode.workspace.isTrusted ? 'Set aside.server.path, or put aside on your PATH.' : 'Trust the workspace to use another one.';
-    if (!this.binary) this.complain(`Aside found no server that runs. ${where}`);
-    else await (this.client = this.newClient(this.binary)).start();
+    if (!binary) this.complain(`Aside found no server that runs. ${where}`);
+    else await (this.client = this.newClient(binary)).start();
   }
 
-  private async end(): Promise<void> {
-    const client = this.client;
-    this.client = undefined;
-    if (client?.state === State.Running) await client.stop(5_000).catch((error: unknown) => this.log.warn(`the server did not end: ${error}`));
-    await client?.dispose().catch(() => undefined);
-  }
-
-  private newClient(binary: Binary): LanguageClient {
+  private newClient(binary: Binary): Client {
     const client: Client = new Client('aside', 'Aside', { command: binary.file, args: ['lsp', '--stdio'] }, {
       documentSelector: [{ scheme: 'file' }, { scheme: 'untitled' }],
       outputChannel: this.log,
@@ -130,6 +139,8 @@ export class Server implements vscode.Disposable {
     });
     const usual = client.createDefaultErrorHandler(SILENT_RESTARTS);
     const closed = async () => {
+      // One that was ended on purpose has nothing to tell.
+      if (this.client !== client) return { action: CloseAction.DoNotRestart };
       this.ends.push(new Date());
       // A server that could not begin would end in the same way again.
       if (client.state !== State.Running) return { action: CloseAction.DoNotRestart };
@@ -139,31 +150,29 @@ export class Server implements vscode.Disposable {
     };
     client.capability = this.capability;
     for (const handler of this.handlers) handler(client);
+    let late: NodeJS.Timeout | undefined;
     client.onDidChangeState(({ oldState, newState }) => {
+      clearTimeout(late);
+      if (newState === State.Starting) late = setTimeout(() => this.giveUp(client), READY);
       if (newState === State.Running || oldState === State.Running) this.running.fire(newState === State.Running);
-      if (newState === State.StartFailed) this.complain('The Aside server did not start; its log has the reason.');
+      if (newState === State.StartFailed) {
+        client.kill();
+        if (this.client === client) this.complain('The Aside server did not start; its log has the reason.');
+      }
     });
     return client;
+  }
+
+  /** Its start fails with its process. */
+  private giveUp(client: Client): void {
+    this.log.error(`the server was not ready within ${READY / 1000} s, and was ended`);
+    client.kill();
   }
 
   private complain(message: string): void {
     this.log.error(message);
     const actions = { 'Show Logs': () => this.log.show(), Restart: () => this.restart() };
     void vscode.window.showErrorMessage(message, ...Object.keys(actions)).then((chosen) => chosen && actions[chosen as keyof typeof actions]());
-  }
-}
-
-class Client extends LanguageClient {
-  capability?: Capability;
-
-  /** Only logs: what the person has to know is said above, in words that tell what to do. */
-  override error(message: string, data?: unknown): void {
-    super.error(message, data, false);
-  }
-
-  protected override fillInitializeParams(params: InitializeParams): void {
-    super.fillInitializeParams(params);
-    params.capabilities.experimental = { ...(params.capabilities.experimental as object), aside: this.capability };
   }
 }
 

@@ -8,6 +8,41 @@ local function last_said(part)
   )
 end
 
+local function lives(pid) return vim.uv.kill(pid, 0) == 0 end
+
+--- A server that runs lines of the shell before it begins. Gives back what waits for a start of it, and gives its process.
+---@param lines string where `$start` is how often it was started
+---@return fun(count: integer): integer
+---@return string file
+local function scripted(lines)
+  local file, log = T.workspace .. '/program', T.workspace .. '/starts'
+  vim.fn.writefile(
+    vim.split(
+      ([[
+#!/bin/sh
+[ "$1" = --version ] && exec '%s' --version
+echo $$ >>'%s'
+start="$(wc -l <'%s')"
+%s
+exec '%s' "$@"]]):format(T.aside, log, log, lines, T.aside),
+      '\n'
+    ),
+    file
+  )
+  vim.uv.fs_chmod(file, 493)
+  vim.g.aside = { server = file }
+  local function start(count)
+    local function pid() return vim.fn.filereadable(log) == 1 and tonumber(vim.fn.readfile(log)[count]) end
+    return T.wait('start ' .. count, pid)
+  end
+  return start, file
+end
+
+--- It hears nothing: no message, no end of its input, and no signal that it may leave alone.
+local HANGS = "trap '' TERM HUP; exec sleep 100000"
+
+local ANSWERS = '[[reply]]\nrepeat = true\nsay = [{ text = "Here." }]'
+
 test('nothing happens before a command is used', {}, function()
   T.equal(#vim.lsp.get_clients({ name = 'aside' }), 0)
   for name in pairs(package.loaded) do
@@ -177,6 +212,142 @@ test('the server is stopped, and starts with the next question', {
   T.equal(require('aside').status(), '')
   T.ask('Aside! ask go')
   T.has(T.page(), 'Here.')
+end)
+
+test('a server that does not come up is stopped, and the next question starts another one', {
+  script = ANSWERS,
+}, function()
+  local start = scripted(('[ "$start" = 1 ] && { %s; }'):format(HANGS))
+  vim.cmd('Aside ask first')
+  local hanging = start(1)
+  for _, name in ipairs({ 'cancel', 'show', 'undo', 'answer', 'steer more' }) do
+    vim.cmd('Aside ' .. name)
+  end
+  vim.cmd('Aside ask second')
+  vim.cmd('Aside stop')
+  vim.cmd('Aside ask third')
+  T.ended()
+  T.equal(lives(hanging), false)
+  start(2)
+  T.has(T.page(), 'third')
+  T.lacks(T.page(), 'first')
+  T.lacks(T.page(), 'second')
+end)
+
+test('a server that is not ready after half a minute is ended, and that is said', { script = ANSWERS }, function()
+  local start = scripted(('[ "$start" = 1 ] && { %s; }'):format(HANGS))
+  local later, defer = {}, vim.defer_fn
+  vim.defer_fn = function(act, after) ---@diagnostic disable-line: duplicate-set-field
+    if after == 30000 then later[#later + 1] = act end
+    return defer(act, after)
+  end
+  vim.cmd('Aside ask go')
+  vim.defer_fn = defer
+  local hanging = start(1)
+  vim.iter(later):each(function(act) act() end)
+  last_said('the server did not start; :checkhealth aside says more')
+  T.equal(lives(hanging), false)
+  T.has(T.text(require('aside.log').path), 'the server was not ready within 30 s, and was ended')
+  T.ask('Aside ask again')
+  T.has(T.page(), 'Here.')
+end)
+
+test('a server that hangs while it runs is stopped, and its turn can be resumed', {
+  script = [=[
+[[reply]]
+when = { step = 1 }
+repeat = true
+say = [{ call = "ask_user", arguments = { question = "Go on?", answer_type = "boolean" } }]
+[[reply]]
+say = [{ text = "I went on." }]
+]=],
+}, function()
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  local pid, client = T.server(), require('aside.client')
+  local first = client.client
+  vim.uv.kill(pid, 'sigstop')
+  vim.cmd('Aside stop')
+  vim.cmd('Aside resume')
+  T.wait('it waits again', function()
+    local open = require('aside.prompt').open()[1]
+    return client.client ~= first and open and not open.resumable and require('aside.turn').running()
+  end)
+  T.equal(lives(pid), false)
+  T.has(T.page(), 'The server was stopped. :Aside resume goes on.')
+  T.choices = { 'Yes' }
+  vim.cmd('Aside answer')
+  T.asked()
+  T.ended()
+  T.has(T.page(), 'I went on.')
+end)
+
+test('a server that ends before it is ready again is not started once more', { script = ANSWERS }, function()
+  local start = scripted('[ "$start" = 2 ] && exit 0')
+  T.ask('Aside ask go')
+  vim.uv.kill(start(1), 'sigkill')
+  last_said('the server did not start; :checkhealth aside says more')
+  T.equal(require('aside.client').client, nil)
+  T.ask('Aside! ask again')
+  start(3)
+  T.has(T.page(), 'Here.')
+end)
+
+test('a server that crashes while its question is on the screen asks it again', {
+  script = [=[
+[[reply]]
+when = { step = 1 }
+repeat = true
+say = [{ call = "ask_user", arguments = { question = "Go on?", answer_type = "boolean" } }]
+[[reply]]
+say = [{ text = "I went on." }]
+]=],
+}, function()
+  vim.cmd('Aside ask go')
+  T.prompts(1)
+  T.choices = {
+    function()
+      local client = require('aside.client')
+      local first = client.client
+      vim.uv.kill(T.server(), 'sigkill')
+      T.wait('it is back', function() return client.client and client.client ~= first end)
+      T.prompts(1)
+      return 'Yes'
+    end,
+  }
+  vim.cmd('Aside answer')
+  last_said('the server ended meanwhile; :Aside answer asks this again')
+  T.equal(T.prompts(1)[1].resumable, true)
+  T.choices = { 'Yes' }
+  vim.cmd('Aside answer')
+  T.asked()
+  T.ended()
+  T.has(T.page(), 'I went on.')
+end)
+
+test('Neovim that is left while its server starts, or hangs, leaves no process behind', {}, function()
+  local start, file = scripted('[ -e "$0.goes" ] || { ' .. HANGS .. '; }')
+  local function leave(count, before)
+    local socket = ('%s/socket%d'):format(T.workspace, count)
+    local command = { vim.v.progpath, '--clean', '--headless', '--listen', socket, '--cmd', 'set rtp^=' .. T.plugin }
+    local server = ("lua vim.g.aside = { server = '%s' }"):format(file)
+    local nvim = vim.system(vim.list_extend(command, { '-c', server, '-c', 'Aside ask go' }))
+    local pid = start(count)
+    local channel = vim.fn.sockconnect('pipe', socket, { rpc = true })
+    before(channel, pid)
+    vim.fn.rpcnotify(channel, 'nvim_command', 'qa!')
+    T.equal(nvim:wait(20000).code, 0)
+    T.wait('its end', function() return not lives(pid) end)
+  end
+  leave(1, function() end)
+  vim.fn.writefile({}, file .. '.goes')
+  leave(2, function(channel, pid)
+    T.wait(
+      'it is ready',
+      function() return vim.fn.rpcrequest(channel, 'nvim_exec_lua', "return require('aside.client').client ~= nil", {}) end
+    )
+    vim.uv.kill(pid, 'sigstop')
+  end)
 end)
 
 test('buffers that are opened later, in another folder and without a file type are known to the server', {

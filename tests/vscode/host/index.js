@@ -2,7 +2,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 
-const { closeAll, complaints, tests, until, vscode } = require('./kit');
+const { closeAll, complaints, debugInformation, tests, until, vscode } = require('./kit');
 
 /** No test takes longer; one that does is a failure, and the others still run. */
 const LIMIT = 180_000;
@@ -25,7 +25,8 @@ exports.run = async () => {
         if (complaints.length) throw new Error(`the extension complained: ${complaints}`);
         tell(`ok ${name} (${Date.now() - begun} ms)${notes ? ` # ${notes}` : ''}`);
       } catch (error) {
-        tell(`not ok ${name}\n${String(error.stack).replace(/^/gm, '    ')}`);
+        const also = withAside ? `\n${await debugInformation().catch(String)}` : '';
+        tell(`not ok ${name}\n${`${error.stack}${also}`.replace(/^/gm, '    ')}`);
       }
       clearTimeout(timer);
       complaints.length = 0;

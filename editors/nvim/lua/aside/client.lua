@@ -12,10 +12,21 @@ local M = {
 --- After so many crashes in so many seconds it is not started again.
 local CRASHES, WITHIN = 5, 180
 
+--- Milliseconds that it may take to be ready, and to end when it is asked to.
+local READY, ENDS = 30000, 2000
+
 local since_11 = vim.fn.has('nvim-0.11') == 1
 local waiting = {} ---@type fun()[] what is to be done when the server is ready
-local starting = false
+local run ---@type aside.Run?
 local crashes = {} ---@type integer[] seconds
+
+--- A process of the server, from its start to its end.
+---@class aside.Run
+---@field pid? integer
+---@field rpc? vim.lsp.rpc.PublicClient
+---@field client? vim.lsp.Client when it is ready
+---@field stopped? boolean whether it ends because it is to
+---@field over? boolean
 
 --- Highlight groups, each a link that a colour scheme or the user may change.
 M.colours = {
@@ -82,7 +93,9 @@ end
 
 ---@param client vim.lsp.Client
 local function on_init(client)
-  M.client, starting = client, false
+  -- What it said before it was stopped may come afterwards.
+  if not run or run.stopped or run.rpc ~= client.rpc then return end
+  M.client, run.client = client, client
   log.write('started the server')
   vim.schedule(function()
     if M.client ~= client then return end
@@ -105,18 +118,28 @@ local function give_up(why)
   log.fail(why)
 end
 
-local function on_exit(code, signal)
-  local initialised = M.client ~= nil
-  M.client, M.status, starting = nil, {}, false
+--- Ends a process, whatever it does, and what it started.
+---@param this aside.Run
+local function kill(this)
+  if this.over or not this.pid then return end
+  -- Neovim starts each as the leader of a group; where it is none there are no groups.
+  if not vim.uv.kill(-this.pid, 'sigkill') then vim.uv.kill(this.pid, 'sigkill') end
+end
+
+---@param this aside.Run
+local function on_exit(this, code, signal)
+  if run ~= this then return end
+  run, M.client, M.status = nil, nil, {}
   if vim.v.exiting ~= vim.NIL then return end
   log.write(('the server ended with code %d, signal %d'):format(code, signal))
-  local crashed = (code ~= 0 or signal ~= 0) and signal ~= 15
+  local crashed = not this.stopped and (code ~= 0 or signal ~= 0) and signal ~= 15
   require('aside.prompt').abandon()
   require('aside.turn').abandon(crashed and 'The server crashed.' or 'The server was stopped.')
-  if not crashed then return end
-  if not initialised then
+  if not this.client and not this.stopped then
     return give_up('the server did not start; :checkhealth aside says more, :LspLog has what it said')
   end
+  -- It is started again for what was wanted since then.
+  if not crashed then return #waiting > 0 and M.ready() end
   local now, often = os.time(), 'the server crashed %d times in %d s and stays down; :Aside ask starts it'
   crashes = vim.tbl_filter(function(at) return now - at < WITHIN end, crashes)
   crashes[#crashes + 1] = now
@@ -125,16 +148,44 @@ local function on_exit(code, signal)
   M.ready(function() log.say(back, 'WarningMsg') end)
 end
 
+--- A server that hangs would outlive Neovim.
+local function leave()
+  local this = run
+  if not this then return end
+  if this.client then vim.wait(ENDS, function() return this.over end, 5) end
+  kill(this)
+end
+
+---@param this aside.Run
+local function watch(this)
+  vim.defer_fn(function()
+    if this.over or this.client then return end
+    log.write(('the server was not ready within %d s, and was ended'):format(READY / 1000))
+    kill(this)
+  end, READY)
+  local group = vim.api.nvim_create_augroup('aside.leave', {})
+  vim.api.nvim_create_autocmd('VimLeavePre', { group = group, callback = leave })
+end
+
 --- Starts the program, and tells of its end.
 local function start(dispatchers)
   local found = assert(server.find(), 'Aside: there is no server; ' .. server.advice)
-  local exit = dispatchers.on_exit
+  local this, exit = {}, dispatchers.on_exit ---@type aside.Run
   dispatchers.on_exit = function(code, signal)
-    vim.schedule(function() on_exit(code, signal) end)
+    this.over = true
+    vim.schedule(function() on_exit(this, code, signal) end)
     -- Of a crash Neovim would say so much that it waits for Enter.
     exit(0, 0)
   end
-  return vim.lsp.rpc.start({ found.path, 'lsp', '--stdio' }, dispatchers)
+  local me = vim.uv.os_getpid()
+  local before = vim.api.nvim_get_proc_children(me)
+  this.rpc = vim.lsp.rpc.start({ found.path, 'lsp', '--stdio' }, dispatchers)
+  this.pid = vim
+    .iter(vim.api.nvim_get_proc_children(me))
+    :find(function(child) return not vim.tbl_contains(before, child) end)
+  run = this
+  watch(this)
+  return this.rpc
 end
 
 --- What `vim.lsp.start` and `vim.lsp.enable` take.
@@ -169,16 +220,16 @@ end
 
 --- Does something when the server is ready, and starts it where it does not run. Where it cannot be, says why.
 function M.ready(act)
-  if M.client and not M.call(M.client, 'is_stopped') then return act and act() end
+  if run and run.client and not run.stopped and not run.over then return act and act() end
   waiting[#waiting + 1] = act
-  if starting then return end
+  -- It is done when that is ready; where it ends, what follows is decided then.
+  if run then return end
   local found, reasons = server.find()
   if not found then
     vim.tbl_map(log.write, reasons)
     return give_up('no server; :checkhealth aside says what to do; ' .. reasons[#reasons])
   end
   log.write(('starting %s, found by %s, version %s'):format(found.path, found.source, found.version))
-  starting = true
   local chosen = since_11 and vim.deepcopy(vim.lsp.config['aside']) or M.config() ---@diagnostic disable-line: undefined-field
   chosen.root_dir = M.root(vim.api.nvim_get_current_buf())
   if since_11 then
@@ -192,7 +243,7 @@ end
 ---@param done? fun(result: any)
 ---@param failed? fun(error: lsp.ResponseError) without it, the server's reason is said below
 function M.request(method, params, done, failed)
-  if not M.client then return log.fail('the server does not run; :Aside ask starts it') end
+  if not M.client or run and run.stopped then return log.fail('the server does not run; :Aside ask starts it') end
   failed = failed or function(err) log.fail(err.message) end
   -- Without a buffer, changes of all buffers go first: the server never acts on old text.
   M.call(M.client, 'request', method, next(params) and params or vim.empty_dict(), function(err, result)
@@ -201,7 +252,18 @@ function M.request(method, params, done, failed)
   end)
 end
 
---- Stops the server. What runs is interrupted and can be resumed.
-function M.stop() return M.client and M.call(M.client, 'stop') end
+--- Whether there is a process of the server: one that starts, runs or ends.
+function M.alive() return run ~= nil end
+
+--- Stops the server, whatever it does. What runs is interrupted and can be resumed; what waits for its start is dropped.
+function M.stop()
+  waiting = {}
+  local this = run
+  if not this then return end
+  this.stopped = true
+  if not this.client then return kill(this) end
+  M.call(this.client, 'stop')
+  vim.defer_fn(function() kill(this) end, ENDS)
+end
 
 return M

@@ -13,11 +13,40 @@ function serverPid() {
   });
 }
 
+/** The process of a server that is ready. One that was killed is no child that is a server, and before another is ready nothing runs. */
+const ready = () =>
+  until('a server that is ready', async () => {
+    const pid = serverPid();
+    return (await debugInformation()).includes('; running') && serverPid() === pid && pid;
+  });
+
 async function crash() {
-  const pid = await until('the server', serverPid);
+  const pid = await ready();
   process.kill(pid, 'SIGKILL');
   await until('its end', () => serverPid() !== pid);
 }
+
+function lives(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** A server that runs a script of the shell before it begins, and `starts`, the processes that it was so far. */
+function program(name, script) {
+  const file = path.join(vscode.workspace.workspaceFolders[0].uri.fsPath, name);
+  const log = `${file}.starts`;
+  fs.rmSync(log, { force: true });
+  fs.writeFileSync(file, `#!/bin/sh\n[ "$1" = --version ] && exec '${process.env.ASIDE}' --version\necho $$ >>'${log}'\nstart="$(wc -l <'${log}')"\n${script}\nexec '${process.env.ASIDE}' "$@"\n`, { mode: 0o755 });
+  const starts = () => (fs.existsSync(log) ? fs.readFileSync(log, 'utf8').match(/^\d+(?=\n)/gm) ?? [] : []).map(Number);
+  return { file, starts, started: (count) => until(`start ${count} of ${name}`, () => starts()[count - 1]) };
+}
+
+/** It hears nothing, not even that nobody is there any more. */
+const HANGS = 'exec sleep 100000';
+const setServer = (file) => vscode.workspace.getConfiguration('aside').update('server.path', file, vscode.ConfigurationTarget.Global);
 
 test('a question outlives the server: it is started again in silence, and the turn goes on with the answer', async () => {
   const thread = await ask('Wait for me');
@@ -38,7 +67,7 @@ test('a question outlives the server: it is started again in silence, and the tu
 
 test('a server that ends while it is written to is started again too', async () => {
   const { document } = await show('notes.md');
-  const pid = await until('the server', serverPid);
+  const pid = await ready();
   process.kill(pid, 'SIGSTOP');
   const change = new vscode.WorkspaceEdit();
   change.insert(document.uri, new vscode.Position(0, 0), 'More than a pipe holds. '.repeat(100_000));
@@ -95,6 +124,114 @@ test('a server that ends before it is ready is not started again', async () => {
   await useServer(process.env.ASIDE);
   assert.equal(fs.readFileSync(starts, 'utf8'), 'once\n');
   assert.deepEqual(complaints, []);
+});
+
+test('a server that ends before it is ready again is not started once more, and the person is told', async () => {
+  const { file, starts, started } = program('again', '[ "$start" = 2 ] && exit 3');
+  await useServer(file);
+  await crash();
+  await until('the complaint', () => complaints.length);
+  assert.deepEqual(complaints, ['The Aside server did not start; its log has the reason.']);
+  complaints.length = 0;
+  assert.match(await debugInformation(), /; stopped;/);
+  await run('aside.restartServer');
+  assert.equal(await ready(), await started(3));
+  for (let n = 1; n <= 5; n++) await crash();
+  assert.equal(await ready(), await started(8));
+  assert.equal(starts().length, 8);
+  assert.deepEqual(complaints, []);
+  await useServer(process.env.ASIDE);
+});
+
+test('a restart while the server is started again leaves the new one alone', async () => {
+  const { file, started } = program('slow-again', `[ "$start" = 2 ] && ${HANGS}`);
+  await useServer(file);
+  await crash();
+  const hanging = await started(2);
+  await run('aside.restartServer');
+  assert.equal(lives(hanging), false);
+  assert.equal(await ready(), await started(3));
+  await useServer(process.env.ASIDE);
+  assert.deepEqual(complaints, []);
+});
+
+test('a server that does not come up is stopped, started again, and left for another one', async () => {
+  const { file, starts, started } = program('hanging', HANGS);
+  await setServer(file);
+  const first = await started(1);
+  const asked = ask('Question me again');
+  await until('the question', () => aside().threads.some((it) => textOf(it).includes('Question me again')));
+  await run('aside.stopServer');
+  assert.equal(lives(first), false);
+  const thread = await asked;
+  await ended(thread, 'failed');
+  assert.match(textOf(thread), /does not run; start it with the command/);
+  void run('aside.restartServer');
+  const second = await started(2);
+  void run('aside.restartServer');
+  const third = await started(3);
+  await until('the end of the second', () => !lives(second));
+  await useServer(process.env.ASIDE);
+  assert.equal(lives(third), false);
+  assert.equal(starts().length, 3);
+  assert.deepEqual(complaints, []);
+});
+
+test('what the program started does not keep it from being stopped', async () => {
+  const { file, started } = program('holding', 'sleep 100000 & echo $! >>"$0.held"; wait');
+  await setServer(file);
+  const pid = await started(1);
+  const held = await until('its child', () => fs.existsSync(`${file}.held`) && Number(fs.readFileSync(`${file}.held`, 'utf8')));
+  await run('aside.stopServer');
+  assert.equal(lives(pid), false);
+  await useServer(process.env.ASIDE);
+  process.kill(held);
+  assert.deepEqual(complaints, []);
+});
+
+test('a server that hangs while it runs is stopped too', async () => {
+  const pid = await ready();
+  process.kill(pid, 'SIGSTOP');
+  await run('aside.stopServer');
+  assert.equal(lives(pid), false);
+  await run('aside.restartServer');
+  assert.notEqual(await ready(), pid);
+  assert.deepEqual(complaints, []);
+});
+
+test('a server that is not ready after half a minute is ended, and the person is told', async () => {
+  const { file, starts, started } = program('late', HANGS);
+  const timers = [];
+  const real = global.setTimeout;
+  global.setTimeout = (act, after, ...more) => (after === 30_000 && timers.push(act), real(act, after, ...more));
+  try {
+    await setServer(file);
+    const pid = await started(1);
+    for (const act of timers) act();
+    await until('the complaint', () => complaints.length);
+    assert.deepEqual(complaints, ['The Aside server did not start; its log has the reason.']);
+    complaints.length = 0;
+    await until('its end', () => !lives(pid));
+  } finally {
+    global.setTimeout = real;
+  }
+  await useServer(process.env.ASIDE);
+  assert.equal(starts().length, 1);
+});
+
+test('settings that change while the server starts count for its first turn', async () => {
+  const { file, started } = program('waiting', 'while [ ! -e "$0.go" ]; do sleep 0.05; done');
+  await setServer(file);
+  await started(1);
+  const settings = vscode.workspace.getConfiguration('aside');
+  await settings.update('conversation.mode', 'plan', vscode.ConfigurationTarget.Global);
+  const asked = ask('Delete everything in plan');
+  fs.writeFileSync(`${file}.go`, '');
+  const thread = await asked;
+  await ended(thread);
+  await says(thread, 'Not in this mode.');
+  await settings.update('conversation.mode', undefined, vscode.ConfigurationTarget.Global);
+  await useServer(process.env.ASIDE);
 });
 
 test('without a server that runs it says so, with every place and the reason', async () => {

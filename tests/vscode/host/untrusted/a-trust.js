@@ -2,7 +2,7 @@ const { ask, aside, assert, debugInformation, ended, read, run, says, test, unti
 
 test('an untrusted workspace gets the server of the extension, and only tools that read', async () => {
   assert.equal(vscode.workspace.isTrusted, false);
-  const told = await debugInformation();
+  const told = await until('a server that runs', async () => [await debugInformation()].find((it) => it.includes('; running')));
   assert.match(told, /\/server\/aside \(bundled\); running; workspace not trusted/);
   assert.ok(!told.includes('(setting)') && !told.includes('(PATH)'), told);
   assert.match(read('.vscode/settings.json'), /nowhere/, 'a setting of the workspace names another model');
