@@ -15,7 +15,7 @@ use aside_model_server::{
 use serde_json::json;
 
 use super::{column, heard::heard, live::Live, replied, without_time};
-use crate::world::{ProgramResult, TestWorld};
+use crate::world::{ProgramResult, TestWorld, until};
 
 /// Everything runs unasked, outside of a sandbox.
 pub(super) const AUTO: [&str; 3] = ["--mode", "auto", "--unsandboxed"];
@@ -82,6 +82,8 @@ struct StageState {
     replies: usize,
     /// Requests to a model.
     requests: Vec<Arc<Received>>,
+    /// Requests of any kind that were answered.
+    answered: usize,
     broken: Vec<String>,
 }
 
@@ -98,7 +100,11 @@ impl ModelStage {
         }));
         let server = {
             let books = Arc::clone(&books);
-            ModelServer::start(move |received| lock(&books).answer(received))
+            ModelServer::start(move |received| {
+                let mut books = lock(&books);
+                books.answered += 1;
+                books.answer(received)
+            })
         };
         let world = TestWorld::new();
         world.user_config(&column::configuration(&server.address().to_string()));
@@ -184,6 +190,10 @@ impl ModelStage {
     /// Every request kept the rules, and the script was played to its end.
     #[track_caller]
     pub(super) fn is_clean(&self) {
+        // A request is told of before it is answered.
+        until("every request was answered", || {
+            lock(&self.books).answered >= self.server.received().len()
+        });
         let books = lock(&self.books);
         assert!(
             books.broken.is_empty(),
