@@ -55,6 +55,66 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Blanks in a row that a text is shown with: more could push what comes after them out of sight. Those but the plain one
+/// are the wider or the rarer.
+const BLANKS: usize = 32;
+const OTHER_BLANKS: usize = 8;
+/// Empty lines in a row that a text is shown with.
+const EMPTY_LINES: usize = 8;
+
+/// A text that a person decides about, so that all of it comes before their eyes: everything is visible, and blanks and
+/// empty lines that are many are shown as their number.
+#[must_use]
+pub fn in_sight(text: &str) -> Cow<'_, str> {
+    let text = visible(text);
+    let is_apart = |a: char, b: char| is_blank(a) != is_blank(b);
+    let mut out = String::with_capacity(text.len());
+    let mut rest = &*text;
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|c| is_apart(first, c)).unwrap_or(rest.len());
+        let (run, behind) = rest.split_at(end);
+        match is_blank(first) {
+            true => counted(&mut out, run),
+            false => out.push_str(run),
+        }
+        rest = behind;
+    }
+    match out == *text {
+        true => text,
+        false => Cow::Owned(out),
+    }
+}
+
+/// Writes blanks, line feeds among them, or how many they are.
+fn counted(out: &mut String, run: &str) {
+    let mut lines: Vec<&str> = run.split('\n').collect();
+    let empty = lines.len().saturating_sub(2);
+    let number = format!("⟨{empty} empty lines⟩");
+    if empty > EMPTY_LINES {
+        let last = lines.pop().unwrap_or_default();
+        lines.truncate(1);
+        lines.extend([number.as_str(), last]);
+    }
+    for (nth, line) in lines.into_iter().enumerate() {
+        if nth > 0 {
+            out.push('\n');
+        }
+        let plain = line.chars().filter(|c| *c == ' ').count();
+        let all = line.chars().count();
+        let are_many = plain > BLANKS || all - plain > OTHER_BLANKS;
+        match are_many && line.chars().all(is_blank) {
+            true => drop(write!(out, "⟨{all} blanks⟩")),
+            false => out.push_str(line),
+        }
+    }
+}
+
+/// Whether nothing is seen of a character but the place that it takes.
+fn is_blank(c: char) -> bool {
+    // The pattern of Braille without a dot is none of Unicode's white space.
+    c.is_whitespace() || c == '\u{2800}'
+}
+
 /// A text as one line, with everything in it visible: line feeds as `␊`, tabs as spaces, and without the
 /// white space at both ends.
 #[must_use]

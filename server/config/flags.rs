@@ -98,6 +98,15 @@ impl fmt::Display for DetachedFlag {
 }
 
 impl AnswerFlag {
+    /// What it answers, as it is written before the `=`.
+    #[must_use]
+    pub fn key(&self) -> String {
+        match self {
+            Self::Configured { tool, question, .. } => format!("{tool}.{question}"),
+            Self::Prompt { id, .. } => id.clone(),
+        }
+    }
+
     /// Reads the flag's value: what stands before the first `=` is a tool and a question where it has a dot.
     ///
     /// # Errors

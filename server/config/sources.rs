@@ -330,11 +330,16 @@ fn user_path(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     Some(folder.or_else(home)?.join("aside").join(FILE_NAME))
 }
 
-/// A file that is not there is none; a folder, a pipe or a device is an error rather than a long wait.
+/// A file that is not there is none, but for a link that leads nowhere: something was meant to count. A folder, a pipe or a device is an error rather than a long wait.
 fn read_text(path: &Path) -> io::Result<Option<SourceFile>> {
     let bytes = match regular::read(path, FILE_BYTES) {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return match path.is_symlink() {
+                true => Err(io::Error::other("it is a link to a file that is not there")),
+                false => Ok(None),
+            };
+        }
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
             return Err(io::Error::other("it is over 1 MiB"));
         }

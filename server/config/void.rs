@@ -6,7 +6,8 @@ use super::{
     Configuration, Origin, Problem,
     names::dotted,
     settings::{
-        AssistantSettings, McpServer, Settings, StrategySetting, Target, ToolSettings, ToolSource,
+        AssistantSettings, CommandSettings, McpServer, Settings, StrategySetting, Target,
+        ToolSettings, ToolSource,
     },
 };
 use crate::visible::short_line;
@@ -40,9 +41,68 @@ fn void_keys(settings: &Settings) -> Vec<VoidKey> {
         .flat_map(|(name, tool)| of_tool(settings, name, tool))
         .collect();
     void.extend(inquiries(settings));
+    void.extend(of_commands(&settings.commands));
     let servers = settings.mcp.servers.iter();
     void.extend(servers.flat_map(|(name, server)| of_server(name, server)));
     void
+}
+
+/// Rules that can speak of no command.
+fn of_commands(rules: &CommandSettings) -> Vec<VoidKey> {
+    let lists = [
+        ("allow", &rules.allow),
+        ("ask", &rules.ask),
+        ("deny", &rules.deny),
+        ("unsandboxed", &rules.unsandboxed),
+    ];
+    let void = lists.into_iter().flat_map(|(key, rules)| {
+        rules.iter().filter_map(move |rule| {
+            let why = not_a_rule(rule)?;
+            Some(VoidKey {
+                path: path(&["commands", key]),
+                why: format!(
+                    "has the rule \"{}\", which speaks of no command: {why}",
+                    short_line(rule, 80)
+                ),
+            })
+        })
+    });
+    void.collect()
+}
+
+/// Why no command has these words at its beginning, and how the rule is written. What a word holds that a command may
+/// have in quotes is left alone.
+fn not_a_rule(rule: &str) -> Option<&'static str> {
+    let words: Vec<&str> = rule.split_whitespace().collect();
+    let Some(program) = words.first() else {
+        return Some("it is empty; write a program and its leading arguments, or take it out");
+    };
+    let any = |is: fn(&str) -> bool| words.iter().any(|word| is(word));
+    if any(is_operator) {
+        return Some(
+            "each command of a line is looked at by itself; write a rule for each, without what a shell puts between them",
+        );
+    }
+    if any(|word| word.contains(['"', '\'', '`', '$'])) {
+        return Some(
+            "its words are compared as they are, without quotes and what a shell expands; write the words alone",
+        );
+    }
+    if program.contains('*') || any(|word| word.ends_with('*')) {
+        return Some(
+            "there are no wildcards; write the words that a command begins with, and it speaks of all that follows",
+        );
+    }
+    program
+        .contains('=')
+        .then_some("variables are no part of a command; begin with the program")
+}
+
+/// Whether a word is what a shell puts between commands, or a redirection.
+fn is_operator(word: &str) -> bool {
+    let is_sign = |c: char| ";|&<>".contains(c);
+    word.ends_with(';')
+        || (word.contains(is_sign) && word.chars().all(|c| is_sign(c) || c.is_ascii_digit()))
 }
 
 fn of_server(name: &str, server: &McpServer) -> Option<VoidKey> {
@@ -275,6 +335,51 @@ mod tests {
             &server("command = 'db'\nheaders.A = 'b'"),
             &["`mcp.servers.db.headers` is sent nowhere"],
         );
+    }
+
+    #[test]
+    fn a_rule_that_can_speak_of_no_command_is_an_error() {
+        for rule in [
+            "",
+            " ",
+            "curl *",
+            "*",
+            "npm run test:*",
+            "curl && x",
+            "curl; x",
+            "x 2>&1",
+            "x | y",
+            "git commit -m \"x\"",
+            "echo $HOME",
+            "A=b curl",
+        ] {
+            let rules = toml::Value::from(vec!["curl", rule]);
+            let void = user(&format!("[commands]\ndeny = {rules}\n")).void();
+            let [only] = void.as_slice() else {
+                panic!("{rule}: {void:?}");
+            };
+            let named = format!(
+                "`commands.deny` has the rule \"{}\", which speaks of no command: ",
+                rule.trim()
+            );
+            assert!(only.what().starts_with(&named), "{only:?}");
+        }
+        for rule in [
+            "curl",
+            "cargo  test",
+            "git push --force",
+            "find . -name *.rs",
+            "/usr/bin/curl",
+            "npm run build:all",
+            "[ -f x ]",
+            "curl https://example.com/?a=b&c=d",
+            "env A=b curl",
+        ] {
+            let rules = toml::Value::from(vec![rule]);
+            for key in ["allow", "ask", "deny", "unsandboxed"] {
+                check(&format!("[commands]\n{key} = {rules}\n"), &[]);
+            }
+        }
     }
 
     #[test]

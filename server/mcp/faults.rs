@@ -3,7 +3,10 @@
 use std::error::Error;
 
 use http::StatusCode;
-use rmcp::transport::streamable_http_client::StreamableHttpError;
+use rmcp::{
+    model::ProtocolVersion, service::ClientInitializeError,
+    transport::streamable_http_client::StreamableHttpError,
+};
 
 use crate::visible::short_line;
 
@@ -34,6 +37,34 @@ pub(super) fn why(error: &(dyn Error + 'static)) -> String {
             format!("it cannot be reached: {}", innermost(error))
         }
         HttpFault::Client(error) => format!("the connection failed: {}", innermost(error)),
+        other => short_line(&other.to_string(), 200),
+    }
+}
+
+/// Why a protocol was not opened, in words, where that is the same for a program and a place on the network.
+pub(super) fn why_not_opened(error: &ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::JsonRpcError(error) => {
+            format!("it refuses: {}", short_line(&error.message, 200))
+        }
+        ClientInitializeError::NoCompatibleProtocolVersion {
+            server_supported, ..
+        } => {
+            let versions = server_supported.iter().map(ProtocolVersion::as_str);
+            let versions: Vec<&str> = versions.take(8).collect();
+            let versions = short_line(&versions.join(", "), 120);
+            format!("it speaks only protocols that Aside does not know: {versions}")
+        }
+        ClientInitializeError::ConflictInitResponseId(..)
+        | ClientInitializeError::UncorrelatedErrorResponse { .. } => {
+            "it answered a request that it was not sent, which is not the Model Context Protocol"
+                .to_owned()
+        }
+        ClientInitializeError::ExpectedInitResponse(_)
+        | ClientInitializeError::ExpectedInitResult(_) => {
+            "its first answer is not one of the Model Context Protocol".to_owned()
+        }
+        ClientInitializeError::TransportError { error, .. } => why(&*error.error),
         other => short_line(&other.to_string(), 200),
     }
 }

@@ -5,6 +5,7 @@
 //! | `tool` | a tool of a server, as the machine of tools sees it |
 //! | `server` | one server: connected when it is needed, and again when it was lost |
 //! | `program`, `network` | a server that is started here, one that is reached over HTTP: opening the protocol |
+//! | `noise` | what a server that is started here writes: its messages passed on, the rest told of |
 //! | [`login`] | logging in to a server on the network, and its tokens |
 //! | `connection` | one connection: lists and calls |
 //! | `faults` | what goes wrong over HTTP, in words |
@@ -33,6 +34,7 @@ mod form;
 mod listing;
 pub mod login;
 mod network;
+mod noise;
 mod program;
 mod questions;
 mod reply;

@@ -15,11 +15,10 @@ use tokio::time::timeout;
 
 use super::{
     connection::{Connection, MESSAGE, NotOpened},
-    faults::{HttpFault, fault_of, why},
+    faults::{self, HttpFault, fault_of},
     login::logged_in,
     settings::{HideSecrets, ProtocolChoice, ServerAddress},
 };
-use crate::visible::short_line;
 
 /// How long a server may take to turn down who did not log in.
 const CHALLENGE: Duration = Duration::from_secs(30);
@@ -115,18 +114,6 @@ fn why_not_opened(error: &ClientInitializeError) -> String {
         ClientInitializeError::ConnectionClosed(_) => {
             "its answer cannot be read, or is longer than 4 MiB".to_owned()
         }
-        ClientInitializeError::JsonRpcError(error) => {
-            format!("it refuses: {}", short_line(&error.message, 200))
-        }
-        ClientInitializeError::NoCompatibleProtocolVersion {
-            server_supported, ..
-        } => {
-            let versions = server_supported.iter().map(ProtocolVersion::as_str);
-            let versions: Vec<&str> = versions.take(8).collect();
-            let versions = short_line(&versions.join(", "), 120);
-            format!("it speaks only protocols that Aside does not know: {versions}")
-        }
-        ClientInitializeError::TransportError { error, .. } => why(&*error.error),
-        other => short_line(&other.to_string(), 200),
+        other => faults::why_not_opened(other),
     }
 }

@@ -13,13 +13,15 @@ use rmcp::{
     transport::async_rw::AsyncRwTransport,
 };
 use tokio::{
-    io::AsyncReadExt,
+    io::{AsyncReadExt, DuplexStream},
     process::{ChildStdin, ChildStdout},
     time::timeout,
 };
 
 use super::{
     connection::{Connection, MESSAGE, NotOpened},
+    faults,
+    noise::{Noise, messages},
     settings::{HideSecrets, ProtocolChoice, ServerGround, ServerProgram},
 };
 use crate::{
@@ -54,8 +56,9 @@ pub(super) async fn open(
     protocol: ProtocolChoice,
     hide: &HideSecrets,
     ground: &ServerGround,
+    noise: &Arc<Noise>,
 ) -> Result<Connection, NotOpened> {
-    let with = |version| started(program, hide, ground, version);
+    let with = |version| started(program, hide, ground, noise, version);
     let opened = match protocol {
         ProtocolChoice::Older => with(ProtocolVersion::V_2025_11_25).await,
         ProtocolChoice::Newer => with(ProtocolVersion::V_2026_07_28).await,
@@ -81,6 +84,7 @@ async fn started(
     program: &ServerProgram,
     hide: &HideSecrets,
     ground: &ServerGround,
+    noise: &Arc<Noise>,
     version: ProtocolVersion,
 ) -> Result<Connection, OpenFault> {
     if !is_there(program) {
@@ -109,7 +113,8 @@ async fn started(
     } = pipes;
     let said = Arc::new(Mutex::new(Vec::new()));
     let heard = tokio::spawn(listen(errors, said.clone()));
-    let transport: AsyncRwTransport<RoleClient, ChildStdout, ChildStdin> =
+    let output = messages(output, noise);
+    let transport: AsyncRwTransport<RoleClient, DuplexStream, ChildStdin> =
         AsyncRwTransport::new(output, input).with_max_line_length(MESSAGE);
     match Connection::over(transport, version, hide.clone()).await {
         Ok(connection) => Ok(connection.of_process(process)),
@@ -117,8 +122,11 @@ async fn started(
             process.end().await;
             // What it said at its end may still be on its way, and nobody is left who could say more.
             let _ = timeout(LAST_WORDS, heard).await;
-            let mut why = hide.in_text(&why(&error, &said));
-            if is_kept && matches!(error, ClientInitializeError::ConnectionClosed(_)) {
+            let mut why = hide.in_text(&(why(&error, &said) + &noise.in_words()));
+            if is_kept
+                && noise.in_words().is_empty()
+                && matches!(error, ClientInitializeError::ConnectionClosed(_))
+            {
                 why += HINT;
             }
             Err(OpenFault {
@@ -200,10 +208,7 @@ fn wants_newer(error: &ClientInitializeError) -> bool {
 fn why(error: &ClientInitializeError, said: &Mutex<Vec<u8>>) -> String {
     let why = match error {
         ClientInitializeError::ConnectionClosed(_) => "it ended before it answered".to_owned(),
-        ClientInitializeError::JsonRpcError(error) => {
-            format!("it refuses: {}", short_line(&error.message, 200))
-        }
-        other => short_line(&other.to_string(), 200),
+        other => faults::why_not_opened(other),
     };
     let said = said.lock().unwrap_or_else(PoisonError::into_inner);
     let said = printable(&said);

@@ -10,7 +10,9 @@ use tokio::{
 use super::{
     connection::{Connection, NotOpened},
     listing::{self, ListedTool},
-    network, program,
+    network,
+    noise::Noise,
+    program,
     settings::{McpDefinition, ServerGround, ServerPlace},
 };
 
@@ -29,6 +31,8 @@ pub(super) struct HeldServer {
     pub(super) definition: McpDefinition,
     ground: ServerGround,
     state: Mutex<ServerState>,
+    /// What it wrote that is no message.
+    noise: Arc<Noise>,
     /// Calls on a connection of the older protocol, one at a time.
     pub(super) turns: Mutex<()>,
 }
@@ -44,10 +48,10 @@ struct ServerState {
     last: Option<(Instant, String)>,
 }
 
-/// What is said of a server that is too slow to start.
-fn late(within: Duration) -> String {
+/// What is said of a server that is too slow to start. `noise` is what it wrote instead.
+fn late(within: Duration, noise: &str) -> String {
     format!(
-        "it did not answer within {} s; the first start may have to fetch it: try again, or set its `startup_seconds` higher",
+        "it did not answer within {} s{noise}; the first start may have to fetch it: try again, or set its `startup_seconds` higher",
         within.as_secs()
     )
 }
@@ -58,6 +62,7 @@ impl HeldServer {
             definition,
             ground,
             state: Mutex::default(),
+            noise: Arc::default(),
             turns: Mutex::default(),
         }
     }
@@ -82,7 +87,7 @@ impl HeldServer {
         match timeout(within, tools).await {
             Ok(tools) => tools,
             Err(_) => {
-                let why = late(within);
+                let why = self.late();
                 if let Ok(mut state) = self.state.try_lock() {
                     state.failed += 1;
                     state.last = Some((Instant::now(), why.clone()));
@@ -108,7 +113,12 @@ impl HeldServer {
         let within = self.definition.startup;
         timeout(within, opened)
             .await
-            .unwrap_or_else(|_| Err(late(within)))
+            .unwrap_or_else(|_| Err(self.late()))
+    }
+
+    fn late(&self) -> String {
+        let noise = self.definition.hide.in_text(&self.noise.in_words());
+        late(self.definition.startup, &noise)
     }
 
     async fn open(
@@ -163,7 +173,7 @@ impl HeldServer {
         } = &self.definition;
         match place {
             ServerPlace::Program(program) => {
-                program::open(program, *protocol, hide, &self.ground).await
+                program::open(program, *protocol, hide, &self.ground, &self.noise).await
             }
             ServerPlace::Network(address) => network::open(address, *protocol, hide).await,
         }

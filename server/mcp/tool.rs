@@ -26,7 +26,7 @@ use crate::{
         record::CallKey,
         rules::Class,
     },
-    visible::{short_line, visible},
+    visible::{in_sight, short_line},
 };
 
 /// Times that a server may ask for more in one run of a call.
@@ -213,7 +213,7 @@ async fn text_off_thread(host: &Arc<ToolContext>, parts: Vec<ReplyPart>) -> Resu
     });
     fitted
         .await
-        .unwrap_or_else(|_| Err("its result cannot be kept".to_owned()))
+        .map_err(|_| "its result was lost inside Aside".to_owned())
 }
 
 /// Why a form is shown to nobody, for the model.
@@ -252,7 +252,7 @@ impl Tool for McpTool {
                 short_line(&self.listed.remote, 64)
             ),
             preview: Some(Preview::Text {
-                text: visible(&shown).into_owned(),
+                text: in_sight(&shown).into_owned(),
             }),
             approved: host.allowed.contains(&work.tool) || (host.approved)(&hash),
             hash,

@@ -13,7 +13,7 @@ use crate::{
         input::{Preparation, Prepared, Preview, ToolOutcome, ToolOutput},
         rules::Class,
     },
-    visible::{short_line, visible},
+    visible::{in_sight, short_line},
 };
 
 use super::{Tool, ToolContext, ToolSpec, host::PreparedCall, off_thread, outcome, output::fitted};
@@ -111,7 +111,7 @@ impl Tool for ClientTool {
             class: Class::More,
             title: format!("Run {} in the editor", short_line(&work.tool, 64)),
             preview: Some(Preview::Text {
-                text: visible(&shown).into_owned(),
+                text: in_sight(&shown).into_owned(),
             }),
             approved: host.allowed.contains(&work.tool) || (host.approved)(&hash),
             hash,
@@ -156,7 +156,7 @@ async fn outcome_of(
     host: &Arc<ToolContext>,
     result: ClientResult,
 ) -> Result<ToolOutcome, String> {
-    let content = off_thread(work, host, |_, host| fitted(host, result.content)).await?;
+    let content = off_thread(work, host, |_, host| Ok(fitted(host, result.content))).await?;
     let output = ToolOutput::text(content);
     Ok(match result.is_error {
         true => ToolOutcome::Error(output),

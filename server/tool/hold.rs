@@ -90,7 +90,7 @@ pub(super) fn warning(made: &[String]) -> String {
     }
     format!(
         "Other programs take code from what this made or replaced, so tell the user: {}\n",
-        short_line(&made.join(", "), 1000)
+        places::listed(made)
     )
 }
 
@@ -99,7 +99,7 @@ pub(super) fn remark(made: &[String]) -> String {
     if made.is_empty() {
         return String::new();
     }
-    let names = short_line(&made.join(", "), 200);
+    let names = places::listed(made);
     format!(" It made or replaced {names}, from which other programs take code.")
 }
 

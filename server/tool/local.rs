@@ -17,7 +17,7 @@ use crate::{
         question::Answer,
         rules::Class,
     },
-    visible::{short_line, visible},
+    visible::{in_sight, short_line},
 };
 
 use super::{
@@ -116,7 +116,7 @@ impl LocalTool {
             shlex::try_join(command).unwrap_or_else(|_| format!("{:?}", self.definition.command));
         let arguments = serde_json::to_string_pretty(&work.arguments).unwrap_or_default();
         let root = host.workspace.root().display();
-        visible(&format!("{line}\nin {root}\nwith {arguments}")).into_owned()
+        in_sight(&format!("{line}\nin {root}\nwith {arguments}")).into_owned()
     }
 
     /// What the program reads.
@@ -172,7 +172,7 @@ impl LocalTool {
             .map_err(|error| format!("{} could not be run: {error}; tell the user.", work.tool))?;
         let made = hold.made(work, host).await?;
         off_thread(work, host, move |work, host| {
-            printed::outcome_of(answered, &made, work, host)
+            Ok(printed::outcome_of(answered, &made, work, host))
         })
         .await
     }

@@ -1,5 +1,7 @@
 //! How tools word and bound what they return.
 
+use std::io;
+
 use serde_json::Value;
 
 use super::ToolContext;
@@ -87,28 +89,33 @@ fn without_word(text: &str, word: &str) -> String {
 }
 
 /// The text for the model: whole where it fits, else its beginning and its end, and where the rest is.
-/// # Errors
-/// Where it is too long and cannot be kept.
-pub fn fitted(host: &ToolContext, text: String) -> Result<String, String> {
+/// Where the rest cannot be kept, that is said: the tool ran all the same.
+pub fn fitted(host: &ToolContext, text: String) -> String {
     let (head, tail) = (host.limits.head, host.limits.tail);
     if text.len() <= head + tail {
-        return Ok(text);
+        return text;
     }
     let kept = &text.as_bytes()[..text.len().min(KEPT)];
-    let id = (host.keep_blob)(kept)
-        .map_err(|error| format!("The result is too long and cannot be kept: {error}."))?;
     let (start, end) = (
         text.floor_char_boundary(head),
         text.ceil_char_boundary(text.len() - tail),
     );
-    let call = format!("read_output {{\"id\":\"{id}\",\"from\":{start}}}");
+    let rest = rest((host.keep_blob)(kept), start, "");
     let left_out = end - start;
-    Ok(format!(
-        "{}\n[{left_out} of {} bytes are left out here: {call}]\n{}",
+    format!(
+        "{}\n[{left_out} of {} bytes are left out here{rest}]\n{}",
         &text[..start],
         text.len(),
         &text[end..]
-    ))
+    )
+}
+
+/// Where the rest of an output is that is shown to this byte, or why it is nowhere. `bound` says how much of it is kept.
+pub(super) fn rest(kept: io::Result<String>, from: usize, bound: &str) -> String {
+    match kept {
+        Ok(id) => format!("{bound}: read_output {{\"id\":\"{id}\",\"from\":{from}}}"),
+        Err(error) => format!(" and could not be kept: {error}"),
+    }
 }
 
 /// Cuts a text to at most `bytes` and appends the note; a text that fits stays as it is.

@@ -11,7 +11,7 @@ use crate::turn::{
     question::{Answer, AnswerType, Persistence, Question},
     record::{Permission, Vocabulary},
 };
-use crate::visible::{short_line, visible};
+use crate::visible::{in_sight, short_line, visible};
 
 use super::{
     ToolContext,
@@ -131,13 +131,16 @@ impl OutsideCommand<'_> {
     }
 
     fn title(&self) -> String {
-        format!("Run `{}` outside the sandbox", short_line(self.command, 80))
+        format!(
+            "Run `{}` outside the sandbox",
+            short_line(&in_sight(self.command), 80)
+        )
     }
 
     /// All that an approval is bound to, as a person sees it.
     fn shown(&self) -> String {
         let cwd = self.cwd.to_string_lossy();
-        let (command, cwd) = (visible(self.command), visible(&cwd));
+        let (command, cwd) = (in_sight(self.command), visible(&cwd));
         format!("{command}\nin {cwd}\noutside the sandbox")
     }
 }

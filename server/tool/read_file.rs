@@ -245,9 +245,14 @@ struct LargeText(BufReader<File>);
 
 impl LargeText {
     fn new(opened: Readable) -> Result<Self, PathError> {
-        match opened.source {
-            TextSource::File(file) => Ok(Self(BufReader::with_capacity(1 << 18, file.into_file()))),
-            TextSource::Document(_) => Err(PathError::TooLarge(opened.path)),
+        let TextSource::File(file) = opened.source else {
+            return Err(PathError::TooLarge(opened.path));
+        };
+        let mut file = BufReader::with_capacity(1 << 18, file.into_file());
+        // No line of it need be looked for. What cannot be read is told of where that is wanted.
+        match file.fill_buf() {
+            Ok(first) if first.contains(&0) => Err(PathError::Binary(opened.path)),
+            _ => Ok(Self(file)),
         }
     }
 
@@ -374,6 +379,23 @@ mod tests {
             .call("read_file", json!({"path": "a.txt", "from_line": 90}))
             .await;
         assert_eq!(text, format!("ok: {}", line.repeat(11)));
+    }
+
+    #[tokio::test]
+    async fn a_large_file_is_binary_by_its_beginning() {
+        let trial = ToolTrial::new(&[("a.bin", "")]);
+        let path = trial.host.workspace.root().join("a.bin");
+        File::create(&path).unwrap().set_len(17 << 20).unwrap();
+        // A line of it that is looked for is not there.
+        for from in [1, 2] {
+            trial
+                .check(
+                    "read_file",
+                    json!({"path": "a.bin", "from_line": from}),
+                    "error: `a.bin` is binary, not UTF-8 text.",
+                )
+                .await;
+        }
     }
 
     #[tokio::test]

@@ -14,7 +14,7 @@ use crate::{
         input::{Preparation, Prepared, Preview, ToolOutcome, ToolOutput},
         rules::Class,
     },
-    visible::{short_line, visible},
+    visible::{in_sight, short_line, visible},
 };
 
 use super::{
@@ -23,7 +23,7 @@ use super::{
     host::PreparedCall,
     off_thread, outcome,
     outside::{self, OutsideCommand},
-    preparation, probe,
+    probe,
     process::{self, CommandEnd, Ended, Job},
     sandbox::{self, CommandDecision, Confinement, commands::Verdict},
     workspace::Folder,
@@ -97,10 +97,24 @@ impl CommandPlan {
     }
 }
 
-async fn plan(work: &CallWork, host: &Arc<ToolContext>) -> Result<CommandPlan, String> {
+/// Why a call is not planned.
+enum Unplanned {
+    /// A rule of the user's denies its command.
+    Denied,
+    /// It cannot be run; what the model is told.
+    Error(String),
+}
+
+impl From<String> for Unplanned {
+    fn from(text: String) -> Self {
+        Self::Error(text)
+    }
+}
+
+async fn plan(work: &CallWork, host: &Arc<ToolContext>) -> Result<CommandPlan, Unplanned> {
     let args: RunCommandArguments = arguments(work)?;
     if args.command.trim().is_empty() {
-        return Err(super::invalid(&work.tool, "`command` is empty"));
+        return Err(super::invalid(&work.tool, "`command` is empty").into());
     }
     let wanted = args.cwd.clone().unwrap_or_else(|| ".".to_owned());
     let folder = off_thread(work, host, move |_, host| {
@@ -120,9 +134,7 @@ async fn plan(work: &CallWork, host: &Arc<ToolContext>) -> Result<CommandPlan, S
     if is_let_out {
         held = Confinement::Outside("you let it run outside the sandbox".to_owned());
     }
-    let decision = CommandDecision::new(held, &verdict);
-    let decision = decision
-        .ok_or("A rule of the user's denies this command; do not try it in another way.")?;
+    let decision = CommandDecision::new(held, &verdict).ok_or(Unplanned::Denied)?;
     // What is allowed inside the sandbox is not allowed outside of it. Command, folder, and what the environment has
     // beyond the allow-list: nothing.
     let folder = cwd.real.to_string_lossy();
@@ -158,32 +170,33 @@ impl Tool for RunCommand {
 
     async fn prepare(&self, work: &CallWork, host: &Arc<ToolContext>) -> Preparation {
         let unsaved = off_thread(work, host, |_, host| Ok(host.unsaved())).await;
-        preparation(plan(work, host).await.map(|plan| {
-            let as_prepared = PreparedCall {
-                hash: plan.hash.clone(),
-                ..PreparedCall::default()
-            };
-            host.seen().prepared(work.call, as_prepared);
-            let notes = not_seen(&unsaved.unwrap_or_default()).into_iter();
-            let notes: Vec<String> = notes.chain(plan.sparing).collect();
-            let allowed = plan.decision.approved || plan.is_let_out;
-            Preparation::Ready(Prepared {
-                class: Class::More,
-                title: format!("Run `{}`", short_line(&plan.args.command, 80)),
-                preview: Some(Preview::Command {
-                    text: visible(&plan.args.command).into_owned(),
-                    cwd: visible(&plan.cwd.real.to_string_lossy()).into_owned(),
-                }),
-                approved: allowed || (host.approved)(&plan.hash),
-                hash: plan.hash,
-                sandboxed: !matches!(plan.decision.held, Confinement::Outside(_)),
-                must_ask: plan
-                    .decision
-                    .must_ask
-                    .map(|why| host.sandbox.with_made(why)),
-                note: (!notes.is_empty()).then(|| notes.join("\n")),
-            })
-        }))
+        let plan = match plan(work, host).await {
+            Ok(plan) => plan,
+            Err(Unplanned::Denied) => return Preparation::DeniedByRule,
+            Err(Unplanned::Error(text)) => return Preparation::Error(text),
+        };
+        let as_prepared = PreparedCall {
+            hash: plan.hash.clone(),
+            ..PreparedCall::default()
+        };
+        host.seen().prepared(work.call, as_prepared);
+        let notes = not_seen(&unsaved.unwrap_or_default()).into_iter();
+        let notes: Vec<String> = notes.chain(plan.sparing).collect();
+        let allowed = plan.decision.approved || plan.is_let_out;
+        let must_ask = plan.decision.must_ask;
+        Preparation::Ready(Prepared {
+            class: Class::More,
+            title: format!("Run `{}`", short_line(&in_sight(&plan.args.command), 80)),
+            preview: Some(Preview::Command {
+                text: in_sight(&plan.args.command).into_owned(),
+                cwd: visible(&plan.cwd.real.to_string_lossy()).into_owned(),
+            }),
+            approved: allowed || (host.approved)(&plan.hash),
+            hash: plan.hash,
+            sandboxed: !matches!(plan.decision.held, Confinement::Outside(_)),
+            must_ask: must_ask.map(|why| host.sandbox.with_made(why)),
+            note: (!notes.is_empty()).then(|| notes.join("\n")),
+        })
     }
 
     async fn run(
@@ -196,14 +209,22 @@ impl Tool for RunCommand {
     }
 }
 
+/// What is told of a call that is not any more what was prepared.
+const CHANGED: &str = "What this would run changed since it was approved; call it again.";
+
 async fn run(
     work: &CallWork,
     host: &Arc<ToolContext>,
     cancelled: &CancellationToken,
 ) -> Result<ToolOutcome, String> {
-    let plan = plan(work, host).await?;
+    let plan = match plan(work, host).await {
+        Ok(plan) => plan,
+        Err(Unplanned::Error(text)) => return Err(text),
+        // The rules are those of the turn: it was not denied when it was prepared.
+        Err(Unplanned::Denied) => return Err(CHANGED.into()),
+    };
     if !host.seen().is_as_prepared(work.call, &plan.hash) {
-        return Err("What this would run changed since it was approved; call it again.".into());
+        return Err(CHANGED.into());
     }
     let unsaved = off_thread(work, host, |_, host| Ok(host.unsaved())).await?;
     let unsaved = not_seen(&unsaved).map_or_else(String::new, |line| line + "\n");
@@ -344,6 +365,22 @@ mod tests {
             prepared.must_ask.as_deref(),
             Some("there is no sandbox here, so commands ask")
         );
+    }
+
+    #[tokio::test]
+    async fn no_run_of_blanks_pushes_a_part_out_of_sight() {
+        let trial = ToolTrial::new(&[]);
+        let (blanks, lines) = (" ".repeat(48), "\n".repeat(41));
+        let command = format!("ls{blanks}; rm -rf x{lines}rm y");
+        let prepared = trial
+            .prepared("run_command", json!({"command": command}))
+            .await;
+        let Some(Preview::Command { text, .. }) = prepared.preview else {
+            panic!("{prepared:?}");
+        };
+        assert_eq!(text, "ls⟨48 blanks⟩; rm -rf x\n⟨40 empty lines⟩\nrm y");
+        let title = "Run `ls⟨48 blanks⟩; rm -rf x␊⟨40 empty lines⟩␊rm y`";
+        assert_eq!(prepared.title, title);
     }
 
     #[tokio::test]

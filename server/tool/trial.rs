@@ -134,6 +134,7 @@ impl ToolTrial {
     pub(super) async fn call(&self, tool: &str, arguments: Value) -> String {
         match self.prepare(tool, arguments.clone()).await {
             Preparation::Error(text) => format!("error: {text}"),
+            Preparation::DeniedByRule => "denied by a rule".into(),
             Preparation::Question(question) => {
                 format!("asks: {}", serde_json::to_string(&question).unwrap())
             }

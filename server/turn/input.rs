@@ -55,6 +55,8 @@ pub enum Preparation {
     Ready(Prepared),
     /// It cannot: the arguments do not fit, or what they name is not there. What the model is told.
     Error(String),
+    /// It may not: a rule of the user's denies its command.
+    DeniedByRule,
     /// It must ask first, so that what is shown is complete.
     Question(Question),
 }

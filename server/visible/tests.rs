@@ -141,6 +141,35 @@ fn only_an_emoji_has_a_selector_of_style_and_only_one() {
 }
 
 #[test]
+fn what_is_decided_about_is_not_pushed_out_of_sight() {
+    let check = |text: &str, shown: &str| assert_eq!(in_sight(text), shown, "{text:?}");
+    let blanks = |count| " ".repeat(count);
+    check("ls  -l\n\n\tx \u{202e}", "ls  -l\n\n\tx <U+202E>");
+    let few = format!("{}a{}b\t\t\t\t\n{}", blanks(32), blanks(32), blanks(32));
+    check(&few, &few);
+    check(&format!("a{}b", blanks(48)), "a⟨48 blanks⟩b");
+    check(
+        &format!("a\n{}b{}", blanks(33), blanks(40)),
+        "a\n⟨33 blanks⟩b⟨40 blanks⟩",
+    );
+    check(&format!("a{}b", "\t".repeat(9)), "a⟨9 blanks⟩b");
+    for other in ['\u{a0}', '\u{2003}', '\u{3000}', '\u{2800}'] {
+        let run = format!("{other} {}", other.to_string().repeat(8));
+        check(&format!("a{run}b"), "a⟨10 blanks⟩b");
+    }
+    let lines = |count| "\n".repeat(count);
+    let few = format!("a{}b", lines(9));
+    check(&few, &few);
+    check(&format!("a{}  b", lines(10)), "a\n⟨9 empty lines⟩\n  b");
+    check(
+        &format!("a {}b", " \n\t\n".repeat(20)),
+        "a  \n⟨39 empty lines⟩\nb",
+    );
+    check(&format!("a{}", blanks(3000)), "a⟨3000 blanks⟩");
+    check("⟨48 blanks⟩", "⟨48 blanks⟩");
+}
+
+#[test]
 fn a_title_is_one_short_line() {
     assert_eq!(short_line(" a\n b\tc ", 20), "a␊ b c");
     assert_eq!(short_line("ääää", 3), "äää…");

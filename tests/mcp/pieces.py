@@ -23,6 +23,13 @@ def tools(mode, starts, cursor, calls=0):
         return {"tools": [tool(f"t{cursor or 0}")], "nextCursor": str(int(cursor or 0) + 1)}
     if mode == "odd":
         return {"tools": [tool("echo"), tool("bad", inputSchema={"type": "array"}), {"name": 7}]}
+    if mode == "deep":
+        schema = {"type": "object"}
+        for _ in range(300):
+            schema = {"type": "object", "properties": {"x": schema}}
+        return {"tools": [tool("echo"), tool("deep", inputSchema=schema)]}
+    if mode == "one":
+        return {"tools": [tool("echo")]}
     if mode == "changing":
         return {"tools": [tool("echo", description=f"Start {starts}.")]}
     return {"tools": [tool("echo"), tool("ask")]}

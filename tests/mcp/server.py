@@ -79,6 +79,11 @@ while True:
         continue
     if method == "initialize" and MODE == "silent":
         continue
+    if method == "initialize" and MODE in ["babble", "roar"]:
+        print("x" * (5 << 20 if MODE == "roar" else 5), flush=True)
+        continue
+    if method == "initialize" and MODE == "conflict":
+        request["id"] = 4711
     if method == "subscriptions/listen":
         LISTENS.append(request["id"])
         send({"method": "notifications/subscriptions/acknowledged", "params": {

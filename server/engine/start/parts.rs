@@ -66,6 +66,10 @@ impl TurnParts {
             &run.toggles,
             &run.answers,
         )?;
+        // What is set for a tool of another client is no mistake where a client has tools of its own.
+        if config.client_tools.is_empty() {
+            warnings.extend(tools.unknown(&config.configuration.settings));
+        }
         if !config.is_workspace {
             tools.turn_off();
         }

@@ -76,6 +76,18 @@ impl ToolSet {
 }
 
 impl ToolSet {
+    /// What is set of tools that are not there, a sentence each. A tool of a server may come with it another time,
+    /// and one of an editor with its client.
+    pub(super) fn unknown(&self, settings: &Settings) -> Vec<String> {
+        let named = settings.conversation.tools.named.keys();
+        let may_come = |name: &str| name.contains("__") || name.starts_with("editor_");
+        let unknown = named.filter(|name| self.registry.get(name).is_none() && !may_come(name));
+        let sentence = |name: &String| {
+            format!("conversation.tools.{name} sets nothing here: there is no tool `{name}`.")
+        };
+        unknown.map(sentence).collect()
+    }
+
     /// Where the tools of servers would take more than a tenth of what a model can hold, it is sent their names, a line
     /// on each and open schemas; `describe_tools` gives the rest. Arguments are checked all the same.
     pub(super) fn defer(&mut self, window: Option<u64>) {

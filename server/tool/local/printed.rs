@@ -41,7 +41,7 @@ pub(super) fn outcome_of(
     made: &[String],
     work: &CallWork,
     host: &ToolContext,
-) -> Result<ToolOutcome, String> {
+) -> ToolOutcome {
     let Answered {
         how,
         output,
@@ -64,10 +64,10 @@ pub(super) fn outcome_of(
             ..output
         }
     };
-    Ok(match (&how, said) {
+    match (&how, said) {
         (CommandEnd::Cancelled, _) => ToolOutcome::Stopped,
         (CommandEnd::Exit(0), PrintedOutcome::Success(text)) => {
-            ToolOutcome::Success(result(kept.text(text)?))
+            ToolOutcome::Success(result(kept.text(text)))
         }
         (CommandEnd::Exit(0), PrintedOutcome::Question(question)) => {
             ToolOutcome::NeedsInput(*question)
@@ -75,11 +75,11 @@ pub(super) fn outcome_of(
         (CommandEnd::Exit(_), PrintedOutcome::Error { text, transient }) => {
             ToolOutcome::Error(ToolOutput {
                 details: transient.then(|| json!({"transient": true})),
-                ..result(kept.text(text)?)
+                ..result(kept.text(text))
             })
         }
         (CommandEnd::Exit(0), PrintedOutcome::Text) => {
-            let text = kept.output(output)?;
+            let text = kept.output(output);
             ToolOutcome::Success(result(match text.trim_end() {
                 "" => "(no output)".to_owned(),
                 text => text.to_owned(),
@@ -88,14 +88,14 @@ pub(super) fn outcome_of(
         (how, _) => {
             let mut text = failure(&work.tool, how, host.limits.time);
             for (name, output) in [("Standard output", output), ("Standard error", errors)] {
-                let said = kept.output(output)?;
+                let said = kept.output(output);
                 if !said.trim().is_empty() {
                     text += &format!("\n{name}:\n{}", said.trim_end());
                 }
             }
             ToolOutcome::Error(result(text))
         }
-    })
+    }
 }
 
 /// What went wrong, and what to do about it.
@@ -168,15 +168,14 @@ struct TextBounds<'a> {
 }
 
 impl TextBounds<'_> {
-    fn text(&self, text: String) -> Result<String, String> {
+    fn text(&self, text: String) -> String {
         let clean = without_secrets(text, self.secrets);
         fitted(self.host, printable(clean.as_bytes()))
     }
 
-    fn output(&self, output: BoundedOutput) -> Result<String, String> {
+    fn output(&self, output: BoundedOutput) -> String {
         if self.secrets.is_empty() {
-            let kept = output.finish(self.host);
-            return kept.map_err(|error| format!("Its output cannot be kept: {error}."));
+            return output.finish(self.host);
         }
         let text = String::from_utf8_lossy(output.start()).into_owned();
         let mut text = without_secrets(text, self.secrets);

@@ -1,8 +1,9 @@
 //! An output of which the beginning and the end are kept, however long it gets.
 
-use std::io;
-
-use crate::{tool::ToolContext, visible::printable};
+use crate::{
+    tool::{ToolContext, output::rest},
+    visible::printable,
+};
 
 /// Bytes that are read at once.
 pub(super) const CHUNK: usize = 64 << 10;
@@ -58,14 +59,14 @@ impl BoundedOutput {
         }
     }
 
-    /// The text for the model: whole where it fits, else its two ends, and where the rest is.
-    pub(in crate::tool) fn finish(mut self, host: &ToolContext) -> io::Result<String> {
+    /// The text for the model: whole where it fits, else its two ends, and where the rest is, or why it is nowhere.
+    pub(in crate::tool) fn finish(mut self, host: &ToolContext) -> String {
         let (head, tail) = (self.head, self.tail);
         let shown = (head + tail) as u64;
         if self.total <= shown {
-            return Ok(printable(&self.start));
+            return printable(&self.start);
         }
-        let id = (host.keep_blob)(&self.start)?;
+        let blob = (host.keep_blob)(&self.start);
         let cut = self.end.len().saturating_sub(tail);
         let mut last = self
             .start
@@ -76,12 +77,11 @@ impl BoundedOutput {
             false => String::new(),
         };
         let (total, left_out) = (self.total, self.total - shown);
-        let call = format!("read_output {{\"id\":\"{id}\",\"from\":{head}}}");
-        let note = format!("[{left_out} of {total} bytes are left out here{kept}: {call}]");
-        Ok(format!(
-            "{}\n{note}\n{}",
+        let rest = rest(blob, head, &kept);
+        format!(
+            "{}\n[{left_out} of {total} bytes are left out here{rest}]\n{}",
             printable(&self.start[..head]),
             printable(&last)
-        ))
+        )
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! Unix sockets and those of virtual machines lead out of every other wall, so only internet sockets can be made (in a
 //! network of its own, where nothing else is allowed). New namespaces give capabilities back, `io_uring` goes around a
-//! filter, and kernel keys belong to the user's session.
+//! filter, and kernel keys belong to the user's session. No file is made one that runs as its owner, whoever starts it:
+//! outside of the walls that would be the user.
 
 use nix::libc;
 
@@ -28,6 +29,8 @@ const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const FIRST_ARGUMENT: u32 = 16;
+/// From one argument to the next.
+const ARGUMENT: u32 = 8;
 
 /// Numbers from here on belong to another set of calls (x32), which no filter for this one knows.
 const OTHER_NUMBERS: u32 = 0x4000_0000;
@@ -40,9 +43,10 @@ const OURS: Option<u32> = Some(0xc000_00b7);
 const OURS: Option<u32> = None;
 
 /// Calls that look as if this kernel did not have them: programs then do without.
-const ABSENT: [libc::c_long; 4] = [
-    // Its flags are in memory, where a filter cannot look; the C library falls back to `clone`.
+const ABSENT: [libc::c_long; 5] = [
+    // Their flags are in memory, where a filter cannot look; programs fall back to `clone` and `openat`.
     libc::SYS_clone3,
+    libc::SYS_openat2,
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
@@ -71,6 +75,34 @@ const REFUSED: [libc::c_long; 20] = [
     libc::SYS_mount_setattr,
     libc::SYS_open_by_handle_at,
 ];
+
+/// The bit of a mode by which a program runs as its owner. That of the group is let be: folders have it too, and which of
+/// the two is meant no argument says.
+const AS_OWNER: u32 = libc::S_ISUID;
+
+/// Calls that give a file a mode, and which argument that is.
+const MODES: &[(libc::c_long, u32)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1),
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    // `fchmodat2`, which has this number everywhere.
+    (452, 2),
+    (libc::SYS_mknodat, 2),
+];
+
+/// Calls that open a file, and which argument is the flags. Where these make it, the next one is its mode.
+const OPENS: &[(libc::c_long, u32)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1),
+    (libc::SYS_openat, 2),
+];
+/// The flags that make a file: `O_TMPFILE` without the folder's, which is a part of it.
+const MAKES: u32 = (libc::O_CREAT | libc::O_TMPFILE & !libc::O_DIRECTORY).cast_unsigned();
 
 /// Families of sockets that can be made.
 const SOCKETS: [libc::c_int; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
@@ -106,6 +138,26 @@ fn instructions(architecture: u32) -> Vec<Instruction> {
             jump(EQUALS, number_of(number), 0, 4),
             load(FIRST_ARGUMENT),
             jump(HAS_BIT, libc::CLONE_NEWUSER.cast_unsigned(), 0, 1),
+            fail(libc::EPERM),
+            allow(),
+        ]);
+    }
+    for (number, mode) in MODES {
+        all.extend([
+            jump(EQUALS, number_of(*number), 0, 4),
+            load(FIRST_ARGUMENT + mode * ARGUMENT),
+            jump(HAS_BIT, AS_OWNER, 0, 1),
+            fail(libc::EPERM),
+            allow(),
+        ]);
+    }
+    for (number, flags) in OPENS {
+        all.extend([
+            jump(EQUALS, number_of(*number), 0, 6),
+            load(FIRST_ARGUMENT + flags * ARGUMENT),
+            jump(HAS_BIT, MAKES, 0, 3),
+            load(FIRST_ARGUMENT + (flags + 1) * ARGUMENT),
+            jump(HAS_BIT, AS_OWNER, 0, 1),
             fail(libc::EPERM),
             allow(),
         ]);
@@ -165,7 +217,7 @@ mod tests {
     const X86_64: u32 = 0xc000_003e;
 
     /// What the filter says of a call: 0 for allowed, else the error. As the kernel would run it.
-    fn says(architecture: u32, number: u32, argument: u32) -> u32 {
+    fn says(architecture: u32, number: u32, arguments: [u32; 4]) -> u32 {
         let all = instructions(X86_64);
         let (mut at, mut loaded) = (0, 0);
         loop {
@@ -180,8 +232,7 @@ mod tests {
                     loaded = match value {
                         NUMBER => number,
                         ARCHITECTURE => architecture,
-                        FIRST_ARGUMENT => argument,
-                        other => panic!("{other}"),
+                        offset => arguments[((offset - FIRST_ARGUMENT) / ARGUMENT) as usize],
                     };
                     at += 1;
                     continue;
@@ -200,7 +251,7 @@ mod tests {
     #[test]
     fn what_leads_out_is_refused_and_the_rest_is_not() {
         let check = |call: libc::c_long, argument: i32, error: i32| {
-            let said = says(X86_64, number_of(call), argument.cast_unsigned());
+            let said = says(X86_64, number_of(call), [argument.cast_unsigned(), 0, 0, 0]);
             assert_eq!(said, error.cast_unsigned(), "{call} {argument}");
         };
         check(libc::SYS_read, 0, 0);
@@ -229,11 +280,52 @@ mod tests {
     }
 
     #[test]
+    fn no_file_is_made_to_run_as_its_owner() {
+        let check = |call: libc::c_long, arguments: [u32; 4], error: i32| {
+            let said = says(X86_64, number_of(call), arguments);
+            assert_eq!(said, error.cast_unsigned(), "{call} {arguments:?}");
+        };
+        for (call, mode) in MODES {
+            for (value, error) in [(0o755, 0), (0o2775, 0), (0o4755, libc::EPERM)] {
+                // What stands beside it is no mode.
+                let mut arguments = [AS_OWNER; 4];
+                arguments[*mode as usize] = value;
+                check(*call, arguments, error);
+            }
+        }
+        let makes = libc::O_CREAT.cast_unsigned();
+        let unnamed = libc::O_TMPFILE.cast_unsigned();
+        let folder = libc::O_DIRECTORY.cast_unsigned();
+        for (call, flags) in OPENS {
+            for (flag, mode, error) in [
+                (makes, 0o644, 0),
+                (makes, 0o4755, libc::EPERM),
+                (unnamed, 0o4755, libc::EPERM),
+                (folder, 0o4755, 0),
+                (0, 0o4755, 0),
+            ] {
+                let mut arguments = [AS_OWNER; 4];
+                arguments[*flags as usize] = flag;
+                arguments[*flags as usize + 1] = mode;
+                check(*call, arguments, error);
+            }
+        }
+    }
+
+    #[test]
     fn calls_that_are_numbered_otherwise_are_none() {
         let absent = libc::ENOSYS.cast_unsigned();
-        assert_eq!(says(0x4000_0003, 0, 0), absent, "those of 32 bits");
-        assert_eq!(says(X86_64, OTHER_NUMBERS + 41, 1), absent, "those of x32");
-        assert_eq!(says(X86_64, 0x3fff_ffff, 0), 0, "one of a later kernel");
+        assert_eq!(says(0x4000_0003, 0, [0; 4]), absent, "those of 32 bits");
+        assert_eq!(
+            says(X86_64, OTHER_NUMBERS + 41, [1, 0, 0, 0]),
+            absent,
+            "those of x32"
+        );
+        assert_eq!(
+            says(X86_64, 0x3fff_ffff, [0; 4]),
+            0,
+            "one of a later kernel"
+        );
     }
 
     #[test]

@@ -34,7 +34,7 @@ impl AllowedHost {
     /// # Errors
     /// Where it is none of these, or an address that no command is let to; what is wrong, as a clause.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
-        const NO_HOST: &str = "is not the name of a host, such as `crates.io` or `*.npmjs.org`";
+        const NO_HOST: &str = "is not the name of a host; write the name alone, such as `crates.io`, `*.npmjs.org` or `example.com:8443`, without a scheme or a path";
         let (below, rest) = match text.strip_prefix("*.") {
             Some(rest) => (true, rest),
             None => (false, text),
@@ -47,6 +47,9 @@ impl AllowedHost {
                 return Err(
                     "is an address of this machine, of its link or of a cloud's metadata, which no command reaches",
                 );
+            }
+            Host::Domain(name) if is_here(name) => {
+                return Err("is this machine, which no command reaches; name a host elsewhere");
             }
             _ => {}
         }
@@ -75,6 +78,11 @@ impl fmt::Display for AllowedHost {
         write!(f, "{below}{}", self.host)?;
         self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
     }
+}
+
+/// Whether a name stands for this machine wherever it is looked up.
+fn is_here(name: &str) -> bool {
+    name == "localhost" || name.ends_with(".localhost")
 }
 
 /// A host as it is written in a name, a URL or a request, without a dot at its end.
@@ -196,10 +204,10 @@ mod tests {
             let why = AllowedHost::parse(text).unwrap_err();
             assert!(why.contains("which no command reaches"), "{text}");
         }
-        assert!(
-            AllowedHost::parse("localhost").is_ok(),
-            "its addresses are refused"
-        );
+        for text in ["localhost", "LOCALHOST:8080", "*.localhost", "a.localhost."] {
+            let why = AllowedHost::parse(text).unwrap_err();
+            assert!(why.contains("is this machine"), "{text}");
+        }
     }
 
     #[test]

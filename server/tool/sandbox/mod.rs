@@ -58,7 +58,6 @@ use self::{
     places::Places,
 };
 use super::workspace::secret_places;
-use crate::visible::short_line;
 
 /// What the user set about the sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -205,8 +204,7 @@ impl Sandbox {
         if made.is_empty() {
             return why;
         }
-        let names: Vec<&str> = made.iter().map(String::as_str).collect();
-        let names = short_line(&names.join(", "), 300);
+        let names = places::listed(&*made);
         format!("{why}; commands made {names}, from which other programs take code")
     }
 

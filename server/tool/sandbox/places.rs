@@ -8,7 +8,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::tool::workspace::{folded_name, is_guarded};
+use crate::{
+    tool::workspace::{folded_name, is_guarded},
+    visible::short_line,
+};
 
 /// Folders below a root that are looked into.
 const DEPTH: usize = 8;
@@ -26,6 +29,25 @@ pub(in crate::tool) fn made(before: &Places, after: &Places) -> Vec<PathBuf> {
         .filter(is_new)
         .map(|(path, _)| path.clone())
         .collect()
+}
+
+/// Places that are named, at the most, and letters of each.
+const NAMED: usize = 20;
+const LETTERS: usize = 120;
+
+/// Places by their names from the root, those at its top first, and how many are left out: none is hidden by others that
+/// a command makes beside it.
+pub(in crate::tool) fn listed<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
+    let mut names: Vec<&String> = names.into_iter().collect();
+    names.sort_by_key(|name| (Path::new(name).components().count(), *name));
+    let left = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    let named = names.iter().map(|name| short_line(name, LETTERS));
+    let named = named.collect::<Vec<_>>().join(", ");
+    match left {
+        0 => named,
+        left => format!("{named} and {left} more"),
+    }
 }
 
 /// Adds these.

@@ -114,6 +114,11 @@ impl Call {
         matches!(self.state, State::Done)
     }
 
+    /// It is being prepared, and has not asked yet.
+    pub(crate) fn is_new(&self) -> bool {
+        matches!(self.state, State::Preparing) && self.answers.is_empty()
+    }
+
     pub(crate) fn is_running(&self) -> bool {
         matches!(self.state, State::Running(_))
     }
@@ -200,6 +205,11 @@ impl Call {
             Preparation::Ready(prepared) => self.permit(cx, prepared),
             Preparation::Error(text) => {
                 self.finish(cx, CallEnd::Failure, ToolOutput::text(text));
+            }
+            Preparation::DeniedByRule => {
+                let reason = ResultReason::DeniedByRule;
+                let text = cx.text().denied_by_rule(&self.identity.tool);
+                self.finish_aside(cx, CallEnding { reason, text });
             }
             Preparation::Question(question) => self.ask(cx, question, None),
         }

@@ -97,6 +97,12 @@ impl ModelText {
         self.render(Sentence::DeniedByConfiguration, &[("tool", tool)])
     }
 
+    /// A rule of the user's denies its command.
+    #[must_use]
+    pub fn denied_by_rule(&self, tool: &str) -> String {
+        self.render(Sentence::DeniedByRule, &[("tool", tool)])
+    }
+
     /// The mode does not allow it.
     #[must_use]
     pub fn denied_by_mode(&self, tool: &str, mode: Mode) -> String {
@@ -121,6 +127,7 @@ impl ModelText {
     pub fn refused_again(&self, tool: &str, reason: &ResultReason, mode: Mode) -> String {
         match reason {
             ResultReason::DeniedByConfiguration => self.denied_by_key(tool),
+            ResultReason::DeniedByRule => self.denied_by_rule(tool),
             ResultReason::DeniedByMode(recorded) => {
                 self.denied_by_mode(tool, recorded.unwrap_or(mode))
             }
@@ -211,6 +218,7 @@ mod tests {
                 ResultReason::DeniedByConfiguration,
                 text.denied_by_key("edit"),
             ),
+            (ResultReason::DeniedByRule, text.denied_by_rule("edit")),
             (
                 ResultReason::DeniedByMode(Some(Mode::Ask)),
                 text.denied_by_mode("edit", Mode::Ask),

@@ -35,6 +35,7 @@ sentences! {
     TooSlow = "{tool} ran longer than {seconds} s and was stopped; its effects are unknown.";
     NotAllowed = "The user did not allow {tool} to run. Do not retry it in this turn; ask or continue without it.";
     DeniedByConfiguration = "{tool} is not allowed here (conversation.tools.{tool}.run). Do not retry it in this turn.";
+    DeniedByRule = "{tool} is not allowed here (a rule in commands.deny). Do not retry it in this turn, nor try it in another way.";
     DeniedByMode = "{tool} is not allowed here ({mode} mode). Do not retry it in this turn.";
     NotTrusted = "{tool} is not allowed here (workspace not trusted). Do not retry it in this turn.";
     NeedsApproval = "{tool} needs approval and no interactive client is attached. Do not retry it in this turn.";

@@ -154,6 +154,23 @@ impl Reason {
         }
     }
 
+    /// The same for a person.
+    #[must_use]
+    pub fn in_words(&self) -> &str {
+        match self {
+            Self::User => "you",
+            Self::Withdrawn => "withdrawn",
+            Self::BackendError => "it could not be asked",
+            Self::NoPromptBackend => "nobody was there to answer",
+            Self::AssistantRoutingDenied => "only a person may answer",
+            Self::InvalidStaticAnswer => "the configured answer does not fit",
+            Self::DetachedPolicy => "the policy did not allow an answer",
+            Self::InvalidQuestion => "the question is broken",
+            Self::LimitReached => "too many questions",
+            Self::Other(name) => name,
+        }
+    }
+
     /// The reason of a word on record.
     #[must_use]
     pub fn of(name: &str) -> Self {

@@ -39,6 +39,8 @@ pub enum ResultReason {
     },
     /// The tool's `run` is `deny`.
     DeniedByConfiguration,
+    /// A rule in `commands.deny` speaks of its command.
+    DeniedByRule,
     /// The mode of the turn does not allow it; none where the mode is not on record or not known.
     DeniedByMode(Option<Mode>),
     /// The workspace is not trusted.
@@ -110,6 +112,7 @@ impl ResultReason {
         match self {
             Self::Declined { .. }
             | Self::DeniedByConfiguration
+            | Self::DeniedByRule
             | Self::DeniedByMode(_)
             | Self::NotTrusted
             | Self::NeedsApproval
@@ -133,6 +136,7 @@ impl ResultReason {
         match self {
             Self::Declined { .. } => "declined",
             Self::DeniedByConfiguration => "configuration",
+            Self::DeniedByRule => "command_rule",
             Self::DeniedByMode(_) => "mode",
             Self::NotTrusted => "not_trusted",
             Self::NeedsApproval => "needs_approval",
@@ -159,6 +163,7 @@ impl ResultReason {
         let known = match word {
             "declined" => Some(Self::Declined { noted }),
             "configuration" => Some(Self::DeniedByConfiguration),
+            "command_rule" => Some(Self::DeniedByRule),
             "mode" => Some(Self::DeniedByMode(mode)),
             "not_trusted" => Some(Self::NotTrusted),
             "needs_approval" => Some(Self::NeedsApproval),
@@ -191,6 +196,7 @@ impl ResultReason {
             self,
             Self::Declined { noted: false }
                 | Self::DeniedByConfiguration
+                | Self::DeniedByRule
                 | Self::DeniedByMode(_)
                 | Self::NotTrusted
                 | Self::NeedsApproval

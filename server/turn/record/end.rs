@@ -102,7 +102,7 @@ pub enum RefusalReason {
     NotTrusted,
     /// A call that the mode of the turn does not allow.
     Mode,
-    /// A call of a tool whose `run` is `deny`, or that is turned off.
+    /// A call of a tool whose `run` is `deny`, or a command that a rule denies.
     Configuration,
 }
 
@@ -147,7 +147,9 @@ impl RefusalCause {
             Self::Call(ResultReason::WithheldUnattended) => RefusalReason::Withheld,
             Self::Call(ResultReason::NotTrusted) => RefusalReason::NotTrusted,
             Self::Call(ResultReason::DeniedByMode(_)) => RefusalReason::Mode,
-            Self::Call(ResultReason::DeniedByConfiguration) => RefusalReason::Configuration,
+            Self::Call(ResultReason::DeniedByConfiguration | ResultReason::DeniedByRule) => {
+                RefusalReason::Configuration
+            }
             Self::Call(_) => return None,
             Self::Question { reason, .. } => match reason {
                 Reason::NoPromptBackend => RefusalReason::NoPromptBackend,

@@ -27,6 +27,17 @@ fn a_server_that_does_not_start_is_said_to_be_missing_and_the_turn_goes_on() {
         "startup_seconds = 1",
         "it did not answer within 1 s; the first start may have to fetch it: try again, or set its `startup_seconds` higher",
     );
+    check(
+        "babble",
+        "startup_seconds = 1",
+        "it did not answer within 1 s; it wrote what is no message: \"xxxxx\"; the first start",
+    );
+    // Nobody waits for what such a line may have held.
+    check(
+        "roar",
+        "startup_seconds = 600",
+        "; it wrote what is no message: a line of more than 4 MiB",
+    );
     check("endless", "", "its list of tools has more than 64 pages");
     let world = world("plain", "");
     world.user_config(
@@ -37,6 +48,22 @@ fn a_server_that_does_not_start_is_said_to_be_missing_and_the_turn_goes_on() {
     world.user_config("[mcp.servers.srv]\ncommand = 'nonesuch'\n");
     let done = world.run(&calls("echo", &json!({})), &ALLOWED).exits(0);
     done.says("there is no program `nonesuch`; install it, or correct the server's `command`");
+}
+
+#[test]
+fn a_list_with_a_server_that_is_not_there_fails_once_it_is_whole() {
+    let list = |world: &TestWorld| {
+        world.aside(&["trust", "--yes"]).exits(0);
+        world.aside(&["mcp", "list"])
+    };
+    let done = list(&world("one", "")).exits(0);
+    assert!(done.stdout.contains("  1 tool, about "), "{done:?}");
+
+    let world = world("conflict", "");
+    let done = list(&world).exits(1);
+    let why = "  not there: it answered a request that it was not sent, which is not the Model Context Protocol";
+    assert!(done.stdout.contains(why), "{done:?}");
+    done.says("not there: srv; why stands with each in the list");
 }
 
 #[test]
@@ -90,6 +117,14 @@ fn an_odd_tool_costs_itself_alone_and_an_odd_part_of_a_result_too() {
     let kinds = world("kinds", "");
     let expected = "[a part of the kind `hologram`, which Aside does not know]\nand text";
     assert_eq!(told(&kinds, "echo", &[]), expected);
+}
+
+#[test]
+fn a_schema_without_end_costs_its_tool_alone() {
+    let world = world("deep", "startup_seconds = 600");
+    let done = world.run(&calls("echo", &json!({})), &ALLOWED).exits(0);
+    done.says("The MCP server srv: its tool `deep` is left out: its schema is too large");
+    assert_eq!(world.log().told("call"), "{}");
 }
 
 #[test]

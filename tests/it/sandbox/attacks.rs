@@ -319,6 +319,13 @@ const OWN: &[Attack] = &[
         "read",
     ),
     attack(
+        "other_secrets",
+        "cat {home}/.config/git/credentials {home}/.local/share/fish/fish_history {home}/.config/pip/pip.conf \
+         {home}/.config/Code/User/globalStorage/state.vscdb; echo read",
+        Prints("PRIVATE"),
+        "read",
+    ),
+    attack(
         "user_settings",
         "cat {home}/../config/aside/aside.toml",
         Prints("PRIVATE"),
@@ -535,6 +542,36 @@ const MACHINE: &[Attack] = &[
     rights(
         "keys",
         "python3 -c 'import ctypes, os; n = {\"x86_64\": 250, \"aarch64\": 219}[os.uname().machine]; c = ctypes.CDLL(None, use_errno=True); r = c.syscall(n, 0, -3, 1); print(\"REACHED\" if r >= 0 else os.strerror(ctypes.get_errno()))'",
+        OUT,
+        "Operation not permitted",
+    ),
+    attack(
+        "set_user_id",
+        "cp /bin/true x && chmod 4755 x; test -u x && echo REACHED",
+        OUT,
+        "Operation not permitted",
+    ),
+    attack(
+        "set_user_id_made",
+        "python3 -c 'import os; os.umask(0); os.close(os.open(\"x\", os.O_CREAT | os.O_WRONLY, 0o4755))'; test -u x && echo REACHED",
+        OUT,
+        "Operation not permitted",
+    ),
+    attack(
+        "set_user_id_of_descriptor",
+        "python3 -c 'import os; os.fchmod(os.open(\"x\", os.O_CREAT | os.O_WRONLY), 0o6755)'; test -u x && echo REACHED",
+        OUT,
+        "Operation not permitted",
+    ),
+    attack(
+        "set_user_id_by_number",
+        "touch x; python3 -c 'import ctypes, os; c = ctypes.CDLL(None, use_errno=True); r = c.syscall(452, -100, b\"x\", 0o4755, 0); print(os.strerror(ctypes.get_errno()))'; test -u x && echo REACHED; python3 -c 'import os; os.chmod(\"x\", 0o4755)'; test -u x && echo REACHED",
+        OUT,
+        "Operation not permitted",
+    ),
+    attack(
+        "set_user_id_node",
+        "python3 -c 'import os, stat; os.umask(0); os.mknod(\"x\", stat.S_IFREG | 0o4755)'; test -u x && echo REACHED",
         OUT,
         "Operation not permitted",
     ),

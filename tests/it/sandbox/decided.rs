@@ -307,7 +307,7 @@ fn rules_of_the_user_s_decide_by_name() {
     for denied in ["denied", "denied_inside", "otherwise"] {
         assert_eq!(
             log.told(denied),
-            "A rule of the user's denies this command; do not try it in another way."
+            "run_command is not allowed here (a rule in commands.deny). Do not retry it in this turn, nor try it in another way."
         );
     }
     assert!(log.told("outside").starts_with("Exit status 0."));

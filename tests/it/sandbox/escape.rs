@@ -95,6 +95,8 @@ struct Target {
     listeners: Listeners,
     /// A name that nothing else has, in every place that is shared by name.
     shared: String,
+    /// Digits that no other place has.
+    digits: String,
     victims: BTreeMap<&'static str, Child>,
 }
 
@@ -110,6 +112,10 @@ impl Target {
             "home/.ssh/id_ed25519",
             "home/.netrc",
             "home/.bashrc",
+            "home/.config/git/credentials",
+            "home/.config/pip/pip.conf",
+            "home/.config/Code/User/globalStorage/state.vscdb",
+            "home/.local/share/fish/fish_history",
             "state/aside/secret",
         ] {
             write(&world.join(file), "PRIVATE\n");
@@ -120,6 +126,7 @@ impl Target {
             ground,
             listeners,
             shared,
+            digits: format!("{:08}", fastrand::u32(..100_000_000)),
             victims: BTreeMap::new(),
         }
     }
@@ -156,7 +163,7 @@ impl Target {
         }
         write(&self.ground.outside(attack.name).join("f"), "safe\n");
         if attack.command.contains("{victim}") || attack.effect == Effect::Ends {
-            let id = format!("0.0{}", mark(attack.name));
+            let id = format!("0.0{}", self.mark(attack));
             let mut command = self.ground.command(Path::new("sleep"), &["1000", &id]);
             let victim = command.env("CANARY", "PRIVATE").spawn().unwrap();
             self.victims.insert(attack.name, victim);
@@ -216,7 +223,7 @@ impl Target {
             ("{state}", text(world.join("state/aside"))),
             ("{work}", text(world.join("work"))),
             ("{aside}", text(program().into())),
-            ("{mark}", mark(attack.name)),
+            ("{mark}", self.mark(attack)),
             ("{shared}", self.shared.clone()),
             ("{prompt}", prompt),
         ]
@@ -224,6 +231,13 @@ impl Target {
         .fold(attack.command.to_owned(), |command, (from, to)| {
             command.replace(from, &to)
         })
+    }
+
+    /// Digits that stand for an attack here.
+    fn mark(&self, attack: &Attack) -> String {
+        let digits: String = attack.name.bytes().map(|byte| byte.to_string()).collect();
+        let of_name = &digits[..digits.len().min(40)];
+        format!("{}{of_name:0>40}", self.digits)
     }
 
     /// What must not change, as it is.
@@ -273,7 +287,7 @@ impl Target {
             Effect::Prints(text) => output.contains(text),
             Effect::Hears => {
                 let heard = self.listeners.heard.lock().unwrap();
-                heard.contains(&mark(attack.name))
+                heard.contains(&self.mark(attack))
             }
             Effect::Ends => {
                 let victim = self.victims.get_mut(attack.name).unwrap();
@@ -303,12 +317,6 @@ fn log_with(world: &TestWorld, call: &str) -> EventLog {
         fs::read_to_string(folder.join("events.jsonl")).is_ok_and(|log| log.contains(&call))
     };
     EventLog::read(&found.find(is_it).expect("a conversation"))
-}
-
-/// Digits that stand for a name.
-fn mark(name: &str) -> String {
-    let digits: String = name.bytes().map(|byte| byte.to_string()).collect();
-    format!("{:0>40}", &digits[..digits.len().min(40)])
 }
 
 fn write(path: &Path, text: &str) {
@@ -407,10 +415,11 @@ fn no_way_leads_out_of_the_sandbox() {
     let count = rounds.iter().map(Vec::len).sum::<usize>();
     assert_eq!(names.len(), count, "each has its own name");
     assert!(count >= 60, "{count}");
-    for user in users() {
-        for round in &rounds {
-            check_round(*user, round);
+    // Side by side: much of it is waiting.
+    thread::scope(|scope| {
+        for user in users() {
+            scope.spawn(|| rounds.iter().for_each(|round| check_round(*user, round)));
         }
-    }
+    });
     println!("{count} ways out, as {:?}", users());
 }

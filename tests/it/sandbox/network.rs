@@ -168,6 +168,11 @@ fn a_host_that_is_none_is_an_error_of_the_settings() {
     let ground = SandboxGround::new(users()[0]);
     for (host, what) in [
         ("https://crates.io", "is not the name of a host"),
+        ("localhost:8080", "is this machine"),
+        (
+            "crates.io/api",
+            "is not the name of a host; write the name alone",
+        ),
         ("127.0.0.1:8080", "is an address of this machine"),
     ] {
         ground

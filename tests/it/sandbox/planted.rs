@@ -2,8 +2,28 @@
 
 use std::fs;
 
-use super::ground::{SandboxGround, SandboxedCall, program, script, users};
+use super::ground::{SandboxGround, SandboxedCall, User, program, script, users};
 use crate::world::start;
+
+#[test]
+fn decoys_do_not_hide_what_a_command_made() {
+    let ground = SandboxGround::new(User::Same);
+    let plants = "for n in $(seq 10 99); do mkdir -p a/decoy$n; echo x >a/decoy$n/.envrc; done; \
+                  echo x >.vimrc; mkdir .opencode; echo {} >opencode.json; echo x >.bazelrc; echo done";
+    let plants = SandboxedCall {
+        id: "plant",
+        command: plants.to_owned(),
+        cwd: ".",
+    };
+    let end = ground.run(&[plants], &["--mode", "auto"]).exits(0);
+    let first = ".bazelrc, .opencode, .vimrc, opencode.json, a/decoy10/.envrc, a/decoy11/.envrc, ";
+    let rest = "a/decoy25/.envrc and 74 more";
+    let log = ground.world.log();
+    let told = log.told("plant").lines().next().unwrap().to_owned();
+    for said in [&told, &end.stderr] {
+        assert!(said.contains(first) && said.contains(rest), "{said}");
+    }
+}
 
 #[test]
 fn settings_that_a_command_made_count_for_nothing_before_a_person_looked_at_them() {

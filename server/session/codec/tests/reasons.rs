@@ -30,6 +30,7 @@ fn how_calls_end() {
             denied("declined") + r#","noted":true"#,
         ),
         (ResultReason::DeniedByConfiguration, denied("configuration")),
+        (ResultReason::DeniedByRule, denied("command_rule")),
         (
             ResultReason::DeniedByMode(Some(Mode::Plan)),
             denied("mode") + r#","mode":"plan""#,

@@ -86,6 +86,7 @@ fn a_reason_of_a_result_has_its_word_and_its_status() {
     for (word, status, reason) in [
         ("declined", denied, ResultReason::Declined { noted: true }),
         ("configuration", denied, ResultReason::DeniedByConfiguration),
+        ("command_rule", denied, ResultReason::DeniedByRule),
         ("mode", denied, ResultReason::DeniedByMode(mode)),
         ("not_trusted", denied, ResultReason::NotTrusted),
         ("needs_approval", denied, ResultReason::NeedsApproval),
