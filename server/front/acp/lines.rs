@@ -51,8 +51,9 @@ impl Framing for Lines {
 
     /// There is no other way to end a connection.
     fn end_of_input(&self) -> ConnectionEnd {
-        if !self.line.is_empty() {
-            tracing::warn!("standard input ended within a message");
+        if !self.line.trim_ascii().is_empty() || self.passes_over {
+            let why = "standard input ended within a message of the client's; start the agent again";
+            return ConnectionEnd::Framing(why.to_owned());
         }
         ConnectionEnd::Input {
             after_shutdown: true,
@@ -109,6 +110,21 @@ mod tests {
             let mut cuts = all(&mut lines, first);
             cuts.extend(all(&mut lines, rest));
             assert_eq!(cuts, ["{\"a\":1}", "{\"b\":2}\r"], "{at}");
+        }
+    }
+
+    #[test]
+    fn input_that_ends_within_a_line_is_no_end_that_a_client_means() {
+        for (input, within) in [
+            ("", false),
+            ("{}\n", false),
+            ("{}\n \r", false),
+            ("{}\n{\"a\"", true),
+        ] {
+            let mut lines = Lines::default();
+            all(&mut lines, input.as_bytes());
+            let end = lines.end_of_input();
+            assert_eq!(end.exit_code(), u8::from(within), "{input:?}");
         }
     }
 

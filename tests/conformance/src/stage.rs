@@ -1,6 +1,7 @@
 //! A place for one case: a workspace, a home and a state folder that nobody else uses.
 
 use std::{
+    cell::Cell,
     fs::{self, File},
     path::{Path, PathBuf},
     process::Command,
@@ -44,6 +45,8 @@ pub struct Stage {
     folder: TempDir,
     /// The standard error of all servers of the case.
     stderr: File,
+    /// Whether a server may write to its standard error all the same, since the case gives it a reason.
+    may_complain: Cell<bool>,
 }
 
 impl Stage {
@@ -68,6 +71,7 @@ impl Stage {
             setting,
             folder,
             stderr,
+            may_complain: Cell::new(false),
         })
     }
 
@@ -191,14 +195,21 @@ impl Stage {
         Ok(Client::new(server, frames, ledger, self.setting.timeout))
     }
 
-    /// That no server here wrote anything to its standard error, where that is asked of them.
+    /// From here on a server has a reason to write to its standard error.
+    pub fn gives_reason_to_complain(&self) {
+        self.may_complain.set(true);
+    }
+
+    /// That no server here wrote anything to its standard error, where that is asked of them and nothing gave them a
+    /// reason to.
     ///
     /// # Errors
     /// Where one did.
     pub fn is_silent(&self) -> Step {
         let complaint = server::complaint(&self.stderr)?;
+        let may = !self.setting.silent || self.may_complain.get();
         check(
-            !self.setting.silent || complaint.is_empty(),
+            may || complaint.is_empty(),
             format!("the server wrote to its standard error: {complaint}"),
         )
     }

@@ -83,6 +83,7 @@ fn vanish_before_initialize(stage: &Stage) -> Step {
 
 fn vanish_in_a_message(stage: &Stage) -> Step {
     let mut client = stage.with(&script())?;
+    stage.gives_reason_to_complain();
     client.send_bytes(b"Content-Length: 100\r\n\r\n{\"jsonrpc\":");
     client.vanish()
 }

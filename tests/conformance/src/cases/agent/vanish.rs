@@ -59,6 +59,7 @@ fn vanish_before_initialize(stage: &Stage) -> Step {
 
 fn vanish_in_a_message(stage: &Stage) -> Step {
     let (mut client, _) = stage.agent(&script())?;
+    stage.gives_reason_to_complain();
     client.send_bytes(b"{\"jsonrpc\":");
     client.vanish()
 }
