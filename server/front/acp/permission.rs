@@ -16,7 +16,7 @@ use crate::{
         question::AnswerType,
         record::{Permission, Vocabulary},
     },
-    visible::visible,
+    visible::{in_sight, visible},
 };
 
 /// The id of the option that lets the model see a result.
@@ -70,12 +70,12 @@ pub(super) fn read(prompt: &Prompt, reply: Result<Value, String>) -> PromptAnswe
 /// One line that says all where it can: some clients show nothing else.
 fn title(prompt: &Prompt) -> String {
     match (&prompt.kind, &prompt.preview) {
-        (PromptKind::RunTool, Some(Preview::Command { text, .. })) => visible(text).into_owned(),
+        (PromptKind::RunTool, Some(Preview::Command { text, .. })) => in_sight(text).into_owned(),
         (PromptKind::RunTool, _) => {
             let text = prompt.text.strip_suffix('?').unwrap_or(&prompt.text);
-            visible(text).into_owned()
+            in_sight(text).into_owned()
         }
-        _ => visible(&prompt.text).into_owned(),
+        _ => in_sight(&prompt.text).into_owned(),
     }
 }
 
@@ -89,15 +89,15 @@ fn content(prompt: &Prompt) -> Vec<ToolCallContent> {
             FileChange { path, old, new }.content()
         })),
         Some(Preview::Command { text: command, cwd }) => {
-            let command = fenced("sh", &visible(command));
+            let command = fenced("sh", &in_sight(command));
             let cwd = visible(cwd);
             content.push(text(format!("{command}\nin the folder {cwd}")));
         }
-        Some(Preview::Text { text: shown }) => content.push(text(fenced("", &visible(shown)))),
+        Some(Preview::Text { text: shown }) => content.push(text(fenced("", &in_sight(shown)))),
         None => {}
     }
     if let Some(context) = &prompt.context {
-        content.push(text(visible(context).into_owned()));
+        content.push(text(in_sight(context).into_owned()));
     }
     if let Some(server) = &prompt.tool.server {
         let server = visible(server);

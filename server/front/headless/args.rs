@@ -4,7 +4,7 @@
 mod tests;
 mod value;
 
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use std::{collections::BTreeSet, ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{
     ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
@@ -386,6 +386,13 @@ impl RunArgs {
                         with --continue the prompt starts a new turn"
                     .into(),
             );
+        }
+        let mut named = BTreeSet::new();
+        for answer in &self.answers {
+            let key = answer.key();
+            if !named.insert(key.clone()) {
+                return Err(format!("--answer {key}=… is there twice; give one answer"));
+            }
         }
         let prompt_id = self.answers.iter().find_map(|answer| match answer {
             AnswerFlag::Prompt { id, .. } => Some(id),

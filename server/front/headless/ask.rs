@@ -13,7 +13,11 @@ use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 use unicode_width::UnicodeWidthStr;
 
-use super::{paint::Paint, wrap::wrapped};
+use super::{
+    barred::{behind_bar, show_text, show_words},
+    paint::Paint,
+    wrap::wrapped,
+};
 use crate::{
     turn::{
         effect::{Prompt, PromptKind},
@@ -39,7 +43,8 @@ pub fn change(prompt: &Prompt, paint: Paint) -> Option<String> {
     let preview = preview(prompt)?;
     let mut shown = String::new();
     matches!(preview, Preview::Diff { .. }).then(|| {
-        show_preview(&mut shown, &preview, paint);
+        // A pager breaks lines in its own way.
+        show_preview(&mut shown, &preview, paint, 0);
         shown
     })
 }
@@ -59,21 +64,24 @@ pub fn render_after_change(prompt: &Prompt, paint: Paint, columns: usize) -> Str
     render(&seen, paint, columns)
 }
 
-/// The prompt as a person sees it on so many columns, up to where the typing begins. What would run or change is never
-/// broken by us: where a line of it ends has to be seen.
+/// The prompt as a person sees it on so many columns, up to where the typing begins. What does not fit
+/// goes on behind another bar: a line cannot look like one of ours, and where it ends is seen.
 #[must_use]
 pub fn render(prompt: &Prompt, paint: Paint, columns: usize) -> String {
     let mut shown = format!("\n{}\n", paint.bold(&header(prompt)));
     if let Some(context) = &prompt.context {
-        let bar = paint.dim("│");
-        for line in visible(context).lines() {
-            let line = wrapped(line, "", "", columns.saturating_sub(2));
-            let line = line.replace('\n', &format!("\n{bar} "));
-            shown.push_str(&format!("{bar} {line}\n"));
+        match (&prompt.answer_type, prompt.kind) {
+            // It has the command that would run.
+            (AnswerType::Select { options }, PromptKind::Question)
+                if is_permission(prompt, options) =>
+            {
+                show_text(&mut shown, context, paint, columns);
+            }
+            _ => show_words(&mut shown, context, paint, columns),
         }
     }
     if let Some(preview) = preview(prompt) {
-        show_preview(&mut shown, &preview, paint);
+        show_preview(&mut shown, &preview, paint, columns);
     }
     shown.push_str(&wrapped(&one_line(&prompt.text), "", "", columns));
     shown.push('\n');
@@ -416,16 +424,16 @@ fn preview(prompt: &Prompt) -> Option<Preview> {
     }
 }
 
-fn show_preview(shown: &mut String, preview: &Preview, paint: Paint) {
+fn show_preview(shown: &mut String, preview: &Preview, paint: Paint, columns: usize) {
     match preview {
         Preview::Command { text, cwd } => {
             shown.push_str(&format!("in {}\n", one_line(cwd)));
-            behind_bar(shown, text, paint);
+            show_text(shown, text, paint, columns);
         }
-        Preview::Text { text } => behind_bar(shown, text, paint),
+        Preview::Text { text } => show_text(shown, text, paint, columns),
         Preview::Diff { uri, old, new, .. } => {
             shown.push_str(&format!("{}\n", file(uri)));
-            show_diff(shown, old, new, paint);
+            show_diff(shown, (old, new), paint, columns);
         }
     }
 }
@@ -434,22 +442,16 @@ fn file(uri: &str) -> String {
     one_line(uri.strip_prefix("file://").unwrap_or(uri))
 }
 
-fn behind_bar(shown: &mut String, text: &str, paint: Paint) {
-    for line in visible(text).lines() {
-        shown.push_str(&format!("{} {line}\n", paint.dim("│")));
-    }
-}
-
 /// How long two texts may be compared before a coarser difference is shown.
 const DIFF_TIME: Duration = Duration::from_millis(500);
 
 /// The changed lines and three around them.
-fn show_diff(shown: &mut String, old: &str, new: &str, paint: Paint) {
+fn show_diff(shown: &mut String, (old, new): (&str, &str), paint: Paint, columns: usize) {
     let diff = TextDiff::configure()
         .timeout(DIFF_TIME)
         .diff_lines(old, new);
     for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
-        behind_bar(shown, &hunk.header().to_string(), paint);
+        show_text(shown, &hunk.header().to_string(), paint, columns);
         for change in hunk.iter_changes() {
             let text = change.value();
             let line = format!(
@@ -457,17 +459,15 @@ fn show_diff(shown: &mut String, old: &str, new: &str, paint: Paint) {
                 change.tag(),
                 visible(text.strip_suffix('\n').unwrap_or(text))
             );
-            let line = match change.tag() {
-                ChangeTag::Delete => paint.red(&line),
-                ChangeTag::Insert => paint.green(&line),
-                ChangeTag::Equal => line,
-            };
-            let end = if text.ends_with('\n') {
-                ""
-            } else {
-                " (no line end)"
-            };
-            shown.push_str(&format!("{} {line}{}\n", paint.dim("│"), paint.dim(end)));
+            behind_bar(shown, &line, paint, columns, |line| match change.tag() {
+                ChangeTag::Delete => paint.red(line),
+                ChangeTag::Insert => paint.green(line),
+                ChangeTag::Equal => line.to_owned(),
+            });
+            if !text.ends_with('\n') {
+                shown.pop();
+                shown.push_str(&format!("{}\n", paint.dim(" (no line end)")));
+            }
         }
     }
 }

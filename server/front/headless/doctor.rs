@@ -86,16 +86,25 @@ fn state_directory(place: &CommandContext) -> Finding {
             .mode(0o700)
             .create(place.engine.state_dir())?;
         let mut file = tempfile::NamedTempFile::new_in(place.engine.state_dir())?;
-        file.write_all(&vec![0; ROOM])?;
+        file.as_file_mut().write_all(&vec![0; ROOM])?;
         file.as_file().sync_all()
     };
     match write() {
         Ok(()) => Finding::ok(format!("state directory: {folder} can be written")),
         Err(error) => Finding::error(format!(
-            "state directory: {folder} cannot be written: {error}; \
-             make it writable, or set XDG_STATE_HOME to one that is"
+            "state directory: {folder} cannot be written: {}",
+            not_written(&error)
         )),
     }
+}
+
+/// Why a folder cannot be written, and what to do about it.
+fn not_written(error: &io::Error) -> String {
+    use io::ErrorKind::{QuotaExceeded, StorageFull};
+    if matches!(error.kind(), StorageFull | QuotaExceeded) {
+        return "its disk is full; free some space, or set XDG_STATE_HOME to a folder on another disk".to_owned();
+    }
+    format!("{error}; make it writable, or set XDG_STATE_HOME to one that is")
 }
 
 fn configuration_files(place: &CommandContext, configuration: &Configuration) -> Vec<Finding> {
@@ -318,6 +327,17 @@ mod tests {
             "error    state directory: /t/state cannot be written: File exists (os error 17); \
              make it writable, or set XDG_STATE_HOME to one that is\n"
         );
+    }
+
+    #[test]
+    fn a_full_disk_is_no_folder_that_cannot_be_written() {
+        let full = not_written(&io::ErrorKind::StorageFull.into());
+        assert!(
+            full.starts_with("its disk is full; free some space"),
+            "{full}"
+        );
+        let denied = not_written(&io::ErrorKind::PermissionDenied.into());
+        assert!(denied.contains("make it writable"), "{denied}");
     }
 
     #[test]

@@ -39,7 +39,8 @@ pub enum Strictness {
 pub fn exit_code(end: &End, strictness: Strictness, signal: Option<Signal>) -> u8 {
     let by_signal = match signal {
         Some(Signal::Terminate) => 143,
-        Some(Signal::Interrupt | Signal::HangUp) | None => 130,
+        Some(Signal::HangUp) => 129,
+        Some(Signal::Interrupt) | None => 130,
     };
     let counts = |refusal: &Refusal| match strictness {
         Strictness::Off => false,
@@ -167,7 +168,7 @@ mod tests {
         check(&parked, Some(Signal::Terminate), 143);
         check(&end(Outcome::Interrupted), Some(Signal::Interrupt), 130);
         check(&end(Outcome::Interrupted), Some(Signal::Terminate), 143);
-        check(&end(Outcome::Interrupted), Some(Signal::HangUp), 130);
+        check(&end(Outcome::Interrupted), Some(Signal::HangUp), 129);
         check(&end(Outcome::Interrupted), None, 130);
         check(&end(Outcome::Cancelled), Some(Signal::Interrupt), 130);
     }

@@ -12,7 +12,7 @@
 //! | [`hints`] | the command lines that go on with a turn |
 //! | [`show`], [`refused`], [`output`] | a turn on the terminal, and why a call was refused (both pure); its answer on standard output |
 //! | [`markdown`], [`live`] | text as it comes, and what is going on (both pure) |
-//! | [`ask`], [`line`] | a prompt as text, and what a typed line says; the line while it is typed (both pure) |
+//! | [`ask`], [`barred`], [`line`] | a prompt as text, and what a typed line says; text of others in it; the line while it is typed (all pure) |
 //! | [`terminal`] | the terminal that a prompt is asked on |
 //! | [`lines`], [`drawn`] | what is written on it besides prompts; its last lines (pure) |
 //! | [`modes`], [`pager`] | the modes of a terminal; a long change, shown by the person's own pager |
@@ -22,6 +22,7 @@
 pub mod approvals;
 pub mod args;
 pub mod ask;
+mod barred;
 pub mod config;
 pub mod conversation;
 pub mod demo;

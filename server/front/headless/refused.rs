@@ -9,6 +9,8 @@ use crate::{
 
 /// Characters of a call's arguments that are shown.
 const ARGUMENTS: usize = 200;
+/// How the keys begin that refuse.
+const KEYS: [&str; 2] = ["conversation.", "commands."];
 /// How what a result says to the model alone begins.
 const FOR_THE_MODEL: [&str; 3] = [
     " Do not retry it in this turn",
@@ -20,7 +22,7 @@ const FOR_THE_MODEL: [&str; 3] = [
 pub(super) fn refused(refusal: &Refusal) -> String {
     let mut words = refusal.text.split([' ', '(', ')']);
     // The key that refuses it is in what the model is told.
-    let key = words.find(|word| word.starts_with("conversation."));
+    let key = words.find(|word| KEYS.iter().any(|key| word.starts_with(key)));
     let key = key.map_or_else(String::new, |key| format!(" ({})", one_line(key)));
     format!("{}: {}{key}", call(refusal), refusal.reason.in_words())
 }
@@ -79,6 +81,12 @@ mod tests {
                 json!({}),
                 "run_command is not allowed here (conversation.tools.run_command.run). Do not retry it in this turn.",
                 "run_command: the configuration does not allow it (conversation.tools.run_command.run)",
+            ),
+            (
+                RefusalReason::Configuration,
+                json!({"command": "curl x"}),
+                "run_command is not allowed here (a rule in commands.deny). Do not retry it in this turn, nor try it in another way.",
+                "run_command `curl x`: the configuration does not allow it (commands.deny)",
             ),
             (
                 RefusalReason::InvalidStaticAnswer,

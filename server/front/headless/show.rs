@@ -23,7 +23,7 @@ use crate::{
         CallStatus, InquiryStatus, Prompt, PromptOutcome, QuestionUpdate, TurnCompleted, Update,
         Usage,
     },
-    turn::record::{By, Level, Outcome, Status},
+    turn::record::{By, Level, Outcome, Reason, Status},
     visible::{one_line, visible},
 };
 
@@ -386,12 +386,9 @@ impl Show {
                     (PromptOutcome::Answered, None) => "answered".into(),
                     (PromptOutcome::Redacted, _) => "a secret".into(),
                     (PromptOutcome::Cancelled, _) => {
-                        let reason = match reason.as_deref() {
-                            Some("user") => "you",
-                            Some(reason) => reason,
-                            None => "unknown",
-                        };
-                        format!("no answer ({})", one_line(reason))
+                        let reason = reason.as_deref().map(Reason::of);
+                        let why = reason.as_ref().map_or("unknown", Reason::in_words);
+                        format!("no answer ({})", one_line(why))
                     }
                 };
                 let who = by

@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthStr;
 
 /// On fewer columns the terminal itself breaks lines.
-const NARROWEST: usize = 20;
+pub(super) const NARROWEST: usize = 20;
 
 /// The words of a line on lines of this many columns, the first behind `first`, each other one behind `rest`. A word that is
 /// longer than a line is left whole, and so is what stands between backticks, which is copied: the terminal breaks it.

@@ -16,6 +16,14 @@ const SCRIPT: &str = r#"
 "#;
 
 #[test]
+fn input_that_ends_within_a_message_is_said() {
+    let world = TestWorld::new();
+    let done = world.aside_with("Content-Length: 99\r\n\r\n{\"jsonrpc\"", &["lsp"]);
+    let said = "aside: standard input ended within a message of the client's; restart the server\n";
+    assert_eq!((done.code, done.stderr.as_str()), (1, said));
+}
+
+#[test]
 fn each_mistake_has_its_error() {
     let world = TestWorld::new();
     let mut client = Client::start(&world, SCRIPT, prompts());
@@ -37,6 +45,25 @@ fn each_mistake_has_its_error() {
             json!({ "message": 1 }),
             -32602,
             "message: invalid type",
+        ),
+        (
+            "aside/turn/start",
+            json!({ "message": " \n" }),
+            -32602,
+            "message: it is empty",
+        ),
+        (
+            "aside/turn/start",
+            json!(["x"]),
+            -32602,
+            "the params of aside/turn/start are an object",
+        ),
+        (
+            "aside/turn/start",
+            json!({ "message": "x", "attachments": [{ "uri": "untitled:1", "text": "a\nb\n", "range": {
+                "start": { "line": 1, "character": 0 }, "end": { "line": 0, "character": 1 } } }] }),
+            -32602,
+            "attachments: the range of untitled:1 ends before it starts",
         ),
         (
             "aside/turn/start",

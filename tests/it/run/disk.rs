@@ -158,6 +158,33 @@ fn a_disk_with_no_room_for_a_turn_is_found_by_the_doctor() {
 }
 
 #[test]
+fn a_command_whose_output_cannot_be_kept_ran_all_the_same() {
+    let script = r#"
+        [[reply]]
+        when = { step = 1 }
+        say = [{ call = "run_command", id = "run", arguments = { command = "touch ran; seq 200000; exit 3" } }]
+        [[reply]]
+        when = { step = 2 }
+        say = [{ text = "Run." }]
+    "#;
+    let world = TestWorld::new();
+    world.user_config("[conversation.tools.run_command]\nrun = 'unattended'\n");
+    let model = world.script(script);
+    // The conversation fits, and what is left out of the output does not.
+    let args = ["run", "-m", &model, "--trust", "--unsandboxed", "Go"];
+    let done = on_a_small_disk(&world, 512, &args).exits(0);
+    let log = world.log();
+    let told = log.told("run");
+    assert!(told.starts_with("Exit status 3.\n1\n2\n"), "{told}");
+    assert!(told.ends_with("\n199999\n200000"), "{told}");
+    assert!(
+        told.contains(" bytes are left out here and could not be kept: File too large"),
+        "{told}"
+    );
+    assert!(done.stderr.contains("Exit status 3."), "{done:?}");
+}
+
+#[test]
 fn a_call_that_a_full_disk_ended_was_cancelled_by_nobody() {
     let script = r#"
         [[reply]]

@@ -119,6 +119,11 @@ fn instructions_and_settings_are_read_only_where_they_are_files() {
             .says("it is not a file");
         fs::remove_file(world.at("aside.toml")).unwrap();
     }
+    link("nowhere", &world.at("aside.toml"));
+    let dangles = "it is a link to a file that is not there";
+    world.run(LOOKS, &[]).exits(0).says(dangles);
+    world.run(LOOKS, &["--trust"]).exits(2).says(dangles);
+    fs::remove_file(world.at("aside.toml")).unwrap();
     pipe(&world.at("aside.toml"));
     world.run(LOOKS, &[]).exits(0).says("it is not a file");
 }

@@ -63,6 +63,49 @@ fn a_name_that_is_mistyped_sets_nothing_and_says_so() {
 }
 
 #[test]
+fn what_is_set_of_a_tool_that_is_not_there_is_said() {
+    let said = |name: &str| {
+        let world = TestWorld::new();
+        world.user_config(&format!("[conversation.tools.{name}]\nrun = 'deny'\n"));
+        let done = world.run(SAYS, &[]).exits(0);
+        done.stderr.contains(&format!(
+            "conversation.tools.{name} sets nothing here: there is no tool `{name}`"
+        ))
+    };
+    assert!(said("run_shell"));
+    assert!(!said("run_command"));
+    assert!(!said("forge__push"));
+    assert!(!said("editor_symbols"));
+}
+
+#[test]
+fn a_command_rule_that_can_speak_of_no_command_is_wrong_configuration() {
+    let world = TestWorld::new();
+    world.user_config("[commands]\ndeny = ['curl *']\n");
+    let done = world.run(SAYS, &[]).exits(2);
+    let said = "`commands.deny` has the rule \"curl *\", which speaks of no command: there are no wildcards";
+    assert!(done.stderr.contains(said), "{done:?}");
+}
+
+#[test]
+fn two_answers_for_one_prompt_are_wrong_usage() {
+    let world = TestWorld::new();
+    let twice = |one: &str, other: &str, id: &str, args: &[&str]| {
+        let args = [&["run", "--answer", one, "--answer", other], args].concat();
+        let done = world.aside(&args).exits(2);
+        let said = format!("--answer {id}=… is there twice; give one answer");
+        assert!(done.stderr.contains(&said), "{done:?}");
+    };
+    twice("p1=yes", "p1=no", "p1", &["--resume"]);
+    twice(
+        "ask_user.answer=a",
+        "ask_user.answer=b",
+        "ask_user.answer",
+        &["Go"],
+    );
+}
+
+#[test]
 fn all_tools_are_turned_off_but_those_that_are_named() {
     let tools = |config: &str| -> Vec<String> {
         let world = TestWorld::new();
@@ -174,7 +217,7 @@ fn answers_by_configuration_and_by_default_are_told() {
     world
         .run(script, &["--answer", "ask_user.answer=green"])
         .exits(0)
-        .says("? Assistant: Which? no answer (invalid_static_answer)");
+        .says("? Assistant: Which? no answer (the configured answer does not fit)");
     world
         .run(script, &["--answer", "ask_user.answer=red"])
         .exits(0)

@@ -63,7 +63,7 @@ fn check_leaves(signals: &[Signal], code: i32) {
 #[test]
 fn sigterm_and_sighup_leave_and_the_turn_can_be_resumed() {
     check_leaves(&[Signal::TERM], 143);
-    check_leaves(&[Signal::HUP], 130);
+    check_leaves(&[Signal::HUP], 129);
 }
 
 #[test]

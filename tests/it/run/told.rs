@@ -81,6 +81,19 @@ fn whatever_was_refused_is_told_with_its_arguments_and_counts_under_strict() {
 }
 
 #[test]
+fn a_command_that_a_rule_denies_is_a_refusal() {
+    let world = TestWorld::new();
+    world.user_config("[commands]\ndeny = ['cargo']\n");
+    let args = ["--trust", "--mode", "edits", "--strict"];
+    let done = world.run(TRIES, &[&args[..], &["--output", "json"]].concat());
+    let done = done.exits(3);
+    let expected = both("", "configuration").split_off(1);
+    assert_eq!(refused(&done), expected);
+    let said = "run_command `cargo test`: the configuration does not allow it (commands.deny)";
+    assert!(done.stderr.contains(said), "{done:?}");
+}
+
+#[test]
 fn a_question_that_configuration_makes_fail_is_a_refusal() {
     let script = r#"
         [[reply]]

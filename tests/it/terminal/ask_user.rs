@@ -92,7 +92,7 @@ fn what_the_configuration_answers_is_shown_as_such() {
         ("merge", "merge (configured)", r#""answer":"merge""#),
         (
             "squash",
-            "no answer (invalid_static_answer)",
+            "no answer (the configured answer does not fit)",
             "does not match the question's answer_type",
         ),
     ] {

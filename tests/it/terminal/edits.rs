@@ -126,6 +126,8 @@ fn commands_that_may_run() {
     let run = |name: &str, command: &str, keys| {
         TerminalCase::new(name, "run_command", json!({"command": command}), keys)
     };
+    let hides = format!("true{}; rm log #{}", " ".repeat(70), ".".repeat(60));
+    let poses = format!("{hides}{}  n  no", " ".repeat(20));
     let cases = [
         run("once", "echo 1 >>log", &["sure\n", "\n", "y\n"]),
         run("asked again, and for the turn", "echo 1 >>log", &["t\n"]),
@@ -134,6 +136,7 @@ fn commands_that_may_run() {
         run("the same again", "rm log", &[]),
         run("no, with a note", "rm -r .", &["!leave the files alone\n"]),
         run("skipped", "rm *", &["\x04"]),
+        run("hidden, and like the prompt", &poses, &["n\n"]),
         run("always", "echo 2 >>log; printf 'a\\033[31mb'", &["a\n"]),
     ];
     let script = script(&cases);

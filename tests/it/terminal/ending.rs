@@ -168,7 +168,7 @@ fn a_prompt_outlives_the_end_of_the_program() {
 
 #[test]
 fn a_prompt_outlives_its_terminal() {
-    is_asked_again(|person| assert_eq!(person.hangs_up(), 130));
+    is_asked_again(|person| assert_eq!(person.hangs_up(), 129));
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn a_terminal_that_goes_away_leaves_no_process() {
     let world = TestWorld::new();
     let mut person = PtyPerson::runs(&world, RUNNING, &FREE);
     let command = command(&world, &mut person);
-    assert_eq!(person.hangs_up(), 130);
+    assert_eq!(person.hangs_up(), 129);
     assert_gone(command);
     let log = world.log();
     assert_eq!(log.one("turn_end")["outcome"], "interrupted");

@@ -189,6 +189,10 @@ fn files_are_attached_whole_or_by_lines() {
 
 #[test]
 fn limits_are_read_with_their_units() {
+    let Err(Stop::Usage(nothing)) = line("run --timeout 0s") else {
+        panic!("no time is no time");
+    };
+    assert!(nothing.contains("more than nothing"), "{nothing}");
     assert_eq!(run("--timeout 90s").timeout, Some(Duration::from_secs(90)));
     assert_eq!(run("--timeout 5m").timeout, Some(Duration::from_secs(300)));
     assert_eq!(

@@ -101,8 +101,11 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     text.parse::<SignedDuration>()
         .ok()
         .and_then(|duration| Duration::try_from(duration).ok())
-        .filter(|duration| !duration.is_zero())
-        .ok_or_else(|| "a time with its unit, such as 90s or 5m".into())
+        .ok_or_else(|| "a time with its unit, such as 90s or 5m".to_owned())
+        .and_then(|duration| match duration.is_zero() {
+            true => Err("a time of more than nothing, such as 90s or 5m".to_owned()),
+            false => Ok(duration),
+        })
 }
 
 pub(super) fn setting(text: &str) -> Result<String, String> {

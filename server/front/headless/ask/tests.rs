@@ -107,6 +107,45 @@ fn again(sentence: &str) -> TypedLine {
 const NOTHING: &str = "Nothing was typed; answer, or Ctrl-D to skip.";
 
 #[test]
+fn what_a_command_goes_on_with_does_not_look_like_a_line_of_the_prompt() {
+    let text = format!(
+        "true {}Run `true`?{}  y  run it\nrm -rf x",
+        ".".repeat(33),
+        ".".repeat(29)
+    );
+    let shown = render(&run_command(&text), Paint::OFF, 40);
+    let lines: Vec<_> = shown.lines().skip(3).take(4).collect();
+    let expected = [
+        &format!("│ true {}", ".".repeat(33)),
+        &format!("│↪Run `true`?{}", ".".repeat(27)),
+        "│↪..  y  run it",
+        "│ rm -rf x",
+    ];
+    assert_eq!(lines, expected);
+    let outside = Prompt {
+        tool: "run_command".into(),
+        context: Some(format!("true # {}\nrm -rf x", "word ".repeat(9))),
+        ..question("Run it outside?", select(&["once", "no"]))
+    };
+    let shown = render(&outside, Paint::OFF, 40);
+    let lines: Vec<_> = shown.lines().skip(2).take(3).collect();
+    let expected = [
+        "│ true # word word word word word word w",
+        "│↪ord word word ",
+        "│ rm -rf x",
+    ];
+    assert_eq!(lines, expected);
+    let long = Prompt {
+        context: Some(format!("Why {} so", "o".repeat(40))),
+        ..question("Why?", AnswerType::Boolean)
+    };
+    let shown = render(&long, Paint::OFF, 40);
+    let lines: Vec<_> = shown.lines().skip(2).take(4).collect();
+    let whole = format!("│ {}", "o".repeat(38));
+    assert_eq!(lines, ["│ Why", &whole, "│↪oo", "│ so"]);
+}
+
+#[test]
 fn a_yes_or_no() {
     let prompt = question("Keep a backup?", AnswerType::Boolean);
     shows(
@@ -406,7 +445,7 @@ fn text_of_others_neither_acts_on_the_terminal_nor_looks_like_the_prompt() {
 }
 
 #[test]
-fn on_a_narrow_terminal_words_stay_whole_and_what_would_run_as_it_is() {
+fn on_a_narrow_terminal_words_stay_whole_and_what_would_run_goes_on_behind_a_bar() {
     let asked = Prompt {
         context: Some("The files are unreachable for a moment.\nNothing waits.".into()),
         default: Some(json!("5 seconds")),
@@ -439,7 +478,10 @@ fn on_a_narrow_terminal_words_stay_whole_and_what_would_run_as_it_is() {
         cwd: "/w".into(),
     };
     let shown = render(&permission(&["once", "no"], Some(preview)), Paint::OFF, 40);
-    assert!(shown.contains(&format!("\n│ {command}\n")), "{shown}");
+    assert!(
+        shown.contains("\n│ git log --oneline --all --graph --deco\n│↪rate\n"),
+        "{shown}"
+    );
 }
 
 #[test]

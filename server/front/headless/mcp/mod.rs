@@ -17,7 +17,7 @@ use crate::{
 /// Lists the servers that are configured: how each is started, and its tools where the workspace is trusted.
 ///
 /// # Errors
-/// Where the configuration cannot be used, or the list not be written.
+/// Where the configuration cannot be used, the list not be written, or a server not be reached: all are listed before that.
 pub async fn list(place: &CommandContext, streams: &mut Streams<'_>) -> Result<(), CommandFailure> {
     let (configuration, trusted) = place.configuration()?;
     let settings = &configuration.settings;
@@ -40,7 +40,15 @@ pub async fn list(place: &CommandContext, streams: &mut Streams<'_>) -> Result<(
             "The workspace is not trusted, so none of them was started or asked. Look at them, then run `aside trust`.",
         );
     }
-    Ok(())
+    let absent = offered.iter().filter(|it| it.tools.is_err());
+    let absent: Vec<&str> = absent.map(|it| it.name.as_str()).collect();
+    if absent.is_empty() {
+        return Ok(());
+    }
+    let absent = one_line(&absent.join(", "));
+    Err(CommandFailure::internal(format!(
+        "not there: {absent}; why stands with each in the list, and `enabled = false` turns one off"
+    )))
 }
 
 /// A server as it is listed: its command or its address, whole, then its tools.
@@ -52,7 +60,8 @@ fn entry(name: &str, server: &McpServer, offered: Option<&ServerTools>) -> Strin
         Some(Err(why)) => entry += &format!("  not there: {}\n", one_line(why)),
         Some(Ok((tools, faults))) => {
             let cost = ServerCost::of(tools);
-            entry += &format!("  {} tools, about {} tokens\n", cost.tools, cost.tokens);
+            let noun = if cost.tools == 1 { "tool" } else { "tools" };
+            entry += &format!("  {} {noun}, about {} tokens\n", cost.tools, cost.tokens);
             for tool in tools {
                 entry += &format!("  {}\n", tool.about().name);
             }

@@ -156,6 +156,12 @@ fn questions_are_shown_with_who_answered() {
         gone,
         "  ? tidy: Keep a backup? no answer (withdrawn)\n",
     );
+    let alone = json!({"outcome": "cancelled", "reason": "no_prompt_backend"});
+    check(
+        true,
+        alone,
+        "  ? tidy: Keep a backup? no answer (nobody was there to answer)\n",
+    );
 }
 
 #[test]

@@ -51,6 +51,11 @@ pub(in super::super) fn source(
         .as_ref()
         .map_or_else(|| given.uri.clone(), |path| path.display().to_string());
     let range = given.range.map(lsp_range);
+    if range.is_some_and(|range| range.end < range.start) {
+        return Err(invalid(format!(
+            "attachments: the range of {name} ends before it starts"
+        )));
+    }
     if let Some(text) = &given.text {
         return Ok(Source::Known(named(AttachedFile::text(name, text), range)));
     }

@@ -19,7 +19,7 @@ use crate::{
         input::{PromptAnswer, SecretValue},
         question::AnswerType,
     },
-    visible::{one_line, visible, without_links},
+    visible::{in_sight, one_line, visible, without_links},
 };
 
 #[cfg(test)]
@@ -74,18 +74,18 @@ pub(super) fn fits_inline(prompt: &Prompt) -> bool {
 pub(super) fn page(prompt: &Prompt) -> PromptPage {
     let mut text = format!("{}\n\n", one_line(&prompt.label));
     if let Some(context) = &prompt.context {
-        text.push_str(&format!("{}\n\n", visible(context.trim_end())));
+        text.push_str(&format!("{}\n\n", in_sight(context.trim_end())));
     }
     match whole_preview(prompt) {
         Some(Preview::Command { text: command, cwd }) => {
             text.push_str(&format!(
                 "in {}:\n\n{}\n\n",
                 one_line(&cwd),
-                folded(&visible(&command))
+                folded(&in_sight(&command))
             ));
         }
         Some(Preview::Text { text: shown }) => {
-            text.push_str(&format!("{}\n\n", folded(&visible(&shown))));
+            text.push_str(&format!("{}\n\n", folded(&in_sight(&shown))));
         }
         Some(Preview::Diff { uri, old, new, .. }) => {
             let name = one_line(&uri);
@@ -276,7 +276,7 @@ pub(super) fn meaning(
 fn inline(prompt: &Prompt) -> String {
     let mut parts = Vec::new();
     if let Some(context) = &prompt.context {
-        parts.push(without_links(visible(context.trim_end()).as_ref()));
+        parts.push(without_links(in_sight(context.trim_end()).as_ref()));
     }
     let preview = one_line_preview(prompt);
     if !preview.is_empty() {
@@ -381,11 +381,11 @@ fn whole_preview(prompt: &Prompt) -> Option<Preview> {
 fn one_line_preview(prompt: &Prompt) -> String {
     match (&prompt.preview, prompt.kind) {
         (Some(Preview::Command { text, cwd }), _) => {
-            format!("in {}: {}", one_line(cwd), one_line(text))
+            format!("in {}: {}", one_line(cwd), one_line(&in_sight(text)))
         }
-        (Some(Preview::Text { text }), _) => one_line(text),
+        (Some(Preview::Text { text }), _) => one_line(&in_sight(text)),
         (Some(Preview::Diff { uri, .. }), _) => one_line(uri),
-        (None, PromptKind::RunTool) => one_line(&prompt.tool.arguments.to_string()),
+        (None, PromptKind::RunTool) => one_line(&in_sight(&prompt.tool.arguments.to_string())),
         (None, _) => String::new(),
     }
 }

@@ -21,7 +21,7 @@ use crate::{
     front::wire::Prompt,
     regular,
     turn::question::AnswerType,
-    visible::{one_line, visible},
+    visible::{in_sight, one_line, visible},
 };
 
 /// The line below which the text begins.
@@ -35,7 +35,7 @@ const LARGEST: u64 = 1024 * 1024;
 pub(super) fn page(prompt: &Prompt) -> String {
     let mut head = format!("{}: {}\n", one_line(&prompt.label), one_line(&prompt.text));
     if let Some(context) = &prompt.context {
-        head.push_str(&format!("\n{}\n", visible(context.trim_end())));
+        head.push_str(&format!("\n{}\n", in_sight(context.trim_end())));
     }
     match &prompt.answer_type {
         AnswerType::Select { options } => {

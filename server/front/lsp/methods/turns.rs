@@ -111,6 +111,11 @@ pub(super) fn asked_turn(at: &Connection, params: StartParams) -> Result<AskedTu
             "turnId: {id:?} cannot be a turn's id; it has 1 to 64 letters, digits, `-` and `_`"
         )));
     }
+    if params.message.trim().is_empty() && params.attachments.is_empty() {
+        return Err(invalid(
+            "message: it is empty, and nothing is attached; say what is to be done".to_owned(),
+        ));
+    }
     let mode = params.mode.as_deref().map(mode_of).transpose()?;
     if let Some(schema) = &params.schema {
         jsonschema::validator_for(schema)

@@ -27,6 +27,7 @@ const MAX_HEADER: usize = 8 * 1024;
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
 const METHOD_NOT_FOUND: i32 = -32601;
+const INVALID_PARAMS: i32 = -32602;
 /// A longer message is none that a client means to send, and is not passed over.
 const MAX_PASSED_OVER: usize = 1024 * 1024 * 1024;
 /// How much of a wrong `Content-Length` is shown, in characters.
@@ -154,8 +155,9 @@ impl Framing for ContentLength {
     }
 
     fn end_of_input(&self) -> ConnectionEnd {
-        if !self.is_between() {
-            tracing::warn!("standard input ended within a message");
+        if !self.is_between() && !self.after_shutdown {
+            let why = "standard input ended within a message of the client's; restart the server";
+            return ConnectionEnd::Framing(why.to_owned());
         }
         ConnectionEnd::Input {
             after_shutdown: self.after_shutdown,
@@ -193,7 +195,17 @@ impl ContentLength {
     /// What a request or notification is in place of its own bytes, where tower-lsp would not take those as LSP has it.
     fn request(&mut self, request: &Request) -> Option<Cut> {
         let params = request.params().filter(|params| !params.is_null());
+        let list = || request.params().is_some_and(Value::is_array);
         match (request.method(), request.id()) {
+            // tower-lsp takes what has no method for a request of an empty one.
+            ("", id) => {
+                let why = "the message is not a JSON-RPC 2.0 message: it has no method";
+                Some(refusal(INVALID_REQUEST, why, id.cloned()))
+            }
+            (method, Some(id)) if method.starts_with("aside/") && list() => {
+                let why = format!("the params of {method} are an object, not a list");
+                Some(refusal(INVALID_PARAMS, &why, Some(id.clone())))
+            }
             ("exit", None) => {
                 let after_shutdown = self.after_shutdown;
                 let body = Request::build("exit").finish().to_string();

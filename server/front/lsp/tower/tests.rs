@@ -245,11 +245,16 @@ fn the_end_is_seen_at_every_step() {
         let after_shutdown = taken >= 5;
         let exit = ConnectionEnd::Exit { after_shutdown };
         let input = ConnectionEnd::Input { after_shutdown };
+        let why = "standard input ended within a message of the client's; restart the server";
+        let cut = match after_shutdown {
+            true => input.clone(),
+            false => ConnectionEnd::Framing(why.to_owned()),
+        };
         let table = [
             (framed(EXIT), exit),
-            (Vec::new(), input.clone()),
-            (b"Content-Le".to_vec(), input.clone()),
-            (b"Content-Length: 10\r\n\r\n{".to_vec(), input),
+            (Vec::new(), input),
+            (b"Content-Le".to_vec(), cut.clone()),
+            (b"Content-Length: 10\r\n\r\n{".to_vec(), cut),
         ];
         for (last, end) in table {
             let mut session = session();

@@ -231,6 +231,14 @@ fn a_body_that_cannot_be_handled_is_answered_and_the_next_message_counts() {
             "-32600 of 7 the message is not a JSON-RPC",
         ),
         (
+            br#"{"jsonrpc":"2.0","id":7}"#,
+            "-32600 of 7 the message is not a JSON-RPC 2.0 message: it has no method",
+        ),
+        (
+            br#"{"jsonrpc":"2.0","method":"aside/turn/start","id":7,"params":[]}"#,
+            "-32602 of 7 the params of aside/turn/start are an object, not a list",
+        ),
+        (
             br#"{"jsonrpc":"2.0","method":"$/unknown","id":7,"params":{}}"#,
             "-32601 of 7 there is no request $/unknown",
         ),
