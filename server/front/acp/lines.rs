@@ -52,7 +52,8 @@ impl Framing for Lines {
     /// There is no other way to end a connection.
     fn end_of_input(&self) -> ConnectionEnd {
         if !self.line.trim_ascii().is_empty() || self.passes_over {
-            let why = "standard input ended within a message of the client's; start the agent again";
+            let why =
+                "standard input ended within a message of the client's; start the agent again";
             return ConnectionEnd::Framing(why.to_owned());
         }
         ConnectionEnd::Input {
