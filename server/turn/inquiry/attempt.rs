@@ -1,4 +1,4 @@
-//! One inquiry: its request, those that repair it, and the rungs that it climbs.
+//! One inquiry: its request, the requests that repair it, and the rungs that it climbs.
 
 use crate::{
     context::{Context, InquiryQuestion},
@@ -19,22 +19,22 @@ use crate::{
     rules::{Strategy, ToolChoice, limits},
 };
 
-/// One inquiry: a request, and those that repair it.
+/// An inquiry: a request, and the requests that repair it.
 #[derive(Debug)]
 pub(crate) struct Inquiry {
     pub(crate) lane: Lane,
-    /// It is on its second rung, which has one try.
+    /// Whether this is the second rung, which has one try.
     pub(crate) last: bool,
     pub(crate) questions: Vec<InquiryQuestion>,
-    /// Tries on this rung.
+    /// Number of tries on this rung.
     pub(crate) tries: u8,
-    /// Requests of all rungs.
+    /// Number of requests on all rungs.
     pub(crate) requests: u32,
     pub(crate) began: Time,
     pub(crate) messages: Vec<Message>,
     pub(crate) request: RequestId,
     pub(crate) first_byte: bool,
-    /// It waits for another one to warm its prefix.
+    /// Whether this attempt waits for another one to warm the prompt cache.
     pub(crate) held: bool,
     pub(crate) response: Response,
     pub(crate) retries: Retries,
@@ -63,12 +63,12 @@ impl Inquiry {
         }
     }
 
-    /// Its request was sent and is not over.
+    /// Whether a request was sent and has not ended.
     pub(crate) fn is_out(&self) -> bool {
         !self.held && self.backoff.is_none()
     }
 
-    /// Begins on its rung, from a fresh fork.
+    /// Starts over on its rung from a fresh fork of the conversation.
     pub(crate) fn climb(&mut self, cx: &mut Context, calls: &[OpenCall<'_>], own: &Sending) {
         let text = reply::text(cx.text(), &self.wanted(), self.lane.strategy);
         self.tries = 0;
@@ -115,7 +115,7 @@ impl Inquiry {
         self.requests += 1;
         self.first_byte = false;
         self.response = Response::default();
-        // What another inquiry learned in the meantime holds here too.
+        // Another inquiry may have learned in the meantime that the model refuses a feature.
         let strategy = match self.lane.strategy {
             Strategy::ForcedTool if !takes_forced(cx) => Strategy::InBand,
             strategy => strategy,
@@ -137,7 +137,7 @@ impl Inquiry {
                 reasoning && model.forces_while_reasoning,
             ),
             Strategy::InBand if model.forces_tools => (own.tool_choice.clone(), reasoning),
-            // An answer by schema is no call; and an assistant of its own reasons as it is configured.
+            // An answer by schema is not a call, and an assistant of its own reasons as configured.
             _ => (ToolChoice::Auto, reasoning || self.lane.assistant.is_some()),
         };
         let kind = RequestKind::Inquiry(ask);
@@ -151,20 +151,20 @@ impl Inquiry {
         }));
     }
 
-    /// The model that it goes to.
+    /// The model that is asked.
     pub(crate) fn model(&self, cx: &Context) -> String {
         let own = self.lane.assistant.as_ref().map(|own| own.model.clone());
         own.unwrap_or_else(|| cx.rules.model.id.clone())
     }
 
-    /// What came of its request was paid for, whole or not.
+    /// Counts the usage of its request, whether the response was complete or not.
     pub(crate) fn pay(&mut self, cx: &mut Context) {
         let usage = self.response.usage;
         cx.usage.count(&usage);
         self.spent.count(&usage);
     }
 
-    /// A reply came: what it settles, and what is wrong with the rest.
+    /// Reads the reply: the questions that it settles, and the faults of the rest.
     pub(crate) fn finish(
         &mut self,
         cx: &mut Context,
@@ -181,7 +181,7 @@ impl Inquiry {
             finish,
             Finish::Refusal | Finish::ContentFilter | Finish::ContextFull
         ) {
-            // What was refused or cut is no reply to answer to.
+            // A reply that was refused or cut off cannot be answered.
             reading.answers.clear();
             reading.results.clear();
             self.response.items.clear();
@@ -189,7 +189,7 @@ impl Inquiry {
             reading.wrong = cx.text().inquiry(Sentence::InquiryEndedWith, &values);
         }
         if self.lane.assistant.is_some() {
-            // It has no tools, so that no call of its own can stand in what it is sent.
+            // The request offers no tools, so its history may not contain a call.
             reading.results.clear();
             let is_call = |item: &Item| matches!(item.kind, Kind::ToolCall { .. });
             self.response.items.retain(|item| !is_call(item));
@@ -219,7 +219,7 @@ impl Inquiry {
         (settled, reading.wrong)
     }
 
-    /// The reply, verbatim; what was truncated is not part of it.
+    /// The reply, verbatim, without truncated items.
     pub(crate) fn reply(&self) -> Option<Message> {
         let items: Vec<_> = self
             .response
@@ -236,15 +236,15 @@ impl Inquiry {
     }
 
     pub(crate) fn repair(&mut self, cx: &mut Context, own: &Sending) {
-        // Two messages of the user's in a row are not a history: an empty reply is asked for again as it was.
+        // APIs refuse two user messages in a row, so an empty reply is asked for again with the same messages.
         if self.reply().is_none() {
             self.messages.pop();
         }
         self.ask(cx, own);
     }
 
-    /// Whether a rung costs no more than it may, by what the last request of this one took: the messages are paid for
-    /// again, as they are not cached for it. A rung whose price is not known is taken.
+    /// Whether a rung stays within the cost limit, estimated by the last request: its messages are not cached for the
+    /// rung, so they are paid for in full. A rung of unknown price is allowed.
     pub(crate) fn can_afford(&self, cx: &Context, rung: Strategy) -> bool {
         let model = Lane::new(cx, rung, &self.questions[0])
             .assistant
@@ -261,14 +261,14 @@ impl Inquiry {
         } = self.response.usage;
         let tokens = (input + cache_read + cache_write) as f64;
         let questions = match rung {
-            // Each is asked alone.
+            // `structured` asks each question alone.
             Strategy::Structured => self.questions.len() as f64,
             Strategy::InBand | Strategy::ForcedTool => 1.0,
         };
         questions * tokens * *price as f64 / 1e12 <= most
     }
 
-    /// The same questions on the next rung; `structured` takes each alone.
+    /// The same questions on the next rung. `structured` asks each alone.
     pub(crate) fn escalate(self, cx: &Context, strategy: Strategy) -> Vec<Self> {
         let Self {
             questions,

@@ -1,4 +1,4 @@
-//! Which questions may share a request, and who answers them.
+//! Lanes: groups of questions that may share a request.
 
 use crate::{
     context::{Context, InquiryQuestion},
@@ -7,33 +7,33 @@ use crate::{
     rules::{Assistant, Strategy, StrategyRule},
 };
 
-/// Questions of one strategy and model may share a request, and share a prefix.
+/// Strategy and model of an inquiry. Questions of one lane share a prefix, and may share a request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Lane {
     pub(crate) strategy: Strategy,
     pub(crate) assistant: Option<Assistant>,
 }
 
-/// What came of a question.
+/// Outcome of a question that a model was asked.
 #[derive(Debug)]
 pub(crate) struct InquiryOutcome {
     pub(crate) call: CallKey,
     pub(crate) pair: String,
-    /// The answer, or why there is none.
+    /// The answer, or the reason why there is none.
     pub(crate) answer: Result<Answer, String>,
     pub(crate) effort: Effort,
 }
 
-/// A call of the step, as inquiries see it.
+/// A call of the step, as far as inquiries need it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpenCall<'a> {
     pub(crate) key: CallKey,
     /// The provider's id.
     pub(crate) id: &'a str,
     pub(crate) tool: &'a str,
-    /// It runs, or is about to: a question may wait a moment for another one.
+    /// Whether the call runs or is about to. A question may wait a moment for another call to ask.
     pub(crate) executes: bool,
-    /// A question that it asked while it runs has no answer yet.
+    /// Whether a live question of the call has no answer yet.
     pub(crate) asks_live: bool,
 }
 
@@ -48,7 +48,7 @@ impl Lane {
         Self::new(cx, strategy, wanted)
     }
 
-    /// Only `structured` goes to another assistant: the others are the turn's own next request.
+    /// Only `structured` can use another assistant: the other strategies extend the turn's own request.
     pub(crate) fn new(cx: &Context, strategy: Strategy, wanted: &InquiryQuestion) -> Self {
         let assistant = assistant(cx, wanted).filter(|_| strategy == Strategy::Structured);
         Self {
@@ -57,13 +57,13 @@ impl Lane {
         }
     }
 
-    /// `structured` asks one question each.
+    /// Whether each question needs a request of its own, as with `structured`.
     pub(crate) fn is_alone(&self) -> bool {
         self.strategy == Strategy::Structured
     }
 }
 
-/// The assistant that is configured to answer this question, where it is another than the turn's.
+/// The assistant that is configured for this question, if it differs from the turn's.
 fn assistant(cx: &Context, wanted: &InquiryQuestion) -> Option<Assistant> {
     let own = wanted.assistant.as_ref();
     own.or(cx.rules.inquiry.assistant.as_ref()).cloned()
@@ -75,7 +75,7 @@ fn is_of_another(cx: &Context, wanted: &InquiryQuestion) -> bool {
     assistant(cx, wanted).is_some_and(is_another)
 }
 
-/// The turn's model takes a forced tool, as far as is known.
+/// Whether the turn's model supports forced tools, as far as is known.
 pub(crate) fn takes_forced(cx: &Context) -> bool {
     let model = &cx.rules.model;
     model.forces_tools

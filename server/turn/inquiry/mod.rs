@@ -1,5 +1,5 @@
-//! The inquiries of a turn: which questions share a request, in which order requests go out, and the ladder
-//! that each climbs until it is answered or has failed.
+//! The inquiries of a turn: questions are grouped into requests, requests are ordered, and each inquiry climbs a
+//! ladder of strategies until it is answered or has failed.
 
 use std::collections::BTreeSet;
 
@@ -31,23 +31,23 @@ pub use reply::ANSWER_INQUIRY;
 pub(crate) struct Inquiries {
     waiting: Vec<(Lane, Time, InquiryQuestion)>,
     running: Vec<Inquiry>,
-    /// Lanes whose prefix a request of this step has warmed.
+    /// Lanes whose prefix is in the prompt cache because of a request of this step.
     warm: BTreeSet<Lane>,
 }
 
 impl Inquiries {
-    /// A question begins to wait.
+    /// Queues a question.
     pub(crate) fn want(&mut self, cx: &Context, wanted: InquiryQuestion) {
         let lane = Lane::of(cx, &wanted);
         self.waiting.push((lane, cx.now, wanted));
     }
 
-    /// A new step changed the prefix that inquiries share.
+    /// Forgets which prefixes are warm: a new step changed them.
     pub(crate) fn new_step(&mut self) {
         self.warm.clear();
     }
 
-    /// Sends what is due.
+    /// Sends the inquiries that are due.
     pub(crate) fn send_due(&mut self, cx: &mut Context, calls: &[OpenCall<'_>], own: &Sending) {
         for inquiry in &mut self.running {
             if inquiry.backoff.is_some_and(|at| at <= cx.now) {
@@ -62,7 +62,7 @@ impl Inquiries {
         }
     }
 
-    /// Sends what waited for a warm prefix, where it is warm now or nobody warms it.
+    /// Sends inquiries that waited for a warm prefix, if it is warm now or no request is warming it.
     fn release(&mut self, cx: &mut Context, calls: &[OpenCall<'_>], own: &Sending) {
         for at in 0..self.running.len() {
             if self.running[at].held && !self.is_warming(&self.running[at].lane) {
@@ -72,7 +72,7 @@ impl Inquiries {
         }
     }
 
-    /// The questions that go out together now, if any do.
+    /// The questions to send together now, if any.
     fn next_batch(&mut self, now: Time, executing: bool) -> Option<Vec<InquiryQuestion>> {
         let at = self.waiting.iter().position(|(lane, since, _)| {
             let due = lane.is_alone() || !executing || now >= *since + limits::BATCH_WAIT;
@@ -88,13 +88,13 @@ impl Inquiries {
         self.waiting = rest;
         let mut batch: Vec<InquiryQuestion> =
             batch.into_iter().map(|(.., wanted)| wanted).collect();
-        // In the order of the calls, whichever came to ask first: the same questions make the same request.
+        // Sorted by call, not by arrival, so that the same questions make the same request.
         batch.sort_by_key(|wanted| wanted.call);
         Some(batch)
     }
 
-    /// A request over this lane's prefix is out, and its first byte has not come: what it writes to the cache
-    /// cannot be read yet.
+    /// Whether a request over this lane's prefix is out and its first byte has not arrived, so that the cache cannot be
+    /// read yet.
     fn is_warming(&self, lane: &Lane) -> bool {
         !self.warm.contains(lane)
             && self
@@ -132,7 +132,7 @@ impl Inquiries {
         }
     }
 
-    /// A piece of a response; what it settles.
+    /// Takes a piece of a response. Returns the outcomes that it settles.
     pub(crate) fn piece(
         &mut self,
         cx: &mut Context,
@@ -158,7 +158,7 @@ impl Inquiries {
             let why = cx.text().inquiry(Sentence::InquiryContextFull, &[]);
             settled.extend(inquiry.give_up(cx, &why));
         } else if matches!(finish, Finish::Refusal | Finish::ContentFilter) {
-            // What a model refuses it refuses in other words, too.
+            // A model that refuses once would refuse a rephrased request too.
             settled.extend(inquiry.give_up(cx, &wrong));
         } else if inquiry.may_repair() {
             inquiry.repair(cx, own);
@@ -169,7 +169,7 @@ impl Inquiries {
         settled
     }
 
-    /// A request failed; what that settles.
+    /// Handles a failed request. Returns the outcomes that this settles.
     pub(crate) fn failed(
         &mut self,
         cx: &mut Context,
@@ -204,8 +204,8 @@ impl Inquiries {
         inquiry.give_up(cx, &failure.text)
     }
 
-    /// The model does not take a forced tool after all: the named strategy is `in_band` there, and the ladder
-    /// goes on to `structured`.
+    /// Goes on after the model refused a forced tool: the named strategy becomes `in_band`, and the next rung is
+    /// `structured`.
     fn without_force(
         &mut self,
         cx: &mut Context,
@@ -232,7 +232,7 @@ impl Inquiries {
         wrong: &str,
     ) -> Vec<InquiryOutcome> {
         let rungs: &[Strategy] = match inquiry.lane.strategy {
-            // Refused just now, on the second rung: the other way to go there is left.
+            // Refused just now, on the second rung: `structured` is the only strategy left.
             Strategy::ForcedTool if inquiry.last && !takes_forced(cx) => &[Strategy::Structured],
             _ if inquiry.last => &[],
             Strategy::InBand if takes_forced(cx) => &[Strategy::ForcedTool, Strategy::Structured],
@@ -249,7 +249,7 @@ impl Inquiries {
         Vec::new()
     }
 
-    /// A run is over: what it asked while it ran needs no answer any more.
+    /// Drops the live questions of a run that ended.
     pub(crate) fn drop_live(&mut self, cx: &mut Context, calls: &[OpenCall<'_>], key: CallKey) {
         let live = calls.iter().any(|call| call.key == key && call.asks_live);
         if live {
@@ -257,7 +257,7 @@ impl Inquiries {
         }
     }
 
-    /// A call is over: its questions need no answer any more.
+    /// Drops the questions of a call that ended.
     pub(crate) fn drop_call(&mut self, cx: &mut Context, call: CallKey) {
         self.waiting.retain(|(.., wanted)| wanted.call != call);
         self.running.retain_mut(|inquiry| {
@@ -269,7 +269,7 @@ impl Inquiries {
         });
     }
 
-    /// When to look again if nothing else happens first.
+    /// The next time at which an inquiry is due.
     pub(crate) fn deadline(&self, calls: &[OpenCall<'_>]) -> Option<Time> {
         let executing = calls.iter().any(|call| call.executes);
         let batches = self
@@ -291,8 +291,8 @@ impl Inquiries {
     }
 }
 
-/// A model refused something: it is never sent that again in this conversation. False where that was known already,
-/// and the same request would only be refused again.
+/// Records that a model refuses a feature, which it is then never sent again in this conversation. Returns false if
+/// this was known already, because the same request would be refused again.
 pub(crate) fn learn(cx: &mut Context, model: &str, feature: Feature) -> bool {
     if !cx.rules.refuse(model, feature) {
         return false;

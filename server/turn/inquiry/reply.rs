@@ -1,4 +1,4 @@
-//! What a model is asked in an inquiry, and what its reply comes to.
+//! Messages of an inquiry, and the reading of its reply.
 
 use serde_json::{Value, json};
 
@@ -11,22 +11,22 @@ use crate::{
     rules::Strategy,
 };
 
-/// The tool through which a model answers.
+/// Name of the tool by which a model answers.
 pub const ANSWER_INQUIRY: &str = "answer_inquiry";
 
-/// What becomes of a call in a reply.
+/// Result of a call in a reply.
 #[derive(Debug, PartialEq)]
 enum CallReply {
-    /// It answers a question.
+    /// The call answers a question.
     Taken,
-    /// It was to answer one; what is wrong with it, in words for the model.
+    /// The call was meant to answer; its fault, in words for the model.
     Wrong(String),
-    /// It is a call of another tool.
+    /// The call names another tool.
     NotRun,
 }
 
 impl CallReply {
-    /// What the model is told of this call, in case it is asked again.
+    /// Result that the model receives for this call if it is asked again.
     fn result(self, text: &ModelText, id: &str, name: &str) -> CallResult {
         let is_error = self != Self::Taken;
         let content = match self {
@@ -43,18 +43,18 @@ impl CallReply {
     }
 }
 
-/// What a reply came to.
+/// A reply, read.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Reading {
-    /// The questions that it answers, by the id of their pair.
+    /// Answers by the id of the question's pair in the log.
     pub(crate) answers: Vec<(String, Answer)>,
-    /// What is wrong with the rest, in words for the model.
+    /// Faults of the rest, in words for the model.
     pub(crate) wrong: String,
-    /// Its calls and what they are told, in case it is asked again.
+    /// Results of its calls, which are sent if the model is asked again.
     pub(crate) results: Vec<CallResult>,
 }
 
-/// What is asked.
+/// The message that asks the questions.
 pub(crate) fn text(text: &ModelText, questions: &[&InquiryQuestion], strategy: Strategy) -> String {
     let blocks = questions.iter().map(|wanted| block(text, wanted));
     let blocks: Vec<String> = blocks.collect();
@@ -89,7 +89,7 @@ fn block(text: &ModelText, wanted: &InquiryQuestion) -> String {
     lines.join("\n")
 }
 
-/// How the answer is to be written.
+/// Adds lines that describe the form of the answer.
 fn format(text: &ModelText, answer_type: &AnswerType, lines: &mut Vec<String>) {
     match answer_type {
         AnswerType::Boolean => lines.push(text.inquiry(Sentence::InquiryBoolean, &[])),
@@ -109,8 +109,8 @@ fn format(text: &ModelText, answer_type: &AnswerType, lines: &mut Vec<String>) {
     }
 }
 
-/// The schema of a structured answer. Nothing of the question is in it, so that inquiries share a cache: whatever is
-/// not a mere boolean is a string.
+/// The schema of a structured answer. The schema contains nothing of the question, so that inquiries share a cache:
+/// all types but a plain boolean are strings.
 pub(crate) fn schema(question: &Question) -> Value {
     let answer = match question.answer_type {
         AnswerType::Boolean if !question.optional => "boolean",
@@ -197,7 +197,7 @@ fn read_call(
     Ok((wanted.pair.clone(), answer))
 }
 
-/// For one boolean or select also a bare text that is exactly an answer.
+/// Reads a bare text as the answer to a single boolean or select question.
 fn read_bare(questions: &[&InquiryQuestion], text: &str) -> Option<(String, Answer)> {
     let [wanted] = questions else { return None };
     let text = text.trim();
@@ -231,7 +231,7 @@ fn read_structured(
     let reply = response.text();
     let answer = serde_json::from_str::<Value>(reply.trim())
         .ok()
-        // What is not there at all was not left out.
+        // A missing member is a fault; only an empty one leaves the answer out.
         .filter(|value| !wanted.question.optional || value.get("answer").is_some())
         .map(|value| match &value["answer"] {
             Value::String(text) => wanted.question.accept_text(text),
@@ -245,7 +245,7 @@ fn read_structured(
     reading
 }
 
-/// What a call is told that is no answer.
+/// Result for a call of any tool other than `answer_inquiry`.
 fn not_run(text: &ModelText, item: &Item) -> Option<CallResult> {
     let Kind::ToolCall { id, name } = &item.kind else {
         return None;

@@ -1,24 +1,24 @@
-//! What goes along with a user's message: text, or an image or PDF, whose bytes lie beside the log.
+//! Attachments of a user's message: text, or an image or PDF, whose bytes are stored beside the log.
 
 use std::fmt;
 
 use crate::rules::Model;
 
-/// Bytes of an image, at the most: 10 MB in base64, which is what the strictest provider takes.
+/// Maximum size of an image in bytes: 10 MB in base64, the limit of the strictest provider.
 const IMAGE: u64 = 7_500_000;
-/// Bytes of a PDF, at the most.
+/// Maximum size of a PDF in bytes.
 const DOCUMENT: u64 = 16 * 1024 * 1024;
 
-/// Something the user gave along with a message.
+/// An attachment of a user's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attachment {
-    /// A path or `stdin`.
+    /// A path, or `stdin`.
     pub name: String,
-    /// What it holds.
+    /// The attached content.
     pub content: Content,
 }
 
-/// What an attachment holds.
+/// Content of an attachment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Text, whole and in UTF-8.
@@ -27,18 +27,18 @@ pub enum Content {
     Media(Media),
 }
 
-/// An image or a PDF. Its bytes are a blob of the conversation.
+/// An image or a PDF, whose bytes are a blob of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Media {
-    /// What it is.
+    /// Type of the image or document.
     pub media_type: MediaType,
     /// The blob's name: the SHA-256 of the bytes, in hex.
     pub blob: String,
-    /// How many bytes it has.
+    /// Size in bytes.
     pub size: u64,
 }
 
-/// What kind of image or document it is.
+/// Type of an image or document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MediaType {
     /// A PNG image.
@@ -51,12 +51,12 @@ pub enum MediaType {
     Webp,
     /// A PDF document.
     Pdf,
-    /// One that this version does not know, kept as it is: its MIME type.
+    /// The MIME type of a kind that this version does not know, kept as it is.
     Other(String),
 }
 
 impl Attachment {
-    /// An attached text.
+    /// Creates a text attachment.
     #[must_use]
     pub fn text(name: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
@@ -65,7 +65,7 @@ impl Attachment {
         }
     }
 
-    /// The image or PDF that it is.
+    /// The image or PDF; `None` for a text.
     #[must_use]
     pub fn media(&self) -> Option<&Media> {
         match &self.content {
@@ -76,15 +76,15 @@ impl Attachment {
 }
 
 impl fmt::Display for Media {
-    /// What it is and how large: `image/png, 12 KiB`.
+    /// Formats type and size: `image/png, 12 KiB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, {}", self.media_type.mime(), size(self.size))
     }
 }
 
 impl MediaType {
-    /// What bytes are that begin like this; none where they are no image and no PDF that is known. Names count for
-    /// nothing. 16 bytes are enough to tell.
+    /// Detects the type by the first bytes; 16 are enough. File names are ignored. `None` if they are neither a known
+    /// image nor a PDF.
     #[must_use]
     pub fn of(beginning: &[u8]) -> Option<Self> {
         let is = |bytes: &[u8]| beginning.starts_with(bytes);
@@ -103,7 +103,7 @@ impl MediaType {
         }
     }
 
-    /// The type of a MIME name.
+    /// The type with this MIME name.
     #[must_use]
     pub fn of_mime(name: &str) -> Self {
         let known = [Self::Png, Self::Jpeg, Self::Gif, Self::Webp, Self::Pdf];
@@ -111,7 +111,7 @@ impl MediaType {
         found.unwrap_or_else(|| Self::Other(name.to_owned()))
     }
 
-    /// Its MIME name.
+    /// The MIME name of the type.
     #[must_use]
     pub fn mime(&self) -> &str {
         match self {
@@ -124,13 +124,13 @@ impl MediaType {
         }
     }
 
-    /// It is an image, of a kind that is known.
+    /// Whether this is an image of a known kind.
     #[must_use]
     pub fn is_image(&self) -> bool {
         !matches!(self, Self::Pdf | Self::Other(_))
     }
 
-    /// The most bytes that one of its kind may have.
+    /// Maximum size in bytes for this type.
     #[must_use]
     pub fn most(&self) -> u64 {
         if self.is_image() { IMAGE } else { DOCUMENT }
@@ -146,7 +146,7 @@ impl MediaType {
         }
     }
 
-    /// Whether a model takes it.
+    /// Whether a model that accepts images or documents accepts this type.
     #[must_use]
     pub fn is_taken_by(&self, images: bool, documents: bool) -> bool {
         match self {
@@ -157,7 +157,7 @@ impl MediaType {
     }
 }
 
-/// What the user is told where the model does not take all that is attached.
+/// The message to the user if the model does not accept all attachments.
 #[must_use]
 pub fn not_taken(attachments: &[Attachment], model: &Model) -> Option<String> {
     let untaken = attachments.iter().filter_map(|attachment| {
@@ -180,11 +180,11 @@ pub fn not_taken(attachments: &[Attachment], model: &Model) -> Option<String> {
     ))
 }
 
-/// What to do where a list of models, or the user, knows better.
+/// Advice for a model that accepts images although its data says otherwise.
 const IMAGES_ARE_TAKEN: &str = "; if this one does, ask its provider with `aside model list`, or set `images = true` \
                                 among the `models` of its provider in your aside.toml";
 
-/// A number of bytes for people: `70 bytes`, `12 KiB`, `2.3 MiB`. What is begun counts as a whole.
+/// Formats a number of bytes for people: `70 bytes`, `12 KiB`, `2.3 MiB`. Rounded up.
 #[must_use]
 pub fn size(bytes: u64) -> String {
     const KIB: u64 = 1024;

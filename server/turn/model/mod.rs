@@ -1,4 +1,4 @@
-//! The neutral form of what goes between a turn and a model, whichever API carries it.
+//! The exchange between a turn and a model, in a form that is independent of the API.
 
 pub mod attachment;
 pub mod response;

@@ -1,18 +1,18 @@
-//! A provider's response: the neutral pieces it comes in, and what they add up to.
+//! A provider's response: the pieces in which it arrives, and their sum.
 
 use serde::{Deserialize, Serialize};
 
 pub use crate::rules::Feature;
 
-/// One piece of a response, whichever API it came through. A response is any number of pieces and then
-/// exactly one [`Piece::Finish`], or a [`Failure`] in its place.
+/// A piece of a response, independent of the API. A response is any number of pieces followed by exactly one
+/// [`Piece::Finish`], or by a [`Failure`] in its place.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Piece {
     /// An item begins. Slots are dense and count from 0 in order of first appearance.
     Open {
         /// The item's slot.
         slot: u32,
-        /// What it is.
+        /// Kind of the item.
         kind: Kind,
     },
     /// Text of an item: words, reasoning, or a fragment of raw arguments.
@@ -26,64 +26,64 @@ pub enum Piece {
     Close {
         /// The item's slot.
         slot: u32,
-        /// What the provider needs back, verbatim (raw JSON).
+        /// Raw JSON that the provider needs back, verbatim.
         opaque: Option<String>,
-        /// False where the item was truncated.
+        /// Whether the item is complete; false if it was truncated.
         complete: bool,
     },
-    /// Tokens so far; the last one wins, field by field.
+    /// Tokens so far. A later piece overrides earlier ones, field by field.
     Usage(Usage),
-    /// Something came that says nothing.
+    /// A sign of life without content.
     KeepAlive,
     /// The response is over; nothing follows.
     Finish(Finish),
 }
 
-/// What an item of a response is.
+/// Kind of an item of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Words for the user.
     Text,
     /// Reasoning of the model.
     Reasoning,
-    /// A call of a tool; its deltas are the raw arguments.
+    /// A tool call. Its deltas are the raw arguments.
     ToolCall {
         /// The provider's id of the call.
         id: String,
         /// The tool's name, as the model wrote it.
         name: String,
     },
-    /// A block without neutral meaning, kept for the provider alone.
+    /// A block that only the provider understands. It is kept and sent back.
     Opaque,
 }
 
-/// Why a response ended.
+/// Reason why a response ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finish {
-    /// It said all it had to say.
+    /// The response is complete.
     Stop,
-    /// It waits for the results of its calls.
+    /// The model waits for the results of its calls.
     ToolUse,
-    /// Cut at its token limit.
+    /// The token limit cut the response off.
     MaxTokens,
     /// A stop sequence came.
     StopSequence,
     /// The provider wants the same request again.
     Pause,
-    /// The model or provider refuses.
+    /// The model or the provider refused.
     Refusal,
     /// The context window is full.
     ContextFull,
-    /// A filter took the response.
+    /// A filter removed the response.
     ContentFilter,
-    /// The model's call could not be read by the provider.
+    /// The provider could not parse the model's call.
     MalformedCall,
     /// A reason that this version does not know; treated as [`Finish::Stop`].
     Other(String),
 }
 
-/// Tokens and, where known, their price.
+/// Numbers of tokens and, if known, their price.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
@@ -95,69 +95,69 @@ pub struct Usage {
     pub cache_write: u64,
     /// Output tokens, reasoning included.
     pub output: u64,
-    /// US dollars, where the provider or the price table says.
+    /// Cost in US dollars, if the provider or the price table gives it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
 }
 
-/// Why a request failed, as far as anyone acts on it.
+/// A failed request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What is to be done about it.
+    /// Class of the failure, which decides the reaction.
     pub class: FailureClass,
-    /// One sentence for the person: what happened, to what, what to do next.
+    /// One sentence for the user: what happened, to what, and what to do next.
     pub text: String,
-    /// What the server said about when to come back.
+    /// The server's `Retry-After`.
     pub retry_after: Option<std::time::Duration>,
 }
 
-/// What is to be done about a failed request.
+/// Class of a failed request, which decides the reaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureClass {
-    /// The key or the model is rejected: a person must change something.
+    /// The key or the model was rejected; the user must change something.
     Auth,
-    /// The account has no credit left.
+    /// The account has no credit.
     Money,
-    /// Too many requests: wait.
+    /// Too many requests: wait, then retry.
     Rate,
-    /// The server is overloaded: wait longer.
+    /// The server is overloaded: wait longer, then retry.
     Overload,
-    /// The connection or the server broke: try again.
+    /// The connection or the server failed: retry.
     Transient,
     /// The context window is full.
     Context,
-    /// The model or provider refuses this content.
+    /// The model or the provider refuses this content.
     Refusal,
-    /// The model does not take this of the request: learned, and never sent again in this conversation.
+    /// The model does not support this feature. It is recorded and never sent again in this conversation.
     Refused(Feature),
-    /// Anything else that asking again does not mend.
+    /// Any other failure that a retry does not mend.
     Other,
 }
 
-/// An item of a response, put together.
+/// An item of a response, assembled from its pieces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// What it is.
+    /// Kind of the item.
     pub kind: Kind,
-    /// Its text, or the raw arguments of a call.
+    /// Text, or the raw arguments of a call.
     pub text: String,
-    /// What the provider needs back, verbatim.
+    /// Raw JSON that the provider needs back, verbatim.
     pub opaque: Option<String>,
-    /// It closed, and whole.
+    /// Whether the item was closed and not truncated.
     pub complete: bool,
 }
 
-/// What the pieces so far add up to.
+/// A response, assembled from the pieces so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Response {
-    /// In order of first appearance.
+    /// Items in order of first appearance.
     pub items: Vec<Item>,
-    /// The last that was said of tokens.
+    /// Latest numbers of tokens.
     pub usage: Usage,
 }
 
 impl Response {
-    /// Adds a piece. Pieces of a slot that was never opened are ignored: no provider's decoder sends them.
+    /// Adds a piece. Pieces of a slot that was never opened are ignored; no decoder sends them.
     pub fn add(&mut self, piece: Piece) {
         match piece {
             Piece::Open { kind, .. } => {
@@ -188,7 +188,7 @@ impl Response {
         }
     }
 
-    /// The words of the response, its text items joined.
+    /// The text items, joined.
     #[must_use]
     pub fn text(&self) -> String {
         self.items
@@ -198,14 +198,14 @@ impl Response {
             .collect()
     }
 
-    /// A call began and did not come whole.
+    /// Whether a call began and is incomplete.
     #[must_use]
     pub fn has_open_call(&self) -> bool {
         let open = |item: &Item| !item.complete && matches!(item.kind, Kind::ToolCall { .. });
         self.items.iter().any(open)
     }
 
-    /// The calls that came whole.
+    /// The complete calls.
     pub fn complete_calls(&self) -> impl Iterator<Item = &Item> {
         self.items
             .iter()
@@ -214,7 +214,7 @@ impl Response {
 }
 
 impl Usage {
-    /// What is newer wins, field by field; a zero says nothing.
+    /// Overrides fields by newer values; a zero overrides nothing.
     pub fn merge(&mut self, newer: &Self) {
         let pick = |old: &mut u64, new: u64| {
             if new != 0 {
@@ -228,7 +228,7 @@ impl Usage {
         self.cost = newer.cost.or(self.cost);
     }
 
-    /// Counts another request's usage in. The cost of both is known where that of each is: of a part it would pass for
+    /// Adds the usage of another request. The sum has a cost only if both have one, because a part must not pass for
     /// the whole.
     pub fn count(&mut self, other: &Self) {
         self.cost = match (self.cost, other.cost) {
@@ -244,7 +244,7 @@ impl Usage {
         add(&mut self.output, other.output);
     }
 
-    /// No tokens went either way.
+    /// Whether no tokens were used.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         [self.input, self.cache_read, self.cache_write, self.output] == [0; 4]

@@ -1,4 +1,4 @@
-//! When a failed request is sent again: one policy for the turn's requests and its inquiries.
+//! Retries of failed requests: one policy for the turn's requests and its inquiries.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub struct Retries {
 }
 
 impl Retries {
-    /// How long to wait before the request is sent again, and which retry that is; `None`: give up.
+    /// The delay before the next retry and its number; `None` to give up.
     pub fn next(
         &mut self,
         failure: &Failure,

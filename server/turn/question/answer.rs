@@ -1,15 +1,15 @@
-//! What answers a question, and why a value does not.
+//! Answers to questions, and the reason why a value is not one.
 
 use std::fmt;
 
 use serde_json::Value;
 
-/// An answer that fits its question. [`accept`](super::Question::accept) is the only way to one.
+/// An answer that fits its question. Only [`accept`](super::Question::accept) makes one.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// What may be recorded and shown.
+    /// A value that may be recorded and shown.
     Value(Value),
-    /// What may not.
+    /// A secret: never recorded or shown.
     Secret(Secret),
 }
 
@@ -18,7 +18,7 @@ pub enum Answer {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
-/// Why a value is not an answer to a question, in words for the one who gave it.
+/// The reason why a value does not answer a question, in words for whoever gave it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Misfit(pub String);
@@ -35,7 +35,7 @@ impl Answer {
 }
 
 impl Secret {
-    /// Takes a text out of sight.
+    /// Wraps a text so that it cannot be printed.
     #[must_use]
     pub fn new(text: String) -> Self {
         Self(text)

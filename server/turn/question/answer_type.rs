@@ -1,4 +1,4 @@
-//! The types of answers: which values fit, which texts stand for them, and how both are put in words.
+//! The types of answers: values that fit, texts that stand for them, and the words for both.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Number, Value};
@@ -9,7 +9,7 @@ use super::{
     number::{has_number_between, is_less, number_of, whole},
 };
 
-/// What counts as an answer to a question.
+/// The type that an answer to a question must have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AnswerType {
@@ -24,16 +24,16 @@ pub enum AnswerType {
     MultiSelect {
         /// At least one, none twice.
         options: Vec<String>,
-        /// How many have to be chosen; none where there is no such bound.
+        /// Minimum number of chosen options; `None` for no bound.
         #[serde(skip_serializing_if = "Option::is_none")]
         minimum: Option<u32>,
-        /// How many may be chosen.
+        /// Maximum number of chosen options; `None` for no bound.
         #[serde(skip_serializing_if = "Option::is_none")]
         maximum: Option<u32>,
     },
     /// A JSON number.
     Number {
-        /// Whole numbers alone. `3.0` is the whole number 3.
+        /// Whether only whole numbers fit. `3.0` is the whole number 3.
         integer: bool,
         /// The smallest that fits.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,17 +44,17 @@ pub enum AnswerType {
     },
     /// Any text within these bounds.
     Text {
-        /// Characters that it has at least.
+        /// Minimum length in characters.
         #[serde(skip_serializing_if = "Option::is_none")]
         minimum: Option<u32>,
-        /// Characters that it has at most.
+        /// Maximum length in characters.
         #[serde(skip_serializing_if = "Option::is_none")]
         maximum: Option<u32>,
-        /// The form that it has to have.
+        /// The form that the text must have.
         #[serde(skip_serializing_if = "Option::is_none")]
         format: Option<TextFormat>,
     },
-    /// Text that is typed unseen and reaches the asking tool alone. Implies `exclusive`.
+    /// Text that is typed unseen and reaches only the tool that asked. Implies `exclusive`.
     Secret,
 }
 
@@ -69,7 +69,7 @@ impl AnswerType {
         }
     }
 
-    /// What is wrong with the type itself, so that nothing or not what was meant could fit.
+    /// Checks the type itself. The error says why no value, or an unintended one, would fit.
     pub(super) fn check(&self) -> Result<(), &'static str> {
         if let Self::Select { options } | Self::MultiSelect { options, .. } = self {
             if options.is_empty() {
@@ -107,10 +107,10 @@ impl AnswerType {
         }
     }
 
-    /// The answer that a value is: see [`super::Question::accept`], which also knows answers that are left out.
+    /// Reads a value as an answer. [`super::Question::accept`] also accepts an answer that is left out.
     ///
     /// # Errors
-    /// A [`Misfit`] that names what would fit. It never repeats the value, which may be a secret.
+    /// A [`Misfit`] that names what would fit. The value, which may be a secret, is never repeated.
     pub fn accept(&self, value: &Value) -> Result<Answer, Misfit> {
         let accepted = match (self, value) {
             (Self::Boolean, Value::Bool(_)) => Some(value.clone()),
@@ -167,8 +167,7 @@ impl AnswerType {
             .ok_or_else(|| Misfit(self.expectation()))
     }
 
-    /// The value that a model's text stands for. What a text of the type could not be is left as text, which fits
-    /// nothing then.
+    /// The value that a model's text stands for. A text that cannot be of this type stays text, and then does not fit.
     pub(super) fn of_model(&self, text: &str) -> Option<Value> {
         match self {
             Self::Boolean => match text.trim().to_ascii_lowercase().as_str() {
@@ -184,16 +183,17 @@ impl AnswerType {
             }
             Self::Number { .. } => number_of(text),
             Self::Text { .. } => Some(text).filter(|text| !text.is_empty()).map(Value::from),
-            // No model ever answers a secret; that none is asked is the routing's part.
+            // No model may answer a secret. The routing never asks one; this arm refuses an answer all the same.
             Self::Secret => None,
         }
     }
 
-    /// The value that a text from a command line, a terminal or a page stands for. A text that stands for none is
-    /// itself the value, which does not fit then.
+    /// The value that a text from a command line, a terminal or a page stands for. A text that stands for no value is
+    /// returned as text, and then does not fit.
     ///
-    /// Of several options each is its text or its number, with a comma or a line's end between; where an option has a
-    /// comma in it, with a line's end. Where that gives none, with blanks between. `none` chooses none of them. A JSON array does as well.
+    /// Several options are given by text or number, separated by commas or line ends. Only line ends separate if an
+    /// option contains a comma. Blanks separate if the other separators give no options. `none` chooses no option. A
+    /// JSON array is accepted too.
     #[must_use]
     pub fn of_person(&self, text: &str) -> Value {
         let trimmed = text.trim();
@@ -210,7 +210,7 @@ impl AnswerType {
         value.unwrap_or_else(|| text.into())
     }
 
-    /// What would be an answer, in one sentence.
+    /// One sentence that says which answers fit.
     #[must_use]
     pub fn expectation(&self) -> String {
         match self {
@@ -235,7 +235,7 @@ impl AnswerType {
         }
     }
 
-    /// A number or text with its article and bounds, for the middle of a sentence; none for a text without bounds and
+    /// A number or text with its article and bounds, for the middle of a sentence. `None` for a text without bounds and
     /// for the other types.
     #[must_use]
     pub fn phrase(&self) -> Option<String> {
@@ -272,7 +272,7 @@ impl AnswerType {
         }
     }
 
-    /// How many options may be chosen, as `at least 1 and at most 3`; none where any number of them may.
+    /// The number of options to choose, such as `at least 1 and at most 3`. `None` for no bound.
     #[must_use]
     pub fn how_many(&self) -> Option<String> {
         match self {
@@ -319,7 +319,7 @@ fn count(minimum: Option<u32>, maximum: Option<u32>) -> Option<String> {
     }
 }
 
-/// The chosen options in their order; none where one is unknown or chosen twice.
+/// The chosen options in the order of `options`. `None` if one is unknown or chosen twice.
 fn in_order(options: &[String], chosen: &[Value]) -> Option<Vec<String>> {
     let mut places = chosen
         .iter()
@@ -330,8 +330,8 @@ fn in_order(options: &[String], chosen: &[Value]) -> Option<Vec<String>> {
     are_different.then(|| places.into_iter().map(|at| options[at].clone()).collect())
 }
 
-/// The option that a text is: exactly, else the one that matches in any case, because APIs may change the case of an
-/// enum and people write what they like.
+/// The option that a text names: exactly, or else the only one that matches in any case. APIs may change the case of
+/// an enum, and people type as they like.
 fn option_of<'a>(options: &'a [String], text: &str) -> Option<&'a str> {
     if let Some(exactly) = options.iter().find(|option| *option == text) {
         return Some(exactly);
@@ -346,7 +346,7 @@ fn option_of<'a>(options: &'a [String], text: &str) -> Option<&'a str> {
     }
 }
 
-/// Whether a number means the option at that place, counted from 1: not where an option is itself the number of
+/// Whether a number can name an option by its place, counted from 1. False if an option is itself the number of
 /// another one.
 #[must_use]
 pub fn has_clear_numbers(options: &[String]) -> bool {
@@ -357,7 +357,7 @@ pub fn has_clear_numbers(options: &[String]) -> bool {
     })
 }
 
-/// Several options as a person writes them.
+/// Parses several options as a person types them.
 fn several(options: &[String], text: &str) -> Option<Value> {
     if let Ok(array @ Value::Array(_)) = serde_json::from_str(text) {
         return Some(array);

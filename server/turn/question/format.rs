@@ -1,4 +1,4 @@
-//! The formats that a text may have to have: those of MCP's and ACP's forms.
+//! Formats of texts, as the forms of MCP and ACP name them.
 
 use serde::{Deserialize, Serialize};
 
@@ -130,7 +130,7 @@ fn is_clock(hour: &str, minute: &str) -> bool {
         && number(minute, 2).is_some_and(|minute| minute < 60)
 }
 
-/// The number that exactly this many digits are.
+/// Parses a text of exactly this many digits.
 fn number(text: &str, digits: usize) -> Option<u32> {
     (text.len() == digits && text.bytes().all(|digit| digit.is_ascii_digit()))
         .then(|| text.parse().ok())

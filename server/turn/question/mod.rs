@@ -1,4 +1,4 @@
-//! A question, what answers it, and who asked.
+//! A question, the answers that fit, and its origin.
 //!
 //! The JSON spelling here is the one that tools write on their standard output and that the log keeps.
 //! Older tools wrote `pre_amble` for `context` and untagged answer types; both are read, neither is written.
@@ -15,47 +15,47 @@ pub use answer::{Answer, Misfit, Secret};
 pub use answer_type::{AnswerType, has_clear_numbers};
 pub use format::TextFormat;
 
-/// What a tool returns when it cannot go on without an answer.
+/// A question that a tool returns when it cannot go on without an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Question {
-    /// The key of the answer; unique inside its tool.
+    /// Key of the answer; unique within its tool.
     pub id: String,
     /// One line, not empty.
     pub text: String,
     /// Several lines, shown above the text.
     #[serde(default, alias = "pre_amble", skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// What counts as an answer.
+    /// The type of answers that fit.
     pub answer_type: AnswerType,
-    /// The person, or a model in place of one, may leave it out: the answer is then null.
+    /// Whether the answer may be left out. The answer is then null.
     #[serde(default, skip_serializing_if = "is_false")]
     pub optional: bool,
-    /// Fits `answer_type`; never null, never there for a secret.
+    /// Default answer. Fits `answer_type`, is never null, and is absent for a secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
-    /// Only a human may answer. See [`Question::is_exclusive`], which also knows secrets.
+    /// Whether the tool demands a human answer. [`Question::is_exclusive`] also covers secrets.
     #[serde(default, skip_serializing_if = "is_false")]
     pub exclusive: bool,
     /// Whether an answer may be remembered for the rest of the turn.
     #[serde(default, skip_serializing_if = "Persistence::is_turn")]
     pub persistence: Persistence,
-    /// Why it could not be read whole, where it could not: see [`Question::read`].
+    /// The reason why [`Question::read`] could not read it whole.
     #[serde(skip)]
     pub broken: Option<QuestionFault>,
 }
 
-/// May an answer be remembered for the rest of the turn?
+/// Whether an answer may be remembered for the rest of the turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Persistence {
     /// Ask every time.
     None,
-    /// A person may say "for the rest of this turn".
+    /// A person may answer "for the rest of this turn".
     #[default]
     Turn,
 }
 
-/// Whose question it is. It follows from which code asked, and no configuration reaches it.
+/// Origin of a question. Set by the code that asks; configuration cannot change it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Source {
@@ -69,7 +69,7 @@ pub enum Source {
 }
 
 impl Question {
-    /// A question with the defaults of every field that is not named.
+    /// Creates a question with defaults for all other fields.
     #[must_use]
     pub fn new(id: impl Into<String>, text: impl Into<String>, answer_type: AnswerType) -> Self {
         Self {
@@ -85,8 +85,8 @@ impl Question {
         }
     }
 
-    /// The question that a program wrote. One that cannot be read is broken, so that nobody is asked it, and goes on
-    /// record with what there is of it.
+    /// Reads a question that a program wrote. One that cannot be read is marked as broken and recorded as far as
+    /// possible; nobody is asked.
     #[must_use]
     pub fn read(written: &Value) -> Self {
         Self::deserialize(written).unwrap_or_else(|_| {
@@ -98,7 +98,7 @@ impl Question {
         })
     }
 
-    /// The question of a tool that is not part of Aside: lines after the first move to the top of the context.
+    /// Adapts the question of a tool that is not part of Aside: lines after the first move to the top of the context.
     #[must_use]
     pub fn from_outside(mut self) -> Self {
         if let Some((first, rest)) = self.text.split_once('\n') {
@@ -113,25 +113,25 @@ impl Question {
         self
     }
 
-    /// Only a human may answer: said so by the tool, or because it is a secret.
+    /// Whether only a human may answer: the tool demands it, or the answer is a secret.
     #[must_use]
     pub fn is_exclusive(&self) -> bool {
         self.exclusive || self.is_secret()
     }
 
-    /// The answer is typed unseen.
+    /// Whether the answer is typed unseen.
     #[must_use]
     pub fn is_secret(&self) -> bool {
         self.answer_type == AnswerType::Secret
     }
 
-    /// A person may say "for the rest of this turn". Only booleans are remembered.
+    /// Whether a person may answer "for the rest of this turn". Only booleans are remembered.
     #[must_use]
     pub fn may_be_remembered(&self) -> bool {
         self.persistence == Persistence::Turn && self.answer_type == AnswerType::Boolean
     }
 
-    /// Equal id, text, context and type: asking it again is asking the same.
+    /// Whether id, text, context and type are equal, so that both ask the same.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         self.id == other.id
@@ -140,10 +140,10 @@ impl Question {
             && self.answer_type == other.answer_type
     }
 
-    /// What is wrong with the question itself, if anything. A broken question is never shown to anyone.
+    /// Checks the question itself. A broken question is never shown to anyone.
     ///
     /// # Errors
-    /// What is wrong, for the text `<tool> asked an invalid question (<what>)`.
+    /// The fault, for the text `<tool> asked an invalid question (<fault>)`.
     pub fn check(&self) -> Result<(), &'static str> {
         if let Some(what) = self.broken {
             return Err(what.phrase());
@@ -167,13 +167,15 @@ impl Question {
         }
     }
 
-    /// The answer that a value is, as a person or a configuration gave it: booleans are booleans, a select is
-    /// one of its options exactly, a multi-select an array of different ones, which is put in the options' order, a
-    /// number is a JSON number within its bounds, text is text as it is, within its bounds and format, a secret is
-    /// text that is not empty. Null leaves an optional answer out, also that of a secret.
+    /// Reads a value from a person or a configuration as an answer.
+    ///
+    /// A boolean is a JSON boolean; a select is one of its options exactly; a multi-select is an array of different
+    /// options, which is sorted into their order; a number is a JSON number within its bounds; a text is taken as it is,
+    /// within its bounds and format; a secret is a text that is not empty. Null leaves an optional answer out, also that
+    /// of a secret.
     ///
     /// # Errors
-    /// A [`Misfit`] that names what would fit. It never repeats the value, which may be a secret.
+    /// A [`Misfit`] that names what would fit. The value, which may be a secret, is never repeated.
     pub fn accept(&self, value: &Value) -> Result<Answer, Misfit> {
         if self.optional && value.is_null() {
             return Ok(Answer::Value(Value::Null));
@@ -181,9 +183,11 @@ impl Question {
         self.answer_type.accept(value)
     }
 
-    /// The answer that a model's text is: booleans `true`/`false` in any case, trimmed; a select exactly, else
-    /// the one option that matches in any case, because APIs may change the case of an enum; a number from its text;
-    /// a multi-select from a JSON array; text as it is, not empty. An empty text leaves an optional answer out.
+    /// Reads a model's text as an answer.
+    ///
+    /// A boolean is `true` or `false` in any case, trimmed; a select is an option exactly, or else the only one that
+    /// matches in any case, because APIs may change the case of an enum; a number is parsed; a multi-select is a JSON
+    /// array; a text is taken as it is and not empty. An empty text leaves an optional answer out.
     ///
     /// # Errors
     /// A [`Misfit`] that names what would fit.
@@ -197,8 +201,7 @@ impl Question {
         }
     }
 
-    /// The value that a text from a command line stands for, by the question's type. An empty one leaves an optional
-    /// answer out.
+    /// The value that a text from a command line stands for. An empty text leaves an optional answer out.
     #[must_use]
     pub fn parse(&self, text: &str) -> Value {
         if self.optional && text.is_empty() {
@@ -214,27 +217,27 @@ impl Persistence {
     }
 }
 
-/// Why what a program wrote is no question.
+/// Reason why a tool's output is not a valid question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuestionFault {
-    /// It is no JSON object.
+    /// Not a JSON object.
     NoObject,
-    /// It has no id.
+    /// The id is missing.
     NoId,
-    /// There is no text in it.
+    /// The text is missing.
     NoText,
-    /// It does not say what an answer is.
+    /// The answer type is missing.
     NoType,
-    /// What it says an answer is, nobody knows.
+    /// An unknown answer type.
     UnknownType,
-    /// One of its members is of another type.
+    /// A member of the wrong type.
     Member,
-    /// It is longer than a question may be.
+    /// Longer than a question may be.
     TooLong,
 }
 
 impl QuestionFault {
-    /// What is wrong, as a clause.
+    /// The fault as a clause.
     fn phrase(self) -> &'static str {
         match self {
             Self::NoObject => "it is no object",
@@ -247,7 +250,7 @@ impl QuestionFault {
         }
     }
 
-    /// What is wrong with what cannot be read as a question.
+    /// Finds the fault of a value that cannot be read as a question.
     fn of(written: &Value) -> Self {
         let is_text = |key| written.get(key).is_some_and(Value::is_string);
         match written.get("answer_type") {

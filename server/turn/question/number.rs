@@ -1,23 +1,23 @@
-//! JSON's numbers: read from texts, made whole, compared.
+//! JSON numbers: parsed from text, converted to integers, compared.
 
 use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-/// The number that a text is.
+/// Parses a number.
 pub(super) fn number_of(text: &str) -> Option<Value> {
     let text = text.trim();
     let number = || text.strip_prefix('+').unwrap_or(text).parse::<f64>();
     match serde_json::from_str(text) {
         Ok(number @ Value::Number(_)) => Some(number),
-        // Also `.5` and `+3`, which are no JSON.
+        // Also `.5` and `+3`, which are not JSON.
         _ => number().ok().and_then(Number::from_f64).map(Value::Number),
     }
 }
 
-/// The whole number that a number is, as an integer where JSON has it as a fraction.
+/// Converts a number without a fractional part to an integer.
 pub(super) fn whole(number: &Number) -> Option<Number> {
-    /// Above it not every whole number has a float of its own.
+    /// Largest bound up to which every whole number is exact as a float.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.is_i64() || number.is_u64() {
         return Some(number.clone());
@@ -49,7 +49,7 @@ pub(super) fn is_less(one: &Number, other: &Number) -> bool {
     compare(one, other) == Ordering::Less
 }
 
-/// Whether some number, or some whole one, fits these bounds.
+/// Whether a number, or a whole number if `integer`, exists within these bounds.
 pub(super) fn has_number_between(least: &Number, most: &Number, integer: bool) -> bool {
     let float = |number: &Number| number.as_f64().unwrap_or(f64::NAN);
     let is_between = !is_less(most, least);

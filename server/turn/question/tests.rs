@@ -1,4 +1,4 @@
-//! How questions are spelled, checked and answered.
+//! Spelling, checking and answering of questions.
 
 use serde_json::json;
 
