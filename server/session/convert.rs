@@ -13,7 +13,6 @@ use crate::turn::{
 };
 
 mod answers;
-mod old;
 mod reasons;
 
 use answers::{closed_of, response_of};

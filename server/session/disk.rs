@@ -100,7 +100,7 @@ pub(super) struct ResponseText {
     pub(super) opaque: Option<String>,
 }
 
-/// What Aside itself tells the model. A line without `kind` is an old one.
+/// What Aside itself tells the model.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Directive {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -120,7 +120,7 @@ pub(super) struct Directive {
     pub(super) text: String,
 }
 
-/// What came of a call. A denied one without `reason` is an old line.
+/// What came of a call.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ToolResult {
     pub(super) call: u32,

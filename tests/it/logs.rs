@@ -1,25 +1,20 @@
-//! The logs in `tests/logs`, which version 0.1.0 wrote, and what it made of each of their prefixes: a log may end
-//! behind any of its lines, as the program may be killed there. `tests/logs/README.md` says how they came about.
+//! The logs in `tests/logs`: conversations that the program wrote, with every kind of event and of ending between them.
+//! `ASIDE_TEST_WRITE=1 cargo test --test it -- logs::` writes them anew.
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | `made` | how each conversation came about: what is not there is made anew by the program |
+//! | `made` | how each conversation comes about, by the program and a script |
 //! | `lines` | the lines of a log, moved to another folder and model with their checksums |
-//! | `stage` | the program, with the prefixes of a log as its conversations and a model on loopback |
-//! | `views` | what the program makes of a prefix: list, page, updates, prompts, and how it goes on |
-//! | `events` | appended events as they can be compared |
-//! | `kept` | the file that says what is expected, each prefix in terms of the one before |
+//! | `stage` | the program with the logs as its conversations: each is read and goes on |
 //! | `cut` | each log cut off at any byte |
 //! | `fold` | what must hold of each prefix, whatever is in it |
 //! | `swap` | each prefix with every sentence for models in another's place |
 //! | `resumed` | how an interrupted turn goes on by itself, without the program around it |
 
 mod cut;
-mod events;
 mod fold;
 #[path = "../../server/turn/tests/it/invariants.rs"]
 mod invariants;
-mod kept;
 mod lines;
 mod made;
 mod resumed;
@@ -27,17 +22,25 @@ mod stage;
 mod swap;
 #[path = "../../server/turn/tests/it/untold.rs"]
 mod untold;
-mod views;
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use aside::session::{
+    codec,
+    export::{PageReader, markdown},
+    lines::read_all,
+    replay,
+};
 
 use self::{
-    kept::{Expected, difference},
-    lines::Log,
+    lines::{Log, members},
     made::Making,
 };
 
-/// A conversation: how it is made, and a test that compares what becomes of it.
+/// A conversation: how it is made, and a test that compares it with the log that is kept.
 macro_rules! conversations {
     ($($room:ident { $($name:ident)* })*) => {
         $($(
@@ -50,58 +53,76 @@ macro_rules! conversations {
 }
 
 conversations! {
-    plain { answered stalled cancelled_amid_text interrupted_amid_text damaged }
+    plain { answered stalled cancelled_amid_text damaged }
     permission {
-        once for_the_turn edits_for_the_turn always no_and_again declined_with_note nobody_there plan_mode
-        denied_by_configuration untrusted new_text not_shown killed_amid_run delivered_and_withheld
-        withheld_with_note withheld_unattended
+        once edits_for_the_turn no_and_again denied new_text not_shown killed_amid_run delivered_and_withheld
     }
     question {
-        two_parked both_answered dismissed_and_again declined_with_a_note question_not_shown nobody_to_ask
-        answered_by_inquiry inquiry_fails killed_amid_inquiry unfit_answer configured_answer questions_denied
-        defaults routed_to_assistant late_answer remembered_and_secret broken_and_endless live
+        both_answered declined_with_a_note unanswered unfit_answer answered_by_inquiry inquiry_fails late_answer
+        remembered_and_secret live
     }
-    model {
-        cut cut_thrice schema_mended schema_failed told_and_called told_twice told_in_vain killed_when_told_twice
-        learned other_ends broken_calls too_slow steered_and_killed
-    }
-    changed { undone left_open attached_and_renamed forked edited_and_killed }
+    model { cut_thrice schema_mended told_twice learned other_ends broken_calls too_slow steered_and_killed }
+    changed { undone attached_and_renamed edited_and_killed }
+}
+
+/// Where the logs are kept.
+fn kept() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/logs")
 }
 
 /// The logs, in order of their names.
 fn all() -> Vec<Log> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/logs");
-    let entries = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
+    let entries = fs::read_dir(kept()).unwrap().map(|it| it.unwrap().path());
     let mut folders: Vec<PathBuf> = entries.filter(|it| it.is_dir()).collect();
     folders.sort();
     folders.iter().map(|it| Log::read(it)).collect()
 }
 
-/// Says what is to be written where it is not there: a log, or what is expected of it.
-const WRITE: &str = "ASIDE_WRITE_LOGS";
-
-/// Compares what the program makes of each prefix of a log with what is kept.
+/// Makes a conversation: its events have the members that those of the kept log have. Which of several calls comes first
+/// differs from run to run.
 #[track_caller]
 fn check(name: &str, make: fn(&mut Making)) {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/logs")
-        .join(name);
-    let writes = std::env::var_os(WRITE).is_some();
-    if writes && !folder.exists() {
-        Making::of(make).keep(&folder);
+    let folder = kept().join(name);
+    let making = Making::of(make);
+    if std::env::var_os("ASIDE_TEST_WRITE").is_some() {
+        making.keep(&folder);
+        fs::write(folder.join("page.md"), page(&folder)).unwrap();
     }
-    let log = Log::read(&folder);
-    let actual = views::of(&log);
-    let path = folder.join("expected.txt");
-    if writes && !path.exists() {
-        fs::write(&path, Expected::text(&actual)).unwrap();
+    let kept = Log::read(&folder);
+    assert_eq!(members(&making.lines()), members(&kept.lines), "{name}");
+}
+
+/// The page of a kept conversation, with what is wrong with its log.
+fn page(folder: &Path) -> String {
+    let read = read_all(folder).unwrap();
+    let turns = replay::turns(&read.records);
+    let page = markdown("", 1, &turns, PageReader::Person).text;
+    let faults = read.faults.iter().map(|fault| format!("{fault}\n"));
+    page + &faults.collect::<String>()
+}
+
+#[test]
+fn the_page_of_each_log_is_the_one_that_is_kept() {
+    for log in all() {
+        let kept = fs::read_to_string(log.folder.join("page.md")).unwrap();
+        assert_eq!(page(&log.folder), kept, "{}", log.name());
     }
-    let expected = fs::read_to_string(&path).unwrap_or_else(|error| {
-        panic!(
-            "{}: {error}; {WRITE}=1 writes what is not there",
-            path.display()
-        )
-    });
-    let found = difference(&Expected::read(&expected), &actual);
-    assert!(found.is_empty(), "{name} is not what it was:\n{found}");
+}
+
+#[test]
+fn each_line_is_written_as_it_was_read() {
+    for log in all() {
+        let damaged = log.name().to_string() == "damaged";
+        for line in &log.lines {
+            let read = codec::decode(line.strip_suffix(b"\n").unwrap_or(line));
+            let Ok(record) = read else {
+                assert!(damaged, "{}: {read:?}", log.name());
+                continue;
+            };
+            let turn = record.turn.as_deref();
+            let again = codec::encode(record.seq, record.time, turn, &record.entry).unwrap();
+            let [again, line] = [&again, line].map(|it| String::from_utf8_lossy(it));
+            assert_eq!(again, line, "{}", log.name());
+        }
+    }
 }

@@ -8,7 +8,6 @@ use super::super::{
     disk,
     record::{time_of, time_text},
 };
-use super::old;
 use crate::turn::{
     record::{
         Backend, CallKey, Closed, Effort, Event, InquiryResponse, Permission, PromptId, Reason,
@@ -143,9 +142,9 @@ impl disk::Response {
     pub(super) fn event(self) -> Result<Event, String> {
         let (shown, effort): (_, Option<Effort>) = (self.shown.into(), self.effort.into());
         let response = match (self.outcome.as_deref(), self.answer) {
-            (Some("answered") | None, Some(answer)) => InquiryResponse::Answered {
+            (Some("answered"), Some(answer)) => InquiryResponse::Answered {
                 answer,
-                by: self.by.map_or(old::ANSWERED_BY, Into::into),
+                by: self.by.ok_or("says not who answered a question")?.into(),
                 remember: self.remember,
                 shown,
                 effort,
@@ -153,10 +152,7 @@ impl disk::Response {
             (Some("redacted"), _) => InquiryResponse::Redacted { shown },
             (Some("cancelled"), _) => {
                 let reason = Reason::of(self.reason.as_deref().unwrap_or_default());
-                let backend = match self.backend {
-                    Some(word) => Some(Word::<Backend>::of(&word)),
-                    None => old::backend(&reason, effort.is_some()).map(Word::Known),
-                };
+                let backend = self.backend.map(|word| Word::<Backend>::of(&word));
                 InquiryResponse::Cancelled {
                     reason,
                     backend,

@@ -1,8 +1,8 @@
 //! Why results and directives are there, as members of their lines.
 
-use super::{super::disk, old};
+use super::super::disk;
 use crate::turn::{
-    record::{CallEnd, CallKey, DirectiveKind, Event, ResultReason, Vocabulary, Word},
+    record::{CallEnd, CallKey, DirectiveKind, Event, ResultReason, Status, Vocabulary, Word},
     rules::Mode,
 };
 
@@ -53,7 +53,7 @@ impl From<disk::Directive> for Event {
             text,
         } = directive;
         let kind = match kind.as_deref() {
-            None => old::directive_kind(&text),
+            None => DirectiveKind::Other(String::new()),
             Some("cut") => DirectiveKind::Cut,
             Some("schema_repair") => DirectiveKind::SchemaRepair,
             Some("force") => DirectiveKind::Force { tool },
@@ -104,13 +104,20 @@ impl From<disk::ToolResult> for Event {
             held,
             details,
         } = result;
-        let status = status.into();
+        let status = Status::from(status);
         let end = match reason {
             Some(word) => {
                 let mode = mode.as_deref().and_then(Mode::of);
                 ResultReason::of(&word, status, noted, mode).into()
             }
-            None => old::call_end(status, &content),
+            None => match status {
+                Status::Ok => CallEnd::Success,
+                Status::Error => CallEnd::Failure,
+                Status::Cancelled | Status::Denied => {
+                    let word = String::new();
+                    ResultReason::Unknown { status, word }.into()
+                }
+            },
         };
         Self::ToolResult {
             call: CallKey(call),

@@ -1,14 +1,12 @@
 //! The lines of a log as they were written, and the same log as if it had been written somewhere else.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
 
 use serde_json::Value;
-
-use super::events::Names;
 
 /// The model of a log that was moved.
 pub(super) const MODEL: &str = "golden/model";
@@ -39,9 +37,8 @@ impl Log {
         name.unwrap_or(&self.folder).display()
     }
 
-    /// The log with the folder of another world in place of its own, and with the model that the tests play; and how
-    /// what is of that world is called in all that is compared.
-    pub(super) fn moved(&self, world: &Path) -> (Vec<Vec<u8>>, Names) {
+    /// The log with the folder of another world in place of its own, and with the model that the tests play.
+    pub(super) fn moved(&self, world: &Path) -> Vec<Vec<u8>> {
         let events: Vec<Value> = self.lines.iter().filter_map(|line| event(line)).collect();
         let start = events.iter().find(|it| it["type"] == "turn_start");
         let options = start.map(|it| &it["options"]);
@@ -61,17 +58,10 @@ impl Log {
                 .filter(|it| *it != MODEL)
                 .map(|it| (it.to_owned(), MODEL.to_owned())),
         );
-        let approvals = approvals(&events, &old, &new);
-        let mut names = vec![(new.clone(), "/world".to_owned())];
-        names.extend(
-            approvals
-                .iter()
-                .map(|(old, new)| (new.clone(), old.clone())),
-        );
-        words.extend(approvals);
+        words.extend(approvals(&events, &old, &new));
         words.push((old, new));
         let lines = self.lines.iter().map(|line| moved(line, &words));
-        (lines.collect(), Names(names))
+        lines.collect()
     }
 }
 
@@ -89,17 +79,58 @@ fn checksum(text: &[u8]) -> String {
     format!(",\"crc\":\"{:08x}\"}}", crc32fast::hash(text))
 }
 
-/// A line of the log that says this, as the program writes it.
-pub(super) fn line(seq: usize, turn: Option<&str>, body: &Value) -> Vec<u8> {
-    let mut frame = serde_json::json!({ "v": 1, "seq": seq, "time": "2026-11-22T12:00:00.000Z" });
-    let fields = frame.as_object_mut().unwrap();
-    if let Some(turn) = turn {
-        fields.insert("turn".into(), turn.into());
-    }
-    fields.extend(body.as_object().unwrap().clone());
-    let text = frame.to_string();
+/// A line that says this, as the program writes it; a checksum is put anew.
+pub(super) fn line(mut event: Value) -> Vec<u8> {
+    event.as_object_mut().unwrap().shift_remove("crc");
+    let text = event.to_string();
     let text = text.strip_suffix('}').unwrap();
     format!("{text}{}\n", checksum(text.as_bytes())).into_bytes()
+}
+
+/// A line in which the system text is one sentence, and the tools are one: the rest is the same in all logs.
+pub(super) fn shortened(old: &[u8]) -> Vec<u8> {
+    let Some(mut event) = event(old) else {
+        return old.to_vec();
+    };
+    if !matches!(event["type"].as_str(), Some("conversation" | "changed")) {
+        return old.to_vec();
+    }
+    if let Some(Value::String(system)) = event.get_mut("system") {
+        system.truncate(system.find('\n').unwrap_or(system.len()));
+    }
+    if let Some(Value::Array(tools)) = event.get_mut("tools") {
+        tools.truncate(1);
+    }
+    line(event)
+}
+
+/// The types of the events in these lines with the paths of their members, but for what requests begin with.
+pub(super) fn members(lines: &[Vec<u8>]) -> BTreeSet<String> {
+    fn add(found: &mut BTreeSet<String>, path: &str, value: &Value) {
+        match value {
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    add(found, &format!("{path}.{name}"), value);
+                }
+            }
+            Value::Array(items) => {
+                for item in items {
+                    add(found, &format!("{path}[]"), item);
+                }
+            }
+            _ => {
+                found.insert(path.to_owned());
+            }
+        }
+    }
+    let mut found = BTreeSet::new();
+    for event in lines.iter().filter_map(|line| event(line)) {
+        let kind = event["type"].as_str().unwrap();
+        if !matches!(kind, "conversation" | "changed") {
+            add(&mut found, kind, &event);
+        }
+    }
+    found
 }
 
 /// A line with other words. One that is not as it was written stays so.

@@ -6,10 +6,15 @@ pub(super) mod permission;
 pub(super) mod plain;
 pub(super) mod question;
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use serde_json::{Value, json};
 
+use super::lines::{Log, shortened};
 use crate::{
     asker::Asker,
     lsp::client::{Client, initialize, prompts},
@@ -128,38 +133,38 @@ impl Making {
         fs::write(&log, lines.concat()).unwrap();
     }
 
-    /// Writes the only conversation there is, its script, and the files that it began with.
+    /// The lines of the only conversation there is, without most of what its requests begin with.
+    pub(super) fn lines(&self) -> Vec<Vec<u8>> {
+        let log = Log::read(&self.folder());
+        log.lines.iter().map(|line| shortened(line)).collect()
+    }
+
+    fn folder(&self) -> PathBuf {
+        let mut all = self.world.conversations();
+        assert_eq!(all.len(), 1, "{all:?}");
+        all.remove(0)
+    }
+
+    /// Writes the conversation, and the files that it began with.
     pub(super) fn keep(&self, folder: &Path) {
-        let all = self.world.conversations();
-        let [made] = all.as_slice() else {
-            panic!("several conversations: {all:?}");
-        };
+        if folder.exists() {
+            fs::remove_dir_all(folder).unwrap();
+        }
         fs::create_dir_all(folder).unwrap();
-        fs::copy(made.join("events.jsonl"), folder.join("events.jsonl")).unwrap();
-        fs::write(folder.join("script.toml"), unindented(&self.script)).unwrap();
+        fs::write(folder.join("events.jsonl"), self.lines().concat()).unwrap();
         for (path, text) in &self.files {
             fs::create_dir_all(folder.join("work")).unwrap();
             fs::write(folder.join("work").join(path), text).unwrap();
         }
-        for blob in fs::read_dir(made.join("blobs")).into_iter().flatten() {
+        for blob in fs::read_dir(self.folder().join("blobs"))
+            .into_iter()
+            .flatten()
+        {
             let blob = blob.unwrap();
             fs::create_dir_all(folder.join("blobs")).unwrap();
             fs::copy(blob.path(), folder.join("blobs").join(blob.file_name())).unwrap();
         }
     }
-}
-
-/// The script without what stands before each of its lines in the code.
-fn unindented(script: &str) -> String {
-    let lines = || script.trim_matches('\n').lines();
-    let blank = |line: &str| line.len() - line.trim_start().len();
-    let indent = lines()
-        .filter(|it| !it.trim().is_empty())
-        .map(blank)
-        .min()
-        .unwrap_or_default();
-    let lines = lines().map(|line| line.get(indent..).unwrap_or_default().to_owned() + "\n");
-    lines.collect()
 }
 
 /// What a person does who says yes, and takes what is offered first.

@@ -1,5 +1,4 @@
-//! The program, with the prefixes of a log as its conversations, and a model on loopback that says `Done.` to
-//! everything and keeps what it is sent.
+//! The program with the logs as its conversations, and a model on loopback that says `Done.` to everything.
 
 use std::{
     fs,
@@ -7,6 +6,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
+use aside::session::{lines::read_all, replay};
 use aside_model_server::{
     ServedApi,
     play::{ModelReply, ReplyItem},
@@ -15,7 +15,6 @@ use aside_model_server::{
 use serde_json::{Value, json};
 
 use super::{
-    events::{Appended, Names},
     lines::{Log, MODEL},
     made::yes,
 };
@@ -25,21 +24,37 @@ use crate::{
     world::TestWorld,
 };
 
-/// A server in a world with the files that the conversation began with.
-pub(super) struct Stage {
-    pub(super) world: TestWorld,
-    pub(super) client: Client,
-    model: ModelServer,
+#[test]
+fn each_log_is_read_in_pages_and_goes_on() {
+    let mut stage = Stage::new();
+    for log in super::all() {
+        let id = log.name().to_string();
+        let folder = stage.put(&log);
+        stage.is_read_in_pages(&id);
+        let read = read_all(&folder).unwrap();
+        let turns = replay::turns(&read.records);
+        if turns.last().is_some_and(replay::Turn::is_interrupted) {
+            stage.plays("aside/turn/resume", json!({ "conversationId": id }));
+        }
+        let message = json!({ "conversationId": id, "message": "What now?" });
+        stage.plays("aside/turn/start", message);
+        let after = read_all(&folder).unwrap();
+        let is_torn = usize::from(read.faults.len() > after.faults.len());
+        assert_eq!(after.faults[..], read.faults[..read.faults.len() - is_torn]);
+    }
+}
+
+/// A server whose workspace can be put back to the files that a conversation began with.
+struct Stage {
+    client: Client,
     /// Where the conversations are.
     store: PathBuf,
-    files: PathBuf,
-    blobs: PathBuf,
-    lines: Vec<Vec<u8>>,
-    pub(super) names: Names,
+    world: TestWorld,
+    _model: ModelServer,
 }
 
 impl Stage {
-    pub(super) fn new(log: &Log) -> Self {
+    fn new() -> Self {
         let world = TestWorld::new();
         let replies = AtomicUsize::new(0);
         let model = ModelServer::start(move |_| {
@@ -48,117 +63,66 @@ impl Stage {
             play.say(ReplyItem::text("Done."))
                 .reply(ServedApi::OpenaiChat)
         });
-        let address = model.address();
-        world.user_config(&format!(
-            "[providers.golden]\napi = 'openai-chat'\nbase_url = 'http://{address}/v1'\n"
-        ));
-        let is_asked = log.lines.iter().any(|line| {
-            let line = String::from_utf8_lossy(line);
-            line.contains("\"name\":\"asker\"")
-        });
-        let mut client = start(&world, is_asked);
+        let options = json!({ "trusted": true, "config": {
+            "assistant": { "model": MODEL },
+            "providers": { "golden": {
+                "api": "openai-chat",
+                "base_url": format!("http://{}/v1", model.address()),
+            } },
+        } });
+        let capabilities = json!({ "experimental": { "aside": { "version": 1, "prompt": true, "secret": true } } });
+        let mut client = Client::in_memory(&world, Asker::new());
+        client.request("initialize", initialize(&world, capabilities, options));
+        client.notify("initialized", json!({}));
         // Where conversations are kept is found by making one.
         let made = client.request("aside/conversation/create", json!({}));
         let store = world.conversations().remove(0).parent().unwrap().to_owned();
         client.request("aside/conversation/delete", made);
-        let (lines, names) = log.moved(world.folder());
         Self {
-            lines,
-            names,
-            files: log.folder.join("work"),
-            blobs: log.folder.join("blobs"),
-            world,
             client,
-            model,
             store,
+            world,
+            _model: model,
         }
     }
 
-    /// Makes a conversation of this id of the log's first lines, and returns its folder.
-    pub(super) fn conversation(&self, id: &str, lines: usize) -> PathBuf {
-        let folder = self.store.join(id);
-        fs::create_dir(&folder).unwrap();
-        fs::write(folder.join("events.jsonl"), self.lines[..lines].concat()).unwrap();
-        copy(&self.blobs, &folder.join("blobs"));
-        folder
-    }
-
-    /// The folder of a conversation.
-    pub(super) fn folder(&self, id: &str) -> PathBuf {
-        self.store.join(id)
-    }
-
-    /// Starts a turn in this conversation, or goes on with one, on the files as they were at first; a person answers what
-    /// is asked. Returns what was asked, what the model was sent and what was recorded, or why there is no turn.
-    pub(super) fn plays(&mut self, method: &str, params: Value, lines: usize) -> Vec<String> {
-        let id = params["conversationId"].as_str().unwrap().to_owned();
-        let folder = self.conversation(&id, lines);
+    /// Makes a conversation of a log, whose name is its id, on the files as they were at first.
+    fn put(&self, log: &Log) -> PathBuf {
         let work = self.world.at("");
         fs::remove_dir_all(&work).unwrap();
         fs::create_dir(&work).unwrap();
-        copy(&self.files, &work);
-        let sent = self.model.received().len();
-        let request = self.client.ask(method, params);
-        let reply = self.client.answer(request);
-        if reply["error"] != Value::Null {
-            let error = self.names.line(&reply["error"]);
-            return vec![error.replace(&id, "this")];
-        }
-        let mut asked = Vec::new();
-        self.client.play(&reply["result"], |prompt| {
-            asked.push(without_conversation(prompt));
-            yes(prompt)
-        });
-        let appended = Appended::read(&folder, lines);
-        let names = self
-            .names
-            .with_new_prompts(&self.lines[..lines], &appended.events);
-        // Which of several comes first is not always the same.
-        for prompt in &mut asked {
-            prompt.as_object_mut().unwrap().remove("position");
-        }
-        let mut seen: Vec<String> = asked
-            .iter()
-            .map(|it| format!("asked: {}", names.line(it)))
-            .collect();
-        seen.sort();
-        for received in &self.model.received()[sent..] {
-            seen.push("sent:".to_owned());
-            // The first message is the system text.
-            let messages = received.json["messages"].as_array().unwrap().iter().skip(1);
-            seen.extend(messages.map(|it| names.line(it)));
-        }
-        seen.push("recorded:".to_owned());
-        seen.extend(appended.lines(&names));
-        seen
+        copy(&log.folder.join("work"), &work);
+        let folder = self.store.join(log.name().to_string());
+        fs::create_dir(&folder).unwrap();
+        let lines = log.moved(self.world.folder());
+        fs::write(folder.join("events.jsonl"), lines.concat()).unwrap();
+        copy(&log.folder.join("blobs"), &folder.join("blobs"));
+        folder
     }
-}
 
-/// A prompt without the id that the test gave its conversation.
-pub(super) fn without_conversation(prompt: &Value) -> Value {
-    let mut prompt = prompt.clone();
-    prompt.as_object_mut().unwrap().remove("conversationId");
-    prompt
-}
-
-/// A server that trusts the workspace; one that has the asking tool runs in this process.
-fn start(world: &TestWorld, is_asked: bool) -> Client {
-    let capabilities =
-        json!({ "experimental": { "aside": { "version": 1, "prompt": true, "secret": true } } });
-    let mut options = json!({ "trusted": true, "config": { "assistant": { "model": MODEL } } });
-    if !is_asked {
-        return Client::with(world, capabilities, options);
+    /// One turn after another is what all of them are.
+    fn is_read_in_pages(&mut self, id: &str) {
+        let whole = json!({ "conversationId": id });
+        let whole = self.client.request("aside/conversation/read", whole);
+        let (mut turns, mut after) = (Vec::new(), Value::Null);
+        loop {
+            let page = json!({ "conversationId": id, "limit": 1, "after": after });
+            let mut page = self.client.request("aside/conversation/read", page);
+            turns.append(page["turns"].as_array_mut().unwrap());
+            after = page["next"].take();
+            if after.is_null() {
+                break;
+            }
+        }
+        assert_eq!(Value::Array(turns), whole["turns"], "{id}");
     }
-    let own = fs::read_to_string(world.folder().join("config/aside/aside.toml")).unwrap();
-    options["stateDir"] = json!(world.folder().join("state/aside"));
-    options["config"]["providers"] = json!({ "golden": {
-        "api": "openai-chat",
-        "base_url": own.split('\'').nth(3).unwrap(),
-    } });
-    let mut client = Client::in_memory(world, Asker::new());
-    client.request("initialize", initialize(world, capabilities, options));
-    client.notify("initialized", json!({}));
-    client
+
+    /// A turn is started or goes on, and comes to its end; a person says yes to all that is asked.
+    fn plays(&mut self, method: &str, params: Value) {
+        let turn = self.client.request(method, params);
+        let (_, end) = self.client.play(&turn, yes);
+        assert_eq!(end["outcome"], "completed", "{turn}: {end}");
+    }
 }
 
 fn copy(from: &Path, to: &Path) {

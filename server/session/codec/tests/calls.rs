@@ -232,21 +232,3 @@ fn questions_without_an_answer() {
         );
     }
 }
-
-#[test]
-fn an_old_response_is_an_answer() {
-    check_read(
-        r#"{"type":"inquiry_response","id":"i.1","answer":false}"#,
-        Event::InquiryResponse {
-            id: "i.1".into(),
-            call: CallKey(0),
-            response: InquiryResponse::Answered {
-                answer: json!(false),
-                by: By::Assistant,
-                remember: false,
-                shown: None,
-                effort: None,
-            },
-        },
-    );
-}

@@ -5,28 +5,8 @@ use serde_json::json;
 use super::Making;
 use crate::world::until;
 
-/// A response that is cut in its call, and then whole.
-pub(in super::super) fn cut(it: &mut Making) {
-    let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        truncate_last = true
-        say = [{ call = "read_file", id = "read", arguments = { path = "notes.txt" } }]
-
-        [[reply]]
-        when = { step = 2 }
-        say = [{ call = "list_files", id = "list", arguments = {} }]
-
-        [[reply]]
-        when = { step = 3 }
-        truncate_last = true
-        say = [{ text = "There are" }]
-    "#;
-    it.go(script, &[]);
-}
-
 /// Cut three times in a row.
-pub(in super::super) fn cut_thrice(it: &mut Making) {
+pub(in crate::logs) fn cut_thrice(it: &mut Making) {
     let script = r#"
         [[reply]]
         truncate_last = true
@@ -42,7 +22,7 @@ const SCHEMA: [&str; 2] = [
 ];
 
 /// An answer that does not fit its schema, and is mended.
-pub(in super::super) fn schema_mended(it: &mut Making) {
+pub(in crate::logs) fn schema_mended(it: &mut Making) {
     let script = r#"
         [[reply]]
         when = { step = 1 }
@@ -55,37 +35,7 @@ pub(in super::super) fn schema_mended(it: &mut Making) {
     it.go(script, &SCHEMA).exits(0);
 }
 
-/// Mended in vain.
-pub(in super::super) fn schema_failed(it: &mut Making) {
-    let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ text = "not JSON" }]
-
-        [[reply]]
-        say = [{ text = '{"n":"one"}' }]
-    "#;
-    it.go(script, &SCHEMA).exits(1);
-}
-
 const FORCES: [&str; 2] = ["--tool-choice", "list_files"];
-
-/// A model that cannot be forced is told what to call, and calls it.
-pub(in super::super) fn told_and_called(it: &mut Making) {
-    let script = r#"
-        [model]
-        forces_tools = false
-
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "list_files", id = "list", arguments = {} }]
-
-        [[reply]]
-        when = { step = 2 }
-        say = [{ text = "Listed." }]
-    "#;
-    it.go(script, &FORCES).exits(0);
-}
 
 const MISSES: &str = r#"
     [model]
@@ -97,7 +47,7 @@ const MISSES: &str = r#"
 "#;
 
 /// It answers without the call, is told again, and calls.
-pub(in super::super) fn told_twice(it: &mut Making) {
+pub(in crate::logs) fn told_twice(it: &mut Making) {
     let script = format!(
         "{MISSES}{}",
         r#"
@@ -113,43 +63,8 @@ pub(in super::super) fn told_twice(it: &mut Making) {
     it.go(&script, &FORCES).exits(0);
 }
 
-/// It never calls.
-pub(in super::super) fn told_in_vain(it: &mut Making) {
-    let script = format!(
-        "{MISSES}{}",
-        r#"
-    [[reply]]
-    when = { step = 2 }
-    say = [{ text = "I said so." }]
-"#
-    );
-    it.go(&script, &["--tool-choice", "required"]);
-}
-
-/// Killed after it was told again.
-pub(in super::super) fn killed_when_told_twice(it: &mut Making) {
-    let script = format!(
-        "{MISSES}{}",
-        r#"
-    [[reply]]
-    when = { step = 2 }
-    fault = { stall = true }
-"#
-    );
-    it.script(&script);
-    let running = it.world.start_until(
-        &script,
-        &["--trust", "--tool-choice", "list_files"],
-        "directive",
-    );
-    until("a second request", || {
-        it.world.log().all("request_sent").len() == 2
-    });
-    drop(running);
-}
-
 /// A model that turns out not to take a forced tool.
-pub(in super::super) fn learned(it: &mut Making) {
+pub(in crate::logs) fn learned(it: &mut Making) {
     let script = r#"
         [[reply]]
         when = { forced = true }
@@ -171,7 +86,7 @@ pub(in super::super) fn learned(it: &mut Making) {
 }
 
 /// Responses that end for other reasons, a turn each.
-pub(in super::super) fn other_ends(it: &mut Making) {
+pub(in crate::logs) fn other_ends(it: &mut Making) {
     let script = r#"
         [[reply]]
         when = { turn = 1, step = 1 }
@@ -209,7 +124,7 @@ pub(in super::super) fn other_ends(it: &mut Making) {
 }
 
 /// A tool that is not there, and arguments that are none.
-pub(in super::super) fn broken_calls(it: &mut Making) {
+pub(in crate::logs) fn broken_calls(it: &mut Making) {
     let script = r#"
         [[reply]]
         when = { step = 1 }
@@ -230,7 +145,7 @@ pub(in super::super) fn broken_calls(it: &mut Making) {
 }
 
 /// A command that takes too long, then a turn that does.
-pub(in super::super) fn too_slow(it: &mut Making) {
+pub(in crate::logs) fn too_slow(it: &mut Making) {
     let script = r#"
         [[reply]]
         when = { turn = 1, step = 1 }
@@ -251,7 +166,7 @@ pub(in super::super) fn too_slow(it: &mut Making) {
 }
 
 /// Something is added while it runs, and it is killed before the model hears it.
-pub(in super::super) fn steered_and_killed(it: &mut Making) {
+pub(in crate::logs) fn steered_and_killed(it: &mut Making) {
     let script = r#"
         [[reply]]
         when = { step = 1 }

@@ -21,20 +21,14 @@ const RUNS: &str = r#"
 const PARKS: [&str; 2] = ["--detached", "run=stop"];
 
 /// Parked, then permitted once; the same command is asked for again, and parked again.
-pub(in super::super) fn once(it: &mut Making) {
+pub(in crate::logs) fn once(it: &mut Making) {
     it.go(RUNS, &PARKS).exits(4);
     it.resume(&["once"], &PARKS).exits(4);
     it.resume(&["once"], &PARKS).exits(0);
 }
 
-/// Permitted for the turn: the same command runs unasked.
-pub(in super::super) fn for_the_turn(it: &mut Making) {
-    it.go(RUNS, &PARKS).exits(4);
-    it.resume(&["turn"], &PARKS).exits(0);
-}
-
 /// An edit is permitted for the turn, so that the second one is made unasked.
-pub(in super::super) fn edits_for_the_turn(it: &mut Making) {
+pub(in crate::logs) fn edits_for_the_turn(it: &mut Making) {
     it.file("a.txt", "one\ntwo\n");
     it.file("b.txt", "one\ntwo\n");
     let script = r#"
@@ -65,24 +59,8 @@ pub(in super::super) fn edits_for_the_turn(it: &mut Making) {
     );
 }
 
-/// Permitted for good: it runs unasked in the next turn too.
-pub(in super::super) fn always(it: &mut Making) {
-    let script = r#"
-        [[reply]]
-        when = { step = 1 }
-        say = [{ call = "run_command", id = "run", arguments = { command = "echo ran" } }]
-
-        [[reply]]
-        when = { step = 2 }
-        say = [{ text = "Over." }]
-    "#;
-    it.go(script, &PARKS).exits(4);
-    it.resume(&["always"], &PARKS).exits(0);
-    it.say("Again", &PARKS).exits(0);
-}
-
 /// A no: the same call is refused at once, another is asked about.
-pub(in super::super) fn no_and_again(it: &mut Making) {
+pub(in crate::logs) fn no_and_again(it: &mut Making) {
     let script = r#"
         [[reply]]
         when = { step = 1 }
@@ -104,45 +82,34 @@ pub(in super::super) fn no_and_again(it: &mut Making) {
     it.resume(&["no"], &PARKS).exits(0);
 }
 
-/// Declined with a note: the same call is asked about again.
-pub(in super::super) fn declined_with_note(it: &mut Making) {
-    let mut client = it.editor(RUNS);
-    let turn = client.turn(json!({ "message": "Go" }));
-    let mut asked = 0;
-    client.play(&turn, |_| {
-        asked += 1;
-        if asked == 1 {
-            json!({ "action": "decline", "note": "Not yet." })
-        } else {
-            json!({ "action": "decline" })
-        }
-    });
-    assert_eq!(asked, 2);
-}
+/// Calls that are not allowed, for a reason of its own in each turn: the mode, the configuration, nobody there to ask (and
+/// nobody to let the model see a result), a workspace that is not trusted.
+pub(in crate::logs) fn denied(it: &mut Making) {
+    it.file("notes.txt", "one\n");
+    let script = r#"
+        [[reply]]
+        when = { step = 1 }
+        say = [{ call = "run_command", id = "run", arguments = { command = "echo ran" } }]
 
-/// Nobody is there: refused, and refused at once when it is called again.
-pub(in super::super) fn nobody_there(it: &mut Making) {
-    it.go(RUNS, &[]).exits(0);
-}
+        [[reply]]
+        when = { step = 2 }
+        say = [{ call = "read_file", id = "read", arguments = { path = "notes.txt" } }]
 
-/// A mode in which nothing is changed.
-pub(in super::super) fn plan_mode(it: &mut Making) {
-    it.go(RUNS, &["--mode", "plan"]).exits(0);
-}
-
-/// The configuration denies the tool.
-pub(in super::super) fn denied_by_configuration(it: &mut Making) {
-    it.go(
-        RUNS,
+        [[reply]]
+        when = { step = 3 }
+        say = [{ text = "Over." }]
+    "#;
+    it.go(script, &["--mode", "plan"]).exits(0);
+    it.say(
+        "Again",
         &["--set", "conversation.tools.run_command.run='deny'"],
     )
     .exits(0);
-}
-
-/// A workspace that is not trusted.
-pub(in super::super) fn untrusted(it: &mut Making) {
-    let model = it.script(RUNS);
-    it.world.aside(&["run", "-m", &model, "Go"]).exits(0);
+    it.say("And again", &ASKS).exits(0);
+    let model = it.world.script(script);
+    it.world
+        .aside(&["run", "-m", &model, "--continue", "Once more"])
+        .exits(0);
 }
 
 const WRITES: &str = r#"
@@ -155,10 +122,16 @@ const WRITES: &str = r#"
     say = [{ text = "Written." }]
 "#;
 
-/// Permitted with another text; the model is told.
-pub(in super::super) fn new_text(it: &mut Making) {
+/// Declined with a note, and then permitted with another text; the model is told of both.
+pub(in crate::logs) fn new_text(it: &mut Making) {
     let mut client = it.editor(WRITES);
     let turn = client.turn(json!({ "message": "Go" }));
+    client.play(
+        &turn,
+        |_| json!({ "action": "decline", "note": "Not yet." }),
+    );
+    let again = json!({ "conversationId": turn["conversationId"], "message": "Now" });
+    let turn = client.turn(again);
     client.play(
         &turn,
         |_| json!({ "action": "answer", "answer": "once", "newText": "two\n" }),
@@ -167,7 +140,7 @@ pub(in super::super) fn new_text(it: &mut Making) {
 }
 
 /// A client that cannot show the prompt.
-pub(in super::super) fn not_shown(it: &mut Making) {
+pub(in crate::logs) fn not_shown(it: &mut Making) {
     let mut client = it.editor(WRITES);
     let turn = client.turn(json!({ "message": "Go" }));
     let prompt = client.expect("aside/prompt");
@@ -175,16 +148,13 @@ pub(in super::super) fn not_shown(it: &mut Making) {
     client.play(&turn, nobody);
 }
 
-/// Killed while two commands run; then resumed.
-pub(in super::super) fn killed_amid_run(it: &mut Making) {
+/// Killed while a command runs; then resumed.
+pub(in crate::logs) fn killed_amid_run(it: &mut Making) {
     it.file("count", "");
     let script = r#"
         [[reply]]
         when = { step = 1 }
-        say = [
-            { call = "run_command", id = "first", arguments = { command = "echo first" } },
-            { call = "run_command", id = "long", arguments = { command = "[ -s count ] || { echo begun >count; sleep 100; }" } },
-        ]
+        say = [{ call = "run_command", id = "long", arguments = { command = "[ -s count ] || { echo begun >count; sleep 100; }" } }]
 
         [[reply]]
         when = { step = 2 }
@@ -192,7 +162,7 @@ pub(in super::super) fn killed_amid_run(it: &mut Making) {
     "#;
     let args = ["--trust", "--mode", "auto", "--unsandboxed"];
     it.script(script);
-    let running = it.world.start_until(script, &args, "tool_result");
+    let running = it.world.start_until(script, &args, "call_started");
     until("a command that runs", || {
         it.world.read("count") == "begun\n"
     });
@@ -215,29 +185,10 @@ const READS: &str = r#"
 const ASKS: [&str; 2] = ["--set", "conversation.tools.read_file.result='ask'"];
 
 /// Whether results may be delivered is asked: one is, the other is not.
-pub(in super::super) fn delivered_and_withheld(it: &mut Making) {
+pub(in crate::logs) fn delivered_and_withheld(it: &mut Making) {
     it.file("notes.txt", "one\n");
     let stop = [&ASKS[..], &["--detached", "deliver=stop"]].concat();
     it.go(READS, &stop).exits(4);
     it.resume(&["true"], &stop).exits(4);
     it.resume(&["false"], &stop).exits(0);
-}
-
-/// Delivery is declined with a note, and dismissed.
-pub(in super::super) fn withheld_with_note(it: &mut Making) {
-    it.file("notes.txt", "one\n");
-    it.world
-        .user_config("[conversation.tools.read_file]\nresult = 'ask'\n");
-    let mut client = it.editor(READS);
-    let turn = client.turn(json!({ "message": "Go" }));
-    client.play(&turn, |prompt| match prompt["tool"]["callId"].as_str() {
-        Some("read") => json!({ "action": "decline", "note": "It is private." }),
-        _ => json!({ "action": "cancel" }),
-    });
-}
-
-/// Results need a person, and nobody is there.
-pub(in super::super) fn withheld_unattended(it: &mut Making) {
-    it.file("notes.txt", "one\n");
-    it.go(READS, &ASKS).exits(0);
 }

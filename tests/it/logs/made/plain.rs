@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::Making;
-use crate::{lsp::client::Client, world::until};
+use crate::world::until;
 
 const READS: &str = r#"
     [model]
@@ -24,13 +24,13 @@ const READS: &str = r#"
 "#;
 
 /// Reads, lists, and answers.
-pub(in super::super) fn answered(it: &mut Making) {
+pub(in crate::logs) fn answered(it: &mut Making) {
     it.file("notes.txt", "one\ntwo\n");
     it.go(READS, &[]).exits(0).writes("It has two lines.\n");
 }
 
 /// Killed while it waits for a response.
-pub(in super::super) fn stalled(it: &mut Making) {
+pub(in crate::logs) fn stalled(it: &mut Making) {
     it.file("notes.txt", "one\n");
     let script = r#"
         [[reply]]
@@ -65,10 +65,10 @@ const STALLS_AMID: &str = r#"
 "#;
 
 /// Cancelled in the middle of a text; then another message.
-pub(in super::super) fn cancelled_amid_text(it: &mut Making) {
+pub(in crate::logs) fn cancelled_amid_text(it: &mut Making) {
     let mut client = it.editor(STALLS_AMID);
     let turn = client.turn(json!({ "message": "Go" }));
-    until_it_is_said(&mut client);
+    while !client.update("text")["text"].to_string().contains("This") {}
     client.request("aside/turn/cancel", json!({ "turnId": turn["turnId"] }));
     assert_eq!(client.completed()["outcome"], "cancelled");
     let again = json!({ "conversationId": turn["conversationId"], "message": "Be short" });
@@ -76,20 +76,8 @@ pub(in super::super) fn cancelled_amid_text(it: &mut Making) {
     assert_eq!(client.completed()["outcome"], "completed");
 }
 
-/// The editor leaves in the middle of a text.
-pub(in super::super) fn interrupted_amid_text(it: &mut Making) {
-    let mut client = it.editor(STALLS_AMID);
-    client.turn(json!({ "message": "Go" }));
-    until_it_is_said(&mut client);
-    client.leave();
-}
-
-fn until_it_is_said(client: &mut Client) {
-    while !client.update("text")["text"].to_string().contains("This") {}
-}
-
 /// A line of it was changed, one is lost, the last is torn.
-pub(in super::super) fn damaged(it: &mut Making) {
+pub(in crate::logs) fn damaged(it: &mut Making) {
     let script = r#"
         [[reply]]
         when = { step = 1 }
@@ -114,7 +102,7 @@ pub(in super::super) fn damaged(it: &mut Making) {
             .iter()
             .position(|line| line.contains("tool_result"))
             .unwrap();
-        lines[at] = lines[at].replace("\"ok\"", "\"Ok\"");
+        lines[at] = lines[at].replace("\"call\":0", "\"call\":9");
         lines.remove(at - 2);
     });
     it.say("Again", &[]).exits(0);

@@ -23,14 +23,8 @@ const ASKS_TWICE: &str = r#"
 "#;
 const PARKS: [&str; 2] = ["--detached", "tool=stop"];
 
-/// Parked at two questions, of which one is answered.
-pub(in super::super) fn two_parked(it: &mut Making) {
-    it.go(ASKS_TWICE, &PARKS).exits(4);
-    it.resume(&["true"], &PARKS).exits(4);
-}
-
-/// Both are answered at last.
-pub(in super::super) fn both_answered(it: &mut Making) {
+/// Parked at two questions, which are answered one after the other.
+pub(in crate::logs) fn both_answered(it: &mut Making) {
     it.go(ASKS_TWICE, &PARKS).exits(4);
     it.resume(&["false"], &PARKS).exits(4);
     it.resume(&["blue"], &PARKS).exits(0);
@@ -50,15 +44,8 @@ const ASKS_AGAIN: &str = r#"
     say = [{ text = "Without, then." }]
 "#;
 
-/// Dismissed: the same question is not asked again.
-pub(in super::super) fn dismissed_and_again(it: &mut Making) {
-    let mut client = it.editor(ASKS_AGAIN);
-    let turn = client.turn(json!({ "message": "Go" }));
-    client.play(&turn, |_| json!({ "action": "cancel" }));
-}
-
 /// Declined with a note: it may be asked again.
-pub(in super::super) fn declined_with_a_note(it: &mut Making) {
+pub(in crate::logs) fn declined_with_a_note(it: &mut Making) {
     let mut client = it.editor(ASKS_AGAIN);
     let turn = client.turn(json!({ "message": "Go" }));
     let mut asked = 0;
@@ -72,18 +59,13 @@ pub(in super::super) fn declined_with_a_note(it: &mut Making) {
     });
 }
 
-/// A client that cannot show the question.
-pub(in super::super) fn question_not_shown(it: &mut Making) {
-    let mut client = it.editor(ASKS_AGAIN);
-    let turn = client.turn(json!({ "message": "Go" }));
-    let prompt = client.expect("aside/prompt");
-    client.fail(&prompt, "no window");
-    client.play(&turn, nobody);
-}
-
-/// Only a person may answer, and nobody is there.
-pub(in super::super) fn nobody_to_ask(it: &mut Making) {
+/// Questions that are put to nobody, for a reason of its own in each turn: nobody is there, only a person may answer,
+/// the policy refuses them all.
+pub(in crate::logs) fn unanswered(it: &mut Making) {
     it.go(ASKS_AGAIN, &[]).exits(0);
+    let to_assistant = "conversation.tools.ask_user.questions.answer.target='assistant'";
+    it.say("Again", &["--set", to_assistant]).exits(0);
+    it.say("And again", &["--detached", "tool=deny"]).exits(0);
 }
 
 const EDITS: &str = r#"
@@ -101,7 +83,7 @@ fn edits(rest: &str) -> String {
 }
 
 /// A model answers a question in an inquiry.
-pub(in super::super) fn answered_by_inquiry(it: &mut Making) {
+pub(in crate::logs) fn answered_by_inquiry(it: &mut Making) {
     it.file("notes.txt", "x\nx\n");
     let script = edits(
         r#"
@@ -118,7 +100,7 @@ pub(in super::super) fn answered_by_inquiry(it: &mut Making) {
 }
 
 /// The model does not answer, and is asked the same once more.
-pub(in super::super) fn inquiry_fails(it: &mut Making) {
+pub(in crate::logs) fn inquiry_fails(it: &mut Making) {
     it.file("notes.txt", "x\nx\n");
     let script = edits(
         r#"
@@ -144,25 +126,8 @@ pub(in super::super) fn inquiry_fails(it: &mut Making) {
     assert_eq!(it.world.read("notes.txt"), "x\nx\n");
 }
 
-/// Killed while a model is asked.
-pub(in super::super) fn killed_amid_inquiry(it: &mut Making) {
-    it.file("notes.txt", "x\nx\n");
-    let script = edits(
-        r#"
-    [[reply]]
-    when = { inquiry = true }
-    fault = { stall = true }
-"#,
-    );
-    it.script(&script);
-    let running = it
-        .world
-        .start_until(&script, &["--trust", "--mode", "edits"], "inquiry_request");
-    drop(running);
-}
-
 /// A configured answer that does not fit.
-pub(in super::super) fn unfit_answer(it: &mut Making) {
+pub(in crate::logs) fn unfit_answer(it: &mut Making) {
     it.file("notes.txt", "x\nx\n");
     let script = edits(
         r#"
@@ -178,80 +143,26 @@ pub(in super::super) fn unfit_answer(it: &mut Making) {
     .exits(0);
 }
 
-/// A configured answer.
-pub(in super::super) fn configured_answer(it: &mut Making) {
-    it.file("notes.txt", "x\nx\n");
-    let script = edits(
-        r#"
-    [[reply]]
-    when = { step = 3 }
-    say = [{ text = "Edited." }]
-"#,
-    );
-    it.go(
-        &script,
-        &["--mode", "edits", "--answer", "edit_file.occurrence=all"],
-    )
-    .exits(0);
-    assert_eq!(it.world.read("notes.txt"), "y\ny\n");
-}
-
-/// Policy refuses all questions.
-pub(in super::super) fn questions_denied(it: &mut Making) {
-    it.file("notes.txt", "x\nx\n");
-    let script = edits(
-        r#"
-    [[reply]]
-    when = { step = 3 }
-    say = [{ text = "Not edited." }]
-"#,
-    );
-    it.go(&script, &["--mode", "edits", "--detached", "tool=deny"])
-        .exits(0);
-}
-
-/// Defaults answer what has one.
-pub(in super::super) fn defaults(it: &mut Making) {
-    it.go(ASKS_TWICE, &["--detached", "tool=defaults"]).exits(0);
-}
-
-/// Only a person may answer, but the configuration sends it to the assistant.
-pub(in super::super) fn routed_to_assistant(it: &mut Making) {
-    it.go(
-        ASKS_AGAIN,
-        &[
-            "--set",
-            "conversation.tools.ask_user.questions.answer.target='assistant'",
-        ],
-    )
-    .exits(0);
-}
-
-/// Cancelled with prompts open, which are answered too late.
-pub(in super::super) fn late_answer(it: &mut Making) {
+/// Cancelled with a prompt open, which is answered too late.
+pub(in crate::logs) fn late_answer(it: &mut Making) {
     let script = r#"
         [[reply]]
         when = { step = 1 }
-        say = [
-            { call = "ask_user", id = "ask", arguments = { question = "Which name?", answer_type = "text" } },
-            { call = "write_file", id = "write", arguments = { path = "a.txt", content = "a" } },
-        ]
+        say = [{ call = "ask_user", id = "ask", arguments = { question = "Which name?", answer_type = "text" } }]
     "#;
     let mut client = it.editor(script);
     let turn = client.turn(json!({ "message": "Go" }));
-    let prompts = [client.expect("aside/prompt"), client.expect("aside/prompt")];
+    let prompt = client.expect("aside/prompt");
     client.request("aside/turn/cancel", json!({ "turnId": turn["turnId"] }));
     client.play(&turn, nobody);
-    for prompt in &prompts {
-        client.reply(prompt, yes(&prompt["params"]));
-    }
-    until("late answers", || {
-        it.world.log().all("late_answer").len() == 2
+    client.reply(&prompt, yes(&prompt["params"]));
+    until("a late answer", || {
+        it.world.log().all("late_answer").len() == 1
     });
 }
 
 /// Three questions of a tool: one whose answer is remembered, one that it answers, and a secret.
-pub(in super::super) fn remembered_and_secret(it: &mut Making) {
+pub(in crate::logs) fn remembered_and_secret(it: &mut Making) {
     let script = r#"
         [[reply]]
         when = { step = 1 }
@@ -282,36 +193,9 @@ pub(in super::super) fn remembered_and_secret(it: &mut Making) {
     });
 }
 
-/// A question that is none, and a tool that never stops.
-pub(in super::super) fn broken_and_endless(it: &mut Making) {
-    let many: Vec<String> = (0..33)
-        .map(|n| {
-            format!("{{ id = 'q{n}', text = 'And {n}?', answer_type = {{ type = 'boolean' }} }}")
-        })
-        .collect();
-    let script = format!(
-        r#"
-        [[reply]]
-        when = {{ step = 1 }}
-        say = [
-            {{ call = "asker", id = "broken", arguments = {{ questions = [{{ id = "which", text = "Which?", answer_type = {{ type = "select", options = [] }} }}] }} }},
-            {{ call = "asker", id = "endless", arguments = {{ questions = [{}] }} }},
-        ]
-
-        [[reply]]
-        when = {{ step = 2 }}
-        say = [{{ text = "Done." }}]
-    "#,
-        many.join(", ")
-    );
-    let mut client = it.asking_editor(&script);
-    let turn = client.turn(json!({ "message": "Go" }));
-    client.play(&turn, yes);
-}
-
 /// Killed with a question open that its tool asked while it ran on. No tool of the program does that yet, so the log's
 /// last lines are not the program's.
-pub(in super::super) fn live(it: &mut Making) {
+pub(in crate::logs) fn live(it: &mut Making) {
     let script = r#"
         [[reply]]
         when = { step = 1 }
@@ -330,12 +214,6 @@ pub(in super::super) fn live(it: &mut Making) {
             .unwrap();
         let mut asked = event(lines[at].as_bytes()).unwrap();
         asked["live"] = json!(true);
-        let fields = asked.as_object_mut().unwrap();
-        let turn = fields["turn"].as_str().unwrap().to_owned();
-        for name in ["v", "seq", "time", "turn", "crc"] {
-            fields.shift_remove(name);
-        }
-        let line = line(at + 1, Some(&turn), &asked);
-        lines[at] = String::from_utf8(line).unwrap();
+        lines[at] = String::from_utf8(line(asked)).unwrap();
     });
 }
