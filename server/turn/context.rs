@@ -1,4 +1,4 @@
-//! What the three machines share: the rules, the client, the turn's memory, and the way out.
+//! State that the three machines share: the rules, the client, the history, and the queue of effects.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -18,7 +18,7 @@ use crate::{
     rules::{Assistant, Client, Mode, Rules, ToolRules},
 };
 
-/// A question that a model is to answer.
+/// A question for a model.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct InquiryQuestion {
     pub(crate) call: CallKey,
@@ -29,33 +29,33 @@ pub(crate) struct InquiryQuestion {
     pub(crate) assistant: Option<Assistant>,
 }
 
-/// Shared by the machines of one turn.
+/// State that the machines of one turn share.
 #[derive(Debug)]
 pub(crate) struct Context {
-    /// The turn's id, the stem of its prompts' ids.
+    /// Id of the turn; part of its prompts' ids.
     pub(crate) turn: String,
     pub(crate) rules: Rules,
     pub(crate) client: Option<Client>,
     model_text: ModelText,
-    /// All that was recorded, and what it comes to.
+    /// State folded from everything that was recorded.
     pub(crate) history: TurnHistory,
     pub(crate) now: Time,
     pub(crate) step: u32,
     pub(crate) usage: Usage,
-    /// What of it was paid for responses that broke, and goes on record with the next one that ends.
+    /// The part of it that broken responses used. It is recorded with the next response that ends.
     pub(crate) broken_usage: Usage,
     /// Answers that were given before their prompt was asked again, on resume.
     pub(crate) given: BTreeMap<PromptId, PromptAnswer>,
-    /// Questions that a model is to answer, on their way to the inquiries.
+    /// Questions on their way to the inquiries.
     pub(crate) inquiry_questions: Vec<InquiryQuestion>,
-    /// Tools and questions whose answer a person just gave for the rest of the turn.
+    /// Tools and questions that a person just answered for the rest of the turn.
     pub(crate) newly_remembered: Vec<(String, String)>,
-    /// A person just allowed something, perhaps for more than one call.
+    /// Whether a person just allowed more, so that other prompts may be unnecessary.
     pub(crate) widened: bool,
-    /// Prompts that people are looking at.
+    /// Number of prompts on a client's screen.
     pub(crate) open_prompts: usize,
     last_request: u32,
-    /// The log cannot be appended to: nothing is recorded any more.
+    /// Whether appending to the log failed. Nothing is recorded any more then.
     pub(crate) broken: bool,
     out: VecDeque<Effect>,
 }
@@ -89,7 +89,7 @@ impl Context {
         }
     }
 
-    /// Puts an event on record, and takes it into the history.
+    /// Records an event and applies it to the history.
     pub(crate) fn record(&mut self, event: Event) {
         if !self.broken {
             self.history.apply(&event);
@@ -97,13 +97,13 @@ impl Context {
         }
     }
 
-    /// A response broke: what came of it was paid for all the same.
+    /// Counts the usage of a broken response, which was paid for all the same.
     pub(crate) fn pay_broken(&mut self, usage: &Usage) {
         self.usage.count(usage);
         self.broken_usage.count(usage);
     }
 
-    /// The usage of a response, and of those before it that broke, as it goes on record.
+    /// The usage to record for a response: its own, and that of broken responses before it.
     pub(crate) fn recorded_usage(&mut self, of_response: Usage) -> Usage {
         let mut usage = std::mem::take(&mut self.broken_usage);
         usage.count(&of_response);
@@ -131,13 +131,13 @@ impl Context {
         self.out.pop_front()
     }
 
-    /// The log stopped here: nothing is recorded any more, and what waits to be performed is handed out instead.
+    /// Stops recording after a failed append. Returns the effects that were not performed.
     pub(crate) fn break_off(&mut self) -> Vec<Effect> {
         self.broken = true;
         self.out.drain(..).collect()
     }
 
-    /// Effects that wait stay only where they pass this.
+    /// Keeps only the waiting effects that pass the test.
     pub(crate) fn keep(&mut self, passes: impl FnMut(&Effect) -> bool) {
         self.out.retain(passes);
     }
@@ -151,7 +151,7 @@ impl Context {
         self.rules.tools.get(name).cloned().unwrap_or_default()
     }
 
-    /// How long a tool may run.
+    /// Maximum duration of a tool's run.
     pub(crate) fn tool_time(&self, name: &str) -> Duration {
         let own = self.rules.tools.get(name).and_then(|rules| rules.time);
         own.unwrap_or(self.rules.limits.tool_time)
@@ -177,17 +177,17 @@ impl Context {
         self.perform(Effect::ClosePrompt(prompt.clone(), reason));
     }
 
-    /// The client answered: the prompt is off its screen already.
+    /// Counts a prompt as off the screen, because the client answered.
     pub(crate) fn settle_prompt(&mut self) {
         self.open_prompts = self.open_prompts.saturating_sub(1);
     }
 
-    /// What the turn remembers of answers, refusals and approvals.
+    /// The turn's memory of answers, refusals and approvals.
     pub(crate) fn memory(&self) -> &TurnMemory {
         self.history.memory()
     }
 
-    /// The rules' mode, as far as no person widened it for the rest of the turn.
+    /// The mode of the rules, or the wider one that a person allowed for the rest of the turn.
     pub(crate) fn mode(&self) -> Mode {
         match self.rules.mode {
             Mode::Ask if self.memory().edits_permitted() => Mode::Edits,
@@ -195,7 +195,7 @@ impl Context {
         }
     }
 
-    /// What was refused, and by no person.
+    /// Refusals of the turn, without those by a person.
     pub(crate) fn refusals(&self) -> Vec<Refusal> {
         let refusals = self.memory().refusals().iter();
         let refusal = |refused: &RefusedCall| {
@@ -211,14 +211,14 @@ impl Context {
         refusals.filter_map(refusal).collect()
     }
 
-    /// The client shows a prompt since then, and it is answered now.
+    /// The showing of a prompt since `shown_at` that is answered now.
     pub(crate) fn showing(&self, shown_at: Time) -> Option<Showing> {
         self.client
             .as_ref()
             .map(|client| Showing::new(client, shown_at, self.now))
     }
 
-    /// Kept for good, so that the same approval is not asked for again.
+    /// Keeps an approval for good, so that nobody is asked again.
     pub(crate) fn keep_approval(&mut self, tool: &str, prepared: &Prepared) {
         let approval = Approval {
             hash: prepared.hash.clone(),

@@ -1,4 +1,4 @@
-//! The closed list of what can happen to a turn.
+//! Inputs of a turn, as a closed list.
 
 use serde_json::Value;
 
@@ -11,85 +11,85 @@ use crate::{
 
 pub use crate::rules::Time;
 
-/// A request to a provider: the turn's or an inquiry's. Counts from 1 in each start or resume.
+/// Number of a request to a provider, of the turn or an inquiry. Counts from 1 in each start or resume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u32);
 
-/// Something that happened.
+/// An input of the turn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
-    /// The first byte of a response came.
+    /// The first byte of a response arrived.
     FirstByte(RequestId),
-    /// A piece of a response came.
+    /// A piece of a response arrived.
     Piece(RequestId, Piece),
-    /// A request failed, before its response or in it.
+    /// A request failed, before or during its response.
     Failed(RequestId, Failure),
     /// A call was prepared.
     Prepared(CallKey, Preparation),
     /// A tool's run ended.
     Finished(CallKey, ToolOutcome),
-    /// A tool asks while it runs. The number is the tool's own, unique in the run.
+    /// A tool asks while it runs. The number is the tool's own and unique in the run.
     LiveQuestion(CallKey, u32, Question),
     /// A person, or a client for one, answered a prompt.
     Answer(PromptId, PromptAnswer),
-    /// The user adds something while the turn runs.
+    /// The user adds a message while the turn runs.
     Steer(String),
     /// The user ends the turn.
     Cancel,
-    /// A client that can ask a human came.
+    /// A client that can ask a human attached.
     ClientCame(Client),
-    /// It left, or the process is told to go at once: nothing is waited for.
+    /// The client left, or the process has to exit at once.
     ClientLeft,
-    /// The final answer was checked against its schema: the value, or what is wrong.
+    /// The final answer was checked against its schema: its value, or the faults.
     Checked(Result<Value, String>),
-    /// An append to the log failed; nothing after it is performed.
+    /// An append to the log failed. No later effect was performed.
     AppendFailed(String),
-    /// [`crate::Turn::deadline`] has come.
+    /// The time of [`crate::Turn::deadline`] has come.
     Tick,
 }
 
-/// What preparing a call found. Preparing changes nothing.
+/// Outcome of preparing a call. Preparing changes nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Preparation {
-    /// It can run.
+    /// The call can run.
     Ready(Prepared),
-    /// It cannot: the arguments do not fit, or what they name is not there. What the model is told.
+    /// The call cannot run, because its arguments do not fit or name something missing. Text for the model.
     Error(String),
-    /// It may not: a rule of the user's denies its command.
+    /// A command rule of the user denies the call.
     DeniedByRule,
-    /// It must ask first, so that what is shown is complete.
+    /// The call has to ask first, so that its preview is complete.
     Question(Question),
 }
 
 /// A call that can run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prepared {
-    /// What it does.
+    /// Effects of the call.
     pub class: Class,
-    /// One line for people.
+    /// One line for people that describes the call.
     pub title: String,
-    /// What a person sees before approving it.
+    /// Preview that a person sees before approving the call.
     pub preview: Option<Preview>,
-    /// What an approval is bound to: a SHA-256 in hex of all that is shown and run.
+    /// SHA-256 in hex of everything that is shown and run; an approval is bound to it.
     pub hash: String,
-    /// An approval that was kept ("always") stands for this hash.
+    /// Whether an approval ("always") is kept for this hash.
     pub approved: bool,
-    /// It asks whatever mode and rules say; why, in one line.
+    /// The reason, in one line, why a person must be asked whatever mode and rules say.
     pub must_ask: Option<String>,
-    /// What a person should know who is asked, in one line; asks for nothing by itself.
+    /// One line of advice for the person who is asked. Does not cause a prompt.
     pub note: Option<String>,
-    /// It would run inside the sandbox, or the user said that it need not.
+    /// Whether the call runs inside the sandbox, or the user waived it.
     pub sandboxed: bool,
 }
 
-/// What a person sees before approving a call.
+/// Preview that a person sees before approving a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Preview {
-    /// A command, whole.
+    /// A whole command.
     Command {
-        /// As it would be run.
+        /// The command as it would run.
         text: String,
-        /// The folder that it would run in.
+        /// The working directory.
         cwd: String,
     },
     /// A change of one file.
@@ -105,50 +105,50 @@ pub enum Preview {
     },
     /// Anything that is neither a command nor a change of one file.
     Text {
-        /// What to show, as it is.
+        /// The text to show.
         text: String,
     },
 }
 
-/// What came of running a tool.
+/// Outcome of running a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToolOutcome {
-    /// The tool did what it was called for.
+    /// Success.
     Success(ToolOutput),
     /// An error; a panic and a broken protocol are errors too.
     Error(ToolOutput),
-    /// It needs an answer, and is run again with it.
+    /// The tool needs an answer, and is run again with it.
     NeedsInput(Question),
-    /// It was stopped, by [`crate::Effect::Stop`].
+    /// The run was stopped by [`crate::Effect::Stop`].
     Stopped,
 }
 
 /// The text of a result or an error, already within its size limits.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOutput {
-    /// What the model is told.
+    /// Text for the model.
     pub content: String,
-    /// One line for people.
+    /// One line for people that summarises the result.
     pub summary: String,
-    /// What else goes on record, such as the files that were read and their hashes.
+    /// Other data for the record, such as the files that were read and their hashes.
     pub details: Option<Value>,
     /// The change that was made, for clients.
     pub diff: Option<String>,
 }
 
 impl ToolOutput {
-    /// The member of `details` that says with which status a command exited.
+    /// Member of `details` that holds the exit status of a command.
     pub const EXIT_STATUS: &'static str = "exit_status";
 
-    /// With which status the command exited that was run; 128 and the number of a signal, where one ended it. None of
-    /// what is no command, or did not end by itself.
+    /// The exit status of a command; 128 plus the signal's number if a signal ended it. `None` if the tool ran no
+    /// command, or the command did not end by itself.
     #[must_use]
     pub fn exit_status(details: Option<&Value>) -> Option<i32> {
         let status = details?.get(Self::EXIT_STATUS)?.as_i64()?;
         i32::try_from(status).ok()
     }
 
-    /// A text, and its first line as the summary.
+    /// Creates an output from a text, whose first line becomes the summary.
     #[must_use]
     pub fn text(content: impl Into<String>) -> Self {
         let content = content.into();
@@ -162,26 +162,26 @@ impl ToolOutput {
     }
 }
 
-/// What a client made of a prompt.
+/// Response of a client to a prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PromptAnswer {
     /// The person answered.
     Answer {
-        /// By the prompt's answer type. A secret's is a string.
+        /// A value of the prompt's answer type. A secret is a string.
         value: SecretValue,
-        /// "For the rest of this turn."
+        /// Whether the answer holds for the rest of this turn.
         remember: bool,
-        /// For a `runTool` with a diff: run with this text instead.
+        /// The text that replaces the prepared one, for a `runTool` prompt with a diff.
         new_text: Option<String>,
     },
-    /// The person will not answer.
+    /// The person declines to answer.
     Decline {
-        /// For the model.
+        /// The person's note for the model.
         note: Option<String>,
     },
-    /// The person decided to skip it.
+    /// The person skips the prompt.
     Cancel,
-    /// The client failed; never a person's decision.
+    /// The client failed. This is never a person's decision.
     Failed(String),
 }
 
@@ -196,7 +196,7 @@ impl std::fmt::Debug for SecretValue {
 }
 
 impl PromptAnswer {
-    /// The same answer, its note without blanks around it; a note that says nothing is none.
+    /// Trims the note and drops it if it is blank.
     #[must_use]
     pub fn trimmed(mut self) -> Self {
         if let Self::Decline { note } = &mut self {
@@ -206,7 +206,7 @@ impl PromptAnswer {
         self
     }
 
-    /// A plain answer.
+    /// Creates a plain answer.
     #[must_use]
     pub fn value(value: impl Into<Value>) -> Self {
         Self::Answer {

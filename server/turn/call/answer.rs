@@ -1,4 +1,4 @@
-//! How a question ends: with an answer, or without one. Either goes on record here.
+//! Records the end of a question: an answer, or the reason why there is none.
 
 use crate::{
     call::{identity::CallIdentity, question::OpenQuestion},
@@ -10,22 +10,22 @@ use crate::{
     record::{Backend, By, Effort, Event, InquiryResponse, Reason, Showing, Word},
 };
 
-/// An answer, and how it came.
+/// An answer and its origin.
 #[derive(Debug)]
 pub(super) struct FoundAnswer {
     pub(super) answer: Answer,
     pub(super) by: By,
-    /// The person said: for the rest of this turn.
+    /// Whether the person answered for the rest of this turn.
     pub(super) remember: bool,
     pub(super) shown: Option<Showing>,
     pub(super) effort: Option<Effort>,
 }
 
-/// Why there is no answer, and what the model is told.
+/// The reason why there is no answer, and the text for the model.
 #[derive(Debug)]
 pub(super) struct NoAnswer {
     pub(super) reason: Reason,
-    /// What failed, where it is a [`Reason::BackendError`].
+    /// The part that failed, for a [`Reason::BackendError`].
     pub(super) backend: Option<Word<Backend>>,
     pub(super) text: String,
     pub(super) why: Option<String>,
@@ -45,7 +45,7 @@ impl FoundAnswer {
         }
     }
 
-    /// Puts it on record, and tells the clients. Returns the answer.
+    /// Records the answer and tells the clients. Returns the answer.
     pub(super) fn record(
         self,
         cx: &mut Context,
@@ -100,7 +100,7 @@ impl NoAnswer {
         }
     }
 
-    /// The same question failed before in this turn: it fails again, for the same reason.
+    /// Fails a question that failed before in this turn, for the same reason.
     pub(super) fn again(text: &ModelText, tool: &str, before: FailedQuestion) -> Self {
         let FailedQuestion {
             question,
@@ -128,7 +128,7 @@ impl NoAnswer {
         }
     }
 
-    /// A model was asked, and did not answer.
+    /// The failure of an inquiry.
     pub(super) fn of_inquiry(text: &ModelText, why: String, effort: Effort) -> Self {
         Self {
             reason: Reason::BackendError,
@@ -141,7 +141,7 @@ impl NoAnswer {
         }
     }
 
-    /// Puts it on record, and tells the clients. Returns what the model is told.
+    /// Records that there is no answer and tells the clients. Returns the text for the model.
     pub(super) fn record(
         self,
         cx: &mut Context,

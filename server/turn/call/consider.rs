@@ -1,4 +1,4 @@
-//! What becomes of a question: who is asked, and what an answer that came makes of it.
+//! Decides where a question goes, and what an answer does to it.
 
 use serde_json::Value;
 
@@ -16,32 +16,32 @@ use crate::{
     record::{Backend, By, Reason, Showing},
 };
 
-/// Why a secret in the configuration answers nothing.
+/// Message for a secret that is configured as an answer.
 const SECRET: &str = "a secret cannot be given beforehand, there or with --answer. Take it out, and type it when it is \
                       asked for, at a terminal or in an editor";
 
-/// What becomes of a question.
+/// Next step of a question.
 #[derive(Debug)]
 pub(super) enum QuestionStep {
-    /// It waits for a person or a model.
+    /// The question waits for a person or a model.
     Wait(OpenQuestion),
-    /// There is an answer.
+    /// The question has an answer.
     Answered(OpenQuestion, FoundAnswer),
-    /// There is none, and will be none.
+    /// The question has no answer and will not get one.
     Unanswered(OpenQuestion, NoAnswer),
 }
 
-/// What a person's answer makes of a question.
+/// Next step of a question that a person answered.
 #[derive(Debug)]
 pub(super) enum ReplyStep {
-    /// It did not fit: the prompt is shown again.
+    /// The answer did not fit, so the prompt is shown again.
     ShowAgain,
     Answered(FoundAnswer),
     Unanswered(NoAnswer),
 }
 
-/// Whether the question may be asked at all: it is not broken, not asked once too often, and had an answer `before` if
-/// it was asked in this turn. Then where the answer comes from.
+/// Decides where the answer comes from. Fails a question that is broken, that was asked too often, or that failed
+/// `before` in this turn.
 pub(super) fn consider(
     cx: &mut Context,
     identity: &CallIdentity,
@@ -104,7 +104,7 @@ fn fail(
     QuestionStep::Unanswered(open, none)
 }
 
-/// After a resume the configuration is looked at again, before the question waits for a person once more.
+/// Checks the configuration again after a resume, before the question waits for a person once more.
 pub(super) fn configured(
     cx: &Context,
     identity: &CallIdentity,
@@ -120,13 +120,13 @@ pub(super) fn configured(
     }
 }
 
-/// The answer in the configuration is none to this question.
+/// Fails a question whose configured answer does not fit.
 fn unfit(cx: &Context, identity: &CallIdentity, open: OpenQuestion) -> QuestionStep {
     let why = open.question().is_secret().then_some(SECRET);
     fail(cx, identity, open, Reason::InvalidStaticAnswer, why)
 }
 
-/// A person answered a question, or would not.
+/// Takes a person's answer to a question, or the refusal to answer.
 pub(super) fn reply(
     cx: &mut Context,
     identity: &CallIdentity,

@@ -1,4 +1,4 @@
-//! May the model see the result of a call? Where a person decides, the result is on record before anybody is asked.
+//! The `deliverResult` prompt. The result is on record before a person decides whether the model may see it.
 
 use crate::{
     call::{
@@ -13,33 +13,33 @@ use crate::{
     rules::ToolRules,
 };
 
-/// A result that the model has not seen.
+/// A result that is held back from the model.
 #[derive(Debug)]
 pub(super) struct HeldResult {
     pub(super) end: CallEnd,
     pub(super) output: ToolOutput,
 }
 
-/// A `deliverResult` prompt that waits for a person, and the result that it asks about.
+/// A `deliverResult` prompt that waits for a person, with its result.
 #[derive(Debug)]
 pub(super) struct DeliveryPrompt {
     waiting: WaitingPrompt,
     held: Box<HeldResult>,
 }
 
-/// What becomes of a result whose prompt was answered.
+/// Next step of a result whose prompt was answered.
 #[derive(Debug)]
 pub(super) enum DeliveryStep {
-    /// The answer did not fit: the prompt is shown again.
+    /// The answer did not fit, so the prompt is shown again.
     ShowAgain,
     /// The model may see the result.
     Deliver(HeldResult),
-    /// It may not.
+    /// The model may not see the result.
     End(CallEnding),
 }
 
 impl DeliveryPrompt {
-    /// The result is on record, held; a person decides.
+    /// Opens the prompt for a result that is on record as held.
     pub(super) fn open(cx: &mut Context, identity: &CallIdentity, held: HeldResult) -> Self {
         let id = cx.next_prompt_id();
         cx.record(Event::PromptOpened {
@@ -50,7 +50,7 @@ impl DeliveryPrompt {
         Self::reopen(cx, id, held)
     }
 
-    /// The prompt is on record already.
+    /// Opens a prompt that is on record already.
     pub(super) fn reopen(cx: &Context, id: PromptId, held: HeldResult) -> Self {
         Self {
             waiting: WaitingPrompt::new(id, cx.client.is_none(), cx.now),
@@ -122,10 +122,10 @@ impl DeliveryPrompt {
     }
 }
 
-/// Whether this answer to a delivery prompt would be taken.
+/// Checks an answer to a delivery prompt.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The reason why it does not fit.
 pub(super) fn fits(answer: &serde_json::Value) -> Result<(), Misfit> {
     if answer.is_boolean() {
         Ok(())
@@ -138,7 +138,7 @@ fn misfit() -> Misfit {
     Misfit(AnswerType::Boolean.expectation())
 }
 
-/// A person withheld the result.
+/// The end of a call whose result a person withheld.
 fn withheld(cx: &Context, identity: &CallIdentity, note: Option<&str>) -> CallEnding {
     CallEnding {
         reason: ResultReason::Withheld,

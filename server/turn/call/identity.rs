@@ -1,4 +1,4 @@
-//! What a call is, whatever becomes of it.
+//! The parts of a call that never change.
 
 use serde_json::Value;
 
@@ -9,19 +9,19 @@ use crate::{
     rules::ToolRules,
 };
 
-/// What a call is, whatever becomes of it.
+/// The parts of a call that never change.
 #[derive(Clone, Debug)]
 pub(super) struct CallIdentity {
     pub(super) key: CallKey,
     /// The provider's id.
     pub(super) id: String,
     pub(super) tool: String,
-    /// Parsed; null where they could not be.
+    /// Parsed arguments; null if they were not valid JSON.
     pub(super) arguments: Value,
 }
 
 impl CallIdentity {
-    /// A prompt of this call with what all kinds have in common: for people alone, answered by yes or no.
+    /// Creates a prompt of this call with the fields that all kinds share: exclusive, answered by yes or no.
     pub(super) fn prompt(
         &self,
         rules: &ToolRules,

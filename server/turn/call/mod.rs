@@ -1,24 +1,24 @@
 //! One call of a tool, from the response that made it to its result: prepare, permit, run, ask, deliver.
 //!
-//! A question sends the call back to its preparation with one answer more, so there is one way through:
-//! what was approved is compared with what would run each time. Only this file and `people` change where a call
-//! stands; the other modules say what becomes of their part.
+//! A question sends the call back to its preparation with one more answer. So there is one path, on which the
+//! approved hash is compared with the prepared one before each run. Only this file and `people` change the state of a
+//! call; the other modules return the next step of their part.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
-//! | [`permit`] | may it run, may the model see its result: two functions that read as their tables |
-//! | [`route`] | who answers a question: one function that reads as its table |
-//! | `state` | where a call stands, and what it waits on there |
-//! | `people` | what it puts to people and models, and what becomes of it when they answer |
-//! | `identity` | what a call is, whatever becomes of it |
-//! | `prompt` | what the three prompts have in common |
-//! | `permission` | the `runTool` prompt, and what its answer means |
-//! | `delivery` | the `deliverResult` prompt, and what its answer means |
+//! | [`permit`] | permission to run and to deliver: two functions that read as tables |
+//! | [`route`] | the answerer of a question: one function that reads as a table |
+//! | `state` | the state of a call and the prompts that it waits for |
+//! | `people` | questions to people and models, and their answers |
+//! | `identity` | the parts of a call that never change |
+//! | `prompt` | the common parts of the three prompts |
+//! | `permission` | the `runTool` prompt and its answers |
+//! | `delivery` | the `deliverResult` prompt and its answers |
 //! | `question` | a question that waits for its answer |
-//! | `answer` | how a question ends, on record |
-//! | `consider` | who is asked, and what an answer that came makes of a question |
-//! | `run` | a run of the tool: its time |
-//! | `resume` | where a call goes on when its turn is resumed |
+//! | `answer` | the recorded end of a question |
+//! | `consider` | the next step of a question |
+//! | `run` | a run of the tool and its clock |
+//! | `resume` | the next step of a call in a resumed turn |
 
 use serde_json::Value;
 
@@ -56,11 +56,11 @@ use question::QuestionCount;
 use run::{Running, Stopping};
 use state::State;
 
-/// A call and where it stands.
+/// A call and its state.
 #[derive(Debug)]
 pub(crate) struct Call {
     identity: CallIdentity,
-    /// All answers so far; the latest wins.
+    /// All answers so far; the latest answer to a question counts.
     answers: Vec<(String, Answer)>,
     runs: u32,
     /// The hash that a person approved for this call.
@@ -72,7 +72,7 @@ pub(crate) struct Call {
     state: State,
 }
 
-/// Why calls are ended before their time.
+/// Reason for which calls are ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// The user cancelled.
@@ -114,7 +114,7 @@ impl Call {
         matches!(self.state, State::Done)
     }
 
-    /// It is being prepared, and has not asked yet.
+    /// Whether the call is being prepared and has not asked anything.
     pub(crate) fn is_new(&self) -> bool {
         matches!(self.state, State::Preparing) && self.answers.is_empty()
     }
@@ -123,12 +123,12 @@ impl Call {
         matches!(self.state, State::Running(_))
     }
 
-    /// It may run, and waits for a place.
+    /// Whether the call may run and waits for a free slot.
     pub(crate) fn is_ready(&self) -> bool {
         matches!(self.state, State::Ready { .. })
     }
 
-    /// It waits for a person who is not there.
+    /// Whether the call waits for a person who is absent.
     pub(crate) fn is_parked(&self) -> bool {
         match &self.state {
             State::Asking(open) => open.is_parked(),
@@ -138,7 +138,7 @@ impl Call {
         }
     }
 
-    /// When the time of its run is over.
+    /// The time at which its run is stopped.
     pub(crate) fn deadline(&self) -> Option<Time> {
         match &self.state {
             State::Running(running) => running.deadline(),
@@ -146,7 +146,7 @@ impl Call {
         }
     }
 
-    /// What inquiries are to know of it.
+    /// The view of this call that inquiries get.
     pub(crate) fn open(&self) -> OpenCall<'_> {
         let live = match &self.state {
             State::Running(running) => running.live(),
@@ -165,7 +165,7 @@ impl Call {
         }
     }
 
-    /// Begins: everything that refuses a call before anybody looks at it.
+    /// Begins the call, or refuses it before it is prepared.
     pub(crate) fn begin(&mut self, cx: &mut Context, raw: &str, place: usize) {
         let parsed = parse_arguments(raw);
         self.identity.arguments = parsed.as_ref().cloned().unwrap_or(Value::Null);
@@ -188,7 +188,7 @@ impl Call {
     }
 
     fn prepare(&mut self, cx: &mut Context) {
-        // What configuration refuses is not even looked at.
+        // A call that the configuration denies is not prepared.
         if cx.tool(&self.identity.tool).run == RunRule::Deny {
             let ending = permission::refused(cx, &self.identity.tool, Refused::Key);
             return self.finish_aside(cx, ending);
@@ -258,7 +258,7 @@ impl Call {
         permission::decide(cx, tool, prepared, approved, kept, was_asked)
     }
 
-    /// The mode or an approval widened: a permission that is still being asked for may not be needed any more.
+    /// Decides an open permission again after the mode or an approval widened.
     pub(crate) fn permit_again(&mut self, cx: &mut Context) {
         let State::Permission(prompt) = &self.state else {
             return;
@@ -270,14 +270,14 @@ impl Call {
         }
     }
 
-    /// A prompt of before the resume need not be answered any more.
+    /// Withdraws a prompt from before the resume.
     fn drop_kept(&mut self, cx: &mut Context) {
         if let Some(kept) = self.kept.take() {
             kept.withdraw(cx);
         }
     }
 
-    /// It has a place: it runs.
+    /// Starts the run.
     pub(crate) fn run(&mut self, cx: &mut Context) {
         let State::Ready { title } = &self.state else {
             return;
@@ -294,7 +294,7 @@ impl Call {
         cx.perform(Effect::Run(self.work()));
     }
 
-    /// The run is over.
+    /// Takes the outcome of the run.
     pub(crate) fn finished(&mut self, cx: &mut Context, outcome: ToolOutcome) {
         let State::Running(running) = &mut self.state else {
             return;
@@ -324,7 +324,7 @@ impl Call {
         self.finish_aside(cx, CallEnding { reason, text });
     }
 
-    /// The tool may run no longer.
+    /// Stops a run whose time is over.
     pub(crate) fn tick(&mut self, cx: &mut Context) {
         if let State::Running(running) = &mut self.state
             && running.is_too_slow(cx.now)
@@ -358,7 +358,7 @@ impl Call {
         }
     }
 
-    /// The result is on record, held; a person decides.
+    /// Opens the delivery prompt for a held result.
     fn ask_delivery(&mut self, cx: &mut Context, held: HeldResult) {
         let prompt = DeliveryPrompt::open(cx, &self.identity, held);
         let id = prompt.waiting().id().clone();
@@ -366,7 +366,7 @@ impl Call {
         self.show(cx, &id);
     }
 
-    /// Ends the call for a reason of Aside's.
+    /// Ends the call with a reason of Aside's own.
     fn finish_aside(&mut self, cx: &mut Context, ending: CallEnding) {
         let CallEnding { reason, text } = ending;
         self.finish(cx, reason.into(), ToolOutput::text(text));
@@ -395,7 +395,7 @@ impl Call {
         self.state = State::Done;
     }
 
-    /// Ends it before its time. A run ends when its last process has.
+    /// Ends the call early. A run ends when its last process has.
     pub(crate) fn end(&mut self, cx: &mut Context, ending: Ending) {
         match std::mem::replace(&mut self.state, State::New) {
             State::Done => return self.state = State::Done,
@@ -433,7 +433,7 @@ impl Call {
         self.finish_aside(cx, CallEnding { reason, text });
     }
 
-    /// Its run was to begin, and never did, as the log could not be appended to.
+    /// Ends a call whose run never began because the log could not be written.
     pub(crate) fn never_ran(&mut self, cx: &mut Context) {
         let ending = CallEnding {
             reason: ResultReason::Interrupted,
@@ -442,7 +442,7 @@ impl Call {
         self.finish_aside(cx, ending);
     }
 
-    /// The process goes at once: what runs is stopped, and nothing is decided.
+    /// Stops the run because the process exits at once. Nothing else is decided.
     pub(crate) fn abandon(&self, cx: &mut Context) {
         if matches!(&self.state, State::Running(running) if running.stopping().is_none()) {
             cx.perform(Effect::Stop(self.identity.key));

@@ -1,5 +1,4 @@
-//! What a call puts to people and models, and what becomes of it when they answer: its questions, and its prompts
-//! whatever they ask.
+//! Questions and prompts of a call: puts them to people and models, and takes the answers.
 
 use crate::{
     call::{
@@ -22,7 +21,7 @@ use crate::{
 };
 
 impl Call {
-    /// The call asks.
+    /// Takes a question of the call.
     pub(super) fn ask(&mut self, cx: &mut Context, question: Question, live: Option<u32>) {
         self.drop_kept(cx);
         let open = OpenQuestion::ask(cx, &self.identity, question, live);
@@ -59,7 +58,7 @@ impl Call {
         }
     }
 
-    /// The tool asks while it runs.
+    /// Takes a question that the tool asks while it runs.
     pub(crate) fn ask_live(&mut self, cx: &mut Context, number: u32, question: Question) {
         match &self.state {
             State::Running(running) if running.stopping().is_none() => {
@@ -72,7 +71,7 @@ impl Call {
         }
     }
 
-    /// A person answered for the rest of the turn: open prompts for the same question close with that answer.
+    /// Answers open prompts for the same question with the answer that a person gave for the rest of the turn.
     pub(crate) fn take_remembered(&mut self, cx: &mut Context, question: &str) {
         let Some(value) = cx.remembered(&self.identity.tool, question) else {
             return;
@@ -93,7 +92,7 @@ impl Call {
         }
     }
 
-    /// An inquiry came to an end for one of its questions.
+    /// Takes the outcome of an inquiry for one of its questions.
     pub(crate) fn inquired(&mut self, cx: &mut Context, outcome: InquiryOutcome) {
         let asks = |open: &&OpenQuestion| open.pair() == outcome.pair;
         let Some(open) = self.state.questions().find(asks).cloned() else {
@@ -118,7 +117,7 @@ impl Call {
         cx.tell(Update::Inquiry { calls, status });
     }
 
-    /// There is an answer: it goes on record, and the call goes on with it.
+    /// Records an answer and goes on with it.
     fn answered(&mut self, cx: &mut Context, open: &OpenQuestion, found: FoundAnswer) {
         let question = open.question();
         self.questions.answered(question);
@@ -133,7 +132,7 @@ impl Call {
         }
     }
 
-    /// There is no answer, and will be none: the call ends with the reason.
+    /// Ends the call because a question has no answer.
     fn unanswered(&mut self, cx: &mut Context, open: &OpenQuestion, none: NoAnswer) {
         let text = none.record(cx, &self.identity, open);
         match open.live() {
@@ -145,7 +144,7 @@ impl Call {
         }
     }
 
-    /// The tool that asked while it runs goes on, with the answer or without.
+    /// Hands the end of a live question to the running tool.
     fn end_live(
         &mut self,
         cx: &mut Context,
@@ -161,7 +160,7 @@ impl Call {
 }
 
 impl Call {
-    /// Puts the prompt that the call waits on to the client, or says that it is parked; an answer that was given
+    /// Shows the prompt that the call waits for to the client, or reports that it is parked. An answer that was given
     /// beforehand settles it at once.
     pub(super) fn show(&mut self, cx: &mut Context, id: &PromptId) {
         let Some(prompt) = self.prompt(cx, id) else {
@@ -183,7 +182,7 @@ impl Call {
         }
     }
 
-    /// Goes on waiting for a person after a resume: the configuration is looked at again first.
+    /// Reopens a prompt after a resume, unless the configuration answers it by now.
     pub(super) fn reopen(&mut self, cx: &mut Context, id: &PromptId) {
         let Some(open) = self.state.question_mut(id).cloned() else {
             return self.show(cx, id);
@@ -194,7 +193,7 @@ impl Call {
         }
     }
 
-    /// A client came: what was parked is put to it.
+    /// Shows parked prompts to a client that arrived.
     pub(crate) fn unpark(&mut self, cx: &mut Context) {
         if !self.is_parked() {
             return;
@@ -214,7 +213,7 @@ impl Call {
         }
     }
 
-    /// A prompt of this call was answered: by a client, or beforehand (`given`).
+    /// Takes the answer to a prompt of this call, from a client or given beforehand (`given`).
     pub(crate) fn answer_with(
         &mut self,
         cx: &mut Context,
@@ -282,13 +281,13 @@ impl Call {
         }
     }
 
-    /// A person is looking at this prompt, and the call waits for what comes of it.
+    /// Whether this prompt of the call is on a client's screen.
     pub(crate) fn has_open_prompt(&mut self, id: &PromptId) -> bool {
         let waiting = self.state.waiting_mut(id);
         waiting.is_some_and(|waiting| !waiting.is_parked())
     }
 
-    /// The prompts that the call waits on, as a client shows them.
+    /// The prompts that the call waits for, as a client shows them.
     pub(crate) fn prompts(&self, cx: &Context) -> Vec<Prompt> {
         let ids = self.state.prompt_ids().into_iter();
         ids.filter_map(|id| self.prompt(cx, &id)).collect()
@@ -307,7 +306,7 @@ impl Call {
         }
     }
 
-    /// Whether an answer to a prompt of this call would be taken; `None` where it is none of this call's.
+    /// Checks an answer to a prompt; `None` if the prompt is not this call's.
     pub(crate) fn fits(
         &mut self,
         id: &PromptId,

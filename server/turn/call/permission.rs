@@ -1,5 +1,4 @@
-//! May this call run? A person's part of it: the prompt, and what its answer says. The decision itself is in
-//! [`crate::call::permit`].
+//! The `runTool` prompt and its answers. [`crate::call::permit`] decides whether the prompt is needed.
 
 use crate::{
     call::{
@@ -17,12 +16,12 @@ use crate::{
     rules::{DetachedMode, RunRule, ToolRules},
 };
 
-/// A `runTool` prompt that waits for a person, and what it asks about.
+/// A `runTool` prompt that waits for a person, with the prepared call.
 #[derive(Debug)]
 pub(super) struct PermissionPrompt {
     waiting: WaitingPrompt,
     prepared: Box<Prepared>,
-    /// A person is asked each time, so that nothing can be permitted for good.
+    /// Whether a person is asked each time, so that nothing can be permitted for longer.
     each_time: bool,
 }
 
@@ -30,33 +29,33 @@ pub(super) struct PermissionPrompt {
 #[derive(Debug)]
 pub(super) struct KeptPrompt {
     pub(super) id: PromptId,
-    /// The hash of what it asked about.
+    /// The hash that the prompt was bound to.
     pub(super) hash: String,
 }
 
-/// What becomes of a call whose permission prompt was answered.
+/// Next step of a call whose permission prompt was answered.
 #[derive(Debug)]
 pub(super) enum PermissionStep {
-    /// The answer did not fit: the prompt is shown again.
+    /// The answer did not fit, so the prompt is shown again.
     ShowAgain,
-    /// It may run.
+    /// The call may run.
     Run {
-        /// What the person saw and approved.
+        /// The prepared call that the person approved.
         prepared: Box<Prepared>,
-        /// The text to run with instead.
+        /// The text that replaces the prepared one.
         new_text: Option<String>,
     },
-    /// It may not.
+    /// The call may not run.
     End(CallEnding),
 }
 
 impl KeptPrompt {
-    /// Whether an answer to it was given beforehand, which is of no use now.
+    /// Drops an answer that was given beforehand. Returns whether there was one.
     pub(super) fn forget_answer(&self, cx: &mut Context) -> bool {
         cx.given.remove(&self.id).is_some()
     }
 
-    /// It need not be answered any more.
+    /// Withdraws the prompt.
     pub(super) fn withdraw(self, cx: &mut Context) {
         self.forget_answer(cx);
         WaitingPrompt::new(self.id, true, cx.now).withdraw(cx);
@@ -64,7 +63,7 @@ impl KeptPrompt {
 }
 
 impl PermissionPrompt {
-    /// Asks a person. A prompt that was `kept` is on record already.
+    /// Opens the prompt. A `kept` prompt is on record already.
     pub(super) fn open(
         cx: &mut Context,
         identity: &CallIdentity,
@@ -154,7 +153,7 @@ impl PermissionPrompt {
             Permission::Always => cx.keep_approval(&identity.tool, &self.prepared),
             Permission::Once | Permission::Turn => {}
         }
-        // Other permissions may not be needed any more.
+        // Other permissions may have become unnecessary.
         cx.widened = true;
         PermissionStep::Run {
             prepared: std::mem::take(&mut self.prepared),
@@ -173,7 +172,7 @@ impl PermissionPrompt {
         PermissionStep::End(not_allowed(cx, identity, note.as_deref()))
     }
 
-    /// A permission for the rest of the turn settles this prompt too.
+    /// Settles this prompt by a permission for the rest of the turn.
     pub(super) fn settle_for_turn(&self, cx: &mut Context) {
         let closed = Closed::Permitted {
             permission: Permission::Turn,
@@ -184,10 +183,10 @@ impl PermissionPrompt {
             .settle_elsewhere(cx, closed, DismissReason::Permitted);
     }
 
-    /// Whether this answer would be taken.
+    /// Checks an answer.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The reason why it does not fit.
     pub(super) fn fits(&self, answer: &PromptAnswer) -> Result<(), Misfit> {
         match self.permission(answer) {
             Some(_) => Ok(()),
@@ -209,14 +208,14 @@ impl PermissionPrompt {
         prompt
     }
 
-    /// The words that a person may choose from.
+    /// The words to choose from.
     fn options(&self) -> Vec<String> {
         let offered = Permission::options(shows_diff(&self.prepared)).iter();
         let offered = offered.filter(|option| !(self.each_time && **option == Permission::Always));
         offered.map(|option| option.word().to_owned()).collect()
     }
 
-    /// The permission that an answer is, if it is one that was offered.
+    /// The permission that an answer names, if it was offered.
     fn permission(&self, answer: &PromptAnswer) -> Option<Permission> {
         let PromptAnswer::Answer {
             value, new_text, ..
@@ -232,15 +231,15 @@ impl PermissionPrompt {
         (offered && text_fits).then_some(permission)
     }
 
-    /// What is wrong with an answer that is no permission.
+    /// The error for an answer that is not an offered permission.
     fn no_permission(&self) -> Misfit {
         let options = self.options().join(", ");
         Misfit(format!("The answer must be exactly one of: {options}."))
     }
 }
 
-/// Whether a call that was prepared may run. `approved`: a person approved exactly this for this call; `was_asked`: a
-/// person was asked of it, and goes on being waited for, whatever `detached` says now and whatever it came to be.
+/// Decides whether a prepared call may run. `approved`: a person approved exactly this for this call. `was_asked`: a
+/// person was asked before; the call then goes on waiting for a person, whatever `detached` says now.
 pub(super) fn decide(
     cx: &Context,
     tool: &str,
@@ -270,7 +269,7 @@ pub(super) fn decide(
     })
 }
 
-/// What refuses all calls of a tool but those that only read, whatever a person says of one.
+/// The reason that refuses all calls of a tool but reading ones, before any person is asked.
 pub(crate) fn refusal_ahead(cx: &Context, tool: &str) -> Option<Refused> {
     let rules = cx.tool(tool);
     let permit = permit::permit(&permit::Facts {
@@ -291,7 +290,7 @@ pub(crate) fn refusal_ahead(cx: &Context, tool: &str) -> Option<Refused> {
     }
 }
 
-/// What refuses calls of a tool, in words.
+/// The sentence for a refusal of a tool's calls.
 pub(crate) fn why(cx: &Context, tool: &str, refused: Refused) -> String {
     match refused {
         Refused::Trust => "the workspace is not trusted".into(),
@@ -301,7 +300,7 @@ pub(crate) fn why(cx: &Context, tool: &str, refused: Refused) -> String {
     }
 }
 
-/// Why a call ends that may not run.
+/// The end of a call that may not run.
 pub(super) fn refused(cx: &Context, tool: &str, why: Refused) -> CallEnding {
     let (reason, text) = match why {
         Refused::Trust => (ResultReason::NotTrusted, cx.text().not_trusted(tool)),
@@ -318,7 +317,7 @@ pub(super) fn refused(cx: &Context, tool: &str, why: Refused) -> CallEnding {
     CallEnding { reason, text }
 }
 
-/// A person's no. With a note, or after any message of the user's, the person is asked again.
+/// The end of a call that a person refused. With a note, or after any message of the user, the person is asked again.
 fn not_allowed(cx: &Context, identity: &CallIdentity, note: Option<&str>) -> CallEnding {
     CallEnding {
         reason: ResultReason::Declined {
@@ -328,7 +327,7 @@ fn not_allowed(cx: &Context, identity: &CallIdentity, note: Option<&str>) -> Cal
     }
 }
 
-/// It shows a change of a file, so that it offers other permissions.
+/// Whether the prompt shows a change of a file and so offers other permissions.
 fn shows_diff(prepared: &Prepared) -> bool {
     matches!(prepared.preview, Some(Preview::Diff { .. }))
 }

@@ -1,47 +1,47 @@
-//! May a call run, and may the model see its result? Two functions that read as their tables. Both prompts
-//! are always for humans.
+//! Permission to run a call and to deliver its result: two functions that read as tables. Both prompts are always
+//! for humans.
 
 use crate::rules::{Class, DetachedMode, Mode, ResultRule, RunRule};
 
-/// All that the permission to run depends on.
+/// The inputs of [`permit`].
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
     /// The turn's mode.
     pub mode: Mode,
     /// The tool's `run`.
     pub run: RunRule,
-    /// What the call does.
+    /// Effects of the call.
     pub class: Class,
-    /// The user trusts the workspace.
+    /// Whether the user trusts the workspace.
     pub trusted: bool,
-    /// It runs inside the sandbox, or counts as if.
+    /// Whether the call runs inside the sandbox, or counts as if it did.
     pub sandboxed: bool,
-    /// The call itself demands a question.
+    /// Whether the call itself demands a prompt.
     pub must_ask: bool,
-    /// An approval for exactly this is kept from earlier.
+    /// Whether an approval for exactly this call is kept.
     pub approved: bool,
-    /// A person permitted exactly this in this turn.
+    /// Whether a person permitted exactly this call in this turn.
     pub permitted: bool,
-    /// A client is there.
+    /// Whether a client is attached.
     pub attached: bool,
     /// `detached.run` of the tool.
     pub detached: DetachedMode,
 }
 
-/// What to do with a call.
+/// Decision about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Permit {
-    /// The call runs without asking anybody.
+    /// Run without asking.
     Run,
     /// Ask the client.
     Ask,
-    /// Stop at the prompt.
+    /// Stop the turn at the prompt.
     Park,
-    /// The call is refused, for this reason.
+    /// Refuse for this reason.
     Refuse(Refused),
 }
 
-/// Why a call may not run.
+/// Reason why a call may not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// The workspace is not trusted.
@@ -50,11 +50,11 @@ pub enum Refused {
     Key,
     /// The mode of the turn does not allow it.
     Mode,
-    /// It needs approval and nobody is there.
+    /// The call needs approval, and nobody can be asked.
     NeedsApproval,
 }
 
-/// May it run?
+/// Decides whether a call may run.
 #[must_use]
 pub fn permit(facts: &Facts) -> Permit {
     let reads = facts.class == Class::Reads;
@@ -67,7 +67,7 @@ pub fn permit(facts: &Facts) -> Permit {
     if facts.mode == Mode::Plan && !reads {
         return Permit::Refuse(Refused::Mode);
     }
-    // Where a person is to be asked each time, nothing from earlier stands in for that.
+    // With `run = "ask"` a person is asked each time; an earlier approval does not replace that.
     let approved = facts.approved && facts.run != RunRule::Ask;
     if facts.permitted || approved || !asking_is_due(facts) {
         return Permit::Run;
@@ -77,7 +77,7 @@ pub fn permit(facts: &Facts) -> Permit {
     }
     match facts.detached {
         DetachedMode::Stop => Permit::Park,
-        // What demands a question demands a person: no policy stands in for one.
+        // A call that demands a prompt demands a person; no policy replaces one.
         DetachedMode::Auto
             if !facts.must_ask && (facts.class != Class::More || facts.sandboxed) =>
         {
@@ -88,7 +88,7 @@ pub fn permit(facts: &Facts) -> Permit {
 }
 
 fn asking_is_due(facts: &Facts) -> bool {
-    // Without a sandbox every command asks, whatever else was set: never a silent downgrade.
+    // Without a sandbox every command asks, whatever is configured: never a silent downgrade.
     if facts.must_ask || (facts.class == Class::More && !facts.sandboxed) {
         return true;
     }
@@ -102,20 +102,20 @@ fn asking_is_due(facts: &Facts) -> bool {
     }
 }
 
-/// What to do with a result.
+/// Decision about a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// The model sees it.
     Deliver,
     /// Ask the client.
     Ask,
-    /// Stop at the prompt.
+    /// Stop the turn at the prompt.
     Park,
-    /// Withhold it: nobody to ask.
+    /// Withhold the result, because nobody can be asked.
     Withhold,
 }
 
-/// May the model see it?
+/// Decides whether the model may see a result.
 #[must_use]
 pub fn deliver(rule: ResultRule, attached: bool, detached: DetachedMode) -> Delivery {
     match (rule, attached, detached) {

@@ -1,5 +1,5 @@
-//! What the prompts of a call have in common: they wait for a person, are shown again after an answer that does not
-//! fit, and are settled.
+//! The common parts of a call's prompts: they wait for a person, are shown again after an answer that does not fit,
+//! and are settled.
 
 use crate::{
     call::identity::CallIdentity,
@@ -15,14 +15,14 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(super) struct WaitingPrompt {
     id: PromptId,
-    /// Nobody is there to see it.
+    /// Whether no client shows the prompt.
     parked: bool,
-    /// Answers so far that did not fit.
+    /// Number of answers that did not fit.
     unfit: u8,
     shown_at: Time,
 }
 
-/// Why a call ends, and what its result says.
+/// The reason why a call ends, and the text of its result.
 #[derive(Debug)]
 pub(super) struct CallEnding {
     pub(super) reason: ResultReason,
@@ -47,13 +47,13 @@ impl WaitingPrompt {
         self.parked
     }
 
-    /// A person is there now.
+    /// Marks the prompt as shown from `now` on.
     pub(super) fn unpark(&mut self, now: Time) {
         self.parked = false;
         self.shown_at = now;
     }
 
-    /// The turn or call is over: nobody need answer.
+    /// Withdraws the prompt, because the turn or the call has ended.
     pub(super) fn withdraw(self, cx: &mut Context) {
         cx.record(Event::PromptClosed {
             prompt: self.id.clone(),
@@ -62,7 +62,7 @@ impl WaitingPrompt {
         self.close(cx);
     }
 
-    /// Takes it off the screen, if it is on one, and tells the clients that it is withdrawn.
+    /// Takes the prompt off the client's screen and tells the clients that it was withdrawn.
     pub(super) fn close(self, cx: &mut Context) {
         if !self.parked {
             cx.close_prompt(&self.id, DismissReason::Withdrawn);
@@ -73,7 +73,7 @@ impl WaitingPrompt {
         });
     }
 
-    /// An answer came that is none: whether it is shown again, or that was once too often.
+    /// Counts an answer that does not fit. Returns whether the prompt may be shown again.
     pub(super) fn refit(&mut self, cx: &mut Context, misfit: &Misfit) -> bool {
         self.unfit += 1;
         cx.notice(
@@ -83,7 +83,7 @@ impl WaitingPrompt {
         self.unfit <= limits::UNFIT_ANSWERS
     }
 
-    /// Who shows it until now. An answer that was given beforehand (`given`) came from the command line.
+    /// The client that showed the prompt until now; `None` for an answer that was `given` on the command line.
     pub(super) fn showing(&self, cx: &Context, given: bool) -> Option<Showing> {
         if given {
             let cli = Client {
@@ -97,7 +97,7 @@ impl WaitingPrompt {
         cx.showing(self.shown_at)
     }
 
-    /// A person answered a `runTool` or `deliverResult` prompt.
+    /// Settles a `runTool` or `deliverResult` prompt with a person's answer.
     pub(super) fn settle(&self, cx: &mut Context, closed: Closed) {
         let settled = Settled::Answered {
             by: By::User,
@@ -106,13 +106,13 @@ impl WaitingPrompt {
         self.record(cx, closed, settled);
     }
 
-    /// A person would not answer a `runTool` or `deliverResult` prompt.
+    /// Settles a `runTool` or `deliverResult` prompt that a person declined to answer.
     pub(super) fn decline(&self, cx: &mut Context, note: Option<String>, shown: Option<Showing>) {
         let closed = Closed::Declined { note, shown };
         self.record(cx, closed, Settled::Cancelled(Reason::User));
     }
 
-    /// A `runTool` or `deliverResult` prompt could not be shown, so the call ends.
+    /// Settles a `runTool` or `deliverResult` prompt that could not be shown. Returns the end of the call.
     pub(super) fn fail(
         &self,
         cx: &mut Context,
@@ -128,7 +128,7 @@ impl WaitingPrompt {
         }
     }
 
-    /// What a person said of another prompt settles this one too.
+    /// Settles this prompt by the answer to another one.
     pub(super) fn settle_elsewhere(&self, cx: &mut Context, closed: Closed, reason: DismissReason) {
         let settled = Settled::Answered {
             by: By::User,
@@ -159,5 +159,5 @@ impl WaitingPrompt {
     }
 }
 
-/// What is said of a prompt to which only answers came that do not fit.
+/// Reason for giving up a prompt whose answers never fit.
 pub(super) const NO_FITTING_ANSWER: &str = "no fitting answer came";

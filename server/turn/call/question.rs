@@ -1,4 +1,4 @@
-//! A question of a call that waits for its answer: put to a person, or to a model.
+//! A question of a call that waits for an answer of a person or a model.
 
 use crate::{
     call::{identity::CallIdentity, prompt::WaitingPrompt},
@@ -9,29 +9,29 @@ use crate::{
     rules::{Target, ToolRules, limits},
 };
 
-/// A question that waits for its answer.
+/// A question that waits for an answer.
 #[derive(Clone, Debug)]
 pub(super) struct OpenQuestion {
-    /// The id of its pair on record.
+    /// The id of the question's pair on record.
     pair: String,
-    /// As recorded: with the configuration's `exclusive`.
+    /// The question as recorded, with `exclusive` from the configuration.
     question: Question,
-    /// The tool's number of it, where the tool asks while it runs.
+    /// The tool's number for a live question.
     live: Option<u32>,
-    /// The prompt that a person answers; none where a model is asked.
+    /// The prompt for a person; `None` if a model is asked.
     prompt: Option<WaitingPrompt>,
 }
 
-/// The questions of a call so far.
+/// Counts of a call's questions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct QuestionCount {
     pub(super) asked: u32,
-    /// Valid answers, by question.
+    /// Number of valid answers by question.
     pub(super) answered: Vec<(Question, u32)>,
 }
 
 impl QuestionCount {
-    /// There is an answer to this question.
+    /// Counts a valid answer.
     pub(super) fn answered(&mut self, question: &Question) {
         let mut known = self.answered.iter_mut();
         match known.find(|(known, _)| known.is_same(question)) {
@@ -40,7 +40,7 @@ impl QuestionCount {
         }
     }
 
-    /// Whether this question is one too many for the call.
+    /// Whether the call may not ask this question again, or any further one.
     pub(super) fn is_over(&self, question: &Question) -> bool {
         let mut known = self.answered.iter();
         let same = known.find(|(known, _)| known.is_same(question));
@@ -50,7 +50,7 @@ impl QuestionCount {
 }
 
 impl OpenQuestion {
-    /// The call asks: first of all the question goes on record.
+    /// Records the question before anything else happens to it.
     pub(super) fn ask(
         cx: &mut Context,
         identity: &CallIdentity,
@@ -75,7 +75,7 @@ impl OpenQuestion {
         }
     }
 
-    /// A question that is on record already, before anybody is asked.
+    /// Creates a question that is on record already and was not put to anyone.
     pub(super) fn recorded(pair: String, question: Question) -> Self {
         Self {
             pair,
@@ -85,13 +85,13 @@ impl OpenQuestion {
         }
     }
 
-    /// Its prompt is on record already.
+    /// Attaches a prompt that is on record already.
     pub(super) fn reopen(&mut self, cx: &Context, prompt: PromptId) {
         let parked = !can_show(cx, &self.question);
         self.prompt = Some(WaitingPrompt::new(prompt, parked, cx.now));
     }
 
-    /// Puts it to a person, who may not be there.
+    /// Opens a prompt for a person; `parked` if no client can show it.
     pub(super) fn ask_person(&mut self, cx: &mut Context, identity: &CallIdentity, parked: bool) {
         let id = cx.next_prompt_id();
         cx.record(Event::PromptOpened {
@@ -104,7 +104,7 @@ impl OpenQuestion {
         self.prompt = Some(WaitingPrompt::new(id, parked, cx.now));
     }
 
-    /// Puts it to a model.
+    /// Queues the question for an inquiry.
     pub(super) fn inquire(&mut self, cx: &mut Context, identity: &CallIdentity, target: Target) {
         self.prompt = None;
         cx.inquiry_questions.push(InquiryQuestion {
@@ -143,12 +143,12 @@ impl OpenQuestion {
         self.prompt.as_ref().map(|prompt| prompt.id().clone())
     }
 
-    /// It waits for a person who is not there.
+    /// Whether the question waits for a person who is absent.
     pub(super) fn is_parked(&self) -> bool {
         self.prompt.as_ref().is_some_and(WaitingPrompt::is_parked)
     }
 
-    /// The call is over: nobody need answer.
+    /// Withdraws the question, because the call has ended.
     pub(super) fn withdraw(self, cx: &mut Context, identity: &CallIdentity) {
         cx.record(Event::InquiryResponse {
             id: self.pair,
@@ -167,8 +167,8 @@ impl OpenQuestion {
         }
     }
 
-    /// Tells the clients that it was settled. What is settled by configuration they have not heard of before: it is told
-    /// whole then, by the id of its pair.
+    /// Tells the clients that the question was settled. A question that the configuration settled is new to them, so they
+    /// are sent the whole question, by the id of its pair.
     pub(super) fn tell_settled(&self, cx: &mut Context, identity: &CallIdentity, settled: Settled) {
         let prompt = match self.prompt_id() {
             Some(prompt) => prompt,
@@ -189,7 +189,7 @@ impl OpenQuestion {
         cx.tell(Update::QuestionClosed { prompt, settled });
     }
 
-    /// The prompt as a client shows it; none where a model is asked.
+    /// The prompt as a client shows it; `None` if a model is asked.
     pub(super) fn prompt(&self, cx: &Context, identity: &CallIdentity) -> Option<Prompt> {
         let id = self.prompt.as_ref()?.id();
         Some(self.prompt_as(cx, identity, id))
@@ -213,16 +213,15 @@ impl OpenQuestion {
     }
 }
 
-/// A client is there that can show this question.
+/// Whether a client is attached that can show this question.
 pub(super) fn can_show(cx: &Context, question: &Question) -> bool {
     cx.client
         .as_ref()
         .is_some_and(|client| client.questions && (client.secret || !question.is_secret()))
 }
 
-/// The question as it is recorded and routed: lines put in their place, and `exclusive` as tool, source and
-/// configuration say. A secret's is never softened, nor is what the assistant asks the user: the assistant answering its
-/// own question would answer nothing.
+/// The question as it is recorded and routed, with `exclusive` from tool, source and configuration. A secret always
+/// stays exclusive. So does a question of the assistant to the user, because the assistant cannot answer itself.
 fn effective(question: Question, tool: &str, rules: &ToolRules, cx: &Context) -> Question {
     let mut question = if rules.outside {
         question.from_outside()

@@ -1,4 +1,4 @@
-//! Where a call goes on when its turn is resumed.
+//! The next step of a call in a resumed turn.
 
 use serde_json::Value;
 
@@ -21,26 +21,26 @@ use crate::{
     record::{PromptId, PromptSubject, ResultReason},
 };
 
-/// Where a call goes on.
+/// Next step of a resumed call.
 #[derive(Debug)]
 enum Next {
-    /// Nowhere: it is done.
+    /// None: the call is done.
     Done,
-    /// From the beginning, with these raw arguments.
+    /// Begin again with these raw arguments.
     Begin(String),
-    /// From its preparation, with what is known.
+    /// Prepare again, with the answers on record.
     Prepare,
-    /// With a secret that is gone.
+    /// Ask for a secret again, which is not on record.
     AskAgain(Question),
-    /// With a prompt that waited for a person.
+    /// Reopen a prompt that waited for a person.
     Show(PromptId),
-    /// With a question whose inquiry was cut off, or that nobody saw to yet; and how the same question failed before
-    /// it was asked.
+    /// Decide about a question whose inquiry was cut off or that was not routed yet. The second field is its earlier
+    /// failure.
     Consider(Box<OpenQuestion>, Option<FailedQuestion>),
 }
 
 impl Call {
-    /// The call of this history goes on. Its place is that among the calls of its response.
+    /// Resumes the call of this history. `place` is its place among the calls of its response.
     pub(crate) fn resume(cx: &mut Context, past: &CallHistory, place: usize) -> Self {
         let (mut call, next) = restore(cx, past);
         match next {
@@ -54,14 +54,14 @@ impl Call {
         call
     }
 
-    /// The call of this history is not gone on with: whatever is open of it is settled on record.
+    /// Closes the call of this history: records an end for everything that is open.
     pub(crate) fn close(cx: &mut Context, past: &CallHistory) {
         let (mut call, _) = restore(cx, past);
         call.end(cx, Ending::Cancelled);
     }
 }
 
-/// The call of this history, and where it goes on. What is decided already is finished here.
+/// The call of this history and its next step. A decided end is recorded here.
 fn restore(cx: &mut Context, past: &CallHistory) -> (Call, Next) {
     let details = past.details().cloned().unwrap_or_default();
     let mut call = call_of(past, &details);
@@ -72,7 +72,7 @@ fn restore(cx: &mut Context, past: &CallHistory) -> (Call, Next) {
     if matches!(past.state(), CallState::Made | CallState::Proposed) {
         return (call, Next::Begin(details.arguments));
     }
-    // Clients know nothing of what was shown before.
+    // Clients have not seen anything of the interrupted turn.
     call.tell_call(cx, false, past.tool());
     match past.state().clone() {
         CallState::Ending(end) => finish(cx, &mut call, &end),
@@ -128,7 +128,7 @@ fn call_of(past: &CallHistory, details: &CallDetails) -> Call {
     call
 }
 
-/// It is prepared, unless a secret is missing, which has to be typed again first.
+/// Prepares the call again, unless a secret has to be typed again first.
 fn prepare(details: CallDetails) -> Next {
     let gone = details
         .answers
@@ -140,7 +140,7 @@ fn prepare(details: CallDetails) -> Next {
     gone.map_or(Next::Prepare, Next::AskAgain)
 }
 
-/// Only the result is missing.
+/// Records the result of a call whose end is decided.
 fn finish(cx: &mut Context, call: &mut Call, end: &PendingEnd) {
     let tool = &call.identity.tool;
     let text = match end {
@@ -154,7 +154,7 @@ fn finish(cx: &mut Context, call: &mut Call, end: &PendingEnd) {
     call.finish_aside(cx, CallEnding { reason, text });
 }
 
-/// What the model is told of a question without an answer.
+/// The text for the model about a question without an answer.
 fn unanswered(cx: &Context, tool: &str, pair: &str) -> String {
     let asked = cx.history.question(pair);
     match asked.map(|asked| (asked.question(), asked.state())) {
@@ -190,7 +190,7 @@ fn deliver(cx: &mut Context, call: &mut Call, held: HeldResult, delivery: Delive
     Next::Done
 }
 
-/// It waits for an answer.
+/// The next step of a call that waits for an answer.
 fn ask(cx: &mut Context, call: &mut Call, pair: &str) -> Next {
     let Some(mut open) = open_question(cx, pair) else {
         return Next::Prepare;
@@ -208,7 +208,7 @@ fn ask(cx: &mut Context, call: &mut Call, pair: &str) -> Next {
     Next::Show(id)
 }
 
-/// A question that is on record, before anybody is asked.
+/// A recorded question that was not put to anyone.
 fn open_question(cx: &Context, pair: &str) -> Option<OpenQuestion> {
     let asked = cx.history.question(pair)?;
     Some(OpenQuestion::recorded(

@@ -1,4 +1,4 @@
-//! Who answers a question: the person, a model, the configuration, nobody. One function that reads as its table.
+//! Routing of a question to a person, a model, the configuration or nobody: one function that reads as a table.
 
 use serde_json::Value;
 
@@ -8,39 +8,39 @@ use crate::{
     rules::{Configured, DetachedMode, Target},
 };
 
-/// All that routing looks at. No rule looks at a tool's name.
+/// The inputs of [`route`]. No rule uses the name of a tool.
 #[derive(Clone, Debug)]
 pub struct Facts<'a> {
-    /// Who the configuration says is asked.
+    /// The configured target.
     pub target: &'a Target,
-    /// A client is there that can show this question.
+    /// Whether a client is attached that can show this question.
     pub attached: bool,
     /// `detached.tool` of the tool.
     pub detached: DetachedMode,
     /// The configured answer.
     pub configured: Option<&'a Configured>,
-    /// What a person said earlier in this turn, for the rest of it.
+    /// The answer that a person gave earlier for the rest of the turn.
     pub remembered: Option<&'a Value>,
-    /// The tool asks while it runs: the question cannot be parked.
+    /// Whether the tool runs on while it asks, so that the question cannot be parked.
     pub live: bool,
 }
 
-/// Where the answer comes from.
+/// Source of the answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Route {
-    /// It is there already.
+    /// Answered already; ask nobody.
     Given(Answer, By),
     /// Ask the client.
     Ask,
     /// Ask a model.
     Inquire,
-    /// Stop at the prompt.
+    /// Stop the turn at the prompt.
     Park,
-    /// There is none.
+    /// No answer, for this reason.
     Fail(Reason),
 }
 
-/// Routes a question that is not broken and was not asked before. Its `exclusive` is the effective one.
+/// Routes a question that is valid and was not asked before. `exclusive` must be the effective value.
 #[must_use]
 pub fn route(question: &Question, facts: &Facts<'_>) -> Route {
     if let Some(answer) = remembered(question, facts) {
@@ -69,7 +69,7 @@ pub fn route(question: &Question, facts: &Facts<'_>) -> Route {
     }
 }
 
-/// Only a person's "for the rest of this turn" is remembered, and only where the question allows it.
+/// The answer that a person gave for the rest of the turn, if the question allows it.
 fn remembered(question: &Question, facts: &Facts<'_>) -> Option<Answer> {
     let value = facts.remembered?;
     if question.persistence == Persistence::None || question.is_secret() {
@@ -78,7 +78,7 @@ fn remembered(question: &Question, facts: &Facts<'_>) -> Option<Answer> {
     question.accept(value).ok()
 }
 
-/// A secret is never configured, so any configured answer to one is a misfit.
+/// The configured answer, if it fits. A configured answer to a secret never fits.
 pub(crate) fn from_configuration(question: &Question, configured: &Configured) -> Option<Answer> {
     if question.is_secret() {
         return None;

@@ -1,20 +1,20 @@
-//! A run of a call's tool: its time, which stands still while a question of it is open.
+//! A run of a call's tool, whose clock stops while a live question is open.
 
 use crate::{call::question::OpenQuestion, input::Time, record::PromptId};
 
 /// A run of a tool.
 #[derive(Debug)]
 pub(super) struct Running {
-    /// When its time is over, unless a question is open.
+    /// The time at which the run is stopped, unless a question is open.
     deadline: Option<Time>,
-    /// What was left of its time when a question stopped the clock.
+    /// Time left when a question stopped the clock.
     left: Time,
-    /// What it asked and has no answer yet.
+    /// Live questions without an answer.
     live: Vec<OpenQuestion>,
     stopping: Option<Stopping>,
 }
 
-/// Why a run is being stopped.
+/// Reason for which a run is being stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stopping {
     Cancelled,
@@ -37,17 +37,17 @@ impl Running {
         self.stopping
     }
 
-    /// It is to stop, for this reason; false where it is being stopped already.
+    /// Begins to stop the run. Returns false if it is being stopped already.
     pub(super) fn stop(&mut self, why: Stopping) -> bool {
         self.stopping.replace(why).is_none()
     }
 
-    /// Its clock, which a live question stops, has run out.
+    /// Whether the run has used up its time.
     pub(super) fn is_too_slow(&self, now: Time) -> bool {
         self.deadline().is_some_and(|deadline| deadline <= now)
     }
 
-    /// When its time is over, if it is neither stopped nor waiting.
+    /// The time at which the run is stopped, unless it is being stopped or waits for an answer.
     pub(super) fn deadline(&self) -> Option<Time> {
         self.deadline.filter(|_| self.stopping.is_none())
     }
@@ -62,19 +62,19 @@ impl Running {
         live.find(|open| open.prompt_id().as_ref() == Some(prompt))
     }
 
-    /// It asks: its clock stands still.
+    /// Adds a live question and stops the clock.
     pub(super) fn wait(&mut self, question: OpenQuestion, now: Time) {
         self.live.push(question);
         self.turn_clock(now);
     }
 
-    /// A question of it ended: its clock goes on after the last.
+    /// Removes a live question. The clock goes on after the last one.
     pub(super) fn settle(&mut self, pair: &str, now: Time) {
         self.live.retain(|live| live.pair() != pair);
         self.turn_clock(now);
     }
 
-    /// It is over, or ends: what it asked need not be answered.
+    /// Takes the live questions, because the run ends.
     pub(super) fn take_live(&mut self) -> Vec<OpenQuestion> {
         std::mem::take(&mut self.live)
     }

@@ -1,4 +1,4 @@
-//! Where a call stands, and what it waits on there.
+//! State of a call, and the questions and prompts that it waits for.
 
 use crate::{
     call::{
@@ -8,29 +8,29 @@ use crate::{
     record::PromptId,
 };
 
-/// Where a call stands.
+/// State of a call.
 #[derive(Debug)]
 pub(super) enum State {
-    /// It was made and nothing happened yet.
+    /// Being prepared.
     New,
     Preparing,
-    /// It may run, and waits for a place.
+    /// May run, and waits for a free slot.
     Ready {
         title: String,
     },
     Running(Running),
-    /// It asked, and runs again with the answer.
+    /// Waits for an answer, and is then prepared again.
     Asking(Box<OpenQuestion>),
-    /// A person decides whether it runs.
+    /// Waits for permission to run.
     Permission(PermissionPrompt),
-    /// A person decides whether the model sees its result.
+    /// Waits for permission to deliver the result.
     Delivery(DeliveryPrompt),
-    /// It has its result, which stands in the turn's history.
+    /// Has its result, which is in the turn's history.
     Done,
 }
 
 impl State {
-    /// All questions that the call waits on: its own, or those of its run.
+    /// The questions that the call waits for: its own, or those of its run.
     pub(super) fn questions(&self) -> impl Iterator<Item = &OpenQuestion> {
         let (own, live) = match self {
             Self::Asking(open) => (Some(open.as_ref()), [].as_slice()),
@@ -51,7 +51,7 @@ impl State {
         }
     }
 
-    /// What waits under this prompt.
+    /// The waiting prompt with this id.
     pub(super) fn waiting_mut(&mut self, id: &PromptId) -> Option<&mut WaitingPrompt> {
         match self {
             Self::Permission(prompt) => Some(prompt.waiting_mut()),

@@ -1,4 +1,4 @@
-//! What became of a call.
+//! State of a call, folded from events.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::{
     record::{CallEnd, CallKey, Closed, Permission, PromptId, Reason, ResultReason},
 };
 
-/// A call of the turn and what became of it.
+/// A call of the turn and its state.
 #[derive(Clone, Debug)]
 pub struct CallHistory {
     pub(super) key: CallKey,
@@ -17,79 +17,79 @@ pub struct CallHistory {
     pub(super) runs: u32,
     pub(super) first: u32,
     pub(super) state: CallState,
-    /// Dropped when the call's step is over.
+    /// `None` once the call's step is over.
     pub(super) details: Option<Box<CallDetails>>,
 }
 
-/// What only the step of a call needs to know of it.
+/// Details of a call that only its own step needs.
 #[derive(Clone, Debug, Default)]
 pub struct CallDetails {
     /// The raw arguments, as received.
     pub arguments: String,
     /// The latest answer to each question, by question id.
     pub answers: Vec<(String, RecordedAnswer)>,
-    /// How often each question was answered.
+    /// Number of answers to each question.
     pub answered: Vec<(Question, u32)>,
-    /// How many questions it asked.
+    /// Number of questions that the call asked.
     pub asked: u32,
     /// The hash that a person permitted for this call.
     pub permitted: Option<String>,
-    /// The text to run with instead, where a person changed it.
+    /// The text that replaces the prepared one, if a person changed it.
     pub new_text: Option<String>,
-    /// Its result, or the one that is held back.
+    /// The result, held or delivered.
     pub result: Option<RecordedResult>,
 }
 
-/// A result, as far as it is on record.
+/// A result on record.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordedResult {
-    /// What the model is sent, or would be.
+    /// Text for the model.
     pub content: String,
-    /// What else goes on record, while the result is held back.
+    /// Other data of a held result, for its final record.
     pub details: Option<Value>,
 }
 
-/// An answer, as far as it is on record.
+/// An answer on record.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RecordedAnswer {
-    /// The answer as it stands on record.
+    /// The recorded answer.
     Value(Value),
-    /// A secret: it has to be asked for again.
+    /// A secret, which is not on record and has to be asked for again.
     Gone(Question),
 }
 
-/// Where a call stands.
+/// State of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallState {
-    /// The response that makes it has no end on record, so it counts as not there.
+    /// Its response has no end on record, so the call is ignored.
     Proposed,
-    /// It was made, and nothing happened yet.
+    /// The model made the call, and nothing happened yet.
     Made,
-    /// It is to be prepared, with the answers so far.
+    /// The call has to be prepared, with the answers so far.
     Due,
-    /// This prompt asks whether it may run.
+    /// This prompt asks for permission to run.
     Permission(PromptId),
-    /// It runs, or ran when the process ended.
+    /// The call runs, or ran when the process ended.
     Running {
-        /// The ids of its open questions.
+        /// Ids of its open live questions.
         live: Vec<String>,
     },
-    /// It waits for the answer to the question with this id.
+    /// The call waits for the answer to the question with this id.
     Asking(String),
-    /// It has a result, which the model may not have seen.
+    /// The call has a result that the model may not see yet.
     Held {
         /// How the call ended.
         end: CallEnd,
-        /// What is known of whether the model may see it.
+        /// Decision about the delivery to the model.
         delivery: DeliveryState,
     },
-    /// How it ends is decided, and its result is not on record.
+    /// The end is decided, but the result is not on record.
     Ending(PendingEnd),
-    /// It has its result. This is final.
+    /// The call has its result. This state is final.
     Done(CallEnd),
 }
 
-/// What is known of whether the model may see a result.
+/// Delivery of a result to the model: not asked, waiting for a prompt, or allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeliveryState {
     /// Nobody was asked.
@@ -100,32 +100,32 @@ pub enum DeliveryState {
     Allowed,
 }
 
-/// How a call ends whose result is not on record.
+/// Decided end of a call whose result is not on record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PendingEnd {
-    /// The question with this id has no answer; why stands with the question.
+    /// The question with this id has no answer. The reason is recorded with the question.
     Unanswered(String),
-    /// A person said that it may not run.
+    /// A person refused to let the call run.
     Declined {
-        /// What the person left for the model.
+        /// The person's note for the model.
         note: Option<String>,
     },
-    /// A person withheld its result.
+    /// A person withheld the result.
     Withheld {
-        /// What the person left for the model.
+        /// The person's note for the model.
         note: Option<String>,
     },
-    /// Its prompt could not be shown.
+    /// The prompt could not be shown.
     PromptFailed {
         /// Why, in words.
         why: String,
     },
-    /// It was cancelled.
+    /// The call was cancelled.
     Cancelled,
 }
 
 impl CallHistory {
-    /// Its place in the turn.
+    /// Place of the call in the turn.
     #[must_use]
     pub fn key(&self) -> CallKey {
         self.key
@@ -143,39 +143,39 @@ impl CallHistory {
         &self.tool
     }
 
-    /// What it does, in one line, as people were told last; empty where that is not on record.
+    /// One line that describes the call, as it was last shown; empty if that is not on record.
     #[must_use]
     pub fn title(&self) -> &str {
         &self.title
     }
 
-    /// How often it was run.
+    /// Number of runs.
     #[must_use]
     pub fn runs(&self) -> u32 {
         self.runs
     }
 
-    /// The place of its [`crate::Event::ToolCall`] among the events of the turn. A response that was cut off by the
-    /// end of the process may have made another call with the same key before.
+    /// Place of its [`crate::Event::ToolCall`] among the events of the turn. A response that the end of the process cut
+    /// off may have made another call with the same key before.
     #[must_use]
     pub fn first(&self) -> u32 {
         self.first
     }
 
-    /// Where it stands.
+    /// State of the call.
     #[must_use]
     pub fn state(&self) -> &CallState {
         &self.state
     }
 
-    /// What its step needs to know of it; none once that is over.
+    /// Details for the call's own step; `None` once that is over.
     #[must_use]
     pub fn details(&self) -> Option<&CallDetails> {
         self.details.as_deref()
     }
 
-    /// What the model is sent as its result, and whether that is an error; none before it has one, and none once its
-    /// step is over.
+    /// The result as the model receives it, and whether it is an error. `None` before there is one, and once the step is
+    /// over.
     #[must_use]
     pub fn result(&self) -> Option<(&str, bool)> {
         let CallState::Done(end) = &self.state else {
@@ -185,13 +185,13 @@ impl CallHistory {
         Some((&result.content, *end != CallEnd::Success))
     }
 
-    /// Whether it was made and has no result.
+    /// Whether the model made the call and it has no result yet.
     #[must_use]
     pub fn is_open(&self) -> bool {
         !matches!(self.state, CallState::Proposed | CallState::Done(_))
     }
 
-    /// It begins to run.
+    /// Marks the call as running.
     pub(super) fn start(&mut self, run: u32, title: &str) {
         self.runs = run;
         self.name(title);
@@ -207,14 +207,14 @@ impl CallHistory {
         }
     }
 
-    /// People are told what it does.
+    /// Sets the line that was shown for the call.
     pub(super) fn name(&mut self, title: &str) {
         if !title.is_empty() {
             self.title = title.into();
         }
     }
 
-    /// The call asks the question of this pair; `live`: while its tool runs on.
+    /// Marks the question of this pair as asked; `live` if the tool runs on meanwhile.
     pub(super) fn ask(&mut self, pair: &str, live: bool) {
         if !self.is_open() {
             return;
@@ -228,7 +228,7 @@ impl CallHistory {
         }
     }
 
-    /// Its question was answered with this, if that is on record.
+    /// Takes the answer to the call's question.
     pub(super) fn answered(&mut self, pair: &str, question: &Question, answer: RecordedAnswer) {
         if !self.is_open() {
             return;
@@ -248,7 +248,7 @@ impl CallHistory {
         }
     }
 
-    /// Its question has no answer and will have none.
+    /// Marks the call's question as ended without an answer.
     pub(super) fn unanswered(&mut self, pair: &str, reason: &Reason) {
         self.end_live(pair);
         if self.asks(pair) {
@@ -259,7 +259,7 @@ impl CallHistory {
         }
     }
 
-    /// A prompt asks whether it may run.
+    /// Marks the call as waiting for permission.
     pub(super) fn ask_permission(&mut self, prompt: &PromptId) {
         if matches!(
             self.state,
@@ -269,7 +269,7 @@ impl CallHistory {
         }
     }
 
-    /// The prompt that asked whether it may run was settled.
+    /// Takes the outcome of the permission prompt.
     pub(super) fn permission_closed(&mut self, prompt: &PromptId, hash: &str, closed: &Closed) {
         if self.state != CallState::Permission(prompt.clone()) {
             return;
@@ -296,14 +296,14 @@ impl CallHistory {
         };
     }
 
-    /// A prompt asks whether the model may see its result.
+    /// Marks the result as waiting for its delivery prompt.
     pub(super) fn ask_delivery(&mut self, prompt: &PromptId) {
         if let CallState::Held { delivery, .. } = &mut self.state {
             *delivery = DeliveryState::Asked(prompt.clone());
         }
     }
 
-    /// The prompt that asked whether the model may see its result was settled.
+    /// Takes the outcome of the delivery prompt.
     pub(super) fn delivery_closed(&mut self, prompt: &PromptId, closed: &Closed) {
         let CallState::Held { delivery, .. } = &mut self.state else {
             return;
@@ -328,7 +328,7 @@ impl CallHistory {
         self.state = CallState::Ending(end);
     }
 
-    /// Its result is on record and held back.
+    /// Stores a result that is held back.
     pub(super) fn hold(&mut self, end: &CallEnd, content: &str, details: Option<&Value>) {
         if !matches!(self.state, CallState::Ending(_)) {
             self.details_mut().result = Some(RecordedResult {
@@ -342,7 +342,7 @@ impl CallHistory {
         }
     }
 
-    /// It has its result. Gives its arguments; null where they could not be read.
+    /// Marks the call as finished. Returns its arguments, or null if they were not valid JSON.
     pub(super) fn finish(&mut self, end: &CallEnd, content: &str) -> Value {
         self.state = CallState::Done(end.clone());
         let details = self.details_mut();
@@ -353,7 +353,7 @@ impl CallHistory {
         self.arguments()
     }
 
-    /// Its arguments; null where they could not be read, or its step is over.
+    /// The arguments; null if they were not valid JSON or the step is over.
     pub(super) fn arguments(&self) -> Value {
         let details = self.details();
         details.map_or(Value::Null, |details| {
@@ -365,12 +365,12 @@ impl CallHistory {
         self.details.get_or_insert_default()
     }
 
-    /// Whether it waits for the answer to this question.
+    /// Whether the call waits for the answer to this question.
     fn asks(&self, pair: &str) -> bool {
         matches!(&self.state, CallState::Asking(open) if open == pair)
     }
 
-    /// A question of its run was settled.
+    /// Removes a live question that was settled.
     fn end_live(&mut self, pair: &str) {
         if let CallState::Running { live } = &mut self.state {
             live.retain(|open| open != pair);
@@ -379,12 +379,12 @@ impl CallHistory {
 }
 
 impl PendingEnd {
-    /// Why Aside ends the call.
+    /// Reason with which Aside ends the call.
     #[must_use]
     pub fn reason(&self) -> ResultReason {
         match self {
             Self::Unanswered(_) => ResultReason::Unanswered,
-            // Older programs put blank notes on record.
+            // A note may be blank on record.
             Self::Declined { note } => ResultReason::Declined {
                 noted: note.as_ref().is_some_and(|note| !note.trim().is_empty()),
             },
@@ -395,7 +395,7 @@ impl PendingEnd {
     }
 }
 
-/// The arguments of a call; nothing at all is an empty object.
+/// Parses the arguments of a call. An empty text is an empty object.
 pub(crate) fn parse_arguments(raw: &str) -> Result<Value, String> {
     if raw.trim().is_empty() {
         return Ok(Value::Object(serde_json::Map::new()));

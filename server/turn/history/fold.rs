@@ -1,4 +1,4 @@
-//! Takes the events of a turn in, one after another.
+//! Folds the events of a turn, one after another.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl TurnHistory {
-    /// Takes in the next event of the turn.
+    /// Applies the next event of the turn.
     pub fn apply(&mut self, event: &Event) {
         self.standing.apply(event);
         match event {
@@ -92,8 +92,8 @@ impl TurnHistory {
         self.applied += 1;
     }
 
-    /// A request goes out: what the last response proposed and did not end counts as not there, and what only its
-    /// step needed is dropped.
+    /// Begins a step with its request. Calls of a response without an end are ignored from here on, and details that
+    /// only the last step needed are dropped.
     fn begin_step(&mut self, step: u32) {
         for key in std::mem::take(&mut self.step_calls) {
             if let Some(call) = self.calls.get_mut(&key) {
@@ -106,8 +106,8 @@ impl TurnHistory {
         self.progress = Progress::Requested;
     }
 
-    /// There is no answer without a request: where the response is to none, the line that says so was lost. Calls
-    /// without a result stay in their step, so that they get one.
+    /// Begins a response. A response without a request means that the request's line was lost. Calls without a result
+    /// stay in their step, so that they get one.
     fn begin_response(&mut self) {
         if self.progress != Progress::Requested && self.open_calls().next().is_none() {
             self.begin_step(self.step.saturating_add(1));
@@ -158,7 +158,7 @@ impl TurnHistory {
         }
     }
 
-    /// Something came that the model has not seen.
+    /// Notes that the model has not seen everything.
     fn owe(&mut self) {
         if let Progress::Answered { owing, .. } = &mut self.progress {
             *owing = true;
@@ -339,12 +339,12 @@ impl TurnHistory {
     }
 }
 
-/// The call with this key, unless it has its result or counts as not there.
+/// The call with this key, unless it has its result or is ignored.
 fn open(calls: &mut BTreeMap<CallKey, CallHistory>, key: CallKey) -> Option<&mut CallHistory> {
     calls.get_mut(&key).filter(|call| call.is_open())
 }
 
-/// What the turn remembers of a question without an answer.
+/// Remembers a question without an answer.
 fn note_failure(memory: &mut TurnMemory, tool: &str, asked: &QuestionHistory) {
     let QuestionState::Unanswered {
         reason,
@@ -355,7 +355,7 @@ fn note_failure(memory: &mut TurnMemory, tool: &str, asked: &QuestionHistory) {
     else {
         return;
     };
-    // A person who left a note is asked again.
+    // A person who left a note may be asked again.
     if *reason != Reason::Withdrawn && note.is_none() {
         memory.fail(FailedQuestion {
             tool: tool.to_owned(),

@@ -1,4 +1,4 @@
-//! What a turn remembers about answers, refusals and approvals. It is gone when the turn ends.
+//! Memory of a turn: answers, refusals and approvals. Dropped when the turn ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,54 +12,54 @@ use crate::{
 /// The memory of one turn: values only, no text.
 #[derive(Clone, Debug, Default)]
 pub struct TurnMemory {
-    /// What a person said for the rest of the turn, by tool and question id. Booleans only.
+    /// Answers that a person gave for the rest of the turn, by tool and question id. Booleans only.
     remembered: BTreeMap<(String, String), Value>,
     failed: Vec<FailedQuestion>,
     /// Refused calls by tool: arguments and reason.
     refused: BTreeMap<String, Vec<(Value, ResultReason)>>,
-    /// Hashes of calls that may run unasked.
+    /// Hashes of calls that may run without asking.
     permitted: BTreeSet<String>,
     edits_permitted: bool,
     attempts: BTreeMap<String, u32>,
     refusals: Vec<RefusedCall>,
 }
 
-/// A question that failed or was declined without a note: the same question is not asked again.
+/// A question that failed or was declined without a note. The same question is not asked again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FailedQuestion {
     /// The tool that asked.
     pub tool: String,
-    /// What was asked.
+    /// The question.
     pub question: Question,
-    /// Why it has no answer.
+    /// Reason why there is no answer.
     pub reason: Reason,
-    /// What failed, where the reason is that something did.
+    /// The part that failed, if the reason is a failure.
     pub backend: Option<Word<Backend>>,
-    /// Why it failed or what was invalid, in words.
+    /// The failure in words.
     pub why: Option<String>,
 }
 
-/// Something that was refused, and by no person.
+/// A call or question that was refused, but not by a person.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RefusedCall {
-    /// Its place in the turn.
+    /// Place of the call in the turn.
     pub call: CallKey,
     /// The tool of the call.
     pub tool: String,
-    /// The arguments of the call; null where they could not be read.
+    /// The arguments of the call; null if they were not valid JSON.
     pub arguments: Value,
-    /// Why.
+    /// Cause of the refusal.
     pub cause: RefusalCause,
 }
 
 impl TurnMemory {
-    /// What a person said of this question for the rest of the turn.
+    /// The answer that a person gave to this question for the rest of the turn.
     #[must_use]
     pub fn remembered(&self, tool: &str, question: &str) -> Option<&Value> {
         self.remembered.get(&(tool.to_owned(), question.to_owned()))
     }
 
-    /// How the same question failed before, if it did.
+    /// The earlier failure of the same question.
     #[must_use]
     pub fn failed(&self, tool: &str, question: &Question) -> Option<&FailedQuestion> {
         self.failed
@@ -67,7 +67,7 @@ impl TurnMemory {
             .find(|failed| failed.tool == tool && failed.question.is_same(question))
     }
 
-    /// Why the same call was refused before, if it was.
+    /// The reason for which the same call was refused before.
     #[must_use]
     pub fn refused(&self, tool: &str, arguments: &Value) -> Option<&ResultReason> {
         let of_tool = self.refused.get(tool)?.iter();
@@ -87,14 +87,14 @@ impl TurnMemory {
         self.edits_permitted
     }
 
-    /// What was refused, and by no person, in call order; the same call for the same reason once.
+    /// Refusals in call order, without those by a person. The same call is listed once for each reason.
     #[must_use]
     pub fn refusals(&self) -> &[RefusedCall] {
         &self.refusals
     }
 
-    /// The id of the next pair of this call and question. Attempts count over equal ids, because a provider may
-    /// use a call id twice in a turn, and ids with dots in them may read alike.
+    /// The id of the next pair of this call and question. Attempts count over equal ids, because a provider may use a
+    /// call id twice in a turn, and ids that contain dots may coincide.
     #[must_use]
     pub fn next_pair(&self, tool: &str, call_id: &str, question: &str) -> String {
         let stem = format!("tool_call.{tool}.{call_id}.{question}");
@@ -102,7 +102,7 @@ impl TurnMemory {
         format!("{stem}.{}", attempt.saturating_add(1))
     }
 
-    /// Takes in the id of a pair: the next one of its kind counts on from it.
+    /// Counts the id of a pair, so that the next one of its kind follows.
     pub(super) fn count_pair(&mut self, id: &str) {
         if let Some((stem, attempt)) = id.rsplit_once('.')
             && let Ok(attempt) = attempt.parse::<u32>()
@@ -141,7 +141,7 @@ impl TurnMemory {
         self.edits_permitted = true;
     }
 
-    /// Takes in why a call, its result or its question came to nothing; what is no refusal does not count.
+    /// Counts a refusal. Causes that are not refusals are ignored.
     pub(super) fn count_refusal(&mut self, refused: RefusedCall) {
         let same = |known: &RefusedCall| {
             RefusedCall {
@@ -157,7 +157,7 @@ impl TurnMemory {
         }
     }
 
-    /// The user said something: people are asked again.
+    /// Forgets refusals and failed questions after a message of the user, so that people are asked again.
     pub(super) fn lift(&mut self) {
         self.failed.clear();
         self.refused.clear();

@@ -1,18 +1,18 @@
-//! What became of a turn: of its calls, questions and prompts, folded once from its events.
+//! State of a turn with its calls, questions and prompts, folded once from its events.
 //!
-//! Invariant: no other code works out from events where a call, a question or a prompt stands. Events about a call,
-//! question or prompt that is not known change none of them.
+//! Invariant: no other code derives the state of a call, a question or a prompt from events. Events about an unknown
+//! call, question or prompt change nothing.
 //!
-//! | module | what became of |
+//! | module | state of |
 //! |---|---|
-//! | `fold` | nothing of its own: it takes in the events |
+//! | `fold` | nothing of its own: applies the events |
 //! | [`call`] | a call |
 //! | [`question`] | a question that a tool asked |
 //! | [`prompt`] | a prompt that waited for a person |
-//! | [`memory`] | what the turn remembers of answers, refusals and approvals |
+//! | [`memory`] | answers, refusals and approvals that the turn remembers |
 //! | [`progress`] | the last request |
 //! | [`standing`] | the turn, as the list of conversations shows it |
-//! | [`transcript`] | nothing of its own: what providers are sent |
+//! | [`transcript`] | the messages that providers are sent |
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -40,18 +40,18 @@ pub use prompt::{PromptHistory, PromptState};
 pub use question::{QuestionHistory, QuestionState};
 pub use standing::{OpenPrompt, Standing};
 
-/// What became of one turn, from its events.
+/// State of one turn, folded from its events.
 #[derive(Clone, Debug, Default)]
 pub struct TurnHistory {
     standing: Standing,
     progress: Progress,
     step: u32,
-    /// The words of the step's response.
+    /// Text of the step's response.
     text: String,
-    /// A message of the user's that no request has taken along yet.
+    /// Whether a message of the user's waits for the next request.
     steered: bool,
     calls: BTreeMap<CallKey, CallHistory>,
-    /// The calls of this step, in the order in which the response made them.
+    /// Calls of this step, in the order of the response.
     step_calls: Vec<CallKey>,
     questions: HashMap<String, QuestionHistory>,
     prompts: HashMap<PromptId, PromptHistory>,
@@ -75,13 +75,13 @@ impl TurnHistory {
         history
     }
 
-    /// How far the turn came, as the list of conversations shows it.
+    /// State of the turn for the list of conversations.
     #[must_use]
     pub fn standing(&self) -> &Standing {
         &self.standing
     }
 
-    /// How far the last request came.
+    /// Progress of the last request.
     #[must_use]
     pub fn progress(&self) -> &Progress {
         &self.progress
@@ -93,13 +93,13 @@ impl TurnHistory {
         self.step
     }
 
-    /// The words of the step's response so far.
+    /// Text of the step's response so far.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether the user said something that no request has taken along yet.
+    /// Whether a message of the user's waits for the next request.
     #[must_use]
     pub fn is_steered(&self) -> bool {
         self.steered
@@ -111,12 +111,12 @@ impl TurnHistory {
         self.calls.get(&key)
     }
 
-    /// All calls of the turn in call order, those that count as not there included.
+    /// All calls of the turn in call order, ignored ones included.
     pub fn calls(&self) -> impl Iterator<Item = &CallHistory> {
         self.calls.values()
     }
 
-    /// The calls of this step, in the order in which its response made them; none before that is whole.
+    /// Calls of this step, in the order of the response; none before that is complete.
     pub fn step_calls(&self) -> impl Iterator<Item = &CallHistory> {
         let calls = self.step_calls.iter().filter_map(|key| self.calls.get(key));
         calls.filter(|call| call.state != CallState::Proposed)
@@ -127,7 +127,7 @@ impl TurnHistory {
         self.step_calls().filter(|call| call.is_open())
     }
 
-    /// The open calls that a person is asked to permit, or has permitted, and that did not run since.
+    /// Open calls that wait for permission, or were permitted and have not run since.
     pub fn permission_calls(&self) -> impl Iterator<Item = &CallHistory> {
         self.open_calls().filter(|call| match call.state() {
             CallState::Permission(_) => true,
@@ -138,7 +138,7 @@ impl TurnHistory {
         })
     }
 
-    /// The key of the next call that is made.
+    /// The key for the next call.
     #[must_use]
     pub fn next_call(&self) -> CallKey {
         let made = |(_, call): &(&CallKey, &CallHistory)| call.state != CallState::Proposed;
@@ -163,7 +163,7 @@ impl TurnHistory {
         self.prompts.get(id)
     }
 
-    /// The prompt that a call waits on and that a resume can answer.
+    /// The prompt that a call waits for and that a resume can answer.
     #[must_use]
     pub fn waits_on<'a>(&'a self, call: &'a CallHistory) -> Option<&'a PromptId> {
         match &call.state {
@@ -180,49 +180,49 @@ impl TurnHistory {
         }
     }
 
-    /// What the turn remembers.
+    /// The turn's memory.
     #[must_use]
     pub fn memory(&self) -> &TurnMemory {
         &self.memory
     }
 
-    /// What the model was told of a tool that it must call.
+    /// Directives about a tool that the model must call.
     #[must_use]
     pub fn force(&self) -> &ForceHistory {
         &self.force
     }
 
-    /// How many responses in a row were cut with nothing complete in them, as far as the model was told.
+    /// Number of successive responses that were cut off before anything was complete, as far as the model was told.
     #[must_use]
     pub fn cuts(&self) -> u8 {
         self.cuts
     }
 
-    /// Whether the repair of the final answer was asked for.
+    /// Whether the model was asked to repair the final answer.
     #[must_use]
     pub fn schema_repair(&self) -> bool {
         self.schema_repair
     }
 
-    /// The tokens that are on record, those of inquiries included.
+    /// Tokens on record, those of inquiries included.
     #[must_use]
     pub fn usage(&self) -> Usage {
         self.usage
     }
 
-    /// What models refused in this turn, in order.
+    /// Features that models refused in this turn, in order.
     #[must_use]
     pub fn learned(&self) -> &[(String, Word<Feature>)] {
         &self.learned
     }
 
-    /// The greatest number of a prompt of the turn; 0 where it has none.
+    /// The highest prompt number of the turn; 0 for none.
     #[must_use]
     pub fn last_prompt(&self) -> u32 {
         self.last_prompt
     }
 
-    /// How many events were taken in: the place of the next one.
+    /// Number of applied events, which is the place of the next one.
     #[must_use]
     pub fn applied(&self) -> u32 {
         self.applied

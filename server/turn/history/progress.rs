@@ -1,34 +1,34 @@
-//! How far the last request came, and what the model was told of it.
+//! Progress of the last request, and directives about it.
 
 use crate::{model::response::Finish, record::DirectiveKind};
 
-/// How far the last request came.
+/// Progress of the last request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Progress {
-    /// There was none.
+    /// No request was sent.
     #[default]
     Begun,
-    /// Its response has no end on record.
+    /// The request was sent, and its response has no end on record.
     Requested,
-    /// It was answered without calls.
+    /// The response made no calls.
     Answered {
-        /// Why the response ended; none where it was cancelled.
+        /// Reason why the response ended; `None` if it was cancelled.
         finish: Option<Finish>,
-        /// Something came after it that the model has not seen.
+        /// Whether something came later that the model has not seen.
         owing: bool,
     },
-    /// It was answered with calls.
+    /// The response made calls.
     Calls,
 }
 
-/// What the model was told of a tool that it must call.
+/// Directives to the model about a tool that it must call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ForceHistory {
-    /// It was told to call a tool.
+    /// The first directive to call a tool.
     pub(super) asked: Option<DirectiveKind>,
-    /// It was told a second time.
+    /// The second one.
     pub(super) asked_again: Option<DirectiveKind>,
-    /// The second time has no response yet.
+    /// Whether the second directive has no response yet.
     pub(super) retrying: bool,
 }
 
@@ -39,7 +39,7 @@ impl ForceHistory {
         matches!(&self.asked, Some(DirectiveKind::Force { tool: asked }) if asked.as_deref() == tool)
     }
 
-    /// Whether it was told a second time.
+    /// Whether the model was told a second time.
     #[must_use]
     pub fn is_asked_again(&self, tool: Option<&str>) -> bool {
         matches!(
@@ -48,7 +48,7 @@ impl ForceHistory {
         )
     }
 
-    /// Whether the second time has no response yet.
+    /// Whether the second directive has no response yet.
     #[must_use]
     pub fn is_retrying(&self) -> bool {
         self.retrying

@@ -1,8 +1,8 @@
-//! What became of a prompt.
+//! State of a prompt, folded from events.
 
 use crate::record::{CallKey, Closed, Permission, PromptSubject};
 
-/// A prompt of the turn and what became of it.
+/// A prompt of the turn and its state.
 #[derive(Clone, Debug)]
 pub struct PromptHistory {
     pub(super) call: CallKey,
@@ -12,53 +12,53 @@ pub struct PromptHistory {
     pub(super) last: u32,
 }
 
-/// What became of a prompt. Whether it still waits for a person is decided by [`super::Standing`].
+/// State of a prompt. [`super::Standing`] decides whether it still waits for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PromptState {
-    /// Nobody answered it.
+    /// Nobody has answered.
     Open,
     /// A `runTool` prompt was answered.
     Permitted(Permission),
     /// A `deliverResult` prompt was answered: whether the model may see the result.
     Delivered(bool),
-    /// It asked a question, which has its response.
+    /// A question prompt whose question has its response.
     Answered,
-    /// A person would not answer.
+    /// A person declined to answer.
     Declined,
-    /// It was withdrawn.
+    /// The prompt was withdrawn.
     Withdrawn,
-    /// It could not be shown.
+    /// The prompt could not be shown.
     Failed,
-    /// It was settled with an answer that this version does not know, which permits and delivers nothing.
+    /// The prompt was settled with an answer that this version does not know. Nothing is permitted or delivered.
     Unknown,
 }
 
 impl PromptHistory {
-    /// The call it belongs to.
+    /// The call that the prompt belongs to.
     #[must_use]
     pub fn call(&self) -> CallKey {
         self.call
     }
 
-    /// What it asks.
+    /// Subject of the prompt.
     #[must_use]
     pub fn subject(&self) -> &PromptSubject {
         &self.subject
     }
 
-    /// What became of it.
+    /// State of the prompt.
     #[must_use]
     pub fn state(&self) -> &PromptState {
         &self.state
     }
 
-    /// The place, among the events of the turn, of the one that first opened it.
+    /// Place of the event that first opened it, among the events of the turn.
     #[must_use]
     pub fn first(&self) -> u32 {
         self.first
     }
 
-    /// The place, among the events of the turn, of the last one about it: the one that settled it, if it was.
+    /// Place of the last event about it, among the events of the turn: the one that settled it, if any.
     #[must_use]
     pub fn last(&self) -> u32 {
         self.last
@@ -66,7 +66,7 @@ impl PromptHistory {
 }
 
 impl PromptState {
-    /// How a prompt with this subject was settled. An answer to a prompt of another kind is unknown.
+    /// State of a settled prompt with this subject. An answer to a prompt of another kind is unknown.
     pub(super) fn of(subject: &PromptSubject, closed: &Closed) -> Self {
         match (subject, closed) {
             (PromptSubject::RunTool { .. }, Closed::Permitted { permission, .. }) => {

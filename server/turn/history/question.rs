@@ -1,4 +1,4 @@
-//! What became of a tool's question.
+//! State of a tool's question, folded from events.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::{
     record::{Backend, By, CallKey, InquiryResponse, PromptId, Reason, Word},
 };
 
-/// A question of the turn and what became of it.
+/// A question of the turn and its state.
 #[derive(Clone, Debug)]
 pub struct QuestionHistory {
     pub(super) call: CallKey,
@@ -20,33 +20,33 @@ pub struct QuestionHistory {
     pub(super) state: QuestionState,
 }
 
-/// What became of a question.
+/// State of a question.
 #[derive(Clone, Debug, PartialEq)]
 pub enum QuestionState {
-    /// It has no response, and no prompt asks it.
+    /// No response, and no prompt.
     Open,
-    /// This prompt asks it, and it has no response.
+    /// No response; this prompt asks the question.
     Prompted(PromptId),
-    /// It was answered.
+    /// The question was answered.
     Answered {
-        /// The answer as it stands on record.
+        /// The recorded answer.
         answer: Value,
-        /// Who or what answered.
+        /// The answerer.
         by: By,
-        /// The person said: for the rest of this turn.
+        /// Whether the person answered for the rest of this turn.
         remember: bool,
     },
     /// A person typed a secret, which is not on record.
     Secret,
-    /// It has no answer and will have none.
+    /// The question has no answer and will not get one.
     Unanswered {
-        /// Why it has no answer.
+        /// Reason why there is no answer.
         reason: Reason,
-        /// What failed, where the reason is that something did.
+        /// The part that failed, if the reason is a failure.
         backend: Option<Word<Backend>>,
-        /// Why it failed or what was invalid, in words.
+        /// The failure in words.
         why: Option<String>,
-        /// What the person left for the model.
+        /// The person's note for the model.
         note: Option<String>,
     },
 }
@@ -58,43 +58,43 @@ impl QuestionHistory {
         self.call
     }
 
-    /// Whose question it is.
+    /// Origin of the question.
     #[must_use]
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// What was asked.
+    /// The question.
     #[must_use]
     pub fn question(&self) -> &Question {
         &self.question
     }
 
-    /// Whether it was asked while the tool ran on, so that no resume can answer it.
+    /// Whether the tool ran on while it asked, so that a resume cannot answer.
     #[must_use]
     pub fn is_live(&self) -> bool {
         self.live
     }
 
-    /// How the same question failed before this one was asked in the turn; none where it did not.
+    /// Earlier failure of the same question in the turn.
     #[must_use]
     pub fn before(&self) -> Option<&FailedQuestion> {
         self.before.as_ref()
     }
 
-    /// The prompt that asked it last; none where no person was asked.
+    /// The latest prompt that asked the question; `None` if no person was asked.
     #[must_use]
     pub fn prompt(&self) -> Option<&PromptId> {
         self.prompt.as_ref()
     }
 
-    /// What became of it.
+    /// State of the question.
     #[must_use]
     pub fn state(&self) -> &QuestionState {
         &self.state
     }
 
-    /// Whether it has no response yet.
+    /// Whether the question has no response yet.
     #[must_use]
     pub fn is_open(&self) -> bool {
         matches!(self.state, QuestionState::Open | QuestionState::Prompted(_))

@@ -1,15 +1,15 @@
-//! How far a turn came: all that the list of conversations needs to know of it.
+//! State of a turn as far as the list of conversations needs it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::record::{CallKey, Event, Outcome, PromptId, PromptSubject};
 
-/// How far a turn came. It alone decides which prompts are settled.
+/// Outcome and open prompts of a turn. No other type decides which prompts are settled.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Standing {
-    /// How the turn ended, unless it was resumed since. Without one, it runs or was interrupted.
+    /// Outcome of the turn, unless it was resumed since. `None` means that it runs or was interrupted.
     pub outcome: Option<Outcome>,
-    /// The prompts that nobody has settled, in the order in which they were opened.
+    /// Prompts that nobody has settled, in the order of opening.
     pub open: Vec<OpenPrompt>,
 }
 
@@ -18,22 +18,22 @@ pub struct Standing {
 pub struct OpenPrompt {
     /// The id that an answer names.
     pub prompt: PromptId,
-    /// The call it belongs to.
+    /// The call that the prompt belongs to.
     pub call: CallKey,
-    /// The id of the question's pair, where it asks a tool's question.
+    /// The id of the question's pair, for a tool's question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inquiry: Option<String>,
 }
 
 impl Standing {
-    /// Takes in the next event of the turn.
+    /// Applies the next event of the turn.
     pub fn apply(&mut self, event: &Event) {
         match event {
             // These may come after the end, and do not go on with the turn.
             Event::LateAnswer { .. } | Event::Notice { .. } | Event::Learned { .. } => return,
             Event::TurnStart => {
-                // Until its message is on record there is nothing to go on with: after a crash in between, the user
-                // sends it again.
+                // Without its message on record there is nothing to resume: after a crash in between, the user sends the
+                // message again.
                 *self = Self {
                     outcome: Some(Outcome::Cancelled),
                     open: Vec::new(),
@@ -78,7 +78,7 @@ impl Standing {
         self.outcome = None;
     }
 
-    /// Whether the turn ended in a way that leaves nothing to resume.
+    /// Whether the turn ended and leaves nothing to resume.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.outcome

@@ -1,7 +1,7 @@
-//! What a provider is sent, in its order: the one place that decides which events those are.
+//! Transcript of a conversation for providers: the one place that decides which events they are sent, in which order.
 //!
-//! A transcript is a chain of links that never change, one for each request and response. Forking it for an
-//! inquiry is copying one pointer, and two forks share all bytes that they have in common.
+//! A transcript is a chain of immutable links, one for each request and response. Forking for an inquiry copies one
+//! pointer, and two forks share all bytes that they have in common.
 
 use std::sync::Arc;
 
@@ -10,40 +10,40 @@ use crate::{
     record::{CallEnd, CallKey, DirectiveKind, Event},
 };
 
-/// What stands for a response that was cancelled before it said anything.
+/// Placeholder for a response that was cancelled before its first word.
 pub const INTERRUPTED: &str = "[interrupted]";
 
-/// Something that providers are sent.
+/// Part of a message to a provider.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
-    /// What the user asked for.
+    /// A message of the user.
     User {
-        /// What the user wrote.
+        /// The user's text.
         text: String,
-        /// What was attached.
+        /// Its attachments.
         attachments: Vec<Attachment>,
     },
-    /// What Aside itself says on the user's side.
+    /// A text of Aside's own, on the user's side.
     Directive(String),
-    /// What the user added.
+    /// A message that the user added while the turn ran.
     Steer(String),
-    /// Words of the model.
+    /// Text of the model.
     Text {
-        /// The words of the model.
+        /// The text.
         text: String,
-        /// What the provider needs back.
+        /// Raw JSON that the provider needs back.
         opaque: Option<String>,
     },
     /// Reasoning of the model.
     Reasoning {
-        /// As far as it may be shown.
+        /// The part that may be shown.
         text: String,
-        /// What the provider needs back.
+        /// Raw JSON that the provider needs back.
         opaque: Option<String>,
     },
-    /// A call of the model.
+    /// A tool call of the model.
     ToolCall {
-        /// Its place in its turn.
+        /// Place of the call in its turn.
         call: CallKey,
         /// The provider's id.
         id: String,
@@ -51,71 +51,70 @@ pub enum Item {
         name: String,
         /// The raw arguments.
         arguments: String,
-        /// What the provider needs back.
+        /// Raw JSON that the provider needs back.
         opaque: Option<String>,
     },
-    /// What came of a call.
+    /// The result of a call.
     ToolResult {
-        /// Its place in its turn.
+        /// Place of the call in its turn.
         call: CallKey,
         /// The provider's id.
         id: String,
         /// The tool that was called.
         name: String,
-        /// What the model is told.
+        /// Text for the model.
         content: String,
-        /// It is an error.
+        /// Whether the result is an error.
         is_error: bool,
     },
 }
 
-/// One request's or one response's share of a transcript. Never changes.
+/// The part of a transcript that one request or response added. Never changes.
 #[derive(Debug)]
 pub struct Link {
-    /// What came before.
+    /// The preceding link.
     pub previous: Option<Arc<Link>>,
-    /// In order; never empty.
+    /// Items in order; never empty.
     pub items: Vec<Item>,
-    /// The turn that it belongs to, counted from 1 in its conversation.
+    /// Number of the turn in its conversation, from 1.
     pub turn: u32,
-    /// Which stretch of the conversation it belongs to; see [`Fork::epoch`].
+    /// Epoch of the conversation; see [`Fork::epoch`].
     pub epoch: u32,
 }
 
-/// A transcript up to some point: shared, not copied.
+/// A transcript up to some link: shared, not copied.
 #[derive(Clone, Debug, Default)]
 pub struct Fork {
     /// The newest link.
     pub newest: Option<Arc<Link>>,
-    /// The stretch of now. It ends where model, tools or instructions change: reasoning and opaque data of earlier
-    /// stretches are bound to what is no more, and are left out.
+    /// The current epoch. A change of model, tools or instructions begins the next one. Reasoning and opaque data of
+    /// earlier epochs are left out, because they are bound to the earlier setup.
     pub epoch: u32,
-    /// Something in it has bytes that are not here: an image or PDF is attached.
+    /// Whether an image or PDF is attached, whose bytes are not part of the transcript.
     pub has_media: bool,
 }
 
-/// The transcript of a conversation, as its events say.
+/// The transcript of a conversation, built from its events.
 #[derive(Debug, Default)]
 pub struct Transcript {
     sent: Fork,
     turn: u32,
-    /// Results that wait for the next request, with what the provider needs to know of their calls.
+    /// Results that wait for the next request.
     results: Vec<Item>,
-    /// Everything else on the user's side that waits for it, in order of arrival.
+    /// Everything else on the user's side that waits for the next request, in order of arrival.
     waiting: Vec<Item>,
-    /// Items of a response whose end has not come. Without it they count as not there.
+    /// Items of a response that has not ended. Without an end they are ignored.
     response: Vec<Item>,
-    /// Calls of this turn: id and name, by place.
+    /// Id and name of this turn's calls, by place.
     calls: Vec<(CallKey, String, String)>,
 }
 
 impl Transcript {
-    /// Takes an event in. Events that no provider is ever sent change nothing: inquiries, prompts and all the
-    /// rest are not in this list.
+    /// Applies an event. Events that providers are never sent, such as inquiries and prompts, change nothing.
     pub fn push(&mut self, event: &Event) {
         match event {
             Event::TurnStart => {
-                // A turn that was closed without another request leaves its results to the next one.
+                // The results of a turn that ended without another request go out with the next turn.
                 self.flush();
                 self.turn += 1;
                 self.calls.clear();
@@ -124,7 +123,7 @@ impl Transcript {
             Event::Directive { kind, text } => {
                 self.waiting.push(Item::Directive(text.clone()));
                 if let DirectiveKind::Lost { .. } = kind {
-                    // What providers gave is bound to what is no longer whole.
+                    // Opaque data of providers is bound to the history that was just damaged.
                     self.change();
                 }
             }
@@ -177,18 +176,18 @@ impl Transcript {
         }
     }
 
-    /// Model, tools or instructions are others from here on.
+    /// Begins an epoch: model, tools or instructions changed.
     pub fn change(&mut self) {
         self.sent.epoch += 1;
     }
 
-    /// All that was sent or answered so far.
+    /// The transcript so far.
     #[must_use]
     pub fn fork(&self) -> Fork {
         self.sent.clone()
     }
 
-    /// Turns so far, this one included.
+    /// Number of turns so far, this one included.
     #[must_use]
     pub fn turn(&self) -> u32 {
         self.turn
@@ -218,7 +217,7 @@ impl Transcript {
 
     fn end_response(&mut self, cancelled: bool) {
         if cancelled && !self.response.iter().any(Item::is_text) {
-            // A history in which the user speaks twice in a row would not say that there was an answer.
+            // Two user messages in a row would hide that there was a response.
             let text = INTERRUPTED.to_owned();
             self.response.push(Item::Text { text, opaque: None });
         }
@@ -231,7 +230,7 @@ impl Transcript {
         self.link(items);
     }
 
-    /// Results in call order, whatever order they came in; the rest after them, in order of arrival.
+    /// Appends the results in call order, then everything else in order of arrival.
     fn flush(&mut self) {
         self.results.sort_by_key(|item| match item {
             Item::ToolResult { call, .. } => *call,
@@ -256,12 +255,12 @@ impl Transcript {
 }
 
 impl Item {
-    /// Words of the model, and at least one.
+    /// Whether this is text of the model that is not empty.
     fn is_text(&self) -> bool {
         matches!(self, Self::Text { text, .. } if !text.is_empty())
     }
 
-    /// It is on the model's side of the conversation.
+    /// Whether the model produced this entry.
     #[must_use]
     pub fn is_of_model(&self) -> bool {
         matches!(
@@ -272,7 +271,7 @@ impl Item {
 }
 
 impl Link {
-    /// It is a response.
+    /// Whether this link is a response.
     #[must_use]
     pub fn is_of_model(&self) -> bool {
         self.items.iter().any(Item::is_of_model)
@@ -295,7 +294,7 @@ impl Fork {
 }
 
 impl Drop for Link {
-    /// A long chain is taken apart link by link: the usual drop would recurse once a link.
+    /// Drops a long chain link by link; the default drop would recurse for each link.
     fn drop(&mut self) {
         let mut next = self.previous.take();
         while let Some(link) = next.and_then(Arc::into_inner) {

@@ -1,4 +1,4 @@
-//! A forced tool, and the soft force where a model refuses a real one.
+//! Forced tools, and soft force by a directive for models that refuse a forced tool.
 
 use crate::{
     effect::Sending,
@@ -7,27 +7,27 @@ use crate::{
     rules::{Model, ToolChoice},
 };
 
-/// What is forced. How far that has gone in the turn is in its [`ForceHistory`].
+/// The forced tool choice. Its progress in the turn is in [`ForceHistory`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Force {
-    /// What still holds.
+    /// The choice that still applies.
     pub choice: ToolChoice,
 }
 
 impl Force {
-    /// Begins with what was asked for.
+    /// Creates a force with the configured choice.
     #[must_use]
     pub fn new(choice: ToolChoice) -> Self {
         Self { choice }
     }
 
-    /// Something is forced and the model does not take it as it is.
+    /// Whether a tool is forced and the model does not support that.
     #[must_use]
     pub fn is_soft(&self, model: &Model) -> bool {
         self.forces() && !(model.forces_tools && (!model.reasoning || model.forces_while_reasoning))
     }
 
-    /// How the turn's next request goes out.
+    /// Options of the turn's next request.
     #[must_use]
     pub fn next(&self, model: &Model, history: &ForceHistory) -> Sending {
         if self.is_soft(model) {
@@ -47,8 +47,7 @@ impl Force {
         }
     }
 
-    /// How the one retry goes out: with the real tool choice where the model takes that without losing its
-    /// history.
+    /// Options of the single retry: with the real tool choice, if the model supports that without losing its history.
     #[must_use]
     pub fn retry(&self, model: &Model) -> Sending {
         let kind = DirectiveKind::ForceAgain { tool: self.tool() };
@@ -67,14 +66,13 @@ impl Force {
         }
     }
 
-    /// Whether an answer without any call is not what was softly forced, and the model is to be told so. It is told
-    /// once in a turn.
+    /// Whether an answer without a call misses the soft force, so that the model is told once more. Once in a turn.
     #[must_use]
     pub fn is_missed(&self, model: &Model, history: &ForceHistory) -> bool {
         self.is_soft(model) && !history.is_asked_again(self.tool().as_deref())
     }
 
-    /// The choice holds until the tool was called; for `required`, any.
+    /// Ends the force once the tool was called; any tool for `required`.
     pub fn called(&mut self, tool: &str) {
         let done = match &self.choice {
             ToolChoice::Required => true,
@@ -86,7 +84,7 @@ impl Force {
         }
     }
 
-    /// The tool that is forced, where it is one.
+    /// The single tool that is forced.
     #[must_use]
     pub fn tool(&self) -> Option<String> {
         match &self.choice {

@@ -1,4 +1,4 @@
-//! A log that cannot be appended to: nothing after the event that failed is performed, and the turn ends.
+//! Failure to append to the log: no later effect is performed, and the turn ends.
 
 use crate::{
     call::{Call, Ending},
@@ -28,7 +28,7 @@ impl Turn {
         }
     }
 
-    /// What was to be ended is ended all the same, and what was never begun need not be.
+    /// Performs lost effects that end something which was begun.
     fn make_up_for(&mut self, lost: Vec<Effect>) {
         self.cx
             .keep(|effect| !lost.iter().any(|lost| ends(effect, lost)));
@@ -52,7 +52,7 @@ impl Turn {
     }
 }
 
-/// Whether an effect ends what the other one begins.
+/// Whether `effect` ends the work that `other` begins.
 fn ends(effect: &Effect, other: &Effect) -> bool {
     match (effect, other) {
         (Effect::Abort(id), Effect::Send(request)) => *id == request.id,

@@ -1,4 +1,4 @@
-//! The turn: one machine around the calls and the inquiries. It is told what happened and says what to do.
+//! The turn: one state machine around the calls and the inquiries. Takes inputs and returns effects.
 
 use crate::{
     call::{Call, Ending},
@@ -23,14 +23,14 @@ mod log_failure;
 pub mod resume;
 mod step;
 
-/// What a turn begins or resumes with.
+/// Parameters with which a turn begins or resumes.
 #[derive(Clone, Debug, Default)]
 pub struct Setup {
-    /// Its id, without a dot; prompts are named after it.
+    /// Id of the turn, without a dot; part of its prompts' ids.
     pub id: String,
-    /// What the user's configuration decides.
+    /// Rules from the user's configuration.
     pub rules: Rules,
-    /// The client that is there, if any.
+    /// The attached client, if any.
     pub client: Option<Client>,
     /// The sentences for the model.
     pub model_text: ModelText,
@@ -43,17 +43,17 @@ pub struct Turn {
     pub(crate) phase: Phase,
     /// The calls of the current step, in call order.
     pub(crate) calls: Vec<Call>,
-    /// What came of preparing calls while an earlier one is still being prepared.
+    /// Preparations of calls that wait for an earlier call's preparation.
     prepared: Vec<(CallKey, Preparation)>,
     pub(crate) inquiries: Inquiries,
     pub(crate) force: Force,
     pub(crate) ends_at: Option<Time>,
 }
 
-/// Where a turn stands.
+/// Phase of a turn.
 #[derive(Debug)]
 pub(crate) enum Phase {
-    /// A request is out, or waits to be sent again.
+    /// A request is out or waits for its retry.
     Streaming(Streaming),
     /// The calls of the step are open.
     Calls,
@@ -61,7 +61,7 @@ pub(crate) enum Phase {
     Checking {
         text: String,
     },
-    /// All is decided but for the children that still end.
+    /// The end is decided; processes are still ending.
     Stopping(Conclusion),
     Ended,
 }
@@ -73,13 +73,13 @@ pub(crate) struct Streaming {
     pub(crate) sending: Sending,
     pub(crate) response: Response,
     pub(crate) retries: Retries,
-    /// When it is sent again.
+    /// Time of the retry, if the request failed.
     pub(crate) backoff: Option<Time>,
-    /// Something of it was shown.
+    /// Whether text of the response was shown.
     pub(crate) shown: bool,
 }
 
-/// How a turn ends.
+/// End of a turn.
 #[derive(Clone, Debug)]
 pub(crate) struct Conclusion {
     pub(crate) outcome: Outcome,
@@ -89,7 +89,7 @@ pub(crate) struct Conclusion {
 }
 
 impl Turn {
-    /// Begins a turn with a user's message.
+    /// Begins a turn with a message of the user.
     #[must_use]
     pub fn start(setup: Setup, message: String, attachments: Vec<Attachment>, now: Time) -> Self {
         let mut turn = Self::new(setup, now);
@@ -124,7 +124,7 @@ impl Turn {
         }
     }
 
-    /// Tells the turn what happened.
+    /// Handles an input.
     pub fn handle(&mut self, now: Time, input: Input) {
         self.cx.now = self.cx.now.max(now);
         if matches!(self.phase, Phase::Ended) {
@@ -171,12 +171,12 @@ impl Turn {
         self.advance();
     }
 
-    /// What to do next. Call until it returns `None`.
+    /// The next effect. Call until it returns `None`.
     pub fn poll_effect(&mut self) -> Option<Effect> {
         self.cx.poll()
     }
 
-    /// When to pass [`Input::Tick`] if nothing else happens first.
+    /// The time at which to pass [`Input::Tick`].
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
         let backoff = match &self.phase {
@@ -196,7 +196,7 @@ impl Turn {
         .min()
     }
 
-    /// Whether an answer to a prompt would be taken; `None` where no such prompt is open.
+    /// Checks an answer to a prompt; `None` if no such prompt is open.
     #[must_use]
     pub fn fits(&mut self, prompt: &PromptId, answer: &PromptAnswer) -> Option<Result<(), Misfit>> {
         self.calls
@@ -204,13 +204,13 @@ impl Turn {
             .find_map(|call| call.fits(prompt, answer))
     }
 
-    /// How the turn's next request goes out.
+    /// Options of the turn's next request.
     pub(crate) fn own_sending(&self) -> Sending {
         self.force
             .next(&self.cx.rules.model, self.cx.history.force())
     }
 
-    /// Builds the next request and sends it, unless a limit ends the turn.
+    /// Sends the next request, unless a limit ends the turn.
     pub(crate) fn request(&mut self) {
         let sending = self.own_sending();
         if sending.directive.is_some() {
@@ -279,7 +279,7 @@ impl Turn {
         })
     }
 
-    /// After every input: what the calls and inquiries now need, and whether the step is over.
+    /// Advances calls and inquiries after each input, and ends the step once all calls are done.
     pub(crate) fn advance(&mut self) {
         self.take_prepared();
         self.spread_remembered();
@@ -309,7 +309,7 @@ impl Turn {
         }
     }
 
-    /// Ends the turn once the last child has ended.
+    /// Ends a stopping turn once the last process has ended.
     pub(crate) fn end_stopping(&mut self) {
         if let Phase::Stopping(conclusion) = &self.phase
             && self.calls.iter().all(Call::is_done)
@@ -328,7 +328,7 @@ impl Turn {
         } = conclusion;
         let mut prompts = Vec::new();
         if outcome == Outcome::Interrupted {
-            // A question that a tool asked while it ran cannot be gone on with.
+            // A live question cannot be resumed.
             let resumable = self.calls.iter().filter(|call| !call.is_running());
             for call in resumable {
                 prompts.extend(call.prompts(&self.cx));
@@ -384,7 +384,7 @@ impl Turn {
         self.stop(Ending::Cancelled, Conclusion::of(Outcome::Cancelled));
     }
 
-    /// Ends what is open and then the turn, when the last child has ended.
+    /// Ends everything that is open, and the turn once the last process has ended.
     pub(crate) fn stop(&mut self, ending: Ending, mut conclusion: Conclusion) {
         match &self.phase {
             Phase::Stopping(_) | Phase::Ended => return,
@@ -413,7 +413,7 @@ impl Turn {
         }
     }
 
-    /// The client left or the process must go: nothing is waited for, and nothing is decided.
+    /// Leaves the turn at once, because the client left or the process exits. Nothing else is decided.
     fn leave(&mut self) {
         self.cx.client = None;
         match &self.phase {
@@ -470,7 +470,7 @@ impl Conclusion {
     }
 }
 
-/// The calls as inquiries see them.
+/// The view of the calls that inquiries get.
 fn open(calls: &[Call]) -> Vec<OpenCall<'_>> {
     calls.iter().map(Call::open).collect()
 }

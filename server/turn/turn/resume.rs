@@ -1,4 +1,4 @@
-//! Going on with an interrupted turn, and closing one that is not gone on with: its history is all that counts.
+//! Resumes or closes an interrupted turn, from its history alone.
 
 use crate::{
     call::{Call, permission, permit::Refused},
@@ -11,35 +11,36 @@ use crate::{
     turn::{Conclusion, Phase, Setup, Turn, step::taken_back},
 };
 
-/// Why a turn cannot be resumed with these answers.
+/// Reason why a turn cannot be resumed with these answers.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResumeError {
-    /// No prompt of this id is open in the turn.
+    /// The turn has no open prompt with this id.
     #[error("no prompt {0} is open in this turn; the open ones are: {1}")]
     UnknownPrompt(String, String),
     /// The answer does not fit.
     #[error("the answer to {0} does not fit: {1}")]
     Misfit(String, String),
-    /// What a person answers, or answered, would be for nothing: the tool may not run here as things are.
+    /// The answer would be in vain: the tool may not run under the current rules.
     #[error(
         "the turn was left as it is, for {tool} waits for an answer that would be in vain: {why}"
     )]
     InVain {
         /// The tool whose call waits.
         tool: String,
-        /// What refuses it.
+        /// Reason of the refusal.
         refused: Refused,
-        /// The same, in words.
+        /// The refusal in words.
         why: String,
     },
 }
 
 impl Turn {
-    /// Goes on with an interrupted turn, from its history alone. `answers` are for its open prompts, as texts from a
-    /// command line; they count as a person's.
+    /// Resumes an interrupted turn. `answers` are texts from a command line for its open prompts, and count as a
+    /// person's.
     ///
     /// # Errors
-    /// A [`ResumeError`] for an answer to a prompt that is not open, or one that does not fit. Nothing was done then.
+    /// A [`ResumeError`] for an answer to a prompt that is not open, or one that does not fit. Nothing has been done
+    /// then.
     pub fn resume(
         setup: Setup,
         history: TurnHistory,
@@ -63,7 +64,7 @@ impl Turn {
         Ok(turn)
     }
 
-    /// Takes over what the history says of rules that changed while the turn ran.
+    /// Restores rules that changed while the turn ran.
     fn recall(&mut self, history: TurnHistory) {
         self.cx.usage = history.usage();
         self.cx.step = history.step();
@@ -80,7 +81,7 @@ impl Turn {
         self.cx.history = history;
     }
 
-    /// The last response made no calls.
+    /// Continues after a response without calls.
     fn go_on_after(&mut self, finish: Option<&Finish>, owing: bool) {
         let model = &self.cx.rules.model.id;
         if let Some(error) = finish.and_then(|finish| taken_back(finish, model)) {
@@ -94,7 +95,7 @@ impl Turn {
         }
     }
 
-    /// The retry of a soft force that was not answered goes out as it was.
+    /// Sends the request again, as a retry of the soft force if it was one.
     fn request_again(&mut self) {
         if self.cx.history.force().is_retrying() {
             let sending = Sending {
@@ -138,9 +139,8 @@ impl Turn {
         Ok(())
     }
 
-    /// A call that waits for a person, or has a person's answer and did not run since, is not gone on with where it would
-    /// be refused all the same: it waits on. What refuses calls by mode or key may have been chosen for just that, unless
-    /// an answer was given too.
+    /// Fails if a call that waits for a person, or was answered and has not run since, would be refused. The call then
+    /// keeps waiting. A refusal by mode or key may be what the user wants, so it counts only together with an answer.
     fn refuse_in_vain(&self) -> Result<(), ResumeError> {
         let history = &self.cx.history;
         for call in history.open_calls() {
@@ -171,7 +171,7 @@ impl Turn {
     }
 }
 
-/// An answer to an open prompt, from a command line's text. An error says what it must be.
+/// Parses the answer to an open prompt. The error says what would fit.
 fn parse(history: &TurnHistory, prompt: &PromptId, text: &str) -> Result<PromptAnswer, String> {
     match history.prompt(prompt).map(|prompt| prompt.subject()) {
         Some(PromptSubject::RunTool { diff, .. }) => {
@@ -205,8 +205,8 @@ fn parse_answer(question: &Question, text: &str) -> Result<PromptAnswer, String>
     })
 }
 
-/// What to append when a new message comes instead of a resume: a result for every open call, an outcome for every
-/// open question and prompt, and the end of the turn.
+/// The events that close a turn which is not resumed: a result for every open call, an outcome for every open
+/// question and prompt, and the end of the turn.
 #[must_use]
 pub fn close(history: TurnHistory) -> Vec<Event> {
     let mut turn = Turn::new(Setup::default(), Time::ZERO);

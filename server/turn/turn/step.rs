@@ -1,4 +1,4 @@
-//! One step of the turn: a response and its end, and the calls that it made.
+//! One step of the turn: a response, its end, and its calls.
 
 use serde_json::Value;
 
@@ -92,13 +92,13 @@ impl Turn {
         self.conclude(Conclusion::failed(error));
     }
 
-    /// Sends the request again, without what the model just refused.
+    /// Sends the request again without the feature that the model just refused.
     fn do_without(&mut self, feature: Feature, mut sending: Sending, retries: Retries) {
         let model = &self.cx.rules.model;
         match feature {
-            // From here on the force is soft, and the request goes out with a directive.
+            // The force is soft from here on: the request goes out with a directive.
             Feature::ForcedTool | Feature::ForcedWhileReasoning => return self.request(),
-            // It was turned off for this request, so that a tool could be forced.
+            // Reasoning was turned off for this request, so that a tool could be forced.
             Feature::ReasoningOff if model.reasoning && !sending.reasoning => {
                 sending = Sending {
                     directive: None,
@@ -125,7 +125,7 @@ impl Turn {
             });
             return self.conclude(Conclusion::failed(error));
         }
-        // A finish that leaves a call open is a malformed one.
+        // A finish with an open call is malformed.
         let cut =
             matches!(finish, Finish::MaxTokens | Finish::MalformedCall) || response.has_open_call();
         let calls: Vec<Item> = response.complete_calls().cloned().collect();
@@ -149,7 +149,7 @@ impl Turn {
         self.answered(response.text());
     }
 
-    /// What came whole goes on record before any call runs; the end last.
+    /// Records the complete items of a response before any call runs, and its end last.
     fn record_response(&mut self, response: &Response, reasoning: bool, finish: Option<Finish>) {
         let mut key = self.cx.history.next_call();
         for item in &response.items {
@@ -178,7 +178,7 @@ impl Turn {
         self.cx.record(Event::ResponseEnd { finish, usage });
     }
 
-    /// Cancelled in mid-stream: complete and partial text stays, unfinished reasoning and all calls go.
+    /// Records a response that was cancelled: text stays, also if incomplete; unfinished reasoning and all calls go.
     pub(crate) fn keep_partial(&mut self) -> Option<String> {
         let Phase::Streaming(streaming) = &mut self.phase else {
             return None;
@@ -186,7 +186,7 @@ impl Turn {
         let mut response = std::mem::take(&mut streaming.response);
         self.cx.usage.count(&response.usage);
         let text = response.text();
-        // Reasoning that came whole belongs to the words after it; alone it says nothing.
+        // Complete reasoning belongs to the text after it and is dropped without one.
         let kept = |item: &Item| match item.kind {
             Kind::Text => true,
             Kind::Reasoning | Kind::Opaque => item.complete && !text.is_empty(),
@@ -212,7 +212,7 @@ impl Turn {
         self.request();
     }
 
-    /// The response made these calls; `first` is the key of the first.
+    /// Begins the calls of a response; `first` is the key of the first one.
     fn begin_calls(&mut self, first: CallKey, items: &[Item]) {
         self.phase = Phase::Calls;
         for (place, item) in items.iter().enumerate() {
@@ -232,7 +232,7 @@ impl Turn {
         }
     }
 
-    /// The response made no calls: it is the answer, unless something is still owed.
+    /// Takes a response without calls as the answer, unless the model has not seen everything.
     pub(crate) fn answered(&mut self, text: String) {
         if self.cx.history.is_steered() {
             return self.request();
@@ -285,7 +285,7 @@ impl Turn {
         }
     }
 
-    /// Calls that may run do, as far as there are places.
+    /// Starts calls that may run, as far as there are free slots.
     pub(crate) fn start_ready(&mut self) {
         let running = |call: &&Call| call.is_running();
         let mut free = self
@@ -305,7 +305,7 @@ impl Turn {
         }
     }
 
-    /// A prompt was answered, somewhere.
+    /// Takes the answer to a prompt.
     pub(crate) fn answer(&mut self, prompt: PromptId, answer: PromptAnswer) {
         let mut calls = self.calls.iter_mut();
         let Some(call) = calls.find_map(|call| call.has_open_prompt(&prompt).then_some(call))
@@ -315,14 +315,14 @@ impl Turn {
         call.answer_with(&mut self.cx, &prompt, answer, false);
     }
 
-    /// Nobody waits for this answer any more. A client that only takes the prompt off its screen gave none.
+    /// Records an answer that came too late. A client that only took the prompt off its screen gave none.
     pub(crate) fn late(&mut self, prompt: PromptId, answer: &PromptAnswer) {
         if !matches!(answer, PromptAnswer::Cancel | PromptAnswer::Failed(_)) {
             self.cx.record(Event::LateAnswer { prompt });
         }
     }
 
-    /// A person's "for the rest of this turn" closes the other open prompts of that tool and question too.
+    /// Closes open prompts for a question that a person just answered for the rest of the turn.
     pub(crate) fn spread_remembered(&mut self) {
         for (tool, question) in std::mem::take(&mut self.cx.newly_remembered) {
             for call in self.calls.iter_mut().filter(|call| call.tool() == tool) {
@@ -331,7 +331,7 @@ impl Turn {
         }
     }
 
-    /// What a person allowed, with this input or beforehand, may let other calls run that are still asked about.
+    /// Decides open permissions again after a person allowed more.
     pub(crate) fn spread_permission(&mut self) {
         if std::mem::take(&mut self.cx.widened) {
             for call in &mut self.calls {
@@ -340,7 +340,7 @@ impl Turn {
         }
     }
 
-    /// Lets calls go on that are prepared. New ones do so in call order: a person is asked about the first one first.
+    /// Continues prepared calls. New ones continue in call order, so that a person is asked about the first one first.
     pub(crate) fn take_prepared(&mut self) {
         loop {
             let first = self.calls.iter().find(|call| call.is_new()).map(Call::key);
@@ -366,7 +366,7 @@ impl Turn {
     }
 }
 
-/// Why the turn fails, where the provider took the response back.
+/// The error of a response that the provider withdrew.
 pub(crate) fn taken_back(finish: &Finish, model: &str) -> Option<TurnError> {
     let (code, text) = match finish {
         Finish::Refusal => (
