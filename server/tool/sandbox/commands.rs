@@ -1,4 +1,4 @@
-//! The user's rules for commands: what is allowed, asked for or denied by its program and leading arguments.
+//! The user's rules for commands, by program and leading arguments.
 
 use std::collections::BTreeSet;
 
@@ -7,36 +7,36 @@ use super::{
     started::{speaks_strictly_of, with_texts},
 };
 
-/// The user's rules. Each is a program and its leading arguments, with blanks between them.
+/// The user's rules. Each is a program and its leading arguments, separated by blanks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandRules {
-    /// What runs unasked inside the sandbox.
+    /// Commands that run without approval inside the sandbox.
     pub allow: Vec<String>,
-    /// What asks, whatever else allows it.
+    /// Commands that ask, whatever else allows them.
     pub ask: Vec<String>,
-    /// What never runs.
+    /// Commands that never run.
     pub deny: Vec<String>,
-    /// What runs unasked, and outside the sandbox.
+    /// Commands that run without approval and outside the sandbox.
     pub unsandboxed: Vec<String>,
 }
 
-/// What the rules say of a command line, with the rule that says it.
+/// Verdict of the rules about a command line, with the rule that decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::tool) enum Verdict {
     /// One of its commands is denied.
     Deny(String),
     /// One of its commands asks.
     Ask(String),
-    /// It is one plain command that runs outside the sandbox.
+    /// The line is one plain command that runs outside the sandbox.
     Unsandboxed(String),
-    /// Each of its commands is allowed inside the sandbox.
+    /// Every command of the line is allowed inside the sandbox.
     Allow,
-    /// No rule speaks of all of it.
+    /// No rule covers the whole line.
     Silent,
 }
 
 impl CommandRules {
-    /// What the rules say of a command line: the strictest word counts. What cannot be read is never allowed.
+    /// Applies the rules to a command line. The strictest rule counts, and a line that cannot be parsed is never allowed.
     pub(in crate::tool) fn verdict(&self, command: &str) -> Verdict {
         let all = [&self.allow, &self.ask, &self.deny, &self.unsandboxed];
         if all.iter().all(|rules| rules.is_empty()) {
@@ -63,15 +63,15 @@ impl CommandRules {
             return Verdict::Unsandboxed(rule);
         }
         let is_allowed = |words: &Vec<String>| names(&self.allow, words).is_some();
-        // What is written to a file is no business of the program that a rule names.
+        // An `allow` rule covers the program, not a file that the shell writes.
         if line.is_read && !line.writes && line.commands.iter().all(is_allowed) {
             return Verdict::Allow;
         }
         Verdict::Silent
     }
 
-    /// The rule that would have let a line of which none speaks run unasked, inside the sandbox or `outside` of it, as a
-    /// sentence. None where no rule could.
+    /// A sentence that suggests the rule by which this line would run without approval, inside the sandbox or `outside`
+    /// of it. `None` if no rule could cover it.
     pub(in crate::tool) fn sparing(&self, command: &str, outside: bool) -> Option<String> {
         let line = CommandLine::read(command);
         let is_unnamed =
@@ -103,14 +103,14 @@ impl CommandRules {
     }
 }
 
-/// Programs that do whatever their arguments say, so that a rule for their name alone would be one for everything.
+/// Programs that run whatever their arguments say, so that a rule for the name alone would allow everything.
 const RUNNERS: &[&str] = &[
     "sh", "bash", "dash", "zsh", "fish", "ksh", "env", "xargs", "sudo", "doas", "exec", "eval",
     "command", "nice", "nohup", "time", "timeout", "node", "deno", "bun", "python", "python3",
     "ruby", "perl", "php", "lua", "awk",
 ];
 
-/// The rule by which a command would have been let run: its program, and what it is to do.
+/// The rule for a command: its program and subcommand.
 fn rule_for(words: &[String]) -> Option<String> {
     let is_plain = |word: &&String| {
         !word.is_empty()
@@ -142,7 +142,7 @@ fn rule_for(words: &[String]) -> Option<String> {
     )
 }
 
-/// Whether a command begins with the words of a rule.
+/// Whether a command starts with the words of a rule.
 fn speaks_of(rule: &str, words: &[String]) -> bool {
     let rule: Vec<&str> = rule.split_whitespace().collect();
     !rule.is_empty()

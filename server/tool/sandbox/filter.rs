@@ -1,20 +1,18 @@
-//! The filter of system calls that a sandboxed command runs under: what the kernel refuses it, whatever it may see of
-//! the file system.
+//! The filter of system calls (seccomp) for sandboxed commands.
 //!
-//! Unix sockets and those of virtual machines lead out of every other wall, so only internet sockets can be made (in a
-//! network of its own, where nothing else is allowed). New namespaces give capabilities back, `io_uring` goes around a
-//! filter, and kernel keys belong to the user's session. No file is made one that runs as its owner, whoever starts it:
-//! outside of the walls that would be the user.
+//! Unix and VM sockets lead out of the sandbox, so only internet sockets can be created (in a network of the command's
+//! own, unless the user allows more). New namespaces give capabilities back, `io_uring` bypasses a filter, and kernel
+//! keys belong to the user's session. Setuid bits cannot be set, because such a program would run as the user outside.
 
 use nix::libc;
 
-/// One instruction of the filter, as the kernel takes it.
+/// An instruction of the filter, in the kernel's layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Instruction {
     code: u16,
-    /// Instructions that are left out where a comparison holds.
+    /// Number of instructions to skip if the comparison holds.
     then: u8,
-    /// Instructions that are left out where it does not.
+    /// Number of instructions to skip if it does not.
     otherwise: u8,
     value: u32,
 }
@@ -25,14 +23,14 @@ const AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
 const HAS_BIT: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
 const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 
-/// Where the kernel puts the number of the call, the architecture, and the lower half of the first argument.
+/// Offsets of the call's number, the architecture, and the lower half of the first argument.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const FIRST_ARGUMENT: u32 = 16;
-/// From one argument to the next.
+/// Offset from one argument to the next.
 const ARGUMENT: u32 = 8;
 
-/// Numbers from here on belong to another set of calls (x32), which no filter for this one knows.
+/// Numbers from here on belong to the x32 calls, which this filter does not know.
 const OTHER_NUMBERS: u32 = 0x4000_0000;
 
 #[cfg(target_arch = "x86_64")]
@@ -42,9 +40,9 @@ const OURS: Option<u32> = Some(0xc000_00b7);
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const OURS: Option<u32> = None;
 
-/// Calls that look as if this kernel did not have them: programs then do without.
+/// Calls that fail with `ENOSYS`, so that programs fall back to others.
 const ABSENT: [libc::c_long; 5] = [
-    // Their flags are in memory, where a filter cannot look; programs fall back to `clone` and `openat`.
+    // Their flags are in memory, which a filter cannot read; programs fall back to `clone` and `openat`.
     libc::SYS_clone3,
     libc::SYS_openat2,
     libc::SYS_io_uring_setup,
@@ -52,7 +50,7 @@ const ABSENT: [libc::c_long; 5] = [
     libc::SYS_io_uring_register,
 ];
 
-/// Calls that are not permitted.
+/// Calls that fail with `EPERM`.
 const REFUSED: [libc::c_long; 20] = [
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -76,11 +74,10 @@ const REFUSED: [libc::c_long; 20] = [
     libc::SYS_open_by_handle_at,
 ];
 
-/// The bit of a mode by which a program runs as its owner. That of the group is let be: folders have it too, and which of
-/// the two is meant no argument says.
+/// The setuid bit. The setgid bit is allowed, because folders use it too and no argument tells which is meant.
 const AS_OWNER: u32 = libc::S_ISUID;
 
-/// Calls that give a file a mode, and which argument that is.
+/// Calls that set a file's mode, with the index of that argument.
 const MODES: &[(libc::c_long, u32)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_chmod, 1),
@@ -90,24 +87,24 @@ const MODES: &[(libc::c_long, u32)] = &[
     (libc::SYS_mknod, 1),
     (libc::SYS_fchmod, 1),
     (libc::SYS_fchmodat, 2),
-    // `fchmodat2`, which has this number everywhere.
+    // `fchmodat2` has this number on every architecture.
     (452, 2),
     (libc::SYS_mknodat, 2),
 ];
 
-/// Calls that open a file, and which argument is the flags. Where these make it, the next one is its mode.
+/// Calls that open a file, with the index of the flags. If the flags create the file, the next argument is its mode.
 const OPENS: &[(libc::c_long, u32)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_open, 1),
     (libc::SYS_openat, 2),
 ];
-/// The flags that make a file: `O_TMPFILE` without the folder's, which is a part of it.
+/// Flags that create a file: `O_CREAT`, and `O_TMPFILE` without the `O_DIRECTORY` that it contains.
 const MAKES: u32 = (libc::O_CREAT | libc::O_TMPFILE & !libc::O_DIRECTORY).cast_unsigned();
 
-/// Families of sockets that can be made.
+/// Families of sockets that can be created.
 const SOCKETS: [libc::c_int; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
-/// The filter as bytes, in the order that this machine has them. None where this processor's calls are not known.
+/// The filter as bytes in native order. `None` if the processor's calls are not known.
 pub(in crate::tool) fn program() -> Option<Vec<u8>> {
     let bytes = instructions(OURS?).into_iter().flat_map(|instruction| {
         let [a, b] = instruction.code.to_ne_bytes();
@@ -120,7 +117,7 @@ pub(in crate::tool) fn program() -> Option<Vec<u8>> {
 fn instructions(architecture: u32) -> Vec<Instruction> {
     let mut all = vec![
         load(ARCHITECTURE),
-        // Calls of another architecture are numbered otherwise.
+        // Calls of another architecture have other numbers.
         jump(EQUALS, architecture, 1, 0),
         fail(libc::ENOSYS),
         load(NUMBER),
@@ -205,7 +202,7 @@ const fn instruction(code: u16, value: u32, then: u8, otherwise: u8) -> Instruct
     }
 }
 
-/// Numbers of calls are small.
+/// Converts a call's number, which is small and positive.
 fn number_of(call: libc::c_long) -> u32 {
     u32::try_from(call).unwrap_or(u32::MAX)
 }

@@ -1,5 +1,5 @@
-//! What of Git's folders stays as it is where commands may write in them: all that Git runs programs by, or finds its
-//! settings with.
+//! Parts of a Git repository that stay read-only with `sandbox.git`: everything that makes Git run programs or find
+//! settings.
 
 use std::{
     fs,
@@ -9,8 +9,8 @@ use std::{
 
 use crate::regular;
 
-/// What of a repository's folder, or of one of its worktrees' and submodules', commands do not change: settings, hooks,
-/// where its other part lies, where it fetches from and pushes to, and what an unfinished rebase goes on with.
+/// Read-only entries of a repository and of its worktrees and submodules: settings, hooks, pointers to other parts,
+/// remotes, and the state of an unfinished rebase.
 const KEPT: [&str; 9] = [
     "config",
     "config.worktree",
@@ -23,14 +23,14 @@ const KEPT: [&str; 9] = [
     "rebase-apply",
 ];
 
-/// Bytes of a file that says where another part of a repository lies.
+/// Maximum size in bytes of a file that points to another part of a repository.
 const POINTER: u64 = 4096;
-/// Folders below that of the submodules, whose names may have several parts.
+/// Maximum depth below the folder of submodules, whose names may have several parts.
 const DEPTH: usize = 4;
-/// Folders that are looked into.
+/// Maximum number of folders that are searched.
 const MOST: usize = 2000;
 
-/// Whether a folder is one of Git's, itself and not by a link.
+/// Whether a folder is a repository and not a link.
 pub(super) fn is_repository(folder: &Path) -> bool {
     let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|about| about.is_dir());
     is_folder(folder)
@@ -39,7 +39,7 @@ pub(super) fn is_repository(folder: &Path) -> bool {
         && is_folder(&folder.join("refs"))
 }
 
-/// What is there of it that stays as it is.
+/// The existing read-only entries of a repository.
 pub(super) fn kept(repository: &Path) -> Vec<PathBuf> {
     let folders = parts(repository).into_iter();
     let places = folders.flat_map(|folder| KEPT.map(|name| folder.join(name)));
@@ -48,25 +48,25 @@ pub(super) fn kept(repository: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether a file in a repository says that its settings lie elsewhere. Git itself makes such a file for worktrees alone.
+/// Whether a file redirects the repository's settings. Git itself makes such a file only for worktrees.
 pub(super) fn is_strange(place: &Path) -> bool {
     let above = place.parent().and_then(Path::parent);
     place.ends_with("commondir") && !above.is_some_and(|it| it.ends_with("worktrees"))
 }
 
-/// Makes the folder of hooks where there is none, so that no command can put one in its place.
+/// Creates the folder `hooks` if it is missing, so that no command can create it.
 pub(super) fn close(repository: &Path) {
-    // Where this fails a command cannot make it either.
+    // If this fails, a command cannot create the folder either.
     let _ = fs::create_dir(repository.join("hooks"));
 }
 
-/// The repository of which a workspace is a worktree: the folder that has both, where each leads to the other. None where
-/// that is the workspace's own.
+/// The repository to which a worktree belongs, if both point to each other. `None` if the repository is the
+/// workspace's own.
 pub(super) fn of_worktree(root: &Path) -> Option<PathBuf> {
     let own = root.join(".git");
     let part = root.join(pointer(&own)?.strip_prefix("gitdir:")?.trim());
     let part = part.canonicalize().ok()?;
-    // Only Git, or who may write there anyway, made this one lead back.
+    // Only Git, or a program that may write there anyway, can have made this pointer back.
     let back = part.join(pointer(&part.join("gitdir"))?.trim());
     if back.canonicalize().ok()? != own.canonicalize().ok()? {
         return None;
@@ -84,7 +84,7 @@ fn pointer(file: &Path) -> Option<String> {
     Some(text)
 }
 
-/// The repository itself, and what it has of its worktrees and submodules.
+/// The repository itself and the folders of its worktrees and submodules.
 fn parts(repository: &Path) -> Vec<PathBuf> {
     let mut parts = vec![repository.to_owned()];
     parts.extend(folders(&repository.join("worktrees")));

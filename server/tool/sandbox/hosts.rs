@@ -1,4 +1,4 @@
-//! The hosts that a command may reach where it has no network: by which names, and at which of their addresses.
+//! Hosts that a command without network may reach, by name and address.
 
 use std::{
     fmt,
@@ -7,10 +7,10 @@ use std::{
 
 use url::Host;
 
-/// Ports that a name without one stands for: those of HTTP and of TLS.
+/// Ports of a name without a port: HTTP and TLS.
 const PORTS: [u16; 2] = [80, 443];
 
-/// Where clouds tell a machine its keys, beside the addresses of the link.
+/// Metadata addresses of clouds that are not link-local.
 const METADATA: [IpAddr; 4] = [
     IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
     IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
@@ -18,13 +18,13 @@ const METADATA: [IpAddr; 4] = [
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0254)),
 ];
 
-/// A host that commands may reach, or all hosts below one.
+/// A host that commands may reach, or all of its subdomains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllowedHost {
     host: Host,
-    /// Not the host itself, but all that are below it.
+    /// Whether the subdomains are meant and not the host itself.
     below: bool,
-    /// The only port, where one is said.
+    /// The only allowed port, if one is named.
     port: Option<u16>,
 }
 
@@ -32,7 +32,7 @@ impl AllowedHost {
     /// Reads `crates.io`, `*.npmjs.org`, `git.example.com:8443`, `192.0.2.7` or `[2001:db8::7]:443`.
     ///
     /// # Errors
-    /// Where it is none of these, or an address that no command is let to; what is wrong, as a clause.
+    /// A clause that names the fault: the text has none of these forms, or is an address that is never allowed.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         const NO_HOST: &str = "is not the name of a host; write the name alone, such as `crates.io`, `*.npmjs.org` or `example.com:8443`, without a scheme or a path";
         let (below, rest) = match text.strip_prefix("*.") {
@@ -56,7 +56,7 @@ impl AllowedHost {
         Ok(Self { host, below, port })
     }
 
-    /// Whether this is the host, at this port.
+    /// Whether this covers a host at a port.
     pub(in crate::tool) fn fits(&self, host: &Host, port: u16) -> bool {
         let is_port = match self.port {
             Some(only) => only == port,
@@ -80,12 +80,12 @@ impl fmt::Display for AllowedHost {
     }
 }
 
-/// Whether a name stands for this machine wherever it is looked up.
+/// Whether a name means this machine on every system.
 fn is_here(name: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost")
 }
 
-/// A host as it is written in a name, a URL or a request, without a dot at its end.
+/// Parses a host from a name, a URL or a request; drops a final dot.
 pub(in crate::tool) fn host_of(text: &str) -> Option<Host> {
     let host = Host::parse(text).ok()?;
     match host {
@@ -98,7 +98,7 @@ pub(in crate::tool) fn host_of(text: &str) -> Option<Host> {
     }
 }
 
-/// Splits what follows the last colon, where that is a port.
+/// Splits off a port after the last colon.
 pub(in crate::tool) fn split(text: &str) -> Option<(&str, Option<u16>)> {
     match text.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => Some((host, Some(port.parse().ok()?))),
@@ -114,8 +114,7 @@ fn address_of(host: &Host) -> Option<IpAddr> {
     }
 }
 
-/// Whether no command is let to an address, whatever name leads there: it is this machine, its link, many at once, or where
-/// a cloud tells a machine its keys.
+/// Whether an address is never allowed, whatever its name: loopback, link-local, multicast, or a cloud's metadata.
 pub(in crate::tool) fn is_refused(address: IpAddr) -> bool {
     let address = plain(address);
     if METADATA.contains(&address) || address.is_loopback() || address.is_multicast() {
@@ -130,7 +129,7 @@ pub(in crate::tool) fn is_refused(address: IpAddr) -> bool {
     }
 }
 
-/// The address of the older protocol that one of the newer stands for, by whatever way of translation.
+/// The IPv4 address that an IPv6 address translates to, or the address itself.
 fn plain(address: IpAddr) -> IpAddr {
     let IpAddr::V6(of) = address else {
         return address;

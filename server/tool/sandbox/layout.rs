@@ -1,4 +1,4 @@
-//! What a sandboxed command finds: the arguments that bubblewrap builds its world from.
+//! File system, network and variables of a sandboxed command, as arguments for bubblewrap.
 
 use std::{
     collections::BTreeSet,
@@ -8,40 +8,40 @@ use std::{
 
 /// The descriptor from which bubblewrap reads the filter of system calls.
 pub(in crate::tool) const FILTER_FD: i32 = 3;
-/// The descriptor to which bubblewrap writes how it went.
+/// The descriptor to which bubblewrap writes its status.
 pub(in crate::tool) const STATUS_FD: i32 = 5;
 
-/// The hidden first argument under which Aside opens a way to some hosts inside walls, and becomes the command.
+/// The hidden first argument with which `aside` opens the proxy's socket inside the sandbox and becomes the command.
 pub(in crate::tool) const INSIDE: &str = "__inside";
 
-/// By what programs find a proxy.
+/// Variables by which programs find a proxy.
 const PROXY_VARIABLES: [&str; 4] = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
 
-/// Where a command finds the proxy to the hosts that it is let to, in a network of its own.
+/// Port of the proxy in the command's own network.
 pub(in crate::tool) const PROXY_PORT: u16 = 3128;
 
-/// The world of a command. All paths are real ones.
+/// Everything that a command can reach. All paths are canonical.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::tool) struct Layout {
-    /// Folders that the command may write in, the workspace first.
+    /// Writable folders, the workspace first.
     pub(in crate::tool) writable: Vec<PathBuf>,
-    /// Places below those that stay as they are.
+    /// Read-only places below them.
     pub(in crate::tool) protected: BTreeSet<PathBuf>,
-    /// Folders below those that can be written, and not be moved away.
+    /// Folders below them that can be written but not moved.
     pub(in crate::tool) held: BTreeSet<PathBuf>,
-    /// Folders that look empty.
+    /// Folders that appear empty.
     pub(in crate::tool) hidden: BTreeSet<PathBuf>,
-    /// Files that look empty.
+    /// Files that appear empty.
     pub(in crate::tool) masked: BTreeSet<PathBuf>,
-    /// Folders that are the command's own, empty at first and gone afterwards.
+    /// Private folders, empty at first and deleted afterwards.
     pub(in crate::tool) fresh: Vec<PathBuf>,
-    /// Other places that can be read, below what is fresh.
+    /// Other readable places, below the private folders.
     pub(in crate::tool) readable: Vec<PathBuf>,
-    /// It may use the network.
+    /// Whether the command may use the network.
     pub(in crate::tool) network: bool,
-    /// The program that opens a way to some hosts before it becomes the command.
+    /// The program that opens the proxy's socket before it becomes the command.
     pub(in crate::tool) opener: Option<PathBuf>,
-    /// Where it runs.
+    /// Working directory.
     pub(in crate::tool) cwd: PathBuf,
 }
 
@@ -49,7 +49,7 @@ impl Layout {
     /// The arguments for bubblewrap, up to the program.
     pub(in crate::tool) fn arguments(&self) -> Vec<OsString> {
         let mut all = Arguments::default();
-        // The user namespace is named, since bubblewrap goes on without one where it only has to try.
+        // `--unshare-user` is explicit, because bubblewrap continues without a user namespace if it only tries.
         all.words(&["--unshare-user", "--unshare-ipc", "--unshare-pid"]);
         all.words(&["--unshare-uts", "--unshare-cgroup-try"]);
         if !self.network {
@@ -57,7 +57,7 @@ impl Layout {
         }
         all.words(&["--cap-drop", "ALL", "--die-with-parent", "--new-session"]);
         all.words(&["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);
-        // Root inside is root outside, which may write what the kernel is set by.
+        // Root inside is root outside and could change kernel settings.
         all.words(&["--remount-ro", "/proc"]);
         for folder in &self.fresh {
             all.one("--tmpfs", folder);
@@ -87,7 +87,7 @@ impl Layout {
             for name in PROXY_VARIABLES {
                 all.words(&["--setenv", name, &proxy]);
             }
-            // Node reads the others only where it is told to.
+            // Node uses the proxy variables only if this is set.
             all.words(&["--setenv", "NODE_USE_ENV_PROXY", "1"]);
         }
         all.one("--chdir", &self.cwd);
@@ -99,8 +99,8 @@ impl Layout {
         all.0
     }
 
-    /// A folder that can be renamed takes what is mounted below it along, and another can be put in its place. A mount
-    /// cannot be renamed, so each folder between a writable one and what is protected in it becomes one.
+    /// Mounts each folder between a writable folder and a protected place onto itself. A command could otherwise rename
+    /// the folder with the mounts below it and put another one in its place; a mount cannot be renamed.
     fn pins(&self, all: &mut Arguments) {
         let places = self
             .protected
@@ -122,14 +122,14 @@ impl Layout {
                 pins.extend(inside);
             }
         }
-        // A folder comes before what is in it.
+        // A folder precedes its content.
         for folder in pins {
             all.both("--bind", folder);
         }
     }
 }
 
-/// Arguments that grow.
+/// A list of arguments under construction.
 #[derive(Default)]
 struct Arguments(Vec<OsString>);
 
@@ -142,7 +142,7 @@ impl Arguments {
         self.0.extend([word.into(), path.into()]);
     }
 
-    /// A place that is where it is outside.
+    /// Adds a place that has the same path inside and outside.
     fn both(&mut self, word: &str, path: &Path) {
         self.0.extend([word.into(), path.into(), path.into()]);
     }

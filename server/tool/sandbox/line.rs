@@ -1,31 +1,31 @@
-//! A command line as a shell's parser reads it: the simple commands that it is made of.
+//! Splits a command line into its simple commands.
 //!
-//! What a line means is read from its syntax tree, and only what is certain counts: whatever the tree holds beyond
-//! plain commands, their plain words, and how they follow one another, makes the line one that is not read. The shell
-//! that runs it may be another one than the parser's; so what shells read differently is not read either.
+//! Only certain knowledge counts: anything in the syntax tree beyond plain commands, plain words and their sequence
+//! makes the line unread. The shell that runs the line may differ from the parser's, so syntax that shells read
+//! differently makes it unread too.
 
 use tree_sitter::{Node, Parser};
 
-/// Bytes of a command line that is read.
+/// Maximum length in bytes of a line that is parsed.
 const MOST: usize = 64 << 10;
-/// Levels of a syntax tree that are walked.
+/// Maximum depth of a syntax tree.
 const DEEP: usize = 200;
 
-/// What a command line says.
+/// A parsed command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CommandLine {
-    /// The words of each simple command, wherever in the line it is, as far as they are plain from its beginning.
+    /// The leading literal words of each simple command of the line.
     pub(super) commands: Vec<Vec<String>>,
-    /// All of the line is understood.
+    /// Whether all of the line was understood.
     pub(super) is_read: bool,
-    /// It is one simple command, of plain words and nothing else.
+    /// Whether the line is a single command with literal words only.
     pub(super) is_simple: bool,
-    /// A redirection of it writes to a file.
+    /// Whether a redirection writes to a file.
     pub(super) writes: bool,
 }
 
 impl CommandLine {
-    /// Reads a line.
+    /// Parses a command line.
     pub(super) fn read(text: &str) -> Self {
         let mut parser = Parser::new();
         let language = parser.set_language(&tree_sitter_bash::LANGUAGE.into());
@@ -79,7 +79,7 @@ impl Walk<'_> {
             }
             "command_name" | "word" | "number" | "string" | "string_content" | "raw_string"
             | "concatenation" | "\"" => {}
-            // A redirection's own signs are looked at with it.
+            // The redirection as a whole is checked, not its operators.
             ">" | ">>" | "<" | ">&" | "file_descriptor" => {}
             _ => self.is_read = false,
         }
@@ -93,14 +93,14 @@ impl Walk<'_> {
         let mut words = Vec::new();
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
-            // What stands before or between the words, and makes the line one that is not read where it matters.
+            // Assignments and redirections may stand before or between the words; `visit` marks the line as unread if needed.
             if ["variable_assignment", "file_redirect"].contains(&child.kind()) {
                 continue;
             }
             match self.word(child) {
                 Some(word) => words.push(word),
                 None => {
-                    // What a shell makes of it is not known.
+                    // The shell may expand this in an unknown way.
                     self.is_read = false;
                     break;
                 }
@@ -109,7 +109,7 @@ impl Walk<'_> {
         self.commands.push(words);
     }
 
-    /// A redirection to a file or a descriptor that is written plainly, as every shell reads it.
+    /// Checks a redirection to a file or a descriptor that every shell reads in the same way.
     fn redirect(&mut self, node: Node<'_>) {
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
@@ -122,7 +122,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether a redirection leads to nowhere.
+    /// Whether a redirection cannot write to a file.
     fn is_harmless(&self, redirect: Node<'_>) -> bool {
         self.target(redirect).as_deref() == Some("/dev/null")
     }
@@ -136,7 +136,7 @@ impl Walk<'_> {
         self.word(redirect.child_by_field_name("destination")?)
     }
 
-    /// The text of a word, where it is the same whatever the shell expands.
+    /// The text of a word that no shell expands.
     fn word(&self, node: Node<'_>) -> Option<String> {
         let text = self.text.get(node.byte_range())?;
         match node.kind() {
@@ -168,8 +168,7 @@ impl Walk<'_> {
     }
 }
 
-/// A word without the backslashes that say nothing: before a letter, a digit or a sign that means nothing to a shell. None
-/// where there is another one.
+/// Removes backslashes before characters that mean nothing to a shell. `None` if there is any other backslash.
 fn unescaped(word: &str) -> Option<String> {
     let mut plain = String::with_capacity(word.len());
     let mut letters = word.chars();

@@ -1,5 +1,5 @@
-//! What walls are made with: programs found outside of what commands can write in, and how to mend it where one is
-//! missing or does not work.
+//! Programs that the sandbox needs, found outside of folders that commands can write in, and advice for the user if one
+//! is missing or does not work.
 
 use std::{
     env,
@@ -10,27 +10,27 @@ use std::{
 
 use super::program;
 
-/// What a sandbox is made with.
+/// Programs that the sandbox needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Means {
-    /// bubblewrap's program.
+    /// The bubblewrap program.
     pub(in crate::tool) bubblewrap: PathBuf,
     /// The shell that reads command lines.
     pub(in crate::tool) shell: PathBuf,
-    /// The program that holds commands: `aside` itself.
+    /// The program that supervises commands: `aside` itself.
     pub(in crate::tool) holder: PathBuf,
 }
 
-/// Why there is no sandbox, and how to mend it.
+/// The reason why there is no sandbox, and advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// Why, as a clause: "bubblewrap is not installed".
+    /// The reason as a clause: "bubblewrap is not installed".
     pub why: String,
-    /// What to do about it, as a clause in the imperative.
+    /// Advice as a clause in the imperative.
     pub mend: String,
 }
 
-/// What is missing on every system but Linux.
+/// The reason on every system but Linux.
 pub(super) fn elsewhere() -> Missing {
     Missing {
         why: "Aside has one on Linux alone".to_owned(),
@@ -44,7 +44,7 @@ pub(super) fn os_release() -> String {
     files.iter().find_map(read).unwrap_or_default()
 }
 
-/// How bubblewrap is installed, by what a system says of itself.
+/// The command that installs bubblewrap on the system that `os_release` describes.
 pub(in crate::tool) fn install(os_release: &str) -> String {
     let lines = os_release.lines();
     let ids = lines.filter_map(|line| {
@@ -72,7 +72,7 @@ pub(in crate::tool) fn install(os_release: &str) -> String {
     }
 }
 
-/// What is to be done where bubblewrap is there and does not work, by what it said and what the system is set to.
+/// Advice for a bubblewrap that is installed and does not work, from its error message and the kernel's settings.
 pub(in crate::tool) fn mend(said: &str, setting: impl Fn(&str) -> Option<String>) -> String {
     let is = |file: &str, value: &str| setting(file).is_some_and(|text| text.trim() == value);
     if is("/proc/sys/user/max_user_namespaces", "0") {
@@ -105,7 +105,7 @@ pub(in crate::tool) fn mend(said: &str, setting: impl Fn(&str) -> Option<String>
     "run `bwrap --unshare-user --ro-bind / / true` to see what hinders it".to_owned()
 }
 
-/// What the system is set to: the content of a file, if it is there.
+/// A setting of the kernel: the content of a file, if it exists.
 pub(in crate::tool) fn setting(file: &str) -> Option<String> {
     fs::read_to_string(file).ok()
 }

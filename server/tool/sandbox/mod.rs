@@ -1,19 +1,19 @@
-//! The walls around commands: what of the machine a command can reach, and how that is made.
+//! The sandbox: what a command can reach of the machine, and how that is enforced.
 //!
-//! On Linux a command runs in a world that bubblewrap builds: the file system read-only but for the workspace, places
-//! that other programs take code from read-only even there, Aside's own folders and the user's secrets out of sight, no
-//! network, processes and a `/proc` of its own, no privileges, and a filter of system calls. Nothing here starts a
-//! process; that the walls stand is found out by [`super::probe`].
+//! On Linux bubblewrap builds the sandbox: the file system is read-only except for the workspace, files that other
+//! programs execute are read-only even there, Aside's own folders and the user's secrets are hidden. There is no
+//! network, there are separate processes and a separate `/proc`, no privileges, and a filter of system calls. Nothing
+//! here starts a process; [`super::probe`] tests whether the sandbox works.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `layout` | the world of a command, as arguments for bubblewrap |
-//! | `places` | what in a folder other programs take code from |
-//! | `git` | what of Git's folders stays where commands may write in them |
+//! | `layout` | everything that a command can reach, as arguments for bubblewrap |
+//! | `places` | protected places: files that other programs execute |
+//! | `git` | read-only parts of a repository in which commands may write |
 //! | `filter` | the filter of system calls |
-//! | [`hosts`] | which hosts a command may reach that has no network |
-//! | `means`, `program` | what it is made with, and what to do where that is missing; programs found outside of the workspace |
-//! | `commands`, `line`, `started` | the user's rules for commands, the simple commands that a line is made of, and what those start |
+//! | [`hosts`] | hosts that a command without network may reach through a proxy |
+//! | `means`, `program` | the programs that the sandbox needs, found outside of the workspace, and advice if one is missing |
+//! | `commands`, `line`, `started` | the user's rules for commands, the parser of command lines, and programs that start others |
 
 use std::{
     collections::BTreeSet,
@@ -29,7 +29,7 @@ use tokio::sync::OnceCell;
 pub(super) mod commands;
 #[cfg(target_os = "linux")]
 pub(super) mod filter;
-/// Other systems have no such filter, so that no walls are built there.
+/// Other systems have no such filter, and so no sandbox.
 #[cfg(not(target_os = "linux"))]
 pub(super) mod filter {
     pub(in crate::tool) fn program() -> Option<Vec<u8>> {
@@ -59,64 +59,64 @@ use self::{
 };
 use super::workspace::secret_places;
 
-/// What the user set about the sandbox.
+/// The user's settings for the sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SandboxRules {
-    /// Everything is decided as if a sandbox held, and runs without one.
+    /// Whether commands run without a sandbox and are approved as if it were there (`--unsandboxed`).
     pub unsandboxed: bool,
-    /// There is to be none, so that everything asks.
+    /// Whether the sandbox is off, so that every command asks.
     pub off: bool,
-    /// Commands may use the network.
+    /// Whether commands may use the network.
     pub network: bool,
-    /// Where they may not, the hosts that they are let to.
+    /// Hosts that commands may reach without the network.
     pub hosts: Vec<AllowedHost>,
-    /// Commands may write in Git's folders, but for hooks, settings and the like.
+    /// Whether commands may write in Git repositories, except for hooks, settings and the like.
     pub git: bool,
-    /// Folders beside the workspace that commands may write in. Those that are not there do not count.
+    /// Folders beside the workspace that commands may write in. Missing ones are ignored.
     pub writable: Vec<PathBuf>,
-    /// Folders of Aside's own, its state first.
+    /// Aside's own folders, the state folder first.
     pub own: Vec<PathBuf>,
-    /// What is allowed, asked for or denied by name.
+    /// Rules for commands.
     pub commands: CommandRules,
 }
 
-/// The sandbox of a turn: what the user set, and whether it works here, which is found out when it is first needed.
+/// The sandbox of a turn: the user's settings, and whether the sandbox works here, which is tested on first use.
 #[derive(Debug, Default)]
 pub struct Sandbox {
-    /// What the user set.
+    /// The user's settings.
     pub rules: SandboxRules,
-    /// What it is made with, or why it cannot be made.
+    /// The programs of the sandbox, or the reason why there is none.
     pub(super) means: OnceCell<Result<Means, Missing>>,
-    /// Places from which other programs take code that commands made in this turn.
+    /// Protected places that commands made in this turn.
     made: Mutex<BTreeSet<String>>,
-    /// Hashes of commands that a person let run outside for the rest of the turn.
+    /// Hashes of commands that a person allowed outside for the rest of the turn.
     let_out: Mutex<BTreeSet<String>>,
 }
 
-/// How a command is held.
+/// Confinement of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Confinement {
     /// Inside the sandbox.
     Inside(Means),
-    /// Outside of it, which a person has to allow; why.
+    /// Outside the sandbox, for this reason. A person has to allow that.
     Outside(String),
-    /// Outside of it, as the user said for every command.
+    /// Outside the sandbox, as the user allowed for every command.
     Free,
 }
 
-/// How a call of a command is decided, as far as it is not the mode's business.
+/// Decision about a command, before the mode is considered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CommandDecision {
-    /// How it would be held.
+    /// The confinement of the command.
     pub(super) held: Confinement,
-    /// A rule of the user's approves it.
+    /// Whether a rule of the user approves it.
     pub(super) approved: bool,
-    /// It asks whatever the mode says; why.
+    /// The reason why a person must be asked whatever the mode says.
     pub(super) must_ask: Option<String>,
 }
 
 impl CommandDecision {
-    /// Puts together how commands are held here, and what the user's rules say of this one. None where it is denied.
+    /// Combines the confinement with the verdict of the user's rules. `None` if the command is denied.
     pub(super) fn new(held: Confinement, verdict: &Verdict) -> Option<Self> {
         let held = match (held, verdict) {
             (Confinement::Inside(_), Verdict::Unsandboxed(rule)) => Confinement::Outside(format!(
@@ -127,7 +127,7 @@ impl CommandDecision {
         let approved = match verdict {
             Verdict::Deny(_) => return None,
             Verdict::Unsandboxed(_) => true,
-            // What is allowed by its name is allowed inside.
+            // An `allow` rule applies inside the sandbox only.
             Verdict::Allow => !matches!(held, Confinement::Outside(_)),
             Verdict::Ask(_) | Verdict::Silent => false,
         };
@@ -144,31 +144,30 @@ impl CommandDecision {
     }
 }
 
-/// A program that starts another one inside of walls: bubblewrap with its arguments.
+/// A program that starts another one in confinement: bubblewrap with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Walls {
-    /// The program.
+    /// Path of the program.
     pub program: PathBuf,
-    /// Its arguments, up to the program that it is to start.
+    /// Arguments up to the program that it starts.
     pub args: Vec<OsString>,
-    /// The hosts that what it starts is let to, where it has no network.
+    /// Hosts that the started program may reach without the network.
     pub hosts: Vec<AllowedHost>,
-    /// What they keep in.
+    /// Kind of confinement.
     pub kind: WallKind,
 }
 
-/// What walls keep in.
+/// Kind of confinement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WallKind {
-    /// All that a command could do beyond its workspace.
+    /// The whole sandbox.
     Sandbox,
-    /// Nothing but processes: they are in a namespace of their own, so that none of them outlives it.
+    /// Only a PID namespace, so that no process outlives it.
     Processes,
 }
 
 impl Walls {
-    /// bubblewrap around a program that has all that its user has, and whose processes the kernel ends together, at the
-    /// latest when nobody holds them any more.
+    /// bubblewrap around a program with all of its user's rights. The kernel ends all of its processes together.
     pub(super) fn around_processes(bubblewrap: PathBuf) -> Self {
         let args = ["--dev-bind", "/", "/", "--proc", "/proc", "--unshare-pid"];
         let ends = ["--die-with-parent", "--"];
@@ -182,7 +181,7 @@ impl Walls {
 }
 
 impl Sandbox {
-    /// The sandbox that these rules ask for.
+    /// Creates the sandbox with these settings.
     #[must_use]
     pub fn new(rules: SandboxRules) -> Self {
         Self {
@@ -193,12 +192,12 @@ impl Sandbox {
         }
     }
 
-    /// Keeps what a command made, so that a person knows before something runs outside.
+    /// Remembers protected places that a command made, so that a person is told before a command runs outside.
     pub(super) fn note_made(&self, names: &[String]) {
         self.made().extend(names.iter().cloned());
     }
 
-    /// Why a person is asked, and what commands made that could run then.
+    /// Adds the protected places that commands made to the reason for a prompt.
     pub(super) fn with_made(&self, why: String) -> String {
         let made = self.made();
         if made.is_empty() {
@@ -208,8 +207,8 @@ impl Sandbox {
         format!("{why}; commands made {names}, from which other programs take code")
     }
 
-    /// What the user's rules say once commands of this turn made something: a rule that lets a command out of the sandbox
-    /// counts no more where other programs, and so that command, may take code from it.
+    /// Weakens a verdict once commands of this turn made protected places: a rule that lets a command out of the sandbox
+    /// no longer applies, because that command may execute them.
     pub(super) fn after_made(&self, verdict: Verdict) -> Verdict {
         match verdict {
             Verdict::Unsandboxed(_) if !self.made().is_empty() => Verdict::Silent,
@@ -217,24 +216,24 @@ impl Sandbox {
         }
     }
 
-    /// A person lets what has this hash run outside for the rest of the turn.
+    /// Allows the command with this hash outside for the rest of the turn.
     pub(super) fn let_out(&self, hash: String) {
         let mut all = self.let_out.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert(hash);
     }
 
-    /// Whether a person did.
+    /// Whether a person allowed the command with this hash outside.
     pub(super) fn is_let_out(&self, hash: &str) -> bool {
         let all = self.let_out.lock().unwrap_or_else(PoisonError::into_inner);
         all.contains(hash)
     }
 
     fn made(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        // A set is whole after each change of it.
+        // A set stays consistent if a thread panics.
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// None, and nothing asks for want of it.
+    /// No sandbox, and no command asks because of that.
     #[must_use]
     pub fn unsandboxed() -> Self {
         Self::new(SandboxRules {
@@ -245,12 +244,12 @@ impl Sandbox {
 }
 
 impl SandboxRules {
-    /// Whether it matters if a sandbox works here.
+    /// Whether the sandbox is wanted, so that it has to be tested.
     pub(super) fn wants_one(&self) -> bool {
         !self.unsandboxed && !self.off
     }
 
-    /// How a command is held. `means` is what a sandbox is made with here.
+    /// The confinement of commands with these programs.
     pub(super) fn confine(&self, means: Result<&Means, &Missing>) -> Confinement {
         if self.unsandboxed {
             return Confinement::Free;
@@ -267,10 +266,10 @@ impl SandboxRules {
         }
     }
 
-    /// Looks for the programs of a sandbox, without trying them.
+    /// Finds the programs of the sandbox, without running them.
     ///
     /// # Errors
-    /// Where one is missing, or the workspace cannot be confined.
+    /// Fails if a program is missing or the workspace cannot be confined.
     pub(super) fn find_means(&self, root: &Path, holder: &Path) -> Result<Means, Missing> {
         let missing = |why: &str, mend: String| Missing {
             why: why.to_owned(),
@@ -307,10 +306,10 @@ impl SandboxRules {
         })
     }
 
-    /// bubblewrap, where no command of the workspace can have put it.
+    /// Finds bubblewrap outside of folders that commands can write in.
     ///
     /// # Errors
-    /// Where it is missing.
+    /// Fails if it is missing.
     pub(super) fn bubblewrap(&self, root: &Path) -> Result<PathBuf, Missing> {
         if !cfg!(target_os = "linux") {
             return Err(elsewhere());
@@ -327,8 +326,8 @@ impl SandboxRules {
         program::find(name, &path, &self.writable(root))
     }
 
-    /// The walls around a command that runs in a folder of the workspace. `places` stay as they are. Makes folders of
-    /// Aside's own that a command could make in its place.
+    /// The confinement of a command that runs in a folder of the workspace. `places` are read-only. Creates missing
+    /// folders of Aside's own, so that no command can create them.
     pub(super) fn walls(&self, means: &Means, root: &Path, cwd: &Path, places: &Places) -> Walls {
         Walls {
             program: means.bubblewrap.clone(),
@@ -341,7 +340,7 @@ impl SandboxRules {
         }
     }
 
-    /// The places that a command could write in, and from which other programs take code.
+    /// The protected places below the folders that commands can write in.
     pub(super) fn places(&self, root: &Path) -> Places {
         let writable = self.writable(root);
         let each = writable.iter().map(|folder| places::guarded(folder));
@@ -354,7 +353,7 @@ impl SandboxRules {
         places
     }
 
-    /// The same before a command runs, with what it could make in place of what is not there.
+    /// The protected places before a command runs, after creating those that the command must not create.
     pub(super) fn places_before(&self, root: &Path) -> Places {
         let places = self.places(root);
         let repositories = self.repositories(&places, &self.writable(root));
@@ -365,7 +364,7 @@ impl SandboxRules {
         }
     }
 
-    /// The same after it ran, where it may have made of a repository what no longer looks like one: each has hooks before.
+    /// The protected places after a command ran, including those of repositories that no longer look like one.
     pub(super) fn places_after(&self, root: &Path, before: &Places) -> Places {
         let mut places = self.places(root);
         let hooks = before.keys().filter(|place| place.ends_with("hooks"));
@@ -374,15 +373,14 @@ impl SandboxRules {
         places
     }
 
-    /// Removes what a command made where it could write in Git's folders, and nothing but an attack makes. Gives what is
-    /// gone.
+    /// Removes files in Git repositories that only an attack makes. Returns the removed ones.
     pub(super) fn take_back(&self, made: &[PathBuf]) -> Vec<PathBuf> {
         let strange = made.iter().filter(|place| git::is_strange(place));
         let removed = strange.filter(|place| fs::remove_file(place).is_ok());
         removed.cloned().collect()
     }
 
-    /// The repositories among these places that commands may write in: all, or those that are a writable folder themselves.
+    /// The repositories among these places that commands may write in: all, or those that are writable folders themselves.
     fn repositories(&self, places: &Places, writable: &[PathBuf]) -> Vec<PathBuf> {
         let is_open = |place: &&PathBuf| self.git || writable.contains(place);
         let found = places.keys().filter(is_open);
@@ -401,7 +399,7 @@ impl SandboxRules {
             .keys()
             .filter(|place| !repositories.contains(place))
             .filter_map(|place| fs::canonicalize(place).ok())
-            // What Aside starts outside of the walls.
+            // Aside starts this program outside of the sandbox.
             .chain(std::iter::once(means.holder.clone()))
             .filter(|place| is_writable(place) && !is_above(place));
         let is_in_another = |own: &Path| {
@@ -411,7 +409,7 @@ impl SandboxRules {
         };
         for own in self.own.iter().filter(|own| !is_in_another(own)) {
             if is_writable(own) && !own.exists() {
-                // Where this fails the command cannot make it either.
+                // If this fails, the command cannot create it either.
                 let _ = fs::create_dir_all(own);
             }
         }
@@ -423,7 +421,7 @@ impl SandboxRules {
             .filter(|folder| is_real_folder(folder))
             .collect();
         let lies_in_fresh = |place: &PathBuf| fresh.iter().any(|it| place.starts_with(it));
-        // What lies in a folder that is empty anyway need not be hidden.
+        // The content of a folder that appears empty need not be hidden.
         let hidden: BTreeSet<PathBuf> = secrets
             .chain(self.own.iter().cloned())
             .filter_map(|place| fs::canonicalize(place).ok())
@@ -453,7 +451,7 @@ impl SandboxRules {
         }
     }
 
-    /// The real paths of the folders that commands write in, the workspace first.
+    /// Canonical paths of the folders that commands can write in, the workspace first.
     fn writable(&self, root: &Path) -> Vec<PathBuf> {
         let more = self.writable.iter();
         let more = more.filter_map(|folder| fs::canonicalize(folder).ok());
@@ -464,7 +462,7 @@ impl SandboxRules {
     }
 }
 
-/// The real path, or the path itself where nothing is there.
+/// The canonical path, or the path itself if it does not exist.
 fn real(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -1,4 +1,4 @@
-//! The places in a folder from which other programs take code, or Aside its settings, as far as they are there.
+//! Protected places in a folder: existing files that other programs execute, and Aside's own settings.
 
 use std::{
     collections::BTreeMap,
@@ -13,15 +13,15 @@ use crate::{
     visible::short_line,
 };
 
-/// Folders below a root that are looked into.
+/// Maximum depth of folders below a root.
 const DEPTH: usize = 8;
-/// Entries that are looked at, at the most: a larger tree is looked at from the top.
+/// Maximum number of entries; a larger tree is searched from the top.
 const ENTRIES: usize = 50_000;
 
-/// Places that were found, each with what tells one thing from another that takes its place.
+/// Places that were found, each with the inode that identifies the file.
 pub(in crate::tool) type Places = BTreeMap<PathBuf, u64>;
 
-/// The places that are new, or that something else took.
+/// The places that are new or were replaced.
 pub(in crate::tool) fn made(before: &Places, after: &Places) -> Vec<PathBuf> {
     let is_new = |(path, id): &(&PathBuf, &u64)| before.get(*path) != Some(id);
     after
@@ -31,12 +31,12 @@ pub(in crate::tool) fn made(before: &Places, after: &Places) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Places that are named, at the most, and letters of each.
+/// Maximum number of places that a message names, and of characters of each.
 const NAMED: usize = 20;
 const LETTERS: usize = 120;
 
-/// Places by their names from the root, those at its top first, and how many are left out: none is hidden by others that
-/// a command makes beside it.
+/// Lists places by their path from the root, those at the top first, with the number of omitted ones. So a command
+/// cannot hide a place by making others.
 pub(in crate::tool) fn listed<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
     let mut names: Vec<&String> = names.into_iter().collect();
     names.sort_by_key(|name| (Path::new(name).components().count(), *name));
@@ -50,7 +50,7 @@ pub(in crate::tool) fn listed<'a>(names: impl IntoIterator<Item = &'a String>) -
     }
 }
 
-/// Adds these.
+/// Adds places to the set.
 pub(in crate::tool) fn add(places: &mut Places, paths: impl IntoIterator<Item = PathBuf>) {
     for path in paths {
         let inode = fs::symlink_metadata(&path).map_or(0, |about| about.ino());
@@ -58,11 +58,11 @@ pub(in crate::tool) fn add(places: &mut Places, paths: impl IntoIterator<Item = 
     }
 }
 
-/// Finds them, level by level. Nothing is followed or opened but folders.
+/// Finds the protected places, level by level. Links are not followed, and only folders are opened.
 pub(in crate::tool) fn guarded(root: &Path) -> Places {
     let mut found = Places::new();
     let mut left = ENTRIES;
-    // A place may be known by the name of the folder itself, such as `.cargo`.
+    // The root itself may have a protected name, such as `.cargo`.
     let own = root.file_name().map(folded_name);
     let mut level = vec![(root.to_owned(), Vec::from_iter(own))];
     for depth in 0..=DEPTH {
@@ -77,7 +77,7 @@ pub(in crate::tool) fn guarded(root: &Path) -> Places {
                 }
             }
             for (name, kind) in entries {
-                // The folders of its worktrees and submodules are a part of it.
+                // The folders of worktrees and submodules belong to the repository.
                 if is_git && (name == *"worktrees" || name == *"modules") {
                     continue;
                 }
@@ -106,7 +106,7 @@ fn entries(folder: &Path, left: &mut usize) -> BTreeMap<OsString, FileType> {
     entries
 }
 
-/// Whether Git takes a folder with these entries for one of its own.
+/// Whether Git recognises a folder with these entries as a repository.
 fn is_git_folder(entries: &BTreeMap<OsString, FileType>) -> bool {
     let has = |name: &str| entries.contains_key(&OsString::from(name));
     has("HEAD") && (has("commondir") || (has("objects") && has("refs")))

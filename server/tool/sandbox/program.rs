@@ -1,4 +1,4 @@
-//! Programs that the walls are made of: found where the workspace cannot put its own.
+//! Search for programs of the sandbox outside of folders that commands can write in.
 
 use std::{
     env,
@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A program by name, in the absolute folders of a `PATH`, whose file lies in none of these folders, by whatever name.
+/// Finds a program in the absolute folders of a `PATH`. Its canonical path must not lie in one of `outside_of`.
 pub(in crate::tool) fn find(name: &str, path: &OsStr, outside_of: &[PathBuf]) -> Option<PathBuf> {
     let is_outside = |path: &Path| !outside_of.iter().any(|folder| path.starts_with(folder));
     env::split_paths(path)

@@ -1,25 +1,25 @@
-//! What a command may start by its words, read as strictly as a rule that denies or asks wants it. Pure.
+//! Matching of `deny` and `ask` rules against the programs that a command may start.
 //!
-//! A rule that allows speaks of the words as they stand. One that denies or asks is also meant where the same is written in
-//! another way: by a program's path, behind `env` and the like, with options between, or as the text that a shell is given.
-//! It may speak of more than it should, and never of all: what holds a program is the sandbox.
+//! An `allow` rule matches the words as they are written. A `deny` or `ask` rule also matches other spellings of the
+//! same: a program's path, a program behind `env` and the like, options in between, or text for a shell. Such a match
+//! may be too broad and is never complete; only the sandbox confines a program.
 
 use std::path::Path;
 
 use super::line::CommandLine;
 
-/// Programs that start the one that their arguments name.
+/// Programs that start the program in their arguments.
 const STARTERS: &[&str] = &[
     "builtin", "busybox", "chroot", "chrt", "command", "doas", "env", "exec", "ionice", "nice",
     "nohup", "parallel", "setsid", "stdbuf", "strace", "sudo", "taskset", "time", "timeout",
     "unshare", "watch", "xargs",
 ];
-/// Programs that read a command line that they are given after `-c`.
+/// Shells that take a command line after `-c`.
 const SHELLS: &[&str] = &["ash", "bash", "dash", "fish", "ksh", "sh", "zsh"];
-/// Texts within texts that are read.
+/// Maximum nesting of shell texts.
 const DEEP: usize = 4;
 
-/// The commands of a line, with those of the texts that it gives to shells.
+/// The commands of a line, including those in texts for shells.
 pub(super) fn with_texts(commands: &[Vec<String>]) -> Vec<Vec<String>> {
     let mut all = commands.to_vec();
     let mut from = 0;
@@ -31,7 +31,7 @@ pub(super) fn with_texts(commands: &[Vec<String>]) -> Vec<Vec<String>> {
     all
 }
 
-/// Whether the words of a rule are what a command does, or what it starts.
+/// Whether a rule matches a command or a program that the command starts.
 pub(super) fn speaks_strictly_of(rule: &str, words: &[String]) -> bool {
     let rule: Vec<&str> = rule.split_whitespace().collect();
     let Some((program, does)) = rule.split_first() else {
@@ -46,7 +46,7 @@ pub(super) fn speaks_strictly_of(rule: &str, words: &[String]) -> bool {
     })
 }
 
-/// Where in a command the name of a program may stand: at its beginning, and behind each that starts another.
+/// Places of a command where the name of a program may be: at the start, and after each starter.
 fn starts(words: &[String]) -> Vec<usize> {
     let (mut starts, mut at) = (vec![], 0);
     while at < words.len() {
@@ -61,7 +61,7 @@ fn starts(words: &[String]) -> Vec<usize> {
     starts
 }
 
-/// Whether these names come in this order, with nothing but options and their values before each.
+/// Whether these names follow in this order, with only options and their values in between.
 fn follow(names: &[&str], args: &[String]) -> bool {
     let Some((first, rest)) = names.split_first() else {
         return true;
@@ -70,7 +70,7 @@ fn follow(names: &[&str], args: &[String]) -> bool {
     (0..reach).any(|at| args[at] == *first && follow(rest, &args[at + 1..]))
 }
 
-/// How many words at the beginning may be options, values of options, variables or numbers.
+/// Number of leading words that may be options, their values, variables or numbers.
 fn skippable(words: &[String]) -> usize {
     let mut after_option = false;
     let is_skipped = |word: &&String| {
@@ -83,7 +83,7 @@ fn skippable(words: &[String]) -> usize {
     words.iter().take_while(is_skipped).count()
 }
 
-/// The text that a command gives to a shell.
+/// The text that a command passes to a shell.
 fn text_of(words: &[String]) -> Option<String> {
     let shell = starts(words).into_iter().rev().find(|at| {
         let name = name(&words[*at]);
@@ -102,7 +102,7 @@ fn text_of(words: &[String]) -> Option<String> {
         .cloned()
 }
 
-/// The name of a program, without the folders that lead to it.
+/// The name of a program without its folder.
 fn name(program: &str) -> &str {
     let name = Path::new(program).file_name().and_then(|it| it.to_str());
     name.unwrap_or(program)
