@@ -1,9 +1,9 @@
-//! The one way to start a child process.
+//! The only way to start a child process.
 //!
-//! A command runs under a [`supervisor`], which ends all of its processes when the command ends, when it is
-//! stopped, and when Aside itself is gone. Its environment is an allow-list, its standard input is null,
-//! and its output — both streams in the order of writing — is kept within bounds while it is read, so that
-//! neither a flood nor a process that never closes it can hold a call up.
+//! A command runs under a [`supervisor`], which ends all of its processes when the command ends, when it is stopped, and
+//! when Aside itself is gone. The environment is an allow-list, and standard input is null. Both output streams are read
+//! in the order of writing and kept within bounds, so that neither a flood nor a process that never closes its output
+//! can block a call.
 
 mod kept;
 pub mod quiet;
@@ -36,66 +36,66 @@ use super::{
     supervisor::{self, Report, handed, unnamed},
 };
 
-/// Bytes of an output that are kept for `read_output`.
+/// Maximum number of bytes of an output that are kept for `read_output`.
 const KEPT: usize = 8 << 20;
-/// Bytes of what a program says on its standard error, where that is read apart.
+/// Maximum number of bytes of standard error, if read separately.
 const KEPT_ERRORS: usize = 64 << 10;
-/// Bytes of an output that clients are shown while it comes.
+/// Maximum number of bytes of an output that clients are shown live.
 const LIVE: u64 = 256 << 10;
-/// How long a stopped supervisor has to end everything, before that is done without it.
+/// Time for a stopped supervisor to end everything, before Aside does so itself.
 const PATIENCE: Duration = Duration::from_millis(1800);
 
 /// A command to run.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The call that it belongs to.
+    /// The call that the command belongs to.
     pub call: CallKey,
     /// The program, found through `PATH`.
     pub program: OsString,
     /// The arguments that the program is started with.
     pub args: Vec<OsString>,
-    /// Where it runs.
+    /// Working directory of the command.
     pub cwd: PathBuf,
-    /// What its environment has beyond the allow-list.
+    /// Variables beyond the allow-list.
     pub env: Vec<(OsString, OsString)>,
-    /// How long it may run.
+    /// Maximum duration.
     pub time: Duration,
-    /// How long what it leaves behind may go on after it, so that its last output comes through. Inside walls it ends
-    /// with the command.
+    /// Time for leftover processes after the command's end, so that their last output arrives. Inside the sandbox they
+    /// end with the command.
     pub drain: Duration,
-    /// What it runs inside of, if anything.
+    /// Confinement, if any.
     pub walls: Option<Walls>,
 }
 
-/// How a command ended, when no process of it is left.
+/// End of a command, of which no process is left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// The exit status, or why there is none.
+    /// The exit status, or the reason why there is none.
     pub how: CommandEnd,
-    /// What it wrote, for the model.
+    /// The output for the model.
     pub output: String,
 }
 
-/// How a command ended.
+/// The way in which a command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandEnd {
-    /// With this exit status.
+    /// The command exited with this status.
     Exit(i32),
-    /// By this signal.
+    /// This signal ended the command.
     Signal(i32),
-    /// It could not be started; why.
+    /// The command could not be started, for this reason.
     NotStarted(String),
-    /// Its time was over.
+    /// The command exceeded its time.
     TimedOut,
-    /// It was cancelled.
+    /// The command was cancelled.
     Cancelled,
-    /// What held it came to harm: its exit status is not known.
+    /// The supervisor was killed, so the exit status is unknown.
     Lost,
 }
 
 impl CommandEnd {
-    /// The exit status as shells have it: 128 and its number, where a signal ended the command. None where it did not
-    /// end by itself.
+    /// The exit status as in a shell: 128 plus the signal's number if a signal ended the command. `None` if the command
+    /// did not end by itself.
     pub fn exit_status(&self) -> Option<i32> {
         match self {
             Self::Exit(status) => Some(*status),
@@ -108,7 +108,7 @@ impl CommandEnd {
 /// Runs a command to its end. Dropping the future ends the command too.
 ///
 /// # Errors
-/// Where the supervisor cannot be started.
+/// Fails if the supervisor cannot be started.
 pub async fn run(
     job: &Job,
     host: &Arc<ToolContext>,
@@ -124,27 +124,27 @@ pub async fn run(
         let kept = heard.output.kept;
         move || kept.finish(&host)
     };
-    // The command ran, whatever becomes of what it wrote.
+    // The command ran, even if its output cannot be kept.
     let output = tokio::task::spawn_blocking(finish).await;
     let output = output.unwrap_or_else(|_| "[Its output was lost inside Aside.]".to_owned());
     Ok(Ended { how, output })
 }
 
-/// What a program made of its input.
+/// Output of a program that was given an input.
 pub(super) struct Answered {
-    /// The exit status, or why there is none.
+    /// The exit status, or the reason why there is none.
     pub(super) how: CommandEnd,
-    /// Its standard output.
+    /// Standard output.
     pub(super) output: BoundedOutput,
-    /// Its standard error, which clients are shown while it comes.
+    /// Standard error, which clients are shown live.
     pub(super) errors: BoundedOutput,
 }
 
-/// Runs a program to its end with this on its standard input, which is a file that it need not read. Dropping the
-/// future ends it too.
+/// Runs a program to its end with an input on its standard input, which is a file that need not be read. Dropping the
+/// future ends the program too.
 ///
 /// # Errors
-/// Where the supervisor cannot be started, or there is no room for the input.
+/// Fails if the supervisor cannot be started or the input cannot be stored.
 pub(super) async fn answer(
     job: &Job,
     input: &[u8],
@@ -171,15 +171,15 @@ pub(super) async fn answer(
     })
 }
 
-/// What is heard of a command.
+/// Readers of a command's output.
 struct Heard<'a> {
     output: Capture<'a>,
-    /// Its standard error, where that is no part of its output.
+    /// Standard error, if it is not part of the output.
     errors: Option<Capture<'a>>,
 }
 
 impl Heard<'_> {
-    /// Reads a piece of either; false at the end of both.
+    /// Reads a piece of either stream. Returns false at the end of both.
     async fn more(&mut self, pipes: &mut OutputPipes) -> bool {
         let errors = async {
             match (&mut self.errors, &mut pipes.errors) {
@@ -195,7 +195,7 @@ impl Heard<'_> {
     }
 }
 
-/// Runs a command to its end, and hears what it says.
+/// Runs a command to its end and reads its output.
 async fn attend(
     job: &Job,
     input: Option<OwnedFd>,
@@ -215,7 +215,7 @@ async fn attend(
             status = running.child.wait() => break status.map(|_| None)?,
             () = cancelled.cancelled() => break Some(CommandEnd::Cancelled),
             () = sleep_until(deadline) => break Some(CommandEnd::TimedOut),
-            // Nothing more comes: only the end of the process ends this.
+            // Both streams have ended; only the end of the process ends this loop.
             true = heard.more(&mut running.pipes) => {}
         }
     };
@@ -227,7 +227,7 @@ async fn attend(
         let supervisor = running.id;
         let _ = tokio::task::spawn_blocking(move || supervisor::sweep(supervisor, &mark)).await;
     }
-    // What is in the pipe already is read; nobody is waited for.
+    // The pipe is drained without waiting for anyone.
     let _ = timeout(job.drain, async {
         while heard.more(&mut running.pipes).await {}
     })
@@ -245,32 +245,32 @@ struct RunningCommand {
     child: Child,
     id: i32,
     pipes: OutputPipes,
-    /// Our end; the command lives no longer than this.
+    /// Our end of the lifeline; closing it ends the command.
     lifeline: UnixStream,
 }
 
-/// Where a command's output comes from.
+/// Pipes of a command's output.
 struct OutputPipes {
     output: Output,
-    /// Its standard error, where that is read apart.
+    /// Standard error, if read separately.
     errors: Option<Output>,
 }
 
-/// What a command's standard streams are.
+/// Standard streams of a command.
 struct Wires {
-    /// Its standard input; none is an empty one.
+    /// Standard input; `None` is empty.
     input: Option<OwnedFd>,
     errors: Errors,
 }
 
-/// What becomes of what a command says on its standard error.
+/// Use of a command's standard error.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Errors {
-    /// It belongs to its output.
+    /// Part of the output.
     Together,
-    /// It is read by itself.
+    /// Read separately.
     Apart,
-    /// Nobody reads it.
+    /// Not read.
     Nowhere,
 }
 
@@ -316,7 +316,7 @@ fn start(job: &Job, supervisor: &Path, mark: &str, wires: Wires) -> io::Result<R
         .stderr(write_errors)
         .stdout(Stdio::from(OwnedFd::from(write)));
     let child = command.spawn()?;
-    // `command` holds the child's ends; the output could not end while it lives.
+    // `command` holds the child's ends; the output cannot end while it lives.
     drop(command);
     let id = child
         .id()
@@ -336,17 +336,17 @@ fn start(job: &Job, supervisor: &Path, mark: &str, wires: Wires) -> io::Result<R
 }
 
 impl RunningCommand {
-    /// What the supervisor said at its end.
+    /// The supervisor's report at its end.
     fn report(&mut self) -> Option<Report> {
         let mut line = String::new();
-        // All of it is there, since the supervisor has ended; an error is its absence.
+        // The supervisor has ended, so the report is complete; an error means that there is none.
         let _ = (&self.lifeline).take(4096).read_to_string(&mut line);
         Report::parse(&line)
     }
 
-    /// Ends the command. The output is read on meanwhile, because a process may need that to end.
+    /// Ends the command. Reads on meanwhile, because a process may need that to end.
     async fn stop(&mut self, heard: &mut Heard<'_>) -> Option<Report> {
-        // The supervisor reads this as the end; it can still tell how it went.
+        // The supervisor reads this as the end, and can still report.
         let _ = self.lifeline.shutdown(std::net::Shutdown::Write);
         let patience = Instant::now() + PATIENCE;
         loop {
@@ -363,14 +363,14 @@ impl RunningCommand {
     }
 }
 
-/// An output while it comes.
+/// An output that is being read.
 struct Capture<'a> {
     host: &'a ToolContext,
     call: CallKey,
     kept: BoundedOutput,
-    /// Bytes that clients are shown while they come.
+    /// Number of bytes that clients may still be shown.
     live: u64,
-    /// The beginning of a character whose rest has not come yet.
+    /// Start of a character whose rest has not arrived.
     partial: Vec<u8>,
     chunk: Vec<u8>,
 }
@@ -387,7 +387,7 @@ impl<'a> Capture<'a> {
         }
     }
 
-    /// Reads a piece; false at the end.
+    /// Reads a piece. Returns false at the end.
     async fn more(&mut self, output: &mut Output) -> bool {
         match output.read(&mut self.chunk).await {
             Ok(0) | Err(_) => false,
@@ -419,7 +419,7 @@ impl<'a> Capture<'a> {
 }
 
 impl CommandEnd {
-    /// One line about it, for the model and people.
+    /// One line about the end, for the model and people.
     #[must_use]
     pub fn line(&self, time: Duration) -> String {
         match self {

@@ -1,19 +1,17 @@
 //! The process between Aside and a command:
 //! `aside __child <milliseconds> [--input] [--hosts <names>] [--walls | --namespace] <program> <arguments>`.
 //!
-//! The milliseconds say how long what the command leaves behind may go on after it. With `--walls` the program is
-//! bubblewrap, which starts the command in a world of its own: it finds the filter of system calls at one descriptor,
-//! and says at another how the command ended. Its processes are in a namespace of their own then, which the kernel ends
-//! with bubblewrap, and bubblewrap with us. With `--namespace` it is bubblewrap too, and that is all it is for.
+//! The milliseconds bound how long leftover processes may run after the command. With `--walls` the program is
+//! bubblewrap, which starts the command in the sandbox: bubblewrap reads the filter of system calls from one descriptor
+//! and writes the command's exit status to another. The processes are then in a PID namespace, which the kernel ends
+//! with bubblewrap, and bubblewrap ends with us. With `--namespace` bubblewrap only makes the PID namespace.
 //!
-//! It holds the command's kill domain. Its standard input is a *lifeline*: a socket whose other end is held
-//! by Aside alone. When that closes — Aside stops the command, crashes, or is killed — every process that
-//! the command started is ended, also those that left their session or ignore SIGTERM. As a *subreaper* it
-//! is given all of them as children when their own parents end, so none gets out of sight. How the command
-//! ended goes back through the lifeline as one line.
+//! Standard input is the *lifeline*: a socket whose other end only Aside holds. When that end closes, because Aside
+//! stops the command, crashes or is killed, every process that the command started is ended, also one that left its
+//! session or ignores SIGTERM. The supervisor is a *subreaper*: orphaned descendants become its children, so none is
+//! lost. One line on the lifeline reports how the command ended.
 //!
-//! A process of its own is what makes this hold after a SIGKILL of Aside, and what makes it possible
-//! without code between `fork` and `exec`.
+//! A separate process makes this work after a SIGKILL of Aside, and without code between `fork` and `exec`.
 
 use std::{
     ffi::OsString,
@@ -49,42 +47,42 @@ pub use self::inside::{INSIDE, inside_main};
 pub(super) use self::processes::sweep;
 use self::processes::{LAST, STEP, descendants, processes};
 
-/// The hidden first argument under which the program is a supervisor.
+/// The hidden first argument with which `aside` is a supervisor.
 pub const ARGUMENT: &str = "__child";
 
-/// The argument that says that the lifeline hands over the command's standard input, before all else.
+/// Argument: the lifeline first hands over the command's standard input.
 pub(super) const INPUT: &str = "--input";
 
-/// The argument after which the hosts stand, with commas between them, that a command inside walls is let to.
+/// Argument that precedes the comma-separated hosts that a sandboxed command may reach.
 pub(super) const HOSTS: &str = "--hosts";
 
-/// The argument after which the program is bubblewrap, which builds walls.
+/// Argument that precedes a bubblewrap that builds the sandbox.
 pub(super) const WALLS: &str = "--walls";
 
-/// The argument after which the program is bubblewrap, which keeps processes together.
+/// Argument that precedes a bubblewrap that only makes a PID namespace.
 pub(super) const NAMESPACE: &str = "--namespace";
 
-/// How long what a command left behind may go on after it, so that its last output comes through, where nobody says.
+/// Default time for leftover processes after a command's end, so that their last output arrives.
 pub(super) const DRAIN: Duration = Duration::from_millis(200);
-/// How long processes have after SIGTERM before SIGKILL.
+/// Time between SIGTERM and SIGKILL.
 pub(super) const GRACE: Duration = Duration::from_millis(500);
-/// What is said where bubblewrap ended without a command.
+/// Message for a bubblewrap that ended without starting the command.
 const NO_WALLS: &str = "its sandbox could not be built";
 
-/// How a command ended, as the lifeline tells it.
+/// End of a command, as reported on the lifeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Report {
-    /// With this exit status.
+    /// The command exited with this status.
     Exit(i32),
-    /// By this signal.
+    /// This signal ended the command.
     Signal(i32),
-    /// It could not be started.
+    /// The command could not be started, for this reason.
     Failed(String),
-    /// It was stopped.
+    /// The command was stopped before it ended by itself.
     Stopped,
 }
 
-/// Runs the command that the arguments are, holds all of its processes, and ends with them.
+/// Runs the command in the arguments, supervises all of its processes, and exits after the last.
 pub fn child_main(args: impl IntoIterator<Item = OsString>) -> ! {
     close_inherited();
     let report = supervise(args.into_iter().collect());
@@ -102,13 +100,13 @@ impl Report {
         }
     }
 
-    /// What bubblewrap's own end means: how its command ended, which it said, or that it never started one.
+    /// Converts bubblewrap's own end to the end of its command, or to the failure to start one.
     fn of_walls(self, mut status: File) -> Self {
         if self == Self::Stopped {
             return self;
         }
         let mut said = Vec::new();
-        // Nothing is waited for: it has ended. What is missing then was not said.
+        // Does not block, because bubblewrap has ended; a missing status was never written.
         let _ = status.read_to_end(&mut said);
         let said = String::from_utf8_lossy(&said);
         let code = said.lines().find_map(|line| {
@@ -122,7 +120,7 @@ impl Report {
         }
     }
 
-    /// What a line says; none where the supervisor itself came to harm.
+    /// Parses a report; `None` if the supervisor was killed.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let line = line.strip_suffix('\n')?;
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -136,24 +134,24 @@ impl Report {
     }
 }
 
-/// What wakes the supervisor.
+/// Event that wakes the supervisor.
 enum Wake {
     /// The command itself ended.
     Ended(Report),
-    /// No process of it is left.
+    /// No process of the command is left.
     Alone,
     /// The lifeline closed.
     Stop,
 }
 
-/// What is to be run, as the arguments say it.
+/// The command to run, parsed from the arguments.
 struct Order {
     drain: Duration,
-    /// The lifeline hands over its standard input.
+    /// Whether the lifeline hands over standard input.
     has_input: bool,
-    /// The hosts that it is let to, if it has no other way out.
+    /// Hosts that the command may reach without the network.
     hosts: Option<Vec<AllowedHost>>,
-    /// What the program builds, which is bubblewrap then.
+    /// Confinement that the program, bubblewrap, builds.
     walls: Option<WallKind>,
     program: OsString,
     args: Vec<OsString>,
@@ -199,7 +197,7 @@ fn supervise(args: Vec<OsString>) -> Report {
         Ok(pipes) => pipes,
         Err(error) => return Report::Failed(format!("its walls cannot be built: {error}")),
     };
-    // After the walls' own descriptors, whose numbers are settled.
+    // Opened after the sandbox's descriptors, whose numbers are fixed.
     let input = match input(&order) {
         Ok(input) => input,
         Err(error) => return Report::Failed(format!("its input did not come: {error}")),
@@ -211,7 +209,7 @@ fn supervise(args: Vec<OsString>) -> Report {
             Err(error) => return Report::Failed(format!("its proxy does not start: {error}")),
         },
     };
-    // No terminal: nothing that the command starts can ask or read there.
+    // Without a terminal, nothing that the command starts can ask or read there.
     let _ = rustix::process::setsid();
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::set_child_subreaper(Some(rustix::process::getpid())) {
@@ -225,16 +223,16 @@ fn supervise(args: Vec<OsString>) -> Report {
         ));
     }
     let mut command = Command::new(order.program);
-    // A group of its own: `kill 0` in a script must not reach us.
+    // A separate process group, because `kill 0` in a script must not reach us.
     command.args(order.args).stdin(input).process_group(0);
     let main = match command.spawn() {
         Ok(child) => Pid::from_child(&child),
         Err(error) => return Report::Failed(error.to_string()),
     };
-    // Our end of its input: it could not end while that lives.
+    // Drops our end of its input, which could not end otherwise.
     drop(command);
     let status = pipes.map(WallPipes::started);
-    // Its thread is there, and waits for this.
+    // The reaping thread waits for this.
     let _ = begun.send(main);
     let held = Held {
         main,
@@ -255,13 +253,13 @@ fn input(order: &Order) -> io::Result<OwnedFd> {
     }
 }
 
-/// Serves the command's way to some hosts, once [`inside`] hands out where it listens. Returns the standard input of that,
-/// over which it is given the command's.
+/// Serves the proxy once [`inside`] hands out its socket. Returns the standard input for [`inside`], over which the
+/// command's own input is handed on.
 fn let_out(input: OwnedFd, hosts: Vec<AllowedHost>) -> io::Result<OwnedFd> {
     let (ours, theirs) = UnixStream::pair()?;
     handed::give(&ours, &input)?;
     thread::Builder::new().spawn(move || {
-        // Nothing comes where the walls could not be built.
+        // No socket comes if the sandbox could not be built.
         if let Ok(socket) = handed::take(&ours) {
             drop(ours);
             proxy::serve(socket, hosts);
@@ -270,7 +268,7 @@ fn let_out(input: OwnedFd, hosts: Vec<AllowedHost>) -> io::Result<OwnedFd> {
     Ok(theirs.into())
 }
 
-/// What bubblewrap gets from us besides its arguments.
+/// Descriptors for bubblewrap.
 struct WallPipes {
     filter: OwnedFd,
     status: File,
@@ -278,7 +276,7 @@ struct WallPipes {
 }
 
 impl WallPipes {
-    /// Opens both descriptors where bubblewrap is told that they are: nothing but 0, 1 and 2 is open before.
+    /// Opens both descriptors at the numbers that bubblewrap is told. Only 0, 1 and 2 are open before.
     fn open() -> io::Result<Self> {
         let Some(program) = filter::program() else {
             return Err(io::ErrorKind::Unsupported.into());
@@ -287,7 +285,7 @@ impl WallPipes {
         filter.write_all(&program)?;
         filter.rewind()?;
         let (status, status_end) = io::pipe()?;
-        // Nothing is waited for where bubblewrap has ended without a word.
+        // Non-blocking, because bubblewrap may end without writing a status.
         ioctl_fionbio(&status, true)?;
         for kept in [filter.as_fd(), status_end.as_fd()] {
             fcntl_setfd(kept, FdFlags::empty())?;
@@ -302,14 +300,14 @@ impl WallPipes {
         })
     }
 
-    /// Closes bubblewrap's ends, and returns where it tells how it went.
+    /// Closes bubblewrap's ends and returns the file of its status.
     fn started(self) -> File {
         drop((self.filter, self.status_end));
         self.status
     }
 }
 
-/// What is held: the process that was started, and whether it is bubblewrap.
+/// The supervised process, and whether it is bubblewrap.
 #[derive(Clone, Copy)]
 struct Held {
     main: Pid,
@@ -317,7 +315,7 @@ struct Held {
 }
 
 impl Held {
-    /// Waits for the end, and sees to it that it is one.
+    /// Waits for the end of the command, and ends all leftover processes.
     fn hold(self, drain: Duration, woken: &Receiver<Wake>) -> Report {
         let report = loop {
             match woken.recv() {
@@ -347,8 +345,8 @@ impl Held {
         report
     }
 
-    /// Signals the command's group and every process that descends from us. Bubblewrap itself would take all others
-    /// along at once, so that it hears of nothing but the last signal.
+    /// Signals the command's group and all of our descendants. Bubblewrap receives only SIGKILL, because its end would
+    /// kill all others at once.
     fn signal_all(self, signal: Signal) {
         let spares_main = self.walled && signal != Signal::KILL;
         if !spares_main {
@@ -362,7 +360,7 @@ impl Held {
     }
 }
 
-/// Whether the last process goes within this time. A closing lifeline cuts the wait short.
+/// Whether the last process ends within this time. A closing lifeline ends the wait.
 fn is_alone(woken: &Receiver<Wake>, patience: Duration) -> bool {
     let until = Instant::now() + patience;
     loop {
@@ -374,7 +372,7 @@ fn is_alone(woken: &Receiver<Wake>, patience: Duration) -> bool {
     }
 }
 
-/// Starts the threads that watch the lifeline and, once it is there, the command.
+/// Starts the threads that watch the lifeline and the command.
 fn start_watching(wake: Sender<Wake>, main: Receiver<Pid>) -> io::Result<()> {
     let lifeline = wake.clone();
     thread::Builder::new().spawn(move || watch_lifeline(&lifeline))?;
@@ -398,7 +396,7 @@ fn watch_lifeline(wake: &Sender<Wake>) {
     let _ = wake.send(Wake::Stop);
 }
 
-/// Takes in every process that ends, the command's own and those that were left to us.
+/// Reaps every process that ends: the command itself and orphaned descendants.
 fn reap(main: Pid, wake: &Sender<Wake>) {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
@@ -417,7 +415,7 @@ fn reap(main: Pid, wake: &Sender<Wake>) {
     let _ = wake.send(Wake::Alone);
 }
 
-/// A file without a name, which a child process reads in place of a pipe.
+/// Creates an unnamed file that a child process reads in place of a pipe.
 pub(super) fn unnamed() -> io::Result<File> {
     #[cfg(target_os = "linux")]
     {
@@ -428,7 +426,7 @@ pub(super) fn unnamed() -> io::Result<File> {
     tempfile::tempfile()
 }
 
-/// Closes what an editor or a shell may have left open in us: the command gets 0, 1 and 2 alone.
+/// Closes descriptors inherited from an editor or a shell, so that the command gets only 0, 1 and 2.
 fn close_inherited() {
     let open = match cfg!(target_os = "linux") {
         true => "/proc/self/fd",
@@ -442,7 +440,7 @@ fn close_inherited() {
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .collect();
     for descriptor in open.into_iter().filter(|descriptor| *descriptor > 2) {
-        // The listing's own descriptor is closed already; that error is the expected one.
+        // The listing's own descriptor is closed already; that error is expected.
         let _ = nix::unistd::close(descriptor);
     }
 }

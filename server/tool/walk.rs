@@ -1,7 +1,7 @@
-//! Walking the workspace as `list_files` and `search` do: without what `.gitignore` names, without `.git`,
-//! without following links, in order of names.
+//! The walk of `list_files` and `search` through the workspace: in order of names, without ignored files, without
+//! `.git`, and without following links.
 //!
-//! Each folder is opened in the one above it, so that nothing that is exchanged meanwhile leads outside.
+//! Each folder is opened in its parent, so that a folder that is exchanged meanwhile cannot lead outside.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -24,57 +24,57 @@ use super::{
     workspace::{Folder, PathError, Workspace},
 };
 
-/// What the model is told where some rules of what is left out do not count.
+/// Note for the model that some ignore rules were not applied.
 pub(super) const RULES_CUT: &str =
     "[some rules of .gitignore were too many or too long and do not count]\n";
 
-/// Files that are looked at in one walk.
+/// Maximum number of files of one walk.
 const VISITED: usize = 500_000;
-/// Entries of one folder that are looked at.
+/// Maximum number of entries of one folder.
 const ENTRIES: usize = 500_000;
-/// Folders within folders that are gone into.
+/// Maximum depth of folders.
 const DEPTH: usize = 200;
 
-/// Why a walk ended.
+/// Reason why a walk ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WalkEnd {
-    /// Every file was seen.
+    /// Every file was visited.
     Complete,
-    /// The visitor had enough, or there were too many.
+    /// The visitor stopped, or there were too many files.
     Cut,
-    /// It was cancelled.
+    /// The walk was cancelled.
     Cancelled,
 }
 
-/// How a walk went.
+/// Report of a walk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WalkReport {
     pub(super) end: WalkEnd,
-    /// Some rules of what is left out do not count, as [`RULES_CUT`] says.
+    /// Whether some ignore rules were not applied; see [`RULES_CUT`].
     pub(super) rules_cut: bool,
 }
 
-/// Where to walk, and which files count.
+/// Start and filter of a walk.
 pub(super) struct FileWalk<'a> {
     pub(super) workspace: &'a Workspace,
     /// A folder from the root.
     pub(super) folder: &'a str,
-    /// In the manner of `.gitignore`: `*.rs` anywhere, `src/**` beneath the folder.
+    /// A glob as in `.gitignore`: `*.rs` anywhere, `src/**` beneath the folder.
     pub(super) glob: Option<&'a str>,
     pub(super) cancelled: &'a CancellationToken,
 }
 
-/// A file that a walk came to.
+/// A file of a walk.
 pub(super) struct WalkedFile<'a> {
-    /// Its path from the root, with `/`.
+    /// Path from the root, with `/`.
     pub(super) path: &'a str,
-    /// The folder that it was found in, opened.
+    /// The opened folder of the file.
     pub(super) folder: &'a Arc<OwnedFd>,
-    /// What it is called there.
+    /// Name of the file in that folder.
     pub(super) name: &'a OsStr,
 }
 
-/// A folder that is being looked through.
+/// A folder that is being walked.
 struct OpenFolder {
     folder: Arc<OwnedFd>,
     path: PathBuf,
@@ -82,10 +82,10 @@ struct OpenFolder {
 }
 
 impl FileWalk<'_> {
-    /// Shows the visitor each file, until it says false.
+    /// Passes each file to the visitor until it returns false.
     ///
     /// # Errors
-    /// The sentence for the model: the folder or the glob cannot be used.
+    /// A sentence for the model, if the folder or the glob cannot be used.
     pub(super) fn each(
         &self,
         mut visit: impl FnMut(WalkedFile<'_>) -> bool,
@@ -143,7 +143,7 @@ impl FileWalk<'_> {
                 break;
             }
             let from_root = path.strip_prefix(self.workspace.root());
-            // What is not UTF-8 cannot be named by a model either.
+            // A model cannot name a path that is not UTF-8.
             let Some(from_root) = from_root.ok().and_then(Path::to_str) else {
                 continue;
             };
@@ -163,8 +163,8 @@ impl FileWalk<'_> {
         })
     }
 
-    /// The rules of the folders above the one that is walked; none where one of them went. A folder that is left out
-    /// is walked all the same where it is named.
+    /// The ignore rules of the folders above the start; `None` if one of them has gone. An ignored folder is walked if it
+    /// is named as the start.
     fn rules_above(&self, folder: &Folder) -> Option<IgnoreRules> {
         let mut rules = IgnoreRules::new(self.workspace.root());
         let mut path = self.workspace.root().to_owned();
@@ -177,7 +177,7 @@ impl FileWalk<'_> {
         Some(rules)
     }
 
-    /// Whether a file would be shown if it were there, by folder and glob alone.
+    /// Whether a file would be visited if it existed, by folder and glob alone.
     ///
     /// # Errors
     /// As of [`FileWalk::each`].
@@ -192,7 +192,7 @@ impl FileWalk<'_> {
 }
 
 impl OpenFolder {
-    /// Reads the names in a folder: its regular files and folders, in order. None where it cannot be read.
+    /// Lists the regular files and folders of a folder, in order. `None` if it cannot be read.
     fn new(folder: OwnedFd, path: PathBuf) -> Option<Self> {
         let mut entries = Vec::new();
         for entry in Dir::read_from(&folder).ok()?.flatten().take(ENTRIES) {
@@ -217,13 +217,13 @@ impl OpenFolder {
         })
     }
 
-    /// The folder of this name in it, unless something else is there by now.
+    /// The subfolder of this name, unless it was replaced meanwhile.
     fn within(&self, name: &OsString, path: PathBuf) -> Option<Self> {
         Self::new(open_folder(&self.folder, name)?, path)
     }
 }
 
-/// What a name is, where the file system did not say so at once.
+/// The file type of a name, for file systems that do not list it.
 fn kind(folder: &impl AsFd, name: &OsString) -> FileType {
     let about = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
     about.map_or(FileType::Unknown, |about| {

@@ -1,18 +1,18 @@
-//! An output of which the beginning and the end are kept, however long it gets.
+//! An output whose head and tail are kept, however long it gets.
 
 use crate::{
     tool::{ToolContext, output::rest},
     visible::printable,
 };
 
-/// Bytes that are read at once.
+/// Number of bytes of one read.
 pub(super) const CHUNK: usize = 64 << 10;
 
-/// An output as far as it is kept: its beginning and its last bytes.
+/// Head and tail of an output.
 pub(in crate::tool) struct BoundedOutput {
     head: usize,
     tail: usize,
-    /// Bytes of its beginning that are kept.
+    /// Maximum number of bytes of the head.
     most: usize,
     start: Vec<u8>,
     end: Vec<u8>,
@@ -20,7 +20,8 @@ pub(in crate::tool) struct BoundedOutput {
 }
 
 impl BoundedOutput {
-    /// Of one that is too long, the model is shown `head` and `tail` bytes; `most` are kept of its beginning.
+    /// Creates an empty output. The model is shown `head` and `tail` bytes of a longer one; `most` bytes of the start are
+    /// kept.
     pub(super) fn new(head: usize, tail: usize, most: usize) -> Self {
         Self {
             head: head.min(most / 2),
@@ -32,17 +33,17 @@ impl BoundedOutput {
         }
     }
 
-    /// Bytes that came so far.
+    /// Number of bytes so far.
     pub(in crate::tool) fn total(&self) -> u64 {
         self.total
     }
 
-    /// What is kept of the beginning: all of it, where no more came.
+    /// The kept start; everything, if no more came.
     pub(in crate::tool) fn start(&self) -> &[u8] {
         &self.start
     }
 
-    /// Whether all that came is kept.
+    /// Whether everything is kept.
     pub(in crate::tool) fn is_whole(&self) -> bool {
         self.total == self.start.len() as u64
     }
@@ -53,13 +54,14 @@ impl BoundedOutput {
         let (first, rest) = bytes.split_at(room.min(bytes.len()));
         self.start.extend_from_slice(first);
         self.end.extend_from_slice(rest);
-        // Cut in steps, so that each byte is moved about once.
+        // Cut in large steps, so that each byte is moved about once.
         if self.end.len() > self.tail + 4 * CHUNK {
             self.end.drain(..self.end.len() - self.tail);
         }
     }
 
-    /// The text for the model: whole where it fits, else its two ends, and where the rest is, or why it is nowhere.
+    /// The text for the model: everything if it fits, or else head and tail, with the place of the rest or the reason why
+    /// it was not kept.
     pub(in crate::tool) fn finish(mut self, host: &ToolContext) -> String {
         let (head, tail) = (self.head, self.tail);
         let shown = (head + tail) as u64;

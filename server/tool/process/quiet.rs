@@ -1,4 +1,4 @@
-//! A program whose output is for Aside alone: it goes to no model, no client and no file.
+//! Programs whose output only Aside reads. No model, client or file gets it.
 
 use std::{
     ffi::OsString,
@@ -25,23 +25,23 @@ pub struct Quiet {
     pub program: OsString,
     /// The arguments that the program is started with.
     pub args: Vec<OsString>,
-    /// Where it runs.
+    /// Working directory of the program.
     pub cwd: PathBuf,
-    /// What its environment has beyond the allow-list.
+    /// Variables beyond the allow-list.
     pub env: Vec<(OsString, OsString)>,
-    /// How long it may run.
+    /// Maximum duration.
     pub time: Duration,
-    /// Bytes that are read of it, at the most; more are thrown away.
+    /// Maximum number of bytes to keep; the rest is discarded.
     pub most: usize,
-    /// What it runs inside of, if anything. Its standard error is read too then: it tells why the walls do not stand.
+    /// Confinement, if any. Standard error is then read too, because it tells why the sandbox failed.
     pub walls: Option<Walls>,
 }
 
-/// Runs a program to its end and returns what it printed on standard output; standard error is read by nobody, and
-/// standard input is empty. It ends with Aside, and when the future is dropped.
+/// Runs a program to its end and returns its standard output. Standard error is not read, and standard input is empty.
+/// The program ends with Aside, and when the future is dropped.
 ///
 /// # Errors
-/// Where the supervisor cannot be started.
+/// Fails if the supervisor cannot be started.
 pub async fn read_quietly(program: Quiet, holder: &Path) -> io::Result<(CommandEnd, Vec<u8>)> {
     let Quiet {
         program,
@@ -60,7 +60,7 @@ pub async fn read_quietly(program: Quiet, holder: &Path) -> io::Result<(CommandE
         },
     };
     let job = Job {
-        // It belongs to none, and none is told of it.
+        // The program belongs to no call, and no client is told of it.
         call: CallKey(0),
         program,
         args,
@@ -111,9 +111,9 @@ pub async fn read_quietly(program: Quiet, holder: &Path) -> io::Result<(CommandE
     Ok((how, output))
 }
 
-/// Reads a piece; false at the end.
+/// Reads a piece. Returns false at the end.
 async fn more(from: &mut Output, output: &mut Vec<u8>, most: usize) -> bool {
-    // On the heap: a future that holds it is a part of each turn that looks for a key or a sandbox.
+    // On the heap, because the future is part of each turn that looks for a key or a sandbox.
     let mut chunk = vec![0; 4096];
     match from.read(&mut chunk).await {
         Ok(0) | Err(_) => false,

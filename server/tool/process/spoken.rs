@@ -1,4 +1,4 @@
-//! A program that is spoken with while it runs, such as a server: all of its streams are ours.
+//! Programs that Aside talks to while they run, such as servers.
 
 use std::{
     io,
@@ -14,10 +14,10 @@ use tokio::{
 
 use super::{Errors, Job, OutputPipes, PATIENCE, RunningCommand, Wires, start, supervisor};
 
-/// How long it has to end by itself once its standard input has ended.
+/// Time for the program to exit by itself once its standard input is closed.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// A program that is spoken with. It ends with Aside, with all of its processes, and when this is dropped.
+/// A program that Aside talks to. All of its processes end with Aside, or when this is dropped.
 #[derive(Debug)]
 pub struct Spoken {
     child: Child,
@@ -26,22 +26,22 @@ pub struct Spoken {
     mark: String,
 }
 
-/// Its streams.
+/// Standard streams of the program.
 #[derive(Debug)]
 pub struct SpokenPipes {
-    /// What it reads.
+    /// Standard input.
     pub input: ChildStdin,
-    /// What it says.
+    /// Standard output.
     pub output: ChildStdout,
-    /// What it says on standard error.
+    /// Standard error.
     pub errors: ChildStdout,
 }
 
 impl Spoken {
-    /// Starts it. Its time is not bounded.
+    /// Starts the program, without a limit of time.
     ///
     /// # Errors
-    /// Where the supervisor cannot be started.
+    /// Fails if the supervisor cannot be started.
     pub fn start(job: &Job, holder: &Path) -> io::Result<(Self, SpokenPipes)> {
         let (read, write) = io::pipe()?;
         let mark = format!("ASIDE_CHILD={:016x}", fastrand::u64(..));
@@ -70,7 +70,7 @@ impl Spoken {
         Ok((spoken, pipes))
     }
 
-    /// Ends it, once its input is closed: it may leave by itself, and is made to after a while.
+    /// Ends the program after closing its input: it may exit by itself, and is killed after a while.
     pub async fn end(mut self) {
         if timeout(FAREWELL, self.child.wait()).await.is_ok() {
             return;

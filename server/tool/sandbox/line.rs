@@ -93,7 +93,7 @@ impl Walk<'_> {
         let mut words = Vec::new();
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
-            // Assignments and redirections may stand before or between the words; `visit` marks the line as unread if needed.
+            // Assignments and redirections may stand before or between the words; each is checked on its own.
             if ["variable_assignment", "file_redirect"].contains(&child.kind()) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! A descriptor that goes over the lifeline, which is the only way to a supervisor: it closes what it inherited.
+//! Descriptors sent over the lifeline, the only way to a supervisor, which closes all inherited ones.
 
 use std::{
     io::{self, IoSlice, IoSliceMut},
@@ -11,14 +11,14 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-/// What comes goes to no child process but the one that it is for, where the system can say so at once. Elsewhere
-/// nothing is handed over while processes are started.
+/// Flags that keep a received descriptor from other child processes. Systems without the flag hand nothing over while
+/// processes are started.
 #[cfg(target_os = "linux")]
 const FLAGS: RecvFlags = RecvFlags::CMSG_CLOEXEC;
 #[cfg(not(target_os = "linux"))]
 const FLAGS: RecvFlags = RecvFlags::empty();
 
-/// Gives a descriptor to whoever reads the other end. It waits there until it is taken.
+/// Sends a descriptor to the other end, where it waits until it is taken.
 pub(in crate::tool) fn give(to: impl AsFd, what: &OwnedFd) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -28,7 +28,7 @@ pub(in crate::tool) fn give(to: impl AsFd, what: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes the descriptor that comes first of all; what comes after it stays unread.
+/// Receives the descriptor that is sent first; later data stays unread.
 pub(super) fn take(from: impl AsFd) -> io::Result<OwnedFd> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);

@@ -1,7 +1,7 @@
-//! The first program inside walls with a way to some hosts: `aside __inside <program> <arguments>`.
+//! The first program inside a sandbox with allowed hosts: `aside __inside <program> <arguments>`.
 //!
-//! It opens the socket at which the command finds its proxy, in the network that only the command is in, hands it out to
-//! the supervisor, and becomes the command.
+//! The program opens the socket of the command's proxy in the command's own network, hands it to the supervisor, and
+//! becomes the command.
 
 use std::{
     convert::Infallible,
@@ -15,10 +15,10 @@ use std::{
 use super::handed;
 use crate::tool::sandbox::layout::{self, PROXY_PORT};
 
-/// The hidden first argument under which the program becomes another one inside walls.
+/// The hidden first argument with which `aside` becomes another program inside the sandbox.
 pub const INSIDE: &str = layout::INSIDE;
 
-/// Becomes the command that the arguments are.
+/// Becomes the command in the arguments.
 pub fn inside_main(args: impl IntoIterator<Item = OsString>) -> ! {
     let mut args = args.into_iter();
     let program = args.next().unwrap_or_default();

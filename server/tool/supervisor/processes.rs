@@ -1,4 +1,4 @@
-//! The processes of the machine, as `/proc` tells of them: those that descend from one, and those that are left of it.
+//! Processes of the machine from `/proc`: descendants of a process, and its leftovers.
 
 use std::{
     collections::HashMap,
@@ -8,12 +8,12 @@ use std::{
 
 use rustix::process::{Pid, Signal};
 
-/// How long SIGKILL is repeated: a process that the kernel holds cannot keep us.
+/// Time during which SIGKILL is repeated; a process that hangs in the kernel is given up then.
 pub(super) const LAST: Duration = Duration::from_secs(1);
-/// Between two looks at what is left.
+/// Pause between two looks at the remaining processes.
 pub(super) const STEP: Duration = Duration::from_millis(10);
 
-/// One process as `/proc` tells of it.
+/// A process, from its line in `/proc`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ProcessStat {
     pid: i32,
@@ -30,7 +30,8 @@ pub(super) fn processes() -> Vec<ProcessStat> {
         .collect()
 }
 
-/// The name of a process stands in parentheses and may hold anything; what follows the last one is plain.
+/// Parses a line. The name of a process is in parentheses and may contain anything; the fields after the last one are
+/// plain.
 fn parse_stat(pid: i32, stat: &[u8]) -> Option<ProcessStat> {
     let end = stat.iter().rposition(|byte| *byte == b')')?;
     let rest = String::from_utf8_lossy(&stat[end + 1..]);
@@ -63,8 +64,8 @@ pub(super) fn descendants(root: Pid, all: &[ProcessStat]) -> Vec<Pid> {
     found
 }
 
-/// Ends what is left of a supervisor that came to harm itself: what is in its session, and what carries
-/// its mark in its environment.
+/// Ends the leftovers of a supervisor that was killed: the processes of its session, and those with its mark in their
+/// environment.
 pub(in crate::tool) fn sweep(supervisor: i32, mark: &str) {
     let last = Instant::now() + LAST;
     let own = rustix::process::getpid().as_raw_nonzero().get();

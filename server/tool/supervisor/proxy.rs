@@ -1,8 +1,8 @@
-//! The way to a few hosts for a command that has no network.
+//! The proxy to allowed hosts for a command without network.
 //!
-//! It listens at a socket that belongs to the command's own network, which nothing else is in, and was handed out of it:
-//! no other process can reach it. Who asks for a host that the user named is connected with one of its addresses, which
-//! are looked up once: what is looked at is what is connected with.
+//! The proxy listens at a socket in the command's own network, so that no other process can reach it. A request for an
+//! allowed host is connected to one of its addresses. They are resolved once, so that the checked address is the
+//! connected one.
 
 use std::{
     collections::BTreeSet,
@@ -21,41 +21,41 @@ use url::{Host, Url};
 
 use crate::tool::sandbox::hosts::{AllowedHost, host_of, is_refused, split};
 
-/// Bytes of a request before its body.
+/// Maximum size in bytes of a request's head.
 const HEAD: usize = 8 << 10;
-/// Headers of a request.
+/// Maximum number of headers of a request.
 const HEADERS: usize = 100;
-/// Connections at once.
+/// Maximum number of simultaneous connections.
 const MOST: usize = 64;
-/// Hosts whose refusal is named in the command's output.
+/// Maximum number of refused hosts that the command's output names.
 const NAMED: usize = 10;
-/// How long a request may take to come, and a connection to be made.
+/// Time limit for receiving a request and for connecting.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What the command's connections share.
+/// State that the command's connections share.
 struct Proxy {
     allowed: Vec<AllowedHost>,
     open: AtomicUsize,
     named: Mutex<BTreeSet<String>>,
 }
 
-/// Where a request goes.
+/// Destination of a request.
 #[derive(Debug, PartialEq, Eq)]
 struct ProxyRequest {
     host: Host,
     port: u16,
-    /// What is sent there first; none where what comes next is passed on as it is.
+    /// Bytes to send first; `None` if the following data is passed on unchanged.
     first: Option<Vec<u8>>,
 }
 
-/// Why a request goes nowhere: a status, and what it means.
+/// Refusal of a request: a status and its explanation.
 #[derive(Debug, PartialEq, Eq)]
 struct Denial {
     status: &'static str,
     why: String,
 }
 
-/// Serves a command at the socket that was handed out of its network. Returns at once where it is none that listens.
+/// Serves a command at the socket from its network. Returns at once if the socket does not listen.
 pub(super) fn serve(socket: OwnedFd, allowed: Vec<AllowedHost>) {
     if !listens(&socket) {
         return;
@@ -68,7 +68,7 @@ pub(super) fn serve(socket: OwnedFd, allowed: Vec<AllowedHost>) {
     let listener = TcpListener::from(socket);
     for client in listener.incoming() {
         let Ok(client) = client else {
-            // Such as too many open files: those that are there end at some time.
+            // For example too many open files; existing connections end at some time.
             thread::sleep(Duration::from_millis(50));
             continue;
         };
@@ -80,7 +80,7 @@ pub(super) fn serve(socket: OwnedFd, allowed: Vec<AllowedHost>) {
         let begun = thread::Builder::new().spawn({
             let proxy = proxy.clone();
             move || {
-                // Who hangs up knows.
+                // A client that hangs up needs no report.
                 let _ = proxy.attend(client);
                 proxy.open.fetch_sub(1, Ordering::Relaxed);
             }
@@ -99,14 +99,14 @@ fn listens(socket: &OwnedFd) -> bool {
         && sockopt::socket_type(socket) == Ok(SocketType::STREAM)
 }
 
-/// There are no walls on other systems, and so nothing comes out of them.
+/// Other systems have no sandbox, and so no socket from one.
 #[cfg(not(target_os = "linux"))]
 fn listens(_: &OwnedFd) -> bool {
     false
 }
 
 impl Proxy {
-    /// One connection, to its end.
+    /// Serves one connection to its end.
     fn attend(&self, mut client: TcpStream) -> io::Result<()> {
         client.set_read_timeout(Some(PATIENCE))?;
         let reached = read_head(&mut client).and_then(|(head, rest)| {
@@ -130,7 +130,7 @@ impl Proxy {
         Ok(())
     }
 
-    /// Connects with a host, if it is one that the user named.
+    /// Connects to a host that the user allowed.
     fn reach(&self, host: &Host, port: u16) -> Result<TcpStream, Denial> {
         let name = format!("{host}:{port}");
         let look_up = || {
@@ -151,7 +151,7 @@ impl Proxy {
         Err(Denial::unreached(&name, &why))
     }
 
-    /// Tells in the command's output that a host was refused, so that who reads that knows why.
+    /// Reports a refused host in the command's output, so that its reader knows why.
     fn tell(&self, name: &str, denial: &Denial) {
         let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
         if named.len() < NAMED && named.insert(name.to_owned()) {
@@ -164,7 +164,7 @@ impl Proxy {
     }
 }
 
-/// What is answered where the user did not name a host, or it leads where no command is let.
+/// Status for a host that is not allowed, or that resolves to an address which is never allowed.
 const FORBIDDEN: &str = "403 Forbidden";
 
 impl Denial {
@@ -196,7 +196,7 @@ impl Denial {
     }
 }
 
-/// The addresses of a host that may be connected with.
+/// The allowed addresses of a host.
 fn addresses(
     allowed: &[AllowedHost],
     host: &Host,
@@ -219,7 +219,7 @@ fn addresses(
     Ok(found)
 }
 
-/// Reads up to the empty line, and what came with it.
+/// Reads the head of a request, and any bytes of the body that came with it.
 fn read_head(client: &mut impl Read) -> Result<(Vec<u8>, Vec<u8>), Denial> {
     let mut read = Vec::new();
     let mut chunk = [0; 1024];
@@ -239,7 +239,7 @@ fn read_head(client: &mut impl Read) -> Result<(Vec<u8>, Vec<u8>), Denial> {
     }
 }
 
-/// Where a request goes, and how it begins there.
+/// The destination of a request, and the bytes to send there first.
 fn wanted(head: &[u8], rest: Vec<u8>) -> Result<ProxyRequest, Denial> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut request = httparse::Request::new(&mut headers);
@@ -273,7 +273,7 @@ fn wanted(head: &[u8], rest: Vec<u8>) -> Result<ProxyRequest, Denial> {
             first.extend([header.name.as_bytes(), b": ", header.value, b"\r\n"].concat());
         }
     }
-    // One request for each connection: the next one may be for another host.
+    // One request a connection, because the next one may be for another host.
     first.extend_from_slice(b"Connection: close\r\n\r\n");
     first.extend(rest);
     Ok(ProxyRequest {
@@ -283,7 +283,7 @@ fn wanted(head: &[u8], rest: Vec<u8>) -> Result<ProxyRequest, Denial> {
     })
 }
 
-/// Headers that are for the next program on the way alone.
+/// Whether a header is hop-by-hop.
 fn is_for_us(name: &str) -> bool {
     let names = [
         "connection",
@@ -296,7 +296,7 @@ fn is_for_us(name: &str) -> bool {
     names.iter().any(|it| it.eq_ignore_ascii_case(name))
 }
 
-/// Passes on what comes until it ends, and then says so.
+/// Copies data until its end, and then closes the other side.
 fn pass(from: &mut TcpStream, to: &mut TcpStream) {
     let _ = io::copy(from, to);
     let _ = to.shutdown(Shutdown::Write);

@@ -1,5 +1,5 @@
-//! Places that are guarded by what they are, not by what they are called: by device and inode, also through links
-//! and other mounts, also while they are absent, and whatever the root of the workspace is.
+//! Places that are guarded by identity and not by name: by device and inode, through links and other mounts, while they
+//! are missing, and whatever the root of the workspace is.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -16,44 +16,45 @@ use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
 
 use super::names::folded;
 
-/// Folders above a file that are looked at; a deeper file cannot be written.
+/// Maximum number of folders above a file; a deeper file cannot be written.
 const DEPTH: usize = 256;
-/// Links that are followed to a place that is not there yet.
+/// Maximum number of links to a place that does not exist yet.
 const LINKS: usize = 40;
-/// Files of Aside's own folders that a file is compared with, and how deep they lie.
+/// Maximum number of files in Aside's own folders that a file is compared with, and their depth.
 const FILES: usize = 20_000;
 const LEVELS: usize = 1;
 
-/// A file or folder by what it is.
+/// Identity of a file or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct FileId {
     device: u64,
     inode: u64,
 }
 
-/// What is guarded.
+/// The guarded places.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Guard {
-    /// Folders of Aside's own, in which no tool writes. They need not be there.
+    /// Folders of Aside's own, in which no tool writes. They need not exist.
     own: Vec<PathBuf>,
-    /// They and their real paths as the turn began, none below another: each file that is read is compared with them.
+    /// These folders and their real paths at the start of the turn, none below another. Each file that is read is compared
+    /// with them.
     covered: Vec<PathBuf>,
-    /// The user's home, whose hidden files are the start files and settings of other programs.
+    /// The user's home, whose hidden files are start-up files and settings of other programs.
     home: Option<PathBuf>,
 }
 
-/// Why a place is guarded.
+/// Reason why a place is guarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Guarded {
-    /// It is Aside's own.
+    /// The place is Aside's own.
     Own,
-    /// Git takes commands from it: it is, or would become, a Git folder of whatever name.
+    /// Git executes files there: the place is, or would become, a repository of any name.
     Git,
-    /// It is hidden in the user's home.
+    /// The place is hidden in the user's home.
     Home,
 }
 
-/// A folder on the way from a file to the top, and what lies between the two.
+/// A folder above a file, and the names in between.
 struct Step {
     folder: OwnedFd,
     id: FileId,
@@ -69,16 +70,16 @@ impl Guard {
         let real = own.iter().map(|own| real_path(own, &mut known));
         let mut covered: Vec<PathBuf> = real.chain(own.iter().cloned()).collect();
         covered.sort_unstable();
-        // What lies below a folder comes right behind it or behind more that does.
+        // After sorting, the content of a folder follows it directly.
         covered.dedup_by(|path, above| path.starts_with(above));
         Self { own, covered, home }
     }
 
-    /// Why the place is guarded that `below` leads to from an open folder: names of folders that need not be there,
-    /// then of a file. `real` is the folder's real path, `levels` how many folders of it belong to the workspace.
+    /// The reason why a place is guarded. `below` leads to it from an open folder: names of folders that need not exist,
+    /// then of a file. `real` is the folder's real path, and `levels` the number of its folders within the workspace.
     ///
     /// # Errors
-    /// Where the folders above cannot be looked at: then nothing may be written either.
+    /// Fails if the folders above cannot be checked. Nothing may be written then.
     pub(super) fn of(
         &self,
         folder: &impl AsFd,
@@ -105,13 +106,13 @@ impl Guard {
             let name = step.below.first().map(|name| folded(name));
             Some(step.id) == home && name.is_some_and(|name| name.starts_with('.'))
         };
-        // Of a workspace that is itself hidden in the home, only what is hidden further down counts.
+        // In a workspace that is itself hidden in the home, only hidden names further down count.
         let hidden = steps.iter().take(levels + 1).any(is_hidden);
         Ok(hidden.then_some(Guarded::Home))
     }
 
-    /// Whether a file is one of Aside's own files by another name: the target of a link in a folder of Aside's own,
-    /// or a file there that has several names.
+    /// Whether a file is one of Aside's own by another name: the target of a link in a folder of Aside's own, or a hard
+    /// link to a file there.
     pub(super) fn owns(&self, about: &fs::Metadata) -> bool {
         let mut files = HashSet::new();
         for folder in &self.own {
@@ -136,14 +137,14 @@ impl FileId {
     }
 }
 
-/// A folder is opened to be passed through, which nobody need be allowed to list. Other systems have no such thing: there
-/// what cannot be listed cannot be passed.
+/// Flags to open a folder without permission to list it. Other systems lack this, so that a folder which cannot be
+/// listed cannot be passed there.
 #[cfg(target_os = "linux")]
 const PASSED: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
 const PASSED: OFlags = OFlags::RDONLY;
 
-/// The folder itself and those above it, up to the top.
+/// The folder itself and all folders above it.
 fn climb(folder: &impl AsFd, real: &Path, below: Vec<OsString>) -> io::Result<Vec<Step>> {
     let open = |at: BorrowedFd<'_>, name| {
         let flags = PASSED | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -170,7 +171,7 @@ fn climb(folder: &impl AsFd, real: &Path, below: Vec<OsString>) -> io::Result<Ve
     Err(io::Error::other("too many folders lie above it"))
 }
 
-/// Where a path leads: the nearest folder that is there, and the names below it that are not.
+/// Resolves a path: the nearest existing folder, and the missing names below it.
 fn place(path: &Path) -> Option<(FileId, Vec<OsString>)> {
     let mut path = path.to_owned();
     let mut missing = Vec::new();
@@ -193,8 +194,8 @@ fn place(path: &Path) -> Option<(FileId, Vec<OsString>)> {
     }
 }
 
-/// The real path of a folder that need not be there: that of the nearest one above it that is, and the names below.
-/// What is `known` is not looked up again.
+/// The real path of a folder that need not exist: the real path of the nearest existing folder, and the names below.
+/// `known` caches the look-ups.
 fn real_path(folder: &Path, known: &mut HashMap<PathBuf, PathBuf>) -> PathBuf {
     if let Some(real) = known.get(folder) {
         return real.clone();
@@ -213,8 +214,8 @@ fn real_path(folder: &Path, known: &mut HashMap<PathBuf, PathBuf>) -> PathBuf {
     real
 }
 
-/// Whether a path is that of a folder or below it, where both are written without anything to resolve. Unlike
-/// `starts_with` of paths it takes none of them apart, for each call of a tool asks it.
+/// Whether a path is a folder or below it, if both are canonical. Faster than `Path::starts_with`, because each call of
+/// a tool asks this.
 fn lies_in(path: &Path, folder: &Path) -> bool {
     let path = path.as_os_str().as_bytes();
     let below = path.strip_prefix(folder.as_os_str().as_bytes());
@@ -229,7 +230,7 @@ fn begins(names: &[OsString], with: &[OsString], same: impl Fn(&OsStr, &OsStr) -
             .all(|(name, other)| same(name, other))
 }
 
-/// Whether Git would take the folder for one of its own once what lies below is written.
+/// Whether Git would recognise the folder as a repository once the names below are written.
 fn is_git_folder(step: &Step) -> bool {
     let written = step.below.first().map(|name| folded(name));
     let has = |name: &str| {
@@ -239,7 +240,7 @@ fn is_git_folder(step: &Step) -> bool {
     has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
 }
 
-/// The targets of links in a folder, some levels down, and its files where those are wanted too.
+/// Collects the targets of links in a folder, some levels down, and its plain files if wanted.
 fn collect(folder: &Path, levels: usize, plain: bool, files: &mut HashSet<FileId>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let Ok(kind) = entry.file_type() else {

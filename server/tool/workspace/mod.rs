@@ -1,8 +1,8 @@
-//! The one gate through which tools reach files.
+//! The path gate: the only way by which tools reach files.
 //!
-//! Everything is opened beneath a descriptor of the root, and what is checked is the real path of the
-//! descriptor that was opened, not the text of a path: a link to `.git` is `.git`, whatever it is called.
-//! What leads outside is refused, by `..`, by an absolute path and by a link alike.
+//! Everything is opened beneath a descriptor of the root. Checks use the real path of the opened descriptor, not the
+//! text of a path: a link to `.git` is `.git`, whatever its name. A path that leads outside is refused, whether by
+//! `..`, by an absolute path or by a link.
 
 use std::{
     env,
@@ -30,14 +30,14 @@ mod write;
 
 use guard::{Guard, Guarded};
 
-/// Bytes of a file that is read whole. Larger ones can only be searched.
+/// Maximum size in bytes of a file that is read whole. Larger files can only be searched.
 pub const MAX_FILE: u64 = 16 << 20;
 
 /// A folder whose files tools may use.
 pub struct Workspace {
     dir: Dir,
     path: PathBuf,
-    /// As it was given: absolute paths of a model may begin with either.
+    /// The root as it was given. Absolute paths of a model may begin with this or the real path.
     given: PathBuf,
     guard: Guard,
     under_way: Option<FilesUnderWay>,
@@ -47,84 +47,84 @@ pub struct Workspace {
 /// A file that was opened for reading.
 #[derive(Debug)]
 pub struct OpenedFile {
-    /// Its real path from the root, with `/`.
+    /// Real path from the root, with `/`.
     pub path: String,
-    /// Reading it must be asked for: it may hold secrets.
+    /// Whether reading needs permission, because the file may hold secrets.
     pub secret: bool,
     file: fs::File,
     mode: fs::Permissions,
 }
 
-/// A text file, whole.
+/// The whole content of a text file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextFile {
-    /// Its real path from the root, with `/`.
+    /// Real path from the root, with `/`.
     pub path: String,
-    /// The whole text of the file.
+    /// The whole text.
     pub text: String,
-    /// The SHA-256 of its bytes.
+    /// SHA-256 of the bytes.
     pub hash: String,
-    /// The document that it comes from, where it is open in an editor.
+    /// The document that the text comes from, if the file is open in an editor.
     pub buffer: Option<Buffer>,
 }
 
-/// A folder beneath the root that was looked up.
+/// A folder beneath the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder {
-    /// Its real path from the root, with `/`; empty for the root.
+    /// Real path from the root, with `/`; empty for the root.
     pub path: String,
-    /// Its real path.
+    /// Absolute real path.
     pub real: PathBuf,
 }
 
-/// Where a text would be written.
+/// Destination of a text to write.
 #[derive(Debug)]
 pub struct WriteTarget {
     /// The real path from the root, with `/`.
     pub path: String,
-    /// What is there.
+    /// The existing file.
     pub old: Option<OpenedFile>,
-    /// Why a person must be asked before anything is written there, whatever the mode: another program takes
-    /// code from it.
+    /// The reason why a person must be asked before anything is written there, whatever the mode: another program
+    /// executes the file.
     pub must_ask: Option<String>,
 }
 
-/// Why a path cannot be used so. Each is a sentence for the model.
+/// Reason why a path cannot be used. Each displays as a sentence for the model.
 #[derive(Debug, thiserror::Error)]
 pub enum PathError {
-    /// It is not beneath the root.
+    /// The path is not beneath the root.
     #[error("`{0}` is outside the workspace; use a path inside it")]
     Outside(String),
-    /// Tools never write there.
+    /// Tools never write to this place.
     #[error("`{0}` is protected and cannot be changed by a tool; ask the user to change it")]
     Protected(String),
-    /// Nothing is there.
+    /// The path does not exist.
     #[error("there is no `{0}`; look with list_files")]
     Missing(String),
-    /// A file was wanted.
+    /// The path is a folder, and a file was expected.
     #[error("`{0}` is a folder; name a file")]
     IsFolder(String),
-    /// A folder was wanted.
+    /// The path is a file, and a folder was expected.
     #[error("`{0}` is not a folder")]
     NotFolder(String),
-    /// A pipe, a device, a socket.
+    /// The path is a pipe, a device or a socket.
     #[error("`{0}` is not a regular file and cannot be used")]
     Special(String),
     /// The file has more than [`MAX_FILE`] bytes.
     #[error("`{0}` is larger than 16 MiB, and no tool changes it; change it with a command")]
     TooLarge(String),
-    /// No UTF-8, or zero bytes.
+    /// The file is not UTF-8 or contains NUL bytes.
     #[error("`{0}` is binary, not UTF-8 text")]
     Binary(String),
-    /// It is not what was expected.
+    /// The file is not as expected.
     #[error("`{0}` changed since you read it; read it again before you change it")]
     Stale(String),
-    /// The system refused for another reason.
+    /// The operating system refused for another reason.
     #[error("`{path}` cannot be used: {why}")]
     Failed {
         /// The path as the model named it.
         path: String,
-        /// What the system said.
+        /// The system's message.
         why: String,
     },
 }
@@ -145,10 +145,10 @@ pub fn file_uri(path: &Path) -> String {
 }
 
 impl Workspace {
-    /// Takes a folder as the root.
+    /// Opens a folder as the root.
     ///
     /// # Errors
-    /// Where it is no folder, or cannot be opened.
+    /// Fails if the path is not a folder or cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
         let dir = Dir::open_ambient_dir(path, ambient_authority())?;
         let real = real_path(&dir)?;
@@ -162,8 +162,8 @@ impl Workspace {
         })
     }
 
-    /// The same with folders of Aside's own, such as those of its state and the user's settings: no tool writes in
-    /// them, wherever they are and by whatever name they are reached. They need not be there.
+    /// Adds folders of Aside's own, such as its state and the user's settings. No tool writes in them, by whatever name
+    /// they are reached. They need not exist.
     #[must_use]
     pub fn with_own_folders(self, own: Vec<PathBuf>) -> Self {
         Self {
@@ -172,8 +172,7 @@ impl Workspace {
         }
     }
 
-    /// The same with a place where it is noted which files are being written, so that a later process can take away what
-    /// is left of them.
+    /// Adds a place that notes the files being written, so that a later process can remove leftovers.
     #[must_use]
     pub fn with_notes(self, under_way: FilesUnderWay) -> Self {
         Self {
@@ -188,7 +187,7 @@ impl Workspace {
         &self.path
     }
 
-    /// Held while an edit is planned and made: edits of one process go one after another.
+    /// The lock for planning and making an edit: edits of one process run one after another.
     pub(super) fn edit_turn(&self) -> MutexGuard<'_, ()> {
         self.edits.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -206,8 +205,8 @@ impl Workspace {
     pub fn file(&self, path: &str) -> Result<OpenedFile, PathError> {
         let inside = self.inside(path)?;
         let refuse = |error| refusal(path, &error);
-        // The type is looked at first, because opening a device can do something. It is looked at again
-        // on what was opened, which is what counts; without waiting, so that a pipe cannot hold us.
+        // The type is checked first, because opening a device can have effects. The check on the opened file is the one
+        // that counts; opening does not block, so that a pipe cannot hold us up.
         check_type(path, &self.dir.metadata(&inside).map_err(refuse)?)?;
         let mut options = OpenOptions::new();
         options
@@ -228,8 +227,8 @@ impl Workspace {
         })
     }
 
-    /// Opens a regular file in an open folder, for reading, by its name there; `path` is where it is, from the root. A
-    /// link is not followed.
+    /// Opens a regular file for reading by its name in an open folder; `path` is its path from the root. A link is not
+    /// followed.
     ///
     /// # Errors
     /// A [`PathError`]; pipes and devices are never waited for.
@@ -254,18 +253,18 @@ impl Workspace {
         })
     }
 
-    /// Finds a folder; the root is `.` or nothing.
+    /// Finds a folder; the root is `.` or empty.
     ///
     /// # Errors
-    /// A path out of the workspace, or one at which there is no folder.
+    /// Fails if the path leads out of the workspace or is not a folder.
     pub fn folder(&self, path: &str) -> Result<Folder, PathError> {
         self.open_folder(path).map(|(_, folder)| folder)
     }
 
-    /// The same, and the folder itself, opened.
+    /// Finds and opens a folder.
     ///
     /// # Errors
-    /// A path out of the workspace, or one at which there is no folder.
+    /// Fails if the path leads out of the workspace or is not a folder.
     pub(super) fn open_folder(&self, path: &str) -> Result<(Dir, Folder), PathError> {
         let inside = self.inside(path)?;
         let dir = self
@@ -274,7 +273,7 @@ impl Workspace {
             .map_err(|error| refusal(path, &error))?;
         let from_root = self.path_of(path, &dir)?;
         let folder = Folder {
-            // Joining an empty path would leave a slash at the end.
+            // Joining an empty path would append a slash.
             real: if from_root.is_empty() {
                 self.path.clone()
             } else {
@@ -285,10 +284,10 @@ impl Workspace {
         Ok((dir, folder))
     }
 
-    /// Finds where a text would be written, whether a file is there or not.
+    /// Finds the destination of a write, whether a file exists or not.
     ///
     /// # Errors
-    /// A [`PathError`], also where tools never write.
+    /// A [`PathError`], also for places where tools never write.
     pub fn place(&self, path: &str) -> Result<WriteTarget, PathError> {
         let inside = self.inside(path)?;
         let (real, old) = match self.file(path) {
@@ -318,7 +317,7 @@ impl Workspace {
         })
     }
 
-    /// Whether a file may be written that lies below an open folder, and why a person must be asked.
+    /// Checks whether a file below an open folder may be written. Returns the reason why a person must be asked.
     fn may_write(
         &self,
         path: &str,
@@ -340,7 +339,7 @@ impl Workspace {
         })
     }
 
-    /// The nearest folder above a real path that is there, and the names below it.
+    /// The nearest existing folder above a real path, and the names below it.
     fn nearest_folder(&self, path: &str, real: &str) -> Result<(Dir, Vec<OsString>), PathError> {
         let mut below = Vec::new();
         let mut at = Path::new(real);
@@ -363,26 +362,26 @@ impl Workspace {
         }
     }
 
-    /// Whether reading must be asked for, by the path as it was named and the real one, from the root.
+    /// Whether reading needs permission, by the path as it was named and the real path from the root.
     fn is_secret(&self, inside: &Path, real: &str) -> bool {
         let has_other_name = inside != Path::new(real);
         let real = self.path.join(real);
         names::is_secret(&real)
             || (has_other_name && names::is_secret(inside))
-            // What the kernel tells of processes, their environments among it.
+            // `/proc` holds the environments of processes.
             || real.starts_with("/proc")
             || self.guard.covers(&real)
     }
 
-    /// Whether a folder, by its real path, is Aside's own.
+    /// Whether a real path is a folder of Aside's own.
     pub(super) fn is_own_folder(&self, real: &Path) -> bool {
         self.guard.covers(real)
     }
 
-    /// The real path from the root of a file that is not there, and whether reading it must be asked for.
+    /// The real path from the root of a missing file, and whether reading it would need permission.
     ///
     /// # Errors
-    /// A path out of the workspace, or a folder on it that cannot be opened.
+    /// Fails if the path leads out of the workspace or through a folder that cannot be opened.
     pub(super) fn absent_file(&self, path: &str) -> Result<(String, bool), PathError> {
         let inside = self.inside(path)?;
         let real = self.absent(path, &inside)?;
@@ -390,8 +389,8 @@ impl Workspace {
         Ok((real, secret))
     }
 
-    /// The real path from the root of a file that is not there: the real path of the nearest folder that
-    /// is, and the rest as it was written.
+    /// The real path from the root of a missing file: the real path of the nearest existing folder, and the rest as it
+    /// was written.
     fn absent(&self, path: &str, inside: &Path) -> Result<String, PathError> {
         if self.dir.symlink_metadata(inside).is_ok() {
             let why = "it is a link that leads nowhere".to_owned();
@@ -424,7 +423,7 @@ impl Workspace {
         }
     }
 
-    /// A path as it can be opened beneath the root.
+    /// Converts a path for opening beneath the root.
     fn inside(&self, path: &str) -> Result<PathBuf, PathError> {
         let outside = || PathError::Outside(path.to_owned());
         let mut inside = Path::new(path);
@@ -434,7 +433,7 @@ impl Workspace {
                 .or_else(|_| inside.strip_prefix(&self.given))
                 .map_err(|_| outside())?;
         }
-        // `..` in front can only lead out; further in, the descriptor decides.
+        // A leading `..` can only lead out; later ones are decided by the descriptor.
         if inside.components().next() == Some(Component::ParentDir) {
             return Err(outside());
         }
@@ -446,7 +445,7 @@ impl Workspace {
         })
     }
 
-    /// The real path from the root of something that was opened.
+    /// The real path from the root of an opened file or folder.
     fn path_of(&self, path: &str, opened: &impl AsFd) -> Result<String, PathError> {
         let real = real_path(opened).map_err(|error| refusal(path, &error))?;
         let beneath = real
@@ -457,10 +456,10 @@ impl Workspace {
 }
 
 impl OpenedFile {
-    /// The whole file as text.
+    /// Reads the whole file as text.
     ///
     /// # Errors
-    /// Where it is too large, or not text.
+    /// Fails if the file is too large or not text.
     pub fn text(mut self) -> Result<TextFile, PathError> {
         let bytes = self.bytes()?;
         let hash = sha256(&bytes);
@@ -475,7 +474,7 @@ impl OpenedFile {
         }
     }
 
-    /// Whether it has more than [`MAX_FILE`] bytes.
+    /// Whether the file has more than [`MAX_FILE`] bytes.
     #[must_use]
     pub fn is_large(&self) -> bool {
         self.file
@@ -483,7 +482,7 @@ impl OpenedFile {
             .is_ok_and(|about| about.len() > MAX_FILE)
     }
 
-    /// The file itself, to read from its beginning.
+    /// The file itself, positioned at its start.
     #[must_use]
     pub fn into_file(self) -> fs::File {
         self.file
@@ -491,7 +490,7 @@ impl OpenedFile {
 
     fn bytes(&mut self) -> Result<Vec<u8>, PathError> {
         let mut bytes = Vec::new();
-        // Never more than the bound, however the file grows meanwhile.
+        // Bounded, because the file may grow meanwhile.
         let read = self
             .file
             .by_ref()
@@ -511,18 +510,18 @@ impl std::fmt::Debug for Workspace {
     }
 }
 
-/// A name as a forgiving file system would compare it.
+/// Folds a name as a case-insensitive file system would.
 pub(super) fn folded_name(name: &OsStr) -> String {
     names::folded(name)
 }
 
-/// Whether a place is one that other programs take code from, or that holds Aside's own settings, by the folded names
-/// that lead to it, none of which but the last is one itself.
+/// Whether a place is protected: other programs execute it, or it holds Aside's settings. `names` are the folded names
+/// that lead to it; none but the last is protected itself.
 pub(super) fn is_guarded(names: &[String]) -> bool {
     names::is_guarded(names)
 }
 
-/// Where a user's secrets usually are: folders and files below the home, and of the system.
+/// Usual places of a user's secrets: folders and files below the home, and of the system.
 pub(super) fn secret_places(home: &Path) -> Vec<PathBuf> {
     names::secret_places(home)
 }
@@ -531,12 +530,12 @@ fn home() -> Option<PathBuf> {
     env::var_os("HOME").map(PathBuf::from)
 }
 
-/// Why changing a file must be asked for.
+/// The reason for a prompt before a file is changed that `program` executes.
 fn takes_code(path: &str, program: &str) -> String {
     format!("{} can make {program} run commands", short_line(path, 80))
 }
 
-/// Where an open file or folder really is, as the kernel says.
+/// The real path of an open file or folder, from the kernel.
 fn real_path(opened: &impl AsFd) -> io::Result<PathBuf> {
     #[cfg(target_vendor = "apple")]
     {
@@ -573,7 +572,7 @@ fn refusal(path: &str, error: &io::Error) -> PathError {
     match error.kind() {
         io::ErrorKind::NotFound => PathError::Missing(path),
         io::ErrorKind::NotADirectory => PathError::NotFolder(path),
-        // The sandboxed open says so without an error number.
+        // The sandboxed open reports this without an error number.
         io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
             PathError::Outside(path)
         }

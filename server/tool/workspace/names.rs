@@ -1,4 +1,4 @@
-//! Which names are special: what tools never write, what an edit asks for, and what reading asks for.
+//! Special names: files that tools never write, files whose change needs permission, and files whose reading does.
 
 use std::{
     borrow::Cow,
@@ -8,11 +8,11 @@ use std::{
 
 use crate::visible::is_hidden;
 
-/// Aside's own settings in a workspace, which no tool writes. A folder's name protects all beneath it.
+/// Aside's own settings in a workspace, which no tool writes. The name of a folder covers everything beneath it.
 const OWN: &[&str] = &["aside.toml", ".aside"];
 
-/// Places from which other programs take code or commands without asking: what is there, and who. Names follow one
-/// another anywhere in a path and stand for all beneath them; a `*` at either end of a name stands for anything.
+/// Places whose content other programs execute without asking, with the program. The names follow one another anywhere
+/// in a path and cover everything beneath; a `*` at either end of a name matches anything.
 const CODE: &[(&[&str], &str)] = &[
     (&[".git"], "Git"),
     // The short name of `.git` on file systems that make those.
@@ -149,7 +149,7 @@ const SECRET_NAMES: &[&str] = &[
     "krb5.keytab",
 ];
 
-/// Folders whose files hold secrets, more often than not: names follow one another anywhere in a path.
+/// Folders whose files usually hold secrets. The names follow one another anywhere in a path.
 const SECRET_FOLDERS: &[&[&str]] = &[
     &[".ssh"],
     &[".gnupg"],
@@ -166,10 +166,9 @@ const SECRET_FOLDERS: &[&[&str]] = &[
     &["etc", "sudoers.d"],
 ];
 
-/// Further places of a home that hold a user's secrets: what other assistants, package managers, clouds, browsers, wallets
-/// and mail programs keep there. Commands do not see them; below a workspace they are files like others.
-/// Settings that a build reads each time, such as Maven's, are not among them, though they may hold a password: without
-/// them it would fail.
+/// Further places of a home that hold secrets of assistants, package managers, clouds, browsers, wallets and mail
+/// programs. They are hidden from commands; in a workspace they are ordinary files. Settings that a build reads, such
+/// as Maven's, are not listed although they may hold a password, because the build would fail without them.
 const HOME_SECRETS: &[&str] = &[
     ".bitcoin",
     ".cache/huggingface/token",
@@ -281,15 +280,15 @@ pub(super) fn is_own(path: &Path) -> bool {
     names(path).any(|name| OWN.contains(&name.as_str()))
 }
 
-/// The program that takes code or commands from this path, if one is known to.
+/// The program that executes this path, if one is known.
 pub(super) fn taken_by(path: &Path) -> Option<&'static str> {
     let names: Vec<String> = names(path).collect();
     let found = CODE.iter().find(|(place, _)| is_part(&names, place));
     found.map(|(_, program)| *program)
 }
 
-/// Whether a place is one that takes code, or Aside's own settings, by the folded names that lead to it, none of which
-/// but the last is one itself.
+/// Whether a place is protected: other programs execute it, or it holds Aside's settings. `names` are the folded names
+/// that lead to it; none but the last is protected itself.
 pub(super) fn is_guarded(names: &[String]) -> bool {
     let ends_with = |place: &[&str]| {
         let start = names.len().checked_sub(place.len());
@@ -301,7 +300,7 @@ pub(super) fn is_guarded(names: &[String]) -> bool {
         || CODE.iter().any(|(place, _)| ends_with(place))
 }
 
-/// Where a user's secrets usually are: folders and files below the home, and of the system.
+/// Usual places of a user's secrets: folders and files below the home, and of the system.
 pub(super) fn secret_places(home: &Path) -> Vec<PathBuf> {
     let folders = SECRET_FOLDERS.iter().map(|place| {
         let above = match place.first() {
@@ -316,7 +315,7 @@ pub(super) fn secret_places(home: &Path) -> Vec<PathBuf> {
     folders.chain(files).chain(others).collect()
 }
 
-/// Whether the names of a place follow one another here.
+/// Whether the names of `place` follow one another in `names`.
 fn is_part(names: &[String], place: &[&str]) -> bool {
     let mut windows = names.windows(place.len());
     windows.any(|window| {
@@ -335,7 +334,7 @@ fn fits(name: &str, part: &str) -> bool {
     }
 }
 
-/// A name as a forgiving file system would compare it.
+/// Folds a name as a case-insensitive file system would.
 pub(super) fn folded(name: &OsStr) -> String {
     let name = name.to_string_lossy();
     let visible = match name.contains(is_hidden) {
@@ -346,14 +345,14 @@ pub(super) fn folded(name: &OsStr) -> String {
     name.trim_end_matches(['.', ' ']).to_lowercase()
 }
 
-/// Whether reading this path must be asked for.
+/// Whether reading this path needs permission.
 pub(super) fn is_secret(path: &Path) -> bool {
     let names: Vec<String> = names(path).collect();
     let Some(name) = names.last() else {
         return false;
     };
     let lies_in = |folder: &&[&str]| is_part(&names[..names.len() - 1], folder);
-    // Public keys and known hosts are what `.ssh` has for everybody.
+    // Public keys and known hosts in `.ssh` are not secret.
     let public = name.ends_with(".pub") || name == "known_hosts";
     name.starts_with(".env")
         || (!public && SECRET_FOLDERS.iter().any(lies_in))

@@ -1,4 +1,4 @@
-//! Writing: whole files, at once or not at all, and only over what was expected.
+//! Atomic writes of whole files, and only over the expected content.
 
 use std::{
     fs,
@@ -13,12 +13,12 @@ use crate::{digest::sha256, under_way::temporary_name};
 use super::{PathError, Workspace, refusal};
 
 impl Workspace {
-    /// Puts a text at a real path from the root, as [`super::Place`] tells it. Readers see the old file or the new one, never a part. Missing folders are
-    /// made; an existing file keeps its permissions.
+    /// Writes a text to a real path from the root, as [`super::WriteTarget`] gives it. Readers see the old file or the new
+    /// one, never a part. Missing folders are created; an existing file keeps its permissions.
     ///
     /// # Errors
-    /// A [`PathError`]; [`PathError::Stale`] where the file's SHA-256 is not the expected one (`None`: where
-    /// there is a file). Nothing is changed then.
+    /// A [`PathError`]; [`PathError::Stale`] if the file's SHA-256 is not the expected one, or if a file exists and `None`
+    /// is expected. Nothing is changed then.
     pub fn write(
         &self,
         path: &str,
@@ -41,7 +41,7 @@ impl Workspace {
         })();
         let result = written
             .map_err(|error| refusal(path, &error))
-            // Again, as late as can be: the writing above took time.
+            // Checked again as late as possible, because writing took time.
             .and_then(|()| self.expect(path, expected).map(drop))
             .and_then(|()| put(&dir, &temporary, &name, expected.is_none(), path));
         if result.is_err() {
@@ -50,17 +50,17 @@ impl Workspace {
         result
     }
 
-    /// Takes the file at a real path from the root away.
+    /// Removes the file at a real path from the root.
     ///
     /// # Errors
-    /// A [`PathError`]; [`PathError::Stale`] where the file's SHA-256 is not the expected one.
+    /// A [`PathError`]; [`PathError::Stale`] if the file's SHA-256 is not the expected one.
     pub fn remove(&self, path: &str, expected: &str) -> Result<(), PathError> {
         let (place, _) = self.expect(path, Some(expected))?;
         let (dir, name) = self.parent(&place)?;
         dir.remove_file(name).map_err(|error| refusal(path, &error))
     }
 
-    /// The real path of a place whose content is as expected, and its permissions.
+    /// Checks that a place has the expected content. Returns its permissions.
     fn expect(
         &self,
         path: &str,
@@ -72,7 +72,7 @@ impl Workspace {
             .as_mut()
             .map(super::OpenedFile::bytes)
             .transpose()?;
-        // A link that was put in the way leads to another file, which may even hold the same.
+        // A link that was put in the way leads to another file, which may even have the same content.
         if place.path != path {
             return Err(PathError::Stale(path.to_owned()));
         }
@@ -82,7 +82,7 @@ impl Workspace {
         Ok((place.path, place.old.map(|old| old.mode)))
     }
 
-    /// The folder of a real path, made where it is missing, and the name in it.
+    /// The folder of a real path, created if missing, and the name in it.
     fn parent(&self, path: &str) -> Result<(Dir, String), PathError> {
         let refuse = |error: io::Error| refusal(path, &error);
         let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
@@ -90,7 +90,7 @@ impl Workspace {
             self.dir.create_dir_all(folder).map_err(refuse)?;
         }
         let dir = self.dir.open_dir(folder).map_err(refuse)?;
-        // A link that was put in the way since leads elsewhere.
+        // A link that was put in the way meanwhile leads elsewhere.
         let real = self.path_of(path, &dir)?;
         if Path::new(&real)
             != Path::new(folder)
@@ -99,13 +99,13 @@ impl Workspace {
         {
             return Err(PathError::Stale(path.to_owned()));
         }
-        // What was looked at by its path is looked at again in the folder that is written to.
+        // The check by path is repeated on the opened folder.
         self.may_write(path, &dir, vec![name.into()])?;
         Ok((dir, name.to_owned()))
     }
 }
 
-/// Gives the temporary file its name. A new file never takes the place of one that appeared meanwhile.
+/// Renames the temporary file to its final name. A new file never replaces one that appeared meanwhile.
 fn put(dir: &Dir, from: &str, to: &str, new: bool, path: &str) -> Result<(), PathError> {
     let renamed = if new {
         rename_new(dir, from, to)
@@ -122,7 +122,7 @@ fn rename_new(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
     match dir.hard_link(from, dir, to) {
         Ok(()) => dir.remove_file(from),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
-        // Some file systems know no hard links; that nothing is there was looked at just before.
+        // Some file systems lack hard links; the check just before found no file.
         Err(_) => dir.rename(from, dir, to),
     }
 }
